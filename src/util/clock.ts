@@ -1,0 +1,74 @@
+/**
+ * Time, in the three kinds that must not be mixed up: wall time for people, monotonic milliseconds for
+ * durations, and stamps for order.
+ *
+ * @module
+ */
+import { setTimeout as sleepFor } from 'node:timers/promises';
+
+declare const stampBrand: unique symbol;
+
+/**
+ * A point in the order of things that happened in this process: opaque, comparable only with stamps of the
+ * same {@link Clock}, unrelated to any clock on the wall.
+ *
+ * Take one before you ask a question: whatever the answer shows is at least as new as the stamp.
+ */
+export type Stamp = number & { readonly [stampBrand]: true };
+
+/** The stamp that is older than every stamp a clock hands out. */
+export const OLDEST_STAMP = 0 as Stamp;
+
+/** A timer that was set with {@link Clock.setTimer}. */
+export interface ClockTimer {
+  /** Stops it; does nothing once it has fired. */
+  cancel(): void;
+}
+
+/** Where time comes from. Everything that reads time or waits takes one, so that tests can drive it. */
+export interface Clock {
+  /** Wall-clock time in milliseconds since the Unix epoch. It can jump: show it, never compare it. */
+  now(): number;
+  /** Milliseconds since an arbitrary origin; never goes back. */
+  monotonicMs(): number;
+  /** A stamp strictly newer than every stamp handed out before. */
+  stamp(): Stamp;
+  /** Calls `callback` once after `delayMs`. The timer does not keep the process alive if `unref` is set. */
+  setTimer(delayMs: number, callback: () => void, options?: { unref?: boolean }): ClockTimer;
+  /** Resolves after `delayMs`; rejects with the signal's reason as soon as it aborts. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The machine's own clock. */
+export class SystemClock implements Clock {
+  #lastStamp = 0;
+
+  now(): number {
+    return Date.now();
+  }
+
+  monotonicMs(): number {
+    return performance.now();
+  }
+
+  stamp(): Stamp {
+    return ++this.#lastStamp as Stamp;
+  }
+
+  setTimer(delayMs: number, callback: () => void, options?: { unref?: boolean }): ClockTimer {
+    const timer = setTimeout(callback, delayMs);
+    if (options?.unref === true) timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  }
+
+  async sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    try {
+      await sleepFor(delayMs, undefined, { signal });
+    } catch (error) {
+      // Node wraps the reason in an AbortError of its own; callers expect the reason itself.
+      signal?.throwIfAborted();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The one error class, and the table of every code it can carry.
+ *
+ * Each code is documented in docs/reference/errors.md; a test holds the table and the page together.
+ *
+ * @module
+ */
+
+/** What a code means, for the reference page and for `podloop`'s own messages. */
+export interface ErrorCodeFacts {
+  /** Whether the same request may succeed later without anybody changing anything. */
+  readonly retryable: boolean;
+  /** When it occurs, in one sentence. */
+  readonly when: string;
+  /** What to do about it, in one sentence. */
+  readonly remedy: string;
+}
+
+/** Every error code. A code is never reused for another meaning. */
+export const ERROR_CODES = {
+  CRI_CANCELLED: {
+    retryable: false,
+    when: 'A CRI call was cancelled, by its caller or by the runtime.',
+    remedy: 'Nothing, if you asked for it; otherwise look at the log of the runtime.',
+  },
+  CRI_UNKNOWN: {
+    retryable: true,
+    when: 'The runtime answered with an error that has no gRPC code of its own.',
+    remedy: 'Read the message: it is the runtime’s own.',
+  },
+  CRI_INVALID_ARGUMENT: {
+    retryable: false,
+    when: 'The runtime refused a request as malformed.',
+    remedy: 'Read the message; if podloop made the request, please report it.',
+  },
+  CRI_DEADLINE_EXCEEDED: {
+    retryable: true,
+    when: 'A CRI call was not answered within its deadline.',
+    remedy: 'Find out which call hangs: the message names operation and object. Look at the runtime’s log for that object.',
+  },
+  CRI_NOT_FOUND: {
+    retryable: false,
+    when: 'The runtime does not know the pod, container or image.',
+    remedy: 'Usually nothing: it was removed meanwhile.',
+  },
+  CRI_ALREADY_EXISTS: {
+    retryable: false,
+    when: 'The runtime has an object of that name already.',
+    remedy: 'Remove the other object, or take it up instead of creating it.',
+  },
+  CRI_PERMISSION_DENIED: {
+    retryable: false,
+    when: 'The runtime refused the request for lack of rights.',
+    remedy: 'Check the runtime’s policies.',
+  },
+  CRI_RESOURCE_EXHAUSTED: {
+    retryable: true,
+    when: 'A limit was hit: often a message larger than the receive limit.',
+    remedy: 'Raise maxReceiveMessageBytes, or remove dead containers so that the lists get shorter.',
+  },
+  CRI_FAILED_PRECONDITION: {
+    retryable: false,
+    when: 'The object is not in the state that the request needs.',
+    remedy: 'Look at the state of the object; a start of a running container is the usual case.',
+  },
+  CRI_ABORTED: {
+    retryable: true,
+    when: 'The runtime gave up because of a conflicting operation.',
+    remedy: 'Try again.',
+  },
+  CRI_OUT_OF_RANGE: {
+    retryable: false,
+    when: 'A value in the request is outside of what the runtime takes.',
+    remedy: 'Read the message for the value.',
+  },
+  CRI_UNIMPLEMENTED: {
+    retryable: false,
+    when: 'The runtime does not have that call, or speaks no CRI v1.',
+    remedy: 'Use a newer runtime, or go without the feature.',
+  },
+  CRI_INTERNAL: {
+    retryable: true,
+    when: 'The runtime failed inside, or broke the protocol.',
+    remedy: 'Look at the runtime’s log.',
+  },
+  CRI_UNAVAILABLE: {
+    retryable: true,
+    when: 'The runtime is not reachable: it is not running, starting, or its socket is gone.',
+    remedy: 'Start the runtime; podloop reconnects by itself.',
+  },
+  CRI_DATA_LOSS: {
+    retryable: false,
+    when: 'The runtime reports unrecoverable loss.',
+    remedy: 'Look at the runtime’s log and its disk.',
+  },
+  CRI_UNAUTHENTICATED: {
+    retryable: false,
+    when: 'The runtime wants credentials.',
+    remedy: 'Podloop speaks to local sockets without credentials; check what listens there.',
+  },
+  CRI_MALFORMED_RESPONSE: {
+    retryable: true,
+    when: 'The answer of the runtime could not be decoded.',
+    remedy: 'Check that the socket belongs to a CRI runtime; report the method named in the message.',
+  },
+  ENDPOINT_INVALID: {
+    retryable: false,
+    when: 'A runtime endpoint is not of a form that podloop knows.',
+    remedy: 'Use unix:///absolute/path.sock or an absolute path.',
+  },
+  ENDPOINT_NOT_FOUND: {
+    retryable: false,
+    when: 'There is no socket at the endpoint, or none at the places where runtimes usually have theirs.',
+    remedy: 'Start the runtime, or name its socket with --runtime-endpoint.',
+  },
+  ENDPOINT_PERMISSION_DENIED: {
+    retryable: false,
+    when: 'The socket of the runtime may not be opened by this user.',
+    remedy: 'Run as root or as a member of the socket’s group.',
+  },
+  ENDPOINT_NOT_CRI: {
+    retryable: false,
+    when: 'Something listens at the endpoint, but it does not speak gRPC.',
+    remedy: 'Check the path: a Docker socket, for one, is not a CRI socket.',
+  },
+  ENDPOINT_NO_CRI_V1: {
+    retryable: false,
+    when: 'A gRPC server listens at the endpoint that does not serve runtime.v1.RuntimeService.',
+    remedy: 'Enable the CRI plugin of the runtime, or use containerd 1.6, CRI-O 1.20 or newer.',
+  },
+  INSPECTION_DEADLINE: {
+    retryable: true,
+    when: 'The status of a pod did not arrive within the inspection deadline.',
+    remedy: 'The pod named in the message is stuck in the runtime; everything else goes on. Look for its shim and its storage.',
+  },
+  INSPECTION_DISPLACED: {
+    retryable: true,
+    when: 'Too many status calls hung at once and this, the oldest, was given up to make room.',
+    remedy: 'As for INSPECTION_DEADLINE; podloop tries the pod again.',
+  },
+  SUBSCRIPTION_CLOSED: {
+    retryable: false,
+    when: 'Events were asked of a subscription that was closed.',
+    remedy: 'Subscribe again.',
+  },
+  OPTION_INVALID: {
+    retryable: false,
+    when: 'An option has a value that cannot be used.',
+    remedy: 'The message names the option and what would be right.',
+  },
+  MANIFEST_INVALID: {
+    retryable: false,
+    when: 'A pod manifest cannot be used.',
+    remedy: 'The message names the file, the path in it and what would be right.',
+  },
+} as const satisfies Record<string, ErrorCodeFacts>;
+
+/** One of the codes in {@link ERROR_CODES}. */
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Every error that podloop throws on purpose: tell them apart by `code`, decide on a retry by `retryable`. */
+export class PodloopError extends Error {
+  override readonly name = 'PodloopError';
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+    this.retryable = ERROR_CODES[code].retryable;
+  }
+}
+
+/** Whether `error` is a {@link PodloopError} with one of these codes. */
+export function hasCode(error: unknown, ...codes: ErrorCode[]): error is PodloopError {
+  return error instanceof PodloopError && codes.includes(error.code);
+}
+
+/** Whether the runtime said that the object is not there. */
+export function isNotFound(error: unknown): boolean {
+  return hasCode(error, 'CRI_NOT_FOUND');
+}
+
+/** Whether the runtime does not have the call. */
+export function isUnimplemented(error: unknown): boolean {
+  return hasCode(error, 'CRI_UNIMPLEMENTED');
+}
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
