@@ -1,0 +1,235 @@
+import { formatPod, type PodRef } from '../model/pod-ref.js';
+import { type Clock, type ClockTimer } from '../util/clock.js';
+import { PodloopError } from '../util/errors.js';
+
+/** One status call of one pod, to be made when there is room. */
+export interface Inspection<T> {
+  readonly pod: PodRef;
+  /** A container of the pod died: goes before the others. */
+  readonly urgent: boolean;
+  /** The last inspection of this pod was slow: it never takes a place in the budget, only one outside of it. */
+  readonly knownSlow: boolean;
+  readonly run: (signal: AbortSignal) => Promise<T>;
+}
+
+/** An inspection that was handed in. */
+export interface InspectionHandle<T> {
+  /** The outcome. Rejects at the deadline even if `run` never returns. */
+  readonly result: Promise<T>;
+  /** Resolves when the inspection has ended or has turned out to be slow: nobody need wait for it any longer. */
+  readonly budgetEnd: Promise<void>;
+  /** Gives it up: not begun, it never begins; begun, its signal aborts. `result` rejects with `reason`. */
+  cancel(reason: Error): void;
+}
+
+/** An inspection under way, for people. */
+export interface InspectionInFlight {
+  readonly pod: PodRef;
+  readonly ageMs: number;
+  /** It has left the budget. */
+  readonly slow: boolean;
+}
+
+/** How many inspections run beside one another, and for how long. */
+export interface InspectionPoolOptions {
+  readonly clock: Clock;
+  /** Inspections in the budget at a time. */
+  readonly concurrency: number;
+  /** An inspection that takes longer leaves the budget, in milliseconds. */
+  readonly slowAfterMs: number;
+  /** Inspections outside of the budget at a time. */
+  readonly slowLimit: number;
+  /** An inspection that takes longer is given up, in milliseconds. */
+  readonly deadlineMs: number;
+}
+
+/** A deadline timer that fires later than this past its time was held up by our own event loop. */
+const STALL_MS = 50;
+
+type JobState = 'queued' | 'budget' | 'slow' | 'ended';
+
+interface Job {
+  readonly inspection: Inspection<unknown>;
+  readonly controller: AbortController;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly leaveBudget: () => void;
+  state: JobState;
+  startedMs: number;
+  timer: ClockTimer | undefined;
+}
+
+/**
+ * Runs inspections beside one another, within bounds that a hung one cannot use up.
+ *
+ * ```
+ * queued ──► budget ──► slow ──► ended
+ *    │          └──────────────────▲
+ *    └──► slow (known to be slow) ─┘
+ * ```
+ *
+ * The budget is `concurrency` places. Who is still there after `slowAfterMs` moves out, to one of `slowLimit`
+ * places outside, and goes on until `deadlineMs`. When those are full too, the longest-running of them is given
+ * up, so that the budget always comes free. A pod known to be slow begins outside, and waits for a free place
+ * there. Deaths go first, then who came first.
+ */
+export class InspectionPool {
+  readonly #options: InspectionPoolOptions;
+  readonly #urgent: Job[] = [];
+  readonly #normal: Job[] = [];
+  readonly #retries: Job[] = [];
+  readonly #budget = new Set<Job>();
+  readonly #slow = new Set<Job>();
+  #displaced = 0;
+
+  constructor(options: InspectionPoolOptions) {
+    this.#options = options;
+  }
+
+  /** How many wait for a place. */
+  get queued(): number {
+    return this.#urgent.length + this.#normal.length + this.#retries.length;
+  }
+
+  /** How many were given up to make room for others. */
+  get displaced(): number {
+    return this.#displaced;
+  }
+
+  /** Every inspection that has begun and not ended, oldest first. */
+  inFlight(): InspectionInFlight[] {
+    const now = this.#options.clock.monotonicMs();
+    return [...this.#slow, ...this.#budget]
+      .map((job) => ({ pod: job.inspection.pod, ageMs: now - job.startedMs, slow: job.state === 'slow' }))
+      .sort((a, b) => b.ageMs - a.ageMs);
+  }
+
+  /** Hands in an inspection. The caller keeps to one at a time per pod. */
+  submit<T>(inspection: Inspection<T>): InspectionHandle<T> {
+    let leaveBudget!: () => void;
+    const budgetEnd = new Promise<void>((resolve) => (leaveBudget = resolve));
+    let job!: Job;
+    const result = new Promise<unknown>((resolve, reject) => {
+      job = {
+        inspection,
+        controller: new AbortController(),
+        resolve,
+        reject,
+        leaveBudget,
+        state: 'queued',
+        startedMs: 0,
+        timer: undefined,
+      };
+    });
+    if (inspection.knownSlow) leaveBudget();
+    const queue = inspection.knownSlow ? this.#retries : inspection.urgent ? this.#urgent : this.#normal;
+    queue.push(job);
+    this.#fill();
+    return {
+      result: result as Promise<T>,
+      budgetEnd,
+      cancel: (reason) => this.#end(job, () => job.reject(reason), reason),
+    };
+  }
+
+  #fill(): void {
+    while (this.#budget.size < this.#options.concurrency) {
+      const job = this.#urgent.shift() ?? this.#normal.shift();
+      if (job === undefined) break;
+      this.#begin(job, 'budget');
+    }
+    while (this.#slow.size < this.#options.slowLimit) {
+      const job = this.#retries.shift();
+      if (job === undefined) break;
+      this.#begin(job, 'slow');
+    }
+  }
+
+  #begin(job: Job, state: 'budget' | 'slow'): void {
+    const { clock, slowAfterMs, deadlineMs } = this.#options;
+    job.state = state;
+    job.startedMs = clock.monotonicMs();
+    (state === 'budget' ? this.#budget : this.#slow).add(job);
+    job.timer =
+      state === 'budget'
+        ? clock.setTimer(slowAfterMs, () => this.#moveOut(job), { unref: true })
+        : this.#deadlineTimer(job, deadlineMs);
+    // A `run` that throws before its first await must end like any other.
+    const run = async (): Promise<unknown> => await job.inspection.run(job.controller.signal);
+    run().then(
+      (value) => this.#end(job, () => job.resolve(value)),
+      (error: unknown) =>
+        this.#end(job, () => job.reject(error instanceof Error ? error : new Error(String(error)))),
+    );
+  }
+
+  /** The budget is over: from here on nobody waits for it. */
+  #moveOut(job: Job): void {
+    if (job.state !== 'budget') return;
+    if (this.#slow.size >= this.#options.slowLimit) this.#displaceOldest();
+    this.#budget.delete(job);
+    this.#slow.add(job);
+    job.state = 'slow';
+    const elapsed = this.#options.clock.monotonicMs() - job.startedMs;
+    job.timer = this.#deadlineTimer(job, Math.max(0, this.#options.deadlineMs - elapsed));
+    job.leaveBudget();
+    this.#fill();
+  }
+
+  #deadlineTimer(job: Job, delayMs: number): ClockTimer {
+    const { clock } = this.#options;
+    const dueMs = clock.monotonicMs() + delayMs;
+    return clock.setTimer(
+      delayMs,
+      () => {
+        const lateMs = clock.monotonicMs() - dueMs;
+        if (lateMs > STALL_MS) {
+          // We were not listening: the answer may be lying there unread.
+          job.timer = this.#deadlineTimer(job, STALL_MS);
+          return;
+        }
+        const { pod } = job.inspection;
+        const error = new PodloopError(
+          'INSPECTION_DEADLINE',
+          `status of pod ${formatPod(pod)} (${pod.uid}) did not arrive within ${this.#options.deadlineMs} ms`,
+        );
+        this.#end(job, () => job.reject(error), error);
+      },
+      { unref: true },
+    );
+  }
+
+  #displaceOldest(): void {
+    let oldest: Job | undefined;
+    for (const job of this.#slow) if (oldest === undefined || job.startedMs < oldest.startedMs) oldest = job;
+    if (oldest === undefined) return;
+    this.#displaced++;
+    const { pod } = oldest.inspection;
+    const error = new PodloopError(
+      'INSPECTION_DISPLACED',
+      `status of pod ${formatPod(pod)} (${pod.uid}) was given up: ${this.#options.slowLimit} slower calls are the most at a time`,
+    );
+    const displaced = oldest;
+    this.#end(displaced, () => displaced.reject(error), error);
+  }
+
+  #end(job: Job, settle: () => void, abortReason?: Error): void {
+    if (job.state === 'ended') return;
+    if (job.state === 'queued') this.#unqueue(job);
+    job.state = 'ended';
+    job.timer?.cancel();
+    this.#budget.delete(job);
+    this.#slow.delete(job);
+    settle();
+    job.leaveBudget();
+    if (abortReason !== undefined) job.controller.abort(abortReason);
+    this.#fill();
+  }
+
+  #unqueue(job: Job): void {
+    for (const queue of [this.#urgent, this.#normal, this.#retries]) {
+      const index = queue.indexOf(job);
+      if (index !== -1) queue.splice(index, 1);
+    }
+  }
+}
