@@ -1,0 +1,144 @@
+import { type RuntimeEvent } from '../runtime/runtime.js';
+import { type Clock } from '../util/clock.js';
+import { type ContainerChange } from './diff.js';
+
+/** How long after a change was seen its event may still come, in milliseconds. */
+export const ANNOUNCE_GRACE_MS = 1_000;
+/** Events are remembered for at least this long, in milliseconds: a look may come later than the event. */
+const MEMORY_MS = 60_000;
+/** More than that many remembered events, or awaited ones, are never kept. */
+const MEMORY_LIMIT = 8_192;
+
+/** Which event announces which change; a changed state of unknown kind has none. */
+const ANNOUNCED_BY: Readonly<Record<ContainerChange['type'], RuntimeEvent['type'] | undefined>> = {
+  ContainerStarted: 'started',
+  ContainerDied: 'stopped',
+  ContainerRemoved: 'deleted',
+  ContainerChanged: undefined,
+};
+
+/**
+ * Tells whether the event stream announces every change, by holding changes that looks found against the events.
+ *
+ * A change counts as announced when an event of that container and kind, made after the connect, arrived before
+ * the change was seen or within a second after. What was seen before the first look after the connect is not
+ * judged: the event may have come while nobody listened.
+ */
+export class Announcements {
+  readonly #clock: Clock;
+  readonly #onMissed: () => void;
+  /** `kind:containerId` to the monotonic time at which the event arrived, oldest first. */
+  readonly #heard = new Map<string, number>();
+  /** `kind:containerId` to the monotonic time until which its event may come, oldest first. */
+  readonly #awaited = new Map<string, number>();
+  #connectedAtNs: bigint | undefined;
+  #judging = false;
+  #announcedInARow = 0;
+  #announced = 0;
+  #missed = 0;
+
+  /** `onMissed` is called when a change turns out not to have been announced. */
+  constructor(options: { clock: Clock; onMissed: () => void }) {
+    this.#clock = options.clock;
+    this.#onMissed = options.onMissed;
+  }
+
+  /** Changes announced since the connect, with no missed one since. */
+  get announcedInARow(): number {
+    return this.#announcedInARow;
+  }
+
+  /** Changes announced, in all. */
+  get announced(): number {
+    return this.#announced;
+  }
+
+  /** Changes that no event announced, in all. */
+  get missed(): number {
+    return this.#missed;
+  }
+
+  /** A stream is up: only events made from now on count. */
+  connected(): void {
+    this.#reset();
+    this.#connectedAtNs = BigInt(Math.floor(this.#clock.now())) * 1_000_000n;
+  }
+
+  /** The first look after the connect has been taken: from now on changes are judged. */
+  caughtUp(): void {
+    if (this.#connectedAtNs !== undefined) this.#judging = true;
+  }
+
+  /** The stream is gone: nothing is judged until the next. */
+  disconnected(): void {
+    this.#reset();
+  }
+
+  /** An event arrived. One from before the connect announces nothing. */
+  hear(event: RuntimeEvent): void {
+    if (this.#connectedAtNs === undefined || event.createdAtNs < this.#connectedAtNs) return;
+    const key = `${event.type}:${event.containerId}`;
+    this.#settleOverdue();
+    if (this.#awaited.delete(key)) {
+      this.#countAnnounced();
+      return;
+    }
+    this.#heard.delete(key);
+    this.#heard.set(key, this.#clock.monotonicMs());
+    this.#forgetOld();
+  }
+
+  /** A look found a change. */
+  see(change: ContainerChange): void {
+    const type = ANNOUNCED_BY[change.type];
+    if (!this.#judging || type === undefined) return;
+    const key = `${type}:${change.container.id}`;
+    if (this.#heard.delete(key)) {
+      this.#countAnnounced();
+      return;
+    }
+    if (this.#awaited.size >= MEMORY_LIMIT) this.#countMissed();
+    else this.#awaited.set(key, this.#clock.monotonicMs() + ANNOUNCE_GRACE_MS);
+  }
+
+  /** Counts changes whose event did not come in time. To be called now and then: before each relist will do. */
+  sweep(): void {
+    this.#settleOverdue();
+  }
+
+  #settleOverdue(): void {
+    const now = this.#clock.monotonicMs();
+    for (const [key, dueMs] of this.#awaited) {
+      if (dueMs > now) return;
+      this.#awaited.delete(key);
+      this.#countMissed();
+    }
+  }
+
+  #countAnnounced(): void {
+    this.#announced++;
+    this.#announcedInARow++;
+  }
+
+  #countMissed(): void {
+    this.#missed++;
+    this.#announcedInARow = 0;
+    this.#onMissed();
+  }
+
+  #forgetOld(): void {
+    const horizon = this.#clock.monotonicMs() - MEMORY_MS;
+    for (const [key, heardMs] of this.#heard) {
+      if (heardMs >= horizon && this.#heard.size <= MEMORY_LIMIT) return;
+      this.#heard.delete(key);
+    }
+  }
+
+  #reset(): void {
+    this.#heard.clear();
+    this.#awaited.clear();
+    this.#connectedAtNs = undefined;
+    this.#judging = false;
+    this.#announcedInARow = 0;
+  }
+}
