@@ -1,4 +1,5 @@
 import { type PodRef } from '../model/pod-ref.js';
+import { type PodOwner } from '../runtime/runtime.js';
 import { type Stamp } from '../util/clock.js';
 
 /**
@@ -20,6 +21,8 @@ export interface ContainerLifecycleEvent extends EventBase {
   readonly type: 'ContainerStarted' | 'ContainerDied' | 'ContainerRemoved' | 'ContainerChanged';
   readonly kind: 'container' | 'sandbox';
   readonly pod: PodRef;
+  /** Whose the pod is, from the look that the change was found in. */
+  readonly owner?: PodOwner;
   readonly containerId: string;
   readonly containerName: string;
   /** Of a container that died, when its status was still to be had. */
