@@ -81,6 +81,23 @@ export function diffPods(
   return changes;
 }
 
+/**
+ * Computes what is left to tell of a pod that is gone: `accepted` is what was told, `seen` the last look.
+ *
+ * Pure. A container that was seen, but never told of because the pod could not be inspected, died and was removed
+ * like any other.
+ */
+export function diffVanished(accepted: ObservedPod | undefined, seen: ObservedPod): readonly ContainerChange[] {
+  if (accepted === seen) return diffPods(accepted, undefined);
+  const told = byId(accepted);
+  const changes = [...diffPods(accepted, undefined)];
+  for (const container of byId(seen).values()) {
+    if (told.has(container.id)) continue;
+    changes.push({ type: 'ContainerDied', container }, { type: 'ContainerRemoved', container });
+  }
+  return changes;
+}
+
 /** Whether a container of the pod ended: such pods are inspected first. */
 export function hasDeath(changes: readonly ContainerChange[]): boolean {
   return changes.some((change) => change.type === 'ContainerDied');

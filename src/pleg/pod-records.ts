@@ -1,0 +1,116 @@
+import { type PodRef } from '../model/pod-ref.js';
+import { type ObservedPod } from '../runtime/runtime.js';
+import { Backoff } from '../util/backoff.js';
+import { type ClockTimer, OLDEST_STAMP, type Stamp } from '../util/clock.js';
+import { type Trigger } from './events.js';
+import { type InspectionHandle } from './inspection-pool.js';
+
+/** The first wait after a failed inspection that was retried once already, in milliseconds. */
+const RETRY_INITIAL_MS = 1_000;
+/** No pod waits longer than that for its next inspection, in milliseconds. */
+const RETRY_MAX_MS = 30_000;
+
+/** What is wrong with a pod that cannot be inspected. */
+export interface InspectionTrouble {
+  /** Monotonic milliseconds at which it began. */
+  readonly sinceMs: number;
+  /** Wall-clock milliseconds at which it began, for people. */
+  readonly sinceWallMs: number;
+  /** Of the last inspection that ended; undefined while the first one hangs. */
+  error: Error | undefined;
+}
+
+/**
+ * What the generator remembers of one pod.
+ *
+ * `seen` is the newest look; `accepted` is the look whose events every subscriber has in its queue or fold. The
+ * two differ while an inspection is due: `accepted` moves only when one has succeeded, so that whatever happened
+ * meanwhile comes out then.
+ */
+export class PodRecord {
+  pod: PodRef;
+  accepted: ObservedPod | undefined = undefined;
+  seen: ObservedPod;
+  /** Stamp of the newest look, moved too when that look found the same again. */
+  seenStamp: Stamp = OLDEST_STAMP;
+  /** A status must be fetched though nothing changed: asked for, or the last one failed. */
+  reinspect = false;
+  /** What made the pod due; undefined when nothing is. */
+  trigger: Trigger | undefined = undefined;
+  /** Being inspected, or waiting for a place. One at a time. */
+  inspection: InspectionHandle<unknown> | undefined = undefined;
+  /** The present inspection, or the last one, left the budget. */
+  slow = false;
+  /** Set while inspections hang or fail. */
+  trouble: InspectionTrouble | undefined = undefined;
+  /** Not to be inspected before, in monotonic milliseconds. */
+  retryAtMs = 0;
+  retryTimer: ClockTimer | undefined = undefined;
+  readonly backoff = new Backoff({
+    initialMs: RETRY_INITIAL_MS,
+    maxMs: RETRY_MAX_MS,
+    jitter: 0.2,
+    firstAtOnce: true,
+  });
+  /** Addresses of the last good status: kept over tear-down. */
+  ips: readonly string[] = [];
+  /** The look of all pods that saw it last, to find out which are gone. */
+  generation = 0;
+
+  constructor(seen: ObservedPod) {
+    this.seen = seen;
+    this.pod = refOf(seen);
+  }
+
+  /** Takes in what a look showed. */
+  see(pod: ObservedPod, stamp: Stamp): void {
+    if (this.pod.name !== pod.name || this.pod.namespace !== pod.namespace) this.pod = refOf(pod);
+    this.seen = pod;
+    this.seenStamp = stamp;
+  }
+}
+
+/** The record of every pod that a look has shown and no look since has shown to be gone. */
+export class PodRecords {
+  readonly #records = new Map<string, PodRecord>();
+  #generation = 0;
+
+  get size(): number {
+    return this.#records.size;
+  }
+
+  find(uid: string): PodRecord | undefined {
+    return this.#records.get(uid);
+  }
+
+  /** The record of a pod, made when there is none. */
+  ensure(pod: ObservedPod): PodRecord {
+    let record = this.#records.get(pod.uid);
+    if (record === undefined) this.#records.set(pod.uid, (record = new PodRecord(pod)));
+    return record;
+  }
+
+  /** Forgets a pod that is gone. */
+  delete(uid: string): void {
+    this.#records.delete(uid);
+  }
+
+  /** Begins a look at all pods: records it shows are to be given this generation. */
+  nextGeneration(): number {
+    return ++this.#generation;
+  }
+
+  /** Those that the look of this generation did not show. */
+  missingFrom(generation: number): PodRecord[] {
+    return [...this.#records.values()].filter((record) => record.generation !== generation);
+  }
+
+  [Symbol.iterator](): IterableIterator<PodRecord> {
+    return this.#records.values();
+  }
+}
+
+/** Uid, namespace and name, without what else a look holds. */
+function refOf({ uid, namespace, name }: ObservedPod): PodRef {
+  return { uid, namespace, name };
+}
