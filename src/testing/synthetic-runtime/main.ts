@@ -1,0 +1,30 @@
+/**
+ * The process of {@link spawnSyntheticRuntime}: serves until its parent lets go of the channel.
+ *
+ * @module
+ */
+import { answerControlRequest, type ControlMessage, type ControlRequest } from './control-channel.js';
+import { serveSyntheticRuntime, type SyntheticRuntimeOptions } from './serve-synthetic-runtime.js';
+
+function tell(message: ControlMessage): void {
+  // The parent may be gone; then there is nobody to tell, and `disconnect` ends this process.
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+}
+
+const [socketPath, options] = process.argv.slice(2);
+if (socketPath === undefined || options === undefined || process.send === undefined) {
+  process.stderr.write('main.js is started by spawnSyntheticRuntime()\n');
+  process.exit(2);
+}
+process.on('disconnect', () => process.exit(0));
+try {
+  const runtime = await serveSyntheticRuntime(socketPath, JSON.parse(options) as SyntheticRuntimeOptions);
+  process.on('message', (request) => {
+    void answerControlRequest(runtime.control, request as ControlRequest).then(tell);
+  });
+  tell({ kind: 'ready', endpoint: runtime.endpoint });
+} catch (error) {
+  tell({ kind: 'failed', message: String(error) });
+  process.exitCode = 1;
+  process.disconnect();
+}
