@@ -36,5 +36,5 @@ export default tseslint.config(
       '@typescript-eslint/require-await': 'off',
     },
   },
-  { files: ['*.js'], extends: [tseslint.configs.disableTypeChecked] },
+  { files: ['*.js', 'scripts/**/*.mjs'], extends: [tseslint.configs.disableTypeChecked] },
 );
