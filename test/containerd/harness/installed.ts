@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The releases of containerd that the tests run on: 1.6 has no container events, the others have. */
+export const RELEASES = ['1.6', '1.7', '2.1'] as const;
+export type Release = (typeof RELEASES)[number];
+
+/** Where scripts/containerd/install.mjs put things; all paths absolute. */
+export interface Installed {
+  /** The package's whole version: 1.7.24~ds1-6+deb13u1. */
+  readonly versions: Readonly<Record<Release, string>>;
+  /** The folder of containerd, its shim and ctr. */
+  readonly binFolders: Readonly<Record<Release, string>>;
+  readonly runcFolder: string;
+  readonly busybox: string;
+  readonly cniFolder: string;
+}
+
+/** The file that the installer writes last. */
+interface InstalledFile {
+  readonly tools: { readonly runc: string; readonly busybox: string; readonly cni: string };
+  readonly releases: Readonly<Record<Release, { readonly version: string; readonly bin: string }>>;
+}
+
+/** The installer's folder; the same default as in scripts/containerd/install.mjs. */
+export const INSTALL_FOLDER = path.resolve(
+  path.dirname(fileURLToPath(import.meta.url)),
+  '../../../node_modules/.cache/podloop-containerd',
+);
+
+/** Reads what the installer left; rejects with what to run when there is nothing. */
+export async function readInstalled(folder: string = INSTALL_FOLDER): Promise<Installed> {
+  let text: string;
+  try {
+    text = await readFile(path.join(folder, 'installed.json'), 'utf8');
+  } catch (cause) {
+    throw new Error('no containerd to test with: run `node scripts/containerd/install.mjs` as root', {
+      cause,
+    });
+  }
+  const { tools, releases } = JSON.parse(text) as InstalledFile;
+  const at = (relative: string): string => path.join(folder, relative);
+  return {
+    versions: {
+      '1.6': releases['1.6'].version,
+      '1.7': releases['1.7'].version,
+      '2.1': releases['2.1'].version,
+    },
+    binFolders: {
+      '1.6': at(releases['1.6'].bin),
+      '1.7': at(releases['1.7'].bin),
+      '2.1': at(releases['2.1'].bin),
+    },
+    runcFolder: at(tools.runc),
+    busybox: at(tools.busybox),
+    cniFolder: at(tools.cni),
+  };
+}
