@@ -156,11 +156,8 @@ export class Containerd implements AsyncDisposable {
     await this.ctr('images', 'import', this.imagesFile);
     const deadline = performance.now() + START_TIMEOUT_MS;
     for (const image of [BUSYBOX_IMAGE, PAUSE_IMAGE]) {
+      const request = ImageStatusRequest.fromPartial({ image: { image } });
       for (;;) {
-        const request = {
-          image: { image, annotations: {}, userSpecifiedImage: '', runtimeHandler: '' },
-          verbose: false,
-        };
         const status = await this.driver.call(imageService.imageStatus, request);
         if (status.image !== undefined) break;
         if (performance.now() > deadline)

@@ -1,6 +1,6 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 /** The releases of containerd that the tests run on: 1.6 has no container events, the others have. */
 export const RELEASES = ['1.6', '1.7', '2.1'] as const;
@@ -23,14 +23,20 @@ interface InstalledFile {
   readonly releases: Readonly<Record<Release, { readonly version: string; readonly bin: string }>>;
 }
 
-/** The installer's folder; the same default as in scripts/containerd/install.mjs. */
-export const INSTALL_FOLDER = path.resolve(
-  path.dirname(fileURLToPath(import.meta.url)),
-  '../../../node_modules/.cache/podloop-containerd',
-);
+const INSTALLER = 'scripts/containerd/install.mjs';
+
+/** The installer and its folder, whether this file runs from its place or compiled into a folder below. */
+export function findInstaller(): { script: string; folder: string } {
+  for (let at = import.meta.dirname; ; at = path.dirname(at)) {
+    const script = path.join(at, INSTALLER);
+    if (existsSync(script))
+      return { script, folder: path.join(at, 'node_modules', '.cache', 'podloop-containerd') };
+    if (at === path.dirname(at)) throw new Error(`${INSTALLER} is in no folder above ${import.meta.dirname}`);
+  }
+}
 
 /** Reads what the installer left; rejects with what to run when there is nothing. */
-export async function readInstalled(folder: string = INSTALL_FOLDER): Promise<Installed> {
+export async function readInstalled(folder: string = findInstaller().folder): Promise<Installed> {
   let text: string;
   try {
     text = await readFile(path.join(folder, 'installed.json'), 'utf8');
