@@ -1,0 +1,154 @@
+import { type CriCall, type CriCallPod, criCallEnded, criCallStarted } from '../util/channels.js';
+import { type Clock } from '../util/clock.js';
+
+import { startDeadline } from './deadline.js';
+import { deadlineExceeded, type FailedCall, toPodloopError } from './errors.js';
+import { type CallSubject } from './methods.js';
+
+/** What a call is begun with. */
+export interface CallStart {
+  readonly method: string;
+  readonly operation: string;
+  readonly streaming: boolean;
+  readonly subject: CallSubject;
+  /** The caller's word on what it is about goes before what the request says. */
+  readonly pod: CriCallPod | undefined;
+  readonly containerId: string | undefined;
+  readonly deadlineMs: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What was seen of the answer by the time a call ends. */
+export interface AnswerFacts {
+  unknownFields: number;
+  responseBytes: number;
+}
+
+/** The calls of one client that are not answered yet. Each is published when it begins and when it ends. */
+export class CallsInFlight {
+  readonly #clock: Clock;
+  readonly #calls = new Set<CriCall>();
+  #lastId = 0;
+
+  constructor(options: { readonly clock: Clock }) {
+    this.#clock = options.clock;
+  }
+
+  /** Oldest first. */
+  list(): readonly CriCall[] {
+    return [...this.#calls];
+  }
+
+  /**
+   * Runs one call: `send` starts it and returns its answer and how to give it up.
+   *
+   * Rejects with the signal's reason as soon as it aborts, with CRI_DEADLINE_EXCEEDED when the deadline passes,
+   * and with the answer's own failure as a PodloopError.
+   */
+  async run<T>(
+    start: CallStart,
+    send: (facts: AnswerFacts, failed: FailedCall) => { readonly answer: Promise<T>; cancel(): void },
+  ): Promise<T> {
+    const { signal } = start;
+    signal?.throwIfAborted();
+    const call = this.#begin(start);
+    const failed = { operation: call.operation, subject: describe(call, start.subject) };
+    const facts: AnswerFacts = { unknownFields: 0, responseBytes: 0 };
+    try {
+      const sent = send(facts, failed);
+      const result = await this.#settle(sent, call, failed, signal);
+      this.#end(call, 'ok', facts);
+      return result;
+    } catch (error) {
+      if (signal?.aborted === true && error === signal.reason) {
+        this.#end(call, 'aborted', facts);
+        throw error;
+      }
+      const podloopError = toPodloopError(error, failed);
+      this.#end(call, podloopError.code, facts);
+      throw podloopError;
+    }
+  }
+
+  #settle<T>(
+    sent: { readonly answer: Promise<T>; cancel(): void },
+    call: CriCall,
+    failed: FailedCall,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const { deadlineMs } = call;
+      const deadline =
+        deadlineMs === undefined
+          ? undefined
+          : startDeadline({
+              clock: this.#clock,
+              deadlineMs,
+              onExpired: () => {
+                reject(deadlineExceeded(failed, deadlineMs));
+                sent.cancel();
+              },
+            });
+      const onAbort = (): void => {
+        // Callers abort with what they want to see again, Error or not.
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+        reject(signal!.reason);
+        sent.cancel();
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      const done = (): void => {
+        deadline?.cancel();
+        signal?.removeEventListener('abort', onAbort);
+      };
+      sent.answer.then(
+        (result) => {
+          done();
+          resolve(result);
+        },
+        (error: unknown) => {
+          done();
+          // It comes back as it was thrown; run() gives it its form.
+          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #begin(start: CallStart): CriCall {
+    const { subject } = start;
+    const call: CriCall = {
+      id: ++this.#lastId,
+      method: start.method,
+      operation: start.operation,
+      pod: start.pod ?? subject.pod,
+      containerId: start.containerId ?? subject.containerId,
+      sandboxId: subject.sandboxId,
+      startedAtMonotonicMs: this.#clock.monotonicMs(),
+      startedAtMs: this.#clock.now(),
+      deadlineMs: start.deadlineMs,
+      streaming: start.streaming,
+    };
+    this.#calls.add(call);
+    criCallStarted.publish(call);
+    return call;
+  }
+
+  #end(call: CriCall, outcome: string, facts: AnswerFacts): void {
+    this.#calls.delete(call);
+    if (!criCallEnded.hasSubscribers) return;
+    const durationMs = this.#clock.monotonicMs() - call.startedAtMonotonicMs;
+    criCallEnded.publish({ call, durationMs, outcome, ...facts });
+  }
+}
+
+function describe(call: CriCall, subject: CallSubject): string {
+  let text = '';
+  if (call.containerId !== undefined) text = `container ${call.containerId}`;
+  else if (call.sandboxId !== undefined) text = `sandbox ${call.sandboxId}`;
+  else if (subject.image !== undefined) text = `image ${subject.image}`;
+  if (call.pod === undefined) return text;
+  const { uid, namespace, name } = call.pod;
+  const pod = name === '' ? `pod ${uid}` : `pod ${namespace === '' ? name : `${namespace}/${name}`}`;
+  return text === '' ? pod : `${text} of ${pod}`;
+}

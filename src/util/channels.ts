@@ -1,0 +1,101 @@
+/**
+ * The diagnostics channels that podloop publishes on: metrics, `doctor` and tests listen here, so that no part
+ * imports the metrics in order to be counted.
+ *
+ * Publishing on a channel that nobody listens to costs next to nothing.
+ *
+ * @module
+ */
+import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
+
+/** One named diagnostics channel and the type of what is published on it. */
+export interface PublishingChannel<Message> {
+  /** The name under which node:diagnostics_channel knows it. */
+  readonly name: string;
+  readonly hasSubscribers: boolean;
+  /** Calls every subscriber synchronously; what a subscriber throws does not come back here. */
+  publish(message: Message): void;
+  /** Calls `listener` for each message until the returned function is called. */
+  subscribe(listener: (message: Message) => void): () => void;
+}
+
+/** Gives a node:diagnostics_channel of that name the type of its messages. */
+export function definePublishingChannel<Message>(name: string): PublishingChannel<Message> {
+  const inner = channel(name);
+  return {
+    name,
+    get hasSubscribers() {
+      return inner.hasSubscribers;
+    },
+    publish: (message) => inner.publish(message),
+    subscribe: (listener) => {
+      const untyped = (message: unknown): void => listener(message as Message);
+      subscribe(name, untyped);
+      return () => {
+        unsubscribe(name, untyped);
+      };
+    },
+  };
+}
+
+/** The pod that a CRI call is about. */
+export interface CriCallPod {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A CRI call that was sent and is not answered yet. Immutable. */
+export interface CriCall {
+  /** Counts up within one client. */
+  readonly id: number;
+  /** The method as CRI names it: ListContainers. */
+  readonly method: string;
+  /** The kubelet's value of the label operation_type: list_containers. */
+  readonly operation: string;
+  /** The pod it is about, when the caller said so. */
+  readonly pod: CriCallPod | undefined;
+  /** The container it is about. */
+  readonly containerId: string | undefined;
+  /** The sandbox it is about. */
+  readonly sandboxId: string | undefined;
+  /** Milliseconds of the client's monotonic clock: subtract from its `monotonicMs()` for the age. */
+  readonly startedAtMonotonicMs: number;
+  /** Wall-clock milliseconds since the epoch, for people. */
+  readonly startedAtMs: number;
+  /** After how many milliseconds it is given up; undefined when only its caller ends it. */
+  readonly deadlineMs: number | undefined;
+  /** True for calls whose answer is a stream of messages. */
+  readonly streaming: boolean;
+}
+
+/** A CRI call that ended. */
+export interface CriCallEnd {
+  readonly call: CriCall;
+  readonly durationMs: number;
+  /** `ok`, a PodloopError's code, or `aborted` when its caller gave it up. */
+  readonly outcome: string;
+  /** Fields in the answer that this version of podloop does not know. */
+  readonly unknownFields: number;
+  /** Size of the answer in bytes, before decoding. */
+  readonly responseBytes: number;
+}
+
+/** A CRI call is about to be sent. */
+export const criCallStarted = definePublishingChannel<CriCall>('podloop:cri:call:started');
+
+/** A CRI call was answered, failed, or was given up. */
+export const criCallEnded = definePublishingChannel<CriCallEnd>('podloop:cri:call:ended');
+
+/** The connection to a runtime came up or broke. */
+export interface CriConnectionChange {
+  readonly endpoint: string;
+  readonly state: 'idle' | 'connecting' | 'ready' | 'failing' | 'closed';
+  /** How many times the connection has come up so far. */
+  readonly generation: number;
+}
+
+/** See {@link CriConnectionChange}. */
+export const criConnectionChanged = definePublishingChannel<CriConnectionChange>(
+  'podloop:cri:connection:changed',
+);
