@@ -58,7 +58,12 @@ export class Announcements {
     return this.#missed;
   }
 
-  /** A stream is up: only events made from now on count. */
+  /** Changes whose event may still come. */
+  get awaiting(): number {
+    return this.#awaited.size;
+  }
+
+  /** A stream was asked for: only events made from now on count. */
   connected(): void {
     this.#reset();
     this.#connectedAtNs = BigInt(Math.floor(this.#clock.now())) * 1_000_000n;
@@ -101,7 +106,7 @@ export class Announcements {
     else this.#awaited.set(key, this.#clock.monotonicMs() + ANNOUNCE_GRACE_MS);
   }
 
-  /** Counts changes whose event did not come in time. To be called now and then: before each relist will do. */
+  /** Counts changes whose event did not come in time. */
   sweep(): void {
     this.#settleOverdue();
   }

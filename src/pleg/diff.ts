@@ -26,7 +26,9 @@ const NOTHING: readonly ContainerChange['type'][] = [];
  * The states of the kubelet's generic PLEG, pair by pair. `ContainerChanged` is told to nobody, but it makes the
  * pod due for inspection.
  */
-const TRANSITIONS: Readonly<Record<LookState, Readonly<Record<LookState, readonly ContainerChange['type'][]>>>> = {
+const TRANSITIONS: Readonly<
+  Record<LookState, Readonly<Record<LookState, readonly ContainerChange['type'][]>>>
+> = {
   nonExistent: {
     running: ['ContainerStarted'],
     exited: ['ContainerDied'],
@@ -87,7 +89,10 @@ export function diffPods(
  * Pure. A container that was seen, but never told of because the pod could not be inspected, died and was removed
  * like any other.
  */
-export function diffVanished(accepted: ObservedPod | undefined, seen: ObservedPod): readonly ContainerChange[] {
+export function diffVanished(
+  accepted: ObservedPod | undefined,
+  seen: ObservedPod,
+): readonly ContainerChange[] {
   if (accepted === seen) return diffPods(accepted, undefined);
   const told = byId(accepted);
   const changes = [...diffPods(accepted, undefined)];

@@ -149,13 +149,20 @@ export class EventHints {
     const endedAtOnce = error === undefined && events === 0 && livedMs < SETTLE_MS;
     if (isUnimplemented(error) || endedAtOnce) {
       this.#transitionTo('unsupported');
-      logger.info('Container events are not supported by the runtime, relisting instead', { err: this.#lastError }, 2);
+      logger.info(
+        'Container events are not supported by the runtime, relisting instead',
+        { err: this.#lastError },
+        2,
+      );
       return RECONNECT_CAP_MS;
     }
     if (livedMs >= HEALTHY_AFTER_MS) this.#backoff.reset();
     this.#transitionTo('waiting');
     const delayMs = this.#backoff.nextMs();
-    logger.warn('Container event stream broke, reconnecting', { err: this.#lastError, delayMs: Math.round(delayMs) });
+    logger.warn('Container event stream broke, reconnecting', {
+      err: this.#lastError,
+      delayMs: Math.round(delayMs),
+    });
     return delayMs;
   }
 

@@ -62,6 +62,11 @@ export class PodRecord {
     this.pod = refOf(seen);
   }
 
+  /** Nothing is due, and nothing stands in the way of skipping it when the next look shows the same. */
+  get isAtRest(): boolean {
+    return this.accepted === this.seen && !this.reinspect && this.inspection === undefined;
+  }
+
   /** Takes in what a look showed. */
   see(pod: ObservedPod, stamp: Stamp): void {
     if (this.pod.name !== pod.name || this.pod.namespace !== pod.namespace) this.pod = refOf(pod);

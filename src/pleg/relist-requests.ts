@@ -90,7 +90,10 @@ export class RelistRequests {
   }
 
   /** Takes every request that a look at all pods with this stamp answers. */
-  takeAllAnswered(stamp: Stamp): { readonly byUid: ReadonlyMap<string, Trigger>; readonly all: Trigger | undefined } {
+  takeAllAnswered(stamp: Stamp): {
+    readonly byUid: ReadonlyMap<string, Trigger>;
+    readonly all: Trigger | undefined;
+  } {
     const byUid = new Map<string, Trigger>();
     for (const [uid, request] of this.#byUid) {
       if (request.stamp >= stamp) continue;

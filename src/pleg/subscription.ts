@@ -118,7 +118,10 @@ export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisp
 
   async #arrival(): Promise<void> {
     if (this.#waiting !== undefined) {
-      throw new PodloopError('SUBSCRIPTION_CLOSED', 'a subscription has one reader; subscribe once per reader');
+      throw new PodloopError(
+        'SUBSCRIPTION_CLOSED',
+        'a subscription has one reader; subscribe once per reader',
+      );
     }
     await new Promise<void>((resolve) => (this.#waiting = resolve));
     this.#waiting = undefined;

@@ -1,0 +1,134 @@
+import { type ObservedPod, type Runtime, type RuntimeEvent } from '../runtime/runtime.js';
+import { type Clock, type ClockTimer, OLDEST_STAMP, type Stamp } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { ANNOUNCE_GRACE_MS, Announcements } from './announcements.js';
+import { diffPods } from './diff.js';
+import { EventHints, type StreamInfo, type StreamState } from './event-hints.js';
+import { HintChecks } from './hint-checks.js';
+
+/** What the event stream needs and whom it tells. All callbacks are synchronous. */
+export interface EventStreamOptions {
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** Look at this pod; at all pods, when the event did not say which. */
+  readonly onHint: (uid: string | undefined) => void;
+  /** The state of the stream, or what is known of its completeness, has changed. */
+  readonly onChange: () => void;
+  /** The stream is up: whatever happened while it was not has to be looked for. */
+  readonly onUp: () => void;
+}
+
+/**
+ * The runtime's events as the generator uses them: hints about where to look, checked against what the looks show,
+ * and judged for their completeness.
+ */
+export class EventStream {
+  readonly #options: EventStreamOptions;
+  readonly #hints: EventHints;
+  readonly #announcements: Announcements;
+  readonly #checks: HintChecks;
+  /** A look with a newer stamp has seen everything from before the stream was up. */
+  #upStamp: Stamp = OLDEST_STAMP;
+  #sweepTimer: ClockTimer | undefined;
+  #received = 0;
+
+  constructor(options: EventStreamOptions) {
+    const { runtime, clock, logger, random } = options;
+    this.#options = options;
+    this.#announcements = new Announcements({ clock, onMissed: options.onChange });
+    this.#checks = new HintChecks({ clock, lookAgain: options.onHint });
+    this.#hints = new EventHints({
+      runtime,
+      clock,
+      logger,
+      random,
+      onEvent: (event) => this.#take(event),
+      onState: (state) => this.#enter(state),
+    });
+  }
+
+  get info(): StreamInfo {
+    return this.#hints.info;
+  }
+
+  /** Changes announced since the connect, with no missed one since. */
+  get announcedInARow(): number {
+    return this.#announcements.announcedInARow;
+  }
+
+  /** Counters for metrics. */
+  get stats(): { received: number; announced: number; missed: number; contradicted: number } {
+    const { announced, missed } = this.#announcements;
+    return { received: this.#received, announced, missed, contradicted: this.#checks.contradicted };
+  }
+
+  /** Keeps the stream open until the signal aborts. Resolves at once when the runtime can have none. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#options.runtime.watchEvents === undefined) return;
+    try {
+      await this.#hints.run(signal);
+    } finally {
+      this.#sweepTimer?.cancel();
+      this.#sweepTimer = undefined;
+    }
+  }
+
+  /** A look showed a pod as `now`, the look before as `before`. */
+  compare(uid: string, before: ObservedPod | undefined, now: ObservedPod | undefined): void {
+    if (this.info.state === 'off') return;
+    for (const change of diffPods(before, now)) this.#announcements.see(change);
+    this.#checks.compare(uid, now);
+    this.#sweepSoon();
+  }
+
+  /** A look at all pods with this stamp is complete. */
+  looked(stamp: Stamp): void {
+    if (this.info.state === 'up' && stamp > this.#upStamp) this.#announcements.caughtUp();
+  }
+
+  #take(event: RuntimeEvent): void {
+    this.#received++;
+    const before = this.announcedInARow;
+    this.#announcements.hear(event);
+    // A container that was created only is no news: its start, or its end, comes with an event of its own.
+    if (event.type !== 'created') {
+      if (event.podUid !== undefined) this.#checks.expect(event.podUid, event);
+      this.#options.onHint(event.podUid);
+    }
+    if (this.announcedInARow !== before) this.#options.onChange();
+  }
+
+  #enter(state: StreamState): void {
+    switch (state) {
+      case 'connecting':
+        this.#announcements.connected();
+        break;
+      case 'up':
+        this.#upStamp = this.#options.clock.stamp();
+        this.#options.onUp();
+        break;
+      case 'off':
+      case 'waiting':
+      case 'unsupported':
+        this.#announcements.disconnected();
+        this.#checks.clear();
+        break;
+    }
+    this.#options.onChange();
+  }
+
+  #sweepSoon(): void {
+    if (this.#announcements.awaiting === 0) return;
+    this.#sweepTimer ??= this.#options.clock.setTimer(
+      ANNOUNCE_GRACE_MS + 1,
+      () => {
+        this.#sweepTimer = undefined;
+        this.#announcements.sweep();
+        this.#sweepSoon();
+      },
+      { unref: true },
+    );
+  }
+}

@@ -1,0 +1,391 @@
+import { type PodRef, formatPod } from '../model/pod-ref.js';
+import { emptyPodStatus, type ObservedPod, type PodStatus, type Runtime } from '../runtime/runtime.js';
+import { type Clock, type Stamp } from '../util/clock.js';
+import { hasCode } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { diffPods, diffVanished, hasDeath } from './diff.js';
+import { type PodLifecycleEvent, type Trigger } from './events.js';
+import { InspectionPool } from './inspection-pool.js';
+import { toLifecycleEvents } from './lifecycle-events.js';
+import { type PodCache } from './pod-cache.js';
+import { type PodRecord, type PodRecords } from './pod-records.js';
+import { type WatchConditions } from './watch-conditions.js';
+
+/** What the inspector works on and reports to. */
+export interface InspectorOptions {
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly cache: PodCache;
+  readonly records: PodRecords;
+  readonly conditions: WatchConditions;
+  readonly concurrency: number;
+  readonly slowAfterMs: number;
+  readonly deadlineMs: number;
+  /** Hands events to every subscriber; synchronous. */
+  readonly deliver: (events: readonly PodLifecycleEvent[]) => void;
+}
+
+/** A pod whose inspection hangs or fails. */
+export interface StuckPod {
+  readonly pod: PodRef;
+  readonly state: 'hung' | 'failing';
+  /** Wall-clock milliseconds since when no inspection of it has succeeded. */
+  readonly sinceMs: number;
+  readonly forMs: number;
+  /** How many inspections have failed. */
+  readonly failures: number;
+  /** Message of the last failure; undefined while the first inspection hangs. */
+  readonly error: string | undefined;
+}
+
+/** So many times the concurrency may hang outside of the budget. */
+const SLOW_LIMIT_FACTOR = 4;
+/** After how long a pod is tried again when the runtime was not there at all, in milliseconds. */
+const RUNTIME_AWAY_RETRY_MS = 1_000;
+/** How often a pod that is not due is inspected while none that is due succeeds, in milliseconds. */
+const PROBE_INTERVAL_MS = 10_000;
+
+/**
+ * Fetches the status of pods that are due, and on success writes the cache, hands out the events and advances the
+ * record, in this order and in one go.
+ *
+ * One inspection per pod at a time. A failed one leaves the record where it is and the pod due: it is tried again
+ * at the next look, later with growing delays. While no due pod answers, one that is not due is asked now and
+ * then, to tell a sick runtime from sick pods.
+ */
+export class Inspector {
+  readonly #options: InspectorOptions;
+  readonly #pool: InspectionPool;
+  /** Due and not done: what the global stamp does not cover. */
+  readonly #due = new Map<PodRecord, number>();
+  #lastSuccessMs: number | undefined;
+  #probing = false;
+  #probedAtMs = Number.NEGATIVE_INFINITY;
+  #retrying = false;
+  #inspections = 0;
+  #failures = 0;
+
+  constructor(options: InspectorOptions) {
+    this.#options = options;
+    this.#pool = new InspectionPool({
+      clock: options.clock,
+      concurrency: options.concurrency,
+      slowAfterMs: options.slowAfterMs,
+      slowLimit: options.concurrency * SLOW_LIMIT_FACTOR,
+      deadlineMs: options.deadlineMs,
+    });
+  }
+
+  /** Counters for metrics. */
+  get stats(): { inspections: number; failures: number; displaced: number; queued: number; due: number } {
+    const { displaced, queued } = this.#pool;
+    return {
+      inspections: this.#inspections,
+      failures: this.#failures,
+      displaced,
+      queued,
+      due: this.#due.size,
+    };
+  }
+
+  /** Inspections under way, oldest first. */
+  inFlight(): ReturnType<InspectionPool['inFlight']> {
+    return this.#pool.inFlight();
+  }
+
+  /** Retries of failed inspections are made by timer from now on, until stopped. */
+  startRetries(): void {
+    this.#retrying = true;
+    for (const record of this.#due.keys()) if (record.trouble !== undefined) this.#scheduleRetry(record);
+  }
+
+  /** No timers are left behind. */
+  stopRetries(): void {
+    this.#retrying = false;
+    for (const record of this.#options.records) record.retryTimer?.cancel();
+  }
+
+  /** The runtime answers again after it did not: nobody waits out a delay that it caused. */
+  forgetDelays(): void {
+    for (const record of this.#due.keys()) record.retryAtMs = 0;
+  }
+
+  /**
+   * A look has shown the pod. Inspects it if that is called for.
+   *
+   * Returns what a relist is to wait for: resolves when the inspection is done or slow. Undefined when nothing is due.
+   */
+  consider(
+    record: PodRecord,
+    trigger: Trigger,
+    options: { ignoreDelay: boolean },
+  ): Promise<void> | undefined {
+    const { cache, conditions, clock } = this.#options;
+    const { pod, accepted, seen } = record;
+    const changes = diffPods(accepted, seen);
+    const wanted = changes.length > 0 || record.reinspect || conditions.has(pod.uid);
+    if (!wanted && record.inspection === undefined) {
+      record.accepted = seen;
+      this.#settle(record);
+      return undefined;
+    }
+    cache.markBehind(pod.uid);
+    if (!this.#due.has(record)) this.#due.set(record, clock.monotonicMs());
+    if (wanted) record.trigger ??= trigger;
+    if (record.inspection !== undefined) return record.slow ? undefined : record.inspection.budgetEnd;
+    // A pod whose status hangs is left to its delay even when somebody asks: each try may cost the runtime a thread.
+    const delayed = record.retryAtMs > clock.monotonicMs() && (record.slow || !options.ignoreDelay);
+    if (delayed) return undefined;
+    return this.#inspect(record, hasDeath(changes));
+  }
+
+  /** A look has shown the pod to be gone: tells of it at once, whatever an inspection of it does. */
+  remove(record: PodRecord, stamp: Stamp, trigger: Trigger): void {
+    const { records, cache, conditions, clock } = this.#options;
+    const { pod } = record;
+    record.retryTimer?.cancel();
+    record.inspection?.cancel(new Error('the pod is gone'));
+    this.#due.delete(record);
+    records.delete(pod.uid);
+    conditions.forget(pod.uid);
+    cache.delete(pod.uid, stamp);
+    const context = {
+      pod,
+      owner: record.seen.owner,
+      trigger: record.trigger ?? trigger,
+      stamp,
+      observedAtMs: clock.now(),
+    };
+    const events: PodLifecycleEvent[] = toLifecycleEvents(
+      diffVanished(record.accepted, record.seen),
+      undefined,
+      context,
+    );
+    if (events.length === 0 && record.reinspect) events.push({ type: 'PodSync', ...context, folded: 0 });
+    this.#options.deliver(events);
+  }
+
+  /** Pods whose inspection hangs or fails, longest first; at most `limit` of them. */
+  stuckPods(limit: number): { readonly pods: StuckPod[]; readonly count: number } {
+    const now = this.#options.clock.monotonicMs();
+    const stuck: StuckPod[] = [];
+    for (const record of this.#due.keys()) {
+      const { trouble } = record;
+      if (trouble === undefined) continue;
+      stuck.push({
+        pod: record.pod,
+        state: record.slow ? 'hung' : 'failing',
+        sinceMs: trouble.sinceWallMs,
+        forMs: now - trouble.sinceMs,
+        failures: record.backoff.failures,
+        error: trouble.error?.message,
+      });
+    }
+    stuck.sort((a, b) => b.forMs - a.forMs);
+    return { pods: stuck.slice(0, limit), count: stuck.length };
+  }
+
+  /** For how long pods have been due without any inspection succeeding, in milliseconds; 0 when all is well. */
+  fruitlessMs(): number {
+    let oldestDueMs: number | undefined;
+    for (const dueMs of this.#due.values()) {
+      if (oldestDueMs === undefined || dueMs < oldestDueMs) oldestDueMs = dueMs;
+    }
+    if (oldestDueMs === undefined) return 0;
+    const sinceMs = Math.max(oldestDueMs, this.#lastSuccessMs ?? oldestDueMs);
+    return this.#options.clock.monotonicMs() - sinceMs;
+  }
+
+  /** Inspects a pod that is not due, if it is time to find out whether the runtime answers for any. */
+  probe(): void {
+    const { clock, records, runtime, logger } = this.#options;
+    const now = clock.monotonicMs();
+    if (this.#probing || this.fruitlessMs() < PROBE_INTERVAL_MS || now - this.#probedAtMs < PROBE_INTERVAL_MS)
+      return;
+    const candidates = [...records].filter((record) => !this.#due.has(record));
+    const candidate = candidates[this.#inspections % Math.max(1, candidates.length)];
+    if (candidate === undefined) return;
+    this.#probing = true;
+    this.#probedAtMs = now;
+    this.#inspections++;
+    const { result, budgetEnd } = this.#pool.submit({
+      pod: candidate.pod,
+      urgent: true,
+      knownSlow: false,
+      run: async (signal) => await runtime.getPodStatus(candidate.seen, signal),
+    });
+    // One that hangs proves nothing against the others: the next probe asks another pod.
+    void budgetEnd.then(() => (this.#probing = false));
+    result.then(
+      () => (this.#lastSuccessMs = clock.monotonicMs()),
+      (error: unknown) => {
+        this.#failures++;
+        logger.info(
+          'PLEG: Probe inspection failed',
+          { pod: formatPod(candidate.pod), podUID: candidate.pod.uid, err: error },
+          2,
+        );
+      },
+    );
+  }
+
+  #inspect(record: PodRecord, urgent: boolean): Promise<void> {
+    const { runtime, clock, conditions } = this.#options;
+    const { pod } = record;
+    let begun: Attempt | undefined;
+    const handle = this.#pool.submit<PodStatus>({
+      pod,
+      urgent,
+      knownSlow: record.slow,
+      run: async (signal) => {
+        // What was seen while it stood in the queue is inspected in one go.
+        begun = {
+          snapshot: record.seen,
+          stamp: record.seenStamp,
+          reinspection: record.reinspect,
+          trigger: record.trigger ?? 'request',
+          conditions: conditions.snapshot(pod.uid),
+        };
+        record.reinspect = false;
+        record.trigger = undefined;
+        return await runtime.getPodStatus(begun.snapshot, signal);
+      },
+    });
+    record.inspection = handle;
+    this.#inspections++;
+    const budgetEnd = handle.budgetEnd.then(() => {
+      if (record.inspection !== handle) return;
+      record.slow = true;
+      record.trouble ??= { sinceMs: clock.monotonicMs(), sinceWallMs: clock.now(), error: undefined };
+    });
+    const ended = handle.result.then(
+      (status) => {
+        if (this.#isGone(record)) return;
+        record.inspection = undefined;
+        this.#accept(record, begun!, status);
+      },
+      (error: unknown) => {
+        if (this.#isGone(record)) return;
+        record.inspection = undefined;
+        this.#fail(record, begun, error as Error);
+      },
+    );
+    ended.catch((error: unknown) =>
+      this.#options.logger.error('Inspection could not be taken in', error, { podUID: pod.uid }),
+    );
+    return Promise.race([budgetEnd, ended]);
+  }
+
+  #accept(record: PodRecord, attempt: Attempt, fetched: PodStatus): void {
+    const { cache, clock, logger, conditions } = this.#options;
+    const { pod } = record;
+    this.#lastSuccessMs = clock.monotonicMs();
+    record.slow = false;
+    record.trouble = undefined;
+    record.retryAtMs = 0;
+    record.backoff.reset();
+    const status = keepIps(record, fetched);
+    record.ips = status.ips;
+    cache.set(pod.uid, status, undefined, attempt.stamp);
+    logger.info('PLEG: Write status', { pod: formatPod(pod), podUID: pod.uid }, 4);
+    const context = {
+      pod,
+      owner: attempt.snapshot.owner,
+      trigger: attempt.trigger,
+      stamp: attempt.stamp,
+      observedAtMs: clock.now(),
+    };
+    const events: PodLifecycleEvent[] = toLifecycleEvents(
+      diffPods(record.accepted, attempt.snapshot),
+      status,
+      context,
+    );
+    if (events.length === 0 && attempt.reinspection) events.push({ type: 'PodSync', ...context, folded: 0 });
+    for (const watched of attempt.conditions) {
+      if (!this.#isMet(pod, watched, status) || !conditions.complete(pod.uid, watched)) continue;
+      events.push({ type: 'ConditionMet', ...context, conditionKey: watched.key });
+    }
+    this.#options.deliver(events);
+    record.accepted = attempt.snapshot;
+    if (record.seen === attempt.snapshot && !record.reinspect) this.#settle(record);
+    else void this.consider(record, record.trigger ?? 'request', { ignoreDelay: true });
+  }
+
+  #fail(record: PodRecord, attempt: Attempt | undefined, error: Error): void {
+    const { cache, clock, logger } = this.#options;
+    const { pod } = record;
+    this.#failures++;
+    record.reinspect = true;
+    record.trigger = attempt?.trigger ?? record.trigger;
+    cache.set(pod.uid, { ...emptyPodStatus(pod.uid), ...pod }, error, attempt?.stamp ?? record.seenStamp);
+    const now = clock.monotonicMs();
+    if (hasCode(error, 'CRI_UNAVAILABLE')) {
+      // The runtime is away for everybody: that says nothing about this pod, and must not cost it a long delay.
+      record.slow = false;
+      record.retryAtMs = now + RUNTIME_AWAY_RETRY_MS;
+    } else {
+      record.slow = hasCode(error, 'INSPECTION_DEADLINE', 'INSPECTION_DISPLACED', 'CRI_DEADLINE_EXCEEDED');
+      record.trouble ??= { sinceMs: now, sinceWallMs: clock.now(), error };
+      record.trouble.error = error;
+      record.retryAtMs = now + record.backoff.nextMs();
+    }
+    logger.error('PLEG: Ignoring events for pod', error, { pod: formatPod(pod), podUID: pod.uid });
+    if (this.#retrying) this.#scheduleRetry(record);
+  }
+
+  #scheduleRetry(record: PodRecord): void {
+    const { clock } = this.#options;
+    record.retryTimer?.cancel();
+    const delayMs = Math.max(0, record.retryAtMs - clock.monotonicMs());
+    record.retryTimer = clock.setTimer(
+      delayMs,
+      () => {
+        if (!this.#due.has(record)) return;
+        void this.consider(record, 'request', { ignoreDelay: true });
+        this.probe();
+      },
+      { unref: true },
+    );
+  }
+
+  #settle(record: PodRecord): void {
+    record.retryTimer?.cancel();
+    record.retryTimer = undefined;
+    record.trouble = undefined;
+    this.#due.delete(record);
+    this.#options.cache.markCurrent(record.pod.uid);
+  }
+
+  #isGone(record: PodRecord): boolean {
+    return this.#options.records.find(record.pod.uid) !== record;
+  }
+
+  #isMet(pod: PodRef, { key, condition }: Attempt['conditions'][number], status: PodStatus): boolean {
+    try {
+      return condition(status);
+    } catch (error) {
+      this.#options.logger.error('Watch condition could not be evaluated', error, {
+        podUID: pod.uid,
+        conditionKey: key,
+      });
+      return false;
+    }
+  }
+}
+
+/** What stood when an inspection began. */
+interface Attempt {
+  readonly snapshot: ObservedPod;
+  readonly stamp: Stamp;
+  readonly reinspection: boolean;
+  readonly trigger: Trigger;
+  readonly conditions: ReturnType<WatchConditions['snapshot']>;
+}
+
+/** A pod being torn down has lost its addresses already; what it had is what people still want to know. */
+function keepIps(record: PodRecord, status: PodStatus): PodStatus {
+  if (status.ips.length > 0 || record.ips.length === 0) return status;
+  const running = status.sandboxes.some((sandbox) => sandbox.state === 'running');
+  return running ? status : { ...status, ips: record.ips };
+}

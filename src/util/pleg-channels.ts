@@ -1,0 +1,25 @@
+import { definePublishingChannel } from './channels.js';
+
+/** One relist that ended: of all pods, or of one. */
+export interface RelistEnd {
+  readonly scope: 'all' | 'pod';
+  /** What asked for it: initial, relist, event or request. */
+  readonly trigger: string;
+  /** Wall-clock milliseconds at which it began. */
+  readonly startedAtMs: number;
+  /** From its begin until nobody need wait for it any longer. */
+  readonly durationMs: number;
+  /** The list calls alone. */
+  readonly listMs: number;
+  /** Comparing with the records. */
+  readonly diffMs: number;
+  /** Pods that the answer showed. */
+  readonly pods: number;
+  /** Pods that were found due for inspection. */
+  readonly due: number;
+  /** Message of the error that ended it; undefined when it succeeded. */
+  readonly error: string | undefined;
+}
+
+/** A relist ended, well or not. */
+export const relistEnded = definePublishingChannel<RelistEnd>('podloop:pleg:relist:ended');
