@@ -30,7 +30,14 @@ export class Backoff {
 
   /** The delay before the next try, in milliseconds. */
   nextMs(): number {
-    const { initialMs, maxMs, factor = 2, jitter = 0, firstAtOnce = false, random = Math.random } = this.#options;
+    const {
+      initialMs,
+      maxMs,
+      factor = 2,
+      jitter = 0,
+      firstAtOnce = false,
+      random = Math.random,
+    } = this.#options;
     const step = this.#failures - (firstAtOnce ? 1 : 0);
     this.#failures++;
     if (step < 0) return 0;

@@ -36,7 +36,8 @@ export const ERROR_CODES = {
   CRI_DEADLINE_EXCEEDED: {
     retryable: true,
     when: 'A CRI call was not answered within its deadline.',
-    remedy: 'Find out which call hangs: the message names operation and object. Look at the runtime’s log for that object.',
+    remedy:
+      'Find out which call hangs: the message names operation and object. Look at the runtime’s log for that object.',
   },
   CRI_NOT_FOUND: {
     retryable: false,
@@ -131,7 +132,8 @@ export const ERROR_CODES = {
   INSPECTION_DEADLINE: {
     retryable: true,
     when: 'The status of a pod did not arrive within the inspection deadline.',
-    remedy: 'The pod named in the message is stuck in the runtime; everything else goes on. Look for its shim and its storage.',
+    remedy:
+      'The pod named in the message is stuck in the runtime; everything else goes on. Look for its shim and its storage.',
   },
   INSPECTION_DISPLACED: {
     retryable: true,
