@@ -143,3 +143,36 @@ describe('a running generator', () => {
     await running;
   });
 });
+
+describe('absence after a failure', () => {
+  it('is believed of all pods only when a second list shows it too', async () => {
+    const { runtime, pleg, events } = setUp();
+    runtime.setPods([podOf('a', { c1: 'running' })]);
+    await pleg.relist();
+    drain(events);
+    runtime.failList(new Error('connection refused'));
+    await expect(pleg.relist()).rejects.toThrow('connection refused');
+    runtime.failList(undefined);
+    runtime.setPods([]);
+    await expect(pleg.relist()).rejects.toThrow('waiting for another to confirm');
+    expect(drain(events)).toEqual([]);
+    await pleg.relist();
+    expect(drain(events)).toEqual(['ContainerDied a c1', 'ContainerRemoved a c1']);
+  });
+
+  it('is not believed when the next list shows the pods again', async () => {
+    const { runtime, pleg, events } = setUp();
+    const pod = podOf('a', { c1: 'running' });
+    runtime.setPods([pod]);
+    await pleg.relist();
+    drain(events);
+    runtime.failList(new Error('connection refused'));
+    await expect(pleg.relist()).rejects.toThrow('connection refused');
+    runtime.failList(undefined);
+    runtime.setPods([]);
+    await expect(pleg.relist()).rejects.toThrow('waiting for another to confirm');
+    runtime.setPods([pod]);
+    await pleg.relist();
+    expect(drain(events)).toEqual([]);
+  });
+});

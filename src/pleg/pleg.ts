@@ -44,6 +44,8 @@ export const PODS_PER_SLICE = 500;
 const ALL_FIRST = 0;
 const ONE_POD_AFTER = 1;
 const REQUEST_CAPACITY = 1_000;
+const EMPTY_AFTER_FAILURE =
+  'the list of pods is empty right after a failed one: waiting for another to confirm it';
 
 /** How a look at all pods came about. */
 interface Look {
@@ -303,6 +305,7 @@ export class Pleg {
         this.#runtime.listPods(signal),
       );
       listedMs = this.#clock.monotonicMs();
+      this.#refuseDoubtfulAbsence(pods);
       if (this.#lastListError !== undefined) this.#inspector.forgetDelays();
       this.#lastListError = undefined;
       this.#listStartedMs = undefined;
@@ -330,6 +333,16 @@ export class Pleg {
     } finally {
       release();
     }
+  }
+
+  /**
+   * A runtime that has just come back may answer before it has found its pods again. An empty list right after a
+   * failed one is taken for a failure too; a second empty one is believed.
+   */
+  #refuseDoubtfulAbsence(pods: readonly ObservedPod[]): void {
+    const doubtful = pods.length === 0 && this.#records.size > 0 && this.#lastListError !== undefined;
+    if (!doubtful || this.#lastListError === EMPTY_AFTER_FAILURE) return;
+    throw new Error(EMPTY_AFTER_FAILURE);
   }
 
   async #compareAll(
@@ -376,6 +389,9 @@ export class Pleg {
         this.#runtime.findPod(uid, signal),
       );
       const listedMs = this.#clock.monotonicMs();
+      if (pod === undefined && this.#lastListError !== undefined) {
+        throw new Error(`pod ${uid} is missing after a failed list: waiting for a list of all to confirm it`);
+      }
       this.#podRelists++;
       this.#requests.takeAnswered(uid, stamp);
       const inspection = this.#take(uid, pod, stamp, trigger, false);
