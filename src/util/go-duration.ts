@@ -31,7 +31,7 @@ export function formatGoDuration(milliseconds: number): string {
  * `name` and what would be right. A number without a unit is refused, but for 0.
  */
 export function parseGoDuration(text: string, name: string): number {
-  if (text === '0') return 0;
+  if (/^[+-]?0$/.test(text)) return 0;
   const whole = /^([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(text);
   if (whole === null) {
     const hint = /^[+-]?\d+(\.\d+)?$/.test(text)
@@ -43,7 +43,10 @@ export function parseGoDuration(text: string, name: string): number {
   for (const [, value, unit] of whole[2]!.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) {
     ns += Number(value) * NS_PER[unit!]!;
   }
-  return (whole[1] === '-' ? -ns : ns) / 1e6;
+  // A fraction of a unit is not exact in a double, and Go knows nothing below a nanosecond.
+  ns = Math.round(ns);
+  if (ns >= 2 ** 63) throw new PodloopError('OPTION_INVALID', `${name}: ${text} is longer than 292 years`);
+  return (whole[1] === '-' && ns > 0 ? -ns : ns) / 1e6;
 }
 
 function trimmed(value: number, digits: number): string {

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { OLDEST_STAMP, SystemClock } from './clock.js';
+
+it('hands out stamps that only grow', () => {
+  const clock = new SystemClock();
+  const stamps = Array.from({ length: 1_000 }, () => clock.stamp());
+  expect(stamps[0]).toBeGreaterThan(OLDEST_STAMP);
+  expect(stamps.every((stamp, index) => index === 0 || stamp > stamps[index - 1]!)).toBe(true);
+});
+
+it('sleeps no shorter than asked', async () => {
+  const clock = new SystemClock();
+  const start = clock.monotonicMs();
+  await clock.sleep(5);
+  // Node rounds its timers to whole milliseconds, either way.
+  expect(clock.monotonicMs() - start).toBeGreaterThanOrEqual(4);
+});
+
+it('rejects a sleep with the very reason of its signal, before or while it sleeps', async () => {
+  const clock = new SystemClock();
+  const reason = { not: 'even an error' };
+  const stopping = new AbortController();
+  const asleep = clock.sleep(60_000, stopping.signal);
+  stopping.abort(reason);
+  await expect(asleep).rejects.toBe(reason);
+  await expect(clock.sleep(0, stopping.signal)).rejects.toBe(reason);
+});
+
+it('calls a timer once, and one that was cancelled never', async () => {
+  const clock = new SystemClock();
+  const called: string[] = [];
+  const cancelled = clock.setTimer(1, () => called.push('cancelled'));
+  cancelled.cancel();
+  await new Promise<void>((resolve) => {
+    clock.setTimer(1, () => {
+      called.push('kept');
+      resolve();
+    });
+  });
+  await clock.sleep(3);
+  expect(called).toEqual(['kept']);
+});
+
+it('reads the wall clock of the machine', () => {
+  const before = Date.now();
+  const now = new SystemClock().now();
+  expect(now).toBeGreaterThanOrEqual(before);
+  expect(now).toBeLessThanOrEqual(Date.now());
+});

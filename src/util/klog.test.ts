@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { KlogLogger, type KlogLoggerOptions } from './klog.js';
+
+const pod = { uid: 'b1c2', namespace: 'default', name: 'web' };
+
+function aLogger(options: Partial<KlogLoggerOptions> = {}): { logger: KlogLogger; lines: string[] } {
+  const lines: string[] = [];
+  const logger = new KlogLogger({
+    write: (line) => lines.push(line),
+    // Local time, whatever the zone of this machine.
+    clock: { now: () => new Date(2026, 10, 21, 10, 26, 42, 444).getTime() + 0.25 },
+    pid: 31_073,
+    verbosity: 2,
+    ...options,
+  });
+  return { logger, lines };
+}
+
+describe('the text form', () => {
+  it('is the one that klog writes', () => {
+    const { logger, lines } = aLogger({ source: 'generic.ts', verbosity: 4 });
+    logger.info('GenericPLEG', { podUID: 'b1c2', oldState: 'running', newState: 'exited' }, 4);
+    expect(lines).toEqual([
+      'I1121 10:26:42.444250   31073 generic.ts:1] "GenericPLEG" podUID="b1c2" oldState="running" newState="exited"',
+    ]);
+  });
+
+  it('names the file and line of the caller', () => {
+    const { logger, lines } = aLogger();
+    const here = Number(/klog\.test\.ts:(\d+):/.exec(new Error().stack!)![1]);
+    logger.info('one');
+    logger.warn('two');
+    logger.error('three');
+    expect(lines.map((line) => /31073 (\S+)]/.exec(line)?.[1])).toEqual([
+      `klog.test.ts:${here + 1}`,
+      `klog.test.ts:${here + 2}`,
+      `klog.test.ts:${here + 3}`,
+    ]);
+  });
+
+  it('leaves the depth of everybody else’s stack traces as it was', () => {
+    const before = Error.stackTraceLimit;
+    aLogger().logger.info('one');
+    expect(Error.stackTraceLimit).toBe(before);
+  });
+
+  it('puts the error in front of the fields, and has a letter for each level', () => {
+    const { logger, lines } = aLogger();
+    logger.error('Error syncing pod, skipping', new Error('no "image"'), { pod });
+    logger.error('Without an error', undefined, { pod });
+    logger.error('With what is no error', 'just text');
+    logger.warn('Probe failed', { probeType: 'Liveness' });
+    expect(lines.map((line) => `${line[0]!} ${line.slice(line.indexOf('] ') + 2)}`)).toEqual([
+      String.raw`E "Error syncing pod, skipping" err="no \"image\"" pod="default/web"`,
+      'E "Without an error" pod="default/web"',
+      'E "With what is no error" err="just text"',
+      'W "Probe failed" probeType="Liveness"',
+    ]);
+  });
+
+  it('leaves out what is more detailed than was asked for, but no warning and no error', () => {
+    const { logger, lines } = aLogger({ verbosity: 0 });
+    logger.info('shown');
+    logger.info('not shown', {}, 1);
+    logger.warn('shown');
+    logger.error('shown');
+    expect(lines).toHaveLength(3);
+    expect([logger.enabled(0), logger.enabled(1)]).toEqual([true, false]);
+  });
+});
+
+describe('the JSON form', () => {
+  it('is one object a line with the keys of the kubelet', () => {
+    const { logger, lines } = aLogger({ format: 'json', source: 'sync-loop.ts' });
+    logger.info('SyncLoop ADD', { source: 'file', pods: [pod], pod, gone: undefined, size: 3n }, 2);
+    expect(JSON.parse(lines[0]!)).toEqual({
+      ts: new Date(2026, 10, 21, 10, 26, 42, 444).getTime() + 0.25,
+      caller: 'sync-loop.ts:1',
+      msg: 'SyncLoop ADD',
+      v: 2,
+      source: 'file',
+      pods: [{ name: 'web', namespace: 'default' }],
+      pod: { name: 'web', namespace: 'default' },
+      size: '3',
+    });
+  });
+
+  it('tells errors by their lack of v, and warnings by their severity', () => {
+    const { logger, lines } = aLogger({ format: 'json' });
+    logger.error('failed', new Error('why'), { pod });
+    logger.warn('careful');
+    expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'failed', err: 'why' });
+    expect(JSON.parse(lines[0]!)).not.toHaveProperty('v');
+    expect(JSON.parse(lines[1]!)).toMatchObject({ v: 0, severity: 'warning' });
+  });
+
+  it('keeps fields called namespace and name apart from an object of that name', () => {
+    const { logger, lines } = aLogger({ format: 'json' });
+    logger.info('found', { namespace: 'default', name: 'web' });
+    expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'found', namespace: 'default', name: 'web' });
+  });
+
+  it('loses no line to a value that cannot be printed', () => {
+    const { logger, lines } = aLogger({ format: 'json' });
+    const circle: Record<string, unknown> = {};
+    circle['itself'] = circle;
+    logger.info('odd', { circle, after: 1 });
+    expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'odd', after: 1 });
+  });
+});
