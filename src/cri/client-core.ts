@@ -39,6 +39,12 @@ export interface CallOptions {
   readonly containerId?: string | undefined;
 }
 
+/** The part of a client that deals in bytes: what readers of a part of an answer need. */
+export type RawCaller = Pick<
+  CriClientCore,
+  'callForBytes' | 'streamBytes' | 'decodeMessage' | 'connectionGeneration'
+>;
+
 const DEFAULT_TIMEOUT_MS = 120_000;
 // An image may be large and its registry slow; whoever pulls has a signal for more.
 const LONG_TIMEOUT_MS = 3_600_000;
@@ -241,6 +247,11 @@ export class CriClientCore implements AsyncDisposable {
   /** A reader over `bytes` that shares this client's strings and counters. */
   newReader(bytes: Buffer): InterningReader {
     return new InterningReader(bytes, this.#strings, this.#counters);
+  }
+
+  /** Counts fields that a reader of bytes did not know. */
+  countUnknownFields(count: number): void {
+    this.#counters.unknownFields += count;
   }
 
   /** Counts a message that could not be decoded by its reader. */

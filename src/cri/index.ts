@@ -20,9 +20,18 @@
  * @module
  */
 export { CriClient, type CriCalls } from './client.js';
-export { type CallOptions, CriClientCore, type CriClientOptions } from './client-core.js';
+export { type CallOptions, CriClientCore, type CriClientOptions, type RawCaller } from './client-core.js';
 export { DEFAULT_SOCKET_PATHS, type Endpoint, findEndpoint, parseEndpoint } from './endpoint.js';
+export { type ContainerEventHandlers, readContainerEvents } from './event-stream.js';
 export { GrpcTransport, type GrpcTransportOptions } from './grpc-transport.js';
+export {
+  CONTAINER_LIST,
+  type ItemVisitor,
+  type ListShape,
+  SANDBOX_LIST,
+  scanList,
+  type SliceOptions,
+} from './list-decoder.js';
 export {
   type CallSubject,
   CRI_METHODS,
@@ -30,6 +39,7 @@ export {
   type CriMethodName,
   type DeadlineRule,
 } from './methods.js';
+export { RawLists } from './raw-lists.js';
 export {
   type ConnectionState,
   GrpcStatusError,

@@ -1,0 +1,179 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { type WireCounters } from './interning-reader.js';
+import { decodeUtf8 } from './string-cache.js';
+
+/** Where a list's items have what is read of each of them. The items are in field 1, their id in field 1 of each. */
+export interface ListShape {
+  /** Field number of the state, a varint. */
+  readonly stateField: number;
+  /** Fields above this number are unknown to this version. */
+  readonly lastKnownField: number;
+}
+
+/** Container in ListContainersResponse and StreamContainersResponse. */
+export const CONTAINER_LIST: ListShape = { stateField: 6, lastKnownField: 10 };
+/** PodSandbox in ListPodSandboxResponse and StreamPodSandboxesResponse. */
+export const SANDBOX_LIST: ListShape = { stateField: 3, lastKnownField: 7 };
+
+/**
+ * Told of each item: its id, its state as on the wire, and where in the answer it is. Returns what the visit
+ * cost, in plain items: more than 1 when it decoded the item whole.
+ */
+export type ItemVisitor = (id: string, state: number, start: number, end: number) => number;
+
+/** How the reading of a list is cut into slices. */
+export interface SliceOptions {
+  /** A slice ends once it has cost this many items; 500 unless told. */
+  readonly sliceItems?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Called between two slices: lets the event loop turn. */
+  readonly yieldToLoop?: () => Promise<unknown>;
+}
+
+const DEFAULT_SLICE_ITEMS = 500;
+const ITEM_TAG = (1 << 3) | 2;
+const ID_TAG = (1 << 3) | 2;
+
+/**
+ * Reads a list answer by hand, only id and state of each item, in slices with turns of the event loop between.
+ *
+ * Everything else of an item is immutable in CRI for an id: who has seen the id need not read it again. Fields
+ * may stand in any order. Nothing that is handed out refers to `answer`. Throws an Error when `answer` is no
+ * protobuf, and the signal's reason between slices.
+ */
+export async function scanList(
+  answer: Buffer,
+  shape: ListShape,
+  counters: WireCounters,
+  visit: ItemVisitor,
+  options: SliceOptions = {},
+): Promise<void> {
+  const { sliceItems = DEFAULT_SLICE_ITEMS, signal, yieldToLoop = nextTurn } = options;
+  const scan = new ListScan(answer, shape, counters);
+  while (scan.step(sliceItems, visit)) {
+    await yieldToLoop();
+    signal?.throwIfAborted();
+  }
+}
+
+/** One reading of one answer, slice by slice. */
+class ListScan {
+  readonly #bytes: Buffer;
+  readonly #stateTag: number;
+  readonly #firstUnknownTag: number;
+  readonly #counters: WireCounters;
+  // The place in the answer. Varints move it, so that none of them has to return two numbers.
+  #at = 0;
+
+  constructor(bytes: Buffer, shape: ListShape, counters: WireCounters) {
+    this.#bytes = bytes;
+    this.#stateTag = shape.stateField << 3;
+    this.#firstUnknownTag = (shape.lastKnownField + 1) << 3;
+    this.#counters = counters;
+  }
+
+  /** Visits items until their cost reaches `budget`. False once the answer is read to its end. */
+  step(budget: number, visit: ItemVisitor): boolean {
+    const total = this.#bytes.length;
+    let cost = 0;
+    while (this.#at < total) {
+      if (cost >= budget) return true;
+      const tag = this.#varint();
+      if (tag !== ITEM_TAG) {
+        this.#counters.unknownFields++;
+        this.#skip(tag);
+        continue;
+      }
+      const end = this.#varint() + this.#at;
+      if (end > total) throw new RangeError('an item reaches beyond the end of the answer');
+      cost += this.#item(end, visit);
+    }
+    if (this.#at > total) throw new RangeError('a field reaches beyond the end of the answer');
+    return false;
+  }
+
+  #item(end: number, visit: ItemVisitor): number {
+    const bytes = this.#bytes;
+    const start = this.#at;
+    const stateTag = this.#stateTag;
+    const firstUnknownTag = this.#firstUnknownTag;
+    let at = start;
+    let idStart = 0;
+    let idEnd = 0;
+    let state = 0;
+    while (at < end) {
+      // Nearly every tag and length here is one byte; the rest goes the long way.
+      let tag = bytes[at]!;
+      if (tag < 0x80) at++;
+      else {
+        this.#at = at;
+        tag = this.#varint();
+        at = this.#at;
+      }
+      if ((tag & 7) === 2) {
+        let length = bytes[at]!;
+        if (length < 0x80) at++;
+        else {
+          this.#at = at;
+          length = this.#varint();
+          at = this.#at;
+        }
+        if (tag === ID_TAG) {
+          idStart = at;
+          idEnd = at + length;
+        } else if (tag >= firstUnknownTag) this.#counters.unknownFields++;
+        at += length;
+      } else if (tag === stateTag) {
+        this.#at = at;
+        state = this.#varint();
+        at = this.#at;
+      } else {
+        if (tag >= firstUnknownTag) this.#counters.unknownFields++;
+        this.#at = at;
+        this.#skip(tag);
+        at = this.#at;
+      }
+    }
+    if (at !== end) throw new RangeError('a field reaches beyond the end of its item');
+    this.#at = end;
+    return visit(decodeUtf8(bytes, idStart, idEnd), state, start, end);
+  }
+
+  #varint(): number {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    let value = 0;
+    for (let scale = 1; scale < 2 ** 70; scale *= 0x80) {
+      const byte = bytes[at++];
+      if (byte === undefined) throw new RangeError('a number reaches beyond the end of the answer');
+      // Enum values are int32: a negative one comes as ten bytes and is unknown in any case.
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        this.#at = at;
+        return value;
+      }
+    }
+    throw new RangeError('a number of more than ten bytes');
+  }
+
+  /** Past the value that belongs to a tag. */
+  #skip(tag: number): void {
+    switch (tag & 7) {
+      case 0:
+        this.#varint();
+        return;
+      case 1:
+        this.#at += 8;
+        return;
+      case 2:
+        this.#at += this.#varint();
+        return;
+      case 5:
+        this.#at += 4;
+        return;
+      default:
+        throw new RangeError(`wire type ${tag & 7} at byte ${this.#at}`);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * From CRI's messages to the observed model. Pure, and never throws for what a message lacks: a missing name is
+ * empty, a missing time 0n, a state that this version does not know is `unknown` and counted.
+ *
+ * @module
+ */
+import { cri } from '../cri/index.js';
+
+import { ANNOTATIONS, LABELS } from './labels.js';
+import {
+  type ContainerStatus,
+  type ObservedState,
+  type RuntimeEvent,
+  type SandboxStatus,
+} from './runtime.js';
+
+/** What is counted while converting. */
+export interface ConvertCounters {
+  /** States and event types that this version does not know. */
+  unknownEnums: number;
+}
+
+/** By CRI's ContainerState. */
+export function toContainerState(state: number, counters: ConvertCounters): ObservedState {
+  switch (state) {
+    case cri.ContainerState.CONTAINER_CREATED:
+      return 'created';
+    case cri.ContainerState.CONTAINER_RUNNING:
+      return 'running';
+    case cri.ContainerState.CONTAINER_EXITED:
+      return 'exited';
+    case cri.ContainerState.CONTAINER_UNKNOWN:
+      return 'unknown';
+    default:
+      counters.unknownEnums++;
+      return 'unknown';
+  }
+}
+
+/** By CRI's PodSandboxState: ready is running, not ready is exited. */
+export function toSandboxState(state: number, counters: ConvertCounters): ObservedState {
+  switch (state) {
+    case cri.PodSandboxState.SANDBOX_READY:
+      return 'running';
+    case cri.PodSandboxState.SANDBOX_NOTREADY:
+      return 'exited';
+    default:
+      counters.unknownEnums++;
+      return 'unknown';
+  }
+}
+
+/** What the list said of a container and its status does not repeat. */
+export interface ContainerOrigin {
+  readonly id: string;
+  readonly sandboxId: string;
+}
+
+/** From CRI's ContainerStatus. */
+export function toContainerStatus(
+  status: cri.ContainerStatus,
+  origin: ContainerOrigin,
+  counters: ConvertCounters,
+): ContainerStatus {
+  const attempt = status.metadata?.attempt ?? 0;
+  return {
+    id: status.id === '' ? origin.id : status.id,
+    name: status.metadata?.name ?? status.labels[LABELS.containerName] ?? '',
+    attempt,
+    sandboxId: origin.sandboxId,
+    state: toContainerState(status.state, counters),
+    createdAtNs: status.createdAt,
+    startedAtNs: status.startedAt,
+    finishedAtNs: status.finishedAt,
+    exitCode: status.exitCode,
+    reason: status.reason,
+    message: status.message,
+    image: status.image?.image ?? '',
+    imageRef: status.imageRef,
+    imageId: status.imageId,
+    restartCount: toCount(status.annotations[ANNOTATIONS.restartCount]) ?? attempt,
+    labels: status.labels,
+    annotations: status.annotations,
+    logPath: status.logPath,
+  };
+}
+
+/** From CRI's PodSandboxStatus. */
+export function toSandboxStatus(
+  status: cri.PodSandboxStatus,
+  origin: { readonly id: string },
+  counters: ConvertCounters,
+): SandboxStatus {
+  const { network } = status;
+  const ips = [network?.ip ?? '', ...(network?.additionalIps ?? []).map(({ ip }) => ip)];
+  return {
+    id: status.id === '' ? origin.id : status.id,
+    name: status.metadata?.name ?? status.labels[LABELS.podName] ?? '',
+    attempt: status.metadata?.attempt ?? 0,
+    state: toSandboxState(status.state, counters),
+    createdAtNs: status.createdAt,
+    ips: ips.filter((ip) => ip !== ''),
+    labels: status.labels,
+    annotations: status.annotations,
+    runtimeHandler: status.runtimeHandler,
+    hostNetwork: status.linux?.namespaces?.options?.network === cri.NamespaceMode.NODE,
+  };
+}
+
+/** From CRI's ContainerEventResponse. */
+export function toRuntimeEvent(event: cri.ContainerEventResponse, counters: ConvertCounters): RuntimeEvent {
+  return {
+    type: toEventType(event.containerEventType, counters),
+    containerId: event.containerId,
+    podUid: podUidOf(event),
+    createdAtNs: event.createdAt,
+  };
+}
+
+function toEventType(type: number, counters: ConvertCounters): RuntimeEvent['type'] {
+  switch (type) {
+    case cri.ContainerEventType.CONTAINER_CREATED_EVENT:
+      return 'created';
+    case cri.ContainerEventType.CONTAINER_STARTED_EVENT:
+      return 'started';
+    case cri.ContainerEventType.CONTAINER_STOPPED_EVENT:
+      return 'stopped';
+    case cri.ContainerEventType.CONTAINER_DELETED_EVENT:
+      return 'deleted';
+    default:
+      counters.unknownEnums++;
+      return 'unknown';
+  }
+}
+
+function podUidOf({ podSandboxStatus, containersStatuses }: cri.ContainerEventResponse): string | undefined {
+  for (const { labels } of podSandboxStatus
+    ? [podSandboxStatus, ...containersStatuses]
+    : containersStatuses) {
+    const uid = labels[LABELS.podUid];
+    if (uid !== undefined && uid !== '') return uid;
+  }
+  // As for a sandbox in a list: its own words, then its id.
+  const uid = podSandboxStatus?.metadata?.uid ?? '';
+  return [uid, podSandboxStatus?.id ?? ''].find((text) => text !== '');
+}
+
+function toCount(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,165 @@
+import {
+  cri,
+  type CriClient,
+  CONTAINER_LIST,
+  RawLists,
+  readContainerEvents,
+  SANDBOX_LIST,
+  scanList,
+} from '../cri/index.js';
+import { type Clock, SystemClock } from '../util/clock.js';
+import { messageOf, PodloopError } from '../util/errors.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { PriorityLock } from '../util/priority-lock.js';
+
+import { toRuntimeEvent } from './convert.js';
+import { findPodInRuntime } from './pod-finder.js';
+import { PodIndex } from './pod-index.js';
+import { readPodStatus } from './pod-status-reader.js';
+import { type ObservedPod, type PodStatus, type Runtime, type RuntimeEventHandlers } from './runtime.js';
+import { withSharedSignal } from './shared-signal.js';
+
+/** What a {@link CriRuntime} is made with. */
+export interface CriRuntimeOptions {
+  readonly client: CriClient;
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  /** How many items of a list are read before the event loop gets its turn; 500 unless told. */
+  readonly sliceItems?: number;
+}
+
+/** What a runtime said that this version does not understand, since the start. */
+export interface CriRuntimeCounters {
+  unknownEnums: number;
+  itemsWithoutId: number;
+}
+
+// An item that is new is decoded whole and put in its place, which takes about this many times as long.
+const NEW_ITEM_COST = 8;
+
+/**
+ * A container runtime behind CRI as the event generator sees it.
+ *
+ * Lists go out as pods grouped by uid, and the same object comes back for a pod in which nothing changed. An idle
+ * list costs little more than the two calls: only id and state are read of what was seen before.
+ */
+export class CriRuntime implements Runtime {
+  readonly #client: CriClient;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #lists: RawLists;
+  readonly #index: PodIndex;
+  readonly #sliceItems: number | undefined;
+  // Answers of overlapping lists are applied one after the other.
+  readonly #applying = new PriorityLock();
+  readonly #counters: CriRuntimeCounters = { unknownEnums: 0, itemsWithoutId: 0 };
+
+  constructor(options: CriRuntimeOptions) {
+    this.#client = options.client;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+    this.#clock = options.clock ?? new SystemClock();
+    this.#lists = new RawLists({ client: options.client });
+    this.#index = new PodIndex({ counters: this.#counters });
+    this.#sliceItems = options.sliceItems;
+  }
+
+  get counters(): Readonly<CriRuntimeCounters> {
+    return this.#counters;
+  }
+
+  async listPods(signal?: AbortSignal): Promise<readonly ObservedPod[]> {
+    const [sandboxes, containers] = await withSharedSignal(signal, (shared) =>
+      Promise.all([this.#lists.sandboxes({ signal: shared }), this.#lists.containers({ signal: shared })]),
+    );
+    const release = await this.#applying.acquire(0, signal);
+    const startedMs = this.#clock.monotonicMs();
+    try {
+      const pods = await this.#apply(sandboxes, containers, signal);
+      if (this.#logger.enabled(6)) {
+        const applyMs = this.#clock.monotonicMs() - startedMs;
+        this.#logger.info('Listed pods', { pods: pods.length, items: this.#index.size, applyMs }, 6);
+      }
+      return pods;
+    } finally {
+      release();
+    }
+  }
+
+  async findPod(uid: string, signal?: AbortSignal): Promise<ObservedPod | undefined> {
+    const known = this.#index.find(uid) !== undefined;
+    const options = { client: this.#client, index: this.#index, counters: this.#counters, signal };
+    const pod = await findPodInRuntime(uid, options);
+    if (pod !== undefined || known) return pod;
+    // Somebody may have made it without labels since the last list: only the whole list can tell.
+    return (await this.listPods(signal)).find((listed) => listed.uid === uid);
+  }
+
+  async getPodStatus(pod: ObservedPod, signal?: AbortSignal): Promise<PodStatus> {
+    return await readPodStatus(pod, { client: this.#client, counters: this.#counters, signal });
+  }
+
+  async watchEvents(handlers: RuntimeEventHandlers, signal: AbortSignal): Promise<void> {
+    await readContainerEvents(
+      this.#client,
+      {
+        onOpen: () => handlers.onOpen?.(),
+        onEvent: (event) => handlers.onEvent(toRuntimeEvent(event, this.#counters)),
+      },
+      { signal, logger: this.#logger },
+    );
+  }
+
+  async #apply(
+    sandboxes: readonly Buffer[],
+    containers: readonly Buffer[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly ObservedPod[]> {
+    const index = this.#index;
+    index.beginSnapshot();
+    // Sandboxes first: a container without labels belongs to the pod of its sandbox.
+    for (const answer of sandboxes) {
+      await this.#scan('ListPodSandbox', answer, SANDBOX_LIST, signal, (bytes) =>
+        index.addSandbox(cri.PodSandbox.decode(this.#client.newReader(bytes))),
+      );
+    }
+    for (const answer of containers) {
+      await this.#scan('ListContainers', answer, CONTAINER_LIST, signal, (bytes) =>
+        index.addContainer(cri.Container.decode(this.#client.newReader(bytes))),
+      );
+    }
+    return index.finishSnapshot();
+  }
+
+  async #scan(
+    method: string,
+    answer: Buffer,
+    shape: typeof CONTAINER_LIST,
+    signal: AbortSignal | undefined,
+    add: (item: Buffer) => void,
+  ): Promise<void> {
+    const index = this.#index;
+    const slices = { signal, ...(this.#sliceItems !== undefined && { sliceItems: this.#sliceItems }) };
+    const wire = { unknownFields: 0 };
+    try {
+      await scanList(
+        answer,
+        shape,
+        wire,
+        (id, state, start, end) => {
+          if (index.see(id, state)) return 1;
+          if (id === '') this.#counters.itemsWithoutId++;
+          else add(answer.subarray(start, end));
+          return NEW_ITEM_COST;
+        },
+        slices,
+      );
+    } catch (error) {
+      signal?.throwIfAborted();
+      this.#client.countMalformedMessage();
+      const message = `the answer to ${method} cannot be decoded: ${messageOf(error)}`;
+      throw new PodloopError('CRI_MALFORMED_RESPONSE', message, { cause: error });
+    } finally {
+      this.#client.countUnknownFields(wire.unknownFields);
+    }
+  }
+}

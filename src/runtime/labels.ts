@@ -1,0 +1,40 @@
+import { type PodOwner } from './runtime.js';
+
+/** The labels that the kubelet writes on sandboxes and containers. */
+export const LABELS = {
+  podName: 'io.kubernetes.pod.name',
+  podNamespace: 'io.kubernetes.pod.namespace',
+  podUid: 'io.kubernetes.pod.uid',
+  /** Containers only. */
+  containerName: 'io.kubernetes.container.name',
+  /** Ours: which agent made it. Its presence makes a sandbox or container ours. */
+  nodeInstance: 'podloop.dev/node-instance',
+} as const;
+
+/** The annotations that the kubelet writes on containers. */
+export const ANNOTATIONS = {
+  /** Hexadecimal. */
+  hash: 'io.kubernetes.container.hash',
+  restartCount: 'io.kubernetes.container.restartCount',
+  terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
+  terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
+  /** JSON. */
+  preStopHandler: 'io.kubernetes.container.preStopHandler',
+  /** JSON. */
+  ports: 'io.kubernetes.container.ports',
+  /** init, container or ephemeral. */
+  type: 'io.kubernetes.container.type',
+  /** Seconds. */
+  podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
+  /** Seconds. */
+  podTerminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
+} as const;
+
+/** Labels as a decoded message has them. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** Whose a sandbox or container is, by its labels. */
+export function ownerOf(labels: Labels): PodOwner {
+  if ((labels[LABELS.nodeInstance] ?? '') !== '') return 'podloop';
+  return (labels[LABELS.podUid] ?? '') === '' ? 'other' : 'kubernetes';
+}
