@@ -129,6 +129,21 @@ export const ERROR_CODES = {
     when: 'A gRPC server listens at the endpoint that does not serve runtime.v1.RuntimeService.',
     remedy: 'Enable the CRI plugin of the runtime, or use containerd 1.6, CRI-O 1.20 or newer.',
   },
+  ENDPOINT_IN_USE: {
+    retryable: false,
+    when: 'A server of podloop was to listen at a socket at which another one answers.',
+    remedy: 'End the other one, or choose another path with --listen.',
+  },
+  RUNTIME_ROOT_IN_USE: {
+    retryable: false,
+    when: 'Another embedded runtime works in the same root folder.',
+    remedy: 'End the other one, or choose another folder with --root.',
+  },
+  PLATFORM_UNSUPPORTED: {
+    retryable: false,
+    when: 'The embedded runtime was started on a machine that is not Linux or lacks a program that it needs.',
+    remedy: 'Use Linux with util-linux and coreutils, or a runtime of another kind through --runtime-endpoint.',
+  },
   INSPECTION_DEADLINE: {
     retryable: true,
     when: 'The status of a pod did not arrive within the inspection deadline.',
