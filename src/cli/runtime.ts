@@ -1,0 +1,110 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { EmbeddedRuntime, waitForProcessEnd } from '../embedded/index.js';
+import { SystemClock, type Clock } from '../util/clock.js';
+import { type Logger, type LogFields } from '../util/logger.js';
+
+interface RuntimeFlags {
+  readonly listen: string;
+  readonly root: string;
+  readonly stopPods: boolean;
+  readonly exitWithParent?: number;
+  readonly verbosity: number;
+}
+
+const HELP = `
+Pods are process groups of this machine, without isolation. SIGTERM or Ctrl-C ends the server; containers go on and
+are taken up by the next one with the same --root.
+
+Examples:
+  # A CRI runtime for agents and tests
+  podloop runtime --listen unix:///run/podloop/cri.sock --root /var/lib/podloop/runtime
+
+  # One that belongs to the process that starts it, pods included
+  podloop runtime --listen unix:///tmp/demo/cri.sock --root /tmp/demo/root --exit-with-parent $$ --stop-pods`;
+
+/** `podloop runtime`: the embedded CRI runtime as a process of its own. */
+export function runtimeCommand(): Command {
+  return new Command('runtime')
+    .description('Run the embedded container runtime: pods as processes of this machine, behind a CRI socket.')
+    .option('--listen <endpoint>', 'Unix socket to listen at', 'unix:///run/podloop/cri.sock')
+    .option('--root <folder>', 'Folder for records and spools', '/var/lib/podloop/runtime')
+    .option('--stop-pods', 'End and remove all pods before the server ends', false)
+    .option(
+      '--exit-with-parent <pid>',
+      'End by itself when that process is gone and no pod is left, or with --stop-pods at once',
+      parsePid,
+    )
+    .option('-v, --verbosity <level>', '2 tells of every refused call, 4 is for debugging', parseLevel, 0)
+    .addHelpText('after', HELP)
+    .action(async (flags: RuntimeFlags) => serve(flags));
+}
+
+async function serve(flags: RuntimeFlags): Promise<void> {
+  const clock = new SystemClock();
+  const logger = stderrLogger(flags.verbosity, clock);
+  const interrupted = new AbortController();
+  // Before anything is started, so that a signal that comes early is not lost.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort());
+  const runtime = await EmbeddedRuntime.start({ listen: flags.listen, rootDir: flags.root, clock, logger });
+  logger.info('Listening', { endpoint: runtime.endpoint, root: flags.root, pods: runtime.podCount });
+  logger.info('No isolation: containers are process groups of this host, with its files, network and users');
+  try {
+    await waitForEnd(runtime, flags, { clock, signal: interrupted.signal });
+    if (flags.stopPods) await runtime.removeAllPods();
+  } finally {
+    await runtime.close();
+  }
+  logger.info('Ended', { podsLeft: runtime.podCount });
+}
+
+const PODS_POLL_MS = 250;
+
+async function waitForEnd(
+  runtime: EmbeddedRuntime,
+  flags: RuntimeFlags,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<void> {
+  try {
+    if (flags.exitWithParent === undefined) {
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        else signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      return;
+    }
+    await waitForProcessEnd(flags.exitWithParent, { clock, signal });
+    while (!flags.stopPods && runtime.podCount > 0) await clock.sleep(PODS_POLL_MS, signal);
+  } catch (error) {
+    // Interrupted: as good an end as any.
+    if (!signal.aborted) throw error;
+  }
+}
+
+function stderrLogger(verbosity: number, clock: Clock): Logger {
+  const write = (level: string, message: string, fields: LogFields = {}) => {
+    const words = Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+    process.stderr.write(`${level} ${new Date(clock.now()).toISOString()} ${message}${words.join('')}\n`);
+  };
+  return {
+    info: (message, fields, v = 0) => {
+      if (v <= verbosity) write('I', message, fields);
+    },
+    warn: (message, fields) => write('W', message, fields),
+    error: (message, error, fields) => write('E', message, { ...fields, err: String(error) }),
+    enabled: (v) => v <= verbosity,
+  };
+}
+
+function parsePid(value: string): number {
+  const pid = Number(value);
+  if (!Number.isInteger(pid) || pid <= 0) throw new InvalidArgumentError('must be a process id');
+  return pid;
+}
+
+function parseLevel(value: string): number {
+  const level = Number(value);
+  if (!Number.isInteger(level) || level < 0) throw new InvalidArgumentError('must be a whole number from 0');
+  return level;
+}

@@ -1,0 +1,128 @@
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseProcessStat, type ProcessIdentity } from './process-identity.js';
+import { readIfThere, syncPath, writeWhole } from './record-file.js';
+
+/** How a container ended. */
+export interface ContainerExit {
+  readonly code: number;
+  /** Completed, Error, StartError, Unknown. */
+  readonly reason: string;
+  readonly message: string;
+  /** Nanoseconds since the epoch. */
+  readonly finishedAtNs: bigint;
+}
+
+/** That a container was started. */
+export interface ContainerStart {
+  readonly main: ProcessIdentity;
+  /** Nanoseconds since the epoch. */
+  readonly startedAtNs: bigint;
+}
+
+/** Who supervises a container, and in which boot. */
+export interface SupervisorRecord {
+  readonly bootId: string;
+  readonly identity: ProcessIdentity;
+}
+
+/** Room for the longest line that the supervisor writes. */
+const EXIT_RECORD_BYTES = 64;
+
+/** The facts about a container that its supervisor leaves in the container's folder. */
+export class ContainerFiles {
+  readonly dir: string;
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  get recordPath(): string {
+    return join(this.dir, 'container.json');
+  }
+
+  get commandPath(): string {
+    return join(this.dir, 'command');
+  }
+
+  get positionPath(): string {
+    return join(this.dir, 'log-position.json');
+  }
+
+  spoolPath(stream: 'stdout' | 'stderr'): string {
+    return join(this.dir, `${stream}.spool`);
+  }
+
+  /** Makes room on the disk for the exit record, so that writing it later needs none. */
+  async reserveExit(): Promise<void> {
+    await writeWhole(this.#exitPath, `${' '.repeat(EXIT_RECORD_BYTES - 1)}\n`);
+  }
+
+  /** How the container ended; undefined as long as it has not. A record that is not whole counts as none. */
+  async findExit(): Promise<ContainerExit | undefined> {
+    const text = await readIfThere(this.#exitPath);
+    const match = /^exit (\d{1,3})(?: (\w+) ?([^\n]*))?\n/.exec(text ?? '');
+    if (match === null) return undefined;
+    const code = Number(match[1]);
+    return {
+      code,
+      reason: match[2] ?? (code === 0 ? 'Completed' : 'Error'),
+      message: match[3] ?? '',
+      finishedAtNs: await modifiedAtNs(this.#exitPath),
+    };
+  }
+
+  /** Records an end that no supervisor could: a failed start, a lost supervisor. */
+  async writeExit(exit: { code: number; reason: string; message: string }): Promise<void> {
+    const message = exit.message.replaceAll(/\s+/g, ' ');
+    await writeWhole(this.#exitPath, `exit ${exit.code} ${exit.reason} ${message}\n`);
+  }
+
+  /** Brings the supervisor's own record to the disk. */
+  async syncExit(): Promise<void> {
+    await syncPath(this.#exitPath);
+  }
+
+  /** The entrypoint; undefined when there was none yet. */
+  async findStart(): Promise<ContainerStart | undefined> {
+    const path = join(this.dir, 'pid');
+    const text = await readIfThere(path);
+    if (text?.endsWith('\n') !== true) return undefined;
+    const main = parseProcessStat(text);
+    return main && { main: identityOf(main), startedAtNs: await modifiedAtNs(path) };
+  }
+
+  /** The supervisor of a run; undefined when that run has none, `void` when it was declared void. */
+  async findSupervisor(run: number): Promise<SupervisorRecord | 'void' | undefined> {
+    const text = await readIfThere(join(this.dir, `run.${run}`));
+    if (text === 'void\n') return 'void';
+    const [bootId, line, end] = text?.split('\n') ?? [];
+    const stat = end === undefined ? undefined : parseProcessStat(line ?? '');
+    return stat && { bootId: bootId ?? '', identity: identityOf(stat) };
+  }
+
+  /** Takes a run so that no supervisor can have it any more; false when one has it already. */
+  async voidRun(run: number): Promise<boolean> {
+    try {
+      await using file = await open(join(this.dir, `run.${run}`), 'wx', 0o600);
+      await file.writeFile('void\n');
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+  }
+
+  get #exitPath(): string {
+    return join(this.dir, 'exit');
+  }
+}
+
+function identityOf({ pid, startTicks }: ProcessIdentity): ProcessIdentity {
+  return { pid, startTicks };
+}
+
+/** The time of the last write is the time of the event: a shell has no clock of its own that fine. */
+async function modifiedAtNs(path: string): Promise<bigint> {
+  return (await stat(path, { bigint: true })).mtimeNs;
+}

@@ -1,0 +1,200 @@
+/**
+ * A CRI runtime of our own: a gRPC server at a unix socket that runs pods as processes of this host.
+ *
+ * In: CRI v1 calls. Out: processes under supervisors of their own, logs in the format of CRI, events. On the disk,
+ * below the root folder, stands everything that is needed to take up again what a killed runtime has left.
+ *
+ * ```
+ * rpc/*  ──►  pod-registry ──► sandbox, container ──► supervisor (a shell) ──► the container's processes
+ *   ▲              │                   │  ▲                    │
+ *   │              ▼                   │  └── container-watch ─┤  run.N, pid, exit
+ * gRPC ◄── event-hub ◄── pod-events ◄──┘                       └► spools ──► container-log ──► the log
+ * ```
+ *
+ * It assumes Linux with /proc, a POSIX shell and util-linux. There is no isolation: what that means is said in
+ * Status and in docs/reference/embedded-runtime.md. The wall to the agent is gRPC: neither knows the other's code.
+ *
+ * @module
+ */
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Server } from '@grpc/grpc-js';
+import { ImageServiceService, RuntimeServiceService } from '../cri/generated/runtime/v1/cri.js';
+import { SystemClock, type Clock, type ClockTimer } from '../util/clock.js';
+import { PodloopError } from '../util/errors.js';
+import { SILENT_LOGGER, type Logger } from '../util/logger.js';
+import { type ContainerHost } from './container.js';
+import { EventHub } from './event-hub.js';
+import { findTools, TOOL_PATH } from './find-tools.js';
+import { ImageCatalog } from './image-catalog.js';
+import { NanoClock } from './nano-clock.js';
+import { PodEvents } from './pod-events.js';
+import { PodRegistry } from './pod-registry.js';
+import { readBootId } from './process-identity.js';
+import { ProcessTable } from './process-table.js';
+import { writeWhole } from './record-file.js';
+import { lockRoot, type RootLock } from './root-lock.js';
+import { removePodSandbox } from './rpc/remove-pod-sandbox.js';
+import { type RpcContext } from './rpc/rpc-context.js';
+import { imageService, runtimeService } from './rpc/services.js';
+import { toStopSignal } from './stop-signal.js';
+import { listenAt, parseListen, type ServerSocket } from './server-socket.js';
+import { SUPERVISOR_SCRIPT } from './supervisor-script.js';
+
+/** What {@link EmbeddedRuntime.start} takes. */
+export interface EmbeddedRuntimeOptions {
+  /** Where to listen: `unix:///absolute/path.sock` or the bare path. */
+  readonly listen: string;
+  /** Folder for records and spools; made when it is missing. One runtime at a time may have it. */
+  readonly rootDir: string;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+}
+
+/** How often the facts are looked at although nothing was announced. */
+const SCAN_PERIOD_MS = 5_000;
+/** How long calls in flight may go on when the server ends. */
+const LAST_CALLS_MS = 2_000;
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+/** A running CRI server; see the module's description. */
+export class EmbeddedRuntime implements AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #server: Server;
+  readonly #socket: ServerSocket;
+  readonly #lock: RootLock;
+  readonly #context: RpcContext;
+  #timer: ClockTimer | undefined;
+  #scanning: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  private constructor(parts: { clock: Clock; server: Server; socket: ServerSocket; lock: RootLock; context: RpcContext }) {
+    this.#clock = parts.clock;
+    this.#server = parts.server;
+    this.#socket = parts.socket;
+    this.#lock = parts.lock;
+    this.#context = parts.context;
+    this.#planScan();
+  }
+
+  /**
+   * Takes up what an earlier runtime has left below the root, and listens. Rejects with RUNTIME_ROOT_IN_USE,
+   * ENDPOINT_IN_USE, PLATFORM_UNSUPPORTED or OPTION_INVALID.
+   */
+  static async start(options: EmbeddedRuntimeOptions): Promise<EmbeddedRuntime> {
+    if (process.platform !== 'linux') {
+      throw new PodloopError('PLATFORM_UNSUPPORTED', `the embedded runtime needs Linux, this is ${process.platform}`);
+    }
+    const { clock = new SystemClock(), logger = SILENT_LOGGER } = options;
+    const rootDir = resolve(options.rootDir);
+    parseListen(options.listen);
+    const lock = await lockRoot(rootDir);
+    let context: RpcContext | undefined;
+    try {
+      context = await makeContext(rootDir, clock, logger);
+      await context.pods.load();
+      const server = new Server({
+        'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+        'grpc.max_send_message_length': -1,
+      });
+      server.addService(RuntimeServiceService, runtimeService(context));
+      server.addService(ImageServiceService, imageService(context));
+      const socket = await listenAt(server, options.listen);
+      return new EmbeddedRuntime({ clock, server, socket, lock, context });
+    } catch (error) {
+      await context?.pods.close();
+      await lock.release();
+      throw error;
+    }
+  }
+
+  /** Where it listens, as clients write it: `unix:///path`. */
+  get endpoint(): string {
+    return this.#socket.endpoint;
+  }
+
+  /** How many sandboxes there are, ready or not. */
+  get podCount(): number {
+    return this.#context.pods.sandboxes.length;
+  }
+
+  /** Ends all pods as their stop signals ask, kills what is left after `graceMs`, and removes them. */
+  async removeAllPods(graceMs = 2_000): Promise<void> {
+    const { pods } = this.#context;
+    await Promise.all(
+      pods.containers.map((container) => container.stop(toStopSignal(container.record.config.stopSignal), graceMs)),
+    );
+    for (const { id } of pods.sandboxes) await removePodSandbox(this.#context, { podSandboxId: id });
+  }
+
+  /** Ends the server; containers go on, and the next runtime with this root takes them up. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#timer?.cancel();
+    await this.#socket.remove();
+    this.#context.hub.close();
+    await this.#shutDownServer();
+    await this.#scanning;
+    await this.#context.pods.close();
+    await this.#lock.release();
+  }
+
+  #shutDownServer(): Promise<void> {
+    return new Promise((resolve) => {
+      const limit = this.#clock.setTimer(LAST_CALLS_MS, () => this.#server.forceShutdown());
+      this.#server.tryShutdown(() => {
+        limit.cancel();
+        resolve();
+      });
+    });
+  }
+
+  #planScan(): void {
+    this.#timer = this.#clock.setTimer(
+      SCAN_PERIOD_MS,
+      () => {
+        const { pods, logger } = this.#context;
+        this.#scanning = pods.scan().catch((error: unknown) => logger.error('Scan failed', error));
+        void this.#scanning.then(() => {
+          if (this.#closing === undefined) this.#planScan();
+        });
+      },
+      { unref: true },
+    );
+  }
+}
+
+async function makeContext(rootDir: string, clock: Clock, logger: Logger): Promise<RpcContext> {
+  const time = new NanoClock(clock);
+  const hub = new EventHub();
+  const script = join(rootDir, 'supervisor.sh');
+  // Running supervisors read the script as they go: the old file stays theirs, the name gets a new one.
+  await writeWhole(script, SUPERVISOR_SCRIPT);
+  const host: ContainerHost = {
+    clock,
+    time,
+    logger,
+    processes: new ProcessTable({ clock }),
+    bootId: await readBootId(),
+    script,
+    path: TOOL_PATH,
+    onStarted: ({ id, record, startedAtNs }) => events.publish('started', id, record.sandboxId, startedAtNs),
+    onStopped: ({ id, record, exit }) => events.publish('stopped', id, record.sandboxId, exit?.finishedAtNs),
+  };
+  const pods = new PodRegistry({ rootDir, host, tools: await findTools() });
+  const events = new PodEvents({ hub, pods, time });
+  return { pods, images: new ImageCatalog(), events, hub, time, logger, rootDir, version: await readVersion() };
+}
+
+async function readVersion(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,27 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PodloopError } from '../util/errors.js';
+import { type CommandTools } from './supervisor-script.js';
+
+/** Where the few programs are that a supervisor needs; the runtime's own PATH has no say in it. */
+export const TOOL_PATH = '/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin';
+
+/** Finds what supervisors need; throws PLATFORM_UNSUPPORTED naming what is missing. */
+export async function findTools(): Promise<CommandTools> {
+  const [env, setsid] = await Promise.all(['env', 'setsid', 'mkfifo', 'cat'].map(findTool));
+  if (env === undefined || setsid === undefined) throw new Error('unreachable: findTool throws');
+  return { env, setsid };
+}
+
+async function findTool(name: string): Promise<string> {
+  for (const folder of TOOL_PATH.split(':')) {
+    const path = join(folder, name);
+    const found = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (found) return path;
+  }
+  throw new PodloopError('PLATFORM_UNSUPPORTED', `the embedded runtime needs the program "${name}" in ${TOOL_PATH}`);
+}

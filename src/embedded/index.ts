@@ -1,0 +1,17 @@
+/**
+ * The runtime in the box: a CRI v1 server that runs pods as processes of this host.
+ *
+ * ```ts
+ * import { EmbeddedRuntime } from 'podloop/embedded';
+ *
+ * await using runtime = await EmbeddedRuntime.start({
+ *   listen: 'unix:///tmp/podloop/cri.sock',
+ *   rootDir: '/tmp/podloop/root',
+ * });
+ * console.log(runtime.endpoint); // any CRI client can talk to it
+ * ```
+ *
+ * @module
+ */
+export { EmbeddedRuntime, type EmbeddedRuntimeOptions } from './embedded-runtime.js';
+export { waitForProcessEnd, type ProcessWatchOptions } from './parent-watch.js';

@@ -1,0 +1,67 @@
+import {
+  Metadata,
+  status,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type ServerWritableStream,
+} from '@grpc/grpc-js';
+import { messageOf } from '../../util/errors.js';
+import { RpcError } from '../rpc-error.js';
+import { type RpcContext } from './rpc-context.js';
+
+/** A call with one answer. What it throws becomes the status: an RpcError's code, UNKNOWN for anything else. */
+export type UnaryHandler<Q, R> = (context: RpcContext, request: Q, signal: AbortSignal) => R | Promise<R>;
+
+/** A call whose answer is a stream of parts, ended by the handler's return. */
+export type PartsHandler<Q, R> = (context: RpcContext, request: Q) => Iterable<R>;
+
+/** Serves a unary call. The signal aborts when the caller is gone. */
+export function unary<Q, R>(
+  context: RpcContext,
+  operation: string,
+  handler: UnaryHandler<Q, R>,
+): handleUnaryCall<Q, R> {
+  return (call, callback) => {
+    const caller = new AbortController();
+    call.once('cancelled', () => caller.abort());
+    void (async () => handler(context, call.request, caller.signal))().then(
+      (response) => callback(null, response),
+      (error: unknown) => callback(toStatus(context, operation, error)),
+    );
+  };
+}
+
+/** Serves a list as a stream, at the caller's pace. */
+export function parts<Q, R>(
+  context: RpcContext,
+  operation: string,
+  handler: PartsHandler<Q, R>,
+): handleServerStreamingCall<Q, R> {
+  return (call) => {
+    void sendParts(call, handler(context, call.request)).catch((error: unknown) => {
+      call.emit('error', toStatus(context, operation, error));
+    });
+  };
+}
+
+async function sendParts<Q, R>(call: ServerWritableStream<Q, R>, answers: Iterable<R>): Promise<void> {
+  for (const answer of answers) {
+    if (call.cancelled) return;
+    if (!call.write(answer)) await drained(call);
+  }
+  call.end();
+}
+
+function drained<Q, R>(call: ServerWritableStream<Q, R>): Promise<void> {
+  return new Promise((resolve) => {
+    call.once('drain', resolve);
+    call.once('cancelled', resolve);
+  });
+}
+
+function toStatus(context: RpcContext, operation: string, error: unknown) {
+  const code = error instanceof RpcError ? error.code : status.UNKNOWN;
+  const message = messageOf(error);
+  context.logger.info('Call refused', { operation, code: status[code], err: message }, 2);
+  return { code, details: message, name: operation, message, metadata: new Metadata() };
+}

@@ -1,0 +1,30 @@
+import { Metadata, status, type ServerWritableStream } from '@grpc/grpc-js';
+import { type ContainerEventResponse, type GetEventsRequest } from '../../cri/generated/runtime/v1/cri.js';
+import { EventReader, READER_QUEUE_CAPACITY } from '../event-hub.js';
+import { type RpcContext } from './rpc-context.js';
+
+/**
+ * CRI GetContainerEvents: everything that happens from now on, to any number of readers.
+ *
+ * The answer's headers come at once and say that no later event will be missing. A reader that falls behind is
+ * ended with UNAVAILABLE, so that it connects again and lists.
+ */
+export function getContainerEvents(
+  { hub, logger }: RpcContext,
+  call: ServerWritableStream<GetEventsRequest, ContainerEventResponse>,
+): void {
+  const reader = new EventReader({
+    write: (event) => call.write(event),
+    end: () => call.end(),
+    drop: () => {
+      logger.warn('Event reader dropped', { waiting: READER_QUEUE_CAPACITY });
+      const details = `this reader fell more than ${READER_QUEUE_CAPACITY} events behind: connect again and list`;
+      call.emit('error', { code: status.UNAVAILABLE, details });
+    },
+  });
+  call.on('drain', () => reader.resume());
+  call.on('cancelled', () => hub.remove(reader));
+  call.on('close', () => hub.remove(reader));
+  hub.add(reader);
+  call.sendMetadata(new Metadata());
+}

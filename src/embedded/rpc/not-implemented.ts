@@ -1,0 +1,36 @@
+import { Metadata, status, type handleServerStreamingCall, type handleUnaryCall } from '@grpc/grpc-js';
+
+/** The calls of CRI that this runtime does not have yet, and what it answers. */
+export const NOT_IMPLEMENTED = {
+  updateContainerResources: 'containers are plain processes here: there is no cgroup whose limits could be changed',
+  updatePodSandboxResources: 'pods are plain processes here: there is no cgroup whose limits could be changed',
+  exec: 'no streaming server yet: use ExecSync',
+  attach: 'no streaming server yet: read the log of the container',
+  portForward: 'no streaming server yet: pods share the host’s network, connect to the port itself',
+  containerStats: 'no statistics yet',
+  listContainerStats: 'no statistics yet',
+  streamContainerStats: 'no statistics yet',
+  podSandboxStats: 'no statistics yet',
+  listPodSandboxStats: 'no statistics yet',
+  streamPodSandboxStats: 'no statistics yet',
+  checkpointContainer: 'the state of a process cannot be saved by this runtime',
+  listMetricDescriptors: 'no metrics yet',
+  listPodSandboxMetrics: 'no metrics yet',
+  streamPodSandboxMetrics: 'no metrics yet',
+} as const;
+
+/** Answers UNIMPLEMENTED with the sentence of the table. */
+export function notImplemented<Q, R>(
+  operation: keyof typeof NOT_IMPLEMENTED,
+): handleUnaryCall<Q, R> & handleServerStreamingCall<Q, R> {
+  const answer = {
+    code: status.UNIMPLEMENTED,
+    details: `${operation}: ${NOT_IMPLEMENTED[operation]}`,
+    metadata: new Metadata(),
+  };
+  // One function for both kinds: grpc-js gives unary handlers a callback and streaming ones a stream.
+  return (call: { emit(event: string, ...args: unknown[]): boolean }, callback?: (error: typeof answer) => void) => {
+    if (callback === undefined) call.emit('error', answer);
+    else callback(answer);
+  };
+}

@@ -1,0 +1,88 @@
+import { type ImageServiceServer, type RuntimeServiceServer } from '../../cri/generated/runtime/v1/cri.js';
+import { parts, unary } from './adapters.js';
+import { containerStatus } from './container-status.js';
+import { createContainer } from './create-container.js';
+import { execSync } from './exec-sync.js';
+import { getContainerEvents } from './get-container-events.js';
+import { imageFsInfo } from './image-fs-info.js';
+import { imageStatus } from './image-status.js';
+import { listContainers } from './list-containers.js';
+import { listImages } from './list-images.js';
+import { listPodSandbox } from './list-pod-sandbox.js';
+import { notImplemented } from './not-implemented.js';
+import { podSandboxStatus } from './pod-sandbox-status.js';
+import { pullImage } from './pull-image.js';
+import { removeContainer } from './remove-container.js';
+import { removeImage } from './remove-image.js';
+import { removePodSandbox } from './remove-pod-sandbox.js';
+import { reopenContainerLog } from './reopen-container-log.js';
+import { type RpcContext } from './rpc-context.js';
+import { runPodSandbox } from './run-pod-sandbox.js';
+import { runtimeConfig } from './runtime-config.js';
+import { startContainer } from './start-container.js';
+import { status } from './status.js';
+import { stopContainer } from './stop-container.js';
+import { stopPodSandbox } from './stop-pod-sandbox.js';
+import { streamContainers } from './stream-containers.js';
+import { streamImages } from './stream-images.js';
+import { streamPodSandboxes } from './stream-pod-sandboxes.js';
+import { updateRuntimeConfig } from './update-runtime-config.js';
+import { version } from './version.js';
+
+/** Every method of CRI's RuntimeService: it works, or says in a sentence that it does not. */
+export function runtimeService(context: RpcContext): RuntimeServiceServer {
+  return {
+    version: unary(context, 'Version', version),
+    status: unary(context, 'Status', status),
+    runtimeConfig: unary(context, 'RuntimeConfig', runtimeConfig),
+    updateRuntimeConfig: unary(context, 'UpdateRuntimeConfig', updateRuntimeConfig),
+
+    runPodSandbox: unary(context, 'RunPodSandbox', runPodSandbox),
+    stopPodSandbox: unary(context, 'StopPodSandbox', stopPodSandbox),
+    removePodSandbox: unary(context, 'RemovePodSandbox', removePodSandbox),
+    podSandboxStatus: unary(context, 'PodSandboxStatus', podSandboxStatus),
+    listPodSandbox: unary(context, 'ListPodSandbox', listPodSandbox),
+    streamPodSandboxes: parts(context, 'StreamPodSandboxes', streamPodSandboxes),
+    updatePodSandboxResources: notImplemented('updatePodSandboxResources'),
+
+    createContainer: unary(context, 'CreateContainer', createContainer),
+    startContainer: unary(context, 'StartContainer', startContainer),
+    stopContainer: unary(context, 'StopContainer', stopContainer),
+    removeContainer: unary(context, 'RemoveContainer', removeContainer),
+    containerStatus: unary(context, 'ContainerStatus', containerStatus),
+    listContainers: unary(context, 'ListContainers', listContainers),
+    streamContainers: parts(context, 'StreamContainers', streamContainers),
+    updateContainerResources: notImplemented('updateContainerResources'),
+    reopenContainerLog: unary(context, 'ReopenContainerLog', reopenContainerLog),
+    checkpointContainer: notImplemented('checkpointContainer'),
+
+    execSync: unary(context, 'ExecSync', execSync),
+    exec: notImplemented('exec'),
+    attach: notImplemented('attach'),
+    portForward: notImplemented('portForward'),
+
+    getContainerEvents: (call) => getContainerEvents(context, call),
+
+    containerStats: notImplemented('containerStats'),
+    listContainerStats: notImplemented('listContainerStats'),
+    streamContainerStats: notImplemented('streamContainerStats'),
+    podSandboxStats: notImplemented('podSandboxStats'),
+    listPodSandboxStats: notImplemented('listPodSandboxStats'),
+    streamPodSandboxStats: notImplemented('streamPodSandboxStats'),
+    listMetricDescriptors: notImplemented('listMetricDescriptors'),
+    listPodSandboxMetrics: notImplemented('listPodSandboxMetrics'),
+    streamPodSandboxMetrics: notImplemented('streamPodSandboxMetrics'),
+  };
+}
+
+/** Every method of CRI's ImageService. */
+export function imageService(context: RpcContext): ImageServiceServer {
+  return {
+    listImages: unary(context, 'ListImages', listImages),
+    streamImages: parts(context, 'StreamImages', streamImages),
+    imageStatus: unary(context, 'ImageStatus', imageStatus),
+    pullImage: unary(context, 'PullImage', pullImage),
+    removeImage: unary(context, 'RemoveImage', removeImage),
+    imageFsInfo: unary(context, 'ImageFsInfo', imageFsInfo),
+  };
+}

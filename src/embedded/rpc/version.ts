@@ -1,0 +1,15 @@
+import { type VersionRequest, type VersionResponse } from '../../cri/generated/runtime/v1/cri.js';
+import { type RpcContext } from './rpc-context.js';
+
+/** Version of the kubelet's runtime API; has been 0.1.0 for as long as there is CRI. */
+const KUBELET_API_VERSION = '0.1.0';
+
+/** CRI Version: who this is. */
+export function version({ version }: RpcContext, _request: VersionRequest): VersionResponse {
+  return {
+    version: KUBELET_API_VERSION,
+    runtimeName: 'podloop-embedded',
+    runtimeVersion: version,
+    runtimeApiVersion: 'v1',
+  };
+}

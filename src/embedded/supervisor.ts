@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { type Clock } from '../util/clock.js';
+import { defer } from './deferred.js';
+import { isAlive, type ProcessIdentity } from './process-identity.js';
+
+/** The shell over one container, from the outside. It needs nothing of us; we only want to know of its end. */
+export interface Supervisor {
+  /** Whether it is gone. When it is, nothing more will come into the container's files. */
+  hasEnded(): boolean;
+  /** Waits for its end; false when it lives on after `timeoutMs`. */
+  waitForEnd(timeoutMs: number): Promise<boolean>;
+}
+
+/** How often an adopted supervisor, whose end nobody tells, is looked at while somebody waits for it. */
+const POLL_MS = 5;
+
+/** What {@link spawnSupervisor} needs. */
+export interface SpawnSupervisorOptions {
+  /** Path of the script. */
+  readonly script: string;
+  /** The container's folder. */
+  readonly dir: string;
+  /** Number of the run. */
+  readonly run: number;
+  /** Whether output is kept. */
+  readonly log: boolean;
+  /** Where the script's few programs are. */
+  readonly path: string;
+  readonly clock: Clock;
+  /** Called once when it has ended, or could not be started. */
+  readonly onEnd: () => void;
+}
+
+/** Starts a supervisor in a session of its own, so that no signal meant for us reaches it. */
+export function spawnSupervisor(options: SpawnSupervisorOptions): Supervisor {
+  const { script, dir, run, log, path, clock, onEnd } = options;
+  const child = spawn('/bin/sh', [script, dir, String(run), log ? 'log' : 'nolog'], {
+    cwd: '/',
+    detached: true,
+    stdio: 'ignore',
+    env: { PATH: path },
+  });
+  child.unref();
+  let ended = false;
+  const end = new Promise<void>((resolve) => {
+    const settle = () => {
+      ended = true;
+      resolve();
+      onEnd();
+    };
+    child.once('exit', settle);
+    child.once('error', settle);
+  });
+  return {
+    hasEnded: () => ended,
+    waitForEnd: async (timeoutMs) => {
+      const timeout = defer<undefined>();
+      const timer = clock.setTimer(timeoutMs, () => timeout.resolve(undefined));
+      await Promise.race([end, timeout.promise]);
+      timer.cancel();
+      return ended;
+    },
+  };
+}
+
+/** Takes up a supervisor that an earlier runtime has started in this boot. */
+export function adoptSupervisor(identity: ProcessIdentity, clock: Clock): Supervisor {
+  const hasEnded = () => !isAlive(identity);
+  return {
+    hasEnded,
+    waitForEnd: async (timeoutMs) => {
+      const deadline = clock.monotonicMs() + timeoutMs;
+      while (!hasEnded() && clock.monotonicMs() < deadline) await clock.sleep(POLL_MS);
+      return hasEnded();
+    },
+  };
+}
