@@ -5,6 +5,7 @@
  * I/O, sleeps, or depends on a test framework.
  *
  * @example
+ * ```ts
  * import { Pleg } from 'podloop/pleg';
  * import { aPod, FakeClock, FakeRuntime } from 'podloop/testing';
  *
@@ -23,6 +24,7 @@
  *   console.log(`${event.containerName} died with exit code ${event.exitCode}`);
  *   break;
  * }
+ * ```
  *
  * @module
  */
@@ -41,3 +43,10 @@ export { CallGate } from './call-gate.js';
 export { FakeClock, type FakeClockOptions } from './fake-clock.js';
 export { FakeEventStream } from './fake-event-stream.js';
 export { type FakeCall, FakeRuntime, type FakeRuntimeOptions } from './fake-runtime.js';
+export {
+  type ContainerToMake,
+  type PodToMake,
+  RUNTIME_CONFORMANCE,
+  type RuntimeConformanceCase,
+  type RuntimeDriver,
+} from './runtime-conformance/index.js';

@@ -22,7 +22,7 @@ it.each([
   [new Error('text'), 'text'],
   ['text', 'text'],
   [undefined, 'undefined'],
-  [{ toString: () => 'own words' }, 'own words'],
+  [{ toString: (): string => 'own words' }, 'own words'],
 ])('finds the message of whatever was thrown (%#)', (thrown, message) => {
   expect(messageOf(thrown)).toBe(message);
 });
