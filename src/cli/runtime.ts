@@ -25,7 +25,9 @@ Examples:
 /** `podloop runtime`: the embedded CRI runtime as a process of its own. */
 export function runtimeCommand(): Command {
   return new Command('runtime')
-    .description('Run the embedded container runtime: pods as processes of this machine, behind a CRI socket.')
+    .description(
+      'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket.',
+    )
     .option('--listen <endpoint>', 'Unix socket to listen at', 'unix:///run/podloop/cri.sock')
     .option('--root <folder>', 'Folder for records and spools', '/var/lib/podloop/runtime')
     .option('--stop-pods', 'End and remove all pods before the server ends', false)

@@ -63,4 +63,7 @@ export function decodeSandboxRecord(text: string): SandboxRecord {
 }
 
 /** As it stands in a file: the configuration as base64 of its wire form, so that no field of it can be forgotten. */
-type Stored<R> = Omit<R, 'config' | 'createdAtNs'> & { readonly config: string; readonly createdAtNs: string };
+type Stored<R> = Omit<R, 'config' | 'createdAtNs'> & {
+  readonly config: string;
+  readonly createdAtNs: string;
+};

@@ -134,12 +134,16 @@ export class Container {
     return this.#mutex.run(async () => {
       if (this.#retired) throw notFound('container', this.id);
       if (this.state !== ContainerState.CONTAINER_CREATED) {
-        throw refused(`failed to start container "${this.id}": container is in ${STATE_WORDS[this.state]} state`);
+        throw refused(
+          `failed to start container "${this.id}": container is in ${STATE_WORDS[this.state]} state`,
+        );
       }
       assertAllowed();
       const fault = await findCommandFault(this.command);
       if (fault !== undefined) await this.#failStart(`unable to start container process: ${fault}`);
-      await this.#openLog().catch((error: unknown) => this.#failStart(`failed to open its log: ${messageOf(error)}`));
+      await this.#openLog().catch((error: unknown) =>
+        this.#failStart(`failed to open its log: ${messageOf(error)}`),
+      );
       this.#startWatch();
       const { script, path, clock } = this.#host;
       const supervisor = spawnSupervisor({
@@ -225,7 +229,7 @@ export class Container {
 
   /** Finds the supervisor of the container's run. Makes sure that no start of an earlier runtime comes late. */
   async #findRun() {
-    for (let patience = 200; ; ) {
+    for (let patience = 200; ;) {
       const found = await this.files.findSupervisor(this.#run);
       if (found === 'void') this.#run++;
       else if (found !== undefined) return found;

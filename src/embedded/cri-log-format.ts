@@ -20,7 +20,12 @@ export interface FormattedOutput {
  * The tag is F for a line, P for a part of one: what is longer than {@link MAX_LOG_LINE_BYTES}, and the rest
  * without a newline when `final` says that no more will come.
  */
-export function formatCriLog(input: Buffer, stream: LogStream, timestamp: string, final: boolean): FormattedOutput {
+export function formatCriLog(
+  input: Buffer,
+  stream: LogStream,
+  timestamp: string,
+  final: boolean,
+): FormattedOutput {
   const full = Buffer.from(`${timestamp} ${stream} F `);
   const partial = Buffer.from(`${timestamp} ${stream} P `);
   const pieces: Buffer[] = [];

@@ -68,7 +68,13 @@ export class EmbeddedRuntime implements AsyncDisposable {
   #scanning: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  private constructor(parts: { clock: Clock; server: Server; socket: ServerSocket; lock: RootLock; context: RpcContext }) {
+  private constructor(parts: {
+    clock: Clock;
+    server: Server;
+    socket: ServerSocket;
+    lock: RootLock;
+    context: RpcContext;
+  }) {
     this.#clock = parts.clock;
     this.#server = parts.server;
     this.#socket = parts.socket;
@@ -83,7 +89,10 @@ export class EmbeddedRuntime implements AsyncDisposable {
    */
   static async start(options: EmbeddedRuntimeOptions): Promise<EmbeddedRuntime> {
     if (process.platform !== 'linux') {
-      throw new PodloopError('PLATFORM_UNSUPPORTED', `the embedded runtime needs Linux, this is ${process.platform}`);
+      throw new PodloopError(
+        'PLATFORM_UNSUPPORTED',
+        `the embedded runtime needs Linux, this is ${process.platform}`,
+      );
     }
     const { clock = new SystemClock(), logger = SILENT_LOGGER } = options;
     const rootDir = resolve(options.rootDir);
@@ -122,7 +131,9 @@ export class EmbeddedRuntime implements AsyncDisposable {
   async removeAllPods(graceMs = 2_000): Promise<void> {
     const { pods } = this.#context;
     await Promise.all(
-      pods.containers.map((container) => container.stop(toStopSignal(container.record.config.stopSignal), graceMs)),
+      pods.containers.map((container) =>
+        container.stop(toStopSignal(container.record.config.stopSignal), graceMs),
+      ),
     );
     for (const { id } of pods.sandboxes) await removePodSandbox(this.#context, { podSandboxId: id });
   }
@@ -191,7 +202,16 @@ async function makeContext(rootDir: string, clock: Clock, logger: Logger): Promi
   };
   const pods = new PodRegistry({ rootDir, host, tools: await findTools() });
   const events = new PodEvents({ hub, pods, time });
-  return { pods, images: new ImageCatalog(), events, hub, time, logger, rootDir, version: await readVersion() };
+  return {
+    pods,
+    images: new ImageCatalog(),
+    events,
+    hub,
+    time,
+    logger,
+    rootDir,
+    version: await readVersion(),
+  };
 }
 
 async function readVersion(): Promise<string> {

@@ -1,7 +1,4 @@
-import {
-  ContainerEventType,
-  type ContainerEventResponse,
-} from '../cri/generated/runtime/v1/cri.js';
+import { ContainerEventType, type ContainerEventResponse } from '../cri/generated/runtime/v1/cri.js';
 
 /** How many events wait for one reader before it is dropped. */
 export const READER_QUEUE_CAPACITY = 1000;
@@ -51,7 +48,8 @@ export class EventReader {
   resume(): void {
     this.#blocked = false;
     let sent = 0;
-    while (sent < this.#waiting.length && !this.#blocked) this.#blocked = !this.#sink.write(this.#waiting[sent++]!);
+    while (sent < this.#waiting.length && !this.#blocked)
+      this.#blocked = !this.#sink.write(this.#waiting[sent++]!);
     this.#waiting.splice(0, sent);
   }
 }

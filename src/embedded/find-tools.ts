@@ -23,5 +23,8 @@ async function findTool(name: string): Promise<string> {
     );
     if (found) return path;
   }
-  throw new PodloopError('PLATFORM_UNSUPPORTED', `the embedded runtime needs the program "${name}" in ${TOOL_PATH}`);
+  throw new PodloopError(
+    'PLATFORM_UNSUPPORTED',
+    `the embedded runtime needs the program "${name}" in ${TOOL_PATH}`,
+  );
 }

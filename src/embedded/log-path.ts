@@ -12,7 +12,8 @@ export async function resolveLogPath(directory: string, path: string): Promise<s
   if (directory === '' || path === '') return '';
   if (!isAbsolute(directory)) throw invalidArgument(`log_directory "${directory}" is not absolute`);
   const relative = normalize(path);
-  const climbs = isAbsolute(path) || relative === '..' || relative.startsWith(`..${sep}`) || path.includes('\0');
+  const climbs =
+    isAbsolute(path) || relative === '..' || relative.startsWith(`..${sep}`) || path.includes('\0');
   if (climbs || relative === '.' || relative.endsWith(sep)) {
     throw invalidArgument(`log_path "${path}" is not a file below log_directory`);
   }

@@ -13,7 +13,9 @@ export class NameIndex {
   reserve(name: string, id: string): void {
     const holder = this.#ids.get(name) ?? id;
     if (holder !== id) {
-      throw refused(`failed to reserve ${this.#kind} name "${name}": name "${name}" is reserved for "${holder}"`);
+      throw refused(
+        `failed to reserve ${this.#kind} name "${name}": name "${name}" is reserved for "${holder}"`,
+      );
     }
     this.#ids.set(name, id);
   }

@@ -10,7 +10,11 @@ import { type ContainerCommand } from './supervisor-script.js';
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** What a container's entrypoint is made of. Looks at nothing but the request. */
-export function computeCommand(id: string, config: ContainerConfig, sandboxHostname: string): ContainerCommand {
+export function computeCommand(
+  id: string,
+  config: ContainerConfig,
+  sandboxHostname: string,
+): ContainerCommand {
   const environment = new Map<string, Buffer>([
     ['PATH', Buffer.from(DEFAULT_PATH)],
     ['HOME', Buffer.from(userInfo().homedir)],

@@ -31,9 +31,13 @@ const LAST_OUTPUT_MS = 500;
  * Rejects with DEADLINE_EXCEEDED when the time is over and with CANCELLED when the signal aborts, after the
  * command's process group was killed; with UNKNOWN when it cannot be executed.
  */
-export async function runCommand(command: ContainerCommand, options: RunCommandOptions): Promise<CommandResult> {
+export async function runCommand(
+  command: ContainerCommand,
+  options: RunCommandOptions,
+): Promise<CommandResult> {
   const fault = await findCommandFault(command);
-  if (fault !== undefined) throw refused(`failed to exec in container: unable to start container process: ${fault}`);
+  if (fault !== undefined)
+    throw refused(`failed to exec in container: unable to start container process: ${fault}`);
   const [file = '', ...args] = command.argv;
   const child = spawn(file, args, {
     cwd: command.workingDir,

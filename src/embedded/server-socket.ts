@@ -72,7 +72,10 @@ async function assertFree(path: string): Promise<void> {
   const facts = await lstat(path).catch(() => undefined);
   if (facts === undefined) return;
   if (!facts.isSocket()) {
-    throw new PodloopError('OPTION_INVALID', `${path} exists and is not a socket: ${basename(path)} is left alone`);
+    throw new PodloopError(
+      'OPTION_INVALID',
+      `${path} exists and is not a socket: ${basename(path)} is left alone`,
+    );
   }
   if (await answers(path)) {
     throw new PodloopError('ENDPOINT_IN_USE', `somebody listens at ${path} already`);

@@ -19,7 +19,13 @@ import { invalidArgument, unimplemented } from './rpc-error.js';
 
 type SharedContext = Pick<
   LinuxSandboxSecurityContext & LinuxContainerSecurityContext,
-  'runAsUser' | 'runAsGroup' | 'supplementalGroups' | 'readonlyRootfs' | 'seccomp' | 'apparmor' | 'selinuxOptions'
+  | 'runAsUser'
+  | 'runAsGroup'
+  | 'supplementalGroups'
+  | 'readonlyRootfs'
+  | 'seccomp'
+  | 'apparmor'
+  | 'selinuxOptions'
 >;
 
 /** Throws when a sandbox is asked to be what it cannot be. */
@@ -45,9 +51,16 @@ export function checkContainerConfig(config: ContainerConfig): void {
 function checkContainerContext(context: LinuxContainerSecurityContext): void {
   checkSecurityContext(context);
   const { username } = userInfo();
-  const { addCapabilities = [], dropCapabilities = [], addAmbientCapabilities = [] } = context.capabilities ?? {};
+  const {
+    addCapabilities = [],
+    dropCapabilities = [],
+    addAmbientCapabilities = [],
+  } = context.capabilities ?? {};
   const capabilities = addCapabilities.length + dropCapabilities.length + addAmbientCapabilities.length;
-  refuse(context.runAsUsername !== '' && context.runAsUsername !== username, `run_as_username: all run as ${username}`);
+  refuse(
+    context.runAsUsername !== '' && context.runAsUsername !== username,
+    `run_as_username: all run as ${username}`,
+  );
   refuse(capabilities > 0, 'capabilities: containers have those of the runtime');
   refuse(context.noNewPrivs, 'no_new_privs');
 }
@@ -56,7 +69,10 @@ function checkSecurityContext(context: SharedContext): void {
   const { uid, gid } = userInfo();
   const { runAsUser, runAsGroup, supplementalGroups, seccomp, apparmor, selinuxOptions } = context;
   refuse(runAsUser !== undefined && Number(runAsUser.value) !== uid, `run_as_user: all run as user ${uid}`);
-  refuse(runAsGroup !== undefined && Number(runAsGroup.value) !== gid, `run_as_group: all run as group ${gid}`);
+  refuse(
+    runAsGroup !== undefined && Number(runAsGroup.value) !== gid,
+    `run_as_group: all run as group ${gid}`,
+  );
   refuse(supplementalGroups.length > 0, 'supplemental_groups: containers have those of the runtime');
   refuse(context.readonlyRootfs, 'readonly_rootfs: the root is the host’s');
   refuse(seccomp?.profileType === SecurityProfile_ProfileType.Localhost, 'seccomp profiles of one’s own');
@@ -67,7 +83,8 @@ function checkSecurityContext(context: SharedContext): void {
 /** What no command line and no environment can hold. */
 function checkWords(config: ContainerConfig): void {
   const words = [...config.command, ...config.args, config.workingDir];
-  if (words.some((word) => word.includes('\0'))) throw invalidArgument('command, args or working_dir hold a NUL byte');
+  if (words.some((word) => word.includes('\0')))
+    throw invalidArgument('command, args or working_dir hold a NUL byte');
   if (config.command[0] === '') throw invalidArgument('command[0] is empty');
   if (config.workingDir !== '' && !config.workingDir.startsWith('/')) {
     throw invalidArgument(`working_dir "${config.workingDir}" is not absolute`);

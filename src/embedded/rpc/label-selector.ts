@@ -3,5 +3,7 @@ export function matchesLabels(
   labels: Readonly<Record<string, string>>,
   selector: Readonly<Record<string, string>>,
 ): boolean {
-  return Object.entries(selector).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+  return Object.entries(selector).every(
+    ([key, value]) => Object.hasOwn(labels, key) && labels[key] === value,
+  );
 }

@@ -9,7 +9,10 @@ import { matchesLabels } from './label-selector.js';
 import { type RpcContext } from './rpc-context.js';
 
 /** CRI ListContainers: those that match every part of the filter that is given. */
-export function listContainers(context: RpcContext, { filter }: ListContainersRequest): ListContainersResponse {
+export function listContainers(
+  context: RpcContext,
+  { filter }: ListContainersRequest,
+): ListContainersResponse {
   return { containers: selectContainers(context, filter) };
 }
 

@@ -9,7 +9,10 @@ import { matchesLabels } from './label-selector.js';
 import { type RpcContext } from './rpc-context.js';
 
 /** CRI ListPodSandbox: those that match every part of the filter that is given. */
-export function listPodSandbox(context: RpcContext, { filter }: ListPodSandboxRequest): ListPodSandboxResponse {
+export function listPodSandbox(
+  context: RpcContext,
+  { filter }: ListPodSandboxRequest,
+): ListPodSandboxResponse {
   return { items: selectSandboxes(context, filter) };
 }
 

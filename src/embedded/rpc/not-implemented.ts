@@ -2,8 +2,10 @@ import { Metadata, status, type handleServerStreamingCall, type handleUnaryCall 
 
 /** The calls of CRI that this runtime does not have yet, and what it answers. */
 export const NOT_IMPLEMENTED = {
-  updateContainerResources: 'containers are plain processes here: there is no cgroup whose limits could be changed',
-  updatePodSandboxResources: 'pods are plain processes here: there is no cgroup whose limits could be changed',
+  updateContainerResources:
+    'containers are plain processes here: there is no cgroup whose limits could be changed',
+  updatePodSandboxResources:
+    'pods are plain processes here: there is no cgroup whose limits could be changed',
   exec: 'no streaming server yet: use ExecSync',
   attach: 'no streaming server yet: read the log of the container',
   portForward: 'no streaming server yet: pods share the host’s network, connect to the port itself',
@@ -29,7 +31,10 @@ export function notImplemented<Q, R>(
     metadata: new Metadata(),
   };
   // One function for both kinds: grpc-js gives unary handlers a callback and streaming ones a stream.
-  return (call: { emit(event: string, ...args: unknown[]): boolean }, callback?: (error: typeof answer) => void) => {
+  return (
+    call: { emit(event: string, ...args: unknown[]): boolean },
+    callback?: (error: typeof answer) => void,
+  ) => {
     if (callback === undefined) call.emit('error', answer);
     else callback(answer);
   };

@@ -7,5 +7,8 @@ import { type RpcContext } from './rpc-context.js';
 export function removeImage({ images }: RpcContext, { image }: RemoveImageRequest): RemoveImageResponse {
   const found = images.find(image?.image ?? '');
   if (found === undefined) return {};
-  throw new RpcError(status.FAILED_PRECONDITION, `image ${found.repoTags.join()} is built in and cannot be removed`);
+  throw new RpcError(
+    status.FAILED_PRECONDITION,
+    `image ${found.repoTags.join()} is built in and cannot be removed`,
+  );
 }

@@ -1,4 +1,7 @@
-import { type StartContainerRequest, type StartContainerResponse } from '../../cri/generated/runtime/v1/cri.js';
+import {
+  type StartContainerRequest,
+  type StartContainerResponse,
+} from '../../cri/generated/runtime/v1/cri.js';
 import { refused } from '../rpc-error.js';
 import { requireId } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';
