@@ -1,0 +1,155 @@
+import { isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type YAMLMap } from 'yaml';
+import { PodloopError } from '../util/errors.js';
+
+/**
+ * One value of a YAML file that people wrote, and where it stands.
+ *
+ * Strict: every reader throws MANIFEST_INVALID with file, line and path (`pod.yaml:12: spec.containers[0].comand:
+ * unknown field, did you mean command?`) instead of converting or ignoring anything.
+ */
+export class ManifestValue {
+  readonly #node: Node | undefined;
+  readonly #path: string;
+  readonly #file: string;
+  readonly #lineOf: (node: Node | undefined) => number;
+
+  private constructor(
+    node: Node | undefined,
+    path: string,
+    file: string,
+    lineOf: (node: Node | undefined) => number,
+  ) {
+    this.#node = node;
+    this.#path = path;
+    this.#file = file;
+    this.#lineOf = lineOf;
+  }
+
+  /** Reads a file's text, which must hold one YAML (or JSON) document. `file` is for messages. */
+  static parse(text: string, file: string): ManifestValue {
+    const lines = new LineCounter();
+    const documents = parseAllDocuments(text, { lineCounter: lines });
+    const lineAt = (offset: number): number => lines.linePos(offset).line;
+    const invalid = (line: number, why: string): PodloopError =>
+      new PodloopError('MANIFEST_INVALID', `${file}:${line}: ${why}`);
+    const fault = documents.flatMap((document) => document.errors)[0];
+    // The first line says what is wrong; behind it comes a picture of the place, and the place is in front already.
+    if (fault) throw invalid(lineAt(fault.pos[0]), fault.message.split(/ at line |\n/)[0]!);
+    const [first, second] = documents;
+    if (second)
+      throw invalid(lineAt(second.range[0]), 'a second document; put each pod into a file of its own');
+    const root = first?.contents;
+    if (root === undefined || root === null) throw invalid(1, 'the file is empty');
+    return new ManifestValue(root, '', file, (node) => (node?.range ? lineAt(node.range[0]) : 1));
+  }
+
+  /** True when the field is absent; a field that is there and null is not. */
+  get isAbsent(): boolean {
+    return this.#node === undefined;
+  }
+
+  /** The fields of a mapping, absent ones included; any other field in the file is an error. */
+  fields<Name extends string>(...names: Name[]): Record<Name, ManifestValue> {
+    const map = this.#map();
+    for (const { key } of map.items) {
+      const name = String(isScalar(key) ? key.value : key);
+      if (names.includes(name as Name)) continue;
+      const guess = names.find((candidate) => looksLike(candidate, name));
+      const hint = guess === undefined ? `there are ${names.join(', ')}` : `did you mean ${guess}?`;
+      throw new ManifestValue(key as Node, join(this.#path, name), this.#file, this.#lineOf).invalid(
+        `unknown field, ${hint}`,
+      );
+    }
+    return Object.fromEntries(names.map((name) => [name, this.#child(map, name)])) as Record<
+      Name,
+      ManifestValue
+    >;
+  }
+
+  string(fallback?: string): string {
+    if (this.#isMissing(fallback)) return fallback!;
+    const value = this.#scalar();
+    if (typeof value !== 'string') {
+      throw this.invalid(`must be a string, not ${JSON.stringify(value)}; put it in quotes`);
+    }
+    return value;
+  }
+
+  integer(fallback?: number): number {
+    if (this.#isMissing(fallback)) return fallback!;
+    const value = this.#scalar();
+    if (!Number.isSafeInteger(value))
+      throw this.invalid(`must be a whole number, not ${JSON.stringify(value)}`);
+    return value as number;
+  }
+
+  /** One of a few words. */
+  oneOf<Word extends string>(words: readonly Word[], fallback?: Word): Word {
+    const value = this.string(fallback);
+    if (words.includes(value as Word)) return value as Word;
+    throw this.invalid(`must be ${words.join(' or ')}, not ${JSON.stringify(value)}`);
+  }
+
+  /** Items of a sequence; none when it is absent. */
+  items(): ManifestValue[] {
+    if (this.#node === undefined) return [];
+    if (!isSeq(this.#node)) throw this.invalid('must be a list');
+    return this.#node.items.map(
+      (item, index) => new ManifestValue(item as Node, `${this.#path}[${index}]`, this.#file, this.#lineOf),
+    );
+  }
+
+  /** A mapping from strings to strings; empty when it is absent. */
+  stringMap(): Record<string, string> {
+    if (this.#node === undefined) return {};
+    const map = this.#map();
+    const names = map.items.map(({ key }) => String(isScalar(key) ? key.value : key));
+    return Object.fromEntries(names.map((name) => [name, this.#child(map, name).string()]));
+  }
+
+  /** An error about this value. */
+  invalid(why: string): PodloopError {
+    const place = this.#path === '' ? '' : `${this.#path}: `;
+    return new PodloopError('MANIFEST_INVALID', `${this.#file}:${this.#lineOf(this.#node)}: ${place}${why}`);
+  }
+
+  #isMissing(fallback: unknown): boolean {
+    if (this.#node !== undefined) return false;
+    if (fallback === undefined) throw this.invalid('is missing');
+    return true;
+  }
+
+  #map(): YAMLMap {
+    if (this.#node === undefined) throw this.invalid('is missing');
+    if (!isMap(this.#node)) throw this.invalid('must be a mapping');
+    return this.#node;
+  }
+
+  #scalar(): unknown {
+    if (!isScalar(this.#node)) throw this.invalid('must be a single value');
+    return this.#node.value;
+  }
+
+  #child(map: YAMLMap, name: string): ManifestValue {
+    const node = map.get(name, true);
+    // A field that is missing is reported at the mapping that should have it.
+    const lineOf = (own: Node | undefined): number => this.#lineOf(own ?? map);
+    return new ManifestValue(node, join(this.#path, name), this.#file, lineOf);
+  }
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+/** Whether one was likely meant for the other: the same but for case, or one letter dropped, added or changed. */
+function looksLike(one: string, other: string): boolean {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start++;
+  let end = 0;
+  const most = Math.min(a.length, b.length) - start;
+  while (end < most && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  return Math.max(a.length, b.length) - start - end <= 1;
+}

@@ -1,0 +1,85 @@
+import {
+  type ObservedPod,
+  type PodStatus,
+  type Runtime,
+  type RuntimeEventHandlers,
+} from '../runtime/runtime.js';
+import { type Clock } from '../util/clock.js';
+import { isUnimplemented, messageOf } from '../util/errors.js';
+
+/** What an {@link ObservedRuntime} tells; each once for each change. */
+export interface ObservedRuntimeOptions {
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  /** The list failed for the first time since it last succeeded. */
+  readonly onLost: (message: string) => void;
+  /** The list succeeds again. */
+  readonly onBack: () => void;
+  /** Events were asked for, and the runtime has none. */
+  readonly onNoEvents: () => void;
+}
+
+/** An event stream that ends well within that time is none: some runtimes answer so when events are switched off. */
+const AT_ONCE_MS = 1_000;
+
+/**
+ * A {@link Runtime} that passes every call on, and notices when the list begins to fail, when that is over, and that
+ * there are no events.
+ *
+ * It makes no calls of its own: it sees what somebody else asks for.
+ */
+export class ObservedRuntime implements Runtime {
+  readonly #options: ObservedRuntimeOptions;
+  readonly watchEvents?: Runtime['watchEvents'];
+  #lost = false;
+  #toldNoEvents = false;
+
+  constructor(options: ObservedRuntimeOptions) {
+    this.#options = options;
+    // Absent has a meaning of its own: a runtime that can never have events.
+    if (options.runtime.watchEvents !== undefined) this.watchEvents = this.#watchEvents.bind(this);
+  }
+
+  async listPods(signal?: AbortSignal): Promise<readonly ObservedPod[]> {
+    try {
+      const pods = await this.#options.runtime.listPods(signal);
+      if (this.#lost) {
+        this.#lost = false;
+        this.#options.onBack();
+      }
+      return pods;
+    } catch (error) {
+      if (!this.#lost && signal?.aborted !== true) {
+        this.#lost = true;
+        this.#options.onLost(messageOf(error));
+      }
+      throw error;
+    }
+  }
+
+  findPod(uid: string, signal?: AbortSignal): Promise<ObservedPod | undefined> {
+    return this.#options.runtime.findPod(uid, signal);
+  }
+
+  getPodStatus(pod: ObservedPod, signal?: AbortSignal): Promise<PodStatus> {
+    return this.#options.runtime.getPodStatus(pod, signal);
+  }
+
+  async #watchEvents(handlers: RuntimeEventHandlers, signal: AbortSignal): Promise<void> {
+    const { runtime, clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    try {
+      await runtime.watchEvents?.(handlers, signal);
+      if (clock.monotonicMs() - startedMs < AT_ONCE_MS && !signal.aborted) this.#tellNoEvents();
+    } catch (error) {
+      if (isUnimplemented(error)) this.#tellNoEvents();
+      throw error;
+    }
+  }
+
+  #tellNoEvents(): void {
+    if (this.#toldNoEvents) return;
+    this.#toldNoEvents = true;
+    this.#options.onNoEvents();
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The composition root of everything that only looks: builds the parts in the order in which data flows.
+ *
+ * ```
+ * endpoint ─► CRI client ─► runtime ─► event generator ─► subscribers
+ * ```
+ *
+ * In: options (see {@link OBSERVER_OPTIONS}) and a clock and a logger. Out: events, and health. Start-up goes from
+ * left to right and fails before anything is printed when the runtime cannot be used; shutdown goes from right to
+ * left, so that nothing is asked of a part that is closed. It starts, stops and removes nothing in the runtime.
+ *
+ * @module
+ */
+import { CriClient, findEndpoint, parseEndpoint } from '../cri/index.js';
+import { Pleg, type PlegHealth, type Subscription } from '../pleg/index.js';
+import { CriRuntime } from '../runtime/index.js';
+import { type Runtime } from '../runtime/runtime.js';
+import { type Clock, SystemClock } from '../util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { checkRuntime } from './check-runtime.js';
+import { ObservedRuntime } from './observed-runtime.js';
+import { type ObserverOptions, resolveObserverOptions } from './options.js';
+
+export { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../pleg/index.js';
+
+/** What an {@link Observer} is given besides its options. */
+export interface ObserverPorts {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** The runtime does not answer any more; told once. It is tried again for ever. */
+  readonly onRuntimeLost?: (message: string) => void;
+  readonly onRuntimeBack?: () => void;
+  /** Something about the runtime or the mode that people should know: one sentence each. */
+  readonly onWarning?: (message: string) => void;
+}
+
+/** The runtime that is looked at, and whatever has to be closed after it. */
+export interface ObservedEndpoint {
+  readonly runtime: Runtime;
+  /** For messages. */
+  readonly url: string;
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  readonly close: () => void;
+}
+
+/** Sees every change of every pod of one runtime. */
+export class Observer implements AsyncDisposable {
+  readonly endpoint: string;
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  readonly #target: ObservedEndpoint;
+  readonly #pleg: Pleg;
+  readonly #subscriptions = new Set<Subscription>();
+  #warnings: readonly string[];
+  readonly #onWarning: (message: string) => void;
+
+  /**
+   * Connects to the runtime that the options name, or to the one that is found. Rejects with an ENDPOINT_… error when
+   * there is none, when it may not be used, or when it speaks no CRI v1.
+   */
+  static async connect(
+    options: Partial<ObserverOptions> = {},
+    ports: ObserverPorts = {},
+    signal?: AbortSignal,
+  ): Promise<Observer> {
+    const resolved = resolveObserverOptions(options);
+    const { clock = new SystemClock(), logger = SILENT_LOGGER } = ports;
+    const { url } =
+      resolved.runtimeEndpoint === '' ? await findEndpoint() : parseEndpoint(resolved.runtimeEndpoint);
+    const client = new CriClient({ endpoint: url, clock, logger });
+    try {
+      const { runtimeName, runtimeVersion } = await checkRuntime(client, signal);
+      const runtime = new CriRuntime({ client });
+      const close = (): void => client.close();
+      return new Observer({ runtime, url, runtimeName, runtimeVersion, close }, resolved, ports);
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+  }
+
+  /** For a runtime that is there already; {@link Observer.connect} is the usual way. */
+  constructor(target: ObservedEndpoint, options: ObserverOptions, ports: ObserverPorts = {}) {
+    const { clock = new SystemClock(), logger = SILENT_LOGGER } = ports;
+    this.#target = target;
+    this.endpoint = target.url;
+    this.runtimeName = target.runtimeName;
+    this.runtimeVersion = target.runtimeVersion;
+    this.#onWarning = ports.onWarning ?? (() => undefined);
+    this.#warnings = warningsOf(target, options);
+    const { mode, relistPeriodMs, relistThresholdMs, inspectConcurrency, inspectDeadlineMs, queueCapacity } =
+      options;
+    const runtime = new ObservedRuntime({
+      runtime: target.runtime,
+      clock,
+      onLost: ports.onRuntimeLost ?? (() => undefined),
+      onBack: ports.onRuntimeBack ?? (() => undefined),
+      onNoEvents: () => this.#onWarning(`${this.#name} has no container events; falling back to polling`),
+    });
+    this.#pleg = new Pleg({
+      runtime,
+      clock,
+      logger,
+      mode,
+      relistPeriodMs,
+      relistThresholdMs,
+      inspectConcurrency,
+      inspectDeadlineMs,
+      queueCapacity,
+    });
+  }
+
+  /** A new reader of events made from now on. It ends when the observer is closed. */
+  subscribe(): Subscription {
+    const subscription = this.#pleg.subscribe();
+    this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  /** How the event generator and the runtime are, as of now. */
+  health(): PlegHealth {
+    return this.#pleg.health();
+  }
+
+  /** Looks until the signal aborts; resolves then. A runtime that goes away is waited for. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (const warning of this.#warnings) this.#onWarning(warning);
+    this.#warnings = [];
+    await this.#pleg.run(signal);
+  }
+
+  /** Ends all subscriptions and closes the connection. Abort what {@link Observer.run} was given first. */
+  close(): void {
+    for (const subscription of this.#subscriptions) subscription.close();
+    this.#subscriptions.clear();
+    this.#target.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+    await Promise.resolve();
+  }
+
+  get #name(): string {
+    return `${this.runtimeName} ${this.runtimeVersion}`;
+  }
+}
+
+function warningsOf({ runtimeName, runtimeVersion }: ObservedEndpoint, { mode }: ObserverOptions): string[] {
+  if (mode === 'generic' || runtimeName !== 'containerd' || !/^v?1\./.test(runtimeVersion)) return [];
+  return [
+    `${runtimeName} ${runtimeVersion} gives each container event to one reader only: what podloop reads in mode ${mode} ` +
+      'is lost to a kubelet that reads events; use mode generic beside one',
+  ];
+}
+
+export type { PlegHealth };

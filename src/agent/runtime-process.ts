@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CriClient } from '../cri/index.js';
+import { type Clock } from '../util/clock.js';
+import { messageOf, PodloopError } from '../util/errors.js';
+import { checkRuntime } from './check-runtime.js';
+
+/** How an embedded runtime is started. */
+export interface RuntimeProcessOptions {
+  /** What starts podloop, to put `runtime …` behind: the interpreter and the script. */
+  readonly podloopCommand: readonly [string, ...string[]];
+  /** An existing folder of its own: socket, state and log go there. */
+  readonly folder: string;
+  readonly clock: Clock;
+  /** When this process is gone, however it ended, the runtime removes its pods and ends as well. */
+  readonly parentPid: number;
+}
+
+/** How long a runtime may take to come up and to go down, in milliseconds. */
+const START_LIMIT_MS = 20_000;
+const END_LIMIT_MS = 10_000;
+const ASK_AGAIN_MS = 50;
+
+/**
+ * An embedded runtime in a process of its own.
+ *
+ * It is in a session of its own, so that a Ctrl-C in the terminal does not end it before its pods are removed.
+ * Ended by {@link RuntimeProcess.stop} it removes the pods that are left; killed, it leaves them.
+ */
+export class RuntimeProcess {
+  readonly endpoint: string;
+  readonly #options: RuntimeProcessOptions;
+  #child: ChildProcess | undefined;
+
+  constructor(options: RuntimeProcessOptions) {
+    this.#options = options;
+    this.endpoint = `unix://${join(options.folder, 'cri.sock')}`;
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Starts it, again if need be, and resolves when it answers. Rejects with its last words when it does not. */
+  async start(signal?: AbortSignal): Promise<void> {
+    const { podloopCommand, folder, clock, parentPid } = this.#options;
+    const [program, ...args] = podloopCommand;
+    const log = await open(this.#logPath, 'a');
+    const flags = ['--listen', this.endpoint, '--root', join(folder, 'root')];
+    const lifetime = ['--exit-with-parent', String(parentPid), '--stop-pods'];
+    const words = [...args, 'runtime', ...flags, ...lifetime];
+    const child = spawn(program, words, { stdio: ['ignore', log.fd, log.fd], detached: true });
+    this.#child = child;
+    let failure: string | undefined;
+    child.on('error', (error) => (failure = error.message));
+    await log.close();
+    await using client = new CriClient({ endpoint: this.endpoint, clock });
+    const untilMs = clock.monotonicMs() + START_LIMIT_MS;
+    for (;;) {
+      try {
+        await checkRuntime(client, signal);
+        return;
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!this.isRunning || failure !== undefined || clock.monotonicMs() > untilMs) {
+          const why = failure ?? (this.isRunning ? messageOf(error) : `it ended: ${await this.#lastWords()}`);
+          throw new PodloopError('CRI_UNAVAILABLE', `the embedded runtime did not come up: ${why}`, {
+            cause: error,
+          });
+        }
+      }
+      await clock.sleep(ASK_AGAIN_MS, signal);
+    }
+  }
+
+  /** Ends it, by force if it does not listen; resolves when it has ended. Idempotent. */
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || !this.isRunning) return;
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.kill('SIGTERM');
+    const force = this.#options.clock.setTimer(END_LIMIT_MS, () => child.kill('SIGKILL'));
+    await ended;
+    force.cancel();
+  }
+
+  get #logPath(): string {
+    return join(this.#options.folder, 'runtime.log');
+  }
+
+  async #lastWords(): Promise<string> {
+    const log = await readFile(this.#logPath, 'utf8').catch(() => '');
+    return log.trim().split('\n').slice(-3).join(' / ');
+  }
+}

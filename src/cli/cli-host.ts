@@ -1,0 +1,17 @@
+import { type Clock } from '../util/clock.js';
+import { type LineOutput } from './line-output.js';
+
+/** The process as a command sees it. Only main.ts makes one from the real process; tests make their own. */
+export interface CliHost {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+  readonly clock: Clock;
+  /** Results. */
+  readonly stdout: LineOutput;
+  /** Everything that is not a result. */
+  readonly stderr: LineOutput;
+  /** What starts this program again: the interpreter and the script, to put arguments behind. */
+  readonly selfCommand: readonly [string, ...string[]];
+  /** From now on Ctrl-C and SIGTERM abort the signal instead of ending the process; a second one ends it at once. */
+  listenForInterrupts(): AbortSignal;
+}

@@ -1,0 +1,40 @@
+import { type Clock } from '../util/clock.js';
+
+/** The part of `process` that {@link listenForInterrupts} needs. */
+export interface InterruptSource {
+  on(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown;
+}
+
+/**
+ * How long a second signal counts as the same key press, in milliseconds: npm hands a Ctrl-C that the terminal has
+ * already sent to every process on to its child once more.
+ */
+const SAME_KEY_PRESS_MS = 250;
+
+/** What a shell reports of a command that Ctrl-C ended. */
+export const EXIT_INTERRUPTED = 130;
+
+/**
+ * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP: end cleanly.
+ *
+ * A further one calls `exitAtOnce` with {@link EXIT_INTERRUPTED}: somebody does not want to wait.
+ */
+export function listenForInterrupts(
+  source: InterruptSource,
+  clock: Clock,
+  exitAtOnce: (code: number) => void,
+): AbortSignal {
+  const controller = new AbortController();
+  let firstMs: number | undefined;
+  const onSignal = (): void => {
+    const nowMs = clock.monotonicMs();
+    if (firstMs === undefined) {
+      firstMs = nowMs;
+      controller.abort();
+    } else if (nowMs - firstMs > SAME_KEY_PRESS_MS) {
+      exitAtOnce(EXIT_INTERRUPTED);
+    }
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) source.on(name, onSignal);
+  return controller.signal;
+}

@@ -1,0 +1,59 @@
+import { Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { LineOutput } from './line-output.js';
+
+/** A stream whose writes end when the test says so. */
+class HeldStream extends Writable {
+  readonly lines: string[] = [];
+  #held: ((error?: Error) => void)[] = [];
+
+  constructor() {
+    super({ highWaterMark: 1, decodeStrings: false });
+  }
+
+  override _write(chunk: string, _encoding: string, callback: (error?: Error) => void): void {
+    this.lines.push(chunk);
+    this.#held.push(callback);
+  }
+
+  finishOne(error?: Error): void {
+    this.#held.shift()?.(error);
+  }
+}
+
+const epipe = (): Error => Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+
+describe('line output', () => {
+  it('waits for a reader who is slow', async () => {
+    const stream = new HeldStream();
+    const output = new LineOutput(stream);
+    let written = false;
+    const write = output.writeLine('one').then(() => (written = true));
+    await Promise.resolve();
+    expect(written).toBe(false);
+    stream.finishOne();
+    await write;
+    expect(stream.lines).toEqual(['one\n']);
+  });
+
+  it('ends quietly when the reader goes away, and drops what comes later', async () => {
+    const stream = new HeldStream();
+    const output = new LineOutput(stream);
+    const write = output.writeLine('one');
+    stream.finishOne(epipe());
+    await write;
+    await output.writeLine('two');
+    expect(output.ended.aborted).toBe(true);
+    expect(output.failure).toBeUndefined();
+    expect(stream.lines).toEqual(['one\n']);
+  });
+
+  it('keeps any other failure', async () => {
+    const stream = new HeldStream();
+    const output = new LineOutput(stream);
+    const write = output.writeLine('one');
+    stream.finishOne(new Error('disk full'));
+    await write;
+    expect(output.failure?.message).toBe('disk full');
+  });
+});

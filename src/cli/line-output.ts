@@ -1,0 +1,48 @@
+import { type Writable } from 'node:stream';
+
+/**
+ * Lines to standard output or standard error, with an end that is noticed.
+ *
+ * A reader that goes away (`| head`) ends it quietly: {@link ended} aborts and later lines are dropped. Any other
+ * failure aborts it too and is kept in {@link failure}.
+ */
+export class LineOutput {
+  readonly #stream: Writable;
+  readonly #ended = new AbortController();
+  #failure: Error | undefined;
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') this.#failure ??= error;
+      this.#ended.abort();
+    });
+  }
+
+  /** Aborts once nobody reads any more. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** Why it ended, when it was not the reader who went away. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  /**
+   * Writes one line; resolves when there is room for the next, so that a reader who is slow holds up the one who
+   * writes and not the memory. Never rejects.
+   */
+  async writeLine(line: string): Promise<void> {
+    if (this.#ended.signal.aborted || this.#stream.write(line + '\n')) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        this.#stream.off('drain', done);
+        this.#ended.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#stream.on('drain', done);
+      this.#ended.signal.addEventListener('abort', done);
+    });
+  }
+}

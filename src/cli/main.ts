@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+/**
+ * The program `podloop`: the only place that reads the process's arguments, environment, streams and signals.
+ *
+ * It makes a {@link CliHost} of them and hands it to the command that was asked for; what a command returns
+ * becomes the exit code.
+ *
+ * @module
+ */
+import { fileURLToPath } from 'node:url';
+import { SystemClock } from '../util/clock.js';
+import { type CliHost } from './cli-host.js';
+import { listenForInterrupts } from './interrupts.js';
+import { LineOutput } from './line-output.js';
+import { runProgram } from './program.js';
+
+/** After this long, what still keeps the process alive (a reader that does not read) is not waited for. */
+const EXIT_GRACE_MS = 2_000;
+
+const clock = new SystemClock();
+const host: CliHost = {
+  env: process.env,
+  pid: process.pid,
+  clock,
+  stdout: new LineOutput(process.stdout),
+  stderr: new LineOutput(process.stderr),
+  selfCommand: [process.execPath, fileURLToPath(import.meta.url)],
+  listenForInterrupts: () => listenForInterrupts(process, clock, (code) => process.exit(code)),
+};
+
+process.exitCode = await runProgram(process.argv.slice(2), host);
+clock.setTimer(EXIT_GRACE_MS, () => process.exit(), { unref: true });

@@ -1,0 +1,109 @@
+import { Command, CommanderError } from 'commander';
+import { readFileSync } from 'node:fs';
+import { ERROR_CODES, type ErrorCode, messageOf, PodloopError } from '../util/errors.js';
+import { type CliHost } from './cli-host.js';
+import { toUsageError } from './usage-error.js';
+
+/** A subcommand as the program knows it before its code is loaded. */
+interface LazyCommand {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: (host: CliHost) => Promise<Command>;
+}
+
+const COMMANDS: readonly LazyCommand[] = [
+  {
+    name: 'watch',
+    summary: 'Show what happens to every pod of a container runtime, as it happens; changes nothing',
+    load: async (host) => (await import('./watch.js')).watchCommand(host),
+  },
+  {
+    name: 'demo',
+    summary: 'Live a folder of example pods through on an embedded runtime and show their events',
+    load: async (host) => (await import('./demo.js')).demoCommand(host),
+  },
+  {
+    name: 'runtime',
+    summary: 'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket',
+    load: async () => (await import('./runtime.js')).runtimeCommand(),
+  },
+];
+
+/** Errors whose messages say themselves what to do. */
+const SELF_EXPLAINED: readonly ErrorCode[] = [
+  'ENDPOINT_INVALID',
+  'ENDPOINT_NOT_FOUND',
+  'OPTION_INVALID',
+  'MANIFEST_INVALID',
+];
+
+const EXAMPLES = `
+Examples:
+  # See every change of every pod on this node
+  podloop watch
+
+  # One line of JSON for each event, for a program to read
+  podloop watch -o json
+
+  # Try it without a container runtime
+  podloop demo examples/pods
+
+Use "podloop <command> --help" for more about a command.`;
+
+/**
+ * Runs the command that `args` name and returns the exit code: 0, or 1 after a line on standard error that says
+ * what is wrong. Only the code of that one command is loaded.
+ */
+export async function runProgram(args: readonly string[], host: CliHost): Promise<number> {
+  try {
+    const program = await buildProgram(args, host);
+    if (args.length === 0) program.outputHelp();
+    else await program.parseAsync([...args], { from: 'user' });
+    return 0;
+  } catch (error) {
+    // Commander has written its message by now; help and version come out here too, with the code 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+    await host.stderr.writeLine(`error: ${describeFailure(error)}`);
+    return 1;
+  }
+}
+
+/** What went wrong and what to do about it, in one line. */
+export function describeFailure(error: unknown): string {
+  const message = messageOf(error).replaceAll(/\s+/g, ' ').trim();
+  if (!(error instanceof PodloopError)) return message;
+  if (SELF_EXPLAINED.includes(error.code)) return message;
+  return `${message.replace(/\.$/, '')}. ${ERROR_CODES[error.code].remedy}`;
+}
+
+async function buildProgram(args: readonly string[], host: CliHost): Promise<Command> {
+  const program = new Command('podloop');
+  const path = (): string => (called === undefined ? 'podloop' : `podloop ${called.name}`);
+  program
+    .description('A Kubernetes-style node agent that sees every change of every pod.')
+    .version(`podloop ${packageVersion()}`, '-V, --version', 'Print the version')
+    .helpOption('-h, --help', 'Show this help')
+    .helpCommand('help [command]', 'Show the help of a command')
+    .addHelpText('after', EXAMPLES)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void host.stdout.writeLine(text.replace(/\n$/, '')),
+      writeErr: (text) => void host.stderr.writeLine(text.replace(/\n$/, '')),
+      outputError: (text, write) => write(toUsageError(text, path())),
+    });
+  const words = args.filter((arg) => !arg.startsWith('-'));
+  const word = words[0] === 'help' ? words[1] : words[0];
+  const called = COMMANDS.find((command) => command.name === word);
+  for (const command of COMMANDS) {
+    if (command === called) program.addCommand((await command.load(host)).copyInheritedSettings(program));
+    else program.command(command.name).description(command.summary);
+  }
+  return program;
+}
+
+function packageVersion(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  return manifest.version;
+}

@@ -1,0 +1,32 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PodloopError } from '../util/errors.js';
+
+/** The word that stands for the embedded runtime in place of an endpoint. */
+export const EMBEDDED = 'embedded';
+
+/** Where an embedded runtime listens unless told: for root the first, for others the one in their own runtime folder. */
+export function embeddedSocketPaths(env: Readonly<Record<string, string | undefined>>): string[] {
+  const own = env['XDG_RUNTIME_DIR'];
+  return ['/run/podloop/cri.sock', ...(own === undefined ? [] : [join(own, 'podloop', 'cri.sock')])];
+}
+
+/**
+ * The endpoint that the flag means: `embedded` becomes the socket of the embedded runtime that runs on this machine,
+ * and no flag the empty text, with which the agent looks for a runtime by itself.
+ */
+export async function resolveRuntimeEndpoint(
+  flag: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  if (flag !== EMBEDDED) return flag ?? '';
+  const paths = embeddedSocketPaths(env);
+  for (const path of paths) {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isSocket() === true) return `unix://${path}`;
+  }
+  throw new PodloopError(
+    'ENDPOINT_NOT_FOUND',
+    `no embedded runtime runs here: there is no socket at ${paths.join(' or ')}; start one with "podloop runtime", or name its socket`,
+  );
+}

@@ -1,0 +1,173 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { Observer } from '../agent/observer.js';
+import { OBSERVER_OPTIONS, type ObserverMode } from '../agent/options.js';
+import { formatGoDuration, parseGoDuration } from '../util/go-duration.js';
+import { SILENT_LOGGER } from '../util/logger.js';
+import { type CliHost } from './cli-host.js';
+import { matchesFilter } from './event-filter.js';
+import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from './event-printer.js';
+import { HealthReport } from './health-report.js';
+import { KlogLogger } from '../util/klog.js';
+import { resolveRuntimeEndpoint } from './runtime-endpoint.js';
+
+interface WatchFlags {
+  readonly runtimeEndpoint?: string;
+  readonly containerRuntimeEndpoint?: string;
+  readonly mode: ObserverMode;
+  readonly relistPeriod: number;
+  readonly namespace?: string;
+  readonly pod?: string;
+  readonly output: OutputFormat;
+  readonly verbosity: number;
+}
+
+const HELP = `
+Events go to standard output, everything else to standard error. It only reads; Ctrl-C ends it.
+
+Examples:
+  # Every change of every pod, from the runtime that is found on this machine
+  podloop watch
+
+  # One namespace of one runtime
+  podloop watch --runtime-endpoint unix:///run/containerd/containerd.sock --namespace kube-system
+
+  # Which containers failed, with their exit codes
+  podloop watch -o json | jq -r 'select(.exitCode > 0) | [.pod.name, .container, .exitCode, .reason] | @tsv'
+
+  # The embedded runtime, started by "podloop runtime"
+  podloop watch --runtime-endpoint embedded`;
+
+/** How often health is looked at for something to tell, in milliseconds. */
+const HEALTH_LOOK_MS = 500;
+
+/** `podloop watch`: the live events of a runtime. */
+export function watchCommand(host: CliHost): Command {
+  return new Command('watch')
+    .description('Show what happens to every pod of a container runtime, as it happens; changes nothing.')
+    .option(
+      '--runtime-endpoint <endpoint>',
+      'unix:///path of the runtime’s socket, or "embedded"; found by itself unless told',
+    )
+    .addOption(
+      new Option('--container-runtime-endpoint <endpoint>', 'The same, under the kubelet’s name').conflicts(
+        'runtimeEndpoint',
+      ),
+    )
+    .addOption(
+      new Option('--mode <mode>', OBSERVER_OPTIONS.mode.doc)
+        .choices(OBSERVER_OPTIONS.mode.type as string[])
+        .default(OBSERVER_OPTIONS.mode.default),
+    )
+    .addOption(
+      new Option('--relist-period <duration>', OBSERVER_OPTIONS.relistPeriodMs.doc)
+        .argParser(parseDurationFlag)
+        .default(
+          OBSERVER_OPTIONS.relistPeriodMs.default,
+          formatGoDuration(OBSERVER_OPTIONS.relistPeriodMs.default),
+        ),
+    )
+    .option('-n, --namespace <namespace>', 'Only pods of this namespace')
+    .option('--pod <pod>', 'Only this pod: its name, namespace/name or uid')
+    .addOption(
+      new Option('-o, --output <format>', 'How events are printed').choices(OUTPUT_FORMATS).default('text'),
+    )
+    .option(
+      '-v, --verbosity <level>',
+      'Log what podloop itself does, as the kubelet’s -v: 2 is usual, 4 for debugging',
+      parseLevelFlag,
+      0,
+    )
+    .addHelpText('after', HELP)
+    .action(async (flags: WatchFlags) => watch(flags, host));
+}
+
+async function watch(flags: WatchFlags, host: CliHost): Promise<void> {
+  const interrupted = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
+  const logger = new KlogLogger({
+    write: (line) => void host.stderr.writeLine(line),
+    clock: host.clock,
+    pid: host.pid,
+    verbosity: flags.verbosity,
+  });
+  let runtimeIsThere = true;
+  const endpoint = flags.runtimeEndpoint ?? flags.containerRuntimeEndpoint;
+  const { mode, relistPeriod: relistPeriodMs } = flags;
+  try {
+    await using observer = await Observer.connect(
+      { runtimeEndpoint: await resolveRuntimeEndpoint(endpoint, host.env), mode, relistPeriodMs },
+      {
+        clock: host.clock,
+        // What goes wrong at each look is told once, below, unless somebody asks for every detail.
+        logger: flags.verbosity > 0 ? logger : SILENT_LOGGER,
+        onRuntimeLost: (message) => {
+          runtimeIsThere = false;
+          logger.warn('Runtime is gone, waiting for it to come back', {
+            endpoint: observer.endpoint,
+            err: message,
+          });
+        },
+        onRuntimeBack: () => {
+          runtimeIsThere = true;
+          logger.info('Runtime is back', { endpoint: observer.endpoint });
+        },
+        onWarning: (message) => logger.warn(message),
+      },
+      interrupted,
+    );
+    const { runtimeName, runtimeVersion } = observer;
+    const relistPeriod = formatGoDuration(relistPeriodMs);
+    logger.info('Watching', {
+      endpoint: observer.endpoint,
+      runtime: `${runtimeName} ${runtimeVersion}`,
+      mode,
+      relistPeriod,
+    });
+    const report = new HealthReport(logger);
+    await Promise.all([
+      observer.run(interrupted),
+      printEvents(observer, flags, host, interrupted),
+      repeat(host, interrupted, () => report.update(observer.health(), runtimeIsThere)),
+    ]);
+  } catch (error) {
+    if (!interrupted.aborted) throw error;
+  }
+  if (host.stdout.failure !== undefined) throw host.stdout.failure;
+}
+
+async function printEvents(
+  observer: Observer,
+  flags: WatchFlags,
+  host: CliHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const print = createEventPrinter(flags.output, host.pid);
+  const filter = { namespace: flags.namespace, pod: flags.pod };
+  await using events = observer.subscribe();
+  signal.addEventListener('abort', () => events.close(), { once: true });
+  for await (const event of events) {
+    if (matchesFilter(event, filter)) await host.stdout.writeLine(print(event));
+  }
+}
+
+async function repeat(host: CliHost, signal: AbortSignal, look: () => void): Promise<void> {
+  while (!signal.aborted) {
+    look();
+    await host.clock.sleep(HEALTH_LOOK_MS, signal).catch(() => undefined);
+  }
+}
+
+function parseDurationFlag(text: string): number {
+  const remedy = 'use a positive duration such as 1s, 500ms or 1m30s';
+  try {
+    const durationMs = parseGoDuration(text, 'duration');
+    if (durationMs > 0) return durationMs;
+  } catch {
+    // What commander prints has the flag's name and the value already.
+  }
+  throw new InvalidArgumentError(remedy);
+}
+
+function parseLevelFlag(text: string): number {
+  if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('use a whole number such as 2');
+  return Number(text);
+}
