@@ -1,0 +1,54 @@
+import { type ChurnSettings } from './churn-settings.js';
+import { type ChurnConfiguration } from './run-churn.js';
+
+/** Everything that a run of the churn test does. */
+export interface ChurnPlan {
+  readonly full: boolean;
+  readonly settings: ChurnSettings;
+  readonly configurations: readonly ChurnConfiguration[];
+}
+
+/** All releases, and on each every mode that can differ there. */
+const ALL: readonly ChurnConfiguration[] = [
+  { release: '1.6', mode: 'generic', through: 'library' },
+  { release: '1.6', mode: 'generic', through: 'watch' },
+  { release: '1.7', mode: 'generic', through: 'library' },
+  { release: '1.7', mode: 'evented', through: 'library' },
+  { release: '1.7', mode: 'auto', through: 'library' },
+  { release: '2.1', mode: 'generic', through: 'watch' },
+  { release: '2.1', mode: 'evented', through: 'library' },
+  { release: '2.1', mode: 'auto', through: 'library' },
+];
+
+/** What runs with every change: one of each kind. */
+const SAMPLE: readonly ChurnConfiguration[] = [
+  { release: '1.6', mode: 'generic', through: 'library' },
+  { release: '1.7', mode: 'evented', through: 'library' },
+  { release: '1.7', mode: 'auto', through: 'library' },
+  { release: '2.1', mode: 'generic', through: 'watch' },
+  { release: '2.1', mode: 'auto', through: 'library' },
+];
+
+/**
+ * Reads the plan from the environment: PODLOOP_CHURN=full for the whole of it (two minutes, five kills, every
+ * configuration), and PODLOOP_CHURN_SEED, _PODS, _SECONDS, _KILLS and _ONLY (`1.7/evented/library`, or a part of it)
+ * to repeat or change a run. Without a seed one is drawn; it is in whatever the run prints.
+ */
+export function readChurnPlan(env: NodeJS.ProcessEnv): ChurnPlan {
+  const full = env['PODLOOP_CHURN'] === 'full';
+  const number = (name: string, otherwise: number): number =>
+    Number(env[`PODLOOP_CHURN_${name}`] ?? otherwise);
+  const only = env['PODLOOP_CHURN_ONLY'];
+  const named = ({ release, mode, through }: ChurnConfiguration): boolean =>
+    only === undefined || `${release}/${mode}/${through}`.includes(only);
+  return {
+    full,
+    settings: {
+      seed: number('SEED', Math.floor(Math.random() * 2 ** 31)),
+      pods: number('PODS', 50),
+      durationMs: number('SECONDS', full ? 120 : 25) * 1000,
+      kills: number('KILLS', full ? 5 : 2),
+    },
+    configurations: (full || only !== undefined ? ALL : SAMPLE).filter(named),
+  };
+}
