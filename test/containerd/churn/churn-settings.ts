@@ -20,7 +20,7 @@ export const DRIVER_SLOTS = 6;
 
 /** How long a pod lives before it is removed and another takes its place. */
 export function drawPodLifeMs(random: SeededRandom, durationMs: number): number {
-  return random.between(0.2, 0.6) * Math.min(durationMs, 120_000);
+  return random.between(12_000, Math.max(20_000, durationMs / 2));
 }
 
 /** How the next container ends: at once, after seconds, or never by itself. */

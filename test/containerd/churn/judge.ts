@@ -68,6 +68,8 @@ export interface Counts {
   startBetweenLooks: number;
   /** containerd itself lost how the container ended (255), or could not start it (128). */
   codeLostByRuntime: number;
+  /** containerd was killed while it started the container, and never knew that it ran. */
+  forgottenByRuntime: number;
   /** Creations that were cut off by containerd's death. */
   createsCutOff: number;
   folded: number;
@@ -103,6 +105,7 @@ class Judgement {
     betweenLooksEarly: 0,
     startBetweenLooks: 0,
     codeLostByRuntime: 0,
+    forgottenByRuntime: 0,
     createsCutOff: 0,
     folded: 0,
   };
@@ -160,11 +163,17 @@ class Judgement {
     if (!events.some(({ type }) => type === 'ContainerStarted')) this.#judgeUnseenStart(story, fail);
   }
 
-  /** What containerd's death cut off in its creation or start may be left created, or be called exited. */
+  /**
+   * What containerd's death cut off in its creation or start may be left created, or be called exited; it may even
+   * have run to its end while containerd was away, and be called created for ever.
+   */
   #everRan(story: ContainerStory): boolean {
-    if (story.verdict?.state === 'exited') return true;
-    const wroteStart = this.#evidence.ownWords.get(story.key)?.startMs !== undefined;
-    return story.startCalledMs !== undefined && (wroteStart || story.verdict?.state !== 'created');
+    const { verdict, startCalledMs, startedMs } = story;
+    if (verdict?.state === 'exited') return true;
+    if (startCalledMs === undefined) return false;
+    if (verdict?.state !== 'created' || startedMs !== undefined) return true;
+    if (this.#evidence.ownWords.get(story.key)?.startMs !== undefined) this.#counts.forgottenByRuntime++;
+    return false;
   }
 
   #judgeAbsence(story: ContainerStory, fail: (problem: string) => void): void {
