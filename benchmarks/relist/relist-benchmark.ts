@@ -1,0 +1,226 @@
+/**
+ * What an idle relist costs beyond the list calls that it is made of.
+ *
+ * In: a synthetic runtime in a process of its own. Out, for each size of the node: relists through CriRuntime and
+ * Pleg held against {@link listBare} over a connection of the same kind, in alternating rounds. It assumes that
+ * nothing on the node changes, which is what most relists find.
+ *
+ * @module
+ */
+import { CriClient } from '../../src/cri/client.js';
+import { GrpcTransport } from '../../src/cri/grpc-transport.js';
+import { Pleg } from '../../src/pleg/pleg.js';
+import { CriRuntime } from '../../src/runtime/cri-runtime.js';
+import { type Runtime } from '../../src/runtime/runtime.js';
+import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
+import { criCallEnded } from '../../src/util/channels.js';
+import { relistEnded } from '../../src/util/pleg-channels.js';
+import { type Progress } from '../progress.js';
+import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';
+import { listBare } from './bare-lists.js';
+import { type LoopUse, probeLoop } from './loop-probe.js';
+import { measurePairedRounds, type SideSamples } from './paired-rounds.js';
+
+export interface RelistBenchmarkOptions {
+  /** Containers on the node; half as many pods. */
+  readonly sizes: readonly number[];
+  /** Timed rounds of each size. */
+  readonly rounds: number;
+  /** Rounds with a probe of the event loop, and rounds that are split into their parts. */
+  readonly probeRounds: number;
+  readonly progress: Progress;
+}
+
+/** One side's figures, in milliseconds for one relist or one pair of bare calls. */
+export interface SideFigures {
+  readonly meanMs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuMs: number;
+  readonly loop: LoopUse;
+}
+
+/** Where the time of a relist goes: medians in milliseconds. */
+export interface RelistParts {
+  /** Until both calls were answered, as bytes. */
+  readonly callsMs: number;
+  /** From there until the runtime handed out its pods: decoding and grouping. */
+  readonly decodeMs: number;
+  /** Comparing with the records. */
+  readonly diffMs: number;
+  /** What is left. */
+  readonly restMs: number;
+}
+
+/** What was found at one size. */
+export interface RelistFigures {
+  readonly containers: number;
+  readonly pods: number;
+  /** Size of both list answers. */
+  readonly answerBytes: number;
+  readonly rounds: number;
+  readonly runsPerRound: number;
+  readonly bare: SideFigures;
+  readonly relist: SideFigures;
+  readonly parts: RelistParts;
+  readonly ratioOfMeans: Estimate;
+  readonly ratioOfMedians: Estimate;
+  readonly cpuRatio: Estimate;
+}
+
+const CONTAINERS_PER_POD = 2;
+const WARM_UP_RUNS = 30;
+/** A round takes about that long on each side: shorter ones are at the mercy of the timer and of the scheduler. */
+const ROUND_MS = 25;
+
+/** Runs the benchmark at every size. */
+export async function runRelistBenchmark(options: RelistBenchmarkOptions): Promise<RelistFigures[]> {
+  const figures: RelistFigures[] = [];
+  for (const size of options.sizes) figures.push(await measureSize(size, options));
+  return figures;
+}
+
+async function measureSize(containers: number, options: RelistBenchmarkOptions): Promise<RelistFigures> {
+  const { progress, rounds, probeRounds } = options;
+  progress.begin(`relist: ${containers} containers`);
+  const pods = Math.ceil(containers / CONTAINERS_PER_POD);
+  await using synthetic = await spawnSyntheticRuntime({ pods, containersPerPod: CONTAINERS_PER_POD });
+  const transport = new GrpcTransport({ socketPath: synthetic.endpoint.replace('unix://', '') });
+  const client = new CriClient({ endpoint: synthetic.endpoint });
+  const runtime = new TimedRuntime(new CriRuntime({ client }));
+  const pleg = new Pleg({ runtime, mode: 'generic' });
+  const listBoth = () => listBare((path, request) => transport.unary(path, request).answer);
+  const relist = () => pleg.relist();
+  try {
+    const { containers: listed } = await listBoth();
+    if (listed.length !== containers) throw new Error(`${listed.length} containers instead of ${containers}`);
+    // The first relist inspects every pod; the idle ones come after it.
+    await relist();
+    await expectIdle(pleg, relist);
+    for (let i = 0; i < WARM_UP_RUNS; i++) {
+      await listBoth();
+      await relist();
+    }
+    const runsPerRound = await chooseRunsPerRound(listBoth);
+    const [bare, product] = await measurePairedRounds([listBoth, relist], {
+      rounds,
+      runsPerRound,
+      onRound: (done) => progress.step(done, rounds, 'rounds'),
+    });
+    const [bareLoop, relistLoop] = [
+      await probeSide(listBoth, probeRounds),
+      await probeSide(relist, probeRounds),
+    ];
+    await expectIdle(pleg, relist);
+    return {
+      containers,
+      pods,
+      rounds,
+      runsPerRound,
+      bare: toSideFigures(bare, bareLoop),
+      relist: toSideFigures(product, relistLoop),
+      ...(await splitRelist(relist, runtime, probeRounds)),
+      ratioOfMeans: bootstrapRatio(product.wallMs, bare.wallMs, mean),
+      ratioOfMedians: bootstrapRatio(product.wallMs, bare.wallMs, median),
+      cpuRatio: bootstrapRatio(product.cpuMs, bare.cpuMs, mean),
+    };
+  } finally {
+    client.close();
+    transport.close();
+  }
+}
+
+/** A relist that inspects would measure something else. */
+async function expectIdle(pleg: Pleg, relist: () => Promise<void>): Promise<void> {
+  const before = pleg.state().inspections.inspections;
+  await relist();
+  const made = pleg.state().inspections.inspections - before;
+  if (made > 0) throw new Error(`the node is not idle: ${made} pods were inspected`);
+}
+
+async function chooseRunsPerRound(run: () => Promise<unknown>): Promise<number> {
+  const before = performance.now();
+  await run();
+  return Math.max(1, Math.round(ROUND_MS / (performance.now() - before)));
+}
+
+/** The worst of every round. */
+async function probeSide(run: () => Promise<unknown>, rounds: number): Promise<LoopUse> {
+  const uses: LoopUse[] = [];
+  for (let round = 0; round < rounds; round++) uses.push(await probeLoop(run));
+  return {
+    longestTurnMs: Math.max(...uses.map((use) => use.longestTurnMs)),
+    longestDelayMs: Math.max(...uses.map((use) => use.longestDelayMs)),
+    longestGcMs: Math.max(...uses.map((use) => use.longestGcMs)),
+  };
+}
+
+/** Relists while listening to what the client and the generator publish; slower by what the listening costs. */
+async function splitRelist(
+  relist: () => Promise<void>,
+  runtime: TimedRuntime,
+  rounds: number,
+): Promise<{ parts: RelistParts; answerBytes: number }> {
+  const parts: RelistParts[] = [];
+  let [callsEndedAt, answerBytes, diffMs] = [0, 0, 0];
+  const stopListening = [
+    criCallEnded.subscribe(({ responseBytes }) => {
+      callsEndedAt = performance.now();
+      answerBytes += responseBytes;
+    }),
+    relistEnded.subscribe((end) => (diffMs = end.diffMs)),
+  ];
+  for (let round = 0; round < rounds; round++) {
+    answerBytes = 0;
+    const before = performance.now();
+    await relist();
+    const endedAt = performance.now();
+    const [callsMs, decodeMs] = [callsEndedAt - before, runtime.listedAt - callsEndedAt];
+    parts.push({ callsMs, decodeMs, diffMs, restMs: endedAt - before - callsMs - decodeMs - diffMs });
+  }
+  for (const stop of stopListening) stop();
+  const medianOf = (part: keyof RelistParts): number => median(parts.map((one) => one[part]));
+  return {
+    answerBytes,
+    parts: {
+      callsMs: medianOf('callsMs'),
+      decodeMs: medianOf('decodeMs'),
+      diffMs: medianOf('diffMs'),
+      restMs: medianOf('restMs'),
+    },
+  };
+}
+
+function toSideFigures(samples: SideSamples, loop: LoopUse): SideFigures {
+  return {
+    meanMs: mean(samples.wallMs),
+    p50Ms: median(samples.wallMs),
+    p99Ms: quantile(samples.wallMs, 0.99),
+    cpuMs: mean(samples.cpuMs),
+    loop,
+  };
+}
+
+/** Remembers when the last list was handed out. */
+class TimedRuntime implements Runtime {
+  listedAt = 0;
+  readonly #runtime: Runtime;
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  async listPods(signal?: AbortSignal): ReturnType<Runtime['listPods']> {
+    const pods = await this.#runtime.listPods(signal);
+    this.listedAt = performance.now();
+    return pods;
+  }
+
+  findPod(uid: string, signal?: AbortSignal): ReturnType<Runtime['findPod']> {
+    return this.#runtime.findPod(uid, signal);
+  }
+
+  getPodStatus(...args: Parameters<Runtime['getPodStatus']>): ReturnType<Runtime['getPodStatus']> {
+    return this.#runtime.getPodStatus(...args);
+  }
+}
