@@ -124,8 +124,12 @@ export class PodCache {
     if (this.#behind.delete(uid)) this.#wake(uid);
   }
 
-  /** A look at this one pod, at `stamp`, found nothing to inspect. */
+  /**
+   * A look at this one pod, at `stamp`, found nothing to inspect. Claims nothing for a pod that is behind: it was
+   * looked at, but what is due of it has not been inspected.
+   */
   observe(uid: string, stamp: Stamp): void {
+    if (this.#behind.has(uid)) return;
     const entry = this.#entries.get(uid);
     if (entry !== undefined && entry.stamp < stamp) this.#entries.set(uid, { ...entry, stamp });
     this.#wake(uid, entry === undefined ? stamp : undefined);
