@@ -1,4 +1,5 @@
 import { type Runtime, type RuntimeEvent } from '../runtime/runtime.js';
+import { abortable } from '../util/abortable.js';
 import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
 import { isUnimplemented, messageOf } from '../util/errors.js';
@@ -18,14 +19,15 @@ import { type Logger } from '../util/logger.js';
  * ```
  *
  * A gRPC server need not say that it has taken a subscription before the first event, so a stream that has not
- * ended within a second counts as up.
+ * ended within a second counts as up. One that has said so may still turn out to be unsupported: CRI-O with events
+ * switched off takes the subscription and ends it.
  */
 export type StreamState = 'off' | 'connecting' | 'up' | 'waiting' | 'unsupported';
 
 const EDGES: Readonly<Record<StreamState, readonly StreamState[]>> = {
   off: ['connecting'],
   connecting: ['up', 'waiting', 'unsupported', 'off'],
-  up: ['waiting', 'connecting', 'off'],
+  up: ['waiting', 'unsupported', 'off'],
   waiting: ['connecting', 'off'],
   unsupported: ['connecting', 'off'],
 };
@@ -124,11 +126,15 @@ export class EventHints {
     let events = 0;
     const settle = clock.setTimer(SETTLE_MS, () => this.#transitionTo('up'), { unref: true });
     let error: unknown;
+    let live = true;
     try {
-      await runtime.watchEvents?.(
+      const stream = runtime.watchEvents?.(
         {
-          onOpen: () => this.#transitionTo('up'),
+          onOpen: () => {
+            if (live) this.#transitionTo('up');
+          },
           onEvent: (event) => {
+            if (!live) return;
             events++;
             this.#transitionTo('up');
             this.#options.onEvent(event);
@@ -136,9 +142,11 @@ export class EventHints {
         },
         signal,
       );
+      await abortable(Promise.resolve(stream), signal);
     } catch (failure) {
       error = failure;
     } finally {
+      live = false;
       settle.cancel();
       this.#connectedAtMs = undefined;
     }
