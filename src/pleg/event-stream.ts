@@ -75,6 +75,11 @@ export class EventStream {
     }
   }
 
+  /** Whether a look at this pod is to be compared though nothing in it changed: an event said something had. */
+  expects(uid: string): boolean {
+    return this.#checks.has(uid);
+  }
+
   /** A look showed a pod as `now`, the look before as `before`. */
   compare(uid: string, before: ObservedPod | undefined, now: ObservedPod | undefined): void {
     if (this.info.state === 'off') return;

@@ -1,14 +1,14 @@
 import { type ObservedPod, type RuntimeEvent } from '../runtime/runtime.js';
-import { type Clock } from '../util/clock.js';
+import { type Clock, type ClockTimer } from '../util/clock.js';
 
-/** Delays between looks while the list does not show yet what an event said, in milliseconds. */
-const RECHECK_DELAYS_MS = [20, 50, 100, 250, 500, 1_000];
+/** When to look again while the list does not show yet what an event said, in milliseconds after the event. */
+const RECHECK_AT_MS = [20, 70, 170, 420, 920, 1_920];
 /** Events kept for checking at a time; more are not checked, the period covers them. */
 const CHECK_LIMIT = 4_096;
 
 interface Check {
   readonly type: RuntimeEvent['type'];
-  tries: number;
+  readonly heardMs: number;
 }
 
 /**
@@ -21,6 +21,8 @@ export class HintChecks {
   readonly #clock: Clock;
   readonly #lookAgain: (uid: string) => void;
   readonly #byUid = new Map<string, Map<string, Check>>();
+  /** The next look again at each pod, of which there is one at a time. */
+  readonly #timers = new Map<string, ClockTimer>();
   #size = 0;
   #contradicted = 0;
 
@@ -39,42 +41,62 @@ export class HintChecks {
     return this.#size;
   }
 
+  /** Whether the next look at this pod is to be compared, even if it shows what the one before did. */
+  has(uid: string): boolean {
+    return this.#byUid.has(uid);
+  }
+
   /** An event of this pod arrived; a look was asked for. */
   expect(uid: string, event: RuntimeEvent): void {
     if (event.type === 'unknown' || event.type === 'created') return;
     let checks = this.#byUid.get(uid);
-    if (checks === undefined) {
-      if (this.#size >= CHECK_LIMIT) return;
-      this.#byUid.set(uid, (checks = new Map<string, Check>()));
-    }
     // A later event of the same container makes the earlier one history.
-    if (!checks.has(event.containerId)) this.#size++;
-    checks.set(event.containerId, { type: event.type, tries: 0 });
+    if (checks?.has(event.containerId) !== true) {
+      if (this.#size >= CHECK_LIMIT) return;
+      this.#size++;
+    }
+    if (checks === undefined) this.#byUid.set(uid, (checks = new Map<string, Check>()));
+    checks.set(event.containerId, { type: event.type, heardMs: this.#clock.monotonicMs() });
   }
 
   /** A look showed the pod, or that it is gone. */
   compare(uid: string, pod: ObservedPod | undefined): void {
     const checks = this.#byUid.get(uid);
     if (checks === undefined) return;
+    const now = this.#clock.monotonicMs();
     let retryMs: number | undefined;
-    for (const [containerId, check] of checks) {
-      const delayMs = shows(pod, containerId, check.type) ? undefined : RECHECK_DELAYS_MS[check.tries++];
-      if (delayMs !== undefined) {
-        retryMs = Math.min(retryMs ?? delayMs, delayMs);
+    for (const [containerId, { type, heardMs }] of checks) {
+      const shown = shows(pod, containerId, type);
+      // By time, not by number of looks: others may have asked for many within the same moment.
+      const nextAtMs = shown ? undefined : RECHECK_AT_MS.find((atMs) => heardMs + atMs > now);
+      if (nextAtMs !== undefined) {
+        retryMs = Math.min(retryMs ?? Infinity, heardMs + nextAtMs - now);
         continue;
       }
-      if (check.tries > RECHECK_DELAYS_MS.length) this.#contradicted++;
+      if (!shown) this.#contradicted++;
       checks.delete(containerId);
       this.#size--;
     }
+    this.#timers.get(uid)?.cancel();
+    this.#timers.delete(uid);
     if (checks.size === 0) this.#byUid.delete(uid);
-    if (retryMs !== undefined) this.#clock.setTimer(retryMs, () => this.#lookAgain(uid), { unref: true });
+    if (retryMs !== undefined) this.#lookAgainIn(retryMs, uid);
   }
 
   /** The stream is gone; a relist follows anyway. */
   clear(): void {
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
     this.#byUid.clear();
     this.#size = 0;
+  }
+
+  #lookAgainIn(delayMs: number, uid: string): void {
+    const again = (): void => {
+      this.#timers.delete(uid);
+      this.#lookAgain(uid);
+    };
+    this.#timers.set(uid, this.#clock.setTimer(delayMs, again, { unref: true }));
   }
 }
 
