@@ -1,6 +1,7 @@
 import { formatPod, type PodRef } from '../model/pod-ref.js';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
+import { InspectionQueue } from './inspection-queue.js';
 
 /** One status call of one pod, to be made when there is room. */
 export interface Inspection<T> {
@@ -18,6 +19,8 @@ export interface InspectionHandle<T> {
   readonly result: Promise<T>;
   /** Resolves when the inspection has ended or has turned out to be slow: nobody need wait for it any longer. */
   readonly budgetEnd: Promise<void>;
+  /** A death has been seen: goes before the others from now on. Does nothing once it has begun. */
+  hurry(): void;
   /** Gives it up: not begun, it never begins; begun, its signal aborts. `result` rejects with `reason`. */
   cancel(reason: Error): void;
 }
@@ -45,18 +48,33 @@ export interface InspectionPoolOptions {
 
 /** A deadline timer that fires later than this past its time was held up by our own event loop. */
 const STALL_MS = 50;
+/** So often a late deadline is not believed; a loop that is late every time must not keep a hung one for ever. */
+const STALLS_FORGIVEN = 10;
 
 type JobState = 'queued' | 'budget' | 'slow' | 'ended';
 
-interface Job {
+class Job {
   readonly inspection: Inspection<unknown>;
-  readonly controller: AbortController;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: Error) => void;
-  readonly leaveBudget: () => void;
-  state: JobState;
-  startedMs: number;
+  readonly controller = new AbortController();
+  readonly result: Promise<unknown>;
+  readonly budgetEnd: Promise<void>;
+  state: JobState = 'queued';
+  waitsIn: InspectionQueue<Job> | undefined;
+  startedMs = 0;
   timer: ClockTimer | undefined;
+  resolve!: (value: unknown) => void;
+  reject!: (error: Error) => void;
+  leaveBudget!: () => void;
+
+  constructor(inspection: Inspection<unknown>, queue: InspectionQueue<Job>) {
+    this.inspection = inspection;
+    this.waitsIn = queue;
+    this.result = new Promise<unknown>((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    this.budgetEnd = new Promise<void>((resolve) => (this.leaveBudget = resolve));
+  }
 }
 
 /**
@@ -75,9 +93,9 @@ interface Job {
  */
 export class InspectionPool {
   readonly #options: InspectionPoolOptions;
-  readonly #urgent: Job[] = [];
-  readonly #normal: Job[] = [];
-  readonly #retries: Job[] = [];
+  readonly #urgent = new InspectionQueue<Job>();
+  readonly #normal = new InspectionQueue<Job>();
+  readonly #retries = new InspectionQueue<Job>();
   readonly #budget = new Set<Job>();
   readonly #slow = new Set<Job>();
   #displaced = 0;
@@ -88,7 +106,7 @@ export class InspectionPool {
 
   /** How many wait for a place. */
   get queued(): number {
-    return this.#urgent.length + this.#normal.length + this.#retries.length;
+    return this.#urgent.size + this.#normal.size + this.#retries.size;
   }
 
   /** How many were given up to make room for others. */
@@ -106,30 +124,24 @@ export class InspectionPool {
 
   /** Hands in an inspection. The caller keeps to one at a time per pod. */
   submit<T>(inspection: Inspection<T>): InspectionHandle<T> {
-    let leaveBudget!: () => void;
-    const budgetEnd = new Promise<void>((resolve) => (leaveBudget = resolve));
-    let job!: Job;
-    const result = new Promise<unknown>((resolve, reject) => {
-      job = {
-        inspection,
-        controller: new AbortController(),
-        resolve,
-        reject,
-        leaveBudget,
-        state: 'queued',
-        startedMs: 0,
-        timer: undefined,
-      };
-    });
-    if (inspection.knownSlow) leaveBudget();
     const queue = inspection.knownSlow ? this.#retries : inspection.urgent ? this.#urgent : this.#normal;
+    const job = new Job(inspection, queue);
+    if (inspection.knownSlow) job.leaveBudget();
     queue.push(job);
     this.#fill();
     return {
-      result: result as Promise<T>,
-      budgetEnd,
+      result: job.result as Promise<T>,
+      budgetEnd: job.budgetEnd,
+      hurry: () => this.#hurry(job),
       cancel: (reason) => this.#end(job, () => job.reject(reason), reason),
     };
+  }
+
+  #hurry(job: Job): void {
+    if (job.waitsIn !== this.#normal) return;
+    job.waitsIn = this.#urgent;
+    this.#normal.left();
+    this.#urgent.push(job);
   }
 
   #fill(): void {
@@ -148,6 +160,7 @@ export class InspectionPool {
   #begin(job: Job, state: 'budget' | 'slow'): void {
     const { clock, slowAfterMs, deadlineMs } = this.#options;
     job.state = state;
+    job.waitsIn = undefined;
     job.startedMs = clock.monotonicMs();
     (state === 'budget' ? this.#budget : this.#slow).add(job);
     job.timer =
@@ -166,26 +179,28 @@ export class InspectionPool {
   /** The budget is over: from here on nobody waits for it. */
   #moveOut(job: Job): void {
     if (job.state !== 'budget') return;
-    if (this.#slow.size >= this.#options.slowLimit) this.#displaceOldest();
+    const oldest = this.#slow.size >= this.#options.slowLimit ? this.#findOldestSlow() : undefined;
+    // Its place is taken before the oldest one's comes free: somebody waiting for a place outside would be in it.
     this.#budget.delete(job);
     this.#slow.add(job);
     job.state = 'slow';
     const elapsed = this.#options.clock.monotonicMs() - job.startedMs;
-    job.timer = this.#deadlineTimer(job, Math.max(0, this.#options.deadlineMs - elapsed));
+    job.timer = this.#deadlineTimer(job, Math.max(STALL_MS, this.#options.deadlineMs - elapsed));
     job.leaveBudget();
-    this.#fill();
+    if (oldest === undefined) this.#fill();
+    else this.#displace(oldest);
   }
 
-  #deadlineTimer(job: Job, delayMs: number): ClockTimer {
+  #deadlineTimer(job: Job, delayMs: number, forgiven = 0): ClockTimer {
     const { clock } = this.#options;
     const dueMs = clock.monotonicMs() + delayMs;
     return clock.setTimer(
       delayMs,
       () => {
         const lateMs = clock.monotonicMs() - dueMs;
-        if (lateMs > STALL_MS) {
+        if (lateMs > STALL_MS && forgiven < STALLS_FORGIVEN) {
           // We were not listening: the answer may be lying there unread.
-          job.timer = this.#deadlineTimer(job, STALL_MS);
+          job.timer = this.#deadlineTimer(job, STALL_MS, forgiven + 1);
           return;
         }
         const { pod } = job.inspection;
@@ -199,24 +214,28 @@ export class InspectionPool {
     );
   }
 
-  #displaceOldest(): void {
+  #findOldestSlow(): Job | undefined {
     let oldest: Job | undefined;
     for (const job of this.#slow) if (oldest === undefined || job.startedMs < oldest.startedMs) oldest = job;
-    if (oldest === undefined) return;
+    return oldest;
+  }
+
+  #displace(job: Job): void {
     this.#displaced++;
-    const { pod } = oldest.inspection;
+    const { pod } = job.inspection;
     const error = new PodloopError(
       'INSPECTION_DISPLACED',
       `status of pod ${formatPod(pod)} (${pod.uid}) was given up: ${this.#options.slowLimit} slower calls are the most at a time`,
     );
-    const displaced = oldest;
-    this.#end(displaced, () => displaced.reject(error), error);
+    this.#end(job, () => job.reject(error), error);
   }
 
   #end(job: Job, settle: () => void, abortReason?: Error): void {
     if (job.state === 'ended') return;
-    if (job.state === 'queued') this.#unqueue(job);
+    const queue = job.waitsIn;
     job.state = 'ended';
+    job.waitsIn = undefined;
+    queue?.left();
     job.timer?.cancel();
     this.#budget.delete(job);
     this.#slow.delete(job);
@@ -224,12 +243,5 @@ export class InspectionPool {
     job.leaveBudget();
     if (abortReason !== undefined) job.controller.abort(abortReason);
     this.#fill();
-  }
-
-  #unqueue(job: Job): void {
-    for (const queue of [this.#urgent, this.#normal, this.#retries]) {
-      const index = queue.indexOf(job);
-      if (index !== -1) queue.splice(index, 1);
-    }
   }
 }
