@@ -36,9 +36,10 @@ export class SliceYielder {
     return this.#slices;
   }
 
-  /** Counts an item as done; true when the slice is full. */
-  isFull(): boolean {
-    return ++this.#items >= this.#itemsPerSlice;
+  /** Counts an item as done, or as many as it is worth; true when the slice is full. */
+  isFull(items = 1): boolean {
+    this.#items += items;
+    return this.#items >= this.#itemsPerSlice;
   }
 
   /** Lets the event loop turn and begins the next slice. */
