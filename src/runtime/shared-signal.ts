@@ -1,6 +1,6 @@
 /**
  * Runs calls that are of use only together: `run` gets a signal that aborts with the caller's, and as soon as
- * `run` has settled, so that the first failure gives up the other calls.
+ * `run` fails, so that the first failure gives up the other calls.
  */
 export async function withSharedSignal<T>(
   signal: AbortSignal | undefined,
@@ -12,8 +12,10 @@ export async function withSharedSignal<T>(
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     return await run(siblings.signal);
+  } catch (error) {
+    siblings.abort(error);
+    throw error;
   } finally {
     signal?.removeEventListener('abort', onAbort);
-    siblings.abort();
   }
 }
