@@ -95,12 +95,16 @@ export function diffVanished(
 ): readonly ContainerChange[] {
   if (accepted === seen) return diffPods(accepted, undefined);
   const told = byId(accepted);
-  const changes = [...diffPods(accepted, undefined)];
-  for (const container of byId(seen).values()) {
-    if (told.has(container.id)) continue;
-    changes.push({ type: 'ContainerDied', container }, { type: 'ContainerRemoved', container });
-  }
-  return changes;
+  const untold = [...byId(seen).values()].filter((container) => !told.has(container.id));
+  return [...diffPods(accepted, undefined), ...endsOf(untold)];
+}
+
+/** What is to be told of containers that came and went without anybody having been told: they died and were removed. */
+export function endsOf(containers: Iterable<ObservedContainer>): ContainerChange[] {
+  return [...containers].flatMap((container): ContainerChange[] => [
+    { type: 'ContainerDied', container },
+    { type: 'ContainerRemoved', container },
+  ]);
 }
 
 /** Whether a container of the pod ended: such pods are inspected first. */

@@ -3,10 +3,10 @@ import { emptyPodStatus, type ObservedPod, type PodStatus, type Runtime } from '
 import { type Clock, type Stamp } from '../util/clock.js';
 import { hasCode } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
-import { diffPods, diffVanished, hasDeath } from './diff.js';
+import { type ContainerChange, diffPods, diffVanished, endsOf, hasDeath } from './diff.js';
 import { type PodLifecycleEvent, type Trigger } from './events.js';
-import { InspectionPool } from './inspection-pool.js';
-import { toLifecycleEvents } from './lifecycle-events.js';
+import { type InspectionHandle, InspectionPool } from './inspection-pool.js';
+import { type EventContext, toLifecycleEvents } from './lifecycle-events.js';
 import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
 import { type WatchConditions } from './watch-conditions.js';
@@ -45,6 +45,8 @@ const SLOW_LIMIT_FACTOR = 4;
 const RUNTIME_AWAY_RETRY_MS = 1_000;
 /** How often a pod that is not due is inspected while none that is due succeeds, in milliseconds. */
 const PROBE_INTERVAL_MS = 10_000;
+/** Why an inspection was cancelled by ourselves: it counts for nothing. */
+const STOPPED = new Error('the event generator was stopped');
 
 /**
  * Fetches the status of pods that are due, and on success writes the cache, hands out the events and advances the
@@ -60,7 +62,7 @@ export class Inspector {
   /** Due and not done: what the global stamp does not cover. */
   readonly #due = new Map<PodRecord, number>();
   #lastSuccessMs: number | undefined;
-  #probing = false;
+  #probe: InspectionHandle<unknown> | undefined;
   #probedAtMs = Number.NEGATIVE_INFINITY;
   #retrying = false;
   #inspections = 0;
@@ -100,10 +102,17 @@ export class Inspector {
     for (const record of this.#due.keys()) if (record.trouble !== undefined) this.#scheduleRetry(record);
   }
 
-  /** No timers are left behind. */
-  stopRetries(): void {
+  /**
+   * Cancels what is under way and leaves no timer behind. Whatever was due stays due, as if it had not been begun:
+   * the next look inspects it.
+   */
+  stop(): void {
     this.#retrying = false;
-    for (const record of this.#options.records) record.retryTimer?.cancel();
+    this.#probe?.cancel(STOPPED);
+    for (const record of this.#due.keys()) {
+      record.retryTimer?.cancel();
+      record.inspection?.cancel(STOPPED);
+    }
   }
 
   /** The runtime answers again after it did not: nobody waits out a delay that it caused. */
@@ -124,20 +133,31 @@ export class Inspector {
     const { cache, conditions, clock } = this.#options;
     const { pod, accepted, seen } = record;
     const changes = diffPods(accepted, seen);
-    const wanted = changes.length > 0 || record.reinspect || conditions.has(pod.uid);
+    const wanted = changes.length > 0 || record.hasFleeting || record.reinspect || conditions.has(pod.uid);
     if (!wanted && record.inspection === undefined) {
-      record.accepted = seen;
+      record.accept(seen);
       this.#settle(record);
       return undefined;
     }
     cache.markBehind(pod.uid);
     if (!this.#due.has(record)) this.#due.set(record, clock.monotonicMs());
     if (wanted) record.trigger ??= trigger;
-    if (record.inspection !== undefined) return record.slow ? undefined : record.inspection.budgetEnd;
+    const urgent = hasDeath(changes) || record.hasFleeting;
+    if (record.inspection !== undefined) {
+      if (urgent) record.inspection.hurry();
+      return record.slow ? undefined : this.#untilTakenIn(record);
+    }
     // A pod whose status hangs is left to its delay even when somebody asks: each try may cost the runtime a thread.
     const delayed = record.retryAtMs > clock.monotonicMs() && (record.slow || !options.ignoreDelay);
     if (delayed) return undefined;
-    return this.#inspect(record, hasDeath(changes));
+    this.#inspect(record, urgent);
+    return record.inspected;
+  }
+
+  /** Waits for the inspection under way and, as this look may have shown more than that one saw, for the next. */
+  async #untilTakenIn(record: PodRecord): Promise<void> {
+    await record.inspected;
+    if (record.inspection !== undefined && !record.slow) await record.inspected;
   }
 
   /** A look has shown the pod to be gone: tells of it at once, whatever an inspection of it does. */
@@ -149,6 +169,7 @@ export class Inspector {
     this.#due.delete(record);
     records.delete(pod.uid);
     conditions.forget(pod.uid);
+    const { status } = cache.get(pod.uid);
     cache.delete(pod.uid, stamp);
     const context = {
       pod,
@@ -157,13 +178,8 @@ export class Inspector {
       stamp,
       observedAtMs: clock.now(),
     };
-    const events: PodLifecycleEvent[] = toLifecycleEvents(
-      diffVanished(record.accepted, record.seen),
-      undefined,
-      context,
-    );
-    if (events.length === 0 && record.reinspect) events.push({ type: 'PodSync', ...context, folded: 0 });
-    this.#options.deliver(events);
+    const changes = diffVanished(record.accepted, record.seen);
+    this.#options.deliver(toEvents(changes, record.fleeting(), [status], context, record.reinspect));
   }
 
   /** Pods whose inspection hangs or fails, longest first; at most `limit` of them. */
@@ -201,25 +217,24 @@ export class Inspector {
   probe(): void {
     const { clock, records, runtime, logger } = this.#options;
     const now = clock.monotonicMs();
-    if (this.#probing || this.fruitlessMs() < PROBE_INTERVAL_MS || now - this.#probedAtMs < PROBE_INTERVAL_MS)
-      return;
+    if (this.#probe !== undefined || now - this.#probedAtMs < PROBE_INTERVAL_MS) return;
+    if (this.fruitlessMs() < PROBE_INTERVAL_MS) return;
     const candidates = [...records].filter((record) => !this.#due.has(record));
     const candidate = candidates[this.#inspections % Math.max(1, candidates.length)];
     if (candidate === undefined) return;
-    this.#probing = true;
     this.#probedAtMs = now;
     this.#inspections++;
-    const { result, budgetEnd } = this.#pool.submit({
+    const handle = this.#pool.submit({
       pod: candidate.pod,
       urgent: true,
       knownSlow: false,
       run: async (signal) => await runtime.getPodStatus(candidate.seen, signal),
     });
-    // One that hangs proves nothing against the others: the next probe asks another pod.
-    void budgetEnd.then(() => (this.#probing = false));
-    result.then(
+    this.#probe = handle;
+    handle.result.then(
       () => (this.#lastSuccessMs = clock.monotonicMs()),
       (error: unknown) => {
+        if (error === STOPPED) return;
         this.#failures++;
         logger.info(
           'PLEG: Probe inspection failed',
@@ -228,9 +243,11 @@ export class Inspector {
         );
       },
     );
+    // One that hangs proves nothing against the others: the next probe asks another pod.
+    void handle.budgetEnd.then(() => (this.#probe = undefined));
   }
 
-  #inspect(record: PodRecord, urgent: boolean): Promise<void> {
+  #inspect(record: PodRecord, urgent: boolean): void {
     const { runtime, clock, conditions } = this.#options;
     const { pod } = record;
     let begun: Attempt | undefined;
@@ -263,32 +280,27 @@ export class Inspector {
       (status) => {
         if (this.#isGone(record)) return;
         record.inspection = undefined;
-        this.#accept(record, begun!, status);
+        try {
+          this.#accept(record, begun!, status);
+        } catch (error) {
+          // A status that makes no sense is one more way to fail, of this pod alone.
+          this.#fail(record, begun, error as Error);
+        }
       },
       (error: unknown) => {
         if (this.#isGone(record)) return;
         record.inspection = undefined;
-        this.#fail(record, begun, error as Error);
+        if (error === STOPPED) putBack(record, begun);
+        else this.#fail(record, begun, error as Error);
       },
     );
-    ended.catch((error: unknown) =>
-      this.#options.logger.error('Inspection could not be taken in', error, { podUID: pod.uid }),
-    );
-    return Promise.race([budgetEnd, ended]);
+    record.inspected = Promise.race([budgetEnd, ended]);
   }
 
   #accept(record: PodRecord, attempt: Attempt, fetched: PodStatus): void {
-    const { cache, clock, logger, conditions } = this.#options;
+    const { cache, clock, logger } = this.#options;
     const { pod } = record;
-    this.#lastSuccessMs = clock.monotonicMs();
-    record.slow = false;
-    record.trouble = undefined;
-    record.retryAtMs = 0;
-    record.backoff.reset();
     const status = keepIps(record, fetched);
-    record.ips = status.ips;
-    cache.set(pod.uid, status, undefined, attempt.stamp);
-    logger.info('PLEG: Write status', { pod: formatPod(pod), podUID: pod.uid }, 4);
     const context = {
       pod,
       owner: attempt.snapshot.owner,
@@ -296,20 +308,31 @@ export class Inspector {
       stamp: attempt.stamp,
       observedAtMs: clock.now(),
     };
-    const events: PodLifecycleEvent[] = toLifecycleEvents(
-      diffPods(record.accepted, attempt.snapshot),
-      status,
-      context,
-    );
-    if (events.length === 0 && attempt.reinspection) events.push({ type: 'PodSync', ...context, folded: 0 });
-    for (const watched of attempt.conditions) {
-      if (!this.#isMet(pod, watched, status) || !conditions.complete(pod.uid, watched)) continue;
-      events.push({ type: 'ConditionMet', ...context, conditionKey: watched.key });
-    }
-    this.#options.deliver(events);
-    record.accepted = attempt.snapshot;
+    const changes = diffPods(record.accepted, attempt.snapshot);
+    const fleeting = record.fleeting(attempt.snapshot);
+    const statuses = [status, cache.get(pod.uid).status];
+    const events = toEvents(changes, fleeting, statuses, context, attempt.reinspection);
+    // From here on nothing throws: cache, events and record move together or not at all.
+    this.#lastSuccessMs = clock.monotonicMs();
+    record.slow = false;
+    record.trouble = undefined;
+    record.retryAtMs = 0;
+    record.backoff.reset();
+    record.ips = status.ips;
+    cache.set(pod.uid, status, undefined, attempt.stamp);
+    logger.info('PLEG: Write status', { pod: formatPod(pod), podUID: pod.uid }, 4);
+    this.#options.deliver([...events, ...this.#conditionsMet(attempt, status, context)]);
+    record.accept(attempt.snapshot);
     if (record.seen === attempt.snapshot && !record.reinspect) this.#settle(record);
     else void this.consider(record, record.trigger ?? 'request', { ignoreDelay: true });
+  }
+
+  #conditionsMet(attempt: Attempt, status: PodStatus, context: EventContext): PodLifecycleEvent[] {
+    const { conditions } = this.#options;
+    const { pod } = context;
+    return attempt.conditions
+      .filter((watched) => this.#isMet(pod, watched, status) && conditions.complete(pod.uid, watched))
+      .map(({ key }) => ({ type: 'ConditionMet', ...context, conditionKey: key }));
   }
 
   #fail(record: PodRecord, attempt: Attempt | undefined, error: Error): void {
@@ -353,6 +376,7 @@ export class Inspector {
     record.retryTimer?.cancel();
     record.retryTimer = undefined;
     record.trouble = undefined;
+    record.trigger = undefined;
     this.#due.delete(record);
     this.#options.cache.markCurrent(record.pod.uid);
   }
@@ -381,6 +405,30 @@ interface Attempt {
   readonly reinspection: boolean;
   readonly trigger: Trigger;
   readonly conditions: ReturnType<WatchConditions['snapshot']>;
+}
+
+/** What was taken from the record when the inspection began is due again. */
+function putBack(record: PodRecord, attempt: Attempt | undefined): void {
+  if (attempt === undefined) return;
+  record.reinspect ||= attempt.reinspection;
+  record.trigger ??= attempt.trigger;
+}
+
+/** The events of a look at a pod: of what came and went unseen first, then of what differs from the accepted look. */
+function toEvents(
+  changes: readonly ContainerChange[],
+  fleeting: ReturnType<PodRecord['fleeting']>,
+  statuses: readonly PodStatus[],
+  context: EventContext,
+  reinspection: boolean,
+): PodLifecycleEvent[] {
+  const all = [...endsOf(fleeting.containers), ...changes];
+  const events: PodLifecycleEvent[] = toLifecycleEvents(all, statuses, context);
+  const { more } = fleeting;
+  if (more > 0 || (events.length === 0 && reinspection)) {
+    events.push({ type: 'PodSync', ...context, folded: more });
+  }
+  return events;
 }
 
 /** A pod being torn down has lost its addresses already; what it had is what people still want to know. */

@@ -1,5 +1,5 @@
 import { type PodRef } from '../model/pod-ref.js';
-import { type PodOwner, type PodStatus } from '../runtime/runtime.js';
+import { type ContainerStatus, type PodOwner, type PodStatus } from '../runtime/runtime.js';
 import { type Stamp } from '../util/clock.js';
 import { type ContainerChange } from './diff.js';
 import { type ContainerLifecycleEvent, type Trigger } from './events.js';
@@ -14,45 +14,46 @@ export interface EventContext {
 }
 
 /**
- * Turns changes into events, with what the status says of exit codes, reasons and times.
+ * Turns changes into events, with what the statuses say of exit codes, reasons and times.
  *
- * ContainerChanged is left out: it made the pod due, it is news to nobody. `status` is undefined for a pod that is
- * gone.
+ * ContainerChanged is left out: it made the pod due, it is news to nobody. `statuses` are the newest first: of a
+ * container that was removed before its status could be fetched, an older one may have shown the end already.
  */
 export function toLifecycleEvents(
   changes: readonly ContainerChange[],
-  status: PodStatus | undefined,
+  statuses: readonly PodStatus[],
   context: EventContext,
 ): ContainerLifecycleEvent[] {
-  const events: ContainerLifecycleEvent[] = [];
-  for (const { type, container } of changes) {
-    if (type === 'ContainerChanged') continue;
-    events.push({
+  const told = changes.filter(({ type }) => type !== 'ContainerChanged');
+  if (told.length === 0) return [];
+  const byId = statuses.map((status) => new Map(status.containers.map((known) => [known.id, known])));
+  return told.map(({ type, container }) => {
+    const known = byId.flatMap((containers) => containers.get(container.id) ?? []);
+    return {
       type,
       kind: container.kind,
       ...context,
       containerId: container.id,
       containerName: container.name,
-      ...factsOf(type, container.id, status),
-    });
-  }
-  return events;
+      ...factsOf(type, known),
+    };
+  });
 }
 
 type Facts = Pick<ContainerLifecycleEvent, 'exitCode' | 'reason' | 'occurredAtNs'>;
 
 const NO_FACTS: Facts = { exitCode: undefined, reason: undefined, occurredAtNs: undefined };
 
-function factsOf(type: ContainerLifecycleEvent['type'], id: string, status: PodStatus | undefined): Facts {
-  const container = status?.containers.find((candidate) => candidate.id === id);
-  if (container === undefined) return NO_FACTS;
+function factsOf(type: ContainerLifecycleEvent['type'], known: readonly ContainerStatus[]): Facts {
   if (type === 'ContainerStarted') {
-    return { ...NO_FACTS, occurredAtNs: container.startedAtNs === 0n ? undefined : container.startedAtNs };
+    const startedAtNs = known[0]?.startedAtNs ?? 0n;
+    return { ...NO_FACTS, occurredAtNs: startedAtNs === 0n ? undefined : startedAtNs };
   }
-  if (type !== 'ContainerDied' || container.state !== 'exited') return NO_FACTS;
+  const ended = known.find(({ state }) => state === 'exited');
+  if (type !== 'ContainerDied' || ended === undefined) return NO_FACTS;
   return {
-    exitCode: container.exitCode,
-    reason: container.reason === '' ? undefined : container.reason,
-    occurredAtNs: container.finishedAtNs === 0n ? undefined : container.finishedAtNs,
+    exitCode: ended.exitCode,
+    reason: ended.reason === '' ? undefined : ended.reason,
+    occurredAtNs: ended.finishedAtNs === 0n ? undefined : ended.finishedAtNs,
   };
 }

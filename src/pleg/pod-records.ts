@@ -1,5 +1,5 @@
 import { type PodRef } from '../model/pod-ref.js';
-import { type ObservedPod } from '../runtime/runtime.js';
+import { type ObservedContainer, type ObservedPod } from '../runtime/runtime.js';
 import { Backoff } from '../util/backoff.js';
 import { type ClockTimer, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Trigger } from './events.js';
@@ -9,6 +9,8 @@ import { type InspectionHandle } from './inspection-pool.js';
 const RETRY_INITIAL_MS = 1_000;
 /** No pod waits longer than that for its next inspection, in milliseconds. */
 const RETRY_MAX_MS = 30_000;
+/** So many containers that came and went while a pod could not be inspected are kept by name; the rest is counted. */
+export const FLEETING_LIMIT = 100;
 
 /** What is wrong with a pod that cannot be inspected. */
 export interface InspectionTrouble {
@@ -39,6 +41,8 @@ export class PodRecord {
   trigger: Trigger | undefined = undefined;
   /** Being inspected, or waiting for a place. One at a time. */
   inspection: InspectionHandle<unknown> | undefined = undefined;
+  /** Resolves when that one has been taken in, or has turned out to be slow. */
+  inspected: Promise<void> = Promise.resolve();
   /** The present inspection, or the last one, left the budget. */
   slow = false;
   /** Set while inspections hang or fail. */
@@ -56,6 +60,14 @@ export class PodRecord {
   ips: readonly string[] = [];
   /** The look of all pods that saw it last, to find out which are gone. */
   generation = 0;
+  /** A list showed it twice; said once. */
+  toldOfDuplicate = false;
+  /**
+   * Containers that a look since `accepted` showed running or exited, and a newer one no longer shows: nobody has
+   * been told of them, and the difference between `accepted` and `seen` does not hold them.
+   */
+  readonly #fleeting = new Map<string, ObservedContainer>();
+  #fleetingUncounted = 0;
 
   constructor(seen: ObservedPod) {
     this.seen = seen;
@@ -67,11 +79,45 @@ export class PodRecord {
     return this.accepted === this.seen && !this.reinspect && this.inspection === undefined;
   }
 
+  /** Whether containers have come and gone that nobody was told of. */
+  get hasFleeting(): boolean {
+    return this.#fleeting.size > 0 || this.#fleetingUncounted > 0;
+  }
+
+  /** Those containers, but for what is in `snapshot`; and how many more there were. Nothing is forgotten by it. */
+  fleeting(snapshot?: ObservedPod): { readonly containers: ObservedContainer[]; readonly more: number } {
+    const there = idsOf(snapshot);
+    const containers = [...this.#fleeting.values()].filter(({ id }) => !there.has(id));
+    return { containers, more: this.#fleetingUncounted };
+  }
+
+  /** The events of `snapshot`, and of what came and went, have been handed out. */
+  accept(snapshot: ObservedPod): void {
+    this.accepted = snapshot;
+    this.#fleeting.clear();
+    this.#fleetingUncounted = 0;
+  }
+
   /** Takes in what a look showed. */
   see(pod: ObservedPod, stamp: Stamp): void {
+    if (this.seen !== pod && this.seen !== this.accepted) this.#noteFleeting(pod);
     if (this.pod.name !== pod.name || this.pod.namespace !== pod.namespace) this.pod = refOf(pod);
     this.seen = pod;
     this.seenStamp = stamp;
+  }
+
+  #noteFleeting(next: ObservedPod): void {
+    const there = idsOf(next);
+    for (const id of [...this.#fleeting.keys()]) if (there.has(id)) this.#fleeting.delete(id);
+    let told: Set<string> | undefined;
+    for (const member of [...this.seen.containers, ...this.seen.sandboxes]) {
+      // Of a container that was only created there was nothing to tell.
+      if ((member.state !== 'running' && member.state !== 'exited') || there.has(member.id)) continue;
+      told ??= idsOf(this.accepted);
+      if (told.has(member.id)) continue;
+      if (this.#fleeting.size < FLEETING_LIMIT) this.#fleeting.set(member.id, member);
+      else this.#fleetingUncounted++;
+    }
   }
 }
 
@@ -113,6 +159,10 @@ export class PodRecords {
   [Symbol.iterator](): IterableIterator<PodRecord> {
     return this.#records.values();
   }
+}
+
+function idsOf(pod: ObservedPod | undefined): Set<string> {
+  return new Set([...(pod?.containers ?? []), ...(pod?.sandboxes ?? [])].map(({ id }) => id));
 }
 
 /** Uid, namespace and name, without what else a look holds. */
