@@ -42,8 +42,10 @@ export interface HealthFacts {
   readonly thresholdMs: number;
   /** Since the beginning of the last successful relist; undefined when there was none. */
   readonly lastSeenAgoMs: number | undefined;
-  /** The threshold became shorter that long ago: nothing is held against the time before. */
-  readonly cadenceAgeMs: number;
+  /** The threshold became shorter that long ago: the time before is only held against the longer one. */
+  readonly thresholdAgeMs: number;
+  /** The longest threshold that the mode ever has. */
+  readonly longestThresholdMs: number;
   readonly listInFlightMs: number | undefined;
   readonly lastListError: string | undefined;
   /** See {@link Inspector.fruitlessMs}. */
@@ -66,7 +68,8 @@ export function computeHealth(facts: HealthFacts): PlegHealth {
       reason: { kind: 'neverSucceeded', sinceMs: undefined, error: facts.lastListError },
     };
   }
-  const listOverdue = Math.min(lastSeenAgoMs, facts.cadenceAgeMs) > thresholdMs;
+  const listOverdue =
+    Math.min(lastSeenAgoMs, facts.thresholdAgeMs) > thresholdMs || lastSeenAgoMs > facts.longestThresholdMs;
   const inspectionsOverdue = facts.fruitlessMs > thresholdMs;
   if (!listOverdue && !inspectionsOverdue)
     return { ...common, healthy: true, message: undefined, reason: undefined };

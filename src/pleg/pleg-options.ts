@@ -26,6 +26,8 @@ export interface PlegOptions extends Partial<Omit<CadenceOptions, 'mode'>> {
   readonly queueCapacity?: number;
   /** A number in [0, 1) for jitter; Math.random unless told. */
   readonly random?: () => number;
+  /** Lets the event loop turn once between two slices of work; setImmediate unless told. */
+  readonly yieldToLoop?: () => Promise<unknown>;
 }
 
 /** {@link PlegOptions} with every default filled in. */
@@ -41,7 +43,11 @@ export interface ResolvedPlegOptions {
   readonly listDeadlineMs: number;
   readonly queueCapacity: number;
   readonly random: () => number;
+  readonly yieldToLoop: (() => Promise<unknown>) | undefined;
 }
+
+/** The longest delay that a timer can have, in milliseconds: a longer one would fire at once. About 24 days. */
+const LARGEST = 2 ** 31 - 1;
 
 type NumberOption = {
   [Name in keyof PlegOptions]-?: number extends PlegOptions[Name] ? Name : never;
@@ -63,6 +69,9 @@ export function resolvePlegOptions(options: PlegOptions): ResolvedPlegOptions {
         'OPTION_INVALID',
         `${name}: must be a number above 0, not ${JSON.stringify(value)}`,
       );
+    }
+    if (value > LARGEST) {
+      throw new PodloopError('OPTION_INVALID', `${name}: ${value} is too large, ${LARGEST} is the most`);
     }
     return value;
   };
@@ -99,5 +108,6 @@ export function resolvePlegOptions(options: PlegOptions): ResolvedPlegOptions {
     listDeadlineMs: positive('listDeadlineMs', 120_000),
     queueCapacity: whole('queueCapacity', 1_000),
     random: options.random ?? Math.random,
+    yieldToLoop: options.yieldToLoop,
   };
 }

@@ -24,26 +24,30 @@ import { relistEnded } from '../util/pleg-channels.js';
 import { PriorityLock } from '../util/priority-lock.js';
 import { SliceYielder } from '../util/slices.js';
 import { Wakeup } from '../util/wakeup.js';
+import { formatPod } from '../model/pod-ref.js';
 import { type ObservedPod, type Runtime } from '../runtime/runtime.js';
 import { type PodLifecycleEvent, type Trigger } from './events.js';
 import { EventStream } from './event-stream.js';
 import { Inspector } from './inspector.js';
+import { callWithDeadline } from './call-with-deadline.js';
 import { type PodCache } from './pod-cache.js';
-import { PodRecords } from './pod-records.js';
+import { type PodRecord, PodRecords } from './pod-records.js';
 import { type PlegOptions, type ResolvedPlegOptions, resolvePlegOptions } from './pleg-options.js';
 import { computeHealth, type PlegHealth } from './pleg-health.js';
 import { computePlegState, type PlegState } from './pleg-state.js';
-import { computeCadence } from './relist-cadence.js';
+import { computeCadence, longestThreshold } from './relist-cadence.js';
 import { RelistRequests } from './relist-requests.js';
 import { Subscription } from './subscription.js';
 import { type PodCondition, WatchConditions } from './watch-conditions.js';
 
-/** Pods compared with their records between two turns of the event loop. */
-export const PODS_PER_SLICE = 500;
+/** Pods, containers and sandboxes compared with their records between two turns of the event loop. */
+export const ITEMS_PER_SLICE = 1_000;
 
 const ALL_FIRST = 0;
 const ONE_POD_AFTER = 1;
 const REQUEST_CAPACITY = 1_000;
+/** The longest that a timer can be set for. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
 const EMPTY_AFTER_FAILURE =
   'the list of pods is empty right after a failed one: waiting for another to confirm it';
 
@@ -78,7 +82,7 @@ export class Pleg {
   #listStartedMs: number | undefined;
   #lastListError: string | undefined;
   #cadence: ReturnType<typeof computeCadence>;
-  #cadenceSinceMs: number;
+  #thresholdSinceMs: number;
   #relists = 0;
   #podRelists = 0;
 
@@ -119,7 +123,7 @@ export class Pleg {
       onUp: () => this.#requests.addAll('relist'),
     });
     this.#cadence = this.#computeCadence();
-    this.#cadenceSinceMs = clock.monotonicMs();
+    this.#thresholdSinceMs = clock.monotonicMs();
     cache.onWait((uid) => this.#requests.add(uid, 'request'));
   }
 
@@ -177,7 +181,7 @@ export class Pleg {
         this.#options.cadence.mode === 'generic' ? undefined : this.#stream.run(signal),
       ]);
     } finally {
-      this.#inspector.stopRetries();
+      this.#inspector.stop();
       this.#running = false;
     }
   }
@@ -189,8 +193,9 @@ export class Pleg {
     return computeHealth({
       nowMs: this.#clock.now(),
       thresholdMs: this.#cadence.thresholdMs,
+      longestThresholdMs: longestThreshold(this.#options.cadence),
       lastSeenAgoMs: this.#lastSeenMs === undefined ? undefined : now - this.#lastSeenMs,
-      cadenceAgeMs: now - this.#cadenceSinceMs,
+      thresholdAgeMs: now - this.#thresholdSinceMs,
       listInFlightMs: this.#listStartedMs === undefined ? undefined : now - this.#listStartedMs,
       lastListError: this.#lastListError,
       fruitlessMs: this.#inspector.fruitlessMs(),
@@ -219,7 +224,7 @@ export class Pleg {
     for (;;) {
       try {
         const { inspections } = await this.#lookAtAll({ signal, byHand: false });
-        await abortable(inspections, signal);
+        await this.#giveTime(inspections, signal);
       } catch (error) {
         if (signal.aborted) return;
         this.#logger.error('GenericPLEG: Unable to retrieve pods', error);
@@ -227,6 +232,17 @@ export class Pleg {
       await this.#untilPeriodIsOver(signal);
       if (signal.aborted) return;
     }
+  }
+
+  /**
+   * Waits for inspections no longer than for one that is slow. More pods than there are places may hang one after
+   * the other; the next look is not to wait for all of them.
+   */
+  async #giveTime(inspections: Promise<void>, signal: AbortSignal): Promise<void> {
+    const enough = new AbortController();
+    const inspected = inspections.finally(() => enough.abort());
+    const budget = this.#clock.sleep(this.#options.inspectBudgetMs, enough.signal).catch(() => undefined);
+    await abortable(Promise.race([inspected, budget]), signal).finally(() => enough.abort());
   }
 
   /** The period is a gap, from the end of one relist to the begin of the next, and may change while it runs. */
@@ -239,7 +255,7 @@ export class Pleg {
       const leftMs = endedMs + periodMs - this.#clock.monotonicMs();
       if (leftMs <= 0 || signal.aborted) return;
       try {
-        await this.#periodWakeup.wait(this.#clock, leftMs, signal);
+        await this.#periodWakeup.wait(this.#clock, Math.min(leftMs, LONGEST_DELAY_MS), signal);
       } catch {
         return;
       }
@@ -268,13 +284,13 @@ export class Pleg {
       await this.#lookAtAll({ signal, byHand: false });
       return;
     }
-    const request = this.#requests.takeNext();
-    if (request === undefined) return;
     try {
-      await this.#lookAtPod(request.uid, request.trigger, signal);
+      await this.#lookAtNextPod(signal);
     } catch (error) {
-      this.#requests.addAll(request.trigger);
-      throw error;
+      if (signal.aborted) throw error;
+      // Maybe this pod alone cannot be listed: nobody behind it waits longer, and a list of all answers it too.
+      this.#logger.info('GenericPLEG: Unable to retrieve pod', { err: messageOf(error) }, 2);
+      this.#requests.addAll('request');
     }
   }
 
@@ -287,6 +303,7 @@ export class Pleg {
     let trigger: Trigger = this.#lastSeenMs === undefined ? 'initial' : 'relist';
     let listedMs = startedMs;
     let pods: readonly ObservedPod[] = [];
+    const watched = [...this.#conditions.uids()];
     const report = (error: string | undefined, due: number, comparedMs: number): void =>
       relistEnded.publish({
         scope: 'all',
@@ -301,7 +318,7 @@ export class Pleg {
       });
     try {
       this.#listStartedMs = startedMs;
-      pods = await this.#withDeadline(this.#options.listDeadlineMs, look.signal, (signal) =>
+      pods = await this.#call(this.#options.listDeadlineMs, look.signal, (signal) =>
         this.#runtime.listPods(signal),
       );
       listedMs = this.#clock.monotonicMs();
@@ -314,9 +331,10 @@ export class Pleg {
       const due = await this.#compareAll(
         pods,
         stamp,
-        (uid) => requested.byUid.get(uid) ?? trigger,
+        (uid) => (trigger === 'initial' ? trigger : (requested.byUid.get(uid) ?? trigger)),
         look.byHand,
       );
+      for (const uid of watched) if (this.#records.find(uid) === undefined) this.#conditions.forget(uid);
       this.#lastSeenMs = startedMs;
       this.#relists++;
       this.cache.advance(stamp);
@@ -353,39 +371,70 @@ export class Pleg {
   ): Promise<Promise<void>[]> {
     const due: Promise<void>[] = [];
     const generation = this.#records.nextGeneration();
-    const slices = new SliceYielder({ itemsPerSlice: PODS_PER_SLICE });
+    const slices = new SliceYielder({
+      itemsPerSlice: ITEMS_PER_SLICE,
+      yieldToLoop: this.#options.yieldToLoop,
+    });
     let shown = 0;
     for (const pod of pods) {
       const record = this.#records.find(pod.uid);
-      if (record === undefined || record.generation !== generation) shown++;
-      // What most pods are, in most looks: as they were.
-      if (record?.accepted === pod && record.isAtRest && !this.#conditions.has(pod.uid)) {
+      let items = 1;
+      if (record?.generation === generation) {
+        this.#tellOfDuplicate(record);
+      } else if (record?.accepted === pod && record.isAtRest && !this.#isExpected(pod.uid)) {
+        // What most pods are, in most looks: as they were.
         record.seenStamp = stamp;
         record.generation = generation;
+        shown++;
       } else {
         const inspection = this.#take(pod.uid, pod, stamp, triggerOf(pod.uid), byHand);
         this.#records.ensure(pod).generation = generation;
         if (inspection !== undefined) due.push(inspection);
+        items += pod.containers.length + pod.sandboxes.length;
+        shown++;
       }
-      if (slices.isFull()) await slices.nextSlice();
+      if (slices.isFull(items)) await slices.nextSlice();
     }
     if (shown < this.#records.size) {
       for (const record of this.#records.missingFrom(generation)) {
         void this.#take(record.pod.uid, undefined, stamp, triggerOf(record.pod.uid), byHand);
-        if (slices.isFull()) await slices.nextSlice();
+        const { containers, sandboxes } = record.seen;
+        if (slices.isFull(1 + containers.length + sandboxes.length)) await slices.nextSlice();
       }
     }
     return due;
   }
 
-  async #lookAtPod(uid: string, trigger: Trigger, runSignal: AbortSignal): Promise<void> {
+  /** A pod whose look is to be compared even if it shows what the last one did. */
+  #isExpected(uid: string): boolean {
+    return this.#conditions.has(uid) || this.#stream.expects(uid);
+  }
+
+  /** Two pods of one uid cannot be told apart; the first is taken, so that the two do not seem to alternate. */
+  #tellOfDuplicate(record: PodRecord): void {
+    if (record.toldOfDuplicate) return;
+    record.toldOfDuplicate = true;
+    this.#logger.warn('GenericPLEG: The list shows a pod more than once, only the first is taken', {
+      pod: formatPod(record.pod),
+      podUID: record.pod.uid,
+    });
+  }
+
+  async #lookAtNextPod(runSignal: AbortSignal): Promise<void> {
     const release = await this.#lookLock.acquire(ONE_POD_AFTER, runSignal);
+    // Not before it is our turn: a look at all pods that went first has answered who was waiting then.
+    const request = this.#requests.takeNext();
+    if (request === undefined) {
+      release();
+      return;
+    }
+    const { uid, trigger } = request;
     const startedMs = this.#clock.monotonicMs();
     const startedAtMs = this.#clock.now();
     const stamp = this.#clock.stamp();
     try {
       // Not the long deadline of a list: one pod that cannot be listed must not keep the lock from the others.
-      const pod = await this.#withDeadline(this.#options.inspectBudgetMs, runSignal, (signal) =>
+      const pod = await this.#call(this.#options.inspectBudgetMs, runSignal, (signal) =>
         this.#runtime.findPod(uid, signal),
       );
       const listedMs = this.#clock.monotonicMs();
@@ -432,23 +481,13 @@ export class Pleg {
     return this.#inspector.consider(record, trigger, { ignoreDelay: byHand });
   }
 
-  async #withDeadline<T>(
+  async #call<T>(
     deadlineMs: number,
     signal: AbortSignal | undefined,
     call: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const deadline = new AbortController();
-    const timer = this.#clock.setTimer(
-      deadlineMs,
-      () => deadline.abort(new Error(`the runtime did not list pods within ${deadlineMs} ms`)),
-      { unref: true },
-    );
-    const both = signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]);
-    try {
-      return await abortable(call(both), both);
-    } finally {
-      timer.cancel();
-    }
+    const message = `the runtime did not list pods within ${deadlineMs} ms`;
+    return await callWithDeadline({ clock: this.#clock, deadlineMs, message, signal }, call);
   }
 
   #deliver(events: readonly PodLifecycleEvent[]): void {
@@ -475,8 +514,8 @@ export class Pleg {
   #reconsiderCadence(): void {
     const { periodMs, thresholdMs } = this.#computeCadence();
     if (periodMs === this.#cadence.periodMs && thresholdMs === this.#cadence.thresholdMs) return;
+    if (thresholdMs < this.#cadence.thresholdMs) this.#thresholdSinceMs = this.#clock.monotonicMs();
     this.#cadence = { periodMs, thresholdMs };
-    this.#cadenceSinceMs = this.#clock.monotonicMs();
     this.#logger.info('GenericPLEG: Relist period changed', { period: `${periodMs}ms` }, 2);
     this.#periodWakeup.wake();
   }

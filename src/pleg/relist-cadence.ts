@@ -38,29 +38,40 @@ export const DEFAULT_CADENCE: Omit<CadenceOptions, 'mode'> = {
   provenAfter: 10,
 };
 
+/** The longest health threshold that the mode ever has. */
+export function longestThreshold(options: CadenceOptions): number {
+  const { mode, relistThresholdMs, eventedThresholdMs } = options;
+  return mode === 'evented' ? Math.max(relistThresholdMs, eventedThresholdMs) : relistThresholdMs;
+}
+
 /** What the period depends on. */
 export interface CadenceInput {
   readonly stream: StreamState;
   readonly announcedInARow: number;
 }
 
-/** Computes the relist period and the health threshold that hold now. */
+/**
+ * Computes the relist period and the health threshold that hold now.
+ *
+ * A period is never stretched past half of the threshold: a generator that waits must not seem to be dead.
+ */
 export function computeCadence(
   options: CadenceOptions,
   { stream, announcedInARow }: CadenceInput,
 ): { readonly periodMs: number; readonly thresholdMs: number } {
   const usual = { periodMs: options.relistPeriodMs, thresholdMs: options.relistThresholdMs };
+  const stretched = (periodMs: number, thresholdMs: number): typeof usual => ({
+    periodMs: Math.max(usual.periodMs, Math.min(periodMs, thresholdMs / 2)),
+    thresholdMs,
+  });
   if (stream !== 'up') return usual;
   switch (options.mode) {
     case 'generic':
       return usual;
     case 'evented':
-      return {
-        periodMs: Math.max(options.eventedPeriodMs, usual.periodMs),
-        thresholdMs: Math.max(options.eventedThresholdMs, usual.thresholdMs),
-      };
+      return stretched(options.eventedPeriodMs, longestThreshold(options));
     case 'auto':
       if (announcedInARow < options.provenAfter) return usual;
-      return { ...usual, periodMs: Math.max(options.stretchedPeriodMs, usual.periodMs) };
+      return stretched(options.stretchedPeriodMs, usual.thresholdMs);
   }
 }
