@@ -1,0 +1,55 @@
+/**
+ * podloop: sees every change of every pod of a container runtime.
+ *
+ * In: options, most of which have good defaults. Out: events as they happen, and the health of the runtime with the
+ * pods that are stuck in it, by name. This entry is for those who want it all wired; the parts are in
+ * `podloop/cri`, `podloop/runtime`, `podloop/pleg`, `podloop/embedded` and `podloop/testing`.
+ *
+ * @example
+ * ```ts
+ * import { Observer } from 'podloop';
+ *
+ * const stopping = new AbortController();
+ * process.once('SIGINT', () => stopping.abort());
+ *
+ * await using observer = await Observer.connect({ runtimeEndpoint: 'unix:///run/containerd/containerd.sock' });
+ * const events = observer.subscribe();
+ * stopping.signal.addEventListener('abort', () => events.close());
+ * const running = observer.run(stopping.signal);
+ * for await (const event of events) {
+ *   if (event.type !== 'ContainerDied') continue;
+ *   console.log(`${event.pod.namespace}/${event.pod.name}: ${event.containerName} ended with ${event.exitCode}`);
+ * }
+ * await running;
+ * ```
+ *
+ * @module
+ */
+export {
+  type ContainerLifecycleEvent,
+  Observer,
+  type ObservedEndpoint,
+  type ObserverPorts,
+  type PlegHealth,
+  type PodLifecycleEvent,
+} from './agent/observer.js';
+export {
+  OBSERVER_OPTIONS,
+  type ObserverMode,
+  type ObserverOptions,
+  type OptionFacts,
+} from './agent/options.js';
+export { formatPod, type PodRef } from './model/pod-ref.js';
+export { type Clock, type ClockTimer, type Stamp, SystemClock } from './util/clock.js';
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorCodeFacts,
+  hasCode,
+  isNotFound,
+  isUnimplemented,
+  PodloopError,
+} from './util/errors.js';
+export { formatGoDuration, parseGoDuration } from './util/go-duration.js';
+export { KlogLogger, type KlogLoggerOptions } from './util/klog.js';
+export { type LogFields, type Logger, SILENT_LOGGER } from './util/logger.js';
