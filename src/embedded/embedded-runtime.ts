@@ -23,7 +23,7 @@ import { ImageServiceService, RuntimeServiceService } from '../cri/generated/run
 import { SystemClock, type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { SILENT_LOGGER, type Logger } from '../util/logger.js';
-import { type ContainerHost } from './container.js';
+import { type ContainerHost } from './container-run.js';
 import { EventHub } from './event-hub.js';
 import { findTools, TOOL_PATH } from './find-tools.js';
 import { ImageCatalog } from './image-catalog.js';
@@ -197,10 +197,14 @@ async function makeContext(rootDir: string, clock: Clock, logger: Logger): Promi
     bootId: await readBootId(),
     script,
     path: TOOL_PATH,
+  };
+  const pods = new PodRegistry({
+    rootDir,
+    host,
+    tools: await findTools(),
     onStarted: ({ id, record, startedAtNs }) => events.publish('started', id, record.sandboxId, startedAtNs),
     onStopped: ({ id, record, exit }) => events.publish('stopped', id, record.sandboxId, exit?.finishedAtNs),
-  };
-  const pods = new PodRegistry({ rootDir, host, tools: await findTools() });
+  });
   const events = new PodEvents({ hub, pods, time });
   return {
     pods,

@@ -4,11 +4,11 @@
  * @module
  */
 import {
-  Container as ContainerMessage,
+  type Container as ContainerMessage,
   ContainerStatus,
   NamespaceMode,
-  PodSandbox,
-  PodSandboxStatus,
+  type PodSandbox,
+  type PodSandboxStatus,
 } from '../cri/generated/runtime/v1/cri.js';
 import { type Container } from './container.js';
 import { type Sandbox } from './sandbox.js';

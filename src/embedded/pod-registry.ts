@@ -12,7 +12,8 @@ import {
   sandboxName,
   type ContainerRecord,
 } from './container-record.js';
-import { Container, type ContainerHost } from './container.js';
+import { type ContainerHost } from './container-run.js';
+import { Container } from './container.js';
 import { NameIndex } from './name-index.js';
 import { readIfThere, syncPath, writeWhole } from './record-file.js';
 import { computeCommand } from './resolve-command.js';
@@ -25,6 +26,9 @@ export interface PodRegistryOptions {
   readonly rootDir: string;
   readonly host: ContainerHost;
   readonly tools: CommandTools;
+  /** Called when a container was seen to start and to end, after its state says so. */
+  readonly onStarted: (container: Container) => void;
+  readonly onStopped: (container: Container) => void;
 }
 
 /** What a new container is made of, checked already. */
@@ -228,7 +232,8 @@ export class PodRegistry {
   #makeContainer(record: ContainerRecord, hostname: string): Container {
     const files = new ContainerFiles(join(this.#containerDir, record.id));
     const command = computeCommand(record.id, record.config, hostname);
-    return new Container({ record, files, command, host: this.#options.host });
+    const { host, onStarted, onStopped } = this.#options;
+    return new Container({ record, files, command, host, onStarted, onStopped });
   }
 
   #addContainer(container: Container): void {

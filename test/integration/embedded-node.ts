@@ -106,7 +106,7 @@ export class EmbeddedNode implements AsyncDisposable {
     try {
       if (this.runtime !== undefined) await this.clear();
     } finally {
-      await this.client.close();
+      this.client.close();
       await this.runtime?.close();
       await rm(this.folder, { recursive: true, force: true });
     }
