@@ -1,3 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { CriTestServer } from '../testing/cri-test-server.js';
@@ -78,11 +83,8 @@ describe('a deadline', () => {
 describe('the deadline of a CRI call', () => {
   it('never passes while the answer lies in the socket of a stalled event loop', async () => {
     // In a thread of its own, so that it answers while this loop stands still.
-    const { Worker } = await import('node:worker_threads');
-    const folder = await import('node:fs/promises').then(({ mkdtemp }) => mkdtemp('/tmp/podloop-deadline-'));
-    cleanups.push(() =>
-      import('node:fs/promises').then(({ rm }) => rm(folder, { recursive: true, force: true })),
-    );
+    const folder = await mkdtemp(join(tmpdir(), 'podloop-deadline-'));
+    cleanups.push(() => rm(folder, { recursive: true, force: true }));
     const worker = new Worker(ANSWERING_SERVER, { eval: true, workerData: { path: `${folder}/cri.sock` } });
     cleanups.push(async () => {
       await worker.terminate();

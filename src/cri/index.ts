@@ -39,6 +39,7 @@ export {
   type CriMethodName,
   type DeadlineRule,
 } from './methods.js';
+export { probeEndpoint, type ProbeOptions } from './probe-endpoint.js';
 export { RawLists } from './raw-lists.js';
 export {
   type ConnectionState,
