@@ -29,8 +29,11 @@ const COMMANDS: readonly LazyCommand[] = [
   },
 ];
 
-/** Errors whose messages say themselves what to do. */
+/** Errors whose messages say themselves what to do, or whose table can only point to the message. */
 const SELF_EXPLAINED: readonly ErrorCode[] = [
+  'CRI_UNKNOWN',
+  'CRI_INVALID_ARGUMENT',
+  'CRI_NOT_FOUND',
   'ENDPOINT_INVALID',
   'ENDPOINT_NOT_FOUND',
   'OPTION_INVALID',
