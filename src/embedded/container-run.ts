@@ -92,7 +92,13 @@ export class ContainerRun {
     this.#start = await files.findStart();
     if (supervisor.bootId === host.bootId)
       this.#supervisor = adoptSupervisor(supervisor.identity, host.clock);
-    await this.openLog();
+    try {
+      await this.openLog();
+    } catch (error) {
+      host.logger.error('Log not opened; output stays in the spool', error, {
+        containerId: this.#options.id,
+      });
+    }
     if (this.#supervisor?.hasEnded() === false) this.#startWatch();
     if (this.exit === undefined) await this.#look();
     else await this.#drainLog();

@@ -17,7 +17,7 @@ export class RpcError extends Error {
 }
 
 /** The object is not there: NOT_FOUND. */
-export function notFound(kind: 'sandbox' | 'container', id: string): RpcError {
+export function notFound(kind: 'sandbox' | 'running sandbox' | 'container', id: string): RpcError {
   return new RpcError(status.NOT_FOUND, `${kind} "${id}" does not exist`);
 }
 

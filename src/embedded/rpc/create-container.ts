@@ -4,9 +4,9 @@ import {
   type CreateContainerResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
 import { resolveLogPath } from '../log-path.js';
-import { refused } from '../rpc-error.js';
+import { notFound, refused } from '../rpc-error.js';
 import { checkContainerConfig } from '../unsupported.js';
-import { requireId } from './require-id.js';
+import { requireId, requireImage } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';
 
 /** CRI CreateContainer: records it; nothing runs yet. A refused request leaves no trace. */
@@ -16,8 +16,8 @@ export async function createContainer(
 ): Promise<CreateContainerResponse> {
   const sandbox = pods.getSandbox(requireId('sandbox', request.podSandboxId));
   const config = assertConfig(request.config);
-  if (!sandbox.takesContainers) throw refused(`sandbox container "${sandbox.id}" is not running`);
-  const image = images.get(config.image?.image ?? '');
+  if (!sandbox.takesContainers) throw notFound('running sandbox', sandbox.id);
+  const image = images.get(requireImage(config.image));
   checkContainerConfig(config);
   const logPath = await resolveLogPath(
     request.sandboxConfig?.logDirectory ?? sandbox.config.logDirectory,

@@ -1,0 +1,217 @@
+import { mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CriClient } from '../../src/cri/index.js';
+import { PodloopError } from '../../src/util/errors.js';
+import { type ContainerParts, EmbeddedNode, HOST_IMAGE } from './embedded-node.js';
+
+const UNKNOWN_ID = 'f'.repeat(64);
+const NOBODY = { image: { image: 'example.test/none:1' } };
+
+let node: EmbeddedNode;
+let client: CriClient;
+let pod = '';
+let stoppedPod = '';
+let removedPod = '';
+let created = '';
+let running = '';
+let exited = '';
+
+beforeAll(async () => {
+  node = await EmbeddedNode.start();
+  ({ client } = node);
+  pod = await node.runPod('p');
+  stoppedPod = await node.runPod('stopped');
+  removedPod = await node.runPod('removed');
+  await client.stopPodSandbox({ podSandboxId: stoppedPod });
+  await client.removePodSandbox({ podSandboxId: removedPod });
+  created = await node.create(pod, 'created', 'exit 0');
+  running = await node.run(pod, 'running', 'sleep 1000');
+  exited = await node.run(pod, 'exited', 'exit 3');
+  await node.exited(exited);
+  await mkdir(node.logs, { recursive: true });
+  await symlink('/etc', join(node.logs, 'link'));
+});
+afterAll(() => node[Symbol.asyncDispose]());
+
+/** Asks for a container in which one thing is wrong. */
+function createWith(parts: ContainerParts, podSandboxId = pod) {
+  const config = { metadata: { name: 'new' }, image: { image: HOST_IMAGE }, command: ['true'], ...parts };
+  return client.createContainer({ podSandboxId, config });
+}
+
+/** Asks for a container with a security context that plain processes cannot have. */
+function createSecured(
+  securityContext: NonNullable<NonNullable<ContainerParts['linux']>['securityContext']>,
+) {
+  return createWith({ linux: { securityContext } });
+}
+
+/** What is asked, and how it is refused: as containerd 2.1.9 does, as tried, where it has the same case. */
+const REFUSED: [string, () => Promise<unknown>, string][] = [
+  ['a sandbox without config', () => client.runPodSandbox({}), 'UNKNOWN'],
+  ['a sandbox without metadata', () => client.runPodSandbox({ config: {} }), 'UNKNOWN'],
+  ['a sandbox of a name that is taken', () => node.runPod('p'), 'UNKNOWN'],
+  [
+    'an unknown runtime handler',
+    () => client.runPodSandbox({ config: node.podConfig('q'), runtimeHandler: 'kata' }),
+    'UNKNOWN',
+  ],
+  ['a relative log directory', () => node.runPod('q', { logDirectory: 'logs' }), 'INVALID_ARGUMENT'],
+  [
+    'sysctls',
+    () => client.runPodSandbox({ config: { ...node.podConfig('q'), linux: { sysctls: { a: '1' } } } }),
+    'UNIMPLEMENTED',
+  ],
+
+  ['a container in no sandbox', () => createWith({}, ''), 'UNKNOWN'],
+  ['a container in an unknown sandbox', () => createWith({}, UNKNOWN_ID), 'NOT_FOUND'],
+  ['a container in an abbreviated sandbox', () => createWith({}, pod.slice(0, 12)), 'NOT_FOUND'],
+  ['a container in a stopped sandbox', () => createWith({}, stoppedPod), 'NOT_FOUND'],
+  ['a container in a removed sandbox', () => createWith({}, removedPod), 'NOT_FOUND'],
+  ['a container without config', () => client.createContainer({ podSandboxId: pod }), 'UNKNOWN'],
+  ['a container without metadata', () => createWith({ metadata: undefined }), 'UNKNOWN'],
+  ['a container without image', () => createWith({ image: undefined }), 'UNKNOWN'],
+  ['a container of an unknown image', () => createWith(NOBODY), 'NOT_FOUND'],
+  ['a container without command', () => createWith({ command: [] }), 'UNKNOWN'],
+  ['a container of a name that is taken', () => createWith({ metadata: { name: 'running' } }), 'UNKNOWN'],
+  ['mounts', () => createWith({ mounts: [{ hostPath: '/tmp', containerPath: '/mnt' }] }), 'UNIMPLEMENTED'],
+  ['devices', () => createWith({ devices: [{ hostPath: '/dev/null' }] }), 'UNIMPLEMENTED'],
+  ['a terminal', () => createWith({ tty: true }), 'UNIMPLEMENTED'],
+  ['input', () => createWith({ stdin: true }), 'UNIMPLEMENTED'],
+  ['another user', () => createSecured({ runAsUser: { value: 12345n } }), 'UNIMPLEMENTED'],
+  ['another group', () => createSecured({ runAsGroup: { value: 12345n } }), 'UNIMPLEMENTED'],
+  ['another user by name', () => createSecured({ runAsUsername: 'somebody-else' }), 'UNIMPLEMENTED'],
+  ['more groups', () => createSecured({ supplementalGroups: [7n] }), 'UNIMPLEMENTED'],
+  [
+    'fewer capabilities',
+    () => createSecured({ capabilities: { dropCapabilities: ['ALL'] } }),
+    'UNIMPLEMENTED',
+  ],
+  ['no new privileges', () => createSecured({ noNewPrivs: true }), 'UNIMPLEMENTED'],
+  ['a read-only root', () => createSecured({ readonlyRootfs: true }), 'UNIMPLEMENTED'],
+  [
+    'a seccomp profile',
+    () => createSecured({ seccomp: { profileType: 2, localhostRef: 'x' } }),
+    'UNIMPLEMENTED',
+  ],
+  ['a relative working directory', () => createWith({ workingDir: 'a/b' }), 'INVALID_ARGUMENT'],
+  ['a NUL in an argument', () => createWith({ args: ['a\0b'] }), 'INVALID_ARGUMENT'],
+  ['an impossible variable', () => createWith({ envs: [{ key: 'A=B' }] }), 'INVALID_ARGUMENT'],
+  ['a log path that climbs', () => createWith({ logPath: '../outside.log' }), 'INVALID_ARGUMENT'],
+  ['a log path that climbs later', () => createWith({ logPath: 'a/../../outside.log' }), 'INVALID_ARGUMENT'],
+  ['an absolute log path', () => createWith({ logPath: '/tmp/outside.log' }), 'INVALID_ARGUMENT'],
+  ['a log path through a link', () => createWith({ logPath: 'link/outside.log' }), 'INVALID_ARGUMENT'],
+
+  ['the start of nothing', () => client.startContainer({}), 'UNKNOWN'],
+  [
+    'the start of an unknown container',
+    () => client.startContainer({ containerId: UNKNOWN_ID }),
+    'NOT_FOUND',
+  ],
+  ['the start of a running container', () => client.startContainer({ containerId: running }), 'UNKNOWN'],
+  ['the start of an exited container', () => client.startContainer({ containerId: exited }), 'UNKNOWN'],
+  ['the stop of nothing', () => client.stopContainer({}), 'UNKNOWN'],
+  ['the removal of nothing', () => client.removeContainer({}), 'UNKNOWN'],
+  ['the status of nothing', () => client.containerStatus({}), 'UNKNOWN'],
+  [
+    'the status of an unknown container',
+    () => client.containerStatus({ containerId: UNKNOWN_ID }),
+    'NOT_FOUND',
+  ],
+  ['the status of no sandbox', () => client.podSandboxStatus({}), 'UNKNOWN'],
+  [
+    'the status of an unknown sandbox',
+    () => client.podSandboxStatus({ podSandboxId: UNKNOWN_ID }),
+    'NOT_FOUND',
+  ],
+  ['the stop of no sandbox', () => client.stopPodSandbox({}), 'UNKNOWN'],
+  ['the removal of no sandbox', () => client.removePodSandbox({}), 'UNKNOWN'],
+  ['a new log for a created container', () => client.reopenContainerLog({ containerId: created }), 'UNKNOWN'],
+  [
+    'a new log for an unknown container',
+    () => client.reopenContainerLog({ containerId: UNKNOWN_ID }),
+    'NOT_FOUND',
+  ],
+
+  [
+    'a command in an unknown container',
+    () => client.execSync({ containerId: UNKNOWN_ID, cmd: ['true'] }),
+    'NOT_FOUND',
+  ],
+  [
+    'a command in a created container',
+    () => client.execSync({ containerId: created, cmd: ['true'] }),
+    'UNKNOWN',
+  ],
+  [
+    'a command in an exited container',
+    () => client.execSync({ containerId: exited, cmd: ['true'] }),
+    'UNKNOWN',
+  ],
+  ['no command', () => client.execSync({ containerId: running }), 'UNKNOWN'],
+  [
+    'a command that is not there',
+    () => client.execSync({ containerId: running, cmd: ['/no/such'] }),
+    'UNKNOWN',
+  ],
+  [
+    'a command that takes too long',
+    () => client.execSync({ containerId: running, cmd: ['sleep', '9'], timeout: 1n }),
+    'DEADLINE_EXCEEDED',
+  ],
+
+  ['the status of no image', () => client.imageStatus({}), 'UNKNOWN'],
+  ['the pull of no image', () => client.pullImage({}), 'UNKNOWN'],
+  ['the pull of an unknown image', () => client.pullImage(NOBODY), 'NOT_FOUND'],
+  [
+    'the removal of the built-in image',
+    () => client.removeImage({ image: { image: HOST_IMAGE } }),
+    'FAILED_PRECONDITION',
+  ],
+  ['new limits', () => client.updateContainerResources({ containerId: running }), 'UNIMPLEMENTED'],
+  ['an interactive command', () => client.exec({ containerId: running, cmd: ['sh'] }), 'UNIMPLEMENTED'],
+  ['an attachment', () => client.attach({ containerId: running }), 'UNIMPLEMENTED'],
+  ['a forwarded port', () => client.portForward({ podSandboxId: pod }), 'UNIMPLEMENTED'],
+  ['statistics', () => client.listContainerStats({}), 'UNIMPLEMENTED'],
+  ['streamed statistics', () => first(client.streamContainerStats({})), 'UNIMPLEMENTED'],
+];
+
+describe('a bad request to the embedded runtime', () => {
+  it.each(REFUSED)('%s is refused and changes nothing', async (_what, ask, code) => {
+    const before = await everything();
+    const error = await ask().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(PodloopError);
+    expect((error as PodloopError).code).toBe(`CRI_${code}`);
+    expect((error as PodloopError).message).toMatch(/\w+ \w+/);
+    expect(await everything()).toEqual(before);
+  });
+
+  it('is none when what should end has ended or was never there', async () => {
+    const before = await everything();
+    await client.stopContainer({ containerId: exited, timeout: 1n });
+    await client.stopContainer({ containerId: created, timeout: 1n });
+    await client.stopContainer({ containerId: exited, timeout: -5n });
+    await client.stopContainer({ containerId: UNKNOWN_ID });
+    await client.removeContainer({ containerId: UNKNOWN_ID });
+    await client.stopPodSandbox({ podSandboxId: stoppedPod });
+    await client.stopPodSandbox({ podSandboxId: UNKNOWN_ID });
+    await client.removePodSandbox({ podSandboxId: removedPod });
+    await client.removeImage(NOBODY);
+    expect((await client.imageStatus(NOBODY)).image).toBeUndefined();
+    expect(await everything()).toEqual(before);
+  });
+
+  it('names the image that there is when another one is pulled', async () => {
+    await expect(client.pullImage(NOBODY)).rejects.toThrow(HOST_IMAGE);
+  });
+});
+
+async function everything(): Promise<unknown> {
+  return { ...(await client.listPodSandbox({})), ...(await client.listContainers({})) };
+}
+
+async function first(stream: AsyncIterable<unknown>): Promise<unknown> {
+  for await (const message of stream) return message;
+  return undefined;
+}
