@@ -1,0 +1,74 @@
+import { type ObservedPod, type ObservedState } from '../runtime/runtime.js';
+import { type PodLifecycleEvent } from '../pleg/events.js';
+import { type PlegOptions } from '../pleg/pleg-options.js';
+import { Pleg } from '../pleg/pleg.js';
+import { type Subscription } from '../pleg/subscription.js';
+import { aContainer, aPod, aSandbox } from './builders.js';
+import { FakeClock } from './fake-clock.js';
+import { FakeRuntime, type FakeRuntimeOptions } from './fake-runtime.js';
+
+/** An event generator on a fake runtime and a fake clock, with one subscriber. */
+export interface PlegHarness {
+  readonly clock: FakeClock;
+  readonly runtime: FakeRuntime;
+  readonly pleg: Pleg;
+  readonly events: Subscription;
+  /** Lets the generator run from now on; the returned function ends that, and waits for the end. */
+  start(): () => Promise<void>;
+}
+
+/** Sets a generator up, in mode `generic` unless told; nothing has been looked at yet. */
+export function setUpPleg(
+  options: Partial<PlegOptions> = {},
+  runtimeOptions: Omit<FakeRuntimeOptions, 'clock'> = {},
+): PlegHarness {
+  const clock = new FakeClock();
+  const runtime = new FakeRuntime({ clock, ...runtimeOptions });
+  const pleg = new Pleg({ runtime, clock, mode: 'generic', random: () => 0.5, ...options });
+  return {
+    clock,
+    runtime,
+    pleg,
+    events: pleg.subscribe(),
+    start: () => {
+      const stopping = new AbortController();
+      const running = pleg.run(stopping.signal);
+      return async () => {
+        stopping.abort(new Error('the test is over'));
+        await running;
+      };
+    },
+  };
+}
+
+/** A pod of which a test names uid, containers and, if they matter, sandboxes: each id is its name, too. */
+export function podOf(
+  uid: string,
+  containers: Readonly<Record<string, ObservedState>>,
+  sandboxes: Readonly<Record<string, ObservedState>> = {},
+): ObservedPod {
+  return aPod({
+    uid,
+    name: uid,
+    sandboxes: Object.entries(sandboxes).map(([id, state]) => aSandbox({ id, name: uid, state })),
+    containers: Object.entries(containers).map(([id, state]) => aContainer({ id, name: id, state })),
+  });
+}
+
+/** Takes every event that waits. */
+export function takeAll(events: Subscription): PodLifecycleEvent[] {
+  const taken: PodLifecycleEvent[] = [];
+  for (let event = events.take(); event !== undefined; event = events.take()) taken.push(event);
+  return taken;
+}
+
+/** An event in one line: `type pod container`. */
+export function lineOf(event: PodLifecycleEvent): string {
+  const pod = 'pod' in event ? event.pod.uid : '*';
+  return `${event.type} ${pod}${'containerId' in event ? ` ${event.containerId}` : ''}`;
+}
+
+/** Takes every event that waits, as lines, sorted: no order across pods is promised. */
+export function drain(events: Subscription): string[] {
+  return takeAll(events).map(lineOf).sort();
+}
