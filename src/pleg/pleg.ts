@@ -284,14 +284,7 @@ export class Pleg {
       await this.#lookAtAll({ signal, byHand: false });
       return;
     }
-    try {
-      await this.#lookAtNextPod(signal);
-    } catch (error) {
-      if (signal.aborted) throw error;
-      // Maybe this pod alone cannot be listed: nobody behind it waits longer, and a list of all answers it too.
-      this.#logger.info('GenericPLEG: Unable to retrieve pod', { err: messageOf(error) }, 2);
-      this.#requests.addAll('request');
-    }
+    await this.#lookAtNextPod(signal);
   }
 
   /** Lists and compares. Returns the wait for what this found due; an object, so that nobody awaits it unasked. */
@@ -456,6 +449,12 @@ export class Pleg {
         due: inspection === undefined ? 0 : 1,
         error: undefined,
       });
+    } catch (error) {
+      if (runSignal.aborted) throw error;
+      // Maybe this pod alone cannot be listed: nobody behind it waits for it, and a list of all answers it too.
+      this.#logger.info('GenericPLEG: Unable to retrieve pod', { podUID: uid, err: messageOf(error) }, 2);
+      this.#requests.add(uid, trigger);
+      this.#requests.addAll('relist');
     } finally {
       release();
     }
