@@ -120,8 +120,11 @@ export class ChurnContainer {
     this.#isRemoving = true;
     if (story.id === undefined) return;
     const sinceMs = wallMs();
+    const state = story.startedMs === undefined ? (await this.#askRuntime())?.state : undefined;
+    // What containerd's death cut off in its creation: the kubelet too stops such a one before it removes it.
+    if (state === 'unknown') await this.stop();
     // One that was never started never dies.
-    const mayDie = story.startedMs !== undefined || (await this.#askRuntime())?.state !== 'created';
+    const mayDie = state !== 'created';
     while (mayDie && !this.#lookDead() && wallMs() < sinceMs + ODD_AFTER_MS) await sleep(50);
     if (story.removalClass === 'settled') {
       const verdict = await this.#askRuntime();

@@ -3,7 +3,8 @@ import { type ChurnConfiguration } from './run-churn.js';
 
 /** Everything that a run of the churn test does. */
 export interface ChurnPlan {
-  readonly full: boolean;
+  /** Where the results go, in the repository; absent for a sample. */
+  readonly resultsFolder: string | undefined;
   readonly settings: ChurnSettings;
   readonly configurations: readonly ChurnConfiguration[];
 }
@@ -42,7 +43,7 @@ export function readChurnPlan(env: NodeJS.ProcessEnv): ChurnPlan {
   const named = ({ release, mode, through }: ChurnConfiguration): boolean =>
     only === undefined || `${release}/${mode}/${through}`.includes(only);
   return {
-    full,
+    resultsFolder: full ? 'docs/results' : undefined,
     settings: {
       seed: number('SEED', Math.floor(Math.random() * 2 ** 31)),
       pods: number('PODS', 50),
