@@ -11,13 +11,12 @@
  *
  * @module
  */
-import { CriClient, findEndpoint, parseEndpoint } from '../cri/index.js';
+import { CriClient, findEndpoint, parseEndpoint, probeEndpoint } from '../cri/index.js';
 import { Pleg, type PlegHealth, type Subscription } from '../pleg/index.js';
 import { CriRuntime } from '../runtime/index.js';
 import { type Runtime } from '../runtime/runtime.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
-import { checkRuntime } from './check-runtime.js';
 import { ObservedRuntime } from './observed-runtime.js';
 import { type ObserverOptions, resolveObserverOptions } from './options.js';
 
@@ -68,16 +67,11 @@ export class Observer implements AsyncDisposable {
     const { clock = new SystemClock(), logger = SILENT_LOGGER } = ports;
     const { url } =
       resolved.runtimeEndpoint === '' ? await findEndpoint() : parseEndpoint(resolved.runtimeEndpoint);
+    const { runtimeName, runtimeVersion } = await probeEndpoint(url, { signal, clock });
     const client = new CriClient({ endpoint: url, clock, logger });
-    try {
-      const { runtimeName, runtimeVersion } = await checkRuntime(client, signal);
-      const runtime = new CriRuntime({ client });
-      const close = (): void => client.close();
-      return new Observer({ runtime, url, runtimeName, runtimeVersion, close }, resolved, ports);
-    } catch (error) {
-      client.close();
-      throw error;
-    }
+    const runtime = new CriRuntime({ client, clock, logger });
+    const close = (): void => client.close();
+    return new Observer({ runtime, url, runtimeName, runtimeVersion, close }, resolved, ports);
   }
 
   /** For a runtime that is there already; {@link Observer.connect} is the usual way. */

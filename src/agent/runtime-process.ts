@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CriClient } from '../cri/index.js';
+import { probeEndpoint } from '../cri/index.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
-import { checkRuntime } from './check-runtime.js';
 
 /** How an embedded runtime is started. */
 export interface RuntimeProcessOptions {
@@ -55,11 +54,10 @@ export class RuntimeProcess {
     let failure: string | undefined;
     child.on('error', (error) => (failure = error.message));
     await log.close();
-    await using client = new CriClient({ endpoint: this.endpoint, clock });
     const untilMs = clock.monotonicMs() + START_LIMIT_MS;
     for (;;) {
       try {
-        await checkRuntime(client, signal);
+        await probeEndpoint(this.endpoint, { signal, clock });
         return;
       } catch (error) {
         signal?.throwIfAborted();

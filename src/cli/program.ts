@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
-import { ERROR_CODES, type ErrorCode, messageOf, PodloopError } from '../util/errors.js';
+import { messageOf } from '../util/errors.js';
 import { type CliHost } from './cli-host.js';
 import { toUsageError } from './usage-error.js';
 
@@ -29,17 +29,6 @@ const COMMANDS: readonly LazyCommand[] = [
   },
 ];
 
-/** Errors whose messages say themselves what to do, or whose table can only point to the message. */
-const SELF_EXPLAINED: readonly ErrorCode[] = [
-  'CRI_UNKNOWN',
-  'CRI_INVALID_ARGUMENT',
-  'CRI_NOT_FOUND',
-  'ENDPOINT_INVALID',
-  'ENDPOINT_NOT_FOUND',
-  'OPTION_INVALID',
-  'MANIFEST_INVALID',
-];
-
 const EXAMPLES = `
 Examples:
   # See every change of every pod on this node
@@ -66,17 +55,10 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
   } catch (error) {
     // Commander has written its message by now; help and version come out here too, with the code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
-    await host.stderr.writeLine(`error: ${describeFailure(error)}`);
+    // Messages of ours say what is wrong and what to do; one line, whatever a runtime has put into it.
+    await host.stderr.writeLine(`error: ${messageOf(error).replaceAll(/\s+/g, ' ').trim()}`);
     return 1;
   }
-}
-
-/** What went wrong and what to do about it, in one line. */
-export function describeFailure(error: unknown): string {
-  const message = messageOf(error).replaceAll(/\s+/g, ' ').trim();
-  if (!(error instanceof PodloopError)) return message;
-  if (SELF_EXPLAINED.includes(error.code)) return message;
-  return `${message.replace(/\.$/, '')}. ${ERROR_CODES[error.code].remedy}`;
 }
 
 async function buildProgram(args: readonly string[], host: CliHost): Promise<Command> {

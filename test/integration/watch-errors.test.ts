@@ -43,14 +43,16 @@ describe('podloop watch says in one line what is wrong and what to do, and exits
   it('there is no socket', async () => {
     const path = join(folder, 'none.sock');
     expect(await watchInVain(`unix://${path}`)).toBe(
-      `error: there is no socket at unix://${path}; start the runtime, or name another socket with --runtime-endpoint`,
+      `error: there is no socket at unix://${path}: start the runtime, or name its socket with --runtime-endpoint`,
     );
   });
 
   it('there is a file that is no socket', async () => {
     const path = join(folder, 'file');
     await writeFile(path, '');
-    expect(await watchInVain(path)).toMatch(/^error: unix:\/\/.*\/file is not a socket\. Check the path/);
+    expect(await watchInVain(path)).toMatch(
+      /^error: nobody listens at unix:\/\/.*\/file: .*the path is no socket; start the runtime$/,
+    );
   });
 
   it('nobody listens at the socket any more', async () => {
@@ -60,7 +62,7 @@ describe('podloop watch says in one line what is wrong and what to do, and exits
     );
     expect(holder).toBe('SIGKILL');
     expect(await watchInVain(path)).toMatch(
-      /^error: nobody listens at unix:\/\/.*\/stale\.sock; start the runtime/,
+      /^error: nobody listens at unix:\/\/.*\/stale\.sock: the runtime is not running.*; start the runtime$/,
     );
   });
 
@@ -70,7 +72,7 @@ describe('podloop watch says in one line what is wrong and what to do, and exits
       createServer((socket) => socket.destroy()),
     );
     expect(await watchInVain(path)).toMatch(
-      /^error: what listens at .*\/rude\.sock does not speak gRPC: .*\. Check the path: a Docker socket/,
+      /^error: what listens at .*\/rude\.sock is no CRI runtime: .*; name the runtime's own socket/,
     );
   });
 
@@ -79,7 +81,9 @@ describe('podloop watch says in one line what is wrong and what to do, and exits
       'docker.sock',
       createHttpServer((_, response) => response.end('{}')),
     );
-    expect(await watchInVain(path)).toMatch(/^error: what listens at .*\/docker\.sock does not speak gRPC/);
+    expect(await watchInVain(path)).toMatch(
+      /^error: what listens at .*\/docker\.sock is no CRI runtime: it speaks HTTP\/1.*; name the runtime's own socket/,
+    );
   });
 
   it('gRPC is spoken, but not CRI v1', async () => {
@@ -92,7 +96,7 @@ describe('podloop watch says in one line what is wrong and what to do, and exits
       );
     });
     expect(await watchInVain(path)).toMatch(
-      /^error: what listens at .*\/grpc\.sock does not serve CRI v1\. Enable the CRI plugin/,
+      /^error: the gRPC server at .*\/grpc\.sock does not serve runtime\.v1: enable the runtime's CRI plugin/,
     );
   });
 
@@ -120,7 +124,7 @@ describe('podloop watch says in one line what is wrong and what to do, and exits
     await chmod(folder, 0o755);
     if (!isRoot) await chmod(path, 0);
     expect(await watchInVain(path, isRoot ? 65_534 : undefined)).toMatch(
-      /^error: permission denied: unix:\/\/.*\/closed\.sock may not be opened by this user\. Run as root/,
+      /^error: this user may not open unix:\/\/.*\/closed\.sock: run as root/,
     );
   });
 });
