@@ -20,6 +20,10 @@ const LIST_CONTAINERS = '/runtime.v1.RuntimeService/ListContainers';
 const LIST_POD_SANDBOX = '/runtime.v1.RuntimeService/ListPodSandbox';
 const NO_FILTER = new Uint8Array(0);
 
+/** Field 1 with a length: of the answer an item, of an item the id. */
+const ITEM_TAG = (1 << 3) | 2;
+const ID_TAG = ITEM_TAG;
+
 /** Field numbers of the state: Container.state and PodSandbox.state. The id is 1 in both. */
 const CONTAINER_STATE = 6;
 const SANDBOX_STATE = 3;
@@ -38,68 +42,61 @@ type SlicedBuffer = Buffer & { latin1Slice(start: number, end: number): string }
 
 /** Reads id and state of every item of a message whose items are in field 1. */
 export function decodeBareList(bytes: Buffer, stateField: number): BareItem[] {
-  const cursor = new Cursor(bytes);
+  const stateTag = stateField << 3;
   const items: BareItem[] = [];
-  while (cursor.at < bytes.length) {
-    const tag = cursor.varint();
-    if (tag !== ((1 << 3) | 2)) {
-      cursor.skip(tag);
+  let at = 0;
+  while (at < bytes.length) {
+    const tag = readTag();
+    if (tag !== ITEM_TAG) {
+      skip(tag);
       continue;
     }
-    const end = cursor.varint() + cursor.at;
+    const end = readVarint() + at;
     let id = '';
     let state = 0;
-    while (cursor.at < end) {
-      const field = cursor.varint();
-      if (field === ((1 << 3) | 2)) {
-        const length = cursor.varint();
-        id = (bytes as SlicedBuffer).latin1Slice(cursor.at, cursor.at + length); // ids are ASCII
-        cursor.at += length;
-      } else if (field === stateField << 3) {
-        state = cursor.varint();
+    while (at < end) {
+      const field = readTag();
+      if (field === ID_TAG) {
+        const length = readVarint();
+        id = (bytes as SlicedBuffer).latin1Slice(at, at + length); // ids are ASCII
+        at += length;
+      } else if (field === stateTag) {
+        state = readVarint();
       } else {
-        cursor.skip(field);
+        skip(field);
       }
     }
     items.push({ id, state });
   }
   return items;
-}
 
-/** A place in a protobuf message. */
-class Cursor {
-  at = 0;
-  readonly #bytes: Buffer;
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
+  function readTag(): number {
+    return bytes[at]! < 0x80 ? bytes[at++]! : readVarint();
   }
 
-  varint(): number {
-    let byte = this.#bytes[this.at++]!;
-    if (byte < 0x80) return byte;
+  function readVarint(): number {
+    let byte = bytes[at++]!;
     let value = byte & 0x7f;
     for (let scale = 0x80; byte >= 0x80; scale *= 0x80) {
-      byte = this.#bytes[this.at++]!;
+      byte = bytes[at++]!;
       value += (byte & 0x7f) * scale;
     }
     return value;
   }
 
-  /** Past the value that belongs to a tag. */
-  skip(tag: number): void {
+  function skip(tag: number): void {
     const wireType = tag & 7;
     if (wireType === 2) {
-      const length = this.varint();
-      this.at += length;
+      const length = readVarint();
+      at += length;
     } else if (wireType === 0) {
-      while (this.#bytes[this.at++]! >= 0x80);
+      while (bytes[at++]! >= 0x80);
     } else if (wireType === 1) {
-      this.at += 8;
+      at += 8;
     } else if (wireType === 5) {
-      this.at += 4;
+      at += 4;
     } else {
-      throw new Error(`wire type ${wireType} at byte ${this.at}`);
+      throw new Error(`wire type ${wireType} at byte ${at}`);
     }
   }
 }

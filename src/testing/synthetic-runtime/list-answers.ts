@@ -9,26 +9,24 @@ import { containerLabels, sandboxLabels } from './kubelet-metadata.js';
 import { type SyntheticContainer } from './synthetic-control.js';
 import { type SyntheticNode } from './synthetic-node.js';
 
-/** The bytes of a list answer: one chunk for each item, as many items to a message of a stream as told. */
-interface EncodedList {
-  readonly revision: number;
-  readonly whole: Buffer;
-}
-
 const UID_LABEL = 'io.kubernetes.pod.uid';
+/** So many places at which an answer may begin. */
+const BEGINNINGS = 4;
 
 /**
  * List answers as bytes, made again only after a change, so that a benchmark measures the client.
  *
- * ListX and StreamX have their items in the same field, so the same bytes serve both.
+ * Whole lists come in the manner of containerd, which walks over a Go map: the order has nothing to do with age, and
+ * each answer begins somewhere else in it. ListX and StreamX have their items in the same field, so the same bytes
+ * serve both.
  */
 export class ListAnswers {
   readonly #node: SyntheticNode;
   /** What one item adds to the answer; valid as long as the pod or container is the same object. */
   readonly #containerChunks = new WeakMap<SyntheticContainer, Uint8Array>();
   readonly #sandboxChunks = new WeakMap<PodFacts, Uint8Array>();
-  #containers: EncodedList | undefined;
-  #sandboxes: EncodedList | undefined;
+  readonly #containers = new WholeList(() => this.#containerItems());
+  readonly #sandboxes = new WholeList(() => this.#sandboxItems());
 
   constructor(node: SyntheticNode) {
     this.#node = node;
@@ -37,19 +35,13 @@ export class ListAnswers {
   /** The answer to ListContainers. */
   containers(filter: ContainerFilter | undefined): Buffer {
     if (!isEmpty(filter)) return Buffer.concat([...this.#containerItems(filter)]);
-    if (this.#containers?.revision !== this.#node.revision) {
-      this.#containers = { revision: this.#node.revision, whole: Buffer.concat([...this.#containerItems()]) };
-    }
-    return this.#containers.whole;
+    return this.#containers.next(this.#node.revision);
   }
 
   /** The answer to ListPodSandbox. */
   sandboxes(filter: PodSandboxFilter | undefined): Buffer {
     if (!isEmpty(filter)) return Buffer.concat([...this.#sandboxItems(filter)]);
-    if (this.#sandboxes?.revision !== this.#node.revision) {
-      this.#sandboxes = { revision: this.#node.revision, whole: Buffer.concat([...this.#sandboxItems()]) };
-    }
-    return this.#sandboxes.whole;
+    return this.#sandboxes.next(this.#node.revision);
   }
 
   /** The messages of StreamContainers, so many items in each. */
@@ -96,6 +88,34 @@ export class ListAnswers {
     if (id === '' && uid === undefined) return undefined;
     const pod = id === '' ? this.#node.findPod(uid!) : this.#node.findPodOf(id);
     return pod === undefined ? [] : [pod];
+  }
+}
+
+/** The answers to a list of everything, one for each place to begin at. */
+class WholeList {
+  readonly #items: () => Iterable<Uint8Array>;
+  #revision: number | undefined;
+  #ordered: readonly Uint8Array[] = [];
+  #answers: (Buffer | undefined)[] = [];
+  #given = 0;
+
+  constructor(items: () => Iterable<Uint8Array>) {
+    this.#items = items;
+  }
+
+  next(revision: number): Buffer {
+    if (this.#revision !== revision) {
+      this.#revision = revision;
+      // An item begins with its tag, its length and its id, and ids are as good as drawn by chance.
+      this.#ordered = [...this.#items()].sort((a, b) => Buffer.compare(a, b));
+      this.#answers = [];
+    }
+    const beginning = this.#given++ % BEGINNINGS;
+    const from = Math.floor((this.#ordered.length * beginning) / BEGINNINGS);
+    return (this.#answers[beginning] ??= Buffer.concat([
+      ...this.#ordered.slice(from),
+      ...this.#ordered.slice(0, from),
+    ]));
   }
 }
 
