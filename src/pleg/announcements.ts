@@ -27,10 +27,17 @@ const ANNOUNCED_BY: Readonly<Record<ContainerChange['type'], RuntimeEvent['type'
 export class Announcements {
   readonly #clock: Clock;
   readonly #onMissed: () => void;
-  /** `kind:containerId` to the monotonic time at which the event arrived, oldest first. */
-  readonly #heard = new Map<string, number>();
-  /** `kind:containerId` to the monotonic time until which its event may come, oldest first. */
+  /**
+   * `type:containerId` of events that no change was seen for yet, in two generations: the older one is dropped as
+   * a whole. (Dropping the oldest entry of one large map, again and again, walks over all that were dropped before.)
+   */
+  #heard = new Set<string>();
+  #heardBefore = new Set<string>();
+  #heardSinceMs = 0;
+  /** `type:containerId` to the monotonic time until which its event may come, oldest first. */
   readonly #awaited = new Map<string, number>();
+  /** Nothing that is awaited is overdue before. */
+  #nextOverdueMs = 0;
   #connectedAtNs: bigint | undefined;
   #judging = false;
   #announcedInARow = 0;
@@ -88,9 +95,8 @@ export class Announcements {
       this.#countAnnounced();
       return;
     }
-    this.#heard.delete(key);
-    this.#heard.set(key, this.#clock.monotonicMs());
     this.#forgetOld();
+    this.#heard.add(key);
   }
 
   /** A look found a change. */
@@ -98,12 +104,12 @@ export class Announcements {
     const type = ANNOUNCED_BY[change.type];
     if (!this.#judging || type === undefined) return;
     const key = `${type}:${change.container.id}`;
-    if (this.#heard.delete(key)) {
+    if (this.#heard.delete(key) || this.#heardBefore.delete(key)) {
       this.#countAnnounced();
       return;
     }
     if (this.#awaited.size >= MEMORY_LIMIT) this.#countMissed();
-    else this.#awaited.set(key, this.#clock.monotonicMs() + ANNOUNCE_GRACE_MS);
+    else this.#await(key);
   }
 
   /** Counts changes whose event did not come in time. */
@@ -111,9 +117,17 @@ export class Announcements {
     this.#settleOverdue();
   }
 
+  #await(key: string): void {
+    const dueMs = this.#clock.monotonicMs() + ANNOUNCE_GRACE_MS;
+    if (this.#awaited.size === 0) this.#nextOverdueMs = dueMs;
+    this.#awaited.set(key, dueMs);
+  }
+
   #settleOverdue(): void {
     const now = this.#clock.monotonicMs();
+    if (now < this.#nextOverdueMs) return;
     for (const [key, dueMs] of this.#awaited) {
+      this.#nextOverdueMs = dueMs;
       if (dueMs > now) return;
       this.#awaited.delete(key);
       this.#countMissed();
@@ -132,15 +146,17 @@ export class Announcements {
   }
 
   #forgetOld(): void {
-    const horizon = this.#clock.monotonicMs() - MEMORY_MS;
-    for (const [key, heardMs] of this.#heard) {
-      if (heardMs >= horizon && this.#heard.size <= MEMORY_LIMIT) return;
-      this.#heard.delete(key);
-    }
+    const now = this.#clock.monotonicMs();
+    if (now - this.#heardSinceMs < MEMORY_MS && this.#heard.size < MEMORY_LIMIT / 2) return;
+    this.#heardBefore = this.#heard;
+    this.#heard = new Set();
+    this.#heardSinceMs = now;
   }
 
   #reset(): void {
     this.#heard.clear();
+    this.#heardBefore.clear();
+    this.#heardSinceMs = this.#clock.monotonicMs();
     this.#awaited.clear();
     this.#connectedAtNs = undefined;
     this.#judging = false;
