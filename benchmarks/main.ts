@@ -4,26 +4,40 @@
  * @module
  */
 import { parseArgs } from 'node:util';
+import { type Release, RELEASES } from '../test/containerd/harness/installed.js';
+import { runLatencyBenchmark } from './latency/latency-benchmark.js';
+import { formatLatencyReport } from './latency/latency-report.js';
 import { readMachineFacts } from './machine-facts.js';
 import { Progress } from './progress.js';
 import { runRelistBenchmark } from './relist/relist-benchmark.js';
 import { formatRelistReport } from './relist/relist-report.js';
 import { writeResults } from './results-page.js';
 
-const HELP = `Usage: npm run bench -- [options] [relist]
+const HELP = `Usage: npm run bench -- [options] [relist] [latency]
 
   relist      idle relists next to the bare list calls, on a synthetic runtime
-  (no name)   all that needs no container runtime
+  latency     from a process's end to its event, on a real containerd; as root, after scripts/containerd/install.mjs
+  (no name)   relist
 
 Options:
-  --full      more rounds, and the results are kept: benchmarks/results/*.json and benchmarks/RESULTS.md
-  --sizes N,N containers on the node, for relist (default 110,1000,5000,10000)
-  --rounds N  timed rounds of each size, for relist (default 30, with --full 60)
-  --keep      keep the results without --full
-  --help      this text
+  --full           more rounds, and the results are kept: benchmarks/results/*.json and benchmarks/RESULTS.md
+  --keep           keep the results without --full
+  --sizes N,N      relist: containers on the node (default 110,1000,5000,10000)
+  --rounds N       relist: timed rounds of each size (default 30, with --full 60)
+  --releases R,R   latency: releases of containerd (default 2.1; those before 1.7 have no events)
+  --deaths N       latency: for each way of finding out (default 20, with --full 100)
+  --help           this text
 
 Tables go to stdout, progress to stderr.
 `;
+
+const BENCHMARKS = ['relist', 'latency'] as const;
+
+interface RunOptions {
+  readonly keep: boolean;
+  readonly full: boolean;
+  readonly values: Readonly<Record<'sizes' | 'rounds' | 'releases' | 'deaths', string | undefined>>;
+}
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -32,33 +46,59 @@ async function main(): Promise<void> {
       full: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
-      sizes: { type: 'string', default: '110,1000,5000,10000' },
+      sizes: { type: 'string' },
       rounds: { type: 'string' },
+      releases: { type: 'string' },
+      deaths: { type: 'string' },
     },
   });
   if (values.help) {
     process.stdout.write(HELP);
     return;
   }
-  const unknown = positionals.find((name) => name !== 'relist');
+  const unknown = positionals.find((name) => !BENCHMARKS.some((known) => known === name));
   if (unknown !== undefined) throw new Error(`there is no benchmark "${unknown}"; see --help`);
+  const { sizes, rounds, releases, deaths, full, keep } = values;
+  const options: RunOptions = { full, keep: full || keep, values: { sizes, rounds, releases, deaths } };
+  if (positionals.length === 0 || positionals.includes('relist')) await runRelist(options);
+  if (positionals.includes('latency')) await runLatency(options);
+}
 
+async function runRelist({ values, full, keep }: RunOptions): Promise<void> {
   const facts = readMachineFacts();
   const figures = await runRelistBenchmark({
-    sizes: values.sizes.split(',').map(toCount),
-    rounds: toCount(values.rounds ?? (values.full ? '60' : '30')),
-    probeRounds: values.full ? 30 : 10,
+    sizes: (values.sizes ?? '110,1000,5000,10000').split(',').map(toCount),
+    rounds: toCount(values.rounds ?? (full ? '60' : '30')),
+    probeRounds: full ? 30 : 10,
     progress: new Progress(),
   });
   const section = formatRelistReport(figures, facts);
-  process.stdout.write(`## Relist\n\n${section}`);
-  if (values.full || values.keep) await writeResults('relist', 'Relist', { facts, figures }, section);
+  process.stdout.write(`## Relist\n\n${section}\n`);
+  if (keep) await writeResults('relist', 'Relist', { facts, figures }, section);
+}
+
+async function runLatency({ values, full, keep }: RunOptions): Promise<void> {
+  const facts = readMachineFacts();
+  const figures = await runLatencyBenchmark({
+    releases: (values.releases ?? '2.1').split(',').map(toRelease),
+    deaths: toCount(values.deaths ?? (full ? '100' : '20')),
+    progress: new Progress(),
+  });
+  const section = formatLatencyReport(figures, facts);
+  process.stdout.write(`## Latency\n\n${section}\n`);
+  if (keep) await writeResults('latency', 'Latency', { facts, figures }, section);
 }
 
 function toCount(text: string): number {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1) throw new Error(`"${text}" is not a whole number above 0`);
   return count;
+}
+
+function toRelease(text: string): Release {
+  const release = RELEASES.find((known) => known === text);
+  if (release === undefined) throw new Error(`containerd "${text}" is none of ${RELEASES.join(', ')}`);
+  return release;
 }
 
 try {

@@ -34,10 +34,14 @@ export interface RelistBenchmarkOptions {
 /** One side's figures, in milliseconds for one relist or one pair of bare calls. */
 export interface SideFigures {
   readonly meanMs: number;
+  /** What is left when others at work on the machine do not interfere. */
+  readonly p10Ms: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly cpuMs: number;
   readonly loop: LoopUse;
+  /** Of every round, in their order: for whoever wants to look again. */
+  readonly wallMs: readonly number[];
 }
 
 /** Where the time of a relist goes: medians in milliseconds. */
@@ -65,6 +69,7 @@ export interface RelistFigures {
   readonly parts: RelistParts;
   readonly ratioOfMeans: Estimate;
   readonly ratioOfMedians: Estimate;
+  readonly ratioOfP10: Estimate;
   readonly cpuRatio: Estimate;
 }
 
@@ -122,6 +127,7 @@ async function measureSize(containers: number, options: RelistBenchmarkOptions):
       ...(await splitRelist(relist, runtime, probeRounds)),
       ratioOfMeans: bootstrapRatio(product.wallMs, bare.wallMs, mean),
       ratioOfMedians: bootstrapRatio(product.wallMs, bare.wallMs, median),
+      ratioOfP10: bootstrapRatio(product.wallMs, bare.wallMs, (values) => quantile(values, 0.1)),
       cpuRatio: bootstrapRatio(product.cpuMs, bare.cpuMs, mean),
     };
   } finally {
@@ -194,10 +200,12 @@ async function splitRelist(
 function toSideFigures(samples: SideSamples, loop: LoopUse): SideFigures {
   return {
     meanMs: mean(samples.wallMs),
+    p10Ms: quantile(samples.wallMs, 0.1),
     p50Ms: median(samples.wallMs),
     p99Ms: quantile(samples.wallMs, 0.99),
     cpuMs: mean(samples.cpuMs),
     loop,
+    wallMs: samples.wallMs.map((ms) => Math.round(ms * 1000) / 1000),
   };
 }
 
