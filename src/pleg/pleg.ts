@@ -46,8 +46,6 @@ export const ITEMS_PER_SLICE = 1_000;
 const ALL_FIRST = 0;
 const ONE_POD_AFTER = 1;
 const REQUEST_CAPACITY = 1_000;
-/** The longest that a timer can be set for. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1;
 const EMPTY_AFTER_FAILURE =
   'the list of pods is empty right after a failed one: waiting for another to confirm it';
 
@@ -255,7 +253,7 @@ export class Pleg {
       const leftMs = endedMs + periodMs - this.#clock.monotonicMs();
       if (leftMs <= 0 || signal.aborted) return;
       try {
-        await this.#periodWakeup.wait(this.#clock, Math.min(leftMs, LONGEST_DELAY_MS), signal);
+        await this.#periodWakeup.wait(this.#clock, leftMs, signal);
       } catch {
         return;
       }
