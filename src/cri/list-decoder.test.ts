@@ -28,8 +28,12 @@ async function scan(
     bytes,
     shape,
     counters,
-    (id, state, start, end) => {
-      seen.push({ id, state, item: Buffer.from(bytes.subarray(start, end)) });
+    (idStart, idEnd, state, start, end) => {
+      seen.push({
+        id: bytes.toString('utf8', idStart, idEnd),
+        state,
+        item: Buffer.from(bytes.subarray(start, end)),
+      });
       return cost;
     },
     options,

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { type WireCounters } from './interning-reader.js';
-import { decodeUtf8 } from './string-cache.js';
 
 /** Where a list's items have what is read of each of them. The items are in field 1, their id in field 1 of each. */
 export interface ListShape {
@@ -17,21 +16,27 @@ export const CONTAINER_LIST: ListShape = { stateField: 6, lastKnownField: 10 };
 export const SANDBOX_LIST: ListShape = { stateField: 3, lastKnownField: 7 };
 
 /**
- * Told of each item: its id, its state as on the wire, and where in the answer it is. Returns what the visit
- * cost, in plain items: more than 1 when it decoded the item whole.
+ * Told of each item: where in the answer its id is and where it is itself, and its state as on the wire. Returns
+ * what the visit cost, in plain items: more than 1 when it decoded the item whole.
  */
-export type ItemVisitor = (id: string, state: number, start: number, end: number) => number;
+export type ItemVisitor = (
+  idStart: number,
+  idEnd: number,
+  state: number,
+  start: number,
+  end: number,
+) => number;
 
 /** How the reading of a list is cut into slices. */
 export interface SliceOptions {
-  /** A slice ends once it has cost this many items; 500 unless told. */
+  /** A slice ends once it has cost this many items; 1,000 unless told. */
   readonly sliceItems?: number;
   readonly signal?: AbortSignal | undefined;
   /** Called between two slices: lets the event loop turn. */
   readonly yieldToLoop?: () => Promise<unknown>;
 }
 
-const DEFAULT_SLICE_ITEMS = 500;
+const DEFAULT_SLICE_ITEMS = 1_000;
 const ITEM_TAG = (1 << 3) | 2;
 const ID_TAG = (1 << 3) | 2;
 
@@ -137,7 +142,7 @@ class ListScan {
     }
     if (at !== end) throw new RangeError('a field reaches beyond the end of its item');
     this.#at = end;
-    return visit(decodeUtf8(bytes, idStart, idEnd), state, start, end);
+    return visit(idStart, idEnd, state, start, end);
   }
 
   #varint(): number {

@@ -1,6 +1,7 @@
 import { type cri } from '../cri/index.js';
 
 import { type ConvertCounters, toContainerState, toSandboxState } from './convert.js';
+import { IdTable, viewOf } from './id-table.js';
 import { type ListedItem, toListedContainer, toListedSandbox, toObservedPod } from './listed-item.js';
 import { type ObservedPod } from './runtime.js';
 
@@ -17,8 +18,6 @@ export interface IndexedPod {
 interface Entry {
   item: ListedItem;
   group: Group;
-  /** The snapshot in which it was seen last. */
-  generation: number;
 }
 
 interface Group {
@@ -30,15 +29,20 @@ interface Group {
 
 /**
  * The pods of the newest list, kept so that the next one costs little: for an item that was seen before and whose
- * state is the same, one look into a map and two comparisons, and nothing is allocated.
+ * state is the same, one look into a table and two comparisons, and nothing is allocated.
  *
- * A list is applied as a snapshot: `beginSnapshot`, every item of the sandbox list and then of the container list,
- * `finishSnapshot`. One that is given up in between does no harm: what it said of states was true, and what it did
+ * A list is applied as a snapshot: `beginSnapshot`, then, sandboxes before containers, `beginAnswer` for each
+ * answer and `see` for each item in it, and `addSandbox` or `addContainer` for what is new; `finishSnapshot`. One that is given up in between does no harm: what it said of states was true, and what it did
  * not mention is not taken for gone.
  */
 export class PodIndex {
   readonly #counters: ConvertCounters;
-  readonly #entries = new Map<string, Entry>();
+  readonly #ids = new IdTable();
+  // By slot of the id: what it is, the snapshot in which it was seen last, and its state as on the wire.
+  readonly #entries: (Entry | undefined)[] = [];
+  #generations = new Uint32Array(0);
+  #states = new Int32Array(0);
+  #answer = viewOf(new Uint8Array(0));
   readonly #groups = new Map<string, Group>();
   readonly #changed = new Set<Group>();
   // Containers that were put under their sandbox's id because that sandbox is not known, by its id.
@@ -53,7 +57,7 @@ export class PodIndex {
 
   /** How many sandboxes and containers it holds. */
   get size(): number {
-    return this.#entries.size;
+    return this.#ids.size;
   }
 
   beginSnapshot(): void {
@@ -61,30 +65,38 @@ export class PodIndex {
     this.#seen = 0;
   }
 
-  /** Notes an item of the list. False when its id is new: then the whole item has to be added. */
-  see(id: string, rawState: number): boolean {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) return false;
-    if (entry.generation !== this.#generation) {
-      entry.generation = this.#generation;
+  /** The items that follow are those of this answer. */
+  beginAnswer(answer: Uint8Array): void {
+    this.#answer = viewOf(answer);
+  }
+
+  /** Notes the item whose id is at `[idStart, idEnd)` of the answer. False when the id is new: then add the item. */
+  see(idStart: number, idEnd: number, rawState: number): boolean {
+    const slot = this.#ids.find(this.#answer, idStart, idEnd);
+    if (slot < 0) return false;
+    if (this.#generations[slot] !== this.#generation) {
+      this.#generations[slot] = this.#generation;
       this.#seen++;
     }
-    if (entry.item.rawState !== rawState) this.#changeState(entry, rawState);
+    // Both as int32: that is what an enum is.
+    if (this.#states[slot] !== (rawState | 0)) this.#changeState(slot, rawState | 0);
     return true;
   }
 
-  addSandbox(sandbox: cri.PodSandbox): void {
-    const entry = this.#add(toListedSandbox(sandbox, this.#counters));
+  /** Takes up a sandbox whose id, at that place of the answer, was new. */
+  addSandbox(sandbox: cri.PodSandbox, idStart: number, idEnd: number): void {
+    const entry = this.#add(toListedSandbox(sandbox, this.#counters), idStart, idEnd);
     const strays = this.#strays.get(sandbox.id);
     if (strays === undefined) return;
     this.#strays.delete(sandbox.id);
     for (const stray of strays) this.#move(stray, entry.group.uid);
   }
 
-  addContainer(container: cri.Container): void {
-    const sandbox = this.#entries.get(container.podSandboxId);
-    const entry = this.#add(toListedContainer(container, sandbox?.group.uid, this.#counters));
-    if (sandbox !== undefined || entry.item.labelled) return;
+  /** Takes up a container whose id, at that place of the answer, was new. */
+  addContainer(container: cri.Container, idStart: number, idEnd: number): void {
+    const uidOfSandbox = this.findUidOfSandbox(container.podSandboxId);
+    const entry = this.#add(toListedContainer(container, uidOfSandbox, this.#counters), idStart, idEnd);
+    if (uidOfSandbox !== undefined || entry.item.labelled) return;
     const strays = this.#strays.get(container.podSandboxId);
     if (strays === undefined) this.#strays.set(container.podSandboxId, new Set([entry]));
     else strays.add(entry);
@@ -92,9 +104,10 @@ export class PodIndex {
 
   /** Forgets what the list did not name, and gives the pods: the same objects where nothing changed. */
   finishSnapshot(): readonly ObservedPod[] {
-    if (this.#seen !== this.#entries.size) {
-      for (const [id, entry] of this.#entries)
-        if (entry.generation !== this.#generation) this.#forget(id, entry);
+    if (this.#seen !== this.#ids.size) {
+      for (let slot = 0; slot < this.#ids.end; slot++) {
+        if (this.#generations[slot] !== this.#generation) this.#forget(slot);
+      }
     }
     if (this.#changed.size === 0) return this.#pods;
     for (const group of this.#changed) {
@@ -125,22 +138,41 @@ export class PodIndex {
 
   /** What the last list said of a sandbox or container. */
   findItem(id: string): ListedItem | undefined {
-    return this.#entries.get(id)?.item;
+    return this.#findEntry(id)?.item;
   }
 
   /** The uid of the pod that a sandbox belongs to. */
   findUidOfSandbox(sandboxId: string): string | undefined {
-    return this.#entries.get(sandboxId)?.group.uid;
+    return this.#findEntry(sandboxId)?.group.uid;
   }
 
-  #add(item: ListedItem): Entry {
+  #findEntry(id: string): Entry | undefined {
+    const bytes = Buffer.from(id);
+    const slot = this.#ids.find(viewOf(bytes), 0, bytes.length);
+    return slot < 0 ? undefined : this.#entries[slot];
+  }
+
+  #add(item: ListedItem, idStart: number, idEnd: number): Entry {
     const group = this.#groupOf(item.pod.uid);
-    const entry: Entry = { item, group, generation: this.#generation };
-    this.#entries.set(item.observed.id, entry);
+    const entry: Entry = { item, group };
+    const slot = this.#ids.add(this.#answer, idStart, idEnd);
+    if (slot >= this.#generations.length) this.#grow(slot + 1);
+    this.#entries[slot] = entry;
+    this.#generations[slot] = this.#generation;
+    this.#states[slot] = item.rawState;
     this.#seen++;
     group.entries.add(entry);
     this.#changed.add(group);
     return entry;
+  }
+
+  #grow(least: number): void {
+    const generations = new Uint32Array(Math.max(least, 2 * this.#generations.length));
+    generations.set(this.#generations);
+    const states = new Int32Array(generations.length);
+    states.set(this.#states);
+    this.#generations = generations;
+    this.#states = states;
   }
 
   #groupOf(uid: string): Group {
@@ -151,7 +183,9 @@ export class PodIndex {
     return group;
   }
 
-  #changeState(entry: Entry, rawState: number): void {
+  #changeState(slot: number, rawState: number): void {
+    this.#states[slot] = rawState;
+    const entry = this.#entries[slot]!;
     const { observed } = entry.item;
     const toState = observed.kind === 'sandbox' ? toSandboxState : toContainerState;
     const state = toState(rawState, this.#counters);
@@ -169,8 +203,12 @@ export class PodIndex {
     this.#changed.add(entry.group);
   }
 
-  #forget(id: string, entry: Entry): void {
-    this.#entries.delete(id);
+  #forget(slot: number): void {
+    const entry = this.#entries[slot];
+    // The slot is free already.
+    if (entry === undefined) return;
+    this.#ids.remove(slot);
+    this.#entries[slot] = undefined;
     entry.group.entries.delete(entry);
     this.#changed.add(entry.group);
     const { sandboxId } = entry.item.observed;
