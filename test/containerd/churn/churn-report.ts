@@ -1,5 +1,5 @@
 import { type ChurnSettings } from './churn-settings.js';
-import { type Verdict } from './judge.js';
+import { type Verdict } from './verdict.js';
 
 /** One configuration and what came of it. */
 export interface ChurnResult {

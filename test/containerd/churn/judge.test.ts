@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { judge, type Evidence } from './judge.js';
+import { type Evidence } from './evidence.js';
+import { judge } from './judge.js';
 import { type SeenEvent } from './seen-event.js';
 import { type ContainerStory, type OwnWords } from './story.js';
 

@@ -13,75 +13,14 @@
  *
  * @module
  */
-import { hasLookWithin, type Look } from './looks.js';
+import { isNearOutage, mayRuntimeHaveFailed, wasVisible, type Evidence } from './evidence.js';
 import { formatEvent, type SeenEvent } from './seen-event.js';
-import {
-  formatMs,
-  type ChurnLog,
-  type ContainerStory,
-  type Outage,
-  type OwnWords,
-  type SandboxStory,
-} from './story.js';
+import { type ContainerStory, type SandboxStory } from './story.js';
+import { tellContainer, tellSandbox } from './story-text.js';
+import { noCounts, type Failure, type Verdict } from './verdict.js';
 
-/** A container that is gone within this time may never have been seen, if nobody knows when the looks were. */
-const UNSEEN_MS = 2_500;
-/** containerd needs a moment to write down how a container ended: what ended shortly before its death may be lost. */
-const BEFORE_OUTAGE_MS = 2_000;
-/** How long after an outage things may still be late. */
-const AFTER_OUTAGE_MS = 2_000;
 /** What containerd says of a container whose end it lost, and of one that it could not start. */
 const CODES_OF_FAILURE = [255, 128];
-
-/** Everything that is judged. */
-export interface Evidence {
-  readonly log: ChurnLog;
-  readonly ownWords: ReadonlyMap<string, OwnWords>;
-  readonly events: readonly SeenEvent[];
-  /** Absent when nobody could see when the generator looked. */
-  readonly looks?: readonly Look[];
-  /** The start of the run: times in the stories are told from here. */
-  readonly originMs: number;
-}
-
-/** One thing that is wrong, and everything known about it. */
-export interface Failure {
-  readonly problem: string;
-  readonly story: string;
-}
-
-/** How often things were seen. */
-export interface Counts {
-  containers: number;
-  settled: number;
-  early: number;
-  /** Created, and never started: containerd was killed under the call, or the pod ended first. */
-  neverStarted: number;
-  sandboxes: number;
-  diedWithCode: number;
-  /** Of the class that is removed at once: died, and the status was gone. */
-  earlyDiedWithoutCode: number;
-  /** Lives that fell between two looks: no event at all. */
-  betweenLooksSettled: number;
-  betweenLooksEarly: number;
-  /** Started and ended between two looks: no ContainerStarted. */
-  startBetweenLooks: number;
-  /** containerd itself lost how the container ended (255), or could not start it (128). */
-  codeLostByRuntime: number;
-  /** containerd was killed while it started the container, and never knew that it ran. */
-  forgottenByRuntime: number;
-  /** Creations that were cut off by containerd's death. */
-  createsCutOff: number;
-  folded: number;
-}
-
-/** What {@link judge} finds. */
-export interface Verdict {
-  readonly failures: readonly Failure[];
-  readonly counts: Counts;
-  /** From the runtime's own time of the end to the event, milliseconds, ascending; outages left out. */
-  readonly deathLatenciesMs: readonly number[];
-}
 
 /** Judges one run. */
 export function judge(evidence: Evidence): Verdict {
@@ -93,22 +32,7 @@ class Judgement {
   readonly #eventsById = new Map<string, SeenEvent[]>();
   readonly #failures: Failure[] = [];
   readonly #latencies: number[] = [];
-  readonly #counts: Counts = {
-    containers: 0,
-    settled: 0,
-    early: 0,
-    neverStarted: 0,
-    sandboxes: 0,
-    diedWithCode: 0,
-    earlyDiedWithoutCode: 0,
-    betweenLooksSettled: 0,
-    betweenLooksEarly: 0,
-    startBetweenLooks: 0,
-    codeLostByRuntime: 0,
-    forgottenByRuntime: 0,
-    createsCutOff: 0,
-    folded: 0,
-  };
+  readonly #counts = noCounts();
 
   constructor(evidence: Evidence) {
     this.#evidence = evidence;
@@ -141,14 +65,14 @@ class Judgement {
     if (story.id === undefined) return;
     counts.containers++;
     counts[story.removalClass]++;
-    const fail = (problem: string): void => this.#fail(problem, this.#tellContainer(story));
     const events = this.#eventsById.get(story.id) ?? [];
+    const fail = (problem: string): void => this.#fail(problem, tellContainer(this.#evidence, story, events));
     this.#judgeOrder(events, fail);
     if (!this.#everRan(story)) {
       // It may be reported when it goes ("died, removed", without a code), as the kubelet's table has it.
       counts.neverStarted++;
       const codes = events.flatMap(({ exitCode }) => exitCode ?? []);
-      const mayBeFailure = this.#runtimeMayHaveFailed(story);
+      const mayBeFailure = mayRuntimeHaveFailed(this.#evidence, story);
       if (codes.some((code) => !mayBeFailure || !CODES_OF_FAILURE.includes(code))) {
         fail('an exit code of what never ran');
       }
@@ -178,7 +102,7 @@ class Judgement {
 
   #judgeAbsence(story: ContainerStory, fail: (problem: string) => void): void {
     const fromMs = story.createdMs ?? story.startCalledMs ?? 0;
-    if (this.#wasVisible(story, fromMs, story.removalCalledMs ?? Infinity)) {
+    if (wasVisible(this.#evidence, story, fromMs, story.removalCalledMs ?? Infinity)) {
       fail('ContainerDied is missing');
     } else if (story.removalClass === 'early') this.#counts.betweenLooksEarly++;
     else this.#counts.betweenLooksSettled++;
@@ -187,7 +111,7 @@ class Judgement {
   #judgeDeath(story: ContainerStory, died: SeenEvent, fail: (problem: string) => void): void {
     const { verdict, removalClass } = story;
     const announced = this.#codesByIntent(story);
-    const runtimeMayHaveFailed = this.#runtimeMayHaveFailed(story);
+    const runtimeMayHaveFailed = mayRuntimeHaveFailed(this.#evidence, story);
     if (verdict !== undefined && !announced.includes(verdict.exitCode)) {
       if (verdict.state === 'exited' && runtimeMayHaveFailed && CODES_OF_FAILURE.includes(verdict.exitCode)) {
         this.#counts.codeLostByRuntime++;
@@ -210,7 +134,7 @@ class Judgement {
     }
     this.#counts.diedWithCode++;
     if (verdict === undefined && !announced.includes(died.exitCode)) this.#counts.codeLostByRuntime++;
-    if (verdict !== undefined && !this.#isNearOutage(verdict.finishedAtMs, died.atMs)) {
+    if (verdict !== undefined && !isNearOutage(this.#evidence.log, verdict.finishedAtMs, died.atMs)) {
       this.#latencies.push(died.atMs - verdict.finishedAtMs);
     }
   }
@@ -223,19 +147,10 @@ class Judgement {
     return codes;
   }
 
-  /** Whether containerd was killed while it could have had to do with this container's start or end. */
-  #runtimeMayHaveFailed(story: ContainerStory): boolean {
-    const own = this.#evidence.ownWords.get(story.key);
-    const cutOff = story.notes.some((note) => /^(Create|Start)Container/.test(note));
-    if (own?.startMs === undefined && cutOff) return true;
-    const ends = [own?.endMs, story.killedMs, story.verdict?.finishedAtMs];
-    return ends.some((endMs) => endMs !== undefined && this.#isNearOutage(endMs, endMs + BEFORE_OUTAGE_MS));
-  }
-
   #judgeUnseenStart(story: ContainerStory, fail: (problem: string) => void): void {
     this.#counts.startBetweenLooks++;
     if (story.startedMs === undefined || story.verdict === undefined) return;
-    if (this.#wasVisible(story, story.startedMs, story.verdict.finishedAtMs)) {
+    if (wasVisible(this.#evidence, story, story.startedMs, story.verdict.finishedAtMs)) {
       fail('ContainerStarted is missing, though it ran while somebody looked');
     }
   }
@@ -244,13 +159,14 @@ class Judgement {
     if (story.id === undefined) return;
     this.#counts.sandboxes++;
     const events = this.#eventsById.get(story.id) ?? [];
-    const fail = (problem: string): void => this.#fail(`sandbox: ${problem}`, this.#tellSandbox(story));
+    const fail = (problem: string): void =>
+      this.#fail(`sandbox: ${problem}`, tellSandbox(this.#evidence, story, events));
     this.#judgeOrder(events, fail);
     if (story.runningMs === undefined) return;
     for (const type of ['ContainerStarted', 'ContainerDied', 'ContainerRemoved']) {
       if (events.some((event) => event.type === type)) continue;
       const untilMs = type === 'ContainerStarted' ? story.stopCalledMs : story.removalCalledMs;
-      if (this.#wasVisible(story, story.runningMs, untilMs ?? story.removalCalledMs ?? Infinity)) {
+      if (wasVisible(this.#evidence, story, story.runningMs, untilMs ?? story.removalCalledMs ?? Infinity)) {
         fail(`${type} is missing`);
       }
     }
@@ -265,23 +181,6 @@ class Judgement {
       if (times > 1) fail(`${type} came ${times} times`);
     }
     if (places.some((place, index) => place < (places[index - 1] ?? 0))) fail('the events are out of order');
-  }
-
-  /** Whether somebody must have seen it during that time. */
-  #wasVisible(story: ContainerStory | SandboxStory, fromMs: number, untilMs: number): boolean {
-    const { looks } = this.#evidence;
-    if (looks !== undefined) {
-      if (!hasLookWithin(looks, story.podUid, fromMs, untilMs)) return false;
-      // A look that the runtime's death cut off before the status was fetched comes too late for what is removed at once.
-      return story.removalClass === 'settled' || !this.#isNearOutage(fromMs, untilMs);
-    }
-    return untilMs - fromMs > UNSEEN_MS && !this.#isNearOutage(fromMs, untilMs);
-  }
-
-  #isNearOutage(fromMs: number, untilMs: number): boolean {
-    return this.#evidence.log.outages.some(
-      (outage: Outage) => outage.fromMs <= untilMs && outage.untilMs + AFTER_OUTAGE_MS >= fromMs,
-    );
   }
 
   /** Events of what the driver did not make. */
@@ -303,53 +202,5 @@ class Judgement {
 
   #fail(problem: string, story: string): void {
     this.#failures.push({ problem, story });
-  }
-
-  #tellContainer(story: ContainerStory): string {
-    const { originMs, ownWords } = this.#evidence;
-    const at = (timeMs: number | undefined): string => formatMs(timeMs, originMs);
-    const own = ownWords.get(story.key);
-    const { verdict } = story;
-    return [
-      `container ${story.key} (${story.id}) of pod ${story.podUid}, ${story.removalClass}, ${JSON.stringify(story.ending)}`,
-      `  create ${at(story.createCalledMs)} answered ${at(story.createdMs)}; start ${at(story.startCalledMs)} answered ${at(story.startedMs)}`,
-      `  own words: start ${at(own?.startMs)}, end ${at(own?.endMs)} with ${own?.exitCode ?? 'no code'}`,
-      `  killed ${at(story.killedMs)}, seen dead ${at(story.seenDeadMs)}, removal ${at(story.removalCalledMs)}, gone ${at(story.removedMs)}`,
-      `  runtime: ${verdict === undefined ? 'not asked' : `${verdict.state} ${verdict.exitCode} ${verdict.reason} ${at(verdict.finishedAtMs)}`}`,
-      ...this.#tellRest(story),
-    ].join('\n');
-  }
-
-  #tellSandbox(story: SandboxStory): string {
-    const at = (timeMs: number | undefined): string => formatMs(timeMs, this.#evidence.originMs);
-    return [
-      `sandbox ${story.podName} (${story.id}) of pod ${story.podUid}, ${story.removalClass}`,
-      `  run ${at(story.runCalledMs)} answered ${at(story.runningMs)}; stop ${at(story.stopCalledMs)}`,
-      `  removal ${at(story.removalCalledMs)}, gone ${at(story.removedMs)}`,
-      ...this.#tellRest(story),
-    ].join('\n');
-  }
-
-  #tellRest(story: ContainerStory | SandboxStory): string[] {
-    const { originMs, log, looks } = this.#evidence;
-    const events = this.#eventsById.get(story.id ?? '') ?? [];
-    const outages = log.outages.map(
-      ({ fromMs, untilMs }) => `${formatMs(fromMs, originMs)}…${formatMs(untilMs, originMs)}`,
-    );
-    const near = looks?.filter(
-      ({ podUid, untilMs }) =>
-        (podUid === undefined || podUid === story.podUid) && untilMs >= (story.removalCalledMs ?? 0) - 4_000,
-    );
-    return [
-      ...story.notes.map((note) => `  note: ${note}`),
-      `  events: ${events.map((event) => formatEvent(event, originMs)).join('; ') || 'none'}`,
-      `  outages: ${outages.join(', ') || 'none'}`,
-      `  looks near its removal: ${
-        (near ?? [])
-          .slice(0, 8)
-          .map(({ fromMs, untilMs }) => `${formatMs(fromMs, originMs)}…${formatMs(untilMs, originMs)}`)
-          .join(', ') || 'unknown'
-      }`,
-    ];
   }
 }

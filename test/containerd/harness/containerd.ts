@@ -9,7 +9,6 @@
  * @module
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, open, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -20,6 +19,7 @@ import { ImageStatusRequest } from '../../../src/cri/generated/runtime/v1/cri.js
 import { cniConfig, containerdConfig, type InstanceNames } from './config.js';
 import { CriDriver, imageService, runtimeService } from './cri-driver.js';
 import { BUSYBOX_IMAGE, packImages, PAUSE_IMAGE } from './image.js';
+import { chooseNames } from './instance-names.js';
 import { readInstalled, type Installed, type Release } from './installed.js';
 import { FOLDER_PREFIX, OWNER_FILE, removeInstance, type OwnerFile } from './leftovers.js';
 import { findProcess } from './processes.js';
@@ -225,38 +225,6 @@ export class Containerd implements AsyncDisposable {
       return String(error);
     }
   }
-}
-
-async function chooseNames(folder: string, installed: Installed): Promise<InstanceNames> {
-  const bytes = randomBytes(4);
-  const id = bytes.toString('hex');
-  return {
-    id,
-    folder,
-    socket: path.join(folder, 'containerd.sock'),
-    state: path.join(folder, 'state'),
-    cniConfigFolder: path.join(folder, 'cni'),
-    cniBinFolder: installed.cniFolder,
-    // Names of network devices have at most 15 characters.
-    bridge: `podl${id}`,
-    network: `podloop-${id}`,
-    subnet: await chooseSubnet(bytes),
-    cgroupParent: `/podloop-${id}`,
-  };
-}
-
-/** A /24 that the machine has no route to. */
-async function chooseSubnet(bytes: Buffer): Promise<string> {
-  const routes = (await readFile('/proc/net/route', 'utf8')).split('\n').map((line) => line.split('\t')[1]);
-  for (let offset = 0; offset < 256; offset++) {
-    const subnet = [10, 200 + (bytes[0]! % 50), (bytes[1]! + offset) % 256] as const;
-    // The kernel prints addresses as little-endian words.
-    const hex = [0, subnet[2], subnet[1], subnet[0]]
-      .map((byte) => byte.toString(16).padStart(2, '0'))
-      .join('');
-    if (!routes.includes(hex.toUpperCase())) return subnet.join('.');
-  }
-  throw new Error('no free subnet on this machine');
 }
 
 async function addBridge({ bridge, subnet }: InstanceNames, busybox: string): Promise<void> {
