@@ -23,7 +23,7 @@ Options:
   --full           more rounds, and the results are kept: benchmarks/results/*.json and benchmarks/RESULTS.md
   --keep           keep the results without --full
   --sizes N,N      relist: containers on the node (default 110,1000,5000,10000)
-  --rounds N       relist: timed rounds of each size (default 30, with --full 60)
+  --rounds N       relist: timed rounds of each size (default 30, with --full 200)
   --releases R,R   latency: releases of containerd (default 2.1; those before 1.7 have no events)
   --deaths N       latency: for each way of finding out (default 20, with --full 100)
   --help           this text
@@ -68,7 +68,7 @@ async function runRelist({ values, full, keep }: RunOptions): Promise<void> {
   const facts = readMachineFacts();
   const figures = await runRelistBenchmark({
     sizes: (values.sizes ?? '110,1000,5000,10000').split(',').map(toCount),
-    rounds: toCount(values.rounds ?? (full ? '60' : '30')),
+    rounds: toCount(values.rounds ?? (full ? '200' : '30')),
     probeRounds: full ? 30 : 10,
     progress: new Progress(),
   });
