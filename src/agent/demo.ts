@@ -72,7 +72,12 @@ export class Demo implements AsyncDisposable {
       await runtime.start(signal);
       const observer = await Observer.connect(
         { runtimeEndpoint: runtime.endpoint, mode: 'auto' },
-        { clock, onWarning: options.say },
+        {
+          clock,
+          onWarning: options.say,
+          onRuntimeLost: (message) => options.say(`the runtime is gone: ${message}`),
+          onRuntimeBack: () => options.say('the runtime is back'),
+        },
         signal,
       );
       return new Demo(options, pods, folder, runtime, observer);
@@ -142,17 +147,20 @@ export class Demo implements AsyncDisposable {
   async #close(): Promise<void> {
     const { clock, say } = this.#options;
     say('stopping and removing the pods');
-    // Its containers outlive a runtime that was killed; only a runtime can tell which processes are theirs.
-    if (!this.#runtime.isRunning) await this.#runtime.start();
-    await this.#driver.removeAll();
-    const untilMs = clock.monotonicMs() + LAST_EVENTS_MS;
-    while (this.#present.size > 0 && clock.monotonicMs() < untilMs) await clock.sleep(50);
-    this.#observing.abort();
-    this.observer.close();
-    this.#client.close();
-    await this.#tasks;
-    await this.#runtime.stop();
-    await rm(this.folder, { recursive: true, force: true });
+    try {
+      // Its containers outlive a runtime that was killed; only a runtime can tell which processes are theirs.
+      if (!this.#runtime.isRunning) await this.#runtime.start();
+      await this.#driver.removeAll();
+      const untilMs = clock.monotonicMs() + LAST_EVENTS_MS;
+      while (this.#present.size > 0 && clock.monotonicMs() < untilMs) await clock.sleep(50);
+    } finally {
+      this.#observing.abort();
+      this.observer.close();
+      this.#client.close();
+      await this.#tasks;
+      await this.#runtime.stop();
+      await rm(this.folder, { recursive: true, force: true });
+    }
     say('nothing is left: no pods, no runtime, no files');
   }
 

@@ -48,6 +48,15 @@ describe('line output', () => {
     expect(stream.lines).toEqual(['one\n']);
   });
 
+  it('does not wait for a reader who is slow when it is told to end', async () => {
+    const stream = new HeldStream();
+    const stop = new AbortController();
+    const write = new LineOutput(stream).writeLine('one', stop.signal);
+    stop.abort();
+    await write;
+    expect(stream.lines).toEqual(['one\n']);
+  });
+
   it('keeps any other failure', async () => {
     const stream = new HeldStream();
     const output = new LineOutput(stream);

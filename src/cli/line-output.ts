@@ -31,18 +31,21 @@ export class LineOutput {
 
   /**
    * Writes one line; resolves when there is room for the next, so that a reader who is slow holds up the one who
-   * writes and not the memory. Never rejects.
+   * writes and not the memory. The line is written also when `signal` aborts; then it is just not waited for. Never
+   * rejects.
    */
-  async writeLine(line: string): Promise<void> {
-    if (this.#ended.signal.aborted || this.#stream.write(line + '\n')) return;
+  async writeLine(line: string, signal?: AbortSignal): Promise<void> {
+    if (this.#ended.signal.aborted || this.#stream.write(line + '\n') || signal?.aborted === true) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
         this.#stream.off('drain', done);
         this.#ended.signal.removeEventListener('abort', done);
+        signal?.removeEventListener('abort', done);
         resolve();
       };
       this.#stream.on('drain', done);
       this.#ended.signal.addEventListener('abort', done);
+      signal?.addEventListener('abort', done);
     });
   }
 }

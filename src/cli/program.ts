@@ -5,13 +5,14 @@ import { type CliHost } from './cli-host.js';
 import { toUsageError } from './usage-error.js';
 
 /** A subcommand as the program knows it before its code is loaded. */
-interface LazyCommand {
+export interface LazyCommand {
   readonly name: string;
   readonly summary: string;
   readonly load: (host: CliHost) => Promise<Command>;
 }
 
-const COMMANDS: readonly LazyCommand[] = [
+/** Every command, in the order of the help. */
+export const COMMANDS: readonly LazyCommand[] = [
   {
     name: 'watch',
     summary: 'Show what happens to every pod of a container runtime, as it happens; changes nothing',

@@ -82,7 +82,9 @@ export function watchCommand(host: CliHost): Command {
 }
 
 async function watch(flags: WatchFlags, host: CliHost): Promise<void> {
+  const failed = new AbortController();
   const interrupted = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
+  const signal = AbortSignal.any([interrupted, failed.signal]);
   const logger = new KlogLogger({
     write: (line) => void host.stderr.writeLine(line),
     clock: host.clock,
@@ -124,12 +126,14 @@ async function watch(flags: WatchFlags, host: CliHost): Promise<void> {
     });
     const report = new HealthReport(logger);
     await Promise.all([
-      observer.run(interrupted),
-      printEvents(observer, flags, host, interrupted),
-      repeat(host, interrupted, () => report.update(observer.health(), runtimeIsThere)),
+      printEvents(observer, flags, host, signal),
+      repeat(host, signal, () => report.update(observer.health(), runtimeIsThere)),
+      observer.run(signal),
     ]);
   } catch (error) {
     if (!interrupted.aborted) throw error;
+  } finally {
+    failed.abort();
   }
   if (host.stdout.failure !== undefined) throw host.stdout.failure;
 }
@@ -145,7 +149,8 @@ async function printEvents(
   await using events = observer.subscribe();
   signal.addEventListener('abort', () => events.close(), { once: true });
   for await (const event of events) {
-    if (matchesFilter(event, filter)) await host.stdout.writeLine(print(event));
+    if (signal.aborted) return;
+    if (matchesFilter(event, filter)) await host.stdout.writeLine(print(event), signal);
   }
 }
 

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import {
   type SpawnedSyntheticRuntime,
   spawnSyntheticRuntime,
 } from '../../src/testing/synthetic-runtime/index.js';
-import { PodloopProcess } from './podloop-process.js';
+import { PODLOOP_MAIN, PodloopProcess } from './podloop-process.js';
 
 /** The keys of an event as JSON that these tests look at. */
 interface EventRecord {
@@ -131,6 +132,26 @@ describe('podloop watch', () => {
     expect(podloop.stderr.filter((line) => !line.startsWith('I'))).toEqual([]);
   });
 
+  it('ends when it is told to even if its reader does not read', async () => {
+    await using node = await startNode(400);
+    const args = [PODLOOP_MAIN, 'watch', '--runtime-endpoint', node.endpoint];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    try {
+      const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+      let told = '';
+      child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
+      // Its queue is full and the pipe too: status calls of all pods have been made, and nobody has read a line.
+      await expect.poll(() => told, { timeout: 30_000 }).toContain('"Watching"');
+      await expect
+        .poll(async () => (await node.control.counters()).calls['PodSandboxStatus'], { timeout: 30_000 })
+        .toBeGreaterThanOrEqual(400);
+      child.kill('SIGINT');
+      expect(await ended).toBe(0);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+
   it('goes on while a pod hangs, names it, and says when it is over', async () => {
     await using node = await startNode(2);
     const [stuck, other] = await node.control.pods();
@@ -156,6 +177,7 @@ describe('podloop watch', () => {
     await using podloop = watch(node, '--mode', 'evented', '-o', 'json');
     await podloop.line('stderr', /has no container events; falling back to polling/);
     const [pod] = await node.control.pods();
+    await podloop.line('stdout', isEvent('ContainerStarted', pod!.containers[0]!.id));
     await node.control.kill({ podUids: [pod!.uid], count: 1 });
     const died = JSON.parse(
       await podloop.line('stdout', isEvent('ContainerDied', pod!.containers[0]!.id)),

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { OBSERVER_OPTIONS } from '../agent/options.js';
+import { FakeClock } from '../testing/fake-clock.js';
+import { type CliHost } from './cli-host.js';
+import { LineOutput } from './line-output.js';
+import { COMMANDS } from './program.js';
+
+const host: CliHost = {
+  env: {},
+  pid: 1,
+  clock: new FakeClock(),
+  stdout: new LineOutput(new PassThrough()),
+  stderr: new LineOutput(new PassThrough()),
+  selfCommand: ['podloop'],
+  listenForInterrupts: () => new AbortController().signal,
+};
+
+const page = await readFile(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8');
+/** Everything below `## heading`, up to the next of its kind. */
+function section(heading: string): string {
+  const [, ...sections] = page.split(/^## /m);
+  return sections.find((text) => text.startsWith(`${heading}\n`)) ?? '';
+}
+
+/** The first cells of the rows of all tables. */
+function firstCells(text: string): string[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) => line.split('|')[1]!);
+}
+
+const longFlags = (text: string): string[] => text.match(/--[a-z][a-z-]+/g) ?? [];
+
+describe('the reference page of the command line', () => {
+  it('has a section for every command and no other', () => {
+    const sections = [...page.matchAll(/^## podloop (.*)$/gm)].map((match) => match[1]);
+    expect(sections).toEqual(COMMANDS.map(({ name }) => name));
+  });
+
+  it.each(COMMANDS.map((command) => [command.name, command] as const))(
+    'has every option of podloop %s and no other',
+    async (name, command) => {
+      const { options } = await command.load(host);
+      const documented = firstCells(section(`podloop ${name}`)).flatMap(longFlags);
+      expect(documented.sort()).toEqual(options.map((option) => option.long).sort());
+    },
+  );
+
+  it('has every option of the observer with its default, and no other', () => {
+    const rows = section('The same as a library').match(/^\| `.*$/gm) ?? [];
+    const documented = rows.map((row) =>
+      row
+        .split('|')
+        .slice(1, 3)
+        .map((cell) => cell.replaceAll('`', '').trim()),
+    );
+    const expected = Object.entries(OBSERVER_OPTIONS).map(([name, facts]) => [
+      name,
+      facts.default === '' ? 'empty' : String(facts.default),
+    ]);
+    expect(documented).toEqual(expected);
+  });
+});
