@@ -1,0 +1,125 @@
+/**
+ * The documentation says what the code does: every code, every dependency, every link.
+ *
+ * The pages of the command line are held by src/cli/cli-reference.test.ts, the examples of the entries by
+ * exports.test.ts.
+ *
+ * @module
+ */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+import { ERROR_CODES, type ErrorCode, type ErrorCodeFacts } from '../src/util/errors.js';
+import { readPackageJson } from './installed-package.js';
+import { listFiles, readText, REPOSITORY } from './source-tree.js';
+
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...listFiles('docs', '.md').map((file) => `docs/${file}`),
+];
+
+/** What stands below each heading of that level, by heading, in order. */
+function sectionsOf(page: string, level: number): Map<string, string> {
+  const [, ...sections] = readText(page).split(new RegExp(`^#{${level}} `, 'm'));
+  return new Map(
+    sections.map((section) => {
+      const [heading = '', ...body] = section.split('\n');
+      return [heading.trim(), body.join('\n').split(/^#/m)[0]!];
+    }),
+  );
+}
+
+/** Text without line breaks and typographic apostrophes, so that only the words count. */
+function wordsOf(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').replaceAll('’', "'").trim();
+}
+
+describe('docs/reference/errors.md', () => {
+  const sections = sectionsOf('docs/reference/errors.md', 3);
+
+  it('has every error code and no other', () => {
+    expect([...sections.keys()].sort()).toEqual(Object.keys(ERROR_CODES).sort());
+  });
+
+  it.each(Object.keys(ERROR_CODES) as ErrorCode[])('says of %s what the table says', (code) => {
+    const { when, remedy, retryable }: ErrorCodeFacts = ERROR_CODES[code];
+    const text = wordsOf(sections.get(code) ?? '');
+    expect(text).toContain(wordsOf(when));
+    expect(text).toContain(`**What to do:** ${wordsOf(remedy)}`);
+    expect(text).toContain(
+      retryable ? 'The same request may succeed later.' : 'Trying again alone does not help.',
+    );
+  });
+
+  it('has every code that a page or a comment names', () => {
+    const prefixes = [...new Set(Object.keys(ERROR_CODES).map((code) => code.split('_')[0]!))];
+    const codes = new RegExp(`\\b(?:${prefixes.join('|')})_[A-Z][A-Z0-9_]*[A-Z0-9]\\b`, 'g');
+    // Names of the wire, made by its generator, look alike.
+    const constants = /^(CONTAINER|RUNTIME|POD|IMAGE)_/;
+    const named = pages
+      .flatMap((page) => readText(page).match(codes) ?? [])
+      .filter((code) => !constants.test(code));
+    expect(named.filter((code) => !(code in ERROR_CODES))).toEqual([]);
+  });
+});
+
+describe('docs/dependencies.md', () => {
+  const { dependencies, devDependencies } = readPackageJson();
+
+  it.each([
+    ['At run time', dependencies],
+    ['For development', devDependencies],
+  ])('%s: has the reason for every package and for no other', (heading, packages) => {
+    const text = sectionsOf('docs/dependencies.md', 2).get(heading) ?? '';
+    const reasons = [...text.matchAll(/^- `([^`]+)`: (.+)$/gm)];
+    expect(reasons.map((match) => match[1]).sort()).toEqual(Object.keys(packages).sort());
+    for (const [, name, reason] of reasons) expect(reason!.length, name).toBeGreaterThan(20);
+  });
+});
+
+describe('a page', () => {
+  it.each(pages)('%s links only to what is there', (page) => {
+    const lost: string[] = [];
+    for (const [, target] of readText(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^(https?:|mailto:)/.test(target!)) continue;
+      const [file = '', anchor] = target!.split('#');
+      const linked = file === '' ? page : path.posix.join(path.posix.dirname(page), file);
+      if (!existsSync(path.join(REPOSITORY, linked))) lost.push(target!);
+      else if (anchor !== undefined && linked.endsWith('.md') && !anchorsOf(linked).includes(anchor))
+        lost.push(target!);
+    }
+    expect(lost).toEqual([]);
+  });
+
+  it('names only files of src/ and test/ that are there', () => {
+    const names = /`((?:src|test|scripts|docs|examples|benchmarks|proto)\/[\w./-]+)`/g;
+    const lost = pages
+      // The change log tells of what was, too.
+      .filter((page) => page !== 'CHANGELOG.md')
+      .flatMap((page) => [...readText(page).matchAll(names)].map((match) => `${page}: ${match[1]!}`))
+      .filter((entry) => !existsSync(path.join(REPOSITORY, entry.split(': ')[1]!)));
+    expect(lost).toEqual([]);
+  });
+
+  it('names only scripts that package.json has', () => {
+    const { scripts } = readPackageJson();
+    const named = [...pages, '.ci/run'].flatMap((page) => [
+      ...readText(page).matchAll(/npm run (?:--silent )?([\w:]+)/g),
+    ]);
+    expect(named.map((match) => match[1]!).filter((script) => !(script in scripts))).toEqual([]);
+  });
+});
+
+/** The anchors that the headings of a page get on GitHub. */
+function anchorsOf(page: string): string[] {
+  return [...readText(page).matchAll(/^#+ (.+)$/gm)].map((match) =>
+    match[1]!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(/\s/g, '-'),
+  );
+}

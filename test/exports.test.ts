@@ -1,0 +1,121 @@
+/**
+ * What users get when they install podloop: every entry loads and has its types, and nothing else is needed.
+ *
+ * @module
+ */
+import { execFile } from 'node:child_process';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { InstalledPackage, listSubpaths, readModuleExamples, readPackageJson } from './installed-package.js';
+import { REPOSITORY } from './source-tree.js';
+
+const run = promisify(execFile);
+const packageJson = readPackageJson();
+let installed: InstalledPackage;
+
+beforeAll(async () => {
+  installed = await InstalledPackage.create();
+}, 240_000);
+
+afterAll(async () => {
+  await installed[Symbol.asyncDispose]();
+});
+
+describe('the installed package', () => {
+  it('has the entries that the documentation names', () => {
+    expect(listSubpaths()).toEqual([
+      'podloop',
+      'podloop/cri',
+      'podloop/runtime',
+      'podloop/pleg',
+      'podloop/embedded',
+      'podloop/testing',
+    ]);
+  });
+
+  it.each(listSubpaths())(
+    'exports from %s what its source does, and leaves the process free to end',
+    async (subpath) => {
+      const names = await installed.node([
+        '--input-type=module',
+        '--eval',
+        `console.log(JSON.stringify(Object.keys(await import('${subpath}'))))`,
+      ]);
+      const folder = subpath.replace(/^podloop\/?/, '');
+      const source = (await import(path.join(REPOSITORY, 'src', folder, 'index.ts'))) as object;
+      expect(Object.keys(source).length).toBeGreaterThan(0);
+      expect((JSON.parse(names) as string[]).sort()).toEqual(Object.keys(source).sort());
+    },
+  );
+
+  it('keeps the inside inside', async () => {
+    const importing = installed.node([
+      '--input-type=module',
+      '--eval',
+      `await import('podloop/dist/pleg/diff.js')`,
+    ]);
+    await expect(importing).rejects.toThrow('ERR_PACKAGE_PATH_NOT_EXPORTED');
+  });
+
+  it('types every entry, and the example of every entry, without help from the reader’s settings', async () => {
+    const files: string[] = [];
+    for (const subpath of listSubpaths()) {
+      const name = `${subpath.replace('/', '-')}.ts`;
+      await writeFile(path.join(installed.folder, name), `export * from '${subpath}';\n`);
+      files.push(name);
+    }
+    for (const [subpath, example] of readModuleExamples()) {
+      const name = `${subpath.replace('/', '-')}-example.ts`;
+      await writeFile(path.join(installed.folder, name), `${example}\nexport {};\n`);
+      files.push(name);
+    }
+    // Library declarations are checked too: ours must not lean on a setting that users may not have.
+    const compilerOptions = {
+      ...{ module: 'nodenext', target: 'es2022', types: ['node'], strict: true },
+      ...{ noEmit: true, skipLibCheck: false },
+    };
+    await writeFile(path.join(installed.folder, 'package.json'), '{ "type": "module" }');
+    await writeFile(path.join(installed.folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+    const tsc = path.join(REPOSITORY, 'node_modules/typescript/bin/tsc');
+    const { stdout } = await run(process.execPath, [tsc, '-p', '.', '--pretty', 'false'], {
+      cwd: installed.folder,
+    }).catch((error: unknown) => error as { stdout: string });
+    expect(stdout).toBe('');
+  }, 240_000);
+
+  it('has an example in front of every entry', () => {
+    expect([...readModuleExamples().keys()]).toEqual(listSubpaths());
+  });
+
+  it('runs the example of podloop/testing as it stands', async () => {
+    const example = readModuleExamples().get('podloop/testing')!;
+    expect(await installed.node(['--input-type=module', '--eval', example])).toBe(
+      'app died with exit code 3\n',
+    );
+  });
+
+  it('has a program that knows its version, and starts without a runtime', async () => {
+    const program = path.join(installed.folder, 'node_modules/podloop', packageJson.bin['podloop']!);
+    expect((await installed.node([program, '--version'])).trim()).toContain(packageJson.version);
+    expect(await installed.node([program, '--help'])).toContain('Usage: podloop');
+    expect((await readFile(program, 'utf8')).split('\n')[0]).toBe('#!/usr/bin/env node');
+  });
+
+  it('holds no tests, and the documents that it points to', async () => {
+    const folder = path.join(installed.folder, 'node_modules/podloop');
+    const files = await readdir(folder, { recursive: true });
+    expect(files.filter((file) => /\.test\.|tsbuildinfo/.test(file))).toEqual([]);
+    const promised = [
+      'README.md',
+      'LICENSE',
+      'CHANGELOG.md',
+      'docs/reference/errors.md',
+      'examples/pods',
+      'proto',
+    ];
+    expect(promised.filter((file) => !files.includes(file))).toEqual([]);
+  });
+});
