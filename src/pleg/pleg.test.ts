@@ -1,68 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { aContainer, aPod } from '../testing/builders.js';
-import { FakeClock } from '../testing/fake-clock.js';
-import { FakeRuntime } from '../testing/fake-runtime.js';
-import { type ObservedState } from '../runtime/runtime.js';
-import { Pleg } from './pleg.js';
-import { type PlegOptions } from './pleg-options.js';
-import { type Subscription } from './subscription.js';
-
-function setUp(options: Partial<PlegOptions> = {}): {
-  clock: FakeClock;
-  runtime: FakeRuntime;
-  pleg: Pleg;
-  events: Subscription;
-} {
-  const clock = new FakeClock();
-  const runtime = new FakeRuntime({ clock });
-  const pleg = new Pleg({ runtime, clock, mode: 'generic', ...options });
-  return { clock, runtime, pleg, events: pleg.subscribe() };
-}
-
-function podOf(uid: string, containers: Record<string, ObservedState>): ReturnType<typeof aPod> {
-  return aPod({
-    uid,
-    sandboxes: [],
-    containers: Object.entries(containers).map(([id, state]) => aContainer({ id, name: id, state })),
-  });
-}
-
-/** What waits in the subscription, as `type pod container`, sorted: order across pods is not promised. */
-function drain(events: Subscription): string[] {
-  const lines: string[] = [];
-  for (let event = events.take(); event !== undefined; event = events.take()) {
-    const pod = 'pod' in event ? event.pod.uid : '*';
-    lines.push(`${event.type} ${pod}${'containerId' in event ? ` ${event.containerId}` : ''}`);
-  }
-  return lines.sort();
-}
+import { drain, podOf, setUpPleg as setUp } from '../testing/pleg-harness.js';
 
 describe('a relist called by hand', () => {
-  it('tells of what started and died, of nothing the second time, and of what changed after that', async () => {
-    const { runtime, pleg, events } = setUp();
-    runtime.setPods([
-      podOf('1234', { c1: 'exited', c2: 'running', c3: 'unknown' }),
-      podOf('4567', { c1: 'exited' }),
-    ]);
-    await pleg.relist();
-    expect(drain(events)).toEqual([
-      'ContainerDied 1234 c1',
-      'ContainerDied 4567 c1',
-      'ContainerStarted 1234 c2',
-    ]);
-    await pleg.relist();
-    expect(drain(events)).toEqual([]);
-    runtime.setPods([podOf('1234', { c2: 'exited', c3: 'running' }), podOf('4567', { c4: 'running' })]);
-    await pleg.relist();
-    expect(drain(events)).toEqual([
-      'ContainerDied 1234 c2',
-      'ContainerRemoved 1234 c1',
-      'ContainerRemoved 4567 c1',
-      'ContainerStarted 1234 c3',
-      'ContainerStarted 4567 c4',
-    ]);
-  });
-
   it('stores the error of a failing status, tells nothing of that pod, and catches up at the next', async () => {
     const { runtime, pleg, events } = setUp();
     runtime.setPods([podOf('a', { c1: 'running' }), podOf('b', { c2: 'running' })]);

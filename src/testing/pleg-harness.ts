@@ -14,7 +14,7 @@ export interface PlegHarness {
   readonly pleg: Pleg;
   readonly events: Subscription;
   /** Lets the generator run from now on; the returned function ends that, and waits for the end. */
-  start(): () => Promise<void>;
+  readonly start: () => () => Promise<void>;
 }
 
 /** Sets a generator up, in mode `generic` unless told; nothing has been looked at yet. */
