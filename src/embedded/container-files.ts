@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { parseProcessStat, type ProcessIdentity } from './process-identity.js';
 import { readIfThere, syncPath, writeWhole } from './record-file.js';
 
@@ -26,6 +28,7 @@ export interface SupervisorRecord {
   readonly identity: ProcessIdentity;
 }
 
+const run = promisify(execFile);
 /** Room for the longest line that the supervisor writes. */
 const EXIT_RECORD_BYTES = 64;
 
@@ -51,6 +54,12 @@ export class ContainerFiles {
 
   spoolPath(stream: 'stdout' | 'stderr'): string {
     return join(this.dir, `${stream}.spool`);
+  }
+
+  /** Makes the two pipes through which the output goes. */
+  async makePipes(mkfifo: string): Promise<void> {
+    const pipes = ['stdout.pipe', 'stderr.pipe'].map((name) => join(this.dir, name));
+    await run(mkfifo, ['-m', '600', ...pipes]);
   }
 
   /** Makes room on the disk for the exit record, so that writing it later needs none. */

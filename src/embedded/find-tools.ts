@@ -9,9 +9,8 @@ export const TOOL_PATH = '/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin';
 
 /** Finds what supervisors need; throws PLATFORM_UNSUPPORTED naming what is missing. */
 export async function findTools(): Promise<CommandTools> {
-  const [env, setsid] = await Promise.all(['env', 'setsid', 'mkfifo', 'cat'].map(findTool));
-  if (env === undefined || setsid === undefined) throw new Error('unreachable: findTool throws');
-  return { env, setsid };
+  await findTool('cat');
+  return { env: await findTool('env'), setsid: await findTool('setsid'), mkfifo: await findTool('mkfifo') };
 }
 
 async function findTool(name: string): Promise<string> {

@@ -251,6 +251,8 @@ export class PodRegistry {
     const draft = new ContainerFiles(join(this.#containerDir, `${UNFINISHED}${container.id}`));
     try {
       await mkdir(draft.dir, { mode: 0o700 });
+      // Here and not in the supervisor, so that the start does not wait for one more process.
+      if (container.record.logPath !== '') await draft.makePipes(this.#options.tools.mkfifo);
       await draft.reserveExit();
       await writeWhole(draft.recordPath, encodeContainerRecord(container.record));
       await writeWhole(draft.commandPath, renderCommand(container.command, this.#options.tools));

@@ -34,7 +34,6 @@ run_container() {
 }
 # The container runs in the foreground: a shell lets background commands ignore SIGINT and SIGQUIT.
 if [ "$3" = log ]; then
-  mkfifo -m 600 stdout.pipe stderr.pipe || exit 125
   exec 3<>stdout.pipe 4<>stderr.pipe
   cat <stdout.pipe >>stdout.spool 3<&- 4<&- &
   cat <stderr.pipe >>stderr.spool 3<&- 4<&- &
@@ -60,10 +59,11 @@ export interface ContainerCommand {
   readonly workingDir: string;
 }
 
-/** Absolute paths of the two programs that a command file needs. */
+/** Absolute paths of the programs that a container's folder needs, and those that its command file names. */
 export interface CommandTools {
   readonly env: string;
   readonly setsid: string;
+  readonly mkfifo: string;
 }
 
 /**
@@ -71,7 +71,10 @@ export interface CommandTools {
  *
  * `env -i` sets the environment, because a shell drops the names that it cannot hold itself, such as `a.b`.
  */
-export function renderCommand(command: ContainerCommand, tools: CommandTools): Buffer {
+export function renderCommand(
+  command: ContainerCommand,
+  tools: Pick<CommandTools, 'env' | 'setsid'>,
+): Buffer {
   const words = [tools.env, '-i', ...command.environment, tools.setsid, '--', ...command.argv];
   return Buffer.concat([
     Buffer.from('umask 0022\ncd -- '),
