@@ -1,0 +1,264 @@
+import { describe, expect, it } from 'vitest';
+import { PodloopError } from '../util/errors.js';
+import { drain, lineOf, type PlegHarness, podOf, setUpPleg, takeAll } from '../testing/pleg-harness.js';
+import { type PlegOptions } from './pleg-options.js';
+
+/** Pods p0, p1 … of three running containers each, told of; the generator runs by the second. */
+async function nodeOf(
+  pods: number,
+  options: Partial<PlegOptions> = {},
+): Promise<PlegHarness & { stop: () => Promise<void> }> {
+  const h = setUpPleg({ queueCapacity: 10_000, ...options });
+  h.runtime.setPods(
+    Array.from({ length: pods }, (_, i) =>
+      podOf(`p${i}`, { [`p${i}-a`]: 'running', [`p${i}-b`]: 'running', [`p${i}-c`]: 'running' }),
+    ),
+  );
+  const stop = h.start();
+  await h.clock.settle();
+  expect(drain(h.events)).toHaveLength(3 * pods);
+  return { ...h, stop };
+}
+
+const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
+
+describe.each([1, 20])('with %d of 200 pods hung', (hung) => {
+  it('everybody else’s events arrive within one relist, and health names the pods', async () => {
+    const { clock, runtime, pleg, events, stop } = await nodeOf(200);
+    const releases = numbers(0, hung).map((i) => runtime.hangStatus(`p${i}`));
+    for (const i of numbers(0, 200))
+      runtime.setContainer(`p${i}`, `p${i}-a`, 'exited', { exitCode: i % 256 });
+    // To the next relist, and no longer than one slow inspection into it.
+    await clock.advance(2_000);
+    const told = takeAll(events);
+    expect(told.map(lineOf).sort()).toEqual(
+      numbers(hung, 200)
+        .map((i) => `ContainerDied p${i} p${i}-a`)
+        .sort(),
+    );
+    await clock.advance(1_000);
+    const health = pleg.health();
+    expect(health).toMatchObject({ healthy: true, stuckPodCount: hung });
+    expect(health.stuckPods.map(({ pod, state }) => `${pod.uid} ${state}`).sort()).toEqual(
+      numbers(0, hung)
+        .map((i) => `p${i} hung`)
+        .sort(),
+    );
+    // And so it stays: what happens later to the others is told within a second, too.
+    for (const round of ['b', 'c'] as const) {
+      for (const i of numbers(0, 200)) runtime.setContainer(`p${i}`, `p${i}-${round}`, 'exited');
+      await clock.advance(1_000);
+      expect(drain(events)).toHaveLength(200 - hung);
+    }
+    await clock.advance(600_000);
+    expect(pleg.health().healthy).toBe(true);
+    for (const release of releases) release();
+    await clock.advance(60_000);
+    expect(drain(events)).toEqual(
+      numbers(0, hung)
+        .flatMap((i) => ['a', 'b', 'c'].map((name) => `ContainerDied p${i} p${i}-${name}`))
+        .sort(),
+    );
+    expect(pleg.health()).toMatchObject({ healthy: true, stuckPods: [], stuckPodCount: 0 });
+    await stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('with more pods hung than there is room for', () => {
+  it('the others are told of within seconds at first, then within two, though more hang at each relist', async () => {
+    const { clock, runtime, pleg, events, stop } = await nodeOf(400);
+    for (const i of numbers(0, 100)) {
+      runtime.hangStatus(`p${i}`);
+      runtime.setContainer(`p${i}`, `p${i}-a`, 'exited');
+    }
+    let mostInFlight = 0;
+    const latencyOf = async (uid: string, container: string): Promise<number> => {
+      runtime.setContainer(uid, container, 'exited');
+      for (let waitedMs = 0; waitedMs < 20_000; waitedMs += 100) {
+        await clock.advance(100);
+        mostInFlight = Math.max(mostInFlight, pleg.state().inspectionsInFlight.length);
+        if (drain(events).includes(`ContainerDied ${uid} ${container}`)) return waitedMs + 100;
+      }
+      return Infinity;
+    };
+    // A hundred, sixteen at a time, a second each.
+    expect(await latencyOf('p399', 'p399-a')).toBeLessThanOrEqual(8_000);
+    for (const round of numbers(0, 20)) {
+      for (const i of numbers(100 + 5 * round, 105 + 5 * round)) {
+        runtime.hangStatus(`p${i}`);
+        runtime.setContainer(`p${i}`, `p${i}-a`, 'exited');
+      }
+      expect(await latencyOf(`p${300 + round}`, `p${300 + round}-a`)).toBeLessThanOrEqual(2_000);
+    }
+    expect(mostInFlight).toBeLessThanOrEqual(16 + 64);
+    await clock.advance(1_000);
+    expect(pleg.health()).toMatchObject({ healthy: true, stuckPodCount: 200 });
+    expect(pleg.health().stuckPods).toHaveLength(100);
+    await stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('a pod that hangs', () => {
+  it('is tried again with growing delays, one call at a time', async () => {
+    const { clock, runtime, stop } = await nodeOf(3);
+    runtime.hangStatus('p0');
+    runtime.setContainer('p0', 'p0-a', 'exited');
+    await clock.advance(3_600_000);
+    // Each try lasts two minutes, and up to half a minute lies between two.
+    expect(runtime.statusCalls('p0') - 1).toBeGreaterThan(3_600 / 155);
+    expect(runtime.statusCalls('p0') - 1).toBeLessThanOrEqual(3_600 / 120);
+    await stop();
+  });
+
+  it('and one that fails is tried no more often than twice a minute in the end, whatever is asked for', async () => {
+    const { clock, runtime, pleg, stop } = await nodeOf(3);
+    runtime.failStatus('p0', new Error('shim is gone'));
+    runtime.setContainer('p0', 'p0-a', 'exited');
+    await clock.advance(300_000);
+    const before = runtime.statusCalls('p0');
+    for (let second = 0; second < 600; second++) {
+      pleg.requestRelist('p0');
+      await clock.advance(1_000);
+    }
+    const calls = runtime.statusCalls('p0') - before;
+    expect(calls).toBeGreaterThanOrEqual(19);
+    expect(calls).toBeLessThanOrEqual(26);
+    expect(pleg.health().stuckPods).toMatchObject([{ state: 'failing', error: 'shim is gone' }]);
+    await stop();
+  });
+
+  it('is not claimed to be newer than it is, nor does a wait for it end before it answers', async () => {
+    const { clock, runtime, pleg, stop } = await nodeOf(3);
+    const release = runtime.hangStatus('p0');
+    runtime.setContainer('p0', 'p0-a', 'exited');
+    await clock.advance(1_000);
+    const asked = clock.stamp();
+    let answer: string | undefined;
+    const wait = pleg.cache
+      .getNewerThan('p0', asked)
+      .then(({ status }) => (answer = status.containers[0]?.state));
+    await clock.advance(60_000);
+    expect(answer).toBeUndefined();
+    expect(pleg.cache.get('p0').stamp).toBeLessThan(asked);
+    expect(pleg.cache.get('p1').stamp).toBeGreaterThan(asked);
+    release();
+    await clock.advance(1_000);
+    await wait;
+    expect(answer).toBe('exited');
+    await stop();
+  });
+
+  it('and vanishes is told as gone at once, with what nobody had been told of', async () => {
+    const { clock, runtime, pleg, events, stop } = await nodeOf(2);
+    const release = runtime.hangStatus('p0');
+    runtime.setContainer('p0', 'p0-a', 'exited');
+    runtime.setContainer('p0', 'new', 'running', { id: 'new' });
+    await clock.advance(2_000);
+    expect(drain(events)).toEqual([]);
+    runtime.removePod('p0');
+    await clock.advance(1_000);
+    const gone = ['p0-a', 'p0-b', 'p0-c', 'new'];
+    expect(drain(events)).toEqual(
+      gone.flatMap((id) => [`ContainerDied p0 ${id}`, `ContainerRemoved p0 ${id}`]).sort(),
+    );
+    release();
+    await clock.advance(300_000);
+    expect(drain(events)).toEqual([]);
+    expect(pleg.health()).toMatchObject({ healthy: true, stuckPodCount: 0 });
+    expect([pleg.cache.size, pleg.state().inspectionsInFlight]).toEqual([1, []]);
+    await stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('tells exactly what was missed once it answers: also what came and went meanwhile', async () => {
+    const { clock, runtime, events, stop } = await nodeOf(2);
+    const release = runtime.hangStatus('p0');
+    runtime.setContainer('p0', 'p0-a', 'exited');
+    await clock.advance(2_000);
+    runtime.removeContainer('p0', 'p0-a');
+    for (const attempt of [1, 2, 3]) {
+      runtime.setContainer('p0', 'p0-a', 'running', { attempt, id: `again-${attempt}` });
+      await clock.advance(2_000);
+      if (attempt === 1) runtime.removeContainer('p0', 'again-1');
+      if (attempt === 2) runtime.setContainer('p0', 'again-2', 'exited', { exitCode: 9 });
+    }
+    expect(drain(events)).toEqual([]);
+    release();
+    await clock.advance(1_000);
+    expect(drain(events)).toEqual([
+      'ContainerDied p0 again-1',
+      'ContainerDied p0 again-2',
+      'ContainerDied p0 p0-a',
+      'ContainerRemoved p0 again-1',
+      'ContainerRemoved p0 p0-a',
+      'ContainerStarted p0 again-3',
+    ]);
+    await clock.advance(10_000);
+    expect(drain(events)).toEqual([]);
+    await stop();
+  });
+});
+
+describe('a runtime that is away for ten seconds', () => {
+  it('delays nobody after its return, and blames no pod', async () => {
+    const { clock, runtime, pleg, events, stop } = await nodeOf(100);
+    const away = new PodloopError('CRI_UNAVAILABLE', 'connection refused');
+    for (const i of numbers(0, 50)) runtime.setContainer(`p${i}`, `p${i}-a`, 'exited');
+    runtime.delayStatus(500);
+    // It goes while fifty inspections are under way or wait.
+    await clock.advance(1_100);
+    for (const i of numbers(0, 100)) runtime.failStatus(`p${i}`, away);
+    runtime.failList(away);
+    await clock.advance(10_000);
+    drain(events);
+    expect(pleg.health()).toMatchObject({ healthy: true, stuckPodCount: 0 });
+    for (const i of numbers(0, 100)) runtime.failStatus(`p${i}`, undefined);
+    runtime.failList(undefined);
+    runtime.delayStatus(0);
+    const died = pleg.state().inspections.due;
+    expect(died).toBeGreaterThan(0);
+    for (const i of numbers(50, 100)) runtime.setContainer(`p${i}`, `p${i}-b`, 'exited');
+    await clock.advance(1_000);
+    expect(drain(events)).toHaveLength(died + 50);
+    expect(pleg.state().inspections.due).toBe(0);
+    await stop();
+  });
+});
+
+describe('inspections that fail on the whole node', () => {
+  it('make it unhealthy after the threshold, naming the error, and one that succeeds makes it healthy again', async () => {
+    const { clock, runtime, pleg, stop } = await nodeOf(10);
+    const healed: (() => void)[] = numbers(0, 10).map((i) => runtime.hangStatus(`p${i}`));
+    runtime.setContainer('p0', 'p0-a', 'exited');
+    await clock.advance(181_000);
+    expect(pleg.health().healthy).toBe(true);
+    await clock.advance(1_000);
+    const health = pleg.health();
+    expect(health).toMatchObject({ healthy: false, reason: { kind: 'inspectionsFailing' } });
+    expect(health.message).toMatch(/^pleg was last seen active 3m\d+(\.\d+)?s ago; threshold is 3m0s$/);
+    expect(health.stuckPods.map(({ pod }) => pod.uid)).toEqual(['p0']);
+    // p0 still hangs: a probe of another pod tells that the runtime is well.
+    for (const heal of healed.slice(1)) heal();
+    await clock.advance(20_000);
+    expect(pleg.health()).toMatchObject({ healthy: true, stuckPodCount: 1 });
+    await clock.advance(600_000);
+    expect(pleg.health().healthy).toBe(true);
+    await stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('are looked for by a probe every ten seconds only, and only while something is due', async () => {
+    const { clock, runtime, stop } = await nodeOf(10);
+    await clock.advance(60_000);
+    expect(runtime.statusCalls()).toBe(10);
+    runtime.hangStatus('p0');
+    runtime.setContainer('p0', 'p0-a', 'exited');
+    await clock.advance(101_000);
+    const probes = runtime.statusCalls() - 10 - (runtime.statusCalls('p0') - 1);
+    expect(probes).toBeGreaterThanOrEqual(8);
+    expect(probes).toBeLessThanOrEqual(10);
+    await stop();
+  });
+});
