@@ -29,14 +29,14 @@ export type ItemVisitor = (
 
 /** How the reading of a list is cut into slices. */
 export interface SliceOptions {
-  /** A slice ends once it has cost this many items; 1,000 unless told. */
+  /** A slice ends once it has cost this many items; 2,000 unless told. */
   readonly sliceItems?: number;
   readonly signal?: AbortSignal | undefined;
   /** Called between two slices: lets the event loop turn. */
   readonly yieldToLoop?: () => Promise<unknown>;
 }
 
-const DEFAULT_SLICE_ITEMS = 1_000;
+const DEFAULT_SLICE_ITEMS = 2_000;
 const ITEM_TAG = (1 << 3) | 2;
 const ID_TAG = (1 << 3) | 2;
 

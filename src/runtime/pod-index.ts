@@ -189,6 +189,11 @@ export class PodIndex {
     const { observed } = entry.item;
     const toState = observed.kind === 'sandbox' ? toSandboxState : toContainerState;
     const state = toState(rawState, this.#counters);
+    if (state === observed.state) {
+      // Two states that this version does not know are one to whoever looks.
+      entry.item = { ...entry.item, rawState };
+      return;
+    }
     entry.item = { ...entry.item, rawState, observed: { ...observed, state } };
     this.#changed.add(entry.group);
   }

@@ -9,6 +9,7 @@ import {
   Server,
   ServerCredentials,
   type ServerUnaryCall,
+  type ServerWritableStream,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 
@@ -24,6 +25,8 @@ export interface CriTestServerOptions {
   readonly handlers?: Partial<RuntimeServiceServer & ImageServiceServer>;
   /** Unary methods answered with bytes as they are, by name: for answers that no generated code would write. */
   readonly raw?: Readonly<Record<string, (request: Buffer) => Buffer>>;
+  /** Streaming methods answered with these messages, as `raw`. */
+  readonly rawStreams?: Readonly<Record<string, (request: Buffer) => readonly Buffer[]>>;
   /** Taken instead of a socket in a temporary folder: to come back where another server was. */
   readonly socketPath?: string;
 }
@@ -49,17 +52,14 @@ export class CriTestServer implements AsyncDisposable {
     });
   }
 
-  static async start({
-    handlers = {},
-    raw = {},
-    socketPath,
-  }: CriTestServerOptions = {}): Promise<CriTestServer> {
+  static async start(options: CriTestServerOptions = {}): Promise<CriTestServer> {
+    const { socketPath } = options;
     const folder = socketPath === undefined ? await mkdtemp(join(tmpdir(), 'podloop-cri-')) : undefined;
     const path = socketPath ?? join(folder!, 'cri.sock');
     const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 });
-    const given = handlers as UntypedServiceImplementation;
-    const methods = pick({ ...RuntimeServiceService, ...ImageServiceService }, given, raw);
-    if (Object.keys(methods).length > 0) server.addService(methods, implement(given, raw));
+    const implementation = implement(options);
+    const methods = pick({ ...RuntimeServiceService, ...ImageServiceService }, options, implementation);
+    if (Object.keys(methods).length > 0) server.addService(methods, implementation);
     const running = new CriTestServer(server, path, folder);
     running.#listener.listen(path);
     await once(running.#listener, 'listening');
@@ -81,28 +81,39 @@ export class CriTestServer implements AsyncDisposable {
   }
 }
 
-type Raw = Readonly<Record<string, (request: Buffer) => Buffer>>;
-
 const identity = (bytes: Buffer): Buffer => bytes;
 
 /** The definitions of the methods that have a handler, those for raw bytes without their (de)serialisers. */
-function pick<Service extends object>(service: Service, handlers: object, raw: Raw): Service {
-  const entries = Object.entries(service).flatMap(([name, definition]) => {
-    if (name in raw) {
-      return [
-        [name, { ...(definition as object), requestDeserialize: identity, responseSerialize: identity }],
-      ];
-    }
-    return name in handlers ? [[name, definition as object]] : [];
-  });
+function pick<Service extends object>(
+  service: Service,
+  options: CriTestServerOptions,
+  handlers: object,
+): Service {
+  const raw = { ...options.raw, ...options.rawStreams };
+  const entries = Object.entries(service)
+    .filter(([name]) => name in handlers)
+    .map(([name, definition]: [string, object]) => [
+      name,
+      name in raw ? { ...definition, requestDeserialize: identity, responseSerialize: identity } : definition,
+    ]);
   return Object.fromEntries(entries) as Service;
 }
 
-function implement(handlers: UntypedServiceImplementation, raw: Raw): UntypedServiceImplementation {
-  const answers = Object.entries(raw).map(([name, answer]) => [
-    name,
-    (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) =>
-      callback(null, answer(call.request)),
-  ]);
-  return { ...handlers, ...(Object.fromEntries(answers) as UntypedServiceImplementation) };
+function implement({
+  handlers = {},
+  raw = {},
+  rawStreams = {},
+}: CriTestServerOptions): UntypedServiceImplementation {
+  const implementation: UntypedServiceImplementation = { ...(handlers as UntypedServiceImplementation) };
+  for (const [name, answer] of Object.entries(raw)) {
+    implementation[name] = (call: ServerUnaryCall<Buffer, Buffer>, reply: sendUnaryData<Buffer>) =>
+      reply(null, answer(call.request));
+  }
+  for (const [name, answer] of Object.entries(rawStreams)) {
+    implementation[name] = (call: ServerWritableStream<Buffer, Buffer>) => {
+      for (const message of answer(call.request)) call.write(message);
+      call.end();
+    };
+  }
+  return implementation;
 }
