@@ -2,7 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/integration/**/*.test.ts', 'benchmarks/**/*.test.ts'],
+    include: [
+      'src/**/*.test.ts',
+      'test/*.test.ts',
+      'test/integration/**/*.test.ts',
+      'benchmarks/**/*.test.ts',
+    ],
     exclude: ['test/containerd/**'],
     // Generous on purpose: a loaded machine must not fail a test, a hang must.
     testTimeout: 60_000,

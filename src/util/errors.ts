@@ -142,7 +142,8 @@ export const ERROR_CODES = {
   PLATFORM_UNSUPPORTED: {
     retryable: false,
     when: 'The embedded runtime was started on a machine that is not Linux or lacks a program that it needs.',
-    remedy: 'Use Linux with util-linux and coreutils, or a runtime of another kind through --runtime-endpoint.',
+    remedy:
+      'Use Linux with util-linux and coreutils, or a runtime of another kind through --runtime-endpoint.',
   },
   INSPECTION_DEADLINE: {
     retryable: true,
