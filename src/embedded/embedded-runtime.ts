@@ -34,6 +34,7 @@ import { readBootId } from './process-identity.js';
 import { ProcessTable } from './process-table.js';
 import { writeWhole } from './record-file.js';
 import { lockRoot, type RootLock } from './root-lock.js';
+import { removeOne } from './rpc/remove-container.js';
 import { removePodSandbox } from './rpc/remove-pod-sandbox.js';
 import { type RpcContext } from './rpc/rpc-context.js';
 import { imageService, runtimeService } from './rpc/services.js';
@@ -136,6 +137,8 @@ export class EmbeddedRuntime implements AsyncDisposable {
       ),
     );
     for (const { id } of pods.sandboxes) await removePodSandbox(this.#context, { podSandboxId: id });
+    // Those whose sandbox's record was lost.
+    for (const container of pods.containers) await removeOne(this.#context, container);
   }
 
   /** Ends the server; containers go on, and the next runtime with this root takes them up. */

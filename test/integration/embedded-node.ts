@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CriClient, cri } from '../../src/cri/index.js';
@@ -104,12 +104,24 @@ export class EmbeddedNode implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      if (this.runtime !== undefined) await this.clear();
+      await this.#removePods();
     } finally {
       this.client.close();
       await this.runtime?.close();
       await rm(this.folder, { recursive: true, force: true });
     }
+  }
+
+  /** Also after a test that failed half way: pods outlive the runtime that ran them. */
+  async #removePods(): Promise<void> {
+    const left = await readdir(join(this.root, 'sandboxes')).catch(() => []);
+    if (left.length === 0) return;
+    const answers = await this.client.version({}).then(
+      () => true,
+      () => false,
+    );
+    if (!answers) await this.startInside();
+    await this.clear();
   }
 }
 
