@@ -103,15 +103,15 @@ export class ChurnContainer {
     const { story } = this;
     if (story.id === undefined) return;
     if (story.ending.by === 'term') await this.#waitForStartFile();
-    story.killedMs ??= wallMs();
     const timeout = story.ending.by === 'term' ? GRACE_SECONDS : 0n;
-    await this.#world.settle(story.notes, 'StopContainer', () =>
-      this.#world.driver.call(
+    await this.#world.settle(story.notes, 'StopContainer', () => {
+      story.killedMs ??= wallMs();
+      return this.#world.driver.call(
         runtimeService.stopContainer,
         { containerId: story.id!, timeout },
         { deadlineMs: 120_000 },
-      ),
-    );
+      );
+    });
   }
 
   /** Removes it in its class' time, once it is dead. */
@@ -127,8 +127,8 @@ export class ChurnContainer {
     const mayDie = state !== 'created';
     while (mayDie && !this.#lookDead() && wallMs() < sinceMs + ODD_AFTER_MS) await sleep(50);
     if (story.removalClass === 'settled') {
-      const verdict = await this.#askRuntime();
-      await this.#world.gate.waitUntilDeadFor(verdict?.finishedAtMs ?? wallMs(), SETTLE_MS);
+      // Dead since the runtime has shown it: after a restart that can be long after the end that it then tells.
+      await this.#world.gate.waitUntilDeadFor(story.seenDeadMs ?? wallMs(), SETTLE_MS);
       // Once more: a restart of containerd may have changed what it knows.
       story.verdict = await this.#askRuntime();
     }

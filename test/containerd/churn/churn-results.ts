@@ -57,7 +57,7 @@ none twice, none missing. Times of end to event are those of a machine that runs
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 ${rows.map((row) => `| ${row} |`).join('\n')}
 
-"Settled" containers were removed once they had been dead for 3 s; one pod in ten removes its containers at once.
+"Settled" containers were removed once containerd had answered and shown them dead for 3 s; one pod in ten removes its containers at once.
 A container that ends while containerd is down is called 255 Unknown by containerd itself; that is what the event then says.
 ${failures.length === 0 ? '' : `\n## What is wrong\n\n${failures.join('\n')}`}`;
 }

@@ -43,6 +43,8 @@ export function mayRuntimeHaveFailed({ log, ownWords }: Evidence, story: Contain
   const own = ownWords.get(story.key);
   const cutOff = story.notes.some((note) => /^(Create|Start)Container/.test(note));
   if (own?.startMs === undefined && cutOff) return true;
+  // A stop that was under way when containerd died had done its work or not.
+  if (story.notes.some((note) => note.startsWith('StopContainer'))) return true;
   const ends = [own?.endMs, story.killedMs, story.verdict?.finishedAtMs];
   return ends.some((endMs) => endMs !== undefined && isNearOutage(log, endMs, endMs + BEFORE_OUTAGE_MS));
 }

@@ -4,7 +4,7 @@
  * In: the driver's log, the containers' own words, the events, and when the generator looked. Out: every deviation
  * with the whole story of the container, and the counts. Pure.
  *
- * The rules, for each container that the driver removed only after it had been dead for three seconds:
+ * The rules, for each container that the driver removed only after the runtime had shown it dead for three seconds:
  * exactly one ContainerDied with the right exit code, exactly one ContainerRemoved, ContainerStarted once (it may be
  * absent when no look fell between start and end), in that order. The right code is the one that the runtime itself gave
  * before the removal, and that one must be what the container announced or what the driver's kill makes of it. For
@@ -21,6 +21,7 @@ import { noCounts, type Failure, type Verdict } from './verdict.js';
 
 /** What containerd says of a container whose end it lost, and of one that it could not start. */
 const CODES_OF_FAILURE = [255, 128];
+const SHOWN_LATE_MS = 3_000;
 
 /** Judges one run. */
 export function judge(evidence: Evidence): Verdict {
@@ -118,6 +119,9 @@ class Judgement {
       } else {
         fail(`the runtime itself says ${verdict.state} ${verdict.exitCode}, not ${announced.join(' or ')}`);
       }
+    }
+    if (verdict !== undefined && (story.seenDeadMs ?? 0) - verdict.finishedAtMs > SHOWN_LATE_MS) {
+      this.#counts.shownLateByRuntime++;
     }
     if (died.exitCode === undefined) {
       if (removalClass === 'early') this.#counts.earlyDiedWithoutCode++;

@@ -24,7 +24,7 @@ export type Ending =
   /** KILL from the host to its first process, behind the runtime's back. */
   | { readonly by: 'kill'; readonly afterMs: number };
 
-/** When a dead container is removed: after three seconds, or (counted apart) sooner. */
+/** When a dead container is removed: once the runtime has shown it dead for three seconds, or (counted apart) sooner. */
 export type RemovalClass = 'settled' | 'early';
 
 /** What the runtime itself said of a dead container before the driver removed it. */

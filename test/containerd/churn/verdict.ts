@@ -24,6 +24,8 @@ export interface Counts {
   codeLostByRuntime: number;
   /** containerd was killed while it started the container, and never knew that it ran. */
   forgottenByRuntime: number;
+  /** containerd, restarted, took it for running for more than 3 s after the end that it told of then. */
+  shownLateByRuntime: number;
   /** Creations that were cut off by containerd's death. */
   createsCutOff: number;
   folded: number;
@@ -52,6 +54,7 @@ export function noCounts(): Counts {
     startBetweenLooks: 0,
     codeLostByRuntime: 0,
     forgottenByRuntime: 0,
+    shownLateByRuntime: 0,
     createsCutOff: 0,
     folded: 0,
   };
