@@ -9,7 +9,7 @@ export interface InterruptSource {
  * How long a second signal counts as the same key press, in milliseconds: npm hands a Ctrl-C that the terminal has
  * already sent to every process on to its child once more.
  */
-const SAME_KEY_PRESS_MS = 250;
+const SAME_KEY_PRESS_MS = 500;
 
 /** What a shell reports of a command that Ctrl-C ended. */
 export const EXIT_INTERRUPTED = 130;
