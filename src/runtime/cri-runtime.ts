@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import {
   cri,
   type CriClient,
@@ -35,7 +37,7 @@ export interface CriRuntimeCounters {
 }
 
 // An item that is new is decoded whole and put in its place, which takes about this many times as long.
-const NEW_ITEM_COST = 10;
+const NEW_ITEM_COST = 20;
 
 /**
  * A container runtime behind CRI as the event generator sees it.
@@ -127,7 +129,13 @@ export class CriRuntime implements Runtime {
         index.addContainer(cri.Container.decode(this.#client.newReader(bytes)), idStart, idEnd),
       );
     }
-    return index.finishSnapshot();
+    const finishing = index.finishSnapshot();
+    for (;;) {
+      const step = finishing.next();
+      if (step.done === true) return step.value;
+      await nextTurn();
+      signal?.throwIfAborted();
+    }
   }
 
   async #scan(

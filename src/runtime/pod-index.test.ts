@@ -38,7 +38,11 @@ function show(index: PodIndex, { sandboxes, containers }: Snapshot, stopAfter = 
 
 function apply(index: PodIndex, snapshot: Snapshot): readonly ObservedPod[] {
   show(index, snapshot);
-  return index.finishSnapshot();
+  const finishing = index.finishSnapshot();
+  for (;;) {
+    const step = finishing.next();
+    if (step.done === true) return step.value;
+  }
 }
 
 /** The same grouping without any memory. */
@@ -140,6 +144,32 @@ describe('the index of pods', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('makes and forgets a bounded number of pods in one go, and loses nothing when it is left in between', () => {
+    const index = newIndex();
+    const sandboxes = Array.from({ length: 1_000 }, (_, number) =>
+      cri.PodSandbox.create({ id: `s${number}` }),
+    );
+    show(index, { sandboxes, containers: [] });
+    let slices = 0;
+    const finishing = index.finishSnapshot();
+    while (finishing.next().done !== true) slices++;
+    expect(slices).toBe(5);
+
+    const fewer = { sandboxes: sandboxes.slice(0, 100), containers: [] };
+    show(index, fewer);
+    // Left after its first slice.
+    expect(index.finishSnapshot().next().done).toBe(false);
+    expect(apply(index, fewer).map(({ uid }) => uid)).toEqual(fewer.sandboxes.map(({ id }) => id));
+    const changed = fewer.sandboxes.map((sandbox) => ({ ...sandbox, state: 1 as const }));
+    for (let left = 0; left < 3; left++) {
+      show(index, { sandboxes: [...changed, ...sandboxes.slice(100)], containers: [] });
+      index.finishSnapshot().next();
+    }
+    const pods = apply(index, { sandboxes: changed, containers: [] });
+    expect(pods).toHaveLength(100);
+    expect(pods.every((pod) => pod.sandboxes[0]!.state === 'exited')).toBe(true);
   });
 
   it('forgets all of a node that lost everything', () => {

@@ -15,6 +15,9 @@ export interface IndexedPod {
   readonly allLabelled: boolean;
 }
 
+// So many pods are made, or items forgotten, in one go: a millisecond or two.
+const SLICE = 200;
+
 interface Entry {
   item: ListedItem;
   group: Group;
@@ -50,6 +53,7 @@ export class PodIndex {
   #generation = 0;
   #seen = 0;
   #pods: readonly ObservedPod[] = [];
+  #podsAreStale = false;
 
   constructor(options: { readonly counters: ConvertCounters }) {
     this.#counters = options.counters;
@@ -102,14 +106,21 @@ export class PodIndex {
     else strays.add(entry);
   }
 
-  /** Forgets what the list did not name, and gives the pods: the same objects where nothing changed. */
-  finishSnapshot(): readonly ObservedPod[] {
+  /**
+   * Forgets what the list did not name, and gives the pods: the same objects where nothing changed.
+   *
+   * Yields after every slice of its work, nothing at all when little has changed. When it is left before its end,
+   * the next snapshot does the rest.
+   */
+  *finishSnapshot(): Generator<void, readonly ObservedPod[], void> {
+    let work = 0;
     if (this.#seen !== this.#ids.size) {
       for (let slot = 0; slot < this.#ids.end; slot++) {
-        if (this.#generations[slot] !== this.#generation) this.#forget(slot);
+        if (this.#generations[slot] === this.#generation) continue;
+        this.#forget(slot);
+        if (++work % SLICE === 0) yield;
       }
     }
-    if (this.#changed.size === 0) return this.#pods;
     for (const group of this.#changed) {
       if (group.entries.size === 0) this.#groups.delete(group.uid);
       else
@@ -117,9 +128,14 @@ export class PodIndex {
           group.uid,
           [...group.entries].map(({ item }) => item),
         );
+      this.#changed.delete(group);
+      this.#podsAreStale = true;
+      if (++work % SLICE === 0) yield;
     }
-    this.#changed.clear();
-    this.#pods = Array.from(this.#groups.values(), ({ pod }) => pod!);
+    if (this.#podsAreStale) {
+      this.#pods = Array.from(this.#groups.values(), ({ pod }) => pod!);
+      this.#podsAreStale = false;
+    }
     return this.#pods;
   }
 
