@@ -83,9 +83,11 @@ export class EventStream {
   /** A look showed a pod as `now`, the look before as `before`. */
   compare(uid: string, before: ObservedPod | undefined, now: ObservedPod | undefined): void {
     if (this.info.state === 'off') return;
+    const announcedBefore = this.announcedInARow;
     for (const change of diffPods(before, now)) this.#announcements.see(change);
     this.#checks.compare(uid, now);
     this.#sweepSoon();
+    if (this.announcedInARow !== announcedBefore) this.#options.onChange();
   }
 
   /** A look at all pods with this stamp is complete. */

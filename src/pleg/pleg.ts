@@ -40,7 +40,10 @@ import { RelistRequests } from './relist-requests.js';
 import { Subscription } from './subscription.js';
 import { type PodCondition, WatchConditions } from './watch-conditions.js';
 
-/** Pods, containers and sandboxes compared with their records between two turns of the event loop. */
+/**
+ * Pods, containers and sandboxes compared with their records between two turns of the event loop; a few
+ * milliseconds' worth, and no more than a subscriber's queue holds events of by default.
+ */
 export const ITEMS_PER_SLICE = 1_000;
 
 const ALL_FIRST = 0;
@@ -389,8 +392,9 @@ export class Pleg {
     if (shown < this.#records.size) {
       for (const record of this.#records.missingFrom(generation)) {
         void this.#take(record.pod.uid, undefined, stamp, triggerOf(record.pod.uid), byHand);
+        // Two events of each, told at once: a reader that keeps up is to get its turn before its queue is full.
         const { containers, sandboxes } = record.seen;
-        if (slices.isFull(1 + containers.length + sandboxes.length)) await slices.nextSlice();
+        if (slices.isFull(1 + 2 * (containers.length + sandboxes.length))) await slices.nextSlice();
       }
     }
     return due;
