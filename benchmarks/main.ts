@@ -20,10 +20,11 @@ const HELP = `Usage: npm run bench -- [options] [relist] [latency]
   (no name)   relist
 
 Options:
-  --full           more rounds, and the results are kept: benchmarks/results/*.json and benchmarks/RESULTS.md
+  --full           more time for it, and the results are kept: benchmarks/results/*.json and benchmarks/RESULTS.md
   --keep           keep the results without --full
   --sizes N,N      relist: containers on the node (default 110,1000,5000,10000)
-  --rounds N       relist: timed rounds of each size (default 30, with --full 200)
+  --rounds N       relist: timed rounds of each size, at least (default 30); more are taken until the intervals are
+                   narrow or 15 s have passed, 120 s with --full
   --releases R,R   latency: releases of containerd (default 2.1; those before 1.7 have no events)
   --deaths N       latency: for each way of finding out (default 20, with --full 100)
   --help           this text
@@ -68,7 +69,8 @@ async function runRelist({ values, full, keep }: RunOptions): Promise<void> {
   const facts = readMachineFacts();
   const figures = await runRelistBenchmark({
     sizes: (values.sizes ?? '110,1000,5000,10000').split(',').map(toCount),
-    rounds: toCount(values.rounds ?? (full ? '200' : '30')),
+    minRounds: toCount(values.rounds ?? '30'),
+    budgetMs: full ? 120_000 : 15_000,
     probeRounds: full ? 30 : 10,
     progress: new Progress(),
   });

@@ -7,8 +7,9 @@ it('lets the sides take turns at being first, with as many runs as told', async 
   const [first, second] = await measurePairedRounds(
     [async () => order.push('a'), async () => order.push('b')],
     {
-      rounds: 3,
+      minRounds: 3,
       runsPerRound: 2,
+      isEnough: () => true,
       onRound: (done) => progress.push(done),
     },
   );
@@ -19,4 +20,14 @@ it('lets the sides take turns at being first, with as many runs as told', async 
     expect(samples.cpuMs.length).toBe(3);
     expect(Math.min(...samples.wallMs)).toBeGreaterThan(0);
   }
+});
+
+it('goes on until it is enough, a whole number of series', async () => {
+  let asked = 0;
+  const [samples] = await measurePairedRounds([async () => undefined, async () => undefined], {
+    minRounds: 4,
+    runsPerRound: 1,
+    isEnough: () => ++asked === 3,
+  });
+  expect(samples.wallMs.length).toBe(12);
 });

@@ -7,9 +7,12 @@ export interface SideSamples {
 }
 
 export interface PairedRoundsOptions {
-  readonly rounds: number;
+  /** So many rounds are taken at least. */
+  readonly minRounds: number;
   /** Runs of each side in one round: more where one is too short to be timed alone. */
   readonly runsPerRound: number;
+  /** Asked after `minRounds`, and again each time when as many more were taken: whether that is enough. */
+  readonly isEnough: (samples: readonly [SideSamples, SideSamples]) => boolean;
   readonly onRound?: (done: number) => void;
 }
 
@@ -20,15 +23,22 @@ export interface PairedRoundsOptions {
  */
 export async function measurePairedRounds(
   sides: readonly [() => Promise<unknown>, () => Promise<unknown>],
-  { rounds, runsPerRound, onRound }: PairedRoundsOptions,
+  { minRounds, runsPerRound, isEnough, onRound }: PairedRoundsOptions,
 ): Promise<readonly [SideSamples, SideSamples]> {
   const samples = [createSamples(), createSamples()] as const;
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round === 0 || round % minRounds !== 0 || !isEnough(samples); round++) {
     for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       await measureOnce(sides[side], runsPerRound, samples[side]);
     }
     onRound?.(round + 1);
   }
+  return samples;
+}
+
+/** Times one side alone, a run to a round. */
+export async function measureSide(run: () => Promise<unknown>, rounds: number): Promise<SideSamples> {
+  const samples = createSamples();
+  for (let round = 0; round < rounds; round++) await measureOnce(run, 1, samples);
   return samples;
 }
 

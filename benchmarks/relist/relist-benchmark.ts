@@ -19,13 +19,15 @@ import { type Progress } from '../progress.js';
 import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';
 import { listBare } from './bare-lists.js';
 import { type LoopUse, probeLoop } from './loop-probe.js';
-import { measurePairedRounds, type SideSamples } from './paired-rounds.js';
+import { measurePairedRounds, measureSide, type SideSamples } from './paired-rounds.js';
 
 export interface RelistBenchmarkOptions {
   /** Containers on the node; half as many pods. */
   readonly sizes: readonly number[];
-  /** Timed rounds of each size. */
-  readonly rounds: number;
+  /** Timed rounds of each size, at least. */
+  readonly minRounds: number;
+  /** More rounds are taken until the intervals are narrow, or for so many milliseconds a size. */
+  readonly budgetMs: number;
   /** Rounds with a probe of the event loop, and rounds that are split into their parts. */
   readonly probeRounds: number;
   readonly progress: Progress;
@@ -75,6 +77,8 @@ export interface RelistFigures {
 
 const CONTAINERS_PER_POD = 2;
 const WARM_UP_RUNS = 30;
+/** Width of an interval of a ratio. */
+const NARROW = 0.05;
 /** A round takes about that long on each side: shorter ones are at the mercy of the timer and of the scheduler. */
 const ROUND_MS = 25;
 
@@ -86,7 +90,7 @@ export async function runRelistBenchmark(options: RelistBenchmarkOptions): Promi
 }
 
 async function measureSize(containers: number, options: RelistBenchmarkOptions): Promise<RelistFigures> {
-  const { progress, rounds, probeRounds } = options;
+  const { progress, minRounds, budgetMs, probeRounds } = options;
   progress.begin(`relist: ${containers} containers`);
   const pods = Math.ceil(containers / CONTAINERS_PER_POD);
   await using synthetic = await spawnSyntheticRuntime({ pods, containersPerPod: CONTAINERS_PER_POD });
@@ -102,15 +106,14 @@ async function measureSize(containers: number, options: RelistBenchmarkOptions):
     // The first relist inspects every pod; the idle ones come after it.
     await relist();
     await expectIdle(pleg, relist);
-    for (let i = 0; i < WARM_UP_RUNS; i++) {
-      await listBoth();
-      await relist();
-    }
+    for (let i = 0; i < WARM_UP_RUNS; i++) await relist();
     const runsPerRound = await chooseRunsPerRound(listBoth);
+    const deadlineMs = performance.now() + budgetMs;
     const [bare, product] = await measurePairedRounds([listBoth, relist], {
-      rounds,
+      minRounds,
       runsPerRound,
-      onRound: (done) => progress.step(done, rounds, 'rounds'),
+      isEnough: (samples) => performance.now() > deadlineMs || areNarrow(samples),
+      onRound: (done) => progress.step(done, Math.ceil(done / minRounds) * minRounds, 'rounds'),
     });
     const [bareLoop, relistLoop] = [
       await probeSide(listBoth, probeRounds),
@@ -120,7 +123,7 @@ async function measureSize(containers: number, options: RelistBenchmarkOptions):
     return {
       containers,
       pods,
-      rounds,
+      rounds: bare.wallMs.length,
       runsPerRound,
       bare: toSideFigures(bare, bareLoop),
       relist: toSideFigures(product, relistLoop),
@@ -136,6 +139,14 @@ async function measureSize(containers: number, options: RelistBenchmarkOptions):
   }
 }
 
+/** Whether the intervals of the ratios are as narrow as they need be to judge by them. */
+function areNarrow([bare, product]: readonly [SideSamples, SideSamples]): boolean {
+  return [mean, median].every((statistic) => {
+    const { low, high } = bootstrapRatio(product.wallMs, bare.wallMs, statistic, { resamples: 500 });
+    return high - low < NARROW;
+  });
+}
+
 /** A relist that inspects would measure something else. */
 async function expectIdle(pleg: Pleg, relist: () => Promise<void>): Promise<void> {
   const before = pleg.state().inspections.inspections;
@@ -145,9 +156,8 @@ async function expectIdle(pleg: Pleg, relist: () => Promise<void>): Promise<void
 }
 
 async function chooseRunsPerRound(run: () => Promise<unknown>): Promise<number> {
-  const before = performance.now();
-  await run();
-  return Math.max(1, Math.round(ROUND_MS / (performance.now() - before)));
+  const { wallMs } = await measureSide(run, WARM_UP_RUNS);
+  return Math.max(1, Math.round(ROUND_MS / median(wallMs)));
 }
 
 /** The worst of every round. */
