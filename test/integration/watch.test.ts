@@ -171,6 +171,17 @@ describe('podloop watch', () => {
     expect(podloop.stderr.filter((one) => one.includes('"Pod is stuck'))).toHaveLength(1);
   });
 
+  it('says when the list of pods is not answered, and when it is again', async () => {
+    await using node = await startNode(1);
+    await using podloop = watch(node);
+    await podloop.line('stdout', /ContainerStarted/);
+    await node.control.setFaults({ listsHang: true });
+    await podloop.line('stderr', /"The runtime does not answer the list of pods" for="\d+s"/);
+    await node.control.setFaults({ listsHang: false });
+    await podloop.line('stderr', /"The runtime answers the list of pods again"/);
+    expect(await podloop.end('SIGINT')).toEqual({ code: 0, signal: null });
+  });
+
   it('falls back to polling when events are asked of a runtime without them, and says so', async () => {
     await using node = await startNode(1);
     await node.control.setFaults({ events: 'unimplemented' });
