@@ -18,7 +18,9 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | un
       },
       (error: unknown) => {
         signal.removeEventListener('abort', onAbort);
-        reject(error as Error);
+        // It comes back as it was thrown.
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+        reject(error);
       },
     );
   });
