@@ -164,9 +164,9 @@ export class ChurnContainer {
   }
 
   #lookDead(): boolean {
-    if (this.story.id === undefined || !this.#world.watch.isDead(this.story.id)) return false;
-    this.story.seenDeadMs ??= wallMs();
-    return true;
+    if (this.story.id === undefined) return false;
+    this.story.seenDeadMs ??= this.#world.watch.deadSinceMs(this.story.id);
+    return this.story.seenDeadMs !== undefined;
   }
 
   async #askRuntime(): Promise<RuntimeVerdict | undefined> {

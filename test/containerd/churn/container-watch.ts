@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ContainerState, type Container } from '../../../src/cri/generated/runtime/v1/cri.js';
 import { runtimeService, type CriDriver } from '../harness/cri-driver.js';
 import { type RuntimeGate } from './runtime-gate.js';
+import { wallMs } from './story.js';
 
 /** The label that names a container's story. */
 export const KEY_LABEL = 'podloop.test/key';
@@ -12,24 +13,25 @@ const PERIOD_MS = 200;
 export class ContainerWatch {
   readonly #driver: CriDriver;
   readonly #gate: RuntimeGate;
-  #exited = new Set<string>();
+  readonly #deadSinceMs = new Map<string, number>();
 
   constructor(driver: CriDriver, gate: RuntimeGate) {
     this.#driver = driver;
     this.#gate = gate;
   }
 
-  /** Whether the newest list showed it as exited. */
-  isDead(containerId: string): boolean {
-    return this.#exited.has(containerId);
+  /** When a list first showed it as exited; undefined as long as none has. */
+  deadSinceMs(containerId: string): number | undefined {
+    return this.#deadSinceMs.get(containerId);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (this.#gate.isUp) {
-        const containers = await this.list().catch(() => undefined);
-        const exited = containers?.filter(({ state }) => state === ContainerState.CONTAINER_EXITED);
-        if (exited !== undefined) this.#exited = new Set(exited.map(({ id }) => id));
+        for (const { id, state } of await this.list().catch(() => [])) {
+          if (state !== ContainerState.CONTAINER_EXITED || this.#deadSinceMs.has(id)) continue;
+          this.#deadSinceMs.set(id, wallMs());
+        }
       }
       await sleep(PERIOD_MS, undefined, { signal }).catch(() => undefined);
     }

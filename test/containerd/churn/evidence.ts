@@ -38,13 +38,22 @@ export function isNearOutage({ outages }: ChurnLog, fromMs: number, untilMs: num
   return outages.some((outage) => outage.fromMs <= untilMs && outage.untilMs + AFTER_OUTAGE_MS >= fromMs);
 }
 
-/** Whether containerd was killed while it could have had to do with this container's creation, start or end. */
-export function mayRuntimeHaveFailed({ log, ownWords }: Evidence, story: ContainerStory): boolean {
+/**
+ * The exit codes that a container may have besides those that were intended, because containerd was killed while it
+ * had to do with its creation, start or end: 255 for an end that it lost, 128 for a start that failed, and anything
+ * where the container's own first process never got as far as its program.
+ */
+export function codesOfFailure(
+  { log, ownWords }: Evidence,
+  story: ContainerStory,
+): readonly number[] | 'any' {
   const own = ownWords.get(story.key);
-  const cutOff = story.notes.some((note) => /^(Create|Start)Container/.test(note));
-  if (own?.startMs === undefined && cutOff) return true;
-  // A stop that was under way when containerd died had done its work or not.
-  if (story.notes.some((note) => note.startsWith('StopContainer'))) return true;
+  const noted = (call: string): boolean => story.notes.some((note) => note.startsWith(call));
+  if (own?.startMs === undefined && (noted('CreateContainer') || noted('StartContainer'))) return 'any';
   const ends = [own?.endMs, story.killedMs, story.verdict?.finishedAtMs];
-  return ends.some((endMs) => endMs !== undefined && isNearOutage(log, endMs, endMs + BEFORE_OUTAGE_MS));
+  const endedNearOutage = ends.some(
+    (endMs) => endMs !== undefined && isNearOutage(log, endMs, endMs + BEFORE_OUTAGE_MS),
+  );
+  // A stop that was under way when containerd died had done its work or not.
+  return endedNearOutage || noted('StopContainer') ? [255, 128] : [];
 }

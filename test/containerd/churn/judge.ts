@@ -13,14 +13,13 @@
  *
  * @module
  */
-import { isNearOutage, mayRuntimeHaveFailed, wasVisible, type Evidence } from './evidence.js';
+import { codesOfFailure, isNearOutage, wasVisible, type Evidence } from './evidence.js';
 import { formatEvent, type SeenEvent } from './seen-event.js';
 import { type ContainerStory, type SandboxStory } from './story.js';
 import { tellContainer, tellSandbox } from './story-text.js';
 import { noCounts, type Failure, type Verdict } from './verdict.js';
 
-/** What containerd says of a container whose end it lost, and of one that it could not start. */
-const CODES_OF_FAILURE = [255, 128];
+/** The driver's own list is asked every 200 ms, so this long is containerd's doing. */
 const SHOWN_LATE_MS = 3_000;
 
 /** Judges one run. */
@@ -73,10 +72,7 @@ class Judgement {
       // It may be reported when it goes ("died, removed", without a code), as the kubelet's table has it.
       counts.neverStarted++;
       const codes = events.flatMap(({ exitCode }) => exitCode ?? []);
-      const mayBeFailure = mayRuntimeHaveFailed(this.#evidence, story);
-      if (codes.some((code) => !mayBeFailure || !CODES_OF_FAILURE.includes(code))) {
-        fail('an exit code of what never ran');
-      }
+      if (!codes.every((code) => this.#isFailure(story, code))) fail('an exit code of what never ran');
       return;
     }
     const died = events.find(({ type }) => type === 'ContainerDied');
@@ -112,9 +108,8 @@ class Judgement {
   #judgeDeath(story: ContainerStory, died: SeenEvent, fail: (problem: string) => void): void {
     const { verdict, removalClass } = story;
     const announced = this.#codesByIntent(story);
-    const runtimeMayHaveFailed = mayRuntimeHaveFailed(this.#evidence, story);
     if (verdict !== undefined && !announced.includes(verdict.exitCode)) {
-      if (verdict.state === 'exited' && runtimeMayHaveFailed && CODES_OF_FAILURE.includes(verdict.exitCode)) {
+      if (verdict.state === 'exited' && this.#isFailure(story, verdict.exitCode)) {
         this.#counts.codeLostByRuntime++;
       } else {
         fail(`the runtime itself says ${verdict.state} ${verdict.exitCode}, not ${announced.join(' or ')}`);
@@ -128,19 +123,23 @@ class Judgement {
       else fail('ContainerDied has no exit code');
       return;
     }
-    const right =
-      verdict === undefined
-        ? [...announced, ...(runtimeMayHaveFailed ? CODES_OF_FAILURE : [])]
-        : [verdict.exitCode];
-    if (!right.includes(died.exitCode)) {
+    const right = verdict === undefined ? announced : [verdict.exitCode];
+    const explained = verdict === undefined && this.#isFailure(story, died.exitCode);
+    if (!right.includes(died.exitCode) && !explained) {
       fail(`ContainerDied has exit code ${died.exitCode}, right is ${right.join(' or ')}`);
       return;
     }
     this.#counts.diedWithCode++;
-    if (verdict === undefined && !announced.includes(died.exitCode)) this.#counts.codeLostByRuntime++;
+    if (!right.includes(died.exitCode)) this.#counts.codeLostByRuntime++;
     if (verdict !== undefined && !isNearOutage(this.#evidence.log, verdict.finishedAtMs, died.atMs)) {
       this.#latencies.push(died.atMs - verdict.finishedAtMs);
     }
+  }
+
+  /** Whether that code can be containerd's own failure at a time when it was killed. */
+  #isFailure(story: ContainerStory, code: number): boolean {
+    const codes = codesOfFailure(this.#evidence, story);
+    return codes === 'any' || codes.includes(code);
   }
 
   /** What the container announced, and what a KILL of the driver makes of it. */
