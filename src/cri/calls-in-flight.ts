@@ -1,7 +1,7 @@
 import { type CriCall, type CriCallPod, criCallEnded, criCallStarted } from '../util/channels.js';
 import { type Clock } from '../util/clock.js';
+import { startFairDeadline } from '../util/fair-deadline.js';
 
-import { startDeadline } from './deadline.js';
 import { deadlineExceeded, type FailedCall, toPodloopError } from './errors.js';
 import { type CallSubject } from './methods.js';
 
@@ -81,7 +81,7 @@ export class CallsInFlight {
       const deadline =
         deadlineMs === undefined
           ? undefined
-          : startDeadline({
+          : startFairDeadline({
               clock: this.#clock,
               deadlineMs,
               onExpired: () => {

@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net';
 
 import { type Clock, SystemClock } from '../util/clock.js';
 import { hasCode, messageOf, PodloopError } from '../util/errors.js';
+import { startFairDeadline } from '../util/fair-deadline.js';
 
 import { CriClient } from './client.js';
 import { type Endpoint, parseEndpoint } from './endpoint.js';
@@ -70,7 +71,7 @@ async function readGreeting(endpoint: Endpoint, { signal, clock, timeoutMs }: Li
   signal?.throwIfAborted();
   let socket: Socket | undefined;
   let onAbort: (() => void) | undefined;
-  let timer: { cancel(): void } | undefined;
+  let deadline: { cancel(): void } | undefined;
   try {
     return await new Promise<Buffer>((resolve, reject) => {
       let received: Buffer = Buffer.alloc(0);
@@ -90,13 +91,17 @@ async function readGreeting(endpoint: Endpoint, { signal, clock, timeoutMs }: Li
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
       onAbort = () => reject(signal?.reason);
       signal?.addEventListener('abort', onAbort, { once: true });
-      timer = clock.setTimer(timeoutMs, () => {
-        const why = `something listens at ${endpoint.url} but says nothing: no HTTP/2 greeting within ${timeoutMs} ms; is the runtime stopped or hung?`;
-        reject(new PodloopError('CRI_DEADLINE_EXCEEDED', why));
+      deadline = startFairDeadline({
+        clock,
+        deadlineMs: timeoutMs,
+        onExpired: () => {
+          const why = `something listens at ${endpoint.url} but says nothing: no HTTP/2 greeting within ${timeoutMs} ms; is the runtime stopped or hung?`;
+          reject(new PodloopError('CRI_DEADLINE_EXCEEDED', why));
+        },
       });
     });
   } finally {
-    timer?.cancel();
+    deadline?.cancel();
     if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);
     socket?.destroy();
   }

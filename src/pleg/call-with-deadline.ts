@@ -1,5 +1,8 @@
 import { abortable } from '../util/abortable.js';
 import { type Clock } from '../util/clock.js';
+import { PodloopError } from '../util/errors.js';
+import { startFairDeadline } from '../util/fair-deadline.js';
+import { linkAbort } from '../util/linked-abort.js';
 
 /** For how long a call may take, and who else may end it. */
 export interface CallDeadline {
@@ -11,24 +14,25 @@ export interface CallDeadline {
 }
 
 /**
- * Makes a call that ends at its deadline or with the signal, even if it takes no notice of either.
- *
- * Leaves neither timer nor listener behind: the signal may live as long as the process, and calls are made every
- * second. (AbortSignal.any would keep something of each call on the signal.)
+ * Makes a call that ends at its deadline (CRI_DEADLINE_EXCEEDED) or with the signal (its reason), even if it takes no
+ * notice of either. Leaves neither timer nor listener behind: such calls are made every second.
  */
 export async function callWithDeadline<T>(
   { clock, deadlineMs, message, signal }: CallDeadline,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
-  const ending = new AbortController();
-  const timer = clock.setTimer(deadlineMs, () => ending.abort(new Error(message)), { unref: true });
-  const onAbort = (): void => ending.abort(signal?.reason);
-  signal?.addEventListener('abort', onAbort, { once: true });
+  const ending = linkAbort(signal);
+  const deadline = startFairDeadline({
+    clock,
+    deadlineMs,
+    unref: true,
+    onExpired: () => ending.abort(new PodloopError('CRI_DEADLINE_EXCEEDED', message)),
+  });
   try {
     return await abortable(call(ending.signal), ending.signal);
   } finally {
-    timer.cancel();
-    signal?.removeEventListener('abort', onAbort);
+    deadline.cancel();
+    ending.unlink();
   }
 }

@@ -1,6 +1,7 @@
 import { formatPod, type PodRef } from '../model/pod-ref.js';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
+import { startFairDeadline } from '../util/fair-deadline.js';
 import { InspectionQueue } from './inspection-queue.js';
 
 /** One status call of one pod, to be made when there is room. */
@@ -46,10 +47,8 @@ export interface InspectionPoolOptions {
   readonly deadlineMs: number;
 }
 
-/** A deadline timer that fires later than this past its time was held up by our own event loop. */
-const STALL_MS = 50;
-/** So often a late deadline is not believed; a loop that is late every time must not keep a hung one for ever. */
-const STALLS_FORGIVEN = 10;
+/** What is left at least to one whose deadline passed while our own event loop was held up: its answer may lie there. */
+const LEAST_LEFT_MS = 50;
 
 type JobState = 'queued' | 'budget' | 'slow' | 'ended';
 
@@ -166,7 +165,7 @@ export class InspectionPool {
     job.timer =
       state === 'budget'
         ? clock.setTimer(slowAfterMs, () => this.#moveOut(job), { unref: true })
-        : this.#deadlineTimer(job, deadlineMs);
+        : this.#startDeadline(job, deadlineMs);
     // A `run` that throws before its first await must end like any other.
     const run = async (): Promise<unknown> => await job.inspection.run(job.controller.signal);
     run().then(
@@ -185,24 +184,18 @@ export class InspectionPool {
     this.#slow.add(job);
     job.state = 'slow';
     const elapsed = this.#options.clock.monotonicMs() - job.startedMs;
-    job.timer = this.#deadlineTimer(job, Math.max(STALL_MS, this.#options.deadlineMs - elapsed));
+    job.timer = this.#startDeadline(job, Math.max(LEAST_LEFT_MS, this.#options.deadlineMs - elapsed));
     job.leaveBudget();
     if (oldest === undefined) this.#fill();
     else this.#displace(oldest);
   }
 
-  #deadlineTimer(job: Job, delayMs: number, forgiven = 0): ClockTimer {
-    const { clock } = this.#options;
-    const dueMs = clock.monotonicMs() + delayMs;
-    return clock.setTimer(
-      delayMs,
-      () => {
-        const lateMs = clock.monotonicMs() - dueMs;
-        if (lateMs > STALL_MS && forgiven < STALLS_FORGIVEN) {
-          // We were not listening: the answer may be lying there unread.
-          job.timer = this.#deadlineTimer(job, STALL_MS, forgiven + 1);
-          return;
-        }
+  #startDeadline(job: Job, delayMs: number): ClockTimer {
+    return startFairDeadline({
+      clock: this.#options.clock,
+      deadlineMs: delayMs,
+      unref: true,
+      onExpired: () => {
         const { pod } = job.inspection;
         const error = new PodloopError(
           'INSPECTION_DEADLINE',
@@ -210,8 +203,7 @@ export class InspectionPool {
         );
         this.#end(job, () => job.reject(error), error);
       },
-      { unref: true },
-    );
+    });
   }
 
   #findOldestSlow(): Job | undefined {

@@ -10,7 +10,6 @@ import { FakeClock } from '../testing/fake-clock.js';
 import { hasCode } from '../util/errors.js';
 
 import { CriClient } from './client.js';
-import { startDeadline } from './deadline.js';
 import { VersionResponse } from './generated/runtime/v1/cri.js';
 
 const cleanups: (() => Promise<void> | void)[] = [];
@@ -23,62 +22,6 @@ function stall(ms: number): void {
   const untilMs = performance.now() + ms;
   while (performance.now() < untilMs);
 }
-
-describe('a deadline', () => {
-  it('passes when its time is over, once', async () => {
-    const clock = new FakeClock();
-    let expired = 0;
-    startDeadline({ clock, deadlineMs: 100, onExpired: () => expired++ });
-    await clock.advance(99);
-    expect(expired).toBe(0);
-    await clock.advance(1);
-    expect(expired).toBe(1);
-    await clock.advance(10_000);
-    expect(expired).toBe(1);
-    expect(clock.pendingTimers).toBe(0);
-  });
-
-  it('does not pass once cancelled, not even between its timer and the reading of input', async () => {
-    const clock = new FakeClock({ settleRounds: 0 });
-    let expired = 0;
-    const deadline = startDeadline({ clock, deadlineMs: 100, onExpired: () => expired++ });
-    await clock.advance(100);
-    deadline.cancel();
-    for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve));
-    expect(expired).toBe(0);
-  });
-
-  it('gives a grace about as long as the stall when its timer fires late', async () => {
-    const clock = new FakeClock();
-    let expired = 0;
-    startDeadline({ clock, deadlineMs: 100, onExpired: () => expired++ });
-    clock.stall(400);
-    await clock.advance(0);
-    await clock.advance(299);
-    expect(expired).toBe(0);
-    await clock.advance(1);
-    expect(expired).toBe(1);
-  });
-
-  it('passes in the end although the loop stalls every time', async () => {
-    const clock = new FakeClock();
-    let expired = 0;
-    startDeadline({ clock, deadlineMs: 100, onExpired: () => expired++ });
-    for (let tries = 0; tries < 20; tries++) {
-      clock.stall(5_000);
-      await clock.advance(0);
-    }
-    expect(expired).toBe(1);
-  });
-
-  it('holds what no timer of Node holds', async () => {
-    const clock = new FakeClock();
-    const deadline = startDeadline({ clock, deadlineMs: 2 ** 40, onExpired: () => undefined });
-    expect(clock.nextTimerInMs).toBe(2 ** 31 - 1);
-    deadline.cancel();
-    expect(clock.pendingTimers).toBe(0);
-  });
-});
 
 describe('the deadline of a CRI call', () => {
   it('never passes while the answer lies in the socket of a stalled event loop', async () => {

@@ -1,12 +1,14 @@
-import { type Clock, type ClockTimer } from '../util/clock.js';
+import { type Clock, type ClockTimer } from './clock.js';
 
-/** What {@link startDeadline} needs. */
-export interface DeadlineOptions {
+/** What {@link startFairDeadline} needs. */
+export interface FairDeadlineOptions {
   readonly clock: Clock;
   /** Milliseconds from now. */
   readonly deadlineMs: number;
   /** Called once, unless it was cancelled before: there was time, and nothing came. */
   readonly onExpired: () => void;
+  /** It does not keep the process alive. */
+  readonly unref?: boolean;
 }
 
 /** What Node's timers can hold, some 24 days. */
@@ -22,21 +24,25 @@ const MOST_GRACES = 10;
  * A deadline that proves something about the other side.
  *
  * While the event loop is stalled, timers fall due although the answer lies in the socket: they run first, and
- * gRPC libraries then report a deadline that did not pass. So, when the timer fires, what has arrived is read
+ * whoever believes them reports a deadline that did not pass. So, when the timer fires, what has arrived is read
  * before the deadline is believed; when it fired late, the other side gets a short grace besides, about as long
  * as the stall.
  */
-export function startDeadline(options: DeadlineOptions): ClockTimer {
-  const { clock, onExpired } = options;
+export function startFairDeadline(options: FairDeadlineOptions): ClockTimer {
+  const { clock, onExpired, unref = false } = options;
   let timer: ClockTimer;
   let cancelled = false;
   let graces = 0;
 
   const arm = (delayMs: number): void => {
     const dueMs = clock.monotonicMs() + delayMs;
-    timer = clock.setTimer(delayMs, () => {
-      if (!graceAfter(clock.monotonicMs() - dueMs)) readInputThenExpire();
-    });
+    timer = clock.setTimer(
+      delayMs,
+      () => {
+        if (!graceAfter(clock.monotonicMs() - dueMs)) readInputThenExpire();
+      },
+      { unref },
+    );
   };
   const graceAfter = (lateMs: number): boolean => {
     if (lateMs < STALL_MS || graces >= MOST_GRACES) return false;
