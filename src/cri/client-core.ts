@@ -9,7 +9,7 @@ import { type FailedCall, toMalformedResponse } from './errors.js';
 import { type DeepPartial } from './generated/runtime/v1/cri.js';
 import { GrpcTransport } from './grpc-transport.js';
 import { InterningReader, type WireCounters } from './interning-reader.js';
-import { type CriMethod } from './methods.js';
+import { type CriMethod, deadlineOf } from './methods.js';
 import { StringCache } from './string-cache.js';
 import { type ConnectionState, type StreamHandlers, type Transport } from './transport.js';
 
@@ -46,10 +46,6 @@ export type RawCaller = Pick<
 >;
 
 const DEFAULT_TIMEOUT_MS = 120_000;
-// An image may be large and its registry slow; whoever pulls has a signal for more.
-const LONG_TIMEOUT_MS = 3_600_000;
-// How many messages wait for a slow reader of an iterable before the server is made to wait.
-const ITERABLE_BUFFER = 16;
 
 /** What the typed methods of {@link CriClient} are made of: one call of any method, decoded or as bytes. */
 export class CriClientCore implements AsyncDisposable {
@@ -180,61 +176,6 @@ export class CriClientCore implements AsyncDisposable {
     });
   }
 
-  /**
-   * Calls a streaming method; the call is sent when the iteration starts. Leaving the loop gives the call up.
-   * A reader that is slow makes the server wait: never read container events this way, see `readContainerEvents`.
-   */
-  async *iterate<Request, Response>(
-    method: CriMethod<Request, Response, true>,
-    request: DeepPartial<Request> = {} as DeepPartial<Request>,
-    options: CallOptions = {},
-  ): AsyncGenerator<Response, void, undefined> {
-    const leave = new AbortController();
-    const onAbort = (): void => leave.abort(options.signal?.reason);
-    if (options.signal?.aborted === true) onAbort();
-    options.signal?.addEventListener('abort', onAbort, { once: true });
-    const buffered: Response[] = [];
-    let flow: { pause(): void; resume(): void } | undefined;
-    let wake: () => void = () => undefined;
-    const progress = { ended: false };
-    const failed = { operation: method.operation, subject: '' };
-    const stream = this.streamBytes(
-      method,
-      request,
-      {
-        onStart: (started) => (flow = started),
-        onMessage: (bytes) => {
-          buffered.push(this.decodeMessage(method, bytes, failed));
-          if (buffered.length >= ITERABLE_BUFFER) flow?.pause();
-          wake();
-        },
-      },
-      { ...options, signal: leave.signal },
-    ).finally(() => {
-      progress.ended = true;
-      wake();
-    });
-    // It is awaited below; until then a failure is not unhandled.
-    stream.catch(() => undefined);
-    try {
-      for (;;) {
-        const message = buffered.shift();
-        if (message !== undefined) {
-          if (buffered.length === 0) flow?.resume();
-          yield message;
-        } else if (progress.ended) {
-          await stream;
-          return;
-        } else {
-          await new Promise<void>((resolve) => (wake = resolve));
-        }
-      }
-    } finally {
-      options.signal?.removeEventListener('abort', onAbort);
-      leave.abort();
-    }
-  }
-
   /** Decodes one message of a method's answer; what it does not know is counted. */
   decodeMessage<Request, Response, Streaming extends boolean>(
     method: CriMethod<Request, Response, Streaming>,
@@ -298,32 +239,8 @@ export class CriClientCore implements AsyncDisposable {
       subject: method.subject(request),
       pod: options.pod,
       containerId: options.containerId,
-      deadlineMs: this.#deadlineOf(method, request, options),
+      deadlineMs: deadlineOf(method, request, options.timeoutMs, this.#timeoutMs),
       signal: options.signal,
     };
-  }
-
-  #deadlineOf<Request, Response, Streaming extends boolean>(
-    method: CriMethod<Request, Response, Streaming>,
-    request: Request,
-    options: CallOptions,
-  ): number | undefined {
-    if (options.timeoutMs !== undefined)
-      return Number.isFinite(options.timeoutMs) ? options.timeoutMs : undefined;
-    const { deadline } = method;
-    if (typeof deadline === 'function') {
-      const ownSeconds = deadline(request);
-      return ownSeconds === undefined ? undefined : this.#timeoutMs + ownSeconds * 1000;
-    }
-    switch (deadline) {
-      case 'default':
-        return this.#timeoutMs;
-      case 'double':
-        return 2 * this.#timeoutMs;
-      case 'long':
-        return LONG_TIMEOUT_MS;
-      case 'none':
-        return undefined;
-    }
   }
 }

@@ -1,5 +1,6 @@
 import { type CallOptions, CriClientCore, type CriClientOptions } from './client-core.js';
 import { type DeepPartial } from './generated/runtime/v1/cri.js';
+import { iterateMessages } from './message-iterable.js';
 import { CRI_METHODS, type CriMethod, type CriMethodName } from './methods.js';
 
 type CallOf<Method> =
@@ -41,7 +42,7 @@ export class CriClient extends CallsBase {
         value: function (this: CriClientCore, request?: object, options?: CallOptions): unknown {
           // The table pairs each method with its own request type; callers see it through CriCalls.
           return method.streaming
-            ? this.iterate(method as CriMethod<object, unknown, true>, request, options)
+            ? iterateMessages(this, method as CriMethod<object, unknown, true>, request, options)
             : this.call(method as CriMethod<object, unknown, false>, request, options);
         },
       });

@@ -131,3 +131,35 @@ export const CRI_METHODS = {
 
 /** The name of a CRI method on the client. */
 export type CriMethodName = keyof typeof CRI_METHODS;
+
+// An image may be large and its registry slow; whoever pulls has a signal for more.
+const LONG_TIMEOUT_MS = 3_600_000;
+
+/**
+ * After how many milliseconds a call is given up; undefined for never.
+ *
+ * @param ownTimeoutMs the caller's own limit, which replaces the method's; Infinity for none.
+ * @param defaultTimeoutMs the client's limit, which the method's rule builds on.
+ */
+export function deadlineOf<Request>(
+  { deadline }: { readonly deadline: DeadlineRule<Request> },
+  request: Request,
+  ownTimeoutMs: number | undefined,
+  defaultTimeoutMs: number,
+): number | undefined {
+  if (ownTimeoutMs !== undefined) return Number.isFinite(ownTimeoutMs) ? ownTimeoutMs : undefined;
+  if (typeof deadline === 'function') {
+    const ownSeconds = deadline(request);
+    return ownSeconds === undefined ? undefined : defaultTimeoutMs + ownSeconds * 1000;
+  }
+  switch (deadline) {
+    case 'default':
+      return defaultTimeoutMs;
+    case 'double':
+      return 2 * defaultTimeoutMs;
+    case 'long':
+      return LONG_TIMEOUT_MS;
+    case 'none':
+      return undefined;
+  }
+}
