@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type ObservedPod, type Runtime } from '../runtime/runtime.js';
 import { aPodStatus } from '../testing/builders.js';
 import { podOf, setUpPleg } from '../testing/pleg-harness.js';
-import { ITEMS_PER_SLICE } from './pleg.js';
+import { ITEMS_PER_SLICE } from './looks.js';
 
 /**
  * A node whose pods count who looks into them: in all, and between two turns of the event loop. What inspections do

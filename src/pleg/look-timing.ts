@@ -1,0 +1,50 @@
+import { type Clock, type Stamp } from '../util/clock.js';
+import { type RelistEnd, relistEnded } from '../util/pleg-channels.js';
+
+/** What a look found, beside the time that it took. */
+export type LookOutcome = Pick<RelistEnd, 'trigger' | 'pods' | 'due' | 'error'>;
+
+/** When one look began and how long each part of it took: published once, when it has ended. */
+export class LookTiming {
+  /** Taken before anything is asked: whatever the answer shows is at least as new. */
+  readonly stamp: Stamp;
+  /** Monotonic milliseconds. */
+  readonly startedMs: number;
+  readonly #clock: Clock;
+  readonly #scope: RelistEnd['scope'];
+  readonly #startedAtMs: number;
+  #listedMs: number | undefined;
+  #comparedMs: number | undefined;
+
+  constructor(clock: Clock, scope: RelistEnd['scope']) {
+    this.#clock = clock;
+    this.#scope = scope;
+    this.startedMs = clock.monotonicMs();
+    this.#startedAtMs = clock.now();
+    this.stamp = clock.stamp();
+  }
+
+  /** The runtime has answered. */
+  listed(): void {
+    this.#listedMs = this.#clock.monotonicMs();
+  }
+
+  /** Every pod of the answer has been compared with its record. */
+  compared(): void {
+    this.#comparedMs = this.#clock.monotonicMs();
+  }
+
+  /** Nobody need wait for this look any longer. */
+  publish(outcome: LookOutcome): void {
+    const endedMs = this.#clock.monotonicMs();
+    const listedMs = this.#listedMs ?? endedMs;
+    relistEnded.publish({
+      ...outcome,
+      scope: this.#scope,
+      startedAtMs: this.#startedAtMs,
+      durationMs: endedMs - this.startedMs,
+      listMs: listedMs - this.startedMs,
+      diffMs: (this.#comparedMs ?? listedMs) - listedMs,
+    });
+  }
+}

@@ -1,0 +1,280 @@
+import { formatPod } from '../model/pod-ref.js';
+import { type ObservedPod, type Runtime } from '../runtime/runtime.js';
+import { type Clock, type Stamp } from '../util/clock.js';
+import { messageOf } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { PriorityLock } from '../util/priority-lock.js';
+import { SliceYielder } from '../util/slices.js';
+import { callWithDeadline } from './call-with-deadline.js';
+import { type EventStream } from './event-stream.js';
+import { type Trigger } from './events.js';
+import { type Inspector } from './inspector.js';
+import { LookTiming } from './look-timing.js';
+import { type PodCache } from './pod-cache.js';
+import { type PodRecord, type PodRecords } from './pod-records.js';
+import { type RelistRequests } from './relist-requests.js';
+import { type WatchConditions } from './watch-conditions.js';
+
+/** What looks are made with, and whom they tell. */
+export interface LooksOptions {
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly cache: PodCache;
+  readonly records: PodRecords;
+  readonly conditions: WatchConditions;
+  readonly inspector: Inspector;
+  readonly requests: RelistRequests;
+  readonly stream: EventStream;
+  /** A list of all pods is given up after so many milliseconds. */
+  readonly listDeadlineMs: number;
+  /** The same of one pod. */
+  readonly podListDeadlineMs: number;
+  readonly yieldToLoop: (() => Promise<unknown>) | undefined;
+}
+
+/** How a look at all pods came about. */
+export interface Look {
+  readonly signal: AbortSignal | undefined;
+  /** Somebody called for it, rather than the period: failing pods are tried again without delay. */
+  readonly byHand: boolean;
+}
+
+/**
+ * Pods, containers and sandboxes compared with their records between two turns of the event loop; a few
+ * milliseconds' worth, and no more than a subscriber's queue holds events of by default.
+ */
+export const ITEMS_PER_SLICE = 1_000;
+
+const ALL_FIRST = 0;
+const ONE_POD_AFTER = 1;
+const EMPTY_AFTER_FAILURE =
+  'the list of pods is empty right after a failed one: waiting for another to confirm it';
+
+/**
+ * Looks at the runtime, at all pods or at one, and compares what it shows with the records.
+ *
+ * One look at a time, so that stamps and records only ever move forward; one at all pods goes before one at a single
+ * pod. A look ends when everything in it has been compared: the inspections that it found due go on by themselves.
+ */
+export class Looks {
+  readonly #options: LooksOptions;
+  readonly #lock = new PriorityLock();
+  #lastSeenMs: number | undefined;
+  #listStartedMs: number | undefined;
+  #lastListError: string | undefined;
+  #relists = 0;
+  #podRelists = 0;
+
+  constructor(options: LooksOptions) {
+    this.#options = options;
+  }
+
+  /** When the last look at all pods that succeeded began, in monotonic milliseconds. */
+  get lastSeenMs(): number | undefined {
+    return this.#lastSeenMs;
+  }
+
+  /** When the list of all pods that is under way began, in monotonic milliseconds. */
+  get listStartedMs(): number | undefined {
+    return this.#listStartedMs;
+  }
+
+  /** Why the last list of all pods failed; undefined when it succeeded. */
+  get lastListError(): string | undefined {
+    return this.#lastListError;
+  }
+
+  /** Looks at all pods that succeeded. */
+  get relists(): number {
+    return this.#relists;
+  }
+
+  /** Looks at one pod that succeeded. */
+  get podRelists(): number {
+    return this.#podRelists;
+  }
+
+  /**
+   * Lists all pods and compares. Rejects when the list fails, or with the signal's reason; nothing is deleted then.
+   * Returns the wait for what this found due; in an object, so that nobody awaits it unasked.
+   */
+  async atAll(look: Look): Promise<{ readonly inspections: Promise<void> }> {
+    const { runtime, clock, cache, records, conditions, inspector, requests, stream, listDeadlineMs } =
+      this.#options;
+    const release = await this.#lock.acquire(ALL_FIRST, look.signal);
+    const timing = new LookTiming(clock, 'all');
+    const { stamp } = timing;
+    let trigger: Trigger = this.#lastSeenMs === undefined ? 'initial' : 'relist';
+    let pods: readonly ObservedPod[] = [];
+    const watched = [...conditions.uids()];
+    try {
+      this.#listStartedMs = timing.startedMs;
+      pods = await this.#list(listDeadlineMs, look.signal, (signal) => runtime.listPods(signal));
+      timing.listed();
+      this.#refuseDoubtfulAbsence(pods);
+      if (this.#lastListError !== undefined) inspector.forgetDelays();
+      this.#lastListError = undefined;
+      this.#listStartedMs = undefined;
+      const requested = requests.takeAllAnswered(stamp);
+      if (requested.all !== undefined && trigger === 'relist') trigger = requested.all;
+      const due = await this.#compareAll(
+        pods,
+        stamp,
+        (uid) => (trigger === 'initial' ? trigger : (requested.byUid.get(uid) ?? trigger)),
+        look.byHand,
+      );
+      for (const uid of watched) if (records.find(uid) === undefined) conditions.forget(uid);
+      this.#lastSeenMs = timing.startedMs;
+      this.#relists++;
+      cache.advance(stamp);
+      stream.looked(stamp);
+      inspector.probe();
+      timing.compared();
+      const found = { trigger, pods: pods.length, due: due.length, error: undefined };
+      return { inspections: Promise.all(due).then(() => timing.publish(found)) };
+    } catch (error) {
+      this.#listStartedMs = undefined;
+      if (look.signal?.aborted !== true) this.#lastListError = messageOf(error);
+      timing.publish({ trigger, pods: pods.length, due: 0, error: messageOf(error) });
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  /** Looks at the pod whose request has waited longest. Rejects with the signal's reason only: a failure asks again. */
+  async atNextPod(runSignal: AbortSignal): Promise<void> {
+    const { runtime, clock, logger, cache, requests, podListDeadlineMs } = this.#options;
+    const release = await this.#lock.acquire(ONE_POD_AFTER, runSignal);
+    // Not before it is our turn: a look at all pods that went first has answered who was waiting then.
+    const request = requests.takeNext();
+    if (request === undefined) {
+      release();
+      return;
+    }
+    const { uid, trigger } = request;
+    const timing = new LookTiming(clock, 'pod');
+    const { stamp } = timing;
+    try {
+      const pod = await this.#list(podListDeadlineMs, runSignal, (signal) => runtime.findPod(uid, signal));
+      timing.listed();
+      if (pod === undefined && this.#lastListError !== undefined) {
+        throw new Error(`pod ${uid} is missing after a failed list: waiting for a list of all to confirm it`);
+      }
+      this.#podRelists++;
+      requests.takeAnswered(uid, stamp);
+      const inspection = this.#take(uid, pod, stamp, trigger, false);
+      if (inspection === undefined) cache.observe(uid, stamp);
+      timing.compared();
+      const [pods, due] = [pod === undefined ? 0 : 1, inspection === undefined ? 0 : 1];
+      timing.publish({ trigger, pods, due, error: undefined });
+    } catch (error) {
+      timing.publish({ trigger, pods: 0, due: 0, error: messageOf(error) });
+      if (runSignal.aborted) throw error;
+      // Maybe this pod alone cannot be listed: nobody behind it waits for it, and a list of all answers it too.
+      logger.info('GenericPLEG: Unable to retrieve pod', { podUID: uid, err: messageOf(error) }, 2);
+      requests.add(uid, trigger);
+      requests.addAll('relist');
+    } finally {
+      release();
+    }
+  }
+
+  /**
+   * A runtime that has just come back may answer before it has found its pods again. An empty list right after a
+   * failed one is taken for a failure too; a second empty one is believed.
+   */
+  #refuseDoubtfulAbsence(pods: readonly ObservedPod[]): void {
+    const doubtful = pods.length === 0 && this.#options.records.size > 0 && this.#lastListError !== undefined;
+    if (!doubtful || this.#lastListError === EMPTY_AFTER_FAILURE) return;
+    throw new Error(EMPTY_AFTER_FAILURE);
+  }
+
+  async #compareAll(
+    pods: readonly ObservedPod[],
+    stamp: Stamp,
+    triggerOf: (uid: string) => Trigger,
+    byHand: boolean,
+  ): Promise<Promise<void>[]> {
+    const due: Promise<void>[] = [];
+    const generation = this.#options.records.nextGeneration();
+    const slices = new SliceYielder({
+      itemsPerSlice: ITEMS_PER_SLICE,
+      yieldToLoop: this.#options.yieldToLoop,
+    });
+    let shown = 0;
+    for (const pod of pods) {
+      const record = this.#options.records.find(pod.uid);
+      let items = 1;
+      if (record?.generation === generation) {
+        this.#tellOfDuplicate(record);
+      } else if (record?.accepted === pod && record.isAtRest && !this.#isExpected(pod.uid)) {
+        // What most pods are, in most looks: as they were.
+        record.seenStamp = stamp;
+        record.generation = generation;
+        shown++;
+      } else {
+        const inspection = this.#take(pod.uid, pod, stamp, triggerOf(pod.uid), byHand);
+        this.#options.records.ensure(pod).generation = generation;
+        if (inspection !== undefined) due.push(inspection);
+        items += pod.containers.length + pod.sandboxes.length;
+        shown++;
+      }
+      if (slices.isFull(items)) await slices.nextSlice();
+    }
+    if (shown < this.#options.records.size) {
+      for (const record of this.#options.records.missingFrom(generation)) {
+        void this.#take(record.pod.uid, undefined, stamp, triggerOf(record.pod.uid), byHand);
+        // Two events of each, told at once: a reader that keeps up is to get its turn before its queue is full.
+        const { containers, sandboxes } = record.seen;
+        if (slices.isFull(1 + 2 * (containers.length + sandboxes.length))) await slices.nextSlice();
+      }
+    }
+    return due;
+  }
+
+  /** A pod whose look is to be compared even if it shows what the last one did. */
+  #isExpected(uid: string): boolean {
+    return this.#options.conditions.has(uid) || this.#options.stream.expects(uid);
+  }
+
+  /** Two pods of one uid cannot be told apart; the first is taken, so that the two do not seem to alternate. */
+  #tellOfDuplicate(record: PodRecord): void {
+    if (record.toldOfDuplicate) return;
+    record.toldOfDuplicate = true;
+    this.#options.logger.warn('GenericPLEG: The list shows a pod more than once, only the first is taken', {
+      pod: formatPod(record.pod),
+      podUID: record.pod.uid,
+    });
+  }
+
+  /** Takes in what a look showed of one pod. Returns what a relist is to wait for. */
+  #take(
+    uid: string,
+    pod: ObservedPod | undefined,
+    stamp: Stamp,
+    trigger: Trigger,
+    byHand: boolean,
+  ): Promise<void> | undefined {
+    const known = this.#options.records.find(uid);
+    this.#options.stream.compare(uid, known?.seen, pod);
+    if (pod === undefined) {
+      if (known === undefined) this.#options.conditions.forget(uid);
+      else this.#options.inspector.remove(known, stamp, trigger);
+      return undefined;
+    }
+    const record = known ?? this.#options.records.ensure(pod);
+    record.see(pod, stamp);
+    return this.#options.inspector.consider(record, trigger, { ignoreDelay: byHand });
+  }
+
+  async #list<T>(
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+    call: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const message = `the runtime did not list pods within ${deadlineMs} ms`;
+    return await callWithDeadline({ clock: this.#options.clock, deadlineMs, message, signal }, call);
+  }
+}
