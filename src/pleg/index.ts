@@ -33,7 +33,7 @@ export {
   type Trigger,
 } from './events.js';
 export { type InspectionInFlight } from './inspection-pool.js';
-export { type StuckPod } from './inspector.js';
+export { type StuckPod } from './stuck-pods.js';
 export { Pleg } from './pleg.js';
 export { type PlegHealth, type UnhealthyReason } from './pleg-health.js';
 export { type PlegOptions } from './pleg-options.js';

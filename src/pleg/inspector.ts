@@ -3,12 +3,14 @@ import { emptyPodStatus, type ObservedPod, type PodStatus, type Runtime } from '
 import { type Clock, type Stamp } from '../util/clock.js';
 import { hasCode } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
-import { type ContainerChange, diffPods, diffVanished, endsOf, hasDeath } from './diff.js';
+import { diffPods, diffVanished, hasDeath } from './diff.js';
 import { type PodLifecycleEvent, type Trigger } from './events.js';
-import { type InspectionHandle, InspectionPool } from './inspection-pool.js';
-import { type EventContext, toLifecycleEvents } from './lifecycle-events.js';
+import { InspectionPool } from './inspection-pool.js';
+import { type EventContext, toLookEvents } from './lifecycle-events.js';
 import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
+import { RuntimeProbe } from './runtime-probe.js';
+import { computeStuckPods, type StuckPods } from './stuck-pods.js';
 import { type WatchConditions } from './watch-conditions.js';
 
 /** What the inspector works on and reports to. */
@@ -26,25 +28,10 @@ export interface InspectorOptions {
   readonly deliver: (events: readonly PodLifecycleEvent[]) => void;
 }
 
-/** A pod whose inspection hangs or fails. */
-export interface StuckPod {
-  readonly pod: PodRef;
-  readonly state: 'hung' | 'failing';
-  /** Wall-clock milliseconds since when no inspection of it has succeeded. */
-  readonly sinceMs: number;
-  readonly forMs: number;
-  /** How many inspections have failed. */
-  readonly failures: number;
-  /** Message of the last failure; undefined while the first inspection hangs. */
-  readonly error: string | undefined;
-}
-
 /** So many times the concurrency may hang outside of the budget. */
 const SLOW_LIMIT_FACTOR = 4;
 /** After how long a pod is tried again when the runtime was not there at all, in milliseconds. */
 const RUNTIME_AWAY_RETRY_MS = 1_000;
-/** How often a pod that is not due is inspected while none that is due succeeds, in milliseconds. */
-const PROBE_INTERVAL_MS = 10_000;
 /** Why an inspection was cancelled by ourselves: it counts for nothing. */
 const STOPPED = new Error('the event generator was stopped');
 
@@ -53,17 +40,15 @@ const STOPPED = new Error('the event generator was stopped');
  * record, in this order and in one go.
  *
  * One inspection per pod at a time. A failed one leaves the record where it is and the pod due: it is tried again
- * at the next look, later with growing delays. While no due pod answers, one that is not due is asked now and
- * then, to tell a sick runtime from sick pods.
+ * at the next look, later with growing delays.
  */
 export class Inspector {
   readonly #options: InspectorOptions;
   readonly #pool: InspectionPool;
+  readonly #probe: RuntimeProbe;
   /** Due and not done: what the global stamp does not cover. */
   readonly #due = new Map<PodRecord, number>();
   #lastSuccessMs: number | undefined;
-  #probe: InspectionHandle<unknown> | undefined;
-  #probedAtMs = Number.NEGATIVE_INFINITY;
   #retrying = false;
   #inspections = 0;
   #failures = 0;
@@ -77,14 +62,23 @@ export class Inspector {
       slowLimit: options.concurrency * SLOW_LIMIT_FACTOR,
       deadlineMs: options.deadlineMs,
     });
+    const { runtime, clock, logger, records } = options;
+    this.#probe = new RuntimeProbe({
+      runtime,
+      clock,
+      logger,
+      pool: this.#pool,
+      candidates: () => [...records].filter((record) => !this.#due.has(record)),
+      onAnswer: () => (this.#lastSuccessMs = clock.monotonicMs()),
+    });
   }
 
   /** Counters for metrics. */
   get stats(): { inspections: number; failures: number; displaced: number; queued: number; due: number } {
     const { displaced, queued } = this.#pool;
     return {
-      inspections: this.#inspections,
-      failures: this.#failures,
+      inspections: this.#inspections + this.#probe.probes,
+      failures: this.#failures + this.#probe.failures,
       displaced,
       queued,
       due: this.#due.size,
@@ -108,7 +102,7 @@ export class Inspector {
    */
   stop(): void {
     this.#retrying = false;
-    this.#probe?.cancel(STOPPED);
+    this.#probe.cancel(STOPPED);
     for (const record of this.#due.keys()) {
       record.retryTimer?.cancel();
       record.inspection?.cancel(STOPPED);
@@ -179,27 +173,12 @@ export class Inspector {
       observedAtMs: clock.now(),
     };
     const changes = diffVanished(record.accepted, record.seen);
-    this.#options.deliver(toEvents(changes, record.fleeting(), [status], context, record.reinspect));
+    this.#options.deliver(toLookEvents(changes, record.fleeting(), [status], context, record.reinspect));
   }
 
   /** Pods whose inspection hangs or fails, longest first; at most `limit` of them. */
-  stuckPods(limit: number): { readonly pods: StuckPod[]; readonly count: number } {
-    const now = this.#options.clock.monotonicMs();
-    const stuck: StuckPod[] = [];
-    for (const record of this.#due.keys()) {
-      const { trouble } = record;
-      if (trouble === undefined) continue;
-      stuck.push({
-        pod: record.pod,
-        state: record.slow ? 'hung' : 'failing',
-        sinceMs: trouble.sinceWallMs,
-        forMs: now - trouble.sinceMs,
-        failures: record.backoff.failures,
-        error: trouble.error?.message,
-      });
-    }
-    stuck.sort((a, b) => b.forMs - a.forMs);
-    return { pods: stuck.slice(0, limit), count: stuck.length };
+  stuckPods(limit: number): StuckPods {
+    return computeStuckPods(this.#due.keys(), this.#options.clock.monotonicMs(), limit);
   }
 
   /** For how long pods have been due without any inspection succeeding, in milliseconds; 0 when all is well. */
@@ -215,36 +194,7 @@ export class Inspector {
 
   /** Inspects a pod that is not due, if it is time to find out whether the runtime answers for any. */
   probe(): void {
-    const { clock, records, runtime, logger } = this.#options;
-    const now = clock.monotonicMs();
-    if (this.#probe !== undefined || now - this.#probedAtMs < PROBE_INTERVAL_MS) return;
-    if (this.fruitlessMs() < PROBE_INTERVAL_MS) return;
-    const candidates = [...records].filter((record) => !this.#due.has(record));
-    const candidate = candidates[this.#inspections % Math.max(1, candidates.length)];
-    if (candidate === undefined) return;
-    this.#probedAtMs = now;
-    this.#inspections++;
-    const handle = this.#pool.submit({
-      pod: candidate.pod,
-      urgent: true,
-      knownSlow: false,
-      run: async (signal) => await runtime.getPodStatus(candidate.seen, signal),
-    });
-    this.#probe = handle;
-    handle.result.then(
-      () => (this.#lastSuccessMs = clock.monotonicMs()),
-      (error: unknown) => {
-        if (error === STOPPED) return;
-        this.#failures++;
-        logger.info(
-          'PLEG: Probe inspection failed',
-          { pod: formatPod(candidate.pod), podUID: candidate.pod.uid, err: error },
-          2,
-        );
-      },
-    );
-    // One that hangs proves nothing against the others: the next probe asks another pod.
-    void handle.budgetEnd.then(() => (this.#probe = undefined));
+    this.#probe.consider(this.fruitlessMs());
   }
 
   #inspect(record: PodRecord, urgent: boolean): void {
@@ -311,7 +261,7 @@ export class Inspector {
     const changes = diffPods(record.accepted, attempt.snapshot);
     const fleeting = record.fleeting(attempt.snapshot);
     const statuses = [status, cache.get(pod.uid).status];
-    const events = toEvents(changes, fleeting, statuses, context, attempt.reinspection);
+    const events = toLookEvents(changes, fleeting, statuses, context, attempt.reinspection);
     // From here on nothing throws: cache, events and record move together or not at all.
     this.#lastSuccessMs = clock.monotonicMs();
     record.slow = false;
@@ -412,23 +362,6 @@ function putBack(record: PodRecord, attempt: Attempt | undefined): void {
   if (attempt === undefined) return;
   record.reinspect ||= attempt.reinspection;
   record.trigger ??= attempt.trigger;
-}
-
-/** The events of a look at a pod: of what came and went unseen first, then of what differs from the accepted look. */
-function toEvents(
-  changes: readonly ContainerChange[],
-  fleeting: ReturnType<PodRecord['fleeting']>,
-  statuses: readonly PodStatus[],
-  context: EventContext,
-  reinspection: boolean,
-): PodLifecycleEvent[] {
-  const all = [...endsOf(fleeting.containers), ...changes];
-  const events: PodLifecycleEvent[] = toLifecycleEvents(all, statuses, context);
-  const { more } = fleeting;
-  if (more > 0 || (events.length === 0 && reinspection)) {
-    events.push({ type: 'PodSync', ...context, folded: more });
-  }
-  return events;
 }
 
 /** A pod being torn down has lost its addresses already; what it had is what people still want to know. */

@@ -1,8 +1,13 @@
 import { type PodRef } from '../model/pod-ref.js';
-import { type ContainerStatus, type PodOwner, type PodStatus } from '../runtime/runtime.js';
+import {
+  type ContainerStatus,
+  type ObservedContainer,
+  type PodOwner,
+  type PodStatus,
+} from '../runtime/runtime.js';
 import { type Stamp } from '../util/clock.js';
-import { type ContainerChange } from './diff.js';
-import { type ContainerLifecycleEvent, type Trigger } from './events.js';
+import { type ContainerChange, endsOf } from './diff.js';
+import { type ContainerLifecycleEvent, type PodLifecycleEvent, type Trigger } from './events.js';
 
 /** What all events of one look at one pod share. */
 export interface EventContext {
@@ -38,6 +43,34 @@ export function toLifecycleEvents(
       ...factsOf(type, known),
     };
   });
+}
+
+/** Containers that came and went while nobody could be told: by name, and how many more. */
+export interface FleetingContainers {
+  readonly containers: readonly ObservedContainer[];
+  readonly more: number;
+}
+
+/**
+ * The events of a look at a pod: of what came and went unseen first, then of what differs from the accepted look.
+ *
+ * A re-inspection that was asked for and found nothing is told of by a PodSync, and so are containers that came and
+ * went and were only counted.
+ */
+export function toLookEvents(
+  changes: readonly ContainerChange[],
+  fleeting: FleetingContainers,
+  statuses: readonly PodStatus[],
+  context: EventContext,
+  reinspection: boolean,
+): PodLifecycleEvent[] {
+  const all = [...endsOf(fleeting.containers), ...changes];
+  const events: PodLifecycleEvent[] = toLifecycleEvents(all, statuses, context);
+  const { more } = fleeting;
+  if (more > 0 || (events.length === 0 && reinspection)) {
+    events.push({ type: 'PodSync', ...context, folded: more });
+  }
+  return events;
 }
 
 type Facts = Pick<ContainerLifecycleEvent, 'exitCode' | 'reason' | 'occurredAtNs'>;

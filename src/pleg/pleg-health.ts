@@ -1,5 +1,5 @@
 import { formatGoDuration } from '../util/go-duration.js';
-import { type StuckPod } from './inspector.js';
+import { type StuckPod } from './stuck-pods.js';
 
 /** Why the generator is unhealthy. */
 export interface UnhealthyReason {
