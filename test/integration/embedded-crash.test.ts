@@ -59,8 +59,8 @@ it('loses no container and no process when it is killed again and again in the m
         entry.removed = 'yes';
       } catch {
         await until(
-          () => over || node.client.version({}).catch(() => undefined),
-          (answer) => answer !== undefined && answer !== false,
+          async () => over || (await node.client.version({}).catch(() => undefined)) !== undefined,
+          (goOn) => goOn,
         );
       }
     }
