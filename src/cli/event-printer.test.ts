@@ -35,7 +35,10 @@ const startedSandbox: ContainerLifecycleEvent = {
 
 /** A text line without its head, which has the local time. */
 function bodyOf(format: 'text' | 'wide', event: PodLifecycleEvent): string {
-  return createEventPrinter(format, 7)(event).replace(/^I\d{4} \d\d:\d\d:\d\d\.\d{6} {7}7 pleg\.ts:1] /, '');
+  return createEventPrinter(
+    format,
+    7,
+  )(event).replace(/^I\d{4} \d\d:\d\d:\d\d\.\d{6} {7}7 event-text\.ts:\d+] /, '');
 }
 
 describe('events as text', () => {

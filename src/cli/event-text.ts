@@ -1,6 +1,7 @@
 import { type PodLifecycleEvent } from '../agent/observer.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { formatKlogLine } from '../util/klog-text.js';
+import { findSourcePlace } from '../util/source-place.js';
 import { latencyMsOf } from './event-json.js';
 
 /** How {@link formatEventText} writes. */
@@ -17,7 +18,8 @@ export interface EventTextOptions {
  * The keys that the kubelet prints come first and in its order, so that a pattern made for its log matches.
  */
 export function formatEventText(event: PodLifecycleEvent, options: EventTextOptions): string {
-  const line = { level: 'I', atMs: event.observedAtMs, pid: options.pid, source: 'pleg.ts' } as const;
+  const place = findSourcePlace();
+  const line = { level: 'I', atMs: event.observedAtMs, pid: options.pid, place } as const;
   if (event.type === 'Resync') {
     const fields = { folded: event.folded, trigger: options.wide ? event.trigger : undefined };
     return formatKlogLine({ ...line, message: 'SyncLoop (PLEG): look at every pod again', fields });

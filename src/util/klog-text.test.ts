@@ -38,7 +38,7 @@ describe('a value in a klog line', () => {
 it('a klog line pads the pid to seven and leaves out fields without a value', () => {
   const atMs = new Date(2026, 0, 2, 3, 4, 5, 6).getTime();
   const fields = { gone: undefined, exitCode: 0 };
-  expect(formatKlogLine({ level: 'I', atMs, pid: 42, source: 'a.ts', message: 'm', fields })).toBe(
-    'I0102 03:04:05.006000      42 a.ts:1] "m" exitCode=0',
-  );
+  expect(
+    formatKlogLine({ level: 'I', atMs, pid: 42, place: { file: 'a.ts', line: 1 }, message: 'm', fields }),
+  ).toBe('I0102 03:04:05.006000      42 a.ts:1] "m" exitCode=0');
 });

@@ -1,4 +1,5 @@
 import { type LogFields } from './logger.js';
+import { type SourcePlace } from './source-place.js';
 
 /** The letter in front of a klog line: information, warning, error. */
 export type KlogLevel = 'I' | 'W' | 'E';
@@ -9,10 +10,8 @@ export interface KlogLine {
   /** Wall-clock milliseconds since the epoch; printed in local time, as klog does. */
   readonly atMs: number;
   readonly pid: number;
-  /** The source file as klog names it, without folders: `pleg.ts`. */
-  readonly source: string;
-  /** The line in it; 1 unless told, as klog prints when it knows none. */
-  readonly sourceLine?: number;
+  /** What printed it: `pleg.ts:257`. */
+  readonly place: SourcePlace;
   readonly message: string;
   readonly fields: LogFields;
 }
@@ -24,7 +23,7 @@ export interface KlogLine {
  */
 export function formatKlogLine(line: KlogLine): string {
   const head = `${line.level}${formatKlogTime(line.atMs)} ${String(line.pid).padStart(7)}`;
-  let text = `${head} ${line.source}:${line.sourceLine ?? 1}] ${goQuote(line.message)}`;
+  let text = `${head} ${line.place.file}:${line.place.line}] ${goQuote(line.message)}`;
   for (const [key, value] of Object.entries(line.fields)) {
     if (value !== undefined) text += ` ${key}=${formatKlogValue(value)}`;
   }

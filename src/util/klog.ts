@@ -2,6 +2,7 @@ import { type Clock } from './clock.js';
 import { messageOf } from './errors.js';
 import { formatKlogLine, type KlogLevel, type ObjectName, toJson } from './klog-text.js';
 import { type LogFields, type Logger } from './logger.js';
+import { findSourcePlace, type SourcePlace } from './source-place.js';
 
 /** Where a {@link KlogLogger} writes and how. */
 export interface KlogLoggerOptions {
@@ -13,14 +14,6 @@ export interface KlogLoggerOptions {
   readonly verbosity: number;
   /** `text` unless told; `json` is one object a line, as the kubelet's --logging-format=json. */
   readonly format?: 'text' | 'json';
-  /** Printed as the place of every line; each caller's own file and line unless told. */
-  readonly source?: string;
-}
-
-/** A place in the source: file without folders, and line. */
-interface SourcePlace {
-  readonly file: string;
-  readonly line: number;
 }
 
 /** A {@link Logger} that writes what the kubelet's log readers know: klog text, or its JSON form. */
@@ -32,16 +25,16 @@ export class KlogLogger implements Logger {
   }
 
   info(message: string, fields: LogFields = {}, v = 0): void {
-    if (this.enabled(v)) this.#log('I', v, message, fields, this.#findPlace());
+    if (this.enabled(v)) this.#log('I', v, message, fields, findSourcePlace(1));
   }
 
   warn(message: string, fields: LogFields = {}): void {
-    this.#log('W', 0, message, fields, this.#findPlace());
+    this.#log('W', 0, message, fields, findSourcePlace(1));
   }
 
   error(message: string, error?: unknown, fields: LogFields = {}): void {
     const all = error === undefined ? fields : { err: messageOf(error), ...fields };
-    this.#log('E', 0, message, all, this.#findPlace());
+    this.#log('E', 0, message, all, findSourcePlace(1));
   }
 
   enabled(v: number): boolean {
@@ -57,14 +50,8 @@ export class KlogLogger implements Logger {
       const grade = level === 'I' ? { v } : level === 'W' ? { v, severity: 'warning' } : {};
       write(formatJsonLine({ ts: atMs, caller, msg: message, ...grade, ...fields }));
     } else {
-      const { file: source, line: sourceLine } = place;
-      write(formatKlogLine({ level, atMs, pid, source, sourceLine, message, fields }));
+      write(formatKlogLine({ level, atMs, pid, place, message, fields }));
     }
-  }
-
-  #findPlace(): SourcePlace {
-    const { source } = this.#options;
-    return source === undefined ? findCaller() : { file: source, line: 1 };
   }
 }
 
@@ -76,16 +63,4 @@ function formatJsonLine(record: LogFields): string {
 
 function nameInJson({ namespace, name, uid }: ObjectName): unknown {
   return name === '' ? uid : namespace === '' ? { name } : { name, namespace };
-}
-
-/** The place that called info, warn or error, as far as the stack tells. */
-function findCaller(): SourcePlace {
-  const limit = Error.stackTraceLimit;
-  // #findPlace, the method, its caller: three frames cost microseconds, the usual ten many more.
-  Error.stackTraceLimit = 3;
-  const trace: { stack?: string } = {};
-  Error.captureStackTrace(trace, findCaller);
-  const place = /([^/\\(]+):(\d+):\d+\)?$/.exec(trace.stack ?? '');
-  Error.stackTraceLimit = limit;
-  return place ? { file: place[1]!, line: Number(place[2]) } : { file: 'unknown', line: 1 };
 }
