@@ -26,7 +26,7 @@ export const COMMANDS: readonly LazyCommand[] = [
   {
     name: 'runtime',
     summary: 'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket',
-    load: async () => (await import('./runtime.js')).runtimeCommand(),
+    load: async (host) => (await import('./runtime.js')).runtimeCommand(host),
   },
 ];
 

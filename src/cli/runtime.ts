@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { EmbeddedRuntime, waitForProcessEnd } from '../embedded/index.js';
-import { SystemClock, type Clock } from '../util/clock.js';
-import { type Logger, type LogFields } from '../util/logger.js';
+import { type Clock } from '../util/clock.js';
+import { type CliHost } from './cli-host.js';
+import { createLogger, verbosityOption } from './log-output.js';
 
 interface RuntimeFlags {
   readonly listen: string;
@@ -23,7 +24,7 @@ Examples:
   podloop runtime --listen unix:///tmp/demo/cri.sock --root /tmp/demo/root --exit-with-parent $$ --stop-pods`;
 
 /** `podloop runtime`: the embedded CRI runtime as a process of its own. */
-export function runtimeCommand(): Command {
+export function runtimeCommand(host: CliHost): Command {
   return new Command('runtime')
     .description(
       'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket.',
@@ -36,22 +37,21 @@ export function runtimeCommand(): Command {
       'End by itself when that process is gone and no pod is left, or with --stop-pods at once',
       parsePid,
     )
-    .option('-v, --verbosity <level>', '2 tells of every refused call, 4 is for debugging', parseLevel, 0)
+    .addOption(verbosityOption('2 tells of every refused call, 4 is for debugging'))
     .addHelpText('after', HELP)
-    .action(async (flags: RuntimeFlags) => serve(flags));
+    .action(async (flags: RuntimeFlags) => serve(flags, host));
 }
 
-async function serve(flags: RuntimeFlags): Promise<void> {
-  const clock = new SystemClock();
-  const logger = stderrLogger(flags.verbosity, clock);
-  const interrupted = new AbortController();
+async function serve(flags: RuntimeFlags, host: CliHost): Promise<void> {
+  const { clock } = host;
+  const logger = createLogger(host, flags.verbosity);
   // Before anything is started, so that a signal that comes early is not lost.
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort());
+  const interrupted = host.listenForInterrupts();
   const runtime = await EmbeddedRuntime.start({ listen: flags.listen, rootDir: flags.root, clock, logger });
   logger.info('Listening', { endpoint: runtime.endpoint, root: flags.root, pods: runtime.podCount });
   logger.info('No isolation: containers are process groups of this host, with its files, network and users');
   try {
-    await waitForEnd(runtime, flags, { clock, signal: interrupted.signal });
+    await waitForEnd(runtime, flags, { clock, signal: interrupted });
     if (flags.stopPods) await runtime.removeAllPods();
   } finally {
     await runtime.close();
@@ -82,31 +82,8 @@ async function waitForEnd(
   }
 }
 
-function stderrLogger(verbosity: number, clock: Clock): Logger {
-  const write = (level: string, message: string, fields: LogFields = {}) => {
-    const words = Object.entries(fields)
-      .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
-    process.stderr.write(`${level} ${new Date(clock.now()).toISOString()} ${message}${words.join('')}\n`);
-  };
-  return {
-    info: (message, fields, v = 0) => {
-      if (v <= verbosity) write('I', message, fields);
-    },
-    warn: (message, fields) => write('W', message, fields),
-    error: (message, error, fields) => write('E', message, { ...fields, err: String(error) }),
-    enabled: (v) => v <= verbosity,
-  };
-}
-
 function parsePid(value: string): number {
   const pid = Number(value);
   if (!Number.isInteger(pid) || pid <= 0) throw new InvalidArgumentError('must be a process id');
   return pid;
-}
-
-function parseLevel(value: string): number {
-  const level = Number(value);
-  if (!Number.isInteger(level) || level < 0) throw new InvalidArgumentError('must be a whole number from 0');
-  return level;
 }

@@ -7,7 +7,7 @@ import { type CliHost } from './cli-host.js';
 import { matchesFilter } from './event-filter.js';
 import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from './event-printer.js';
 import { HealthReport } from './health-report.js';
-import { KlogLogger } from '../util/klog.js';
+import { createLogger, verbosityOption } from './log-output.js';
 import { resolveRuntimeEndpoint } from './runtime-endpoint.js';
 
 interface WatchFlags {
@@ -71,11 +71,8 @@ export function watchCommand(host: CliHost): Command {
     .addOption(
       new Option('-o, --output <format>', 'How events are printed').choices(OUTPUT_FORMATS).default('text'),
     )
-    .option(
-      '-v, --verbosity <level>',
-      'Log what podloop itself does, as the kubelet’s -v: 2 is usual, 4 for debugging',
-      parseLevelFlag,
-      0,
+    .addOption(
+      verbosityOption('Log what podloop itself does, as the kubelet’s -v: 2 is usual, 4 for debugging'),
     )
     .addHelpText('after', HELP)
     .action(async (flags: WatchFlags) => watch(flags, host));
@@ -85,12 +82,7 @@ async function watch(flags: WatchFlags, host: CliHost): Promise<void> {
   const failed = new AbortController();
   const interrupted = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
   const signal = AbortSignal.any([interrupted, failed.signal]);
-  const logger = new KlogLogger({
-    write: (line) => void host.stderr.writeLine(line),
-    clock: host.clock,
-    pid: host.pid,
-    verbosity: flags.verbosity,
-  });
+  const logger = createLogger(host, flags.verbosity);
   let runtimeIsThere = true;
   const endpoint = flags.runtimeEndpoint ?? flags.containerRuntimeEndpoint;
   const { mode, relistPeriod: relistPeriodMs } = flags;
@@ -170,9 +162,4 @@ function parseDurationFlag(text: string): number {
     // What commander prints has the flag's name and the value already.
   }
   throw new InvalidArgumentError(remedy);
-}
-
-function parseLevelFlag(text: string): number {
-  if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('use a whole number such as 2');
-  return Number(text);
 }

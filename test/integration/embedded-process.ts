@@ -6,12 +6,7 @@ import ts from 'typescript';
 import { type EmbeddedNode, until } from './embedded-node.js';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
-const PARTS = ['src/embedded', 'src/util', 'src/cri/generated', 'src/cli/runtime.ts'];
-const ENTRY = `
-import { Command } from 'commander';
-import { runtimeCommand } from './dist/cli/runtime.js';
-await new Command('podloop').addCommand(runtimeCommand()).parseAsync();
-`;
+const PARTS = ['src/embedded', 'src/util', 'src/cri/generated', 'src/cli'];
 
 /** The command `podloop runtime` built into a folder of its own, so that the test needs no build before it. */
 export class RuntimeProgram implements AsyncDisposable {
@@ -39,7 +34,6 @@ export class RuntimeProgram implements AsyncDisposable {
       }
     }
     await copyFile(join(PROJECT, 'package.json'), join(folder, 'package.json'));
-    await writeFile(join(folder, 'entry.js'), ENTRY);
     return new RuntimeProgram(folder);
   }
 
@@ -58,7 +52,7 @@ export class RuntimeProgram implements AsyncDisposable {
 
   /** Starts it with these arguments. */
   spawn(...args: string[]): ChildProcess {
-    const child = spawn(process.execPath, [join(this.#folder, 'entry.js'), 'runtime', ...args], {
+    const child = spawn(process.execPath, [join(this.#folder, 'dist/cli/main.js'), 'runtime', ...args], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#children.push(child);
