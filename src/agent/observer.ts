@@ -50,7 +50,6 @@ export class Observer implements AsyncDisposable {
   readonly runtimeVersion: string;
   readonly #target: ObservedEndpoint;
   readonly #pleg: Pleg;
-  readonly #subscriptions = new Set<Subscription>();
   #warnings: readonly string[];
   readonly #onWarning: (message: string) => void;
 
@@ -107,9 +106,7 @@ export class Observer implements AsyncDisposable {
 
   /** A new reader of events made from now on. It ends when the observer is closed. */
   subscribe(): Subscription {
-    const subscription = this.#pleg.subscribe();
-    this.#subscriptions.add(subscription);
-    return subscription;
+    return this.#pleg.subscribe();
   }
 
   /** How the event generator and the runtime are, as of now. */
@@ -126,8 +123,7 @@ export class Observer implements AsyncDisposable {
 
   /** Ends all subscriptions and closes the connection. Abort what {@link Observer.run} was given first. */
   close(): void {
-    for (const subscription of this.#subscriptions) subscription.close();
-    this.#subscriptions.clear();
+    this.#pleg.closeSubscriptions();
     this.#target.close();
   }
 

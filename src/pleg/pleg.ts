@@ -152,6 +152,11 @@ export class Pleg {
     return subscription;
   }
 
+  /** Closes every subscription there is: each reader ends after what is queued for it. */
+  closeSubscriptions(): void {
+    for (const subscription of this.#subscriptions) subscription.close();
+  }
+
   /**
    * Lives until the signal aborts: relists by the period, answers requests, listens to events. Then resolves; calls
    * under way are cancelled. Subscriptions stay open.
