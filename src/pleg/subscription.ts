@@ -119,7 +119,7 @@ export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisp
   async #arrival(): Promise<void> {
     if (this.#waiting !== undefined) {
       throw new PodloopError(
-        'SUBSCRIPTION_CLOSED',
+        'SUBSCRIPTION_IN_USE',
         'a subscription has one reader; subscribe once per reader',
       );
     }

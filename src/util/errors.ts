@@ -156,10 +156,10 @@ export const ERROR_CODES = {
     when: 'Too many status calls hung at once and this, the oldest, was given up to make room.',
     remedy: 'As for INSPECTION_DEADLINE; podloop tries the pod again.',
   },
-  SUBSCRIPTION_CLOSED: {
+  SUBSCRIPTION_IN_USE: {
     retryable: false,
-    when: 'Events were asked of a subscription that was closed.',
-    remedy: 'Subscribe again.',
+    when: 'A subscription was read by two readers at once.',
+    remedy: 'Subscribe once for each reader.',
   },
   OPTION_INVALID: {
     retryable: false,
