@@ -1,4 +1,5 @@
 import { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../agent/observer.js';
+import { formatRfc3339 } from '../util/rfc3339.js';
 
 /**
  * An event as `-o json` prints it: plain data, keys that have no value left out.
@@ -29,7 +30,7 @@ export function toEventRecord(event: PodLifecycleEvent): Record<string, unknown>
         reason: event.reason === '' ? undefined : event.reason,
         trigger: event.trigger,
         owner: event.owner,
-        occurredAt: event.occurredAtNs === undefined ? undefined : formatNs(event.occurredAtNs),
+        occurredAt: event.occurredAtNs === undefined ? undefined : formatRfc3339(event.occurredAtNs),
         latencyMs: latencyMsOf(event),
       });
   }
@@ -40,12 +41,6 @@ export function latencyMsOf(event: ContainerLifecycleEvent): number | undefined 
   if (event.occurredAtNs === undefined || event.trigger === 'initial') return undefined;
   const observedNs = BigInt(Math.round(event.observedAtMs * 1000)) * 1000n;
   return Number(observedNs - event.occurredAtNs) / 1e6;
-}
-
-/** Nanoseconds since the epoch as RFC 3339 with nine digits. */
-export function formatNs(ns: bigint): string {
-  const seconds = new Date(Number(ns / 1_000_000_000n) * 1000).toISOString().slice(0, 19);
-  return `${seconds}.${String(ns % 1_000_000_000n).padStart(9, '0')}Z`;
 }
 
 function podOf(event: Exclude<PodLifecycleEvent, { type: 'Resync' }>): Record<string, string> {

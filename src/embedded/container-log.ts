@@ -4,11 +4,12 @@ import { mkdir, open, truncate, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
+import { formatRfc3339 } from '../util/rfc3339.js';
 import { type ContainerFiles } from './container-files.js';
 import { formatCriLog, type LogStream } from './cri-log-format.js';
 import { readLogPosition, recoverPosition, writeLogPosition } from './log-position.js';
 import { Mutex } from './mutex.js';
-import { formatTimestamp, type NanoClock } from './nano-clock.js';
+import { type NanoClock } from './nano-clock.js';
 
 /** What a {@link ContainerLog} needs. */
 export interface ContainerLogOptions {
@@ -134,7 +135,7 @@ export class ContainerLog {
     const { bytesRead } = await spool.read(buffer, 0, buffer.length, this.#carried[stream]);
     // The rest of a line may be ended only when nothing comes behind it.
     const last = final && bytesRead < buffer.length;
-    const timestamp = formatTimestamp(this.#options.time.now());
+    const timestamp = formatRfc3339(this.#options.time.now());
     const { text, consumed } = formatCriLog(buffer.subarray(0, bytesRead), stream, timestamp, last);
     if (consumed === 0) return false;
     await this.#append(this.#log, text);
