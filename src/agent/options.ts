@@ -1,7 +1,8 @@
+import { PLEG_MODES, type PlegMode } from '../pleg/index.js';
 import { PodloopError } from '../util/errors.js';
 
 /** How the event generator is triggered; see docs/guides/watch-your-node.md. */
-export type ObserverMode = 'generic' | 'evented' | 'auto';
+export type ObserverMode = PlegMode;
 
 /** What an {@link Observer} can be told. Each is explained in {@link OBSERVER_OPTIONS}. */
 export interface ObserverOptions {
@@ -32,7 +33,7 @@ export const OBSERVER_OPTIONS: {
     doc: 'Socket of the container runtime, unix:///path or /path; looked for at the usual places when empty',
   },
   mode: {
-    type: ['generic', 'evented', 'auto'],
+    type: PLEG_MODES,
     default: 'generic',
     doc: 'What makes podloop look: the period alone (generic), or events of the runtime as well (evented, auto)',
   },

@@ -1,3 +1,5 @@
+import { linkAbort } from '../util/linked-abort.js';
+
 import { type CallOptions, type RawCaller } from './client-core.js';
 import { type DeepPartial } from './generated/runtime/v1/cri.js';
 import { type CriMethod } from './methods.js';
@@ -17,10 +19,7 @@ export async function* iterateMessages<Request, Response>(
   request: DeepPartial<Request> = {} as DeepPartial<Request>,
   options: CallOptions = {},
 ): AsyncGenerator<Response, void, undefined> {
-  const leave = new AbortController();
-  const onAbort = (): void => leave.abort(options.signal?.reason);
-  if (options.signal?.aborted === true) onAbort();
-  options.signal?.addEventListener('abort', onAbort, { once: true });
+  const leave = linkAbort(options.signal);
   const buffered: Response[] = [];
   let flow: { pause(): void; resume(): void } | undefined;
   let wake: () => void = () => undefined;
@@ -55,7 +54,7 @@ export async function* iterateMessages<Request, Response>(
       }
     }
   } finally {
-    options.signal?.removeEventListener('abort', onAbort);
+    leave.unlink();
     leave.abort();
   }
 }

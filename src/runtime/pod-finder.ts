@@ -29,10 +29,15 @@ export async function findPodInRuntime(
   const { client, index, counters, signal } = options;
   const known = index.find(uid);
   const filters = filtersFor(uid, known);
+  const pod = known?.pod ?? { uid, namespace: '', name: '' };
   const [sandboxLists, containerLists] = await withSharedSignal(signal, (shared) =>
     Promise.all([
-      Promise.all(filters.sandboxes.map((filter) => client.listPodSandbox({ filter }, { signal: shared }))),
-      Promise.all(filters.containers.map((filter) => client.listContainers({ filter }, { signal: shared }))),
+      Promise.all(
+        filters.sandboxes.map((filter) => client.listPodSandbox({ filter }, { signal: shared, pod })),
+      ),
+      Promise.all(
+        filters.containers.map((filter) => client.listContainers({ filter }, { signal: shared, pod })),
+      ),
     ]),
   );
 
@@ -56,8 +61,8 @@ export async function findPodInRuntime(
     take(toListedContainer(container, uidOfSandbox, counters));
   }
   if (items.size === 0) return undefined;
-  const pod = toObservedPod(uid, items.values());
-  return known !== undefined && isSame(known.pod, pod) ? known.pod : pod;
+  const found = toObservedPod(uid, items.values());
+  return known !== undefined && isSame(known.pod, found) ? known.pod : found;
 }
 
 interface Filters {
