@@ -100,6 +100,21 @@ describe('with more pods hung than there is room for', () => {
   });
 });
 
+describe('the period', () => {
+  it('does not wait for a crowd that hangs one after the other', async () => {
+    const { clock, runtime, stop } = await nodeOf(200);
+    for (const i of numbers(0, 200)) {
+      runtime.hangStatus(`p${i}`);
+      runtime.setContainer(`p${i}`, `p${i}-a`, 'exited');
+    }
+    const { listCalls } = runtime;
+    // All of them take thirteen seconds to become known as slow.
+    await clock.advance(10_000);
+    expect(runtime.listCalls - listCalls).toBeGreaterThanOrEqual(5);
+    await stop();
+  });
+});
+
 describe('a pod that hangs', () => {
   it('is tried again with growing delays, one call at a time', async () => {
     const { clock, runtime, stop } = await nodeOf(3);
@@ -223,6 +238,24 @@ describe('a runtime that is away for ten seconds', () => {
     await clock.advance(1_000);
     expect(drain(events)).toHaveLength(died + 50);
     expect(pleg.state().inspections.due).toBe(0);
+    await stop();
+  });
+});
+
+describe('a list that succeeds after one that failed', () => {
+  it('looks at once at the pods whose next try was put off', async () => {
+    const { clock, runtime, events, stop } = await nodeOf(3);
+    runtime.failStatus('p0', new Error('shim is gone'));
+    runtime.setContainer('p0', 'p0-a', 'exited');
+    await clock.advance(200_000);
+    runtime.failList(new Error('connection refused'));
+    await clock.advance(3_000);
+    runtime.failStatus('p0', undefined);
+    runtime.failList(undefined);
+    const calls = runtime.statusCalls('p0');
+    await clock.advance(1_000);
+    expect(runtime.statusCalls('p0')).toBe(calls + 1);
+    expect(drain(events)).toEqual(['ContainerDied p0 p0-a']);
     await stop();
   });
 });

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { type ObservedPod } from '../runtime/runtime.js';
-import { drain, podOf, setUpPleg } from '../testing/pleg-harness.js';
+import { drain, podOf, setUpPleg, takeAll } from '../testing/pleg-harness.js';
 import { type CachedPod } from './pod-cache.js';
 
 function watch(wait: Promise<CachedPod>): { cached: CachedPod | undefined } {
@@ -101,6 +101,46 @@ describe('races of relists by hand', () => {
     await pleg.relist();
     await clock.settle();
     expect(wait.cached?.status.containers).toEqual([]);
+  });
+});
+
+describe('what is seen while an inspection is under way or waits', () => {
+  it('names no later event', async () => {
+    const { clock, runtime, pleg, events, start } = setUpPleg({ relistPeriodMs: 60_000 });
+    runtime.setPods([podOf('a', { c1: 'running' })]);
+    await pleg.relist();
+    runtime.delayStatus(500);
+    runtime.setContainer('a', 'c1', 'exited');
+    // The second finds the same change, due and not done.
+    const both = [pleg.relist(), pleg.relist()];
+    await clock.advance(1_000);
+    await Promise.all(both);
+    const stop = start();
+    await clock.advance(1_000);
+    drain(events);
+    runtime.setContainer('a', 'c2', 'running');
+    pleg.requestRelist('a');
+    await clock.advance(1_000);
+    expect(takeAll(events)).toMatchObject([{ type: 'ContainerStarted', trigger: 'request' }]);
+    await stop();
+  });
+
+  it('moves a pod to the front when it is a death', async () => {
+    const { clock, runtime, pleg, events } = setUpPleg({ inspectConcurrency: 1 });
+    const uids = ['p0', 'p1', 'p2', 'p3'];
+    runtime.setPods(uids.map((uid) => podOf(uid, { [`c-${uid}`]: 'running' })));
+    await pleg.relist();
+    drain(events);
+    runtime.delayStatus(100);
+    for (const uid of uids) runtime.setContainer(uid, `new-${uid}`, 'running');
+    const first = pleg.relist();
+    await clock.advance(10);
+    runtime.setContainer('p3', 'c-p3', 'exited');
+    const second = pleg.relist();
+    await clock.advance(1_000);
+    await Promise.all([first, second]);
+    const order = takeAll(events).map((event) => ('pod' in event ? event.pod.uid : ''));
+    expect([...new Set(order)]).toEqual(['p0', 'p3', 'p1', 'p2']);
   });
 });
 
