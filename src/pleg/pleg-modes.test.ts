@@ -98,6 +98,20 @@ describe('mode evented', () => {
     await stop();
   });
 
+  it('finds at the reconnect what happened after the last look and before the stream was up', async () => {
+    const { clock, runtime, pleg, events, stop } = await running('evented');
+    runtime.refuseEvents(BROKEN);
+    runtime.breakEvents(BROKEN);
+    // Looks come at 0 and 1,000 ms after the break, tries to connect at 525 and 1,125.
+    await clock.advance(1_050);
+    runtime.setContainer('b', 'c2', 'exited');
+    runtime.refuseEvents(undefined);
+    await clock.advance(75);
+    expect(pleg.state()).toMatchObject({ periodMs: 300_000, stream: { state: 'up' } });
+    expect(drain(events)).toEqual(['ContainerDied b c2']);
+    await stop();
+  });
+
   it('stays with the short period when the stream opens and ends at once, or is not implemented', async () => {
     for (const end of [
       (h: Running) => h.runtime.endEvents(),
