@@ -59,14 +59,7 @@ export class ProcessTable {
    */
   sweepSoon(containerId: string, main: ProcessIdentity | undefined): void {
     this.#ended.set(containerId, main);
-    this.#timer ??= this.#clock.setTimer(
-      SWEEP_MS,
-      () => {
-        this.#timer = undefined;
-        void this.sweep();
-      },
-      { unref: true },
-    );
+    this.#planSweep();
   }
 
   /** Whether a container's leftovers are still to be looked for. */
@@ -83,6 +76,18 @@ export class ProcessTable {
       this.#ended.delete(id);
       for (const member of membersOf(processes, id, main)) sendSignal(member, 'SIGKILL');
     }
+  }
+
+  #planSweep(): void {
+    this.#timer ??= this.#clock.setTimer(
+      SWEEP_MS,
+      () => {
+        this.#timer = undefined;
+        // /proc not readable, for want of file descriptors: what is left to do stays, and is tried again.
+        this.sweep().catch(() => this.#planSweep());
+      },
+      { unref: true },
+    );
   }
 }
 

@@ -38,7 +38,7 @@ export function parts<Q, R>(
   handler: PartsHandler<Q, R>,
 ): handleServerStreamingCall<Q, R> {
   return (call) => {
-    void sendParts(call, handler(context, call.request)).catch((error: unknown) => {
+    void (async () => sendParts(call, handler(context, call.request)))().catch((error: unknown) => {
       call.emit('error', toStatus(context, operation, error));
     });
   };
@@ -54,8 +54,13 @@ async function sendParts<Q, R>(call: ServerWritableStream<Q, R>, answers: Iterab
 
 function drained<Q, R>(call: ServerWritableStream<Q, R>): Promise<void> {
   return new Promise((resolve) => {
-    call.once('drain', resolve);
-    call.once('cancelled', resolve);
+    const done = (): void => {
+      call.off('drain', done);
+      call.off('cancelled', done);
+      resolve();
+    };
+    call.on('drain', done);
+    call.on('cancelled', done);
   });
 }
 
