@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { rmSync } from 'node:fs';
+import path from 'node:path';
 import { answerControlRequest, type ControlMessage, type ControlRequest } from './control-channel.js';
 import { serveSyntheticRuntime, type SyntheticRuntimeOptions } from './serve-synthetic-runtime.js';
 
@@ -16,7 +18,11 @@ if (socketPath === undefined || options === undefined || process.send === undefi
   process.stderr.write('main.js is started by spawnSyntheticRuntime()\n');
   process.exit(2);
 }
-process.on('disconnect', () => process.exit(0));
+process.on('disconnect', () => {
+  // The parent may have been killed; nobody else knows of the folder then.
+  rmSync(path.dirname(socketPath), { recursive: true, force: true });
+  process.exit(0);
+});
 try {
   const runtime = await serveSyntheticRuntime(socketPath, JSON.parse(options) as SyntheticRuntimeOptions);
   process.on('message', (request) => {

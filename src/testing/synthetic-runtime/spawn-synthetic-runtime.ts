@@ -35,7 +35,7 @@ export async function spawnSyntheticRuntime(
   const channel = new ChildChannel(child);
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> =>
-    (closing ??= endChild(child).then(() => rm(folder, { recursive: true })));
+    (closing ??= endChild(child).then(() => rm(folder, { recursive: true, force: true })));
   try {
     const endpoint = await channel.ready;
     return {
