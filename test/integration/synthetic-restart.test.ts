@@ -67,6 +67,6 @@ describe.each(['generic', 'evented', 'auto'] as const)(
       heard.clear();
       readPodsHeardOf(sleeper, heard);
       expect([...heard].sort()).toEqual(killed.map(({ podUid }) => podUid).sort());
-    });
+    }, 180_000);
   },
 );
