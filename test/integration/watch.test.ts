@@ -92,7 +92,7 @@ describe('podloop watch', () => {
     await node.control.kill({ containerIds: [container!.id] }, { exitCode: 137, reason: 'OOMKilled' });
     const line = await podloop.line('stdout', isEvent('ContainerDied', container!.id));
     const name = `${pod!.namespace}/${pod!.name}`;
-    expect(line.replace(/^I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ pleg\.ts:1\] /, '')).toBe(
+    expect(line.replace(/^I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ event-text\.js:\d+\] /, '')).toBe(
       `"SyncLoop (PLEG): event for pod" pod="${name}" event={"ID":"${pod!.uid}","Type":"ContainerDied","Data":"${container!.id}"}` +
         ` podUID="${pod!.uid}" containerName="${container!.name}" exitCode=137 reason="OOMKilled"`,
     );
