@@ -2,74 +2,15 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type ObservedState } from '../runtime/runtime.js';
 import { aRuntimeEvent } from '../testing/builders.js';
+import { Believer } from '../testing/believer.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeRuntime } from '../testing/fake-runtime.js';
 import { lineOf, podOf, takeAll } from '../testing/pleg-harness.js';
 import { PodloopError } from '../util/errors.js';
 import { type PodLifecycleEvent } from './events.js';
 import { Pleg } from './pleg.js';
-import { type CachedPod, type PodCache } from './pod-cache.js';
+import { type CachedPod } from './pod-cache.js';
 import { PLEG_MODES } from './relist-cadence.js';
-
-type Told = 'running' | 'exited' | 'gone';
-
-/**
- * What a subscriber believes of every container, from events alone; where it is told to look again, it looks at
- * the cache, as a subscriber would.
- */
-class Believer {
-  readonly believed = new Map<string, Map<string, Told>>();
-  readonly #cache: PodCache;
-
-  constructor(cache: PodCache) {
-    this.#cache = cache;
-  }
-
-  hear(event: PodLifecycleEvent): void {
-    switch (event.type) {
-      case 'ContainerStarted':
-      case 'ContainerDied':
-      case 'ContainerRemoved':
-      case 'ContainerChanged': {
-        const told = {
-          ContainerStarted: 'running',
-          ContainerDied: 'exited',
-          ContainerRemoved: 'gone',
-        } as const;
-        if (event.type !== 'ContainerChanged')
-          this.#of(event.pod.uid).set(event.containerId, told[event.type]);
-        break;
-      }
-      case 'PodSync':
-        this.#lookAt(event.pod.uid);
-        break;
-      case 'Resync':
-        for (const uid of new Set([...this.believed.keys(), ...this.#cache.uids()])) this.#lookAt(uid);
-        break;
-      case 'ConditionMet':
-        break;
-    }
-  }
-
-  #of(uid: string): Map<string, Told> {
-    let pod = this.believed.get(uid);
-    if (pod === undefined) this.believed.set(uid, (pod = new Map<string, Told>()));
-    return pod;
-  }
-
-  #lookAt(uid: string): void {
-    const { status, error } = this.#cache.get(uid);
-    // Nothing is known then; another event follows once the pod answers.
-    if (error !== undefined) return;
-    const pod = this.#of(uid);
-    const seen = new Set<string>();
-    for (const { id, state } of [...status.containers, ...status.sandboxes]) {
-      seen.add(id);
-      if (state === 'running' || state === 'exited') pod.set(id, state);
-    }
-    for (const id of pod.keys()) if (!seen.has(id)) pod.set(id, 'gone');
-  }
-}
 
 const UIDS = ['a', 'b', 'c', 'd'];
 const uid = fc.constantFrom(...UIDS);

@@ -72,3 +72,25 @@ export function lineOf(event: PodLifecycleEvent): string {
 export function drain(events: Subscription): string[] {
   return takeAll(events).map(lineOf).sort();
 }
+
+/** Whole numbers from the first up to the last, which is not among them. */
+export const numbers = (from: number, to: number): number[] =>
+  Array.from({ length: to - from }, (_, i) => from + i);
+
+/** A node of pods p0, p1 … of three running containers each (p0-a, p0-b, p0-c), told of; its generator runs. */
+export async function nodeOf(
+  pods: number,
+  options: Partial<PlegOptions> = {},
+): Promise<PlegHarness & { readonly stop: () => Promise<void> }> {
+  const h = setUpPleg({ queueCapacity: 10_000, ...options });
+  h.runtime.setPods(
+    numbers(0, pods).map((i) =>
+      podOf(`p${i}`, { [`p${i}-a`]: 'running', [`p${i}-b`]: 'running', [`p${i}-c`]: 'running' }),
+    ),
+  );
+  const stop = h.start();
+  await h.clock.settle();
+  const told = drain(h.events).length;
+  if (told !== 3 * pods) throw new Error(`${told} events instead of ${3 * pods}`);
+  return { ...h, stop };
+}
