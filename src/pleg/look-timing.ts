@@ -36,6 +36,8 @@ export class LookTiming {
 
   /** Nobody need wait for this look any longer. */
   publish(outcome: LookOutcome): void {
+    // To put the message together costs an idle relist more than it does to compare a hundred pods.
+    if (!relistEnded.hasSubscribers) return;
     const endedMs = this.#clock.monotonicMs();
     const listedMs = this.#listedMs ?? endedMs;
     relistEnded.publish({
