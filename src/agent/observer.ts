@@ -51,6 +51,7 @@ export class Observer implements AsyncDisposable {
   readonly #target: ObservedEndpoint;
   readonly #pleg: Pleg;
   #warnings: readonly string[];
+  #closed = false;
   readonly #onWarning: (message: string) => void;
 
   /**
@@ -104,9 +105,11 @@ export class Observer implements AsyncDisposable {
     });
   }
 
-  /** A new reader of events made from now on. It ends when the observer is closed. */
+  /** A new reader of events made from now on. It ends when the observer is closed; at once, when it is already. */
   subscribe(): Subscription {
-    return this.#pleg.subscribe();
+    const subscription = this.#pleg.subscribe();
+    if (this.#closed) subscription.close();
+    return subscription;
   }
 
   /** How the event generator and the runtime are, as of now. */
@@ -123,6 +126,7 @@ export class Observer implements AsyncDisposable {
 
   /** Ends all subscriptions and closes the connection. Abort what {@link Observer.run} was given first. */
   close(): void {
+    this.#closed = true;
     this.#pleg.closeSubscriptions();
     this.#target.close();
   }

@@ -129,12 +129,14 @@ describe('an iteration', () => {
     expect(subscription.take()).toMatchObject({ pod: { uid: 'b' } });
   });
 
-  it('is for one reader at a time', async () => {
-    const { clock, subscription } = setUp();
+  it('is for one reader at a time: a second is refused, and the first reads on', async () => {
+    const { clock, subscription, push } = setUp();
     const first = subscription[Symbol.asyncIterator]().next();
     await clock.settle();
     await expect(subscription[Symbol.asyncIterator]().next()).rejects.toThrow('one reader');
-    await expect(first).resolves.toEqual({ done: true, value: undefined });
+    const event = push('a');
+    await expect(first).resolves.toEqual({ done: false, value: event });
+    expect(subscription.closed).toBe(false);
   });
 
   it('ends with its scope', async () => {

@@ -49,6 +49,7 @@ export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisp
   readonly #folds = new Map<string, Fold>();
   #resync: Omit<Fold, 'pod'> | undefined;
   #closed = false;
+  #reading = false;
   #waiting: (() => void) | undefined;
   #delivered = 0;
   #folded = 0;
@@ -103,6 +104,14 @@ export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisp
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<PodLifecycleEvent, void, undefined> {
+    // Before the `try`: who comes second must not close what the first one reads.
+    if (this.#reading) {
+      throw new PodloopError(
+        'SUBSCRIPTION_IN_USE',
+        'a subscription has one reader; subscribe once per reader',
+      );
+    }
+    this.#reading = true;
     try {
       for (;;) {
         const event = this.take();
@@ -111,18 +120,13 @@ export class Subscription implements AsyncIterable<PodLifecycleEvent>, AsyncDisp
         else await this.#arrival();
       }
     } finally {
+      this.#reading = false;
       // Leaving a `for await` early ends the subscription: nobody else reads it.
       this.close();
     }
   }
 
   async #arrival(): Promise<void> {
-    if (this.#waiting !== undefined) {
-      throw new PodloopError(
-        'SUBSCRIPTION_IN_USE',
-        'a subscription has one reader; subscribe once per reader',
-      );
-    }
     await new Promise<void>((resolve) => (this.#waiting = resolve));
     this.#waiting = undefined;
   }
