@@ -142,7 +142,7 @@ export class Observer implements AsyncDisposable {
 }
 
 function warningsOf({ runtimeName, runtimeVersion }: ObservedEndpoint, { mode }: ObserverOptions): string[] {
-  if (mode === 'generic' || runtimeName !== 'containerd' || !/^v?1\./.test(runtimeVersion)) return [];
+  if (mode === 'generic' || runtimeName !== 'containerd' || !/^v?1\.7\./.test(runtimeVersion)) return [];
   return [
     `${runtimeName} ${runtimeVersion} gives each container event to one reader only: what podloop reads in mode ${mode} ` +
       'is lost to a kubelet that reads events; use mode generic beside one',
