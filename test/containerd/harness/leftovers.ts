@@ -9,6 +9,7 @@ import { type InstanceNames } from './config.js';
 import {
   findByArguments,
   findDescendants,
+  findProcess,
   isAlive,
   signalProcess,
   waitUntilGone,
@@ -77,7 +78,7 @@ export async function findLeftovers(names: InstanceNames): Promise<string[]> {
 async function findOwnProcesses(names: InstanceNames): Promise<ProcessIdentity[]> {
   const containerds = await findByArguments('--config', path.join(names.folder, 'config.toml'));
   const shims = await findByArguments('-address', names.socket);
-  return [...containerds, ...shims];
+  return [...containerds, ...shims, ...(await findInCgroups(names))];
 }
 
 async function killProcesses(names: InstanceNames): Promise<void> {
@@ -88,6 +89,8 @@ async function killProcesses(names: InstanceNames): Promise<void> {
   // A shim is the subreaper of its containers: all of them are its descendants.
   const containers = (await Promise.all(shims.map(findDescendants))).flat();
   await killAll([...containers, ...shims]);
+  // A container whose creation was cut off has no shim any more; its cgroup still says whose it is.
+  await killAll(await findInCgroups(names));
 }
 
 async function killAll(processes: readonly ProcessIdentity[]): Promise<void> {
@@ -152,6 +155,23 @@ async function cgroupFolders({ cgroupParent }: InstanceNames): Promise<string[]>
     if ((await readdir(folder).catch(() => undefined)) !== undefined) found.push(folder);
   }
   return found;
+}
+
+/** The processes in the cgroups of one instance: nobody else's cgroups have its id in their names. */
+async function findInCgroups(names: InstanceNames): Promise<ProcessIdentity[]> {
+  const pids = new Set<number>();
+  for (const root of await cgroupFolders(names)) {
+    const below = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => []);
+    const folders = below
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => path.join(entry.parentPath, entry.name));
+    for (const folder of [root, ...folders]) {
+      const text = await readFile(path.join(folder, 'cgroup.procs'), 'utf8').catch(() => '');
+      for (const line of text.split('\n')) if (line !== '') pids.add(Number(line));
+    }
+  }
+  const found = await Promise.all([...pids].map(findProcess));
+  return found.filter((process_) => process_ !== undefined);
 }
 
 async function removeCgroups(names: InstanceNames): Promise<void> {
