@@ -161,6 +161,39 @@ describe('reading a list by hand', () => {
     );
   });
 
+  it('passes over fields of every wire type beside the items, as a newer runtime may add', async () => {
+    const item = Container.encode(Container.create({ id: 'c', state: 1 })).finish();
+    const writer = new BinaryWriter();
+    writer.uint32((5 << 3) | 2).string('token');
+    writer.uint32((6 << 3) | 2).string('x'.repeat(300));
+    writer.uint32((7 << 3) | 0).uint64(2n ** 40n);
+    writer.uint32((8 << 3) | 1).fixed64(7n);
+    writer.uint32((9 << 3) | 5).fixed32(7);
+    // A group in a group.
+    writer
+      .uint32((10 << 3) | 3)
+      .uint32((11 << 3) | 3)
+      .uint32((1 << 3) | 2)
+      .string('deep');
+    writer.uint32((11 << 3) | 4).uint32((10 << 3) | 4);
+    writer.uint32((1 << 3) | 2).bytes(item);
+    writer.uint32((5 << 3) | 2).string('more');
+    const { seen, unknownFields } = await scan(writer.finish());
+    expect(seen.map(({ id, state }) => [id, state])).toEqual([['c', 1]]);
+    expect(unknownFields).toBe(7);
+  });
+
+  it.each([-1, -5, -(2 ** 31)])('gives the negative state %i as it is', async (state) => {
+    const item = Container.encode(Container.create({ id: 'c', state: state as never })).finish();
+    const { seen } = await scan(
+      new BinaryWriter()
+        .uint32((1 << 3) | 2)
+        .bytes(item)
+        .finish(),
+    );
+    expect(seen.map((one) => one.state)).toEqual([state]);
+  });
+
   it('gives a negative state, as int32 has it, some number that is no known state', async () => {
     const item = Container.encode(Container.create({ id: 'c', state: -1 as never })).finish();
     const answer = new BinaryWriter()

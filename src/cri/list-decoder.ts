@@ -37,6 +37,8 @@ export interface SliceOptions {
 }
 
 const DEFAULT_SLICE_ITEMS = 2_000;
+/** Groups, a form of old that nobody should send, are passed over up to this depth. */
+const DEEPEST_GROUP = 100;
 const ITEM_TAG = (1 << 3) | 2;
 const ID_TAG = (1 << 3) | 2;
 
@@ -131,7 +133,7 @@ class ListScan {
         at += length;
       } else if (tag === stateTag) {
         this.#at = at;
-        state = this.#varint();
+        state = this.#int32();
         at = this.#at;
       } else {
         if (tag >= firstUnknownTag) this.#counters.unknownFields++;
@@ -152,7 +154,6 @@ class ListScan {
     for (let scale = 1; scale < 2 ** 70; scale *= 0x80) {
       const byte = bytes[at++];
       if (byte === undefined) throw new RangeError('a number reaches beyond the end of the answer');
-      // Enum values are int32: a negative one comes as ten bytes and is unknown in any case.
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) {
         this.#at = at;
@@ -162,8 +163,25 @@ class ListScan {
     throw new RangeError('a number of more than ten bytes');
   }
 
-  /** Past the value that belongs to a tag. */
-  #skip(tag: number): void {
+  /** An enum value: a negative one comes as ten bytes, more than a number holds, of which the low 32 bits count. */
+  #int32(): number {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    let value = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      const byte = bytes[at++];
+      if (byte === undefined) throw new RangeError('a number reaches beyond the end of the answer');
+      if (shift < 32) value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        this.#at = at;
+        return value;
+      }
+    }
+    throw new RangeError('a number of more than ten bytes');
+  }
+
+  /** Past the value that belongs to a tag; `depth` is how many groups it stands in. */
+  #skip(tag: number, depth = 0): void {
     switch (tag & 7) {
       case 0:
         this.#varint();
@@ -171,8 +189,16 @@ class ListScan {
       case 1:
         this.#at += 8;
         return;
-      case 2:
-        this.#at += this.#varint();
+      case 2: {
+        // Not `this.#at += …`: that takes the place before the length has been read.
+        const length = this.#varint();
+        this.#at += length;
+        return;
+      }
+      case 3:
+        if (depth >= DEEPEST_GROUP) throw new RangeError(`groups nested too deep at byte ${this.#at}`);
+        for (let inner = this.#varint(); inner !== tag + 1; inner = this.#varint())
+          this.#skip(inner, depth + 1);
         return;
       case 5:
         this.#at += 4;
