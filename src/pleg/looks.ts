@@ -1,7 +1,7 @@
 import { formatPod } from '../model/pod-ref.js';
 import { type ObservedPod, type Runtime } from '../runtime/runtime.js';
 import { type Clock, type Stamp } from '../util/clock.js';
-import { messageOf } from '../util/errors.js';
+import { messageOf, PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { PriorityLock } from '../util/priority-lock.js';
 import { SliceYielder } from '../util/slices.js';
@@ -9,6 +9,7 @@ import { callWithDeadline } from './call-with-deadline.js';
 import { type EventStream } from './event-stream.js';
 import { type Trigger } from './events.js';
 import { type Inspector } from './inspector.js';
+import { findFlaw, uidOf } from './flawed-pod.js';
 import { LookTiming } from './look-timing.js';
 import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
@@ -160,8 +161,14 @@ export class Looks {
       const pod = await this.#list(podListDeadlineMs, runSignal, (signal) => runtime.findPod(uid, signal));
       timing.listed();
       if (pod === undefined && this.#lastListError !== undefined) {
-        throw new Error(`pod ${uid} is missing after a failed list: waiting for a list of all to confirm it`);
+        throw new PodloopError(
+          'PLEG_ABSENCE_DOUBTED',
+          `pod ${uid} is missing after a failed list: waiting for a list of all to confirm it`,
+        );
       }
+      const flaw = pod === undefined ? undefined : findFlaw(pod);
+      if (flaw !== undefined)
+        throw new PodloopError('CRI_MALFORMED_RESPONSE', `pod ${uid} makes no sense: ${flaw}`);
       this.#podRelists++;
       requests.takeAnswered(uid, stamp);
       const inspection = this.#take(uid, pod, stamp, trigger, false);
@@ -188,7 +195,7 @@ export class Looks {
   #refuseDoubtfulAbsence(pods: readonly ObservedPod[]): void {
     const doubtful = pods.length === 0 && this.#options.records.size > 0 && this.#lastListError !== undefined;
     if (!doubtful || this.#lastListError === EMPTY_AFTER_FAILURE) return;
-    throw new Error(EMPTY_AFTER_FAILURE);
+    throw new PodloopError('PLEG_ABSENCE_DOUBTED', EMPTY_AFTER_FAILURE);
   }
 
   async #compareAll(
@@ -203,28 +210,42 @@ export class Looks {
       itemsPerSlice: ITEMS_PER_SLICE,
       yieldToLoop: this.#options.yieldToLoop,
     });
+    const { records, logger } = this.#options;
     let shown = 0;
+    let unnamed = 0;
     for (const pod of pods) {
-      const record = this.#options.records.find(pod.uid);
+      const record = records.find(uidOf(pod));
       let items = 1;
       if (record?.generation === generation) {
         this.#tellOfDuplicate(record);
-      } else if (record?.accepted === pod && record.isAtRest && !this.#isExpected(pod.uid)) {
+      } else if (record !== undefined && record.accepted === pod && this.#isAtRest(record)) {
         // What most pods are, in most looks: as they were.
         record.seenStamp = stamp;
         record.generation = generation;
         shown++;
+      } else if (findFlaw(pod) !== undefined) {
+        // It hides nobody else, and what it was before is not taken for gone.
+        logger.warn('GenericPLEG: The list shows a pod that makes no sense', {
+          podUID: uidOf(pod),
+          flaw: findFlaw(pod),
+        });
+        if (record === undefined) unnamed++;
+        else {
+          record.generation = generation;
+          shown++;
+        }
       } else {
         const inspection = this.#take(pod.uid, pod, stamp, triggerOf(pod.uid), byHand);
-        this.#options.records.ensure(pod).generation = generation;
+        records.ensure(pod).generation = generation;
         if (inspection !== undefined) due.push(inspection);
         items += pod.containers.length + pod.sandboxes.length;
         shown++;
       }
       if (slices.isFull(items)) await slices.nextSlice();
     }
-    if (shown < this.#options.records.size) {
-      for (const record of this.#options.records.missingFrom(generation)) {
+    // A pod without a name may be any of those that are missing.
+    if (shown < records.size && unnamed === 0) {
+      for (const record of records.missingFrom(generation)) {
         void this.#take(record.pod.uid, undefined, stamp, triggerOf(record.pod.uid), byHand);
         // Two events of each, told at once: a reader that keeps up is to get its turn before its queue is full.
         const { containers, sandboxes } = record.seen;
@@ -234,9 +255,10 @@ export class Looks {
     return due;
   }
 
-  /** A pod whose look is to be compared even if it shows what the last one did. */
-  #isExpected(uid: string): boolean {
-    return this.#options.conditions.has(uid) || this.#options.stream.expects(uid);
+  /** Nothing is due of the pod, and nobody waits for a look at it: one that shows the same need not be compared. */
+  #isAtRest(record: PodRecord): boolean {
+    const { uid } = record.pod;
+    return record.isAtRest && !this.#options.conditions.has(uid) && !this.#options.stream.expects(uid);
   }
 
   /** Two pods of one uid cannot be told apart; the first is taken, so that the two do not seem to alternate. */

@@ -55,6 +55,14 @@ type NumberOption = {
 
 /** Fills in the defaults; throws OPTION_INVALID naming the option that cannot be used. */
 export function resolvePlegOptions(options: PlegOptions): ResolvedPlegOptions {
+  const runtime = options.runtime as Partial<Runtime> | undefined;
+  for (const method of ['listPods', 'findPod', 'getPodStatus'] as const) {
+    if (typeof runtime?.[method] === 'function') continue;
+    throw new PodloopError(
+      'OPTION_INVALID',
+      `runtime: must have a method ${method}, as the interface Runtime says`,
+    );
+  }
   const mode = options.mode ?? 'auto';
   if (!PLEG_MODES.includes(mode)) {
     throw new PodloopError(
@@ -67,7 +75,7 @@ export function resolvePlegOptions(options: PlegOptions): ResolvedPlegOptions {
     if (typeof value !== 'number' || !(value > 0) || !Number.isFinite(value)) {
       throw new PodloopError(
         'OPTION_INVALID',
-        `${name}: must be a number above 0, not ${JSON.stringify(value)}`,
+        `${name}: must be a number above 0, not ${typeof value === 'number' ? value : JSON.stringify(value)}`,
       );
     }
     if (value > LARGEST) {

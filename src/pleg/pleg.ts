@@ -18,6 +18,7 @@
  */
 import { abortable } from '../util/abortable.js';
 import { type Clock } from '../util/clock.js';
+import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { Wakeup } from '../util/wakeup.js';
 import { type PodLifecycleEvent } from './events.js';
@@ -162,7 +163,9 @@ export class Pleg {
    * under way are cancelled. Subscriptions stay open.
    */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#running) throw new Error('this generator is running already');
+    if (this.#running) {
+      throw new PodloopError('PLEG_ALREADY_RUNNING', 'this generator is running already');
+    }
     this.#running = true;
     this.#inspector.startRetries();
     try {

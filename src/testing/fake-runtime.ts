@@ -54,7 +54,7 @@ export class FakeRuntime implements Runtime {
 
   /** What the readers of events get, and whether they stay connected. */
   readonly events = new FakeEventStream();
-  readonly watchEvents?: Runtime['watchEvents'];
+  readonly watchEvents?: NonNullable<Runtime['watchEvents']>;
 
   constructor(options: FakeRuntimeOptions = {}) {
     this.#clock = options.clock ?? new SystemClock();

@@ -156,6 +156,16 @@ export const ERROR_CODES = {
     when: 'Too many status calls hung at once and this, the oldest, was given up to make room.',
     remedy: 'As for INSPECTION_DEADLINE; podloop tries the pod again.',
   },
+  PLEG_ABSENCE_DOUBTED: {
+    retryable: true,
+    when: 'Pods are missing from the first answer after a failed list, which a runtime that is still starting may give.',
+    remedy: 'Nothing: the next look confirms it or shows the pods again.',
+  },
+  PLEG_ALREADY_RUNNING: {
+    retryable: false,
+    when: 'An event generator was told to run while it was running.',
+    remedy: 'Run each generator once at a time; make another for another runtime.',
+  },
   SUBSCRIPTION_IN_USE: {
     retryable: false,
     when: 'A subscription was read by two readers at once.',

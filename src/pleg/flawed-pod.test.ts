@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { type ObservedPod } from '../runtime/runtime.js';
+import { aContainer, aPod } from '../testing/builders.js';
+import { drain, setUpPleg } from '../testing/pleg-harness.js';
+import { findFlaw } from './flawed-pod.js';
+
+const FLAWED: readonly [unknown, string][] = [
+  [null, 'must be an object'],
+  [undefined, 'must be an object'],
+  ['web', 'must be an object'],
+  [{}, 'uid'],
+  [{ ...aPod(), uid: '' }, 'uid'],
+  [{ ...aPod(), containers: undefined }, 'containers: must be an array'],
+  [{ ...aPod(), sandboxes: 3 }, 'sandboxes: must be an array'],
+  [{ ...aPod(), containers: [null] }, 'containers[0]: must be an object'],
+  [{ ...aPod(), containers: [{ ...aContainer(), id: 7 }] }, 'containers[0].id'],
+  [
+    { ...aPod(), containers: [{ ...aContainer(), state: 'paused' }] },
+    'containers[0].state: "paused" is none of',
+  ],
+];
+
+it('finds nothing wrong with a pod that is well', () => {
+  expect(findFlaw(aPod())).toBeUndefined();
+});
+
+describe.each(FLAWED)('a list with a flawed pod in it (%#)', (flawed, words) => {
+  it('says what is wrong, tells of the others, and takes nobody for gone on its account', async () => {
+    expect(findFlaw(flawed as ObservedPod)).toContain(words);
+    const { runtime, pleg, events } = setUpPleg();
+    const before = aPod({ name: 'before' });
+    runtime.setPods([before]);
+    await pleg.relist();
+    drain(events);
+    const other = aPod({ name: 'other' });
+    const list = runtime.listPods.bind(runtime);
+    runtime.listPods = async () => {
+      await list();
+      return [flawed as ObservedPod, before, other];
+    };
+    await pleg.relist();
+    expect(drain(events).join('\n')).toContain('uid-other-main-0');
+    expect(pleg.health().healthy).toBe(true);
+    expect(pleg.cache.get('uid-before').status.containers).toHaveLength(1);
+  });
+});
