@@ -31,7 +31,7 @@ const NOTHING = { exitCode: undefined, reason: undefined, occurredAtNs: undefine
 
 describe('toLifecycleEvents', () => {
   it('says what, of which container, of which pod, and how it was found', () => {
-    const sandbox = aSandbox({ id: 's', name: 'web' });
+    const sandbox = aSandbox({ id: 's', name: 'web', createdAtNs: 5n });
     expect(toLifecycleEvents([change('ContainerStarted', sandbox)], [statusWith()], context)).toEqual([
       {
         type: 'ContainerStarted',
@@ -40,6 +40,7 @@ describe('toLifecycleEvents', () => {
         containerName: 'web',
         ...context,
         ...NOTHING,
+        occurredAtNs: 5n,
       },
     ]);
   });

@@ -40,7 +40,7 @@ export function toLifecycleEvents(
       ...context,
       containerId: container.id,
       containerName: container.name,
-      ...factsOf(type, known),
+      ...factsOf(type, container, known),
     };
   });
 }
@@ -77,9 +77,14 @@ type Facts = Pick<ContainerLifecycleEvent, 'exitCode' | 'reason' | 'occurredAtNs
 
 const NO_FACTS: Facts = { exitCode: undefined, reason: undefined, occurredAtNs: undefined };
 
-function factsOf(type: ContainerLifecycleEvent['type'], known: readonly ContainerStatus[]): Facts {
+function factsOf(
+  type: ContainerLifecycleEvent['type'],
+  container: ObservedContainer,
+  known: readonly ContainerStatus[],
+): Facts {
   if (type === 'ContainerStarted') {
-    const startedAtNs = known[0]?.startedAtNs ?? 0n;
+    // CRI has no start of a sandbox: it runs from its creation on.
+    const startedAtNs = container.kind === 'sandbox' ? container.createdAtNs : (known[0]?.startedAtNs ?? 0n);
     return { ...NO_FACTS, occurredAtNs: startedAtNs === 0n ? undefined : startedAtNs };
   }
   const ended = known.find(({ state }) => state === 'exited');
