@@ -1,14 +1,33 @@
+/**
+ * The connection to a gRPC server, and what keeps it usable.
+ *
+ * In: bytes of requests. Out: bytes of answers, or how the call failed. It assumes that the server may go away, and
+ * that the connection itself may go deaf: Node's HTTP/2 freezes one for good when an error text is longer than about
+ * 64 KiB, and that limit cannot be raised. Such a text cannot be read, then; what is bounded is the damage.
+ * {@link DeafConnectionWatch} finds the connection one to two seconds after a call began to wait on it, its socket is
+ * destroyed, and gRPC makes a new one at once. Of the calls that were in flight, the one whose answer cannot be
+ * read fails with INTERNAL where it is known which one that is, every other with UNAVAILABLE.
+ *
+ * @module
+ */
+import { type Socket } from 'node:net';
+
 import {
   type ClientReadableStream,
   type ClientUnaryCall,
   Client,
   connectivityState,
-  credentials,
   Metadata,
   type ServiceError,
   status as grpcStatus,
 } from '@grpc/grpc-js';
 
+import { SystemClock } from '../util/clock.js';
+
+import { type GrpcTransportOptions, toChannelOptions } from './channel-options.js';
+import { type DeafConnection, DeafConnectionWatch, type MovedBytes } from './deaf-connection-watch.js';
+import { type Knock, startKnock, startKnockElsewhere } from './knock.js';
+import { ObservedCredentials } from './observed-credentials.js';
 import {
   type ConnectionState,
   GrpcStatusError,
@@ -18,23 +37,7 @@ import {
   type UnaryCall,
 } from './transport.js';
 
-/** How to reach a gRPC server on a unix socket. */
-export interface GrpcTransportOptions {
-  /** Absolute path of the socket. */
-  readonly socketPath: string;
-  /** A larger message fails its call with RESOURCE_EXHAUSTED; 16 MiB unless told. */
-  readonly maxReceiveMessageBytes?: number;
-  /** What is said in front of the library's own user agent. */
-  readonly userAgent?: string;
-}
-
-/** The receive limit unless told: the kubelet's. */
-export const DEFAULT_MAX_RECEIVE_MESSAGE_BYTES = 16 * 1024 * 1024;
-
-const FLOW_CONTROL_WINDOW_BYTES = 16 * 1024 * 1024;
-// A local socket is cheap to try. With gRPC's own second to two minutes the agent would stay blind for long
-// after the runtime is back.
-const RECONNECT_BACKOFF_MS = 100;
+export { type GrpcTransportOptions } from './channel-options.js';
 
 const STATES: Record<connectivityState, ConnectionState> = {
   [connectivityState.IDLE]: 'idle',
@@ -46,31 +49,41 @@ const STATES: Record<connectivityState, ConnectionState> = {
 
 const identity = (bytes: Buffer): Buffer => bytes;
 
+/** A call that has not ended, and what is known of its connection. */
+interface OpenCall {
+  readonly call: { cancel(): void };
+  readonly streaming: boolean;
+  /** What the connection had written when the call began; undefined while there was none. */
+  readonly begunAt: MovedBytes | undefined;
+  /** Why it failed, when its connection was given up. */
+  cutOff?: GrpcStatusError;
+}
+
 /** A {@link Transport} over @grpc/grpc-js; the messages stay bytes. */
 export class GrpcTransport implements Transport {
   readonly #client: Client;
-  readonly #open = new Set<{ cancel(): void }>();
+  readonly #open = new Set<OpenCall>();
   readonly #listeners = new Set<(state: ConnectionState) => void>();
+  readonly #watch: DeafConnectionWatch;
+  #socket: Socket | undefined;
+  #reconnect = false;
+  #knockElsewhere: Knock | undefined;
   #state: ConnectionState = 'idle';
   #generation = 0;
 
   constructor(options: GrpcTransportOptions) {
-    this.#client = new Client(`unix:${options.socketPath}`, credentials.createInsecure(), {
-      'grpc.max_receive_message_length': options.maxReceiveMessageBytes ?? DEFAULT_MAX_RECEIVE_MESSAGE_BYTES,
-      'grpc.max_send_message_length': -1,
-      'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
-      'grpc.initial_reconnect_backoff_ms': RECONNECT_BACKOFF_MS,
-      'grpc.max_reconnect_backoff_ms': RECONNECT_BACKOFF_MS,
-      'grpc.primary_user_agent': options.userAgent ?? 'podloop',
-      // The path of a unix socket is no valid :authority; Go servers refuse it.
-      'grpc.default_authority': 'localhost',
-      // Of its own: closing one client must not depend on another one to the same runtime.
-      'grpc.use_local_subchannel_pool': 1,
-      // A change that was sent must never be sent twice behind our back.
-      'grpc.enable_retries': 0,
-      'grpc.enable_http_proxy': 0,
-      'grpc.enable_channelz': 0,
-      'grpc.service_config_disable_resolution': 1,
+    const credentials = new ObservedCredentials({ onSocket: (socket) => (this.#socket = socket) });
+    this.#client = new Client(`unix:${options.socketPath}`, credentials, toChannelOptions(options));
+    this.#watch = new DeafConnectionWatch({
+      clock: options.clock ?? new SystemClock(),
+      movedBytes: () => this.#movedBytes(),
+      callsWait: () => [...this.#open].some(({ streaming }) => !streaming),
+      knock: () => {
+        const knock = startKnock(this.#client);
+        return () => knock.end();
+      },
+      knockElsewhere: () => (this.#knockElsewhere = startKnockElsewhere(options)).answered,
+      onDeaf: (found) => this.#replaceConnection(found),
     });
     this.#watchState();
   }
@@ -90,8 +103,16 @@ export class GrpcTransport implements Transport {
 
   unary(path: string, request: Uint8Array): UnaryCall {
     if (this.#state === 'closed') return { answer: Promise.reject(closedError()), cancel: () => undefined };
+    this.#watch.noteCall();
+    const begunAt = this.#movedBytes();
     let call: ClientUnaryCall | undefined;
+    let open: OpenCall | undefined;
     const answer = new Promise<Buffer>((resolve, reject) => {
+      const ended = (error: ServiceError | null, bytes?: Buffer): void => {
+        if (open !== undefined) this.#open.delete(open);
+        if (error !== null) reject(open?.cutOff ?? toStatusError(error));
+        else resolve(bytes!);
+      };
       call = this.#client.makeUnaryRequest(
         path,
         identity,
@@ -99,15 +120,16 @@ export class GrpcTransport implements Transport {
         asBuffer(request),
         new Metadata(),
         {},
-        (error: ServiceError | null, bytes?: Buffer) => {
-          if (call !== undefined) this.#open.delete(call);
-          if (error !== null) reject(toStatusError(error));
-          else resolve(bytes!);
-        },
+        ended,
       );
-      this.#open.add(call);
+      open = { call, streaming: false, begunAt };
+      this.#open.add(open);
     });
-    return { answer, cancel: () => call?.cancel() };
+    const cancel = (): void => {
+      if (open !== undefined && this.#open.has(open)) this.#watch.noteGivenUp();
+      call?.cancel();
+    };
+    return { answer, cancel };
   }
 
   stream(path: string, request: Uint8Array, handlers: StreamHandlers): StreamCall {
@@ -115,6 +137,7 @@ export class GrpcTransport implements Transport {
       const nothing = (): void => undefined;
       return { ended: Promise.reject(closedError()), cancel: nothing, pause: nothing, resume: nothing };
     }
+    const begunAt = this.#movedBytes();
     const call = this.#client.makeServerStreamRequest(
       path,
       identity,
@@ -123,9 +146,10 @@ export class GrpcTransport implements Transport {
       new Metadata(),
       {},
     );
-    this.#open.add(call);
+    const open: OpenCall = { call, streaming: true, begunAt };
+    this.#open.add(open);
     return {
-      ended: this.#deliver(call, handlers),
+      ended: this.#deliver(call, open, handlers),
       cancel: () => call.cancel(),
       pause: () => call.pause(),
       resume: () => call.resume(),
@@ -134,22 +158,24 @@ export class GrpcTransport implements Transport {
 
   close(): void {
     if (this.#state === 'closed') return;
-    for (const call of [...this.#open]) call.cancel();
+    this.#watch.close();
+    for (const { call } of [...this.#open]) call.cancel();
+    this.#knockElsewhere?.end();
     // The watcher takes the state to closed.
     this.#client.close();
   }
 
-  #deliver(call: ClientReadableStream<Buffer>, handlers: StreamHandlers): Promise<void> {
+  #deliver(call: ClientReadableStream<Buffer>, open: OpenCall, handlers: StreamHandlers): Promise<void> {
     return new Promise((resolve, reject) => {
       call.on('metadata', () => handlers.onOpen?.());
       call.on('data', (message: Buffer) => handlers.onMessage(message));
       call.on('error', (error: ServiceError) => {
-        this.#open.delete(call);
-        reject(toStatusError(error));
+        this.#open.delete(open);
+        reject(open.cutOff ?? toStatusError(error));
       });
       // With an error status there is no end worth waiting for; with OK the end comes after the last message.
       call.on('end', () => {
-        this.#open.delete(call);
+        this.#open.delete(open);
         resolve();
       });
     });
@@ -164,7 +190,43 @@ export class GrpcTransport implements Transport {
     if (state === 'ready') this.#generation++;
     if (state !== 'closed') channel.watchConnectivityState(current, Infinity, () => this.#watchState());
     if (changed) for (const listener of [...this.#listeners]) listener(state);
+    if (this.#reconnect && state === 'idle') {
+      this.#reconnect = false;
+      channel.getConnectivityState(true);
+    }
   }
+
+  #movedBytes(): MovedBytes | undefined {
+    const socket = this.#socket;
+    if (socket === undefined || this.#state !== 'ready') return undefined;
+    return { connection: socket, read: socket.bytesRead, written: socket.bytesWritten };
+  }
+
+  #replaceConnection({ connection, written, mute }: DeafConnection): void {
+    const lost = [...this.#open].filter(({ begunAt }) => !begunAt || begunAt.connection === connection);
+    // It no longer wrote what began later: the answer that broke it belongs to one of the others.
+    const sent = lost.filter(
+      ({ begunAt, streaming }) => !streaming && (!begunAt || begunAt.written < written),
+    );
+    const culprit = mute && sent.length === 1 ? sent[0] : undefined;
+    for (const open of lost) open.cutOff = open === culprit ? unreadableAnswer() : connectionReplaced();
+    // gRPC takes it for a connection that broke, ends the calls on it, and is idle until it is asked for a new one.
+    this.#socket?.destroy();
+    this.#reconnect = true;
+  }
+}
+
+function unreadableAnswer(): GrpcStatusError {
+  const why = 'the answer cannot be read: an error text or header of more than about 64 KiB';
+  return new GrpcStatusError(grpcStatus.INTERNAL, `${why}; the connection was replaced`);
+}
+
+function connectionReplaced(): GrpcStatusError {
+  const why = 'the connection delivered no answers any more and was replaced';
+  return new GrpcStatusError(
+    grpcStatus.UNAVAILABLE,
+    `${why}; an error text or header of more than about 64 KiB, of this call or another, does that`,
+  );
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

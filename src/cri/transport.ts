@@ -32,7 +32,8 @@ export interface StreamHandlers {
  * Bytes to a gRPC server and back. Knows nothing of CRI and no deadlines: those are the client's.
  *
  * It reconnects by itself, for as long as it is open. A call made while the server is away fails at once with
- * UNAVAILABLE.
+ * UNAVAILABLE. A connection that delivers nothing any more while the server answers on another one is replaced; the
+ * calls on it fail, none of them waits for its deadline.
  */
 export interface Transport {
   unary(path: string, request: Uint8Array): UnaryCall;

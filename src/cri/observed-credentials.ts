@@ -1,0 +1,43 @@
+import { type Socket } from 'node:net';
+
+import { ChannelCredentials, credentials } from '@grpc/grpc-js';
+
+type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
+type ConnectorArguments = Parameters<ChannelCredentials['_createSecureConnector']>;
+
+/**
+ * Insecure credentials that show the socket of each connection their channel makes.
+ *
+ * gRPC's own interface shows neither how many bytes a connection has moved nor a way to end just that one; its
+ * credentials are the one place where the bare socket passes through code of the caller's.
+ */
+export class ObservedCredentials extends ChannelCredentials {
+  readonly #inner = credentials.createInsecure();
+  readonly #onSocket: (socket: Socket) => void;
+
+  constructor(options: { readonly onSocket: (socket: Socket) => void }) {
+    super();
+    this.#onSocket = options.onSocket;
+  }
+
+  override _isSecure(): boolean {
+    return false;
+  }
+
+  override _equals(other: ChannelCredentials): boolean {
+    return other === this;
+  }
+
+  override _createSecureConnector(...args: ConnectorArguments): SecureConnector {
+    const inner = this.#inner._createSecureConnector(...args);
+    return {
+      connect: (socket) => {
+        this.#onSocket(socket);
+        return inner.connect(socket);
+      },
+      waitForReady: () => inner.waitForReady(),
+      getCallCredentials: () => inner.getCallCredentials(),
+      destroy: () => inner.destroy(),
+    };
+  }
+}
