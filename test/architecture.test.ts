@@ -55,6 +55,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   '@bufbuild/protobuf': ['cri'],
   '@grpc/grpc-js': ['cri', 'embedded', 'chaos', 'record', 'relay', 'testing'],
   commander: ['cli'],
+  ws: ['embedded'],
   yaml: ['model', 'config', 'agent', 'cli'],
 };
 
