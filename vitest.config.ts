@@ -6,6 +6,7 @@ export default defineConfig({
       'src/**/*.test.ts',
       'test/*.test.ts',
       'test/integration/**/*.test.ts',
+      'test/critest/**/*.test.ts',
       'benchmarks/**/*.test.ts',
     ],
     exclude: ['test/containerd/**'],
