@@ -1,0 +1,201 @@
+import { type Logger } from '../../util/logger.js';
+import { Mutex } from '../mutex.js';
+import { type ProcessIdentity } from '../process-identity.js';
+import { refused } from '../rpc-error.js';
+import { type AttachmentRecord, type HostPort } from './attachment-record.js';
+import { type AttachmentStore } from './attachment-store.js';
+import { refuseTakenPorts } from './host-port.js';
+import { formatIpv4, formatIpv4Range, parseIpv4 } from './ipv4-range.js';
+import { type NetworkTools } from './network-tools.js';
+import { type PacketRules, type PortForward } from './packet-rules.js';
+import { type PodBridge } from './pod-bridge.js';
+import { type PortProxies } from './port-proxies.js';
+import { findFreeAddress, isSandboxLink, linkNameOf, plugIn } from './sandbox-link.js';
+
+/** What {@link BridgeAttachments} needs. */
+export interface BridgeAttachmentsOptions {
+  readonly store: AttachmentStore;
+  readonly bridge: PodBridge;
+  readonly tools: NetworkTools;
+  readonly proxies: PortProxies;
+  /** Undefined where there is no program for packet rules. */
+  readonly rules: PacketRules | undefined;
+  readonly logger: Logger;
+}
+
+/** A sandbox that is to get an address. */
+export interface NewAttachment {
+  readonly sandboxId: string;
+  readonly bootId: string;
+  readonly holder: ProcessIdentity;
+  readonly hostPorts: readonly HostPort[];
+}
+
+/** Hangs sandboxes on our own bridge, and takes them off again. */
+export class BridgeAttachments {
+  readonly #options: BridgeAttachmentsOptions;
+  /** The bridge is made, and removed with the last sandbox, by one at a time. */
+  readonly #bridgeTurn = new Mutex();
+  readonly #rulesTurn = new Mutex();
+  /** Sandboxes whose forwards are being taken away while their record still stands. */
+  readonly #leaving = new Set<string>();
+  #lastAddress = 0;
+
+  constructor(options: BridgeAttachmentsOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects half done, with a record of what there may be: {@link detach} undoes it. */
+  async attach(wanted: NewAttachment, signal: AbortSignal): Promise<readonly string[]> {
+    const record = await this.#claim(wanted, signal);
+    const [address = ''] = record.ips;
+    // The ports first: they are what is most likely to be taken.
+    if (record.hostPorts.length > 0) await this.#openPorts(record, address, signal);
+    await this.#plugIn(record, address, signal);
+    if (record.portsBy === 'rules' && record.hostPorts.length > 0) await this.#applyRules(signal);
+    return record.ips;
+  }
+
+  /** Undoes what a record stands for; what is gone already is fine. */
+  async detach(record: AttachmentRecord): Promise<void> {
+    const { store, tools, proxies } = this.#options;
+    const { sandboxId } = record;
+    this.#leaving.add(sandboxId);
+    try {
+      await proxies.stop(sandboxId);
+      if (record.portsBy === 'rules' && record.hostPorts.length > 0) await this.#applyRules();
+      await tools.deleteLink(linkNameOf(sandboxId));
+      await store.delete(sandboxId);
+    } finally {
+      this.#leaving.delete(sandboxId);
+    }
+    await this.removeIdleBridge();
+  }
+
+  /** Makes sure of the bridge and its rules; takes off it what no record names. */
+  async restore(): Promise<void> {
+    const { store, bridge, tools, logger } = this.#options;
+    const known = new Set(store.all.map(({ sandboxId }) => linkNameOf(sandboxId)));
+    for (const name of await bridge.listPorts()) {
+      if (!isSandboxLink(name) || known.has(name)) continue;
+      logger.warn('Removing a link that belongs to no sandbox', { link: name });
+      await tools.deleteLink(name);
+    }
+    if (this.#records.length > 0) await this.#bridgeTurn.run(() => this.#ensureBridge());
+    await this.removeIdleBridge();
+  }
+
+  /** Takes the bridge away when nothing hangs on it. */
+  async removeIdleBridge(): Promise<void> {
+    const { bridge, rules } = this.#options;
+    await this.#bridgeTurn.run(async () => {
+      const { name } = bridge;
+      if (name === undefined || this.#records.length > 0) return;
+      await rules?.remove(name);
+      await bridge.remove();
+    });
+  }
+
+  get #records(): readonly AttachmentRecord[] {
+    return this.#options.store.all.filter(({ cni }) => cni === undefined);
+  }
+
+  /** Writes down address and ports before anything is made; from here on nobody else gets them. */
+  async #claim(wanted: NewAttachment, signal: AbortSignal): Promise<AttachmentRecord> {
+    const { store, rules } = this.#options;
+    refuseTakenPorts(wanted.hostPorts, store.all);
+    const { record, written } = await this.#bridgeTurn.run(async () => {
+      signal.throwIfAborted();
+      const { range } = await this.#ensureBridge(signal);
+      // No await from here to `put`: it claims address and ports at once.
+      refuseTakenPorts(wanted.hostPorts, store.all);
+      const used = new Set(this.#records.flatMap(({ ips }) => ips));
+      const address = findFreeAddress(range, used, this.#lastAddress);
+      if (address === undefined)
+        throw refused(
+          `the pod range ${formatIpv4Range(range)} is used up: ${used.size} sandboxes have addresses`,
+        );
+      this.#lastAddress = address;
+      const record: AttachmentRecord = {
+        ...wanted,
+        ips: [formatIpv4(address)],
+        portsBy: rules === undefined || !wanted.hostPorts.every(isForRules) ? 'proxy' : 'rules',
+      };
+      return { record, written: store.put(record) };
+    });
+    await written;
+    return record;
+  }
+
+  async #openPorts(record: AttachmentRecord, address: string, signal: AbortSignal): Promise<void> {
+    const { proxies } = this.#options;
+    if (record.portsBy === 'proxy') await proxies.start(record, address, signal);
+    else await proxies.check(record.hostPorts, signal);
+  }
+
+  async #plugIn(record: AttachmentRecord, address: string, signal: AbortSignal): Promise<void> {
+    const { bridge, tools, logger } = this.#options;
+    const once = async (): Promise<void> => {
+      const { name, range, gateway } = await this.#bridgeTurn.run(() => this.#ensureBridge(signal));
+      const { sandboxId, holder } = record;
+      const link = {
+        sandboxId,
+        holderPid: holder.pid,
+        bridge: name,
+        range,
+        gateway,
+        mtu: bridge.mtu,
+        address,
+      };
+      await plugIn(tools, link, signal);
+    };
+    try {
+      await once();
+    } catch (error) {
+      signal.throwIfAborted();
+      // Somebody may have removed the bridge: look at everything again, and try once more.
+      logger.warn('Sandbox not connected at once', { sandboxId: record.sandboxId, err: String(error) });
+      bridge.doubt();
+      await tools.deleteLink(linkNameOf(record.sandboxId), signal);
+      await once();
+    }
+  }
+
+  async #ensureBridge(signal?: AbortSignal): ReturnType<PodBridge['ensure']> {
+    const { bridge, rules } = this.#options;
+    if (bridge.isUp) return bridge.ensure(signal);
+    try {
+      const made = await bridge.ensure(signal);
+      if (rules === undefined) return made;
+      await this.#applyRules(signal);
+      await bridge.enableForwarding(signal);
+      return made;
+    } catch (error) {
+      bridge.doubt();
+      throw error;
+    }
+  }
+
+  /** Writes the rules as the records want them now. */
+  #applyRules(signal?: AbortSignal): Promise<void> {
+    const { bridge, rules } = this.#options;
+    return this.#rulesTurn.run(async () => {
+      const { name, range } = bridge;
+      if (rules === undefined || name === undefined || range === undefined) return;
+      const records = this.#records.filter(({ sandboxId }) => !this.#leaving.has(sandboxId));
+      await rules.apply(
+        { bridge: name, range: formatIpv4Range(range), forwards: records.flatMap(toForwards) },
+        signal,
+      );
+    });
+  }
+}
+
+function toForwards({ portsBy, hostPorts, ips: [address = ''] }: AttachmentRecord): PortForward[] {
+  return portsBy === 'rules' ? hostPorts.map((port) => ({ ...port, address })) : [];
+}
+
+/** Rules are for IPv4 only: a port at an IPv6 address of the host needs a proxy. */
+function isForRules({ hostIp }: HostPort): boolean {
+  return hostIp === '' || parseIpv4(hostIp) !== undefined;
+}

@@ -1,0 +1,189 @@
+import { constants } from 'node:fs';
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock } from '../../util/clock.js';
+import { refused } from '../rpc-error.js';
+import { describeFailure, runHelper, runHelperWell, type HelperResult } from './helper-process.js';
+
+/** What {@link NetworkTools.find} takes. */
+export interface NetworkToolsOptions {
+  readonly clock: Clock;
+  /** Folders in which programs are looked for, with colons between them. */
+  readonly path: string;
+  /**
+   * The file of the network namespace that plays the host: bridge, host ports and rules are made there. The
+   * runtime's own unless told.
+   */
+  readonly hostNetns?: string | undefined;
+}
+
+/** A link as `ip -j -d link` shows it, as far as it is of use here. */
+export interface LinkInfo {
+  readonly ifname: string;
+  /** The MAC address. */
+  readonly address?: string;
+  readonly mtu?: number;
+  readonly linkinfo?: { readonly info_kind?: string };
+}
+
+/** A route as `ip -j route` shows it. */
+export interface RouteInfo {
+  /** `default`, an address or a range. */
+  readonly dst: string;
+  readonly dev?: string;
+}
+
+/** Each call of `ip` is a few milliseconds; this is for machines that have lost their way. */
+const IP_DEADLINE_MS = 15_000;
+/** Numbers of capabilities(7). */
+const CAP_NET_ADMIN = 12n;
+const CAP_SYS_ADMIN = 21n;
+
+/** The programs that change networks, and where they are run: in the host's network or in a sandbox's. */
+export class NetworkTools {
+  readonly clock: Clock;
+  readonly path: string;
+  readonly #ip: string;
+  readonly #nsenter: string;
+  readonly #shell: string;
+  readonly #hostNetns: string | undefined;
+
+  private constructor(
+    options: NetworkToolsOptions,
+    programs: { ip: string; nsenter: string; shell: string },
+  ) {
+    this.clock = options.clock;
+    this.path = options.path;
+    this.#hostNetns = options.hostNetns;
+    this.#ip = programs.ip;
+    this.#nsenter = programs.nsenter;
+    this.#shell = programs.shell;
+  }
+
+  /** Finds them and tries out whether networks can be made here; a string says why they cannot. */
+  static async find(options: NetworkToolsOptions): Promise<NetworkTools | string> {
+    const lacking = await findMissingRight();
+    if (lacking !== undefined) return lacking;
+    const [ip, nsenter, unshare, shell] = await Promise.all(
+      ['ip', 'nsenter', 'unshare', 'sh'].map((name) => findProgram(name, options.path)),
+    );
+    if (ip === undefined) return `the program "ip" (iproute2) is not in ${options.path}`;
+    if (nsenter === undefined || unshare === undefined || shell === undefined)
+      return `the programs "nsenter", "unshare" (util-linux) and "sh" are not all in ${options.path}`;
+    const fault = await tryOut(unshare, ip, options.clock);
+    return fault ?? new NetworkTools(options, { ip, nsenter, shell });
+  }
+
+  /** Puts in front of a command what makes it run in the host's network, or in that of a process. */
+  wrap(argv: readonly string[], holderPid?: number): readonly string[] {
+    const netns = holderPid === undefined ? this.#hostNetns : `/proc/${holderPid}/ns/net`;
+    return netns === undefined ? argv : [this.#nsenter, `--net=${netns}`, '--', ...argv];
+  }
+
+  /** Runs several commands of `ip`, one a line, in one process; ends at the first that fails. */
+  async ipBatch(
+    lines: readonly string[],
+    where: { holderPid?: number; signal?: AbortSignal },
+  ): Promise<void> {
+    await runHelperWell({
+      argv: this.wrap([this.#ip, '-batch', '-'], where.holderPid),
+      input: `${lines.join('\n')}\n`,
+      ...this.#limits(where.signal),
+    });
+  }
+
+  /** A link of the host by its name; undefined when there is none. */
+  async findLink(name: string, signal?: AbortSignal): Promise<LinkInfo | undefined> {
+    const argv = this.wrap([this.#ip, '-j', '-d', 'link', 'show', 'dev', name]);
+    const result = await runHelper({ argv, ...this.#limits(signal) });
+    if (result.exitCode === 0) return parseList<LinkInfo>(result)[0];
+    if (isNoSuchDevice(result)) return undefined;
+    throw refused(describeFailure(argv, result));
+  }
+
+  /** The host's links that are ports of a bridge. */
+  async listPorts(bridge: string, signal?: AbortSignal): Promise<readonly LinkInfo[]> {
+    return this.#ipJson<LinkInfo>(['link', 'show', 'master', bridge], signal);
+  }
+
+  /** The host's IPv4 routes, of all tables. */
+  async listRoutes(signal?: AbortSignal): Promise<readonly RouteInfo[]> {
+    return this.#ipJson<RouteInfo>(['-4', 'route', 'show', 'table', 'all'], signal);
+  }
+
+  /** Deletes a link of the host; that there is none is fine. */
+  async deleteLink(name: string, signal?: AbortSignal): Promise<void> {
+    const argv = this.wrap([this.#ip, 'link', 'del', 'dev', name]);
+    const result = await runHelper({ argv, ...this.#limits(signal) });
+    if (result.exitCode !== 0 && !isNoSuchDevice(result)) throw refused(describeFailure(argv, result));
+  }
+
+  /** Reads a file below /proc/sys/net as the host's network has it: which one is seen depends on the reader. */
+  async readSetting(path: string, signal?: AbortSignal): Promise<string> {
+    if (this.#hostNetns === undefined) return (await readFile(path, 'utf8')).trim();
+    const argv = this.wrap([this.#shell, '-c', 'read -r value <"$0" && echo "$value"', path]);
+    return (await runHelperWell({ argv, ...this.#limits(signal) })).trim();
+  }
+
+  /** Writes a file below /proc/sys/net of the host's network. */
+  async writeSetting(path: string, value: string, signal?: AbortSignal): Promise<void> {
+    const argv = this.wrap([this.#shell, '-c', 'echo "$1" >"$0"', path, value]);
+    await runHelperWell({ argv, ...this.#limits(signal) });
+  }
+
+  async #ipJson<T>(args: readonly string[], signal?: AbortSignal): Promise<readonly T[]> {
+    const argv = this.wrap([this.#ip, '-j', ...args]);
+    const result = await runHelper({ argv, ...this.#limits(signal) });
+    if (result.exitCode === 0) return parseList<T>(result);
+    if (isNoSuchDevice(result)) return [];
+    throw refused(describeFailure(argv, result));
+  }
+
+  #limits(signal: AbortSignal | undefined) {
+    return { deadlineMs: IP_DEADLINE_MS, signal, clock: this.clock, env: { PATH: this.path, LC_ALL: 'C' } };
+  }
+}
+
+/** Looks for a program in a list of folders with colons between them. */
+export async function findProgram(name: string, path: string): Promise<string | undefined> {
+  for (const folder of path.split(':')) {
+    const file = join(folder, name);
+    const found = await access(file, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (found) return file;
+  }
+  return undefined;
+}
+
+async function findMissingRight(): Promise<string | undefined> {
+  const status = await readFile('/proc/self/status', 'latin1');
+  const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
+  const has = (capability: bigint): boolean => ((effective >> capability) & 1n) === 1n;
+  if (has(CAP_NET_ADMIN) && has(CAP_SYS_ADMIN)) return undefined;
+  return 'the runtime is not root (it lacks CAP_NET_ADMIN or CAP_SYS_ADMIN)';
+}
+
+/** Makes a bridge and a veth pair in a network namespace that ends with the process; the host sees nothing of it. */
+async function tryOut(unshare: string, ip: string, clock: Clock): Promise<string | undefined> {
+  const lines = ['link add name podloop0 type bridge', 'link add name plv0 type veth peer name plv1'];
+  const result = await runHelper({
+    argv: [unshare, '--net', '--', ip, '-j', '-batch', '-'],
+    input: `${lines.join('\n')}\n`,
+    deadlineMs: IP_DEADLINE_MS,
+    clock,
+  });
+  if (result.exitCode === 0) return undefined;
+  return `a bridge with a veth pair cannot be made here: ${describeFailure(['ip'], result)}`;
+}
+
+function isNoSuchDevice({ stderr }: HelperResult): boolean {
+  return /Cannot find device|does not exist/.test(stderr);
+}
+
+function parseList<T>({ stdout }: HelperResult): readonly T[] {
+  if (stdout.trim() === '') return [];
+  // Older versions put an empty object where a filter took an entry away.
+  return (JSON.parse(stdout) as T[]).filter((entry) => Object.keys(entry as object).length > 0);
+}

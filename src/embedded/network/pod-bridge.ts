@@ -1,0 +1,218 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Logger } from '../../util/logger.js';
+import { readIfThere, writeWhole } from '../record-file.js';
+import { refused } from '../rpc-error.js';
+import { formatIpv4, formatIpv4Range, parseIpv4Range, sizeOf, type Ipv4Range } from './ipv4-range.js';
+import { type LinkInfo, type NetworkTools } from './network-tools.js';
+import { bridgeNameOf, candidateRanges, findOverlap } from './range-choice.js';
+
+/** What {@link PodBridge.open} takes. */
+export interface PodBridgeOptions {
+  /** Folder of its record. */
+  readonly dir: string;
+  /** The range to use; one that no route overlaps is chosen when it is undefined. */
+  readonly range: Ipv4Range | undefined;
+  readonly tools: NetworkTools;
+  readonly logger: Logger;
+}
+
+/** What is written down before the bridge is made. */
+interface BridgeRecord {
+  /** The range as text. */
+  readonly range: string;
+  readonly mtu: number;
+  /** The host did not forward packets before we made it do so. */
+  readonly forwardingWasOff: boolean;
+}
+
+const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
+
+/**
+ * A bridge of our own: the host has the first address of the range on it, the pods have the others.
+ *
+ * It is there as long as pods hang on it. Its name says the range, which makes taking a range atomic; its MAC
+ * address, given at its very creation, says which runtime's it is. A bridge that is not ours is never touched.
+ */
+export class PodBridge {
+  readonly #options: PodBridgeOptions;
+  readonly #mac: string;
+  #record: BridgeRecord | undefined;
+  #up = false;
+
+  private constructor(options: PodBridgeOptions, mac: string, record: BridgeRecord | undefined) {
+    this.#options = options;
+    this.#mac = mac;
+    this.#record = record;
+  }
+
+  /** Reads what an earlier runtime has written down; makes nothing. */
+  static async open(options: PodBridgeOptions): Promise<PodBridge> {
+    const instancePath = join(options.dir, 'instance');
+    let instance = await readIfThere(instancePath);
+    if (instance === undefined || instance === '') {
+      instance = randomBytes(16).toString('hex');
+      await writeWhole(instancePath, instance);
+    }
+    return new PodBridge(options, macOf(instance), await readRecord(options));
+  }
+
+  /** The range that is in use, or would be; undefined when the next pod makes it choose. */
+  get range(): Ipv4Range | undefined {
+    return this.#record === undefined ? this.#options.range : parseIpv4Range(this.#record.range);
+  }
+
+  /** The interface's name; undefined while there is none. */
+  get name(): string | undefined {
+    return this.#record === undefined ? undefined : bridgeNameOf(parseIpv4Range(this.#record.range)!);
+  }
+
+  /** What pods' links must not exceed. */
+  get mtu(): number {
+    return this.#record?.mtu ?? 1500;
+  }
+
+  /** Whether it was made sure of since the start, or since the last {@link doubt}. */
+  get isUp(): boolean {
+    return this.#up;
+  }
+
+  /** The next {@link ensure} looks at everything: something that should be there was not. */
+  doubt(): void {
+    this.#up = false;
+  }
+
+  /** Makes the bridge unless it is there. Rejects when its range belongs to somebody else. */
+  async ensure(signal?: AbortSignal): Promise<{ name: string; range: Ipv4Range; gateway: string }> {
+    if (!this.#up) {
+      if (this.#record === undefined) await this.#takeRange(signal);
+      else await this.#make(this.#record, signal);
+      this.#up = true;
+    }
+    const range = this.range!;
+    return { name: this.name!, range, gateway: formatIpv4(range.network + 1) };
+  }
+
+  /** Lets the host forward packets, and remembers whether it did before. */
+  async enableForwarding(signal?: AbortSignal): Promise<void> {
+    const { tools } = this.#options;
+    if (this.#record === undefined || (await tools.readSetting(FORWARDING, signal)) !== '0') return;
+    await this.#write({ ...this.#record, forwardingWasOff: true });
+    await tools.writeSetting(FORWARDING, '1', signal);
+  }
+
+  /** Names of links that hang on it. */
+  async listPorts(signal?: AbortSignal): Promise<readonly string[]> {
+    const { name } = this;
+    if (name === undefined || !this.#isOurs(await this.#options.tools.findLink(name, signal))) return [];
+    return (await this.#options.tools.listPorts(name, signal)).map(({ ifname }) => ifname);
+  }
+
+  /** Takes it away, and puts back what was changed for it; that there is none is fine. */
+  async remove(signal?: AbortSignal): Promise<void> {
+    const { tools, dir } = this.#options;
+    const { name } = this;
+    if (name === undefined) return;
+    this.#up = false;
+    if (this.#record?.forwardingWasOff === true) await tools.writeSetting(FORWARDING, '0', signal);
+    if (this.#isOurs(await tools.findLink(name, signal))) await tools.deleteLink(name, signal);
+    await rm(join(dir, 'bridge.json'), { force: true });
+    this.#record = undefined;
+  }
+
+  async #takeRange(signal?: AbortSignal): Promise<void> {
+    const { range: wanted, tools } = this.#options;
+    const routes = await tools.listRoutes(signal);
+    const mtu = await this.#findMtu(routes.find(({ dst }) => dst === 'default')?.dev, signal);
+    let lastFault = 'every range that would do is taken';
+    for (const range of wanted === undefined ? candidateRanges() : [wanted]) {
+      const taken = findOverlap(range, routes, bridgeNameOf(range));
+      lastFault = `the pod range ${formatIpv4Range(range)} overlaps the route to ${taken ?? ''}`;
+      if (taken !== undefined) continue;
+      const record = { range: formatIpv4Range(range), mtu, forwardingWasOff: false };
+      await this.#write(record);
+      try {
+        await this.#make(record, signal);
+        return;
+      } catch (error) {
+        // Nothing of ours is left to undo when the name was somebody else's.
+        if (!(error instanceof RangeTakenError)) throw error;
+        await rm(join(this.#options.dir, 'bridge.json'), { force: true });
+        this.#record = undefined;
+        lastFault = error.message;
+      }
+    }
+    throw refused(`${lastFault}; choose another with the option for the pod range`);
+  }
+
+  async #make(record: BridgeRecord, signal?: AbortSignal): Promise<void> {
+    const { tools, logger } = this.#options;
+    const range = parseIpv4Range(record.range)!;
+    const name = bridgeNameOf(range);
+    if ((await tools.findLink(name, signal)) === undefined) {
+      await tools
+        .ipBatch([`link add name ${name} address ${this.#mac} mtu ${record.mtu} type bridge`], { signal })
+        .catch((error: unknown) => {
+          if (!String(error).includes('File exists')) throw error;
+        });
+    }
+    if (!this.#isOurs(await tools.findLink(name, signal)))
+      throw new RangeTakenError(`the interface ${name} of that range belongs to somebody else`);
+    await tools.ipBatch(
+      [
+        `link set dev ${name} alias podloop up`,
+        `addr replace ${formatIpv4(range.network + 1)}/${range.prefix} brd + dev ${name}`,
+      ],
+      { signal },
+    );
+    logger.info('Bridge for pods is up', { bridge: name, range: record.range }, 2);
+  }
+
+  async #findMtu(uplink: string | undefined, signal?: AbortSignal): Promise<number> {
+    // Packets that are too long for the way out would be dropped where pods never hear of it.
+    const link = uplink === undefined ? undefined : await this.#options.tools.findLink(uplink, signal);
+    return Math.min(Math.max(link?.mtu ?? 1500, 1280), 65_535);
+  }
+
+  #isOurs(link: LinkInfo | undefined): boolean {
+    return link?.linkinfo?.info_kind === 'bridge' && link.address === this.#mac;
+  }
+
+  async #write(record: BridgeRecord): Promise<void> {
+    await writeWhole(join(this.#options.dir, 'bridge.json'), JSON.stringify(record), { durable: false });
+    this.#record = record;
+  }
+}
+
+/** Whether a range has room for a network, a gateway, a pod and a broadcast address. */
+export function isUsableRange(range: Ipv4Range): boolean {
+  return range.prefix >= 8 && sizeOf(range) >= 4;
+}
+
+class RangeTakenError extends Error {}
+
+/** A locally administered address that only this root folder's runtime gives. */
+function macOf(instance: string): string {
+  const hash = createHash('sha256').update(instance).digest('hex');
+  return `02:${hash.slice(0, 10).replaceAll(/(..)(?!$)/g, '$1:')}`;
+}
+
+async function readRecord({ dir, logger }: PodBridgeOptions): Promise<BridgeRecord | undefined> {
+  const path = join(dir, 'bridge.json');
+  try {
+    const text = await readIfThere(path);
+    if (text === undefined) return undefined;
+    const record = JSON.parse(text) as Partial<BridgeRecord>;
+    const range = parseIpv4Range(record.range ?? '');
+    if (range === undefined) throw new Error('it names no range');
+    return {
+      range: formatIpv4Range(range),
+      mtu: record.mtu ?? 1500,
+      forwardingWasOff: record.forwardingWasOff === true,
+    };
+  } catch (error) {
+    logger.error('Record of the bridge not readable, left alone', error, { path });
+    return undefined;
+  }
+}

@@ -1,0 +1,30 @@
+import { formatIpv4Range, overlap, parseIpv4Range, type Ipv4Range } from './ipv4-range.js';
+import { type RouteInfo } from './network-tools.js';
+
+/** Ranges for pods, in the order in which they are tried, when no option names one. */
+export function* candidateRanges(): Generator<Ipv4Range> {
+  for (let second = 88; second < 128; second++) yield parseIpv4Range(`10.${second}.0.0/16`)!;
+  // For machines on which 10.0.0.0/8 is a network of its own.
+  for (let second = 28; second < 32; second++) yield parseIpv4Range(`172.${second}.0.0/16`)!;
+  for (let third = 224; third < 240; third++) yield parseIpv4Range(`192.168.${third}.0/24`)!;
+}
+
+/** Tells in words which route of the host leads to addresses of a range; undefined when none does. */
+export function findOverlap(
+  range: Ipv4Range,
+  routes: readonly RouteInfo[],
+  ownBridge: string,
+): string | undefined {
+  for (const { dst, dev } of routes) {
+    const other = parseIpv4Range(dst);
+    // What leads everywhere, in one half of the world or in both, is a default route.
+    if (other === undefined || other.prefix <= 1 || dev === ownBridge) continue;
+    if (overlap(range, other)) return `${formatIpv4Range(other)}${dev === undefined ? '' : ` on ${dev}`}`;
+  }
+  return undefined;
+}
+
+/** Bridges and rules are named after their range, so that two runtimes cannot take the same one. */
+export function bridgeNameOf({ network }: Ipv4Range): string {
+  return `podloop${network.toString(16).padStart(8, '0')}`;
+}
