@@ -60,7 +60,7 @@ const TEST_IMAGES: readonly TestImage[] = [
   },
   {
     names: ['registry.k8s.io/pause:3.9', 'k8s.gcr.io/pause:3.9'],
-    config: { Env: ENVIRONMENT, Entrypoint: ['/bin/sleep', '1000000'] },
+    config: { Env: ENVIRONMENT, Entrypoint: ['/bin/tail', '-f', '/dev/null'] },
     addFiles: async (root) => writeFile(path.join(root, 'pause'), ''),
   },
   { names: [`${STAGING}/test-image-user-uid:latest`], config: { ...SHELL, User: '1002' } },
