@@ -1,0 +1,95 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { type Clock } from '../../util/clock.js';
+import { PtyResizer, wrapInPty } from './pty.js';
+import { type ContainerProcess, type ProcessRequest } from './streaming-ports.js';
+
+/** What {@link spawnProcess} needs. */
+export interface SpawnProcessOptions extends Omit<ProcessRequest, 'argv'> {
+  /** The whole command line, with whatever leads into the container. */
+  readonly argv: readonly string[];
+  /** The environment of that command line. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly workingDir: string;
+  readonly clock: Clock;
+  /** Kills what the command has started besides its process group; called by `kill`. */
+  readonly killRest?: () => void;
+}
+
+/**
+ * Starts a command in a session of its own with pipes, or a terminal, for its streams.
+ *
+ * Rejects when it cannot be executed. The exit code is 128 + n after a signal. A stream that nobody asked for is
+ * /dev/null, except stdin at a terminal, which is open and silent.
+ */
+export async function spawnProcess(options: SpawnProcessOptions): Promise<ContainerProcess> {
+  const { tty, workingDir, killRest } = options;
+  const pty = tty ? wrapInPty(options.argv) : undefined;
+  const [file = '', ...args] = pty?.argv ?? options.argv;
+  const child = spawn(file, args, {
+    cwd: workingDir,
+    detached: true,
+    env: { ...options.environment, ...pty?.environment },
+    stdio: [
+      options.stdin || tty ? 'pipe' : 'ignore',
+      options.stdout || tty ? 'pipe' : 'ignore',
+      options.stderr && !tty ? 'pipe' : 'ignore',
+    ],
+  });
+  for (const stream of child.stdio) stream?.on('error', () => undefined);
+  const exit = waitForExit(child);
+  await waitForSpawn(child);
+  const findScript = (): number | undefined => (hasEnded(child) ? undefined : child.pid);
+  const resizer = tty ? new PtyResizer({ clock: options.clock, findScript }) : undefined;
+  return {
+    stdin: (options.stdin ? child.stdin : undefined) ?? undefined,
+    stdout: child.stdout ?? undefined,
+    stderr: child.stderr ?? undefined,
+    ...(resizer && { resize: (size) => void resizer.resize(size) }),
+    exit,
+    kill: () => {
+      killGroup(child);
+      killRest?.();
+    },
+  };
+}
+
+function waitForSpawn(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+}
+
+function waitForExit(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
+  });
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+/** Kills the child's group, and those of its own children: at a terminal the command leads a session of its own. */
+function killGroup(child: ChildProcess): void {
+  // Its number cannot be anybody else's: until we have seen its exit it is not reaped.
+  if (child.pid === undefined || hasEnded(child)) return;
+  for (const pid of [...childrenOf(child.pid), child.pid]) {
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // It has just ended, or leads no group.
+    }
+  }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1');
+    return text.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}

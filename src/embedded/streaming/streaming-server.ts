@@ -1,0 +1,205 @@
+/**
+ * The server behind CRI's Exec, Attach and PortForward: the gRPC call grants a URL, the client comes for its streams
+ * there by HTTP.
+ *
+ * In: connections on loopback whose path bears a token that a call has granted. Out: bytes to and from commands,
+ * containers and ports of pods, through the {@link StreamingPorts} of the runtime.
+ *
+ * ```
+ * Exec, Attach, PortForward ──► TokenStore ──► URL ──► the client
+ *                                   │
+ * client ──HTTP Upgrade──► StreamingServer ─┬─ WebSocket ─► channels ─┬─► run-command-session ─► process or console
+ *                                           │      └─► SPDY inside ─┐ │
+ *                                           └─ SPDY/3.1 ────────────┴─┴─► forward-port ────────► a port of the pod
+ * ```
+ *
+ * It assumes that whoever can connect to loopback may be hostile and whoever holds a token is not trusted with more
+ * than its grant: heads of requests, frames, streams and what waits unread are all bounded.
+ *
+ * @module
+ */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { type Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { refuseUpgrade } from './http-refusal.js';
+import { listNames, negotiateProtocol } from './negotiate-protocol.js';
+import { runAttach, runExec } from './run-command-session.js';
+import { type CommandPeer } from './command-peer.js';
+import { type CommandRequest, type StreamRequest } from './stream-request.js';
+import { type StreamingPorts } from './streaming-ports.js';
+import { TokenStore } from './token-store.js';
+import { WEBSOCKET_COMMAND_PROTOCOLS, WebSocketCommandPeer } from './websocket-command.js';
+
+/** What {@link StreamingServer.start} takes. */
+export interface StreamingServerOptions {
+  readonly ports: StreamingPorts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** 127.0.0.1 unless told. */
+  readonly host?: string;
+  /** Any free port unless told. */
+  readonly port?: number;
+  /** How long a session may be without a byte in either direction; 4 hours unless told, as the kubelet's. */
+  readonly idleTimeoutMs?: number;
+  /** How long a SPDY client may take to open the streams of its request; 30 s unless told, as the kubelet's. */
+  readonly streamCreationTimeoutMs?: number;
+}
+
+const IDLE_TIMEOUT_MS = 4 * 60 * 60 * 1000;
+/** From the first byte of a request to the end of its head. */
+const REQUEST_HEAD_MS = 10_000;
+const HEAD_BYTES = 16 * 1024;
+/** Sessions at once, and connections that are still asking; a further one is refused. */
+const MOST_SESSIONS = 1_000;
+const MOST_CONNECTIONS = 1_500;
+/** The largest WebSocket message; client-go sends at most 32 KiB, other clients send files whole. */
+const MESSAGE_BYTES = 4 * 1024 * 1024;
+
+/** A listening streaming server; see the module's description. */
+export class StreamingServer implements AsyncDisposable {
+  readonly #options: StreamingServerOptions;
+  readonly #http: Server;
+  readonly #tokens: TokenStore<StreamRequest>;
+  readonly #sessions = new Set<Promise<void>>();
+  readonly #sockets = new Set<Duplex>();
+  readonly #webSockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    // Compression costs 300 KiB a connection and the clients do not ask for it.
+    perMessageDeflate: false,
+    maxPayload: MESSAGE_BYTES,
+    // Negotiated already: the request says nothing but the one that was chosen.
+    handleProtocols: (protocols) => [...protocols][0] ?? false,
+  });
+  #baseUrl = '';
+
+  private constructor(options: StreamingServerOptions) {
+    this.#options = options;
+    this.#tokens = new TokenStore({ clock: options.clock });
+    this.#http = createServer({
+      maxHeaderSize: HEAD_BYTES,
+      headersTimeout: REQUEST_HEAD_MS,
+      requestTimeout: REQUEST_HEAD_MS,
+      connectionsCheckingInterval: REQUEST_HEAD_MS / 4,
+      keepAliveTimeout: REQUEST_HEAD_MS,
+    });
+    this.#http.maxConnections = MOST_CONNECTIONS;
+    this.#http.on('request', (_request, response) => {
+      response.writeHead(400, { 'Content-Type': 'text/plain', Connection: 'close' });
+      response.end('streams need an upgrade of the connection to WebSocket or SPDY/3.1\n');
+    });
+    this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+  }
+
+  /** Listens, and rejects when it cannot. */
+  static async start(options: StreamingServerOptions): Promise<StreamingServer> {
+    const server = new StreamingServer(options);
+    await server.#listen();
+    return server;
+  }
+
+  /** Grants a request: the URL at which its client gets it, once and within a minute. */
+  grant(request: StreamRequest): string {
+    return `${this.#baseUrl}/${request.kind}/${this.#tokens.insert(request)}`;
+  }
+
+  /** Where it listens: `http://127.0.0.1:PORT`. */
+  get baseUrl(): string {
+    return this.#baseUrl;
+  }
+
+  /** How many sessions are open. */
+  get sessionCount(): number {
+    return this.#sessions.size;
+  }
+
+  /** Ends all sessions, and commands with them; containers go on. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()));
+    this.#http.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
+    await Promise.all(this.#sessions);
+    await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #listen(): Promise<void> {
+    const { host = '127.0.0.1', port = 0 } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#http.once('error', reject);
+      this.#http.listen(port, host, () => {
+        this.#http.off('error', reject);
+        resolve();
+      });
+    });
+    this.#http.on('error', (error) => this.#options.logger.error('Streaming server failed', error));
+    const address = this.#http.address() as AddressInfo;
+    const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+    this.#baseUrl = `http://${name}:${address.port}`;
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    // What goes wrong with a connection ends its session; there is nothing more to do about it.
+    socket.on('error', () => undefined);
+    const [, kind, token = '', ...rest] = (request.url ?? '').split('?', 1)[0]!.split('/');
+    const grant = rest.length === 0 ? this.#tokens.consume(token) : undefined;
+    if (grant?.kind !== kind || grant === undefined) {
+      refuseUpgrade(
+        socket,
+        404,
+        'no such request: it is unknown, was used already or is older than a minute',
+      );
+    } else if (this.#sessions.size >= MOST_SESSIONS) {
+      refuseUpgrade(socket, 503, `${MOST_SESSIONS} sessions are open`);
+    } else if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+      this.#upgradeToWebSocket(grant, request, socket, head);
+    } else {
+      refuseUpgrade(socket, 400, 'streams need an upgrade to WebSocket or SPDY/3.1');
+    }
+  }
+
+  #upgradeToWebSocket(grant: StreamRequest, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const asked = listNames(request.headers, 'sec-websocket-protocol');
+    const supported = WEBSOCKET_COMMAND_PROTOCOLS;
+    const protocol = asked.length === 0 ? '' : negotiateProtocol(asked, supported);
+    if (protocol === undefined) {
+      refuseUpgrade(socket, 403, `none of ${asked.join(', ')} is spoken here, but ${supported.join(', ')}`);
+      return;
+    }
+    if (protocol === '') delete request.headers['sec-websocket-protocol'];
+    else request.headers['sec-websocket-protocol'] = protocol;
+    this.#webSockets.handleUpgrade(request, socket, head, (webSocket) =>
+      this.#serve(this.#serveWebSocket(grant, webSocket, protocol)),
+    );
+  }
+
+  async #serveWebSocket(grant: StreamRequest, socket: WebSocket, protocol: string): Promise<void> {
+    const { clock, idleTimeoutMs = IDLE_TIMEOUT_MS } = this.#options;
+    if (grant.kind === 'portforward') return;
+    const peer = new WebSocketCommandPeer({ socket, protocol, request: grant, clock, idleTimeoutMs });
+    await this.#runCommand(peer, grant);
+  }
+
+  #runCommand(peer: CommandPeer, request: CommandRequest): Promise<void> {
+    const { ports, clock } = this.#options;
+    return request.kind === 'exec'
+      ? runExec(peer, () => ports.openProcess(request.containerId, request), clock)
+      : runAttach(peer, () => ports.openConsole(request.containerId), clock);
+  }
+
+  #serve(session: Promise<void>): void {
+    const settled = session.catch((error: unknown) => {
+      this.#options.logger.error('Streaming session failed', error);
+    });
+    this.#sessions.add(settled);
+    void settled.then(() => this.#sessions.delete(settled));
+  }
+}
