@@ -75,6 +75,8 @@ async function main(): Promise<number> {
     const passedBefore = parsePassed(await readFile(page, 'utf8').catch(() => ''));
     if (values.write) await writeFile(page, formatConformancePage(results, await readRunFacts(critest)));
     return report(results, passedBefore);
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
   } finally {
     if (values.keep) process.stderr.write(`logs and report: ${folder}\n`);
     else await rm(folder, { recursive: true, force: true });
