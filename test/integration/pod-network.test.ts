@@ -1,7 +1,5 @@
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { NamespaceMode, Protocol } from '../../src/cri/generated/runtime/v1/cri.js';
+import { Protocol } from '../../src/cri/generated/runtime/v1/cri.js';
 import { NetworkLab, sandboxConfig, whyNoNetworkLab } from './network-lab.js';
 
 const lacking = whyNoNetworkLab();

@@ -182,6 +182,8 @@ function isNoSuchDevice({ stderr }: HelperResult): boolean {
   return /Cannot find device|does not exist/.test(stderr);
 }
 
+// What comes back is believed to be a T: the kernel's own program wrote it.
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 function parseList<T>({ stdout }: HelperResult): readonly T[] {
   if (stdout.trim() === '') return [];
   // Older versions put an empty object where a filter took an entry away.

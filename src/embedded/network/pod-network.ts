@@ -261,7 +261,7 @@ interface NetworkParts {
   readonly tools: NetworkTools | undefined;
   readonly proxies: PortProxies | undefined;
   readonly own: BridgeAttachments | undefined;
-  status(): NetworkStatus;
+  readonly status: () => NetworkStatus;
 }
 
 async function openParts(options: PodNetworkOptions): Promise<NetworkParts> {
