@@ -2,6 +2,7 @@ import { type CriCall, type CriCallPod, criCallEnded, criCallStarted } from '../
 import { type Clock } from '../util/clock.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
 
+import { type CallGroup } from './call-group.js';
 import { deadlineExceeded, type FailedCall, toPodloopError } from './errors.js';
 import { type CallSubject } from './methods.js';
 
@@ -16,6 +17,7 @@ export interface CallStart {
   readonly containerId: string | undefined;
   readonly deadlineMs: number | undefined;
   readonly signal: AbortSignal | undefined;
+  readonly group: CallGroup | undefined;
 }
 
 /** What was seen of the answer by the time a call ends. */
@@ -42,25 +44,27 @@ export class CallsInFlight {
   /**
    * Runs one call: `send` starts it and returns its answer and how to give it up.
    *
-   * Rejects with the signal's reason as soon as it aborts, with CRI_DEADLINE_EXCEEDED when the deadline passes,
+   * Rejects with the signal's or the group's reason as soon as it is given up, with CRI_DEADLINE_EXCEEDED when the deadline passes,
    * and with the answer's own failure as a PodloopError.
    */
   async run<T>(
     start: CallStart,
     send: (facts: AnswerFacts, failed: FailedCall) => { readonly answer: Promise<T>; cancel(): void },
   ): Promise<T> {
-    const { signal } = start;
+    const { signal, group } = start;
     signal?.throwIfAborted();
+    group?.throwIfGivenUp();
     const call = this.#begin(start);
     const failed = { operation: call.operation, subject: describe(call, start.subject) };
     const facts: AnswerFacts = { unknownFields: 0, responseBytes: 0 };
     try {
       const sent = send(facts, failed);
-      const result = await this.#settle(sent, call, failed, signal);
+      const result = await this.#settle(sent, call, failed, start);
       this.#end(call, 'ok', facts);
       return result;
     } catch (error) {
-      if (signal?.aborted === true && error === signal.reason) {
+      const givenUp = signal?.aborted === true && error === signal.reason;
+      if (givenUp || group?.wasGivenUpFor(error) === true) {
         this.#end(call, 'aborted', facts);
         throw error;
       }
@@ -74,7 +78,7 @@ export class CallsInFlight {
     sent: { readonly answer: Promise<T>; cancel(): void },
     call: CriCall,
     failed: FailedCall,
-    signal: AbortSignal | undefined,
+    { signal, group }: CallStart,
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const { deadlineMs } = call;
@@ -89,16 +93,19 @@ export class CallsInFlight {
                 sent.cancel();
               },
             });
-      const onAbort = (): void => {
+      const giveUp = (reason: unknown): void => {
         // Callers abort with what they want to see again, Error or not.
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
-        reject(signal!.reason);
+        reject(reason);
         sent.cancel();
       };
+      const onAbort = (): void => giveUp(signal!.reason);
       signal?.addEventListener('abort', onAbort, { once: true });
+      group?.join(giveUp);
       const done = (): void => {
         deadline?.cancel();
         signal?.removeEventListener('abort', onAbort);
+        group?.leave(giveUp);
       };
       sent.answer.then(
         (result) => {

@@ -3,6 +3,7 @@ import { type Clock, SystemClock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 
+import { type CallGroup } from './call-group.js';
 import { type AnswerFacts, type CallStart, CallsInFlight } from './calls-in-flight.js';
 import { parseEndpoint } from './endpoint.js';
 import { type FailedCall, toMalformedResponse } from './errors.js';
@@ -31,6 +32,8 @@ export interface CriClientOptions {
 export interface CallOptions {
   /** Gives the call up: it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
+  /** The calls that it is of use with only: see {@link CallGroup}. */
+  readonly group?: CallGroup | undefined;
   /** Replaces the method's own limit, in milliseconds; Infinity for none. */
   readonly timeoutMs?: number | undefined;
   /** The pod it is about, for the record of calls in flight and for messages. */
@@ -241,6 +244,7 @@ export class CriClientCore implements AsyncDisposable {
       containerId: options.containerId,
       deadlineMs: deadlineOf(method, request, options.timeoutMs, this.#timeoutMs),
       signal: options.signal,
+      group: options.group,
     };
   }
 }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import { FieldOrder } from './field-order.js';
 import { type WireCounters } from './interning-reader.js';
 
 /** Where a list's items have what is read of each of them. The items are in field 1, their id in field 1 of each. */
@@ -27,8 +28,10 @@ export type ItemVisitor = (
   end: number,
 ) => number;
 
-/** How the reading of a list is cut into slices. */
+/** How the reading of a list is cut into slices, and how much of each item is read. */
 export interface SliceOptions {
+  /** What is known of the order of fields; without it every item is read to its end. */
+  readonly order?: FieldOrder;
   /** A slice ends once it has cost this many items; 2,000 unless told. */
   readonly sliceItems?: number;
   readonly signal?: AbortSignal | undefined;
@@ -46,8 +49,10 @@ const ID_TAG = (1 << 3) | 2;
  * Reads a list answer by hand, only id and state of each item, in slices with turns of the event loop between.
  *
  * Everything else of an item is immutable in CRI for an id: who has seen the id need not read it again. Fields
- * may stand in any order. Nothing that is handed out refers to `answer`. Throws an Error when `answer` is no
- * protobuf, and the signal's reason between slices.
+ * may stand in any order; where they are known to ascend, an item is read as far as its state and no further,
+ * which leaves out labels and annotations, most of it. Fields that this version does not know are then counted when
+ * the item is new. Nothing that is handed out refers to `answer`. Throws an Error when `answer` is no protobuf, and
+ * the signal's reason between slices.
  */
 export async function scanList(
   answer: Buffer,
@@ -56,12 +61,18 @@ export async function scanList(
   visit: ItemVisitor,
   options: SliceOptions = {},
 ): Promise<void> {
-  const { sliceItems = DEFAULT_SLICE_ITEMS, signal, yieldToLoop = nextTurn } = options;
-  const scan = new ListScan(answer, shape, counters);
+  const {
+    sliceItems = DEFAULT_SLICE_ITEMS,
+    signal,
+    yieldToLoop = nextTurn,
+    order = new FieldOrder(),
+  } = options;
+  const scan = new ListScan(answer, shape, counters, order);
   while (scan.step(sliceItems, visit)) {
     await yieldToLoop();
     signal?.throwIfAborted();
   }
+  order.noteEnd();
 }
 
 /** One reading of one answer, slice by slice. */
@@ -70,14 +81,16 @@ class ListScan {
   readonly #stateTag: number;
   readonly #firstUnknownTag: number;
   readonly #counters: WireCounters;
+  readonly #order: FieldOrder;
   // The place in the answer. Varints move it, so that none of them has to return two numbers.
   #at = 0;
 
-  constructor(bytes: Buffer, shape: ListShape, counters: WireCounters) {
+  constructor(bytes: Buffer, shape: ListShape, counters: WireCounters, order: FieldOrder) {
     this.#bytes = bytes;
     this.#stateTag = shape.stateField << 3;
     this.#firstUnknownTag = (shape.lastKnownField + 1) << 3;
     this.#counters = counters;
+    this.#order = order;
   }
 
   /** Visits items until their cost reaches `budget`. False once the answer is read to its end. */
@@ -94,10 +107,58 @@ class ListScan {
       }
       const end = this.#varint() + this.#at;
       if (end > total) throw new RangeError('an item reaches beyond the end of the answer');
-      cost += this.#item(end, visit);
+      cost += this.#order.ascends ? this.#itemToItsState(end, visit) : this.#item(end, visit);
     }
     if (this.#at > total) throw new RangeError('a field reaches beyond the end of the answer');
     return false;
+  }
+
+  /** What follows the state holds neither: fields ascend. */
+  #itemToItsState(end: number, visit: ItemVisitor): number {
+    const bytes = this.#bytes;
+    const start = this.#at;
+    const stateTag = this.#stateTag;
+    let at = start;
+    let idStart = 0;
+    let idEnd = 0;
+    let state = 0;
+    while (at < end) {
+      // Tags this low are one byte, and so are most lengths.
+      const tag = bytes[at]!;
+      if (tag >= stateTag) {
+        this.#at = at;
+        if (this.#varint() === stateTag) state = this.#int32();
+        at = this.#at;
+        break;
+      }
+      if ((tag & 7) !== 2) {
+        this.#at = at + 1;
+        this.#skip(tag);
+        at = this.#at;
+        continue;
+      }
+      let length = bytes[++at]!;
+      if (length < 0x80) at++;
+      else {
+        this.#at = at;
+        length = this.#varint();
+        at = this.#at;
+      }
+      if (tag === ID_TAG) {
+        idStart = at;
+        idEnd = at + length;
+      }
+      at += length;
+    }
+    if (at > end) throw new RangeError('a field reaches beyond the end of its item');
+    this.#at = start;
+    // Its id may stand further on.
+    if (idStart === idEnd) return this.#item(end, visit);
+    const cost = visit(idStart, idEnd, state, start, end);
+    // A new one shows whether its fields ascend too.
+    if (cost > 1) this.#item(end, () => cost);
+    this.#at = end;
+    return cost;
   }
 
   #item(end: number, visit: ItemVisitor): number {
@@ -109,6 +170,7 @@ class ListScan {
     let idStart = 0;
     let idEnd = 0;
     let state = 0;
+    let lastTag = 0;
     while (at < end) {
       // Nearly every tag and length here is one byte; the rest goes the long way.
       let tag = bytes[at]!;
@@ -118,6 +180,8 @@ class ListScan {
         tag = this.#varint();
         at = this.#at;
       }
+      if (tag < lastTag || (tag === stateTag && tag === lastTag)) this.#order.noteDisorder();
+      lastTag = tag;
       if ((tag & 7) === 2) {
         let length = bytes[at]!;
         if (length < 0x80) at++;

@@ -1,8 +1,6 @@
-import { abortable } from '../util/abortable.js';
 import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
-import { linkAbort } from '../util/linked-abort.js';
 
 /** For how long a call may take, and who else may end it. */
 export interface CallDeadline {
@@ -22,17 +20,28 @@ export async function callWithDeadline<T>(
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
-  const ending = linkAbort(signal);
+  const ending = new AbortController();
+  let end: (reason: unknown) => void = (reason) => ending.abort(reason);
+  const onAbort = (): void => end(signal!.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
   const deadline = startFairDeadline({
     clock,
     deadlineMs,
     unref: true,
-    onExpired: () => ending.abort(new PodloopError('CRI_DEADLINE_EXCEEDED', message)),
+    onExpired: () => end(new PodloopError('CRI_DEADLINE_EXCEEDED', message)),
   });
   try {
-    return await abortable(call(ending.signal), ending.signal);
+    return await new Promise<T>((resolve, reject) => {
+      end = (reason) => {
+        // The signal's reason comes as it is, Error or not.
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+        reject(reason);
+        ending.abort(reason);
+      };
+      call(ending.signal).then(resolve, reject);
+    });
   } finally {
     deadline.cancel();
-    ending.unlink();
+    signal?.removeEventListener('abort', onAbort);
   }
 }

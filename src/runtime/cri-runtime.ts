@@ -1,9 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import {
+  CallGroup,
   cri,
   type CriClient,
   CONTAINER_LIST,
+  FieldOrder,
   RawLists,
   readContainerEvents,
   SANDBOX_LIST,
@@ -19,7 +21,6 @@ import { findPodInRuntime } from './pod-finder.js';
 import { PodIndex } from './pod-index.js';
 import { readPodStatus } from './pod-status-reader.js';
 import { type ObservedPod, type PodStatus, type Runtime, type RuntimeEventHandlers } from './runtime.js';
-import { withSharedSignal } from './shared-signal.js';
 
 /** What a {@link CriRuntime} is made with. */
 export interface CriRuntimeOptions {
@@ -52,6 +53,8 @@ export class CriRuntime implements Runtime {
   readonly #lists: RawLists;
   readonly #index: PodIndex;
   readonly #sliceItems: number | undefined;
+  readonly #sandboxOrder = new FieldOrder();
+  readonly #containerOrder = new FieldOrder();
   // Answers of overlapping lists are applied one after the other.
   readonly #applying = new PriorityLock();
   readonly #counters: CriRuntimeCounters = { unknownEnums: 0, itemsWithoutId: 0 };
@@ -70,8 +73,8 @@ export class CriRuntime implements Runtime {
   }
 
   async listPods(signal?: AbortSignal): Promise<readonly ObservedPod[]> {
-    const [sandboxes, containers] = await withSharedSignal(signal, (shared) =>
-      Promise.all([this.#lists.sandboxes({ signal: shared }), this.#lists.containers({ signal: shared })]),
+    const [sandboxes, containers] = await CallGroup.run(signal, (group) =>
+      Promise.all([this.#lists.sandboxes({ group }), this.#lists.containers({ group })]),
     );
     const release = await this.#applying.acquire(0, signal);
     const startedMs = this.#clock.monotonicMs();
@@ -120,13 +123,25 @@ export class CriRuntime implements Runtime {
     index.beginSnapshot();
     // Sandboxes first: a container without labels belongs to the pod of its sandbox.
     for (const answer of sandboxes) {
-      await this.#scan('ListPodSandbox', answer, SANDBOX_LIST, signal, (bytes, idStart, idEnd) =>
-        index.addSandbox(cri.PodSandbox.decode(this.#client.newReader(bytes)), idStart, idEnd),
+      await this.#scan(
+        'ListPodSandbox',
+        answer,
+        SANDBOX_LIST,
+        this.#sandboxOrder,
+        signal,
+        (bytes, idStart, idEnd) =>
+          index.addSandbox(cri.PodSandbox.decode(this.#client.newReader(bytes)), idStart, idEnd),
       );
     }
     for (const answer of containers) {
-      await this.#scan('ListContainers', answer, CONTAINER_LIST, signal, (bytes, idStart, idEnd) =>
-        index.addContainer(cri.Container.decode(this.#client.newReader(bytes)), idStart, idEnd),
+      await this.#scan(
+        'ListContainers',
+        answer,
+        CONTAINER_LIST,
+        this.#containerOrder,
+        signal,
+        (bytes, idStart, idEnd) =>
+          index.addContainer(cri.Container.decode(this.#client.newReader(bytes)), idStart, idEnd),
       );
     }
     const finishing = index.finishSnapshot();
@@ -142,11 +157,13 @@ export class CriRuntime implements Runtime {
     method: string,
     answer: Buffer,
     shape: typeof CONTAINER_LIST,
+    order: FieldOrder,
     signal: AbortSignal | undefined,
     add: (item: Buffer, idStart: number, idEnd: number) => void,
   ): Promise<void> {
     const index = this.#index;
-    const slices = { signal, ...(this.#sliceItems !== undefined && { sliceItems: this.#sliceItems }) };
+    order.useConnection(this.#client.connectionGeneration);
+    const slices = { order, signal, ...(this.#sliceItems !== undefined && { sliceItems: this.#sliceItems }) };
     const wire = { unknownFields: 0 };
     index.beginAnswer(answer);
     try {

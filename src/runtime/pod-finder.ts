@@ -1,11 +1,10 @@
-import { type CriClient } from '../cri/index.js';
+import { CallGroup, type CriClient } from '../cri/index.js';
 
 import { type ConvertCounters } from './convert.js';
 import { LABELS } from './labels.js';
 import { type ListedItem, toListedContainer, toListedSandbox, toObservedPod } from './listed-item.js';
 import { type IndexedPod, type PodIndex } from './pod-index.js';
 import { type ObservedContainer, type ObservedPod } from './runtime.js';
-import { withSharedSignal } from './shared-signal.js';
 
 /** What {@link findPodInRuntime} needs. */
 export interface PodFinderOptions {
@@ -30,14 +29,10 @@ export async function findPodInRuntime(
   const known = index.find(uid);
   const filters = filtersFor(uid, known);
   const pod = known?.pod ?? { uid, namespace: '', name: '' };
-  const [sandboxLists, containerLists] = await withSharedSignal(signal, (shared) =>
+  const [sandboxLists, containerLists] = await CallGroup.run(signal, (group) =>
     Promise.all([
-      Promise.all(
-        filters.sandboxes.map((filter) => client.listPodSandbox({ filter }, { signal: shared, pod })),
-      ),
-      Promise.all(
-        filters.containers.map((filter) => client.listContainers({ filter }, { signal: shared, pod })),
-      ),
+      Promise.all(filters.sandboxes.map((filter) => client.listPodSandbox({ filter }, { group, pod }))),
+      Promise.all(filters.containers.map((filter) => client.listContainers({ filter }, { group, pod }))),
     ]),
   );
 

@@ -1,4 +1,4 @@
-import { type CriClient } from '../cri/index.js';
+import { CallGroup, type CriClient } from '../cri/index.js';
 import { PodloopError, isNotFound } from '../util/errors.js';
 
 import { type ConvertCounters, toContainerStatus, toSandboxStatus } from './convert.js';
@@ -10,7 +10,6 @@ import {
   type PodStatus,
   type SandboxStatus,
 } from './runtime.js';
-import { withSharedSignal } from './shared-signal.js';
 
 /** What {@link readPodStatus} needs. */
 export interface PodStatusReaderOptions {
@@ -18,6 +17,8 @@ export interface PodStatusReaderOptions {
   readonly counters: ConvertCounters;
   readonly signal?: AbortSignal | undefined;
 }
+
+type GroupedOptions = Omit<PodStatusReaderOptions, 'signal'> & { readonly group: CallGroup };
 
 // Enough that a pod of many containers does not wait for each in turn, and few enough that one pod leaves the
 // runtime room for the others.
@@ -30,10 +31,10 @@ const CALLS_AT_ONCE = 8;
  * flight and rejects.
  */
 export async function readPodStatus(pod: ObservedPod, options: PodStatusReaderOptions): Promise<PodStatus> {
-  return await withSharedSignal(options.signal, (signal) => readAll(pod, { ...options, signal }));
+  return await CallGroup.run(options.signal, (group) => readAll(pod, { ...options, group }));
 }
 
-async function readAll(pod: ObservedPod, options: PodStatusReaderOptions): Promise<PodStatus> {
+async function readAll(pod: ObservedPod, options: GroupedOptions): Promise<PodStatus> {
   const { uid, namespace, name, owner } = pod;
   const sandboxes: SandboxStatus[] = [];
   const containers: ContainerStatus[] = [];
@@ -59,10 +60,10 @@ async function readAll(pod: ObservedPod, options: PodStatusReaderOptions): Promi
 async function findSandbox(
   { id }: ObservedContainer,
   pod: ObservedPod,
-  { client, counters, signal }: PodStatusReaderOptions,
+  { client, counters, group }: GroupedOptions,
 ): Promise<SandboxStatus | undefined> {
   try {
-    const { status } = await client.podSandboxStatus({ podSandboxId: id }, { signal, pod });
+    const { status } = await client.podSandboxStatus({ podSandboxId: id }, { group, pod });
     if (status === undefined) throw withoutStatus('podsandbox_status', id);
     return toSandboxStatus(status, { id }, counters);
   } catch (error) {
@@ -74,10 +75,10 @@ async function findSandbox(
 async function findContainer(
   { id, sandboxId }: ObservedContainer,
   pod: ObservedPod,
-  { client, counters, signal }: PodStatusReaderOptions,
+  { client, counters, group }: GroupedOptions,
 ): Promise<ContainerStatus | undefined> {
   try {
-    const { status } = await client.containerStatus({ containerId: id }, { signal, pod });
+    const { status } = await client.containerStatus({ containerId: id }, { group, pod });
     if (status === undefined) throw withoutStatus('container_status', id);
     return toContainerStatus(status, { id, sandboxId }, counters);
   } catch (error) {
