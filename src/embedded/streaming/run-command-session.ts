@@ -1,10 +1,9 @@
 import { type Readable, type Writable } from 'node:stream';
-import { type Clock } from '../../util/clock.js';
 import { abortable } from '../../util/abortable.js';
+import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
+import { type ContainerConsole, type ContainerProcess } from '../isolation/container-process.js';
 import { type CommandPeer } from './command-peer.js';
-import { type CommandOutcome } from './command-status.js';
-import { type ContainerConsole, type ContainerProcess } from './streaming-ports.js';
 
 /** How long something that an ended command left running may hold its output open without a word. */
 const LAST_OUTPUT_MS = 500;
@@ -29,16 +28,13 @@ export async function runExec(
   const kill = (): void => process.kill();
   peer.gone.addEventListener('abort', kill, { once: true });
   if (peer.gone.aborted) kill();
-  peer.onResize((size) => process.resize?.(size));
+  peer.onResize(({ columns, rows }) => void process.resize?.(columns, rows));
   feed(peer.stdin, process.stdin);
   const outputs = [carry(process.stdout, peer.stdout), carry(process.stderr, peer.stderr)];
-  const outcome = await process.exit.then(
-    (code): CommandOutcome => ({ kind: 'exited', code }),
-    (error: unknown): CommandOutcome => ({ kind: 'failed', message: messageOf(error) }),
-  );
+  const code = await process.exit;
   await waitForOutput(outputs, clock);
   peer.gone.removeEventListener('abort', kill);
-  await peer.finish(outcome);
+  await peer.finish({ kind: 'exited', code });
 }
 
 /** Joins a client with a container that runs, until one of them ends. A client that leaves only lets go of it. */
@@ -54,7 +50,7 @@ export async function runAttach(
     await peer.finish({ kind: 'failed', message: messageOf(error) });
     return;
   }
-  peer.onResize((size) => attached.resize?.(size));
+  peer.onResize(({ columns, rows }) => void attached.resize?.(columns, rows));
   feed(peer.stdin, attached.stdin);
   const outputs = [carry(attached.stdout, peer.stdout), carry(attached.stderr, peer.stderr)];
   try {

@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { type Clock } from '../../util/clock.js';
+import { type ContainerProcess, type ProcessRequest } from '../isolation/container-process.js';
 import { PtyResizer, wrapInPty } from './pty.js';
-import { type ContainerProcess, type ProcessRequest } from './streaming-ports.js';
 
 /** What {@link spawnProcess} needs. */
 export interface SpawnProcessOptions extends Omit<ProcessRequest, 'argv'> {
@@ -43,10 +43,10 @@ export async function spawnProcess(options: SpawnProcessOptions): Promise<Contai
   const findScript = (): number | undefined => (hasEnded(child) ? undefined : child.pid);
   const resizer = tty ? new PtyResizer({ clock: options.clock, findScript }) : undefined;
   return {
-    stdin: (options.stdin ? child.stdin : undefined) ?? undefined,
-    stdout: child.stdout ?? undefined,
-    stderr: child.stderr ?? undefined,
-    ...(resizer && { resize: (size) => void resizer.resize(size) }),
+    ...(options.stdin && child.stdin && { stdin: child.stdin }),
+    ...(child.stdout && { stdout: child.stdout }),
+    ...(child.stderr && { stderr: child.stderr }),
+    ...(resizer && { resize: (columns, rows) => resizer.resize({ columns, rows }) }),
     exit,
     kill: () => {
       killGroup(child);

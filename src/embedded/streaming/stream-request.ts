@@ -1,4 +1,4 @@
-import { type ProcessRequest } from './streaming-ports.js';
+import { type ProcessRequest } from '../isolation/container-process.js';
 
 /** What a client was granted: kept under a token until the client comes for it. */
 export type StreamRequest =

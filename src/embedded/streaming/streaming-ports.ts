@@ -1,47 +1,13 @@
-import { type Readable, type Writable } from 'node:stream';
+import {
+  type ContainerConsole,
+  type ContainerProcess,
+  type ProcessRequest,
+} from '../isolation/container-process.js';
 
 /** A terminal's size in character cells. */
 export interface TerminalSize {
   readonly columns: number;
   readonly rows: number;
-}
-
-/** Which command is to run in a container, and which of its streams somebody wants. */
-export interface ProcessRequest {
-  readonly argv: readonly string[];
-  /** One terminal for all streams: what goes to stderr comes out of stdout. */
-  readonly tty: boolean;
-  readonly stdin: boolean;
-  readonly stdout: boolean;
-  readonly stderr: boolean;
-}
-
-/** A command that runs in a container. */
-export interface ContainerProcess {
-  /** Its `end()` is the command's end of file. */
-  readonly stdin?: Writable | undefined;
-  readonly stdout?: Readable | undefined;
-  readonly stderr?: Readable | undefined;
-  /** Of its terminal, if it has one; never throws. */
-  resize?(size: TerminalSize): void;
-  /** Its exit code, 128 + n after a signal. */
-  readonly exit: Promise<number>;
-  /** Ends it and what it has started, at once. Does nothing when it has ended. */
-  kill(): void;
-}
-
-/** The live streams of a running container, from now on. */
-export interface ContainerConsole {
-  /** Of a container that was made with `stdin`; what its `end()` means is the matter of `stdin_once`. */
-  readonly stdin?: Writable | undefined;
-  readonly stdout?: Readable | undefined;
-  readonly stderr?: Readable | undefined;
-  /** Of its terminal, if it has one; never throws. */
-  resize?(size: TerminalSize): void;
-  /** Resolves when the container has ended. */
-  readonly ended: Promise<unknown>;
-  /** Lets go of the container, which goes on. */
-  close(): void;
 }
 
 /** What the streaming server needs of the runtime. Each rejects with a sentence when it cannot be. */
