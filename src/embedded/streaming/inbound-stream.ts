@@ -1,30 +1,38 @@
 import { Readable } from 'node:stream';
-import { type ReadAhead } from './read-ahead.js';
+
+/** Who counts what waits. */
+export interface InboundCount {
+  /** `cost` is at least `bytes`: what it takes to keep them. */
+  take(cost: number): void;
+  release(cost: number, bytes: number): void;
+}
 
 /**
  * One direction of one stream of a connection: what the client has sent and nobody has read yet.
  *
- * What waits here is counted by the connection's {@link ReadAhead}; once destroyed it takes everything and keeps
+ * What waits here is counted for the connection as a whole; once destroyed it takes everything and keeps
  * nothing.
  */
 export class InboundStream extends Readable {
-  readonly #readAhead: ReadAhead;
+  readonly #count: InboundCount;
   #waiting: Buffer[] = [];
   #wanted = false;
   #ended = false;
   #finished = false;
 
-  constructor(readAhead: ReadAhead) {
+  constructor(count: InboundCount) {
     // What is pushed counts as taken, so little is pushed ahead of the reader.
     super({ highWaterMark: 16 * 1024 });
-    this.#readAhead = readAhead;
+    this.#count = count;
   }
 
   /** The client has sent this. Ignored after the end. */
   deliver(chunk: Buffer): void {
     if (this.#ended || this.destroyed || chunk.length === 0) return;
-    this.#waiting.push(chunk);
-    this.#readAhead.take(chunk.length);
+    // A few bytes cut out of a large buffer would keep all of it.
+    const kept = chunk.buffer.byteLength > 4 * chunk.length ? Buffer.from(chunk) : chunk;
+    this.#waiting.push(kept);
+    this.#count.take(costOf(kept));
     this.#pass();
   }
 
@@ -41,7 +49,7 @@ export class InboundStream extends Readable {
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    for (const { length } of this.#waiting.splice(0)) this.#readAhead.release(length);
+    for (const chunk of this.#waiting.splice(0)) this.#count.release(costOf(chunk), chunk.length);
     callback(error);
   }
 
@@ -49,10 +57,17 @@ export class InboundStream extends Readable {
     while (this.#wanted && this.#waiting.length > 0) {
       const chunk = this.#waiting.shift()!;
       this.#wanted = this.push(chunk);
-      this.#readAhead.release(chunk.length);
+      this.#count.release(costOf(chunk), chunk.length);
     }
     if (this.#waiting.length > 0 || !this.#ended || this.#finished || this.destroyed) return;
     this.#finished = true;
     this.push(null);
   }
+}
+
+/** What the object itself takes, besides its bytes. */
+const LEAST_COST = 128;
+
+function costOf({ length }: Buffer): number {
+  return Math.max(length, LEAST_COST);
 }

@@ -21,23 +21,28 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { type Duplex } from 'node:stream';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { createWebSocketStream, WebSocketServer, type WebSocket } from 'ws';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { refuseUpgrade } from './http-refusal.js';
 import { listNames, negotiateProtocol } from './negotiate-protocol.js';
-import { runAttach, runExec } from './run-command-session.js';
-import { type CommandPeer } from './command-peer.js';
-import { type CommandRequest, type StreamRequest } from './stream-request.js';
+import { serveSpdy } from './serve-spdy.js';
+import { SPDY_COMMAND_PROTOCOLS } from './spdy-command.js';
+import { PORT_FORWARD_PROTOCOL } from './spdy-port-forward.js';
+import { type StreamRequest } from './stream-request.js';
+import { runCommand, withPortConnector, type StreamingServices } from './streaming-services.js';
 import { type StreamingPorts } from './streaming-ports.js';
 import { TokenStore } from './token-store.js';
 import { WEBSOCKET_COMMAND_PROTOCOLS, WebSocketCommandPeer } from './websocket-command.js';
+import { forwardPortsByChannels, WEBSOCKET_PORT_FORWARD_PROTOCOLS } from './websocket-port-forward.js';
 
 /** What {@link StreamingServer.start} takes. */
 export interface StreamingServerOptions {
   readonly ports: StreamingPorts;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where `nsenter` is, for pods with a network of their own. */
+  readonly path: string;
   /** 127.0.0.1 unless told. */
   readonly host?: string;
   /** Any free port unless told. */
@@ -49,18 +54,23 @@ export interface StreamingServerOptions {
 }
 
 const IDLE_TIMEOUT_MS = 4 * 60 * 60 * 1000;
+const STREAM_CREATION_TIMEOUT_MS = 30_000;
 /** From the first byte of a request to the end of its head. */
 const REQUEST_HEAD_MS = 10_000;
 const HEAD_BYTES = 16 * 1024;
 /** Sessions at once, and connections that are still asking; a further one is refused. */
 const MOST_SESSIONS = 1_000;
 const MOST_CONNECTIONS = 1_500;
+/** In the name of a WebSocket subprotocol: the messages are the bytes of a SPDY connection. */
+const TUNNEL_PREFIX = 'SPDY/3.1+';
+const PROTOCOL_HEADER = 'x-stream-protocol-version';
 /** The largest WebSocket message; client-go sends at most 32 KiB, other clients send files whole. */
 const MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /** A listening streaming server; see the module's description. */
 export class StreamingServer implements AsyncDisposable {
   readonly #options: StreamingServerOptions;
+  readonly #services: StreamingServices;
   readonly #http: Server;
   readonly #tokens: TokenStore<StreamRequest>;
   readonly #sessions = new Set<Promise<void>>();
@@ -78,6 +88,9 @@ export class StreamingServer implements AsyncDisposable {
 
   private constructor(options: StreamingServerOptions) {
     this.#options = options;
+    const { idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
+    const { streamCreationTimeoutMs = STREAM_CREATION_TIMEOUT_MS } = options;
+    this.#services = { ...options, idleTimeoutMs, streamCreationTimeoutMs };
     this.#tokens = new TokenStore({ clock: options.clock });
     this.#http = createServer({
       maxHeaderSize: HEAD_BYTES,
@@ -151,7 +164,8 @@ export class StreamingServer implements AsyncDisposable {
     socket.on('error', () => undefined);
     const [, kind, token = '', ...rest] = (request.url ?? '').split('?', 1)[0]!.split('/');
     const grant = rest.length === 0 ? this.#tokens.consume(token) : undefined;
-    if (grant?.kind !== kind || grant === undefined) {
+    const upgrade = request.headers.upgrade?.toLowerCase();
+    if (grant === undefined || grant.kind !== kind) {
       refuseUpgrade(
         socket,
         404,
@@ -159,8 +173,10 @@ export class StreamingServer implements AsyncDisposable {
       );
     } else if (this.#sessions.size >= MOST_SESSIONS) {
       refuseUpgrade(socket, 503, `${MOST_SESSIONS} sessions are open`);
-    } else if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+    } else if (upgrade === 'websocket') {
       this.#upgradeToWebSocket(grant, request, socket, head);
+    } else if (upgrade === 'spdy/3.1') {
+      this.#upgradeToSpdy(grant, request, socket, head);
     } else {
       refuseUpgrade(socket, 400, 'streams need an upgrade to WebSocket or SPDY/3.1');
     }
@@ -168,7 +184,10 @@ export class StreamingServer implements AsyncDisposable {
 
   #upgradeToWebSocket(grant: StreamRequest, request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const asked = listNames(request.headers, 'sec-websocket-protocol');
-    const supported = WEBSOCKET_COMMAND_PROTOCOLS;
+    const supported =
+      grant.kind === 'portforward'
+        ? [TUNNEL_PREFIX + PORT_FORWARD_PROTOCOL, ...WEBSOCKET_PORT_FORWARD_PROTOCOLS]
+        : WEBSOCKET_COMMAND_PROTOCOLS;
     const protocol = asked.length === 0 ? '' : negotiateProtocol(asked, supported);
     if (protocol === undefined) {
       refuseUpgrade(socket, 403, `none of ${asked.join(', ')} is spoken here, but ${supported.join(', ')}`);
@@ -181,18 +200,42 @@ export class StreamingServer implements AsyncDisposable {
     );
   }
 
-  async #serveWebSocket(grant: StreamRequest, socket: WebSocket, protocol: string): Promise<void> {
-    const { clock, idleTimeoutMs = IDLE_TIMEOUT_MS } = this.#options;
-    if (grant.kind === 'portforward') return;
-    const peer = new WebSocketCommandPeer({ socket, protocol, request: grant, clock, idleTimeoutMs });
-    await this.#runCommand(peer, grant);
+  #upgradeToSpdy(grant: StreamRequest, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const asked = listNames(request.headers, PROTOCOL_HEADER);
+    const supported = grant.kind === 'portforward' ? [PORT_FORWARD_PROTOCOL] : SPDY_COMMAND_PROTOCOLS;
+    const protocol = negotiateProtocol(asked, supported);
+    if (asked.length === 0) {
+      refuseUpgrade(socket, 400, `the header ${PROTOCOL_HEADER} is missing`);
+    } else if (protocol === undefined) {
+      const accepted = supported.map((name) => `X-Accepted-Stream-Protocol-Versions: ${name}`);
+      refuseUpgrade(socket, 403, `none of ${asked.join(', ')} is spoken here`, accepted);
+    } else {
+      const lines = ['101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: SPDY/3.1'];
+      lines.push(`X-Stream-Protocol-Version: ${protocol}`);
+      socket.write(`HTTP/1.1 ${lines.join('\r\n')}\r\n\r\n`);
+      if (head.length > 0) socket.unshift(head);
+      this.#serve(serveSpdy(this.#services, { grant, protocol, transport: socket }));
+    }
   }
 
-  #runCommand(peer: CommandPeer, request: CommandRequest): Promise<void> {
-    const { ports, clock } = this.#options;
-    return request.kind === 'exec'
-      ? runExec(peer, () => ports.openProcess(request.containerId, request), clock)
-      : runAttach(peer, () => ports.openConsole(request.containerId), clock);
+  async #serveWebSocket(grant: StreamRequest, socket: WebSocket, protocol: string): Promise<void> {
+    const { clock, idleTimeoutMs } = this.#services;
+    if (grant.kind !== 'portforward') {
+      const peer = new WebSocketCommandPeer({ socket, protocol, request: grant, clock, idleTimeoutMs });
+      await runCommand(this.#services, peer, grant);
+    } else if (protocol.startsWith(TUNNEL_PREFIX)) {
+      await serveSpdy(this.#services, {
+        grant,
+        protocol: protocol.slice(TUNNEL_PREFIX.length),
+        transport: createWebSocketStream(socket),
+        endTransport: () => socket.close(1000),
+      });
+    } else {
+      const { ports } = grant;
+      await withPortConnector(this.#services, grant, (connect) =>
+        forwardPortsByChannels({ socket, protocol, ports, connect, clock, idleTimeoutMs }),
+      );
+    }
   }
 
   #serve(session: Promise<void>): void {

@@ -20,7 +20,7 @@ const ports: StreamingPorts = {
 let server: StreamingServer;
 
 beforeEach(async () => {
-  server = await StreamingServer.start({ ports, clock, logger: SILENT_LOGGER });
+  server = await StreamingServer.start({ ports, clock, logger: SILENT_LOGGER, path: '/usr/bin:/bin' });
 });
 
 afterEach(async () => {

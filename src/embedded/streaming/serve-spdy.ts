@@ -1,0 +1,69 @@
+import { type Duplex } from 'node:stream';
+import { type ConnectPort } from './forward-port.js';
+import { CommandStreams, expectedStreams, SpdyCommandPeer } from './spdy-command.js';
+import { SpdyPortForward } from './spdy-port-forward.js';
+import { SpdySession } from './spdy/spdy-session.js';
+import { type SpdyStream } from './spdy/spdy-stream.js';
+import { type CommandRequest, type StreamRequest } from './stream-request.js';
+import { runCommand, withPortConnector, type StreamingServices } from './streaming-services.js';
+
+/** A client that was upgraded to SPDY/3.1. */
+export interface SpdyClient {
+  readonly grant: StreamRequest;
+  /** The version of the protocol that was agreed upon. */
+  readonly protocol: string;
+  readonly transport: Duplex;
+  /** See SpdySession. */
+  readonly endTransport?: () => void;
+}
+
+/** Serves a client until its connection is closed. Never rejects. */
+export async function serveSpdy(services: StreamingServices, client: SpdyClient): Promise<void> {
+  const { grant, protocol } = client;
+  if (grant.kind === 'portforward') {
+    await withPortConnector(services, grant, (connect) => servePortForward(services, client, connect));
+  } else {
+    await serveCommand(services, client, grant, protocol);
+  }
+}
+
+async function serveCommand(
+  services: StreamingServices,
+  client: SpdyClient,
+  request: CommandRequest,
+  protocol: string,
+): Promise<void> {
+  const streams = new CommandStreams(expectedStreams(request, protocol));
+  const session = openSession(services, client, (stream) => streams.add(stream));
+  const late = services.clock.setTimer(services.streamCreationTimeoutMs, () => void session.close(), {
+    unref: true,
+  });
+  const command = streams.complete.then((all) => {
+    late.cancel();
+    return runCommand(services, new SpdyCommandPeer({ session, streams: all, protocol }), request);
+  });
+  await session.run();
+  late.cancel();
+  // It has begun only if the streams were complete; what it runs ends with its client.
+  if (streams.areComplete) await command;
+}
+
+async function servePortForward(
+  services: StreamingServices,
+  client: SpdyClient,
+  connect: ConnectPort,
+): Promise<void> {
+  const { clock, streamCreationTimeoutMs } = services;
+  const forwarding = new SpdyPortForward({ connect, clock, streamCreationTimeoutMs });
+  await openSession(services, client, (stream) => forwarding.add(stream)).run();
+  forwarding.close();
+}
+
+function openSession(
+  { clock, logger, idleTimeoutMs }: StreamingServices,
+  { transport, endTransport }: SpdyClient,
+  onStream: (stream: SpdyStream) => void,
+): SpdySession {
+  const options = { transport, onStream, clock, logger, idleTimeoutMs };
+  return new SpdySession(endTransport === undefined ? options : { ...options, endTransport });
+}

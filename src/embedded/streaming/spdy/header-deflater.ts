@@ -1,0 +1,37 @@
+import { adler32, makeHeaderDictionary } from './header-dictionary.js';
+
+const LONGEST_BLOCK = 65_535;
+
+/**
+ * Writes headers in the form of a compressed stream, without compressing them.
+ *
+ * The headers that a server sends are few and short: what zlib would save is less than the 256 KiB that it would
+ * hold for each connection. DEFLATE knows stored blocks (RFC 1951, section 3.2.4), which every reader takes.
+ */
+export class HeaderDeflater {
+  #begun = false;
+
+  /** The next part of the stream: what the other side needs to have read all of `block`, which is 64 KiB at most. */
+  deflate(block: Buffer): Buffer {
+    // An empty stored block is what a flush looks like: readers hand out what they have when they see it.
+    const parts = [...this.#begin(), ...storedBlock(block), ...storedBlock(Buffer.alloc(0))];
+    return Buffer.concat(parts);
+  }
+
+  /** The head of a zlib stream (RFC 1950) with the name of the dictionary. */
+  #begin(): readonly Buffer[] {
+    if (this.#begun) return [];
+    this.#begun = true;
+    const head = Buffer.from([0x78, 0xbb, 0, 0, 0, 0]);
+    head.writeUInt32BE(adler32(makeHeaderDictionary()), 2);
+    return [head];
+  }
+}
+
+function storedBlock(bytes: Buffer): readonly Buffer[] {
+  if (bytes.length > LONGEST_BLOCK) throw new RangeError(`${bytes.length} bytes of headers`);
+  const head = Buffer.alloc(5);
+  head.writeUInt16LE(bytes.length, 1);
+  head.writeUInt16LE(LONGEST_BLOCK - bytes.length, 3);
+  return [head, bytes];
+}

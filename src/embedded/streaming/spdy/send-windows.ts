@@ -1,0 +1,74 @@
+import { INITIAL_WINDOW_BYTES, LARGEST_WINDOW } from './spdy-frame.js';
+import { type SpdyStream } from './spdy-stream.js';
+
+/** The largest data frame that is sent, so that no stream keeps the others waiting for long. */
+const FRAME_BYTES = 64 * 1024;
+
+/**
+ * How much may be sent, by stream and in all, to a client that counts.
+ *
+ * The protocol has every client count; spdystream does not, and never grants anything, so whoever waited for it
+ * would wait for ever. A client shows that it counts by granting something, or by naming its initial window. What
+ * was sent is counted from the beginning, so from then on the windows are right.
+ */
+export class SendWindows {
+  #countsStreams = false;
+  #countsConnection = false;
+  #initial = INITIAL_WINDOW_BYTES;
+  #connection = INITIAL_WINDOW_BYTES;
+  #blocked: (() => void)[] = [];
+
+  /** The window with which a new stream begins. */
+  get initial(): number {
+    return this.#initial;
+  }
+
+  /**
+   * As much of `data` as may be sent now. Undefined when it is nothing: `retry` is called when that may have changed.
+   */
+  take(stream: SpdyStream, data: Buffer, retry: () => void): Buffer | undefined {
+    const window = Math.min(
+      this.#countsStreams ? stream.sendWindow : FRAME_BYTES,
+      this.#countsConnection ? this.#connection : FRAME_BYTES,
+    );
+    if (window <= 0) {
+      this.#blocked.push(retry);
+      return undefined;
+    }
+    const part = data.subarray(0, Math.min(window, FRAME_BYTES));
+    stream.sendWindow -= part.length;
+    this.#connection -= part.length;
+    return part;
+  }
+
+  /** The client grants more, on a stream or for the connection; false when a window becomes impossibly large. */
+  widen(stream: SpdyStream | undefined, delta: number): boolean {
+    if (stream === undefined) {
+      // Only SPDY/3.1 has a window for the connection; a client of SPDY/3 never grants any.
+      this.#countsConnection = true;
+      this.#connection += delta;
+    } else {
+      this.#countsStreams = true;
+      stream.sendWindow += delta;
+    }
+    this.#retry();
+    return (stream?.sendWindow ?? this.#connection) <= LARGEST_WINDOW;
+  }
+
+  /** The client names the window with which streams begin, which changes those of open ones by the difference. */
+  setInitial(bytes: number, streams: Iterable<SpdyStream>): void {
+    this.#countsStreams = true;
+    for (const stream of streams) stream.sendWindow += bytes - this.#initial;
+    this.#initial = bytes;
+    this.#retry();
+  }
+
+  /** Lets those who wait find out that the connection is closed. */
+  close(): void {
+    this.#retry();
+  }
+
+  #retry(): void {
+    for (const retry of this.#blocked.splice(0)) retry();
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * The frames of SPDY/3.1 as they stand on the wire (SPDY protocol, draft 3.1, section 2).
+ *
+ * ```
+ * control   1 | version:15 | type:16 | flags:8 | length:24 | payload
+ * data      0 | stream:31            | flags:8 | length:24 | payload
+ * ```
+ *
+ * @module
+ */
+
+export const SPDY_VERSION = 3;
+export const FRAME_HEAD_BYTES = 8;
+
+export const FrameType = {
+  synStream: 1,
+  synReply: 2,
+  rstStream: 3,
+  settings: 4,
+  ping: 6,
+  goAway: 7,
+  headers: 8,
+  windowUpdate: 9,
+} as const;
+
+/** On SYN_STREAM, SYN_REPLY, HEADERS and data: the sender sends nothing more on the stream. */
+export const FLAG_FIN = 1;
+/** On SYN_STREAM: the receiver may not send on the stream. */
+export const FLAG_UNIDIRECTIONAL = 2;
+
+export const ResetStatus = {
+  protocolError: 1,
+  invalidStream: 2,
+  refusedStream: 3,
+  unsupportedVersion: 4,
+  cancel: 5,
+  internalError: 6,
+  flowControlError: 7,
+} as const;
+
+export const GoAwayStatus = { ok: 0, protocolError: 1, internalError: 2 } as const;
+
+/** SETTINGS entry: the window with which each stream begins. */
+export const SETTING_INITIAL_WINDOW = 7;
+export const INITIAL_WINDOW_BYTES = 64 * 1024;
+export const LARGEST_WINDOW = 2 ** 31 - 1;
+
+/** Names to values; a name that occurs several times has its values joined by NUL. Names are in lower case. */
+export type SpdyHeaders = ReadonlyMap<string, string>;
+
+/** A frame that was read: headers still compressed, data perhaps only a part of its frame's. */
+export type SpdyFrame =
+  | { readonly type: 'syn-stream'; readonly stream: number; readonly flags: number; readonly block: Buffer }
+  | { readonly type: 'syn-reply'; readonly stream: number; readonly flags: number; readonly block: Buffer }
+  | { readonly type: 'headers'; readonly stream: number; readonly flags: number; readonly block: Buffer }
+  | { readonly type: 'rst-stream'; readonly stream: number; readonly status: number }
+  | { readonly type: 'settings'; readonly initialWindow: number | undefined }
+  | { readonly type: 'ping'; readonly id: number }
+  | { readonly type: 'go-away'; readonly lastStream: number; readonly status: number }
+  | { readonly type: 'window-update'; readonly stream: number; readonly delta: number }
+  /** `fin` on the last part of a frame that has it. */
+  | { readonly type: 'data'; readonly stream: number; readonly payload: Buffer; readonly fin: boolean }
+  /** A control frame of a type that nobody knows; to be passed over. */
+  | { readonly type: 'unknown'; readonly typeNumber: number };
+
+/** What breaks the connection as a whole: it is answered with a GOAWAY. */
+export class SpdyError extends Error {
+  override readonly name = 'SpdyError';
+}

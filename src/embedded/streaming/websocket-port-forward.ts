@@ -1,0 +1,46 @@
+import { type WebSocket } from 'ws';
+import { type Clock } from '../../util/clock.js';
+import { forwardPort, type ConnectPort } from './forward-port.js';
+import { WebSocketChannels } from './websocket-channels.js';
+
+/** The subprotocols of port-forward by channels; '' is what a client gets that asks for none. */
+export const WEBSOCKET_PORT_FORWARD_PROTOCOLS: readonly string[] = [
+  'v4.channel.k8s.io',
+  'v4.base64.channel.k8s.io',
+];
+
+/** What {@link forwardPortsByChannels} needs. */
+export interface WebSocketPortForwardOptions {
+  readonly socket: WebSocket;
+  readonly protocol: string;
+  /** Those that the request named. */
+  readonly ports: readonly number[];
+  readonly connect: ConnectPort;
+  readonly clock: Clock;
+  readonly idleTimeoutMs: number;
+}
+
+/**
+ * The old port-forward by WebSocket: one connection to each of the ports that the request named, on channel 2n its
+ * data and on 2n + 1 its errors. Each channel begins with the port in two bytes, little-endian. Resolves when all
+ * have ended.
+ */
+export async function forwardPortsByChannels(options: WebSocketPortForwardOptions): Promise<void> {
+  const { socket, protocol, ports, connect, clock, idleTimeoutMs } = options;
+  const base64 = protocol === 'v4.base64.channel.k8s.io';
+  const channels = new WebSocketChannels({ socket, base64, halfClose: false, clock, idleTimeoutMs });
+  await Promise.all(
+    ports.map(async (port, at) => {
+      const [data, error] = [2 * at, 2 * at + 1];
+      const inbound = channels.openInbound(data);
+      const outbound = channels.openOutbound(data);
+      const name = Buffer.alloc(2);
+      name.writeUInt16LE(port);
+      channels.send(data, name);
+      channels.send(error, name);
+      const message = await forwardPort({ port, connect, inbound, outbound, clock });
+      if (message !== undefined && !channels.gone.aborted) channels.send(error, Buffer.from(message));
+    }),
+  );
+  await channels.close();
+}
