@@ -1,0 +1,49 @@
+/** One tree of cgroups: version 1 has several, each with some controllers; version 2 has one for all. */
+export interface Hierarchy {
+  readonly version: 1 | 2;
+  readonly mountpoint: string;
+  /** Names as version 1 has them: cpu, cpuacct, cpuset, memory, pids, freezer, hugetlb, blkio; and io on version 2. */
+  readonly controllers: readonly string[];
+}
+
+/** Controllers of version 1 that are of use here. */
+const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'cpuset', 'pids', 'freezer', 'hugetlb'];
+/** Controllers of version 2 that are of use here. Killing and freezing need none there. */
+export const V2_CONTROLLERS: readonly string[] = ['cpu', 'memory', 'pids', 'cpuset', 'io', 'hugetlb'];
+
+/**
+ * The trees of cgroups that are mounted, from the text of /proc/self/mountinfo: see proc_pid_mountinfo(5).
+ *
+ * A controller counts where it is mounted first. The tree of version 2 comes with no controllers: which it has is
+ * asked of it. Trees of version 1 without a controller of use (systemd's, net_cls) are left out.
+ */
+export function findCgroupMounts(mountinfo: string): readonly Hierarchy[] {
+  const found: Hierarchy[] = [];
+  const known = new Set<string>();
+  for (const line of mountinfo.split('\n')) {
+    const [place = '', system = ''] = line.split(' - ');
+    const mountpoint = decodeOctal(place.split(' ')[4] ?? '');
+    const [type, , options = ''] = system.split(' ');
+    const version = type === 'cgroup2' ? 2 : type === 'cgroup' ? 1 : undefined;
+    if (version === undefined || mountpoint === '') continue;
+    const asked = version === 2 ? ['unified'] : options.split(',');
+    const controllers = asked.filter((name) => version === 2 || V1_CONTROLLERS.includes(name));
+    if (controllers.length === 0 || controllers.some((name) => known.has(name))) continue;
+    for (const name of controllers) known.add(name);
+    found.push({ version, mountpoint, controllers: version === 2 ? [] : controllers });
+  }
+  return found.sort((a, b) => rank(a) - rank(b));
+}
+
+/** The memory controller's tree first: it is the one in which groups are looked for after a crash. */
+function rank({ version, controllers }: Hierarchy): number {
+  if (version === 2) return V1_CONTROLLERS.length;
+  return Math.min(...controllers.map((name) => V1_CONTROLLERS.indexOf(name)));
+}
+
+/** In mountinfo, blanks and the like stand as `\040`. */
+function decodeOctal(text: string): string {
+  return text.replaceAll(/\\([0-7]{3})/g, (_all, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+}

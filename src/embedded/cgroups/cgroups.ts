@@ -1,0 +1,340 @@
+/**
+ * Cgroups of pods and containers: limits, accounting, the certainty of killing all of a container, OOM kills.
+ *
+ * ```
+ * each tree ── cgroup parent of the pod (default /podloop) ── PREFIX-SANDBOX ── CONTAINER
+ * ```
+ *
+ * In: sandboxes' and containers' ids, CRI's LinuxContainerResources. Out: groups, and files through which a
+ * container's first process joins. It assumes nothing of the machine: what may be written is tried out at the
+ * start, version 1 (one tree for each controller), version 2, or both beside one another; where nothing may be
+ * written every call does nothing, and {@link Cgroups.describe} says so. The kernel holds all state, and our groups
+ * are known by their names, so a crash loses nothing: {@link Cgroups.restore} finds them again and removes those
+ * that belong to nobody.
+ *
+ * @module
+ */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LinuxContainerResources, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
+import { SystemClock, type Clock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
+import { Mutex } from '../mutex.js';
+import { applySettings } from './apply-settings.js';
+import { type CgroupIo, codeOf, KERNEL_CGROUPS } from './cgroup-io.js';
+import { DEFAULT_PARENT, toCgroupPath } from './cgroup-parent.js';
+import { type CgroupHost, ContainerCgroup } from './container-cgroup.js';
+import { type DetectedCgroups, detectCgroups } from './detect-cgroups.js';
+import { killGroup, type Killer, removeGroup } from './end-group.js';
+import { type GroupUsage, readGroupUsage } from './group-usage.js';
+import { makeGroup } from './make-group.js';
+import { mayLowerOomScore } from './oom-score.js';
+import { balancePodWeight } from './pod-weight.js';
+import { computeSettings } from './resource-settings.js';
+
+/** What {@link Cgroups.detect} needs. */
+export interface CgroupsOptions {
+  readonly logger: Logger;
+  /** Begins the name of every group of ours; no two runtimes of a machine may have the same. */
+  readonly prefix: string;
+  readonly clock?: Clock;
+  readonly io?: CgroupIo;
+  /** The text of /proc/self/mountinfo, for tests. */
+  readonly mountinfo?: string;
+  readonly kill?: Killer;
+}
+
+/** A pod that there is, as {@link Cgroups.restore} takes it. */
+export interface LivePod {
+  readonly sandboxId: string;
+  /** Undefined when its record was lost and only its containers are known. */
+  readonly config: PodSandboxConfig | undefined;
+  readonly containerIds: readonly string[];
+}
+
+/** What people and Status are told. */
+export interface CgroupsDescription {
+  readonly version: 'none' | 'v1' | 'v2' | 'v1 and v2';
+  readonly controllers: readonly string[];
+  /** Controllers without which something is not limited. */
+  readonly missing: readonly string[];
+  /** Why there is not more, a sentence each. */
+  readonly reasons: readonly string[];
+  /** Without CAP_SYS_RESOURCE an OOM score below the runtime's own stays without effect. */
+  readonly oomScore: 'any' | 'raised only';
+}
+
+/** What is missed when it is not there. */
+const WANTED = ['cpu', 'memory', 'pids', 'cpuset', 'hugetlb'];
+/** Deeper trees than this are none that an agent has made. */
+const MAX_DEPTH = 12;
+
+/** The prefix for a runtime by its root folder: the same after every restart, another for every other runtime. */
+export function toCgroupPrefix(rootDir: string): string {
+  return `podloop-${createHash('sha256').update(rootDir).digest('hex').slice(0, 8)}`;
+}
+
+/** The cgroups of one runtime; see the module's description. */
+export class Cgroups {
+  readonly #host: CgroupHost;
+  readonly #prefix: string;
+  readonly #detected: DetectedCgroups;
+  readonly #mayLower: boolean;
+  /** Where the groups of pods are: sandbox id to path. */
+  readonly #pods = new Map<string, string>();
+  /** Pods whose weight was given and is not the sum of their containers'. */
+  readonly #weighted = new Set<string>();
+  /** Parents that were not there before us. */
+  readonly #madeParents = new Set<string>();
+  readonly #weights = new Mutex();
+
+  private constructor(host: CgroupHost, prefix: string, detected: DetectedCgroups, mayLower: boolean) {
+    this.#host = host;
+    this.#prefix = prefix;
+    this.#detected = detected;
+    this.#mayLower = mayLower;
+  }
+
+  /** Finds out what this machine allows. Does not reject: without cgroups there is an object that does nothing. */
+  static async detect(options: CgroupsOptions): Promise<Cgroups> {
+    const { logger, prefix, clock = new SystemClock(), io = KERNEL_CGROUPS, kill = killProcess } = options;
+    const mountinfo = options.mountinfo ?? (await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''));
+    const detected = await detectCgroups(io, mountinfo, `${prefix}.probe`);
+    const { layout } = detected;
+    const cgroups = new Cgroups({ layout, clock, logger, kill }, prefix, detected, await mayLowerOomScore());
+    logger.info('Cgroups', { ...cgroups.describe() }, 2);
+    return cgroups;
+  }
+
+  /** Whether any tree may be written. */
+  get usable(): boolean {
+    return this.#layout.hierarchies.length > 0;
+  }
+
+  /** What there is and what not. */
+  describe(): CgroupsDescription {
+    const versions = new Set(this.#layout.hierarchies.map(({ version }) => version));
+    const { controllers } = this.#layout;
+    return {
+      version: versions.size === 2 ? 'v1 and v2' : versions.has(1) ? 'v1' : versions.has(2) ? 'v2' : 'none',
+      controllers,
+      missing: WANTED.filter((name) => !controllers.includes(name)),
+      reasons: this.#detected.reasons,
+      oomScore: this.#mayLower ? 'any' : 'raised only',
+    };
+  }
+
+  /** Makes the group of a pod below its cgroup parent. Idempotent. A parent that is no path is INVALID_ARGUMENT. */
+  async createPod(sandboxId: string, config: PodSandboxConfig): Promise<void> {
+    const path = this.#remember(sandboxId, config);
+    await this.#make(path);
+    await this.#applyPodWeight(sandboxId, path, config);
+  }
+
+  /** Takes up changed resources of a pod; see {@link Cgroups.createPod}. */
+  async updatePod(sandboxId: string, config: PodSandboxConfig): Promise<void> {
+    const path = this.#pods.get(sandboxId);
+    if (path !== undefined) await this.#applyPodWeight(sandboxId, path, config);
+  }
+
+  /** What a pod uses, all its containers together; undefined when it has no group. */
+  podUsage(sandboxId: string): GroupUsage | undefined {
+    const path = this.#pods.get(sandboxId);
+    const [anchor] = this.#layout.hierarchies;
+    if (path === undefined || anchor === undefined) return undefined;
+    const there = this.#layout.io.read(join(anchor.mountpoint, path, 'cgroup.procs')) !== undefined;
+    return there ? readGroupUsage(this.#layout, path) : undefined;
+  }
+
+  /** Kills what is left in a pod's group and removes it; false when something stays. Idempotent. */
+  async removePod(sandboxId: string): Promise<boolean> {
+    const path = this.#pods.get(sandboxId);
+    if (path === undefined) return true;
+    const gone = await this.#end(path);
+    if (!gone) return false;
+    this.#pods.delete(sandboxId);
+    this.#weighted.delete(sandboxId);
+    if (this.#pods.size === 0) await this.#removeParents();
+    return true;
+  }
+
+  /**
+   * Makes the group of a container of a known pod, with its limits. Rejects, and there is no group, when one of
+   * them cannot be had; limits for which this machine has no controller are without effect, as Status says, except
+   * for cpusets, huge pages and the `unified` map: those are refused.
+   */
+  async createContainer(
+    sandboxId: string,
+    containerId: string,
+    resources: LinuxContainerResources | undefined,
+  ): Promise<ContainerCgroup> {
+    const container = this.findContainer(sandboxId, containerId);
+    const settings = computeSettings(resources, this.#layout.version);
+    await this.#make(container.path);
+    try {
+      await applySettings(this.#layout, container.path, settings);
+    } catch (error) {
+      await container.remove();
+      throw error;
+    }
+    await this.#balance(sandboxId);
+    return container;
+  }
+
+  /** The group of a container, whether it is there or not, and whoever made it. */
+  findContainer(sandboxId: string, containerId: string): ContainerCgroup {
+    const pod = this.#pods.get(sandboxId) ?? join(DEFAULT_PARENT, this.#nameOf(sandboxId));
+    return new ContainerCgroup(this.#host, join(pod, containerId), () => this.#balance(sandboxId));
+  }
+
+  /**
+   * Takes up the groups that an earlier runtime has left; kills and removes those of ours that belong to no pod or
+   * container. `live` must be complete: what is not named there is gone for good.
+   *
+   * @returns how many groups were removed.
+   */
+  async restore(live: readonly LivePod[]): Promise<number> {
+    for (const { sandboxId, config } of live) {
+      if (config === undefined) continue;
+      const path = this.#remember(sandboxId, config);
+      if ((config.linux?.resources?.cpuShares ?? 0n) > 0n) this.#weighted.add(sandboxId);
+      this.#host.logger.info('Cgroup of a pod', { sandboxId, cgroup: path }, 4);
+    }
+    const known = new Map(live.map(({ sandboxId, containerIds }) => [sandboxId, new Set(containerIds)]));
+    let removed = 0;
+    for (const { path, sandboxId } of await this.#findOurs()) {
+      const containers = known.get(sandboxId);
+      if (containers === undefined) {
+        if (await this.#end(path)) removed++;
+        continue;
+      }
+      this.#pods.set(sandboxId, path);
+      for (const name of await this.#children(path)) {
+        if (!containers.has(name) && (await this.#end(join(path, name)))) removed++;
+      }
+    }
+    if (removed > 0) this.#host.logger.info('Cgroups of nobody removed', { groups: removed });
+    return removed;
+  }
+
+  /** Removes what is left of the parents that were made for pods of ours. Groups with pods stay. */
+  async close(): Promise<void> {
+    await this.#removeParents();
+  }
+
+  get #layout() {
+    return this.#host.layout;
+  }
+
+  #nameOf(sandboxId: string): string {
+    return `${this.#prefix}-${sandboxId}`;
+  }
+
+  #remember(sandboxId: string, config: PodSandboxConfig): string {
+    const path = join(toCgroupPath(config.linux?.cgroupParent ?? ''), this.#nameOf(sandboxId));
+    this.#pods.set(sandboxId, path);
+    return path;
+  }
+
+  /** Makes a group in all trees, or in none. */
+  async #make(path: string): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const above = await makeGroup(this.#layout, path);
+        for (const parent of above) if (!this.#isOurs(parent)) this.#madeParents.add(parent);
+        return;
+      } catch (error) {
+        // Somebody has removed the parent, for want of pods in it, just before we came.
+        if (codeOf(error) === 'ENOENT' && attempt < 3) continue;
+        await removeGroup(this.#layout, path, { clock: this.#host.clock, patienceMs: 0 });
+        throw error;
+      }
+    }
+  }
+
+  #isOurs(path: string): boolean {
+    return path.includes(`/${this.#prefix}-`);
+  }
+
+  /**
+   * Of a pod's own resources only the CPU weight is applied: what an agent sends there is the sum over those
+   * containers that have a limit, and would bind those that have none. Limits of pods are the agent's to set, on
+   * the cgroup parent.
+   */
+  async #applyPodWeight(sandboxId: string, path: string, config: PodSandboxConfig): Promise<void> {
+    const shares = (config.linux?.resources?.cpuShares ?? 0n) + (config.linux?.overhead?.cpuShares ?? 0n);
+    if (shares <= 0n) {
+      this.#weighted.delete(sandboxId);
+      await this.#balance(sandboxId);
+      return;
+    }
+    this.#weighted.add(sandboxId);
+    const settings = computeSettings(
+      LinuxContainerResources.fromPartial({ cpuShares: shares }),
+      this.#layout.version,
+    );
+    await applySettings(this.#layout, path, settings);
+  }
+
+  async #balance(sandboxId: string): Promise<void> {
+    const path = this.#pods.get(sandboxId);
+    if (path === undefined || this.#weighted.has(sandboxId)) return;
+    await this.#weights.run(() => balancePodWeight(this.#layout, path));
+  }
+
+  async #end(path: string): Promise<boolean> {
+    const killed = await killGroup(this.#layout, path, this.#host);
+    const gone = killed && (await removeGroup(this.#layout, path, this.#host));
+    if (!gone) this.#host.logger.warn('Cgroup not removed: processes stay in it', { cgroup: path });
+    return gone;
+  }
+
+  /** Every group of a pod that bears our prefix, wherever its parent is. */
+  async #findOurs(): Promise<{ path: string; sandboxId: string }[]> {
+    const found: { path: string; sandboxId: string }[] = [];
+    const mark = `${this.#prefix}-`;
+    const folders = [{ path: '/', depth: 0 }];
+    for (const { path, depth } of folders) {
+      for (const name of await this.#children(path)) {
+        const below = join(path, name);
+        if (name.startsWith(mark)) found.push({ path: below, sandboxId: name.slice(mark.length) });
+        else if (depth < MAX_DEPTH) folders.push({ path: below, depth: depth + 1 });
+      }
+    }
+    return found;
+  }
+
+  /** What cannot be read is passed over: nothing in it will be touched. */
+  async #children(path: string): Promise<readonly string[]> {
+    const [anchor] = this.#layout.hierarchies;
+    if (anchor === undefined) return [];
+    try {
+      return await this.#layout.io.children(join(anchor.mountpoint, path));
+    } catch (error) {
+      this.#host.logger.warn('Cgroup not readable', { cgroup: path, err: messageOf(error) });
+      return [];
+    }
+  }
+
+  /** As far as nobody else has groups in them. The default parent is ours whoever has made it. */
+  async #removeParents(): Promise<void> {
+    const { hierarchies, io } = this.#layout;
+    for (const parent of [...new Set([DEFAULT_PARENT, ...this.#madeParents])].reverse()) {
+      const removals = hierarchies.map(({ mountpoint }) => io.removeGroup(join(mountpoint, parent)));
+      const results = await Promise.allSettled(removals);
+      const left = results.some((each) => each.status === 'rejected' && codeOf(each.reason) !== 'ENOENT');
+      if (!left) this.#madeParents.delete(parent);
+    }
+  }
+}
+
+function killProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (codeOf(error) === 'ESRCH') return false;
+    throw error;
+  }
+}
