@@ -1,11 +1,10 @@
-import { type Socket } from 'node:net';
-import { type Readable, type Writable } from 'node:stream';
+import { type Duplex, type Readable, type Writable } from 'node:stream';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { IdleTimer } from './idle-timer.js';
 
 /** How a port of a pod is reached: rejects with a sentence when nobody listens there. */
-export type ConnectPort = (port: number) => Promise<Socket>;
+export type ConnectPort = (port: number, signal: AbortSignal) => Promise<Duplex>;
 
 /** What {@link forwardPort} needs. */
 export interface ForwardPortOptions {
@@ -14,6 +13,8 @@ export interface ForwardPortOptions {
   /** What comes from the client, and what goes to it. */
   readonly inbound: Readable;
   readonly outbound: Writable;
+  /** Aborts when the client is gone. */
+  readonly gone: AbortSignal;
   readonly clock: Clock;
 }
 
@@ -30,10 +31,10 @@ const HALF_OPEN_MS = 60_000;
  * closed for the client as it was for us, for client-go gives up all ports over any message.
  */
 export async function forwardPort(options: ForwardPortOptions): Promise<string | undefined> {
-  const { port, connect, inbound, outbound, clock } = options;
-  let socket: Socket;
+  const { port, connect, inbound, outbound, gone, clock } = options;
+  let socket: Duplex;
   try {
-    socket = await connect(port);
+    socket = await connect(port, gone);
   } catch (error) {
     return `error forwarding port ${port}: ${messageOf(error)}`;
   }
@@ -45,7 +46,7 @@ export async function forwardPort(options: ForwardPortOptions): Promise<string |
   return undefined;
 }
 
-function join(socket: Socket, inbound: Readable, outbound: Writable, clock: Clock): Promise<void> {
+function join(socket: Duplex, inbound: Readable, outbound: Writable, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     let idle: IdleTimer | undefined;
     let openDirections = 2;

@@ -5,7 +5,7 @@ import { SpdyPortForward } from './spdy-port-forward.js';
 import { SpdySession } from './spdy/spdy-session.js';
 import { type SpdyStream } from './spdy/spdy-stream.js';
 import { type CommandRequest, type StreamRequest } from './stream-request.js';
-import { runCommand, withPortConnector, type StreamingServices } from './streaming-services.js';
+import { connectPortsOf, runCommand, type StreamingServices } from './streaming-services.js';
 
 /** A client that was upgraded to SPDY/3.1. */
 export interface SpdyClient {
@@ -21,7 +21,7 @@ export interface SpdyClient {
 export async function serveSpdy(services: StreamingServices, client: SpdyClient): Promise<void> {
   const { grant, protocol } = client;
   if (grant.kind === 'portforward') {
-    await withPortConnector(services, grant, (connect) => servePortForward(services, client, connect));
+    await servePortForward(services, client, connectPortsOf(services, grant));
   } else {
     await serveCommand(services, client, grant, protocol);
   }
@@ -54,8 +54,10 @@ async function servePortForward(
   connect: ConnectPort,
 ): Promise<void> {
   const { clock, streamCreationTimeoutMs } = services;
-  const forwarding = new SpdyPortForward({ connect, clock, streamCreationTimeoutMs });
-  await openSession(services, client, (stream) => forwarding.add(stream)).run();
+  const session = openSession(services, client, (stream) => forwarding.add(stream));
+  const { gone } = session;
+  const forwarding = new SpdyPortForward({ connect, gone, clock, streamCreationTimeoutMs });
+  await session.run();
   forwarding.close();
 }
 

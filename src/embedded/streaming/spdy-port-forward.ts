@@ -9,6 +9,8 @@ export const PORT_FORWARD_PROTOCOL = 'portforward.k8s.io';
 /** What a {@link SpdyPortForward} needs. */
 export interface SpdyPortForwardOptions {
   readonly connect: ConnectPort;
+  /** Aborts when the client is gone. */
+  readonly gone: AbortSignal;
   readonly clock: Clock;
   /** How long the second stream of a pair may be missing. */
   readonly streamCreationTimeoutMs: number;
@@ -78,10 +80,10 @@ export class SpdyPortForward {
   }
 
   async #forward(data: SpdyStream, error: SpdyStream): Promise<void> {
-    const { connect, clock } = this.#options;
+    const { connect, gone, clock } = this.#options;
     const { inbound, outbound } = data;
     error.inbound.resume();
-    const message = await forwardPort({ port: toPort(data) ?? 0, connect, inbound, outbound, clock });
+    const message = await forwardPort({ port: toPort(data) ?? 0, connect, inbound, outbound, gone, clock });
     if (message !== undefined) error.outbound.write(message);
     error.outbound.end();
     await finished(error.outbound).catch(() => undefined);

@@ -1,3 +1,4 @@
+import { type Duplex } from 'node:stream';
 import {
   type ContainerConsole,
   type ContainerProcess,
@@ -14,9 +15,6 @@ export interface TerminalSize {
 export interface StreamingPorts {
   openProcess(containerId: string, request: ProcessRequest): Promise<ContainerProcess>;
   openConsole(containerId: string): Promise<ContainerConsole>;
-  /**
-   * A file of /proc that leads into the network of a sandbox (`/proc/PID/ns/net`); undefined when it is the host's.
-   * It is asked again for each connection, since a sandbox may have ended meanwhile.
-   */
-  findNetwork(sandboxId: string): Promise<string | undefined>;
+  /** Connects to a port of loopback inside of a sandbox; ending what comes back ends one direction only. */
+  connectPort(sandboxId: string, port: number, signal: AbortSignal): Promise<Duplex>;
 }

@@ -24,13 +24,14 @@ import { type Duplex } from 'node:stream';
 import { createWebSocketStream, WebSocketServer, type WebSocket } from 'ws';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
+import { ConnectQueue } from './connect-queue.js';
 import { refuseUpgrade } from './http-refusal.js';
 import { listNames, negotiateProtocol } from './negotiate-protocol.js';
 import { serveSpdy } from './serve-spdy.js';
 import { SPDY_COMMAND_PROTOCOLS } from './spdy-command.js';
 import { PORT_FORWARD_PROTOCOL } from './spdy-port-forward.js';
 import { type StreamRequest } from './stream-request.js';
-import { runCommand, withPortConnector, type StreamingServices } from './streaming-services.js';
+import { connectPortsOf, runCommand, type StreamingServices } from './streaming-services.js';
 import { type StreamingPorts } from './streaming-ports.js';
 import { TokenStore } from './token-store.js';
 import { WEBSOCKET_COMMAND_PROTOCOLS, WebSocketCommandPeer } from './websocket-command.js';
@@ -41,8 +42,6 @@ export interface StreamingServerOptions {
   readonly ports: StreamingPorts;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Where `nsenter` is, for pods with a network of their own. */
-  readonly path: string;
   /** 127.0.0.1 unless told. */
   readonly host?: string;
   /** Any free port unless told. */
@@ -90,7 +89,7 @@ export class StreamingServer implements AsyncDisposable {
     this.#options = options;
     const { idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
     const { streamCreationTimeoutMs = STREAM_CREATION_TIMEOUT_MS } = options;
-    this.#services = { ...options, idleTimeoutMs, streamCreationTimeoutMs };
+    this.#services = { ...options, connects: new ConnectQueue(), idleTimeoutMs, streamCreationTimeoutMs };
     this.#tokens = new TokenStore({ clock: options.clock });
     this.#http = createServer({
       maxHeaderSize: HEAD_BYTES,
@@ -231,10 +230,9 @@ export class StreamingServer implements AsyncDisposable {
         endTransport: () => socket.close(1000),
       });
     } else {
+      const connect = connectPortsOf(this.#services, grant);
       const { ports } = grant;
-      await withPortConnector(this.#services, grant, (connect) =>
-        forwardPortsByChannels({ socket, protocol, ports, connect, clock, idleTimeoutMs }),
-      );
+      await forwardPortsByChannels({ socket, protocol, ports, connect, clock, idleTimeoutMs });
     }
   }
 

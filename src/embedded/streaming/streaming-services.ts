@@ -1,8 +1,8 @@
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type CommandPeer } from './command-peer.js';
+import { type ConnectQueue } from './connect-queue.js';
 import { type ConnectPort } from './forward-port.js';
-import { PortConnector } from './port-connector.js';
 import { runAttach, runExec } from './run-command-session.js';
 import { type CommandRequest, type StreamRequest } from './stream-request.js';
 import { type StreamingPorts } from './streaming-ports.js';
@@ -12,8 +12,7 @@ export interface StreamingServices {
   readonly ports: StreamingPorts;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Where `nsenter` is. */
-  readonly path: string;
+  readonly connects: ConnectQueue;
   readonly idleTimeoutMs: number;
   readonly streamCreationTimeoutMs: number;
 }
@@ -29,16 +28,10 @@ export function runCommand(
     : runAttach(peer, () => ports.openConsole(request.containerId), clock);
 }
 
-/** Gives a forwarding the way into the network of its pod for as long as it goes on. */
-export async function withPortConnector(
-  { ports, path }: StreamingServices,
+/** The way to the ports of a sandbox for one client, as long as it is there. */
+export function connectPortsOf(
+  { ports, connects }: StreamingServices,
   { sandboxId }: StreamRequest & { kind: 'portforward' },
-  forward: (connect: ConnectPort) => Promise<void>,
-): Promise<void> {
-  const connector = new PortConnector({ findNetwork: () => ports.findNetwork(sandboxId), path });
-  try {
-    await forward((port) => connector.connect(port));
-  } finally {
-    connector.close();
-  }
+): ConnectPort {
+  return (port, signal) => connects.connect(() => ports.connectPort(sandboxId, port, signal), signal);
 }

@@ -14,13 +14,13 @@ const ports: StreamingPorts = {
   openProcess: (_id, request) =>
     spawnProcess({ ...request, environment: { PATH: '/usr/bin:/bin' }, workingDir: '/', clock }),
   openConsole: () => Promise.reject(new Error('no container here')),
-  findNetwork: () => Promise.resolve(undefined),
+  connectPort: () => Promise.reject(new Error('no sandbox here')),
 };
 
 let server: StreamingServer;
 
 beforeEach(async () => {
-  server = await StreamingServer.start({ ports, clock, logger: SILENT_LOGGER, path: '/usr/bin:/bin' });
+  server = await StreamingServer.start({ ports, clock, logger: SILENT_LOGGER });
 });
 
 afterEach(async () => {

@@ -38,7 +38,7 @@ export async function forwardPortsByChannels(options: WebSocketPortForwardOption
       name.writeUInt16LE(port);
       channels.send(data, name);
       channels.send(error, name);
-      const message = await forwardPort({ port, connect, inbound, outbound, clock });
+      const message = await forwardPort({ port, connect, inbound, outbound, gone: channels.gone, clock });
       if (message !== undefined && !channels.gone.aborted) channels.send(error, Buffer.from(message));
     }),
   );
