@@ -151,11 +151,16 @@ export class CallsInFlight {
 
 function describe(call: CriCall, subject: CallSubject): string {
   let text = '';
-  if (call.containerId !== undefined) text = `container ${call.containerId}`;
-  else if (call.sandboxId !== undefined) text = `sandbox ${call.sandboxId}`;
-  else if (subject.image !== undefined) text = `image ${subject.image}`;
+  if (call.containerId !== undefined) text = `container ${inShort(call.containerId)}`;
+  else if (call.sandboxId !== undefined) text = `sandbox ${inShort(call.sandboxId)}`;
+  else if (subject.image !== undefined) text = `image ${inShort(subject.image)}`;
   if (call.pod === undefined) return text;
   const { uid, namespace, name } = call.pod;
   const pod = name === '' ? `pod ${uid}` : `pod ${namespace === '' ? name : `${namespace}/${name}`}`;
   return text === '' ? pod : `${text} of ${pod}`;
+}
+
+/** An id has 64 characters and an image reference rarely 200; what is longer is nobody's to read in a message. */
+function inShort(word: string): string {
+  return word.length <= 256 ? word : `${word.slice(0, 64)}… (${word.length} characters)`;
 }

@@ -51,6 +51,19 @@ async function failureOf(promise: Promise<unknown>): Promise<PodloopError> {
 const version = VersionResponse.create({ runtimeName: 'testd', runtimeApiVersion: 'v1' });
 
 describe('a CRI client', () => {
+  it('does not repeat an id in a message that nobody could read', async () => {
+    const server = await serve({
+      handlers: {
+        containerStatus: (_, callback) => callback({ code: grpcStatus.NOT_FOUND, details: 'none' }),
+      },
+    });
+    const containerId = 'x'.repeat(300_000);
+    const error = await failureOf(connect(server.endpoint).containerStatus({ containerId }));
+    expect(error.code).toBe('CRI_NOT_FOUND');
+    expect(error.message).toContain('(300000 characters)');
+    expect(error.message.length).toBeLessThan(1_000);
+  });
+
   it('sends a request and decodes the answer', async () => {
     const server = await serve({
       handlers: {

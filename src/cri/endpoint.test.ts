@@ -97,12 +97,17 @@ describe('the probe of an endpoint', () => {
     expect((await failureOf(probeEndpoint(join(folder, 'none')))).code).toBe('ENDPOINT_NOT_FOUND');
   });
 
-  it('says that nobody listens at a socket that was left behind, or at a file', async () => {
+  it('says that there is a file or a folder instead of a socket', async () => {
     const plainFile = join(folder, 'file');
     await writeFile(plainFile, '');
-    const error = await failureOf(probeEndpoint(plainFile));
-    expect(error.code).toBe('CRI_UNAVAILABLE');
-    expect(error.message).toContain('nobody listens');
+    for (const [path, what] of [
+      [plainFile, 'is a file, no socket'],
+      [folder, 'is a folder, no socket'],
+    ] as const) {
+      const error = await failureOf(probeEndpoint(path));
+      expect(error.code).toBe('ENDPOINT_NOT_FOUND');
+      expect(error.message).toContain(what);
+    }
   });
 
   it.runIf(process.getuid?.() === 0)('says that the socket may not be opened', async () => {

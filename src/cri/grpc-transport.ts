@@ -234,7 +234,8 @@ function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 function toStatusError(error: ServiceError): GrpcStatusError {
-  return new GrpcStatusError(error.code, error.details);
+  // The library's own remark on how the path of the socket was resolved, which is nobody's question.
+  return new GrpcStatusError(error.code, error.details.replace(/\s*Resolution note:[^]*$/, ''));
 }
 
 function closedError(): GrpcStatusError {

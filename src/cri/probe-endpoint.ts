@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 
 import { type Clock, SystemClock } from '../util/clock.js';
@@ -36,11 +37,14 @@ const SETTINGS = 4;
 export async function probeEndpoint(text: string, options: ProbeOptions = {}): Promise<VersionResponse> {
   const { signal, clock = new SystemClock(), timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const endpoint = parseEndpoint(text);
+  await assertSocket(endpoint);
   const greeting = await readGreeting(endpoint, { signal, clock, timeoutMs });
   if (!isHttp2(greeting)) {
-    const what =
-      greeting.subarray(0, 5).toString('latin1') === 'HTTP/' ? 'it speaks HTTP/1' : 'it is no HTTP/2';
-    throw notCri(endpoint, `${what}, as Docker's socket does`);
+    const isHttp1 = greeting.subarray(0, 5).toString('latin1') === 'HTTP/';
+    throw notCri(
+      endpoint,
+      isHttp1 ? "it speaks HTTP/1, as Docker's socket does" : 'it does not speak HTTP/2',
+    );
   }
   const client = new CriClient({ endpoint: endpoint.url, clock, timeoutMs });
   try {
@@ -64,6 +68,25 @@ interface Limits {
   readonly signal: AbortSignal | undefined;
   readonly clock: Clock;
   readonly timeoutMs: number;
+}
+
+/** The kernel says of a file or a folder what it says of a socket that nobody listens at. */
+async function assertSocket(endpoint: Endpoint): Promise<void> {
+  try {
+    const found = await stat(endpoint.socketPath);
+    if (found.isSocket()) return;
+    throw notASocket(endpoint, found.isDirectory() ? 'a folder' : 'a file');
+  } catch (error) {
+    if (error instanceof PodloopError) throw error;
+    throw toEndpointError(endpoint, error as NodeJS.ErrnoException);
+  }
+}
+
+function notASocket(endpoint: Endpoint, what: string): PodloopError {
+  return new PodloopError(
+    'ENDPOINT_NOT_FOUND',
+    `${endpoint.socketPath} is ${what}, no socket: name the runtime's socket, for containerd unix:///run/containerd/containerd.sock`,
+  );
 }
 
 /** Connects, says hello as HTTP/2 does, and gives the first bytes that come back; none when the other side hangs up. */
@@ -141,7 +164,7 @@ function toEndpointError(endpoint: Endpoint, error: NodeJS.ErrnoException): Podl
     case 'ECONNREFUSED':
       return new PodloopError(
         'CRI_UNAVAILABLE',
-        `nobody listens at ${url}: the runtime is not running, or the path is no socket; start the runtime`,
+        `nobody listens at ${url}: the runtime is not running; start it`,
         { cause: error },
       );
     case 'ENOTSOCK':

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type ObservedPod } from '../runtime/runtime.js';
 import { aContainer, aPod } from '../testing/builders.js';
 import { drain, setUpPleg } from '../testing/pleg-harness.js';
+import { SILENT_LOGGER } from '../util/logger.js';
 import { findFlaw } from './flawed-pod.js';
 
 const FLAWED: readonly [unknown, string][] = [
@@ -22,6 +23,22 @@ const FLAWED: readonly [unknown, string][] = [
 
 it('finds nothing wrong with a pod that is well', () => {
   expect(findFlaw(aPod())).toBeUndefined();
+});
+
+it('is told of once for as long as it stays as it is', async () => {
+  const warnings: unknown[] = [];
+  const logger = { ...SILENT_LOGGER, warn: (_: string, fields?: object) => void warnings.push(fields) };
+  const { runtime, pleg } = setUpPleg({ logger });
+  let pods: ObservedPod[] = [];
+  runtime.listPods = () => Promise.resolve(pods);
+  const flawed = { ...aPod({ name: 'odd' }), containers: undefined } as unknown as ObservedPod;
+  for (pods of [[flawed], [flawed], [], [flawed], [{ ...flawed, sandboxes: 3 as never }]])
+    await pleg.relist();
+  expect(warnings).toEqual([
+    { podUID: 'uid-odd', flaw: 'containers: must be an array' },
+    { podUID: 'uid-odd', flaw: 'containers: must be an array' },
+    { podUID: 'uid-odd', flaw: 'sandboxes: must be an array' },
+  ]);
 });
 
 describe.each(FLAWED)('a list with a flawed pod in it (%#)', (flawed, words) => {

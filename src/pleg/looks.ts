@@ -64,6 +64,8 @@ export class Looks {
   #lastSeenMs: number | undefined;
   #listStartedMs: number | undefined;
   #lastListError: string | undefined;
+  // What is wrong with pods of the last list, by uid.
+  #toldFlaws: ReadonlyMap<string, string> = new Map();
   #relists = 0;
   #podRelists = 0;
 
@@ -210,12 +212,14 @@ export class Looks {
       itemsPerSlice: ITEMS_PER_SLICE,
       yieldToLoop: this.#options.yieldToLoop,
     });
-    const { records, logger } = this.#options;
+    const { records } = this.#options;
+    const flaws = new Map<string, string>();
     let shown = 0;
     let unnamed = 0;
     for (const pod of pods) {
       const record = records.find(uidOf(pod));
       let items = 1;
+      let flaw: string | undefined;
       if (record?.generation === generation) {
         this.#tellOfDuplicate(record);
       } else if (record !== undefined && record.accepted === pod && this.#isAtRest(record)) {
@@ -223,12 +227,9 @@ export class Looks {
         record.seenStamp = stamp;
         record.generation = generation;
         shown++;
-      } else if (findFlaw(pod) !== undefined) {
+      } else if ((flaw = findFlaw(pod)) !== undefined) {
         // It hides nobody else, and what it was before is not taken for gone.
-        logger.warn('GenericPLEG: The list shows a pod that makes no sense', {
-          podUID: uidOf(pod),
-          flaw: findFlaw(pod),
-        });
+        flaws.set(uidOf(pod), flaw);
         if (record === undefined) unnamed++;
         else {
           record.generation = generation;
@@ -243,6 +244,7 @@ export class Looks {
       }
       if (slices.isFull(items)) await slices.nextSlice();
     }
+    this.#tellOfFlaws(flaws);
     // A pod without a name may be any of those that are missing.
     if (shown < records.size && unnamed === 0) {
       for (const record of records.missingFrom(generation)) {
@@ -269,6 +271,15 @@ export class Looks {
       pod: formatPod(record.pod),
       podUID: record.pod.uid,
     });
+  }
+
+  /** Once for as long as it stays: a look comes every second. */
+  #tellOfFlaws(flaws: ReadonlyMap<string, string>): void {
+    for (const [podUID, flaw] of flaws) {
+      if (this.#toldFlaws.get(podUID) === flaw) continue;
+      this.#options.logger.warn('GenericPLEG: The list shows a pod that makes no sense', { podUID, flaw });
+    }
+    this.#toldFlaws = flaws;
   }
 
   /** Takes in what a look showed of one pod. Returns what a relist is to wait for. */

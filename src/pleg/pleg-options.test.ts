@@ -36,6 +36,13 @@ it.each(NUMBERS)('names %s when it cannot be used', (name) => {
   }
 });
 
+it('names an option that there is none of', () => {
+  const misspelt = { runtime, relistPeriod: 5_000 } as PlegOptions;
+  expect(() => resolvePlegOptions(misspelt)).toThrow(
+    /^relistPeriod: there is no such option; .*relistPeriodMs/,
+  );
+});
+
 it('wants whole numbers of what is counted', () => {
   for (const name of ['provenAfter', 'inspectConcurrency', 'queueCapacity'] as const) {
     expect(() => resolvePlegOptions({ runtime, [name]: 1.5 })).toThrow(`${name}: must be a whole number`);

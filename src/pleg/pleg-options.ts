@@ -53,8 +53,36 @@ type NumberOption = {
   [Name in keyof PlegOptions]-?: number extends PlegOptions[Name] ? Name : never;
 }[keyof PlegOptions];
 
+const OPTION_NAMES: Readonly<Record<keyof PlegOptions, true>> = {
+  runtime: true,
+  cache: true,
+  clock: true,
+  logger: true,
+  mode: true,
+  relistPeriodMs: true,
+  relistThresholdMs: true,
+  eventedPeriodMs: true,
+  eventedThresholdMs: true,
+  stretchedPeriodMs: true,
+  provenAfter: true,
+  inspectConcurrency: true,
+  inspectDeadlineMs: true,
+  inspectBudgetMs: true,
+  listDeadlineMs: true,
+  queueCapacity: true,
+  random: true,
+  yieldToLoop: true,
+};
+
 /** Fills in the defaults; throws OPTION_INVALID naming the option that cannot be used. */
 export function resolvePlegOptions(options: PlegOptions): ResolvedPlegOptions {
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(OPTION_NAMES, name)) continue;
+    throw new PodloopError(
+      'OPTION_INVALID',
+      `${name}: there is no such option; there are ${Object.keys(OPTION_NAMES).join(', ')}`,
+    );
+  }
   const runtime = options.runtime as Partial<Runtime> | undefined;
   for (const method of ['listPods', 'findPod', 'getPodStatus'] as const) {
     if (typeof runtime?.[method] === 'function') continue;

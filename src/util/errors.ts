@@ -81,12 +81,12 @@ export const ERROR_CODES = {
   },
   CRI_INTERNAL: {
     retryable: true,
-    when: 'The runtime failed inside, or broke the protocol.',
+    when: 'The runtime failed inside, broke the protocol, or answered with an error text of more than about 64 KiB, which cannot be read.',
     remedy: 'Look at the runtime’s log.',
   },
   CRI_UNAVAILABLE: {
     retryable: true,
-    when: 'The runtime is not reachable: it is not running, starting, or its socket is gone.',
+    when: 'The runtime is not reachable: it is not running, starting, or its socket is gone; or the connection stopped delivering answers and was replaced.',
     remedy: 'Start the runtime; podloop reconnects by itself.',
   },
   CRI_DATA_LOSS: {
