@@ -12,6 +12,7 @@ import { EmbeddedNode } from './embedded-node.js';
 /** The conformance suite's hand on the embedded runtime. */
 class EmbeddedDriver implements RuntimeDriver {
   readonly runtime: CriRuntime;
+  readonly podsHaveAddresses = false;
   readonly #node: EmbeddedNode;
 
   constructor(node: EmbeddedNode) {

@@ -16,6 +16,7 @@ import { randomUUID } from 'node:crypto';
 
 import { CALL_CASES } from './call-cases.js';
 import { CaseScope } from './case-scope.js';
+import { CHANGE_CASES } from './change-cases.js';
 import { EVENT_CASES } from './event-cases.js';
 import { LIFE_CYCLE_CASES } from './life-cycle-cases.js';
 import { type RuntimeDriver } from './runtime-driver.js';
@@ -34,6 +35,7 @@ export interface RuntimeConformanceCase {
 export const RUNTIME_CONFORMANCE: readonly RuntimeConformanceCase[] = [
   ...casesOf(LIFE_CYCLE_CASES, false),
   ...casesOf(CALL_CASES, false),
+  ...casesOf(CHANGE_CASES, false),
   ...casesOf(EVENT_CASES, true),
 ];
 

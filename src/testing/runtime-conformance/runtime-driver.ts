@@ -26,13 +26,17 @@ export interface ContainerToMake {
 export interface RuntimeDriver {
   /** What is under test. */
   readonly runtime: Runtime;
+  /** Whether a pod gets an address; false for a runtime whose pods are on the host's network. */
+  readonly podsHaveAddresses: boolean;
   /** Runs a sandbox that carries the kubelet's labels besides the ones given; its id. */
   runSandbox(pod: PodToMake): Promise<string>;
-  /** Creates a container that carries the kubelet's labels, and does not start it; its id. */
+  /** Creates a container that carries the kubelet's labels, and does not start it; its id. Rejects when the name is taken. */
   createContainer(container: ContainerToMake): Promise<string>;
+  /** Rejects unless it was only created, in a pod that runs. */
   startContainer(id: string): Promise<void>;
-  /** Ends its process with SIGKILL. */
+  /** Ends its process with SIGKILL. What has none any more is left as it is. */
   killContainer(id: string): Promise<void>;
+  /** Kills it first when it runs. One that is gone already is no error; the same holds for sandboxes below. */
   removeContainer(id: string): Promise<void>;
   /** Stops the sandbox and kills every container in it. */
   stopSandbox(id: string): Promise<void>;

@@ -10,6 +10,7 @@ import { containerConfig, sandboxConfig } from './pod-configs.js';
 /** The conformance suite's hand on a real containerd. Pods have a network of their own. */
 export class ContainerdConformanceDriver implements RuntimeDriver {
   readonly runtime: Runtime;
+  readonly podsHaveAddresses = true;
   readonly #containerd: Containerd;
   readonly #configs = new Map<string, PodSandboxConfig>();
 
