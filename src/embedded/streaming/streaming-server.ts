@@ -80,9 +80,8 @@ export class StreamingServer implements AsyncDisposable {
     // Compression costs 300 KiB a connection and the clients do not ask for it.
     perMessageDeflate: false,
     maxPayload: MESSAGE_BYTES,
-    // Negotiated already: the request says nothing but the one that was chosen.
-    handleProtocols: (protocols) => [...protocols][0] ?? false,
   });
+  readonly #subprotocols = new WeakMap<IncomingMessage, string>();
   #baseUrl = '';
 
   private constructor(options: StreamingServerOptions) {
@@ -102,6 +101,10 @@ export class StreamingServer implements AsyncDisposable {
     this.#http.on('request', (_request, response) => {
       response.writeHead(400, { 'Content-Type': 'text/plain', Connection: 'close' });
       response.end('streams need an upgrade of the connection to WebSocket or SPDY/3.1\n');
+    });
+    this.#webSockets.on('headers', (lines, request) => {
+      const protocol = this.#subprotocols.get(request);
+      if (protocol !== undefined) lines.push(`Sec-WebSocket-Protocol: ${protocol}`);
     });
     this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
@@ -192,8 +195,9 @@ export class StreamingServer implements AsyncDisposable {
       refuseUpgrade(socket, 403, `none of ${asked.join(', ')} is spoken here, but ${supported.join(', ')}`);
       return;
     }
-    if (protocol === '') delete request.headers['sec-websocket-protocol'];
-    else request.headers['sec-websocket-protocol'] = protocol;
+    // Settled here: ws would refuse the whole request over the slash in the tunnel's name.
+    delete request.headers['sec-websocket-protocol'];
+    if (protocol !== '') this.#subprotocols.set(request, protocol);
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) =>
       this.#serve(this.#serveWebSocket(grant, webSocket, protocol)),
     );
