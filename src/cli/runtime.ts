@@ -7,6 +7,7 @@ import { createLogger, verbosityOption } from './log-output.js';
 interface RuntimeFlags {
   readonly listen: string;
   readonly root: string;
+  readonly imageDir: readonly string[];
   readonly stopPods: boolean;
   readonly exitWithParent?: number;
   readonly verbosity: number;
@@ -31,6 +32,12 @@ export function runtimeCommand(host: CliHost): Command {
     )
     .option('--listen <endpoint>', 'Unix socket to listen at', 'unix:///run/podloop/cri.sock')
     .option('--root <folder>', 'Folder for records and spools', '/var/lib/podloop/runtime')
+    .option(
+      '--image-dir <folder>',
+      'Folder of OCI image layouts, as folders or tars; may be given several times',
+      (folder: string, folders: readonly string[]) => [...folders, folder],
+      [],
+    )
     .option('--stop-pods', 'End and remove all pods before the server ends', false)
     .option(
       '--exit-with-parent <pid>',
@@ -47,7 +54,8 @@ async function serve(flags: RuntimeFlags, host: CliHost): Promise<void> {
   const logger = createLogger(host, flags.verbosity);
   // Before anything is started, so that a signal that comes early is not lost.
   const interrupted = host.listenForInterrupts();
-  const runtime = await EmbeddedRuntime.start({ listen: flags.listen, rootDir: flags.root, clock, logger });
+  const { listen, root: rootDir, imageDir: imageDirs } = flags;
+  const runtime = await EmbeddedRuntime.start({ listen, rootDir, imageDirs, clock, logger });
   logger.info('Listening', { endpoint: runtime.endpoint, root: flags.root, pods: runtime.podCount });
   logger.info('No isolation: containers are process groups of this host, with its files, network and users');
   try {

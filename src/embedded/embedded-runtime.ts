@@ -26,7 +26,7 @@ import { SILENT_LOGGER, type Logger } from '../util/logger.js';
 import { type ContainerHost } from './container-run.js';
 import { EventHub } from './event-hub.js';
 import { findTools, TOOL_PATH } from './find-tools.js';
-import { ImageCatalog } from './image-catalog.js';
+import { ImageStore } from './images/image-store.js';
 import { NanoClock } from './nano-clock.js';
 import { PodEvents } from './pod-events.js';
 import { PodRegistry } from './pod-registry.js';
@@ -48,6 +48,8 @@ export interface EmbeddedRuntimeOptions {
   readonly listen: string;
   /** Folder for records and spools; made when it is missing. One runtime at a time may have it. */
   readonly rootDir: string;
+  /** Where images are found: OCI image layouts, as folders or tars. See docs/reference/images.md. */
+  readonly imageDirs?: readonly string[];
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -101,8 +103,10 @@ export class EmbeddedRuntime implements AsyncDisposable {
     const lock = await lockRoot(rootDir);
     let context: RpcContext | undefined;
     try {
-      context = await makeContext(rootDir, clock, logger);
+      const imageDirs = (options.imageDirs ?? []).map((folder) => resolve(folder));
+      context = await makeContext(rootDir, imageDirs, clock, logger);
       await context.pods.load();
+      await context.images.restore(context.pods.containers.map(({ id }) => id));
       const server = new Server({
         'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
         'grpc.max_send_message_length': -1,
@@ -113,6 +117,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
       return new EmbeddedRuntime({ clock, server, socket, lock, context });
     } catch (error) {
       await context?.pods.close();
+      await context?.images.close();
       await lock.release();
       throw error;
     }
@@ -158,6 +163,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     await this.#shutDownServer();
     await this.#scanning;
     await this.#context.pods.close();
+    await this.#context.images.close();
     await this.#lock.release();
   }
 
@@ -186,7 +192,12 @@ export class EmbeddedRuntime implements AsyncDisposable {
   }
 }
 
-async function makeContext(rootDir: string, clock: Clock, logger: Logger): Promise<RpcContext> {
+async function makeContext(
+  rootDir: string,
+  imageDirs: readonly string[],
+  clock: Clock,
+  logger: Logger,
+): Promise<RpcContext> {
   const time = new NanoClock(clock);
   const hub = new EventHub();
   const script = join(rootDir, 'supervisor.sh');
@@ -211,7 +222,7 @@ async function makeContext(rootDir: string, clock: Clock, logger: Logger): Promi
   const events = new PodEvents({ hub, pods, time });
   return {
     pods,
-    images: new ImageCatalog(),
+    images: await ImageStore.open({ rootDir, imageDirs, logger, clock }),
     events,
     hub,
     time,

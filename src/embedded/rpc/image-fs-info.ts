@@ -1,36 +1,26 @@
-import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type FilesystemUsage,
   type ImageFsInfoRequest,
   type ImageFsInfoResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
+import { addUsage, measureFolder, type FolderUsage } from '../images/folder-usage.js';
 import { type RpcContext } from './rpc-context.js';
 
-/** CRI ImageFsInfo: images take no space; containers take what their folders hold, spools included. */
+/** CRI ImageFsInfo: what unpacked images take; and what containers have written, with their records and spools. */
 export async function imageFsInfo(
-  { rootDir, time }: RpcContext,
+  { images, rootDir, time }: RpcContext,
   _request: ImageFsInfoRequest,
 ): Promise<ImageFsInfoResponse> {
-  const { bytes, inodes } = await measure(join(rootDir, 'containers'));
-  const usage = (usedBytes: bigint, inodesUsed: bigint): FilesystemUsage => ({
+  const [used, spools] = await Promise.all([images.usage(), measureFolder(join(rootDir, 'containers'))]);
+  const toMessage = ({ bytes, inodes }: FolderUsage): FilesystemUsage => ({
     timestamp: time.now(),
     fsId: { mountpoint: rootDir },
-    usedBytes: { value: usedBytes },
-    inodesUsed: { value: inodesUsed },
+    usedBytes: { value: bytes },
+    inodesUsed: { value: inodes },
   });
-  return { imageFilesystems: [usage(0n, 0n)], containerFilesystems: [usage(bytes, inodes)] };
-}
-
-async function measure(folder: string): Promise<{ bytes: bigint; inodes: bigint }> {
-  let bytes = 0n;
-  let inodes = 0n;
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    // Containers come and go meanwhile.
-    const facts = await lstat(join(entry.parentPath, entry.name), { bigint: true }).catch(() => undefined);
-    if (facts === undefined) continue;
-    bytes += facts.blocks * 512n;
-    inodes++;
-  }
-  return { bytes, inodes };
+  return {
+    imageFilesystems: [toMessage(used.images)],
+    containerFilesystems: [toMessage(addUsage(used.containers, spools))],
+  };
 }

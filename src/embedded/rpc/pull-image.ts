@@ -2,7 +2,11 @@ import { type PullImageRequest, type PullImageResponse } from '../../cri/generat
 import { requireImage } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';
 
-/** CRI PullImage: finds an image that is here; anything else is NOT_FOUND, naming what there is. */
-export function pullImage({ images }: RpcContext, { image }: PullImageRequest): PullImageResponse {
-  return { imageRef: images.get(requireImage(image)).id };
+/** CRI PullImage: finds an image in the image folders; NOT_FOUND says what was searched. Credentials play no part. */
+export async function pullImage(
+  { images }: RpcContext,
+  { image }: PullImageRequest,
+  signal: AbortSignal,
+): Promise<PullImageResponse> {
+  return { imageRef: (await images.pull(requireImage(image), signal)).id };
 }

@@ -1,6 +1,6 @@
 import { StatusResponse, type StatusRequest } from '../../cri/generated/runtime/v1/cri.js';
 import { READER_QUEUE_CAPACITY } from '../event-hub.js';
-import { HOST_IMAGE } from '../image-catalog.js';
+import { HOST_IMAGE } from '../images/host-image.js';
 import { type RpcContext } from './rpc-context.js';
 
 /** What people are told about the walls between containers, at start and in Status. */

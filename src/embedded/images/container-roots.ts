@@ -1,0 +1,140 @@
+import { chmod, chown, mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { invalidArgument } from '../rpc-error.js';
+import { readIfThere } from '../record-file.js';
+import { runTool } from './run-tool.js';
+import { type Trash } from './trash.js';
+
+/** The files that a container has as its root. */
+export type ContainerRoot =
+  /** Those of the host. */
+  | { readonly kind: 'host' }
+  /** To be mounted by overlayfs, in the container's own mount namespace. `lowerDirs`: the uppermost first. */
+  | {
+      readonly kind: 'overlay';
+      readonly lowerDirs: readonly string[];
+      readonly upperDir: string;
+      readonly workDir: string;
+    }
+  /** A copy of its own. */
+  | { readonly kind: 'folder'; readonly path: string };
+
+/** Which image and which unpacked files a container uses. */
+export interface RootUse {
+  readonly imageId: string;
+  readonly chainId: string;
+  readonly kind: 'overlay' | 'folder';
+}
+
+/** What {@link ContainerRoots.prepare} takes. */
+export interface RootToPrepare extends RootUse {
+  readonly containerId: string;
+}
+
+const FACTS = 'facts.json';
+
+/** The writable part of each container's root, and with it the knowledge which images are in use. */
+export class ContainerRoots {
+  readonly #folder: string;
+  readonly #trash: Trash;
+  readonly #rootOf: (chainId: string) => string;
+  readonly #uses: Map<string, RootUse>;
+
+  private constructor(
+    parts: { folder: string; trash: Trash; rootOf: (chainId: string) => string },
+    uses: Map<string, RootUse>,
+  ) {
+    this.#folder = parts.folder;
+    this.#trash = parts.trash;
+    this.#rootOf = parts.rootOf;
+    this.#uses = uses;
+  }
+
+  /** Takes up what is there; `rootOf` tells where the files of a chain are. */
+  static async open(parts: {
+    folder: string;
+    trash: Trash;
+    rootOf: (chainId: string) => string;
+  }): Promise<ContainerRoots> {
+    await mkdir(parts.folder, { recursive: true, mode: 0o700 });
+    const uses = new Map<string, RootUse>();
+    for (const name of await readdir(parts.folder)) {
+      const use = parseUse(await readIfThere(join(parts.folder, name, FACTS)));
+      if (use !== undefined) uses.set(name, use);
+    }
+    return new ContainerRoots(parts, uses);
+  }
+
+  /** Of all containers whose roots were prepared and not yet released. */
+  get uses(): ReadonlyMap<string, RootUse> {
+    return this.#uses;
+  }
+
+  /** Makes a container's root, or finds the one that was made. */
+  async prepare({ containerId, ...use }: RootToPrepare): Promise<ContainerRoot> {
+    const place = this.#placeOf(containerId);
+    const known = this.#uses.get(containerId);
+    if (known !== undefined) return this.#describe(place, known);
+    const temporary = await this.#trash.makeFolder();
+    this.#uses.set(containerId, use);
+    try {
+      if (use.kind === 'overlay') {
+        await makeUpper(this.#rootOf(use.chainId), join(temporary, 'upper'));
+        await mkdir(join(temporary, 'work'));
+      } else await copyTree(this.#rootOf(use.chainId), join(temporary, 'root'));
+      await writeFile(join(temporary, FACTS), JSON.stringify({ version: 1, ...use }));
+      await rename(temporary, place);
+    } catch (error) {
+      this.#uses.delete(containerId);
+      await this.#trash.discard(temporary);
+      throw error;
+    }
+    return this.#describe(place, use);
+  }
+
+  /** Throws a container's root away; one that is not there is none. False when there was none. */
+  async release(containerId: string): Promise<boolean> {
+    await this.#trash.discard(this.#placeOf(containerId));
+    return this.#uses.delete(containerId);
+  }
+
+  /** The folder that holds what a container has written; undefined for one without a root of its own. */
+  writableOf(containerId: string): string | undefined {
+    const use = this.#uses.get(containerId);
+    return use && join(this.#placeOf(containerId), use.kind === 'overlay' ? 'upper' : 'root');
+  }
+
+  #describe(place: string, { kind, chainId }: RootUse): ContainerRoot {
+    if (kind === 'folder') return { kind, path: join(place, 'root') };
+    const lowerDirs = [this.#rootOf(chainId)];
+    return { kind, lowerDirs, upperDir: join(place, 'upper'), workDir: join(place, 'work') };
+  }
+
+  #placeOf(containerId: string): string {
+    if (!/^[\w-]{1,200}$/.test(containerId))
+      throw invalidArgument(`"${containerId}" is no id of a container`);
+    return join(this.#folder, containerId);
+  }
+}
+
+/** Undefined for what a loss of power has left of it: then its container has ended, too. */
+function parseUse(text = ''): RootUse | undefined {
+  try {
+    return JSON.parse(text) as RootUse;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The folder that lies above all others gives the container's `/` its owner and mode. */
+async function makeUpper(lower: string, upper: string): Promise<void> {
+  const { uid, gid, mode } = await stat(lower);
+  await mkdir(upper);
+  await chown(upper, uid, gid);
+  await chmod(upper, mode & 0o7777);
+}
+
+/** Owners, times, links, devices and attributes as they are; blocks are shared where the file system can. */
+async function copyTree(from: string, to: string): Promise<void> {
+  await runTool('cp', ['-a', '--reflink=auto', '-T', '--', from, to]);
+}

@@ -1,0 +1,48 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What a folder takes on the disk. */
+export interface FolderUsage {
+  /** Blocks that are allotted, not lengths of files. */
+  readonly bytes: bigint;
+  /** The folder itself is not counted. */
+  readonly inodes: bigint;
+}
+
+export const NO_USAGE: FolderUsage = { bytes: 0n, inodes: 0n };
+const AT_ONCE = 64;
+
+/** Adds up everything below a folder; a file with several names counts once. What vanishes meanwhile does not count. */
+export async function measureFolder(folder: string, signal?: AbortSignal): Promise<FolderUsage> {
+  let bytes = 0n;
+  let inodes = 0n;
+  const shared = new Set<bigint>();
+  const folders = [folder];
+  for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+    signal?.throwIfAborted();
+    // It may be gone, or closed to whoever is not root.
+    const names = await readdir(at).catch(() => []);
+    for (let first = 0; first < names.length; first += AT_ONCE) {
+      const paths = names.slice(first, first + AT_ONCE).map((name) => join(at, name));
+      const facts = await Promise.all(
+        paths.map((path) => lstat(path, { bigint: true }).catch(() => undefined)),
+      );
+      for (const [index, each] of facts.entries()) {
+        if (each === undefined) continue;
+        if (each.isDirectory()) folders.push(paths[index]!);
+        else if (each.nlink > 1n) {
+          if (shared.has(each.ino)) continue;
+          shared.add(each.ino);
+        }
+        bytes += each.blocks * 512n;
+        inodes++;
+      }
+    }
+  }
+  return { bytes, inodes };
+}
+
+/** Both together. */
+export function addUsage(one: FolderUsage, other: FolderUsage): FolderUsage {
+  return { bytes: one.bytes + other.bytes, inodes: one.inodes + other.inodes };
+}

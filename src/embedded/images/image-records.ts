@@ -1,0 +1,104 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
+import { readIfThere, writeWhole } from '../record-file.js';
+
+/** An image that was pulled, or was removed while containers use it. */
+export interface ImageRecord {
+  /** The digest of its config. */
+  readonly id: string;
+  /** Whether it is in the list. */
+  readonly pulled: boolean;
+  /** Normalised names, with a tag or a digest: under each of them it can be found. */
+  readonly references: readonly string[];
+  readonly chainId: string;
+  /** In bytes, as it is stored in its layout. */
+  readonly size: number;
+  /** The config, byte by byte. */
+  readonly configText: string;
+  /** Counts the changes of all records: of two with the same name the higher one has it. */
+  readonly revision: number;
+}
+
+/** The records of images on the disk, one file each, and in memory. */
+export class ImageRecords {
+  readonly #folder: string;
+  readonly #records = new Map<string, ImageRecord>();
+  /** False when a record could not be read: then it is not known what is not needed. */
+  readonly complete: boolean;
+  #revision = 0;
+
+  private constructor(folder: string, records: readonly ImageRecord[], complete: boolean) {
+    this.#folder = folder;
+    this.complete = complete;
+    const taken = new Set<string>();
+    // The latest first: a name that was moved may still stand in the record that it was taken from.
+    for (const record of [...records].sort((a, b) => b.revision - a.revision)) {
+      const references = record.references.filter((reference) => !taken.has(reference));
+      references.forEach((reference) => taken.add(reference));
+      this.#records.set(record.id, { ...record, references });
+      this.#revision = Math.max(this.#revision, record.revision);
+    }
+  }
+
+  static async open(folder: string, logger: Logger): Promise<ImageRecords> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const records: ImageRecord[] = [];
+    let complete = true;
+    for (const name of await readdir(folder)) {
+      // Left by a write that was cut off.
+      if (!name.endsWith('.json')) continue;
+      try {
+        const text = await readIfThere(join(folder, name));
+        if (text !== undefined) records.push(JSON.parse(text) as ImageRecord);
+      } catch (error) {
+        complete = false;
+        logger.warn('The record of an image cannot be read', { name, err: messageOf(error) });
+      }
+    }
+    return new ImageRecords(folder, records, complete);
+  }
+
+  /** In the order in which they were last changed. */
+  get all(): readonly ImageRecord[] {
+    return [...this.#records.values()].sort((a, b) => a.revision - b.revision);
+  }
+
+  find(id: string): ImageRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  findByReference(reference: string): ImageRecord | undefined {
+    for (const record of this.#records.values()) if (record.references.includes(reference)) return record;
+    return undefined;
+  }
+
+  /** Writes a record and takes its names from all others. */
+  async put(record: Omit<ImageRecord, 'revision'>): Promise<ImageRecord> {
+    const written = await this.#write(record);
+    for (const other of this.all) {
+      const kept = other.references.filter((reference) => !written.references.includes(reference));
+      if (other.id !== written.id && kept.length < other.references.length)
+        await this.#write({ ...other, references: kept });
+    }
+    return written;
+  }
+
+  async delete(id: string): Promise<void> {
+    await rm(this.#pathOf(id), { force: true });
+    this.#records.delete(id);
+  }
+
+  async #write(record: Omit<ImageRecord, 'revision'>): Promise<ImageRecord> {
+    const revision = ++this.#revision;
+    const written = { ...record, revision };
+    await writeWhole(this.#pathOf(record.id), JSON.stringify({ version: 1, ...written }));
+    this.#records.set(record.id, written);
+    return written;
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#folder, `${id.replace(':', '-')}.json`);
+  }
+}

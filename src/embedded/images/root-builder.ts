@@ -1,0 +1,253 @@
+import {
+  chmod,
+  lchown,
+  link,
+  lstat,
+  lutimes,
+  mkdir,
+  open,
+  readdir,
+  rm,
+  symlink,
+  unlink,
+  utimes,
+} from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { refused } from '../rpc-error.js';
+import { makeSpecialFile } from './special-file.js';
+import { splitEntryPath } from './entry-path.js';
+import { ignoreAbsence, RootPaths } from './root-paths.js';
+import { type TarEntry } from './tar-entry.js';
+import { UnpackMeter, type UnpackLimits } from './unpack-limits.js';
+
+/** What {@link RootBuilder} takes. */
+export interface RootBuilderOptions {
+  /** An empty folder, which nobody else writes to. */
+  readonly root: string;
+  /** Whether owners, setuid bits and devices can be made: true for root. */
+  readonly privileged: boolean;
+  readonly limits: UnpackLimits;
+}
+
+/** What could not be made as the image has it. */
+export interface UnpackReport {
+  /** Devices, without the right to make them. */
+  readonly devices: number;
+  /** Extended attributes, file capabilities among them: Node has no call for them. */
+  readonly attributes: number;
+}
+
+const WHITEOUT = '.wh.';
+const OPAQUE = '.wh..wh..opq';
+/** The last second of the year 9999; file systems keep less or as much. */
+const LAST_TIME = 253_402_300_799;
+
+/**
+ * Unpacks the layers of an image one over the other into one folder.
+ *
+ * Nothing is written outside of the root, whatever the archive says: a path is taken apart and walked step by step,
+ * links being followed as in a chroot; a file is always a new one, so that nothing is written through a link.
+ */
+export class RootBuilder {
+  readonly #root: string;
+  readonly #privileged: boolean;
+  readonly #meter: UnpackMeter;
+  readonly #paths: RootPaths;
+  /** The times of folders, set last: every entry inside changes them. */
+  readonly #folderTimes = new Map<string, number>();
+  /** What the layer at hand has brought: its whiteouts are for what was there before. */
+  #fresh = new Set<string>();
+  /** The folders above that. */
+  #freshFolders = new Set<string>();
+  #devices = 0;
+  #attributes = 0;
+
+  constructor({ root, privileged, limits }: RootBuilderOptions) {
+    this.#root = root;
+    this.#privileged = privileged;
+    this.#meter = new UnpackMeter(limits, root);
+    this.#paths = new RootPaths(root);
+  }
+
+  /** Puts one layer over what is there. */
+  async addLayer(entries: AsyncIterable<TarEntry>, signal: AbortSignal): Promise<void> {
+    this.#fresh = new Set();
+    this.#freshFolders = new Set();
+    for await (const entry of entries) {
+      signal.throwIfAborted();
+      this.#meter.addEntry(entry.size);
+      try {
+        await this.#add(entry);
+      } catch (error) {
+        throw explain(error, entry);
+      }
+    }
+  }
+
+  /** To be called after the last layer. */
+  async finish(): Promise<UnpackReport> {
+    for (const [path, mtime] of this.#folderTimes) {
+      // It may have been removed meanwhile, and a link may stand where the way to it was.
+      const parts = splitEntryPath(path.slice(this.#root.length));
+      const folder = await this.#paths.findFolder(parts, { make: false });
+      if (folder === path) await utimes(path, mtime, mtime);
+    }
+    return { devices: this.#devices, attributes: this.#attributes };
+  }
+
+  async #add(entry: TarEntry): Promise<void> {
+    const parts = splitEntryPath(entry.name);
+    const name = parts.pop();
+    if (name === undefined) {
+      if (entry.kind !== 'folder') throw new Error('the root of an image is a folder');
+      await this.#setFacts(this.#root, entry);
+      return;
+    }
+    if (name.startsWith(WHITEOUT)) {
+      await this.#whiteOut(parts, name);
+      return;
+    }
+    const folder = (await this.#paths.findFolder(parts, { make: true }))!;
+    const path = join(folder, name);
+    const old = await lstat(path).catch(ignoreAbsence);
+    const stays = entry.kind === 'folder' && old?.isDirectory() === true;
+    if (old !== undefined && !stays && entry.kind !== 'link') await this.#remove(path, old);
+    const made = await this.#make(entry, path, { old: entry.kind === 'link' ? old : undefined, stays });
+    this.#addFresh(path);
+    if (made) await this.#setFacts(path, entry);
+    this.#attributes += entry.attributes.size;
+  }
+
+  /** False where nothing was made whose mode, owner and times are to be set. */
+  async #make(
+    entry: TarEntry,
+    path: string,
+    { old, stays }: { old: Stats | undefined; stays: boolean },
+  ): Promise<boolean> {
+    switch (entry.kind) {
+      case 'folder':
+        if (!stays) await mkdir(path, 0o700);
+        return true;
+      case 'file':
+        await this.#write(entry, path);
+        return true;
+      case 'symlink':
+        if (entry.linkName === '' || entry.linkName.includes('\0'))
+          throw new Error('a link has to lead somewhere');
+        await symlink(entry.linkName, path);
+        return true;
+      case 'link':
+        await this.#makeHardLink(entry, path, old);
+        return false;
+      case 'fifo':
+      case 'character':
+      case 'block': {
+        const result = await makeSpecialFile(entry, path, this.#privileged);
+        if (result === 'forbidden') this.#devices++;
+        return result === 'made';
+      }
+    }
+  }
+
+  async #write(entry: TarEntry, path: string): Promise<void> {
+    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    let end = 0;
+    for await (const { offset, data } of entry.content()) {
+      await this.#meter.addWritten(data.length);
+      await file.write(data, 0, data.length, offset);
+      end = offset + data.length;
+    }
+    if (end < entry.size) await file.truncate(entry.size);
+  }
+
+  async #makeHardLink(entry: TarEntry, path: string, old: Stats | undefined): Promise<void> {
+    const parts = splitEntryPath(entry.linkName);
+    const name = parts.pop();
+    const folder = await this.#paths.findFolder(parts, { make: false });
+    const target = name === undefined || folder === undefined ? undefined : join(folder, name);
+    const facts = target === undefined ? undefined : await lstat(target).catch(ignoreAbsence);
+    if (target === undefined || facts === undefined || facts.isDirectory())
+      throw new Error(`it is a hard link to "${entry.linkName.slice(0, 200)}", and there is no such file`);
+    if (old?.ino === facts.ino) return;
+    if (old !== undefined) await this.#remove(path, old);
+    // It is the link itself that is linked to, should the target be one.
+    await link(target, path);
+  }
+
+  /** `.wh.NAME` removes what lower layers have of that name, `.wh..wh..opq` all that they have in the folder. */
+  async #whiteOut(parts: readonly string[], name: string): Promise<void> {
+    const folder = await this.#paths.findFolder(parts, { make: false });
+    if (folder === undefined) return;
+    if (name === OPAQUE) {
+      for (const child of await readdir(folder)) await this.#removeOld(join(folder, child));
+      return;
+    }
+    // Other names of this kind are notes of file systems of old.
+    if (name.startsWith(WHITEOUT + WHITEOUT)) return;
+    const hidden = name.slice(WHITEOUT.length);
+    if (hidden === '' || hidden === '.' || hidden === '..') throw new Error('it removes no file');
+    await this.#removeOld(join(folder, hidden));
+  }
+
+  /** Removes what an earlier layer brought, and keeps what is of this one. */
+  async #removeOld(path: string): Promise<void> {
+    const facts = await lstat(path).catch(ignoreAbsence);
+    if (facts === undefined) return;
+    const isFolder = facts.isDirectory();
+    // A folder that this layer has only filled, without an entry of its own, stays with what is new in it.
+    if (isFolder && (this.#fresh.has(path) || this.#freshFolders.has(path))) await this.#removeOldBelow(path);
+    else if (!this.#fresh.has(path)) await this.#remove(path, facts);
+  }
+
+  async #removeOldBelow(folder: string): Promise<void> {
+    for (const child of await readdir(folder)) await this.#removeOld(join(folder, child));
+  }
+
+  #addFresh(path: string): void {
+    this.#fresh.add(path);
+    for (let folder = dirname(path); folder.length > this.#root.length; folder = dirname(folder)) {
+      if (this.#freshFolders.has(folder)) return;
+      this.#freshFolders.add(folder);
+    }
+  }
+
+  async #remove(path: string, facts: Stats): Promise<void> {
+    if (facts.isDirectory()) await rm(path, { recursive: true });
+    else await unlink(path);
+    if (facts.isDirectory() || facts.isSymbolicLink()) this.#paths.forget();
+  }
+
+  async #setFacts(path: string, entry: TarEntry): Promise<void> {
+    const mtime = Math.min(Math.max(entry.mtime, 0), LAST_TIME);
+    // First the owner: a new owner takes the setuid bit away.
+    if (this.#privileged) await lchown(path, toId(entry.uid), toId(entry.gid));
+    if (entry.kind === 'symlink') {
+      await lutimes(path, mtime, mtime);
+      return;
+    }
+    await chmod(path, this.#toMode(entry));
+    if (entry.kind === 'folder') this.#folderTimes.set(path, mtime);
+    else await utimes(path, mtime, mtime);
+  }
+
+  /** Without root nothing is setuid, and the owner can read everything: there is only one. */
+  #toMode({ kind, mode }: TarEntry): number {
+    if (this.#privileged) return mode;
+    return (mode & 0o1777) | (kind === 'folder' ? 0o700 : 0o400);
+  }
+}
+
+function toId(id: number): number {
+  if (!Number.isInteger(id) || id < 0 || id > 0xffff_fffe)
+    throw new Error(`it has the impossible owner ${id}`);
+  return id;
+}
+
+function explain(error: unknown, { name }: TarEntry): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (typeof code === 'number') return error;
+  // What Node says names paths of this machine, which mean nothing to who pulls.
+  return refused(`the layer's entry "${name.slice(0, 200)}" cannot be unpacked: ${code ?? message}`);
+}

@@ -1,0 +1,78 @@
+import { chmod, lstat, mkdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** As many links as Linux follows for one path. */
+const MAX_LINKS = 40;
+const MAX_CACHED = 50_000;
+
+/**
+ * Finds folders in a root that is being unpacked, following links as a process would whose `/` this root is: a link
+ * leads to a place inside of the root, whatever it says.
+ *
+ * It asks the disk what is there before each step, so nobody else may write to the root meanwhile.
+ */
+export class RootPaths {
+  readonly #root: string;
+  /** Real paths by the parts as they were asked for; of folders only. */
+  readonly #known = new Map<string, string>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Forgets what was found: to be called after a folder or a link was removed. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /**
+   * The real path of a folder, absolute. Folders that are not there are made, 0755, if `make`; else undefined. Throws
+   * when something on the way is no folder, or links go round in a circle.
+   */
+  async findFolder(parts: readonly string[], { make }: { make: boolean }): Promise<string | undefined> {
+    const key = parts.join('/');
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const found = await this.#walk(parts, make);
+    if (found !== undefined && this.#known.size < MAX_CACHED) this.#known.set(key, found);
+    return found;
+  }
+
+  async #walk(parts: readonly string[], make: boolean): Promise<string | undefined> {
+    const left = [...parts].reverse();
+    // The real parts so far: never a link among them, never a `..`.
+    let at: string[] = [];
+    let links = 0;
+    for (let part = left.pop(); part !== undefined; part = left.pop()) {
+      if (part === '..') {
+        at.pop();
+        continue;
+      }
+      const path = join(this.#root, ...at, part);
+      const facts = await lstat(path).catch(ignoreAbsence);
+      if (facts === undefined) {
+        if (!make) return undefined;
+        await mkdir(path);
+        // What this process masks has no say in it.
+        await chmod(path, 0o755);
+        at.push(part);
+      } else if (facts.isDirectory()) at.push(part);
+      else if (facts.isSymbolicLink()) {
+        if (++links > MAX_LINKS) throw new Error(`links go round in a circle at "${parts.join('/')}"`);
+        const target = await readlink(path);
+        if (target.startsWith('/')) at = [];
+        const steps = target.split('/').filter((step) => step !== '' && step !== '.');
+        left.push(...steps.reverse());
+      } else if (make)
+        throw new Error(`"${[...at, part].join('/')}" is no folder, but has to hold something`);
+      else return undefined;
+    }
+    return join(this.#root, ...at);
+  }
+}
+
+/** For `catch`: what is not there is undefined, any other error goes on. */
+export function ignoreAbsence(error: unknown): undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
+}
