@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { readdir, readFile, readlink, rm, mkdtemp } from 'node:fs/promises';
+import { readdir, readFile, readlink, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -55,6 +55,32 @@ export class NetworkLab implements AsyncDisposable {
     return { id: randomBytes(32).toString('hex'), ...(await this.#holder()) };
   }
 
+  /** A neighbour of the host: 198.51.100.9, which reaches the host as 198.51.100.2 and knows nothing of pods. */
+  async neighbour(): Promise<LabSandbox> {
+    const neighbour = await this.sandbox();
+    const batch = (lines: string[]) => ['sh', '-c', 'printf "$0" | ip -batch -', lines.join('\\n')];
+    await this.onHost(
+      ...batch([
+        `link add lan0 mtu 1400 type veth peer name lan1 netns ${neighbour.pid} mtu 1400`,
+        'addr add 198.51.100.2/24 dev lan0',
+        'link set lan0 up',
+        'route add default via 198.51.100.9',
+      ]),
+    );
+    await this.inside(neighbour, ...batch(['addr add 198.51.100.9/24 dev lan1', 'link set lan1 up']));
+    return neighbour;
+  }
+
+  /** A folder with all the programs that are needed, and those for packet rules only where `from` has them. */
+  async toolPath(from: string | undefined): Promise<string> {
+    const folder = await mkdtemp(join(this.rootDir, 'tools-'));
+    for (const name of ['ip', 'nsenter', 'unshare', 'sh']) {
+      const { stdout } = await execute('sh', ['-c', `command -v ${name}`]);
+      await symlink(stdout.trim(), join(folder, name));
+    }
+    return from === undefined ? folder : `${folder}:${from}`;
+  }
+
   /** Runs a program in the host's network; resolves with its output. */
   async onHost(...argv: string[]): Promise<string> {
     return (await execute('nsenter', [`--net=${this.hostNetns}`, '--', ...argv])).stdout;
@@ -92,8 +118,8 @@ export class NetworkLab implements AsyncDisposable {
   ask(host: string, port: number, from?: LabSandbox, protocol: 'tcp' | 'udp' = 'tcp'): Promise<string> {
     const script =
       protocol === 'tcp'
-        ? `require('net').connect(${port}, '${host}').on('error', (e) => { console.log(e.code); process.exit(); }).on('data', (d) => console.log(String(d))).end('hello')`
-        : `const s = require('dgram').createSocket('udp4'); s.on('message', (m) => { console.log(String(m)); process.exit(); }); s.send('x', ${port}, '${host}'); setTimeout(() => process.exit(), 5000)`;
+        ? `require('net').connect(${port}, '${host}').on('error', (e) => { console.log(e.code); process.exit(); }).on('data', (d) => console.log(String(d))).end('hello'); setTimeout(() => { console.log('silence'); process.exit(); }, 5000).unref()`
+        : `const s = require('dgram').createSocket('udp4'); s.on('message', (m) => { console.log(String(m)); process.exit(); }); s.send('x', ${port}, '${host}'); setTimeout(() => { console.log('silence'); process.exit(); }, 5000)`;
     const run = from === undefined ? this.onHost.bind(this) : this.inside.bind(this, from);
     return run(process.execPath, '-e', script).then((output) => output.trim());
   }

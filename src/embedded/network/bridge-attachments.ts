@@ -138,15 +138,9 @@ export class BridgeAttachments {
     const once = async (): Promise<void> => {
       const { name, range, gateway } = await this.#bridgeTurn.run(() => this.#ensureBridge(signal));
       const { sandboxId, holder } = record;
-      const link = {
-        sandboxId,
-        holderPid: holder.pid,
-        bridge: name,
-        range,
-        gateway,
-        mtu: bridge.mtu,
-        address,
-      };
+      const hairpin = record.portsBy === 'rules' && record.hostPorts.length > 0;
+      const place = { bridge: name, range, gateway, mtu: bridge.mtu };
+      const link = { sandboxId, holderPid: holder.pid, address, hairpin, ...place };
       await plugIn(tools, link, signal);
     };
     try {
@@ -168,7 +162,7 @@ export class BridgeAttachments {
       const made = await bridge.ensure(signal);
       if (rules === undefined) return made;
       await this.#applyRules(signal);
-      await bridge.enableForwarding(signal);
+      await bridge.enableRouting(signal);
       return made;
     } catch (error) {
       bridge.doubt();

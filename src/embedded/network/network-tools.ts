@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, readFile } from 'node:fs/promises';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
 import { refused } from '../rpc-error.js';
@@ -33,6 +33,16 @@ export interface RouteInfo {
   readonly dev?: string;
 }
 
+interface Programs {
+  readonly ip: string;
+  readonly nsenter: string;
+  readonly unshare: string;
+  readonly shell: string;
+}
+
+/** What is tried out before anybody is promised a network. */
+const SAMPLE_LINKS = ['link add name podloop0 type bridge', 'link add name plv0 type veth peer name plv1'];
+
 /** Each call of `ip` is a few milliseconds; this is for machines that have lost their way. */
 const IP_DEADLINE_MS = 15_000;
 /** Numbers of capabilities(7). */
@@ -45,18 +55,17 @@ export class NetworkTools {
   readonly path: string;
   readonly #ip: string;
   readonly #nsenter: string;
+  readonly #unshare: string;
   readonly #shell: string;
   readonly #hostNetns: string | undefined;
 
-  private constructor(
-    options: NetworkToolsOptions,
-    programs: { ip: string; nsenter: string; shell: string },
-  ) {
+  private constructor(options: NetworkToolsOptions, programs: Programs) {
     this.clock = options.clock;
     this.path = options.path;
     this.#hostNetns = options.hostNetns;
     this.#ip = programs.ip;
     this.#nsenter = programs.nsenter;
+    this.#unshare = programs.unshare;
     this.#shell = programs.shell;
   }
 
@@ -70,14 +79,40 @@ export class NetworkTools {
     if (ip === undefined) return `the program "ip" (iproute2) is not in ${options.path}`;
     if (nsenter === undefined || unshare === undefined || shell === undefined)
       return `the programs "nsenter", "unshare" (util-linux) and "sh" are not all in ${options.path}`;
-    const fault = await tryOut(unshare, ip, options.clock);
-    return fault ?? new NetworkTools(options, { ip, nsenter, shell });
+    const tools = new NetworkTools(options, { ip, nsenter, unshare, shell });
+    const fault = await tools.tryOut([ip, '-j', '-batch', '-'], `${SAMPLE_LINKS.join('\n')}\n`);
+    return fault === undefined ? tools : `a bridge with a veth pair cannot be made here: ${fault}`;
   }
 
   /** Puts in front of a command what makes it run in the host's network, or in that of a process. */
   wrap(argv: readonly string[], holderPid?: number): readonly string[] {
     const netns = holderPid === undefined ? this.#hostNetns : `/proc/${holderPid}/ns/net`;
     return netns === undefined ? argv : [this.#nsenter, `--net=${netns}`, '--', ...argv];
+  }
+
+  /** Runs a program in the host's network; resolves with its output, rejects unless it exits with 0. */
+  async run(
+    argv: readonly string[],
+    options: { input?: string; signal?: AbortSignal | undefined },
+  ): Promise<string> {
+    return runHelperWell({
+      argv: this.wrap(argv),
+      input: options.input ?? '',
+      ...this.#limits(options.signal),
+    });
+  }
+
+  /**
+   * Runs a program in a network namespace that ends with it, so that the host sees nothing of it. Resolves with what
+   * went wrong, if something did.
+   */
+  async tryOut(argv: readonly string[], input: string): Promise<string | undefined> {
+    const result = await runHelper({
+      argv: [this.#unshare, '--net', '--', ...argv],
+      input,
+      ...this.#limits(undefined),
+    });
+    return result.exitCode === 0 ? undefined : describeFailure(argv, result);
   }
 
   /** Runs several commands of `ip`, one a line, in one process; ends at the first that fails. */
@@ -121,12 +156,14 @@ export class NetworkTools {
   /** Reads a file below /proc/sys/net as the host's network has it: which one is seen depends on the reader. */
   async readSetting(path: string, signal?: AbortSignal): Promise<string> {
     if (this.#hostNetns === undefined) return (await readFile(path, 'utf8')).trim();
-    const argv = this.wrap([this.#shell, '-c', 'read -r value <"$0" && echo "$value"', path]);
+    // Shells read such a file byte by byte and miss its line's end, which they take for a failure.
+    const argv = this.wrap([this.#shell, '-c', 'read -r value <"$0"; echo "$value"', path]);
     return (await runHelperWell({ argv, ...this.#limits(signal) })).trim();
   }
 
   /** Writes a file below /proc/sys/net of the host's network. */
   async writeSetting(path: string, value: string, signal?: AbortSignal): Promise<void> {
+    if (this.#hostNetns === undefined) return writeFile(path, value);
     const argv = this.wrap([this.#shell, '-c', 'echo "$1" >"$0"', path, value]);
     await runHelperWell({ argv, ...this.#limits(signal) });
   }
@@ -163,19 +200,6 @@ async function findMissingRight(): Promise<string | undefined> {
   const has = (capability: bigint): boolean => ((effective >> capability) & 1n) === 1n;
   if (has(CAP_NET_ADMIN) && has(CAP_SYS_ADMIN)) return undefined;
   return 'the runtime is not root (it lacks CAP_NET_ADMIN or CAP_SYS_ADMIN)';
-}
-
-/** Makes a bridge and a veth pair in a network namespace that ends with the process; the host sees nothing of it. */
-async function tryOut(unshare: string, ip: string, clock: Clock): Promise<string | undefined> {
-  const lines = ['link add name podloop0 type bridge', 'link add name plv0 type veth peer name plv1'];
-  const result = await runHelper({
-    argv: [unshare, '--net', '--', ip, '-j', '-batch', '-'],
-    input: `${lines.join('\n')}\n`,
-    deadlineMs: IP_DEADLINE_MS,
-    clock,
-  });
-  if (result.exitCode === 0) return undefined;
-  return `a bridge with a veth pair cannot be made here: ${describeFailure(['ip'], result)}`;
 }
 
 function isNoSuchDevice({ stderr }: HelperResult): boolean {

@@ -94,10 +94,13 @@ export class PodBridge {
     return { name: this.name!, range, gateway: formatIpv4(range.network + 1) };
   }
 
-  /** Lets the host forward packets, and remembers whether it did before. */
-  async enableForwarding(signal?: AbortSignal): Promise<void> {
+  /** Lets the host forward packets, and remembers whether it did before; lets its loopback reach pods. */
+  async enableRouting(signal?: AbortSignal): Promise<void> {
     const { tools } = this.#options;
-    if (this.#record === undefined || (await tools.readSetting(FORWARDING, signal)) !== '0') return;
+    if (this.#record === undefined) return;
+    // Packets from 127.0.0.1 to a host port leave through the bridge; packet rules see to it that none comes in.
+    await tools.writeSetting(`/proc/sys/net/ipv4/conf/${this.name}/route_localnet`, '1', signal);
+    if ((await tools.readSetting(FORWARDING, signal)) !== '0') return;
     await this.#write({ ...this.#record, forwardingWasOff: true });
     await tools.writeSetting(FORWARDING, '1', signal);
   }

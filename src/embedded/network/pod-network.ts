@@ -30,6 +30,7 @@ import { refused } from '../rpc-error.js';
 import { type AttachmentRecord } from './attachment-record.js';
 import { AttachmentStore } from './attachment-store.js';
 import { BridgeAttachments, type NewAttachment } from './bridge-attachments.js';
+import { findPacketRules } from './find-packet-rules.js';
 import { toHostPorts } from './host-port.js';
 import { parsePodCidr, type NetworkMode, type NetworkStatus } from './network-choice.js';
 import { NetworkTools } from './network-tools.js';
@@ -284,7 +285,15 @@ async function openParts(options: PodNetworkOptions): Promise<NetworkParts> {
     wrap: (argv) => tools.wrap(argv),
     recordPathOf: (sandboxId) => store.pathOf(sandboxId),
   });
-  const own = new BridgeAttachments({ store, bridge, tools, proxies, rules: undefined, logger });
+  const rules = await findPacketRules(tools);
+  const own = new BridgeAttachments({
+    store,
+    bridge,
+    tools,
+    proxies,
+    rules: typeof rules === 'string' ? undefined : rules,
+    logger,
+  });
   const status = (): NetworkStatus =>
     mode === 'none'
       ? ONLY_LOOPBACK

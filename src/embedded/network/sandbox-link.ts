@@ -10,6 +10,8 @@ export interface SandboxLink {
   readonly gateway: string;
   readonly mtu: number;
   readonly address: string;
+  /** Whether packets may go back to where they came from: a pod that asks its own host port. */
+  readonly hairpin: boolean;
 }
 
 /** How links that are ours begin, on the host's side. */
@@ -27,11 +29,15 @@ export function isSandboxLink(name: string): boolean {
 
 /** Connects a sandbox to the bridge: `eth0` with its address, a default route through the gateway, loopback up. */
 export async function plugIn(tools: NetworkTools, link: SandboxLink, signal: AbortSignal): Promise<void> {
-  const { sandboxId, holderPid, bridge, range, gateway, mtu, address } = link;
+  const { sandboxId, holderPid, bridge, range, gateway, mtu, address, hairpin } = link;
   const name = linkNameOf(sandboxId);
   const peer = `peer name eth0 netns ${holderPid} address ${macOf(address)} mtu ${mtu}`;
   await tools.ipBatch(
-    [`link add name ${name} mtu ${mtu} type veth ${peer}`, `link set dev ${name} master ${bridge} up`],
+    [
+      `link add name ${name} mtu ${mtu} type veth ${peer}`,
+      `link set dev ${name} master ${bridge} up`,
+      ...(hairpin ? [`link set dev ${name} type bridge_slave hairpin on`] : []),
+    ],
     { signal },
   );
   await tools.ipBatch(
