@@ -56,7 +56,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   '@grpc/grpc-js': ['cri', 'embedded', 'chaos', 'record', 'relay', 'testing'],
   commander: ['cli'],
   ws: ['embedded'],
-  yaml: ['model', 'config', 'agent', 'cli'],
+  yaml: ['util', 'model', 'config', 'cli'],
 };
 
 /** Names that say nothing about what is inside. */

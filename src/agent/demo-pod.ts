@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { messageOf, PodloopError } from '../util/errors.js';
-import { ManifestValue } from './manifest-reader.js';
+import { YamlValue } from '../util/yaml-value.js';
+
+const MANIFEST = {
+  code: 'MANIFEST_INVALID',
+  insteadOfSecond: 'put each pod into a file of its own',
+} as const;
 
 /** When a container that ended is started again. */
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
@@ -66,7 +71,7 @@ export async function readDemoPods(folder: string): Promise<DemoPod[]> {
  * Throws MANIFEST_INVALID for everything that is wrong, and for every field that the demo would have to ignore.
  */
 export function parseDemoPod(text: string, file: string): DemoPod {
-  const { apiVersion, kind, metadata, spec } = ManifestValue.parse(text, file).fields(
+  const { apiVersion, kind, metadata, spec } = YamlValue.parse(text, { ...MANIFEST, name: file }).fields(
     'apiVersion',
     'kind',
     'metadata',
@@ -102,7 +107,7 @@ export function parseDemoPod(text: string, file: string): DemoPod {
   };
 }
 
-function parseContainer(value: ManifestValue): DemoContainer {
+function parseContainer(value: YamlValue): DemoContainer {
   const { name, image, command, args, env, workingDir } = value.fields(
     'name',
     'image',
@@ -124,7 +129,7 @@ function parseContainer(value: ManifestValue): DemoContainer {
   };
 }
 
-function nameOf(value: ManifestValue, fallback?: string): string {
+function nameOf(value: YamlValue, fallback?: string): string {
   const name = value.string(fallback);
   if (NAME.test(name)) return name;
   throw value.invalid(

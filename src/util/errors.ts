@@ -181,6 +181,11 @@ export const ERROR_CODES = {
     when: 'A pod manifest cannot be used.',
     remedy: 'The message names the file, the path in it and what would be right.',
   },
+  RULES_INVALID: {
+    retryable: false,
+    when: 'A rules file of podloop chaos cannot be used.',
+    remedy: 'The message names file, line and path, and what would be right.',
+  },
 } as const satisfies Record<string, ErrorCodeFacts>;
 
 /** One of the codes in {@link ERROR_CODES}. */

@@ -1,22 +1,32 @@
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type YAMLMap } from 'yaml';
-import { PodloopError } from '../util/errors.js';
+import { type ErrorCode, PodloopError } from './errors.js';
+
+/** The file that a {@link YamlValue} is of. */
+export interface YamlFile {
+  /** For messages. */
+  readonly name: string;
+  /** The code of every error about it. */
+  readonly code: ErrorCode;
+  /** What to do instead of a second document in it. */
+  readonly insteadOfSecond: string;
+}
 
 /**
  * One value of a YAML file that people wrote, and where it stands.
  *
- * Strict: every reader throws MANIFEST_INVALID with file, line and path (`pod.yaml:12: spec.containers[0].comand:
+ * Strict: every reader throws the file's error code with file, line and path (`pod.yaml:12: spec.containers[0].comand:
  * unknown field, did you mean command?`) instead of converting or ignoring anything.
  */
-export class ManifestValue {
+export class YamlValue {
   readonly #node: Node | undefined;
   readonly #path: string;
-  readonly #file: string;
+  readonly #file: YamlFile;
   readonly #lineOf: (node: Node | undefined) => number;
 
   private constructor(
     node: Node | undefined,
     path: string,
-    file: string,
+    file: YamlFile,
     lineOf: (node: Node | undefined) => number,
   ) {
     this.#node = node;
@@ -25,22 +35,21 @@ export class ManifestValue {
     this.#lineOf = lineOf;
   }
 
-  /** Reads a file's text, which must hold one YAML (or JSON) document. `file` is for messages. */
-  static parse(text: string, file: string): ManifestValue {
+  /** Reads a file's text, which must hold one YAML (or JSON) document. */
+  static parse(text: string, file: YamlFile): YamlValue {
     const lines = new LineCounter();
     const documents = parseAllDocuments(text, { lineCounter: lines });
     const lineAt = (offset: number): number => lines.linePos(offset).line;
     const invalid = (line: number, why: string): PodloopError =>
-      new PodloopError('MANIFEST_INVALID', `${file}:${line}: ${why}`);
+      new PodloopError(file.code, `${file.name}:${line}: ${why}`);
     const fault = documents.flatMap((document) => document.errors)[0];
     // The first line says what is wrong; behind it comes a picture of the place, and the place is in front already.
     if (fault) throw invalid(lineAt(fault.pos[0]), fault.message.split(/ at line |\n/)[0]!);
     const [first, second] = documents;
-    if (second)
-      throw invalid(lineAt(second.range[0]), 'a second document; put each pod into a file of its own');
+    if (second) throw invalid(lineAt(second.range[0]), `a second document; ${file.insteadOfSecond}`);
     const root = first?.contents;
     if (root === undefined || root === null) throw invalid(1, 'the file is empty');
-    return new ManifestValue(root, '', file, (node) => (node?.range ? lineAt(node.range[0]) : 1));
+    return new YamlValue(root, '', file, (node) => (node?.range ? lineAt(node.range[0]) : 1));
   }
 
   /** True when the field is absent; a field that is there and null is not. */
@@ -49,21 +58,18 @@ export class ManifestValue {
   }
 
   /** The fields of a mapping, absent ones included; any other field in the file is an error. */
-  fields<Name extends string>(...names: Name[]): Record<Name, ManifestValue> {
+  fields<Name extends string>(...names: Name[]): Record<Name, YamlValue> {
     const map = this.#map();
     for (const { key } of map.items) {
       const name = String(isScalar(key) ? key.value : key);
       if (names.includes(name as Name)) continue;
       const guess = names.find((candidate) => looksLike(candidate, name));
       const hint = guess === undefined ? `there are ${names.join(', ')}` : `did you mean ${guess}?`;
-      throw new ManifestValue(key as Node, join(this.#path, name), this.#file, this.#lineOf).invalid(
+      throw new YamlValue(key as Node, join(this.#path, name), this.#file, this.#lineOf).invalid(
         `unknown field, ${hint}`,
       );
     }
-    return Object.fromEntries(names.map((name) => [name, this.#child(map, name)])) as Record<
-      Name,
-      ManifestValue
-    >;
+    return Object.fromEntries(names.map((name) => [name, this.#child(map, name)])) as Record<Name, YamlValue>;
   }
 
   string(fallback?: string): string {
@@ -83,6 +89,20 @@ export class ManifestValue {
     return value as number;
   }
 
+  /** A number, whole or not. */
+  number(fallback?: number): number {
+    if (this.#isMissing(fallback)) return fallback!;
+    const value = this.#scalar();
+    if (typeof value !== 'number' || !Number.isFinite(value))
+      throw this.invalid(`must be a number, not ${JSON.stringify(value)}`);
+    return value;
+  }
+
+  /** Whatever single value it is, for readers that take more than one type. */
+  scalar(): unknown {
+    return this.#scalar();
+  }
+
   /** One of a few words. */
   oneOf<Word extends string>(words: readonly Word[], fallback?: Word): Word {
     const value = this.string(fallback);
@@ -91,11 +111,11 @@ export class ManifestValue {
   }
 
   /** Items of a sequence; none when it is absent. */
-  items(): ManifestValue[] {
+  items(): YamlValue[] {
     if (this.#node === undefined) return [];
     if (!isSeq(this.#node)) throw this.invalid('must be a list');
     return this.#node.items.map(
-      (item, index) => new ManifestValue(item as Node, `${this.#path}[${index}]`, this.#file, this.#lineOf),
+      (item, index) => new YamlValue(item as Node, `${this.#path}[${index}]`, this.#file, this.#lineOf),
     );
   }
 
@@ -110,7 +130,10 @@ export class ManifestValue {
   /** An error about this value. */
   invalid(why: string): PodloopError {
     const place = this.#path === '' ? '' : `${this.#path}: `;
-    return new PodloopError('MANIFEST_INVALID', `${this.#file}:${this.#lineOf(this.#node)}: ${place}${why}`);
+    return new PodloopError(
+      this.#file.code,
+      `${this.#file.name}:${this.#lineOf(this.#node)}: ${place}${why}`,
+    );
   }
 
   #isMissing(fallback: unknown): boolean {
@@ -130,11 +153,11 @@ export class ManifestValue {
     return this.#node.value;
   }
 
-  #child(map: YAMLMap, name: string): ManifestValue {
+  #child(map: YAMLMap, name: string): YamlValue {
     const node = map.get(name, true);
     // A field that is missing is reported at the mapping that should have it.
     const lineOf = (own: Node | undefined): number => this.#lineOf(own ?? map);
-    return new ManifestValue(node, join(this.#path, name), this.#file, lineOf);
+    return new YamlValue(node, join(this.#path, name), this.#file, lineOf);
   }
 }
 
