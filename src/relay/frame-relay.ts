@@ -1,0 +1,102 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { type PrivateSocket, listenPrivately, parseSocketPath } from '../util/private-socket.js';
+import { type CallInterceptor } from './call-handler.js';
+import { RelayConnection } from './relay-connection.js';
+
+/** How a {@link FrameRelay} is started. */
+export interface FrameRelayOptions {
+  /** `unix:///path` of the server that is relayed to. It need not be there yet. */
+  readonly upstream: string;
+  /** `unix:///path` to listen at; only its owner may open it. */
+  readonly listen: string;
+  /** Asked about each call; without one every byte passes. */
+  readonly intercept?: CallInterceptor;
+  /** Asked about each connection: false closes it at once, as if nobody were there. */
+  readonly admit?: () => boolean;
+  readonly logger?: Logger;
+}
+
+/** What passed so far. */
+export interface RelayCounts {
+  readonly connections: number;
+  readonly openConnections: number;
+}
+
+/**
+ * Stands between the clients of a gRPC server and the server, both on unix sockets: a connection to the server for
+ * each of a client, the same bytes on both, but for what an interceptor changes.
+ */
+export class FrameRelay implements AsyncDisposable {
+  readonly #options: FrameRelayOptions;
+  readonly #upstreamPath: string;
+  readonly #server: Server;
+  readonly #connections = new Set<RelayConnection>();
+  #socket: PrivateSocket | undefined;
+  #lastConnectionId = 0;
+
+  private constructor(options: FrameRelayOptions) {
+    this.#options = options;
+    this.#upstreamPath = parseSocketPath(options.upstream, 'upstream');
+    this.#server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
+  }
+
+  /** Listens. Throws OPTION_INVALID, or ENDPOINT_IN_USE when somebody else answers there. */
+  static async start(options: FrameRelayOptions): Promise<FrameRelay> {
+    const relay = new FrameRelay(options);
+    relay.#socket = await listenPrivately(options.listen, async (path) => {
+      await new Promise<void>((resolve, reject) => {
+        relay.#server.once('error', reject);
+        relay.#server.listen(path, () => {
+          relay.#server.off('error', reject);
+          resolve();
+        });
+      });
+    });
+    return relay;
+  }
+
+  /** `unix:///path`, for clients. */
+  get endpoint(): string {
+    return this.#socket!.endpoint;
+  }
+
+  get counts(): RelayCounts {
+    return { connections: this.#lastConnectionId, openConnections: this.#connections.size };
+  }
+
+  /** Cuts every connection there is, as when the server is killed. */
+  breakConnections(): void {
+    for (const connection of [...this.#connections]) connection.break();
+  }
+
+  /** Ends it, with all connections. */
+  async close(): Promise<void> {
+    await this.#socket?.remove();
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    this.breakConnections();
+    await closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #accept(client: Socket): void {
+    const { admit, intercept = () => undefined, logger = SILENT_LOGGER } = this.#options;
+    if (admit?.() === false) {
+      client.destroy();
+      return;
+    }
+    const server = connect({ path: this.#upstreamPath, allowHalfOpen: true });
+    const connection: RelayConnection = new RelayConnection({
+      ...{ id: ++this.#lastConnectionId, client, server, intercept, logger },
+      onClosed: () => {
+        this.#connections.delete(connection);
+      },
+    });
+    this.#connections.add(connection);
+  }
+}

@@ -1,0 +1,74 @@
+import { FRAME_HEADER_BYTES, FrameFlag, FrameType, readUint31 } from './frame-format.js';
+import { ProtocolError } from './protocol-error.js';
+
+/**
+ * A header block with all the frames that carry it: HEADERS or PUSH_PROMISE, then CONTINUATION frames. Nothing else
+ * may come between them, so they are handled as one.
+ */
+export interface HeaderUnit {
+  readonly type: number;
+  readonly flags: number;
+  readonly streamId: number;
+  /** The coded block, without padding and priority. */
+  readonly block: Buffer;
+  /** Of a PUSH_PROMISE: the four bytes that name the stream it promises. */
+  readonly promised: Buffer | undefined;
+  /** The frames as they came. */
+  readonly frames: Buffer;
+  readonly endStream: boolean;
+}
+
+/** An answer's trailers can be long, but not that long. */
+const LONGEST_BLOCK_BYTES = 4 * 2 ** 20;
+
+/**
+ * Reads the header block that begins at `at`; undefined while a part of it is missing. Throws ProtocolError when
+ * something else comes in between.
+ */
+export function readHeaderUnit(buffer: Buffer, at: number): HeaderUnit | undefined {
+  const type = buffer[at + 3]!;
+  const flags = buffer[at + 4]!;
+  const streamId = readUint31(buffer, at + 5);
+  const fragments: Buffer[] = [];
+  let promised: Buffer | undefined;
+  for (let next = at; ;) {
+    if (next - at > LONGEST_BLOCK_BYTES) throw new ProtocolError('a header block of more than 4 MiB');
+    if (buffer.length - next < FRAME_HEADER_BYTES) return undefined;
+    const end = next + FRAME_HEADER_BYTES + buffer.readUIntBE(next, 3);
+    const isFirst = next === at;
+    if (
+      !isFirst &&
+      (buffer[next + 3] !== FrameType.CONTINUATION || readUint31(buffer, next + 5) !== streamId)
+    ) {
+      throw new ProtocolError('a header block is interrupted by another frame');
+    }
+    if (buffer.length < end) return undefined;
+    const payload = buffer.subarray(next + FRAME_HEADER_BYTES, end);
+    const ends = (buffer[next + 4]! & FrameFlag.END_HEADERS) !== 0;
+    if (isFirst) {
+      const fragment = unwrap(payload, type, flags);
+      promised = type === FrameType.PUSH_PROMISE ? fragment.subarray(0, 4) : undefined;
+      fragments.push(promised === undefined ? fragment : fragment.subarray(4));
+    } else {
+      fragments.push(payload);
+    }
+    next = end;
+    if (!ends) continue;
+    return {
+      ...{ type, flags, streamId, promised },
+      block: fragments.length === 1 ? fragments[0]! : Buffer.concat(fragments),
+      frames: buffer.subarray(at, end),
+      endStream: type === FrameType.HEADERS && (flags & FrameFlag.END_STREAM) !== 0,
+    };
+  }
+}
+
+/** The payload of a first frame without padding and priority. */
+function unwrap(payload: Buffer, type: number, flags: number): Buffer {
+  const isPadded = (flags & FrameFlag.PADDED) !== 0;
+  const padding = isPadded ? (payload[0] ?? 0) : 0;
+  const begin =
+    (isPadded ? 1 : 0) + (type === FrameType.HEADERS && (flags & FrameFlag.PRIORITY) !== 0 ? 5 : 0);
+  if (begin + padding > payload.length) throw new ProtocolError('more padding than there is of the frame');
+  return payload.subarray(begin, payload.length - padding);
+}

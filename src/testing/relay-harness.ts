@@ -1,0 +1,85 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleepFor } from 'node:timers/promises';
+import { type CallHandler, type CallInterceptor, FrameRelay, type SideMode } from '../relay/index.js';
+import { RawHttp2Peer, RawHttp2Server } from './raw-http2-peer.js';
+
+/** A relay between a client and a server whose every byte a test writes. */
+export class RelayHarness implements AsyncDisposable {
+  readonly folder: string;
+  readonly server: RawHttp2Server;
+  readonly relay: FrameRelay;
+  readonly #clients: RawHttp2Peer[] = [];
+
+  private constructor(folder: string, server: RawHttp2Server, relay: FrameRelay) {
+    this.folder = folder;
+    this.server = server;
+    this.relay = relay;
+  }
+
+  static async start(intercept?: CallInterceptor): Promise<RelayHarness> {
+    const folder = await mkdtemp(join(tmpdir(), 'podloop-relay-'));
+    const path = join(folder, 'server.sock');
+    const server = await RawHttp2Server.listen(path);
+    const relay = await FrameRelay.start({
+      listen: `unix://${join(folder, 'relay.sock')}`,
+      upstream: `unix://${path}`,
+      ...(intercept === undefined ? {} : { intercept }),
+    });
+    return new RelayHarness(folder, server, relay);
+  }
+
+  get socketPath(): string {
+    return join(this.folder, 'relay.sock');
+  }
+
+  /** A client, and its counterpart behind the relay. */
+  async connect(): Promise<{ client: RawHttp2Peer; server: RawHttp2Peer }> {
+    const client = await RawHttp2Peer.connect(this.socketPath);
+    this.#clients.push(client);
+    const at = this.#clients.length - 1;
+    await untilTrue(() => this.server.peers.length > at);
+    return { client, server: this.server.peers[at]! };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { socket } of this.#clients) socket.destroy();
+    await this.relay.close();
+    await this.server[Symbol.asyncDispose]();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** An interceptor that gives every call the same treatment, and passes on what it takes unless `change` does otherwise. */
+export function treatAll(mode: SideMode, change: Partial<CallHandler> = {}): CallInterceptor {
+  return (_start, call) => ({
+    request: mode,
+    response: mode,
+    handler: {
+      onHeaders: (side, headers) => {
+        if (mode === 'take') call[side].forwardHeaders(headers);
+      },
+      onMessage: (side, message) => {
+        if (mode === 'take') call[side].send(message);
+      },
+      onEnd: (side) => {
+        if (mode === 'take') call[side].end();
+      },
+      onReset: () => undefined,
+      onClosed: () => undefined,
+      ...change,
+    },
+  });
+}
+
+const LIMIT_MS = 30_000;
+
+/** Waits until it is so; a loaded machine gets time, a hang does not. */
+export async function untilTrue(condition: () => boolean): Promise<void> {
+  const giveUpAt = performance.now() + LIMIT_MS;
+  while (!condition()) {
+    if (performance.now() > giveUpAt) throw new Error(`in vain waited for ${condition.toString()}`);
+    await sleepFor(1);
+  }
+}
