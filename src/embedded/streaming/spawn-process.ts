@@ -13,8 +13,8 @@ export interface SpawnProcessOptions extends Omit<ProcessRequest, 'argv'> {
   readonly environment: Readonly<Record<string, string>>;
   readonly workingDir: string;
   readonly clock: Clock;
-  /** Kills what the command has started besides its process group; called by `kill`. */
-  readonly killRest?: () => void;
+  /** Kills what a process has started besides its process group; called by `kill` before that group is killed. */
+  readonly killRest?: (pid: number) => void;
 }
 
 /**
@@ -49,8 +49,10 @@ export async function spawnProcess(options: SpawnProcessOptions): Promise<Contai
     ...(resizer && { resize: (columns, rows) => resizer.resize({ columns, rows }) }),
     exit,
     kill: () => {
-      killGroup(child);
-      killRest?.();
+      // Its number cannot be anybody else's: until we have seen its exit it is not reaped.
+      if (child.pid === undefined || hasEnded(child)) return;
+      killRest?.(child.pid);
+      killGroups(child.pid);
     },
   };
 }
@@ -72,11 +74,9 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Kills the child's group, and those of its own children: at a terminal the command leads a session of its own. */
-function killGroup(child: ChildProcess): void {
-  // Its number cannot be anybody else's: until we have seen its exit it is not reaped.
-  if (child.pid === undefined || hasEnded(child)) return;
-  for (const pid of [...childrenOf(child.pid), child.pid]) {
+/** Kills a process group, and those of its leader's children: at a terminal the command leads one of its own. */
+function killGroups(leader: number): void {
+  for (const pid of [...childrenOf(leader), leader]) {
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
