@@ -62,7 +62,7 @@ async function main(): Promise<number> {
   const project = process.cwd();
   try {
     const imageDir = path.join(folder, 'images');
-    await makeTestImages(imageDir, folder, await findBasePrograms(folder, process.env['PATH'] ?? ''));
+    await makeTestImages(imageDir, await findBasePrograms(folder, process.env['PATH'] ?? ''));
     const results = await runCritest({
       critest,
       podloop: path.join(project, 'dist/cli/main.js'),

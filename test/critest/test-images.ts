@@ -1,13 +1,22 @@
-import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+import { OciLayout } from '../../src/testing/oci-layout.js';
+import { packTar, type TarMember } from '../../src/testing/pack-tar.js';
 import { type BasePrograms } from './base-programs.js';
-import { type ImageDefaults, ImageLayout, type Layer } from './image-layout.js';
-import { makeBaseRoot, writeScript } from './root-folder.js';
+import { makeBaseRoot } from './base-root.js';
 
 const E2E = 'registry.k8s.io/e2e-test-images';
 const STAGING = 'gcr.io/k8s-staging-cri-tools';
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+/** The part of the OCI image configuration that containers are started with. */
+interface ImageDefaults {
+  readonly User?: string;
+  readonly Env: readonly string[];
+  readonly Entrypoint?: readonly string[];
+  readonly Cmd?: readonly string[];
+}
 
 const ENVIRONMENT = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'];
 const SHELL: ImageDefaults = { Env: ENVIRONMENT, Cmd: ['sh'] };
@@ -34,11 +43,15 @@ uid=$(/bin/su root -c 'id -u' 2>/dev/null) || uid=$(id -u)
 echo "Effective uid: $uid"
 `;
 
+const PAGE = '<html><body>It works</body></html>\n';
+
 interface TestImage {
   readonly names: readonly string[];
   readonly config: ImageDefaults;
-  /** Writes what this image has above the base. */
-  readonly addFiles?: (root: string) => Promise<void>;
+  /** What it has above the base. */
+  readonly files?: readonly TarMember[];
+  /** With busybox under nginx's name, too: a process is called after the file that it runs. */
+  readonly nginx?: boolean;
 }
 
 const TEST_IMAGES: readonly TestImage[] = [
@@ -48,20 +61,19 @@ const TEST_IMAGES: readonly TestImage[] = [
   {
     names: [`${E2E}/httpd:2.4.39-4`],
     config: { Env: ENVIRONMENT, Cmd: ['/usr/local/bin/httpd-foreground'] },
-    addFiles: async (root) => {
-      await writeScript(root, 'usr/local/bin/httpd-foreground', HTTPD_SCRIPT);
-      await writePage(root, 'usr/local/apache2/htdocs');
-    },
+    files: [
+      { name: 'usr/local/bin/httpd-foreground', content: HTTPD_SCRIPT },
+      { name: 'usr/local/apache2/htdocs/index.html', mode: 0o644, content: PAGE },
+    ],
   },
   {
     names: [`${E2E}/nonewprivs:1.3`],
     config: { Env: ENVIRONMENT, Entrypoint: ['/nnp'] },
-    addFiles: async (root) => writeScript(root, 'nnp', ESCALATION_SCRIPT),
+    files: [{ name: 'nnp', content: ESCALATION_SCRIPT }],
   },
   {
     names: ['registry.k8s.io/pause:3.9', 'k8s.gcr.io/pause:3.9'],
     config: { Env: ENVIRONMENT, Entrypoint: ['/bin/tail', '-f', '/dev/null'] },
-    addFiles: async (root) => writeFile(path.join(root, 'pause'), ''),
   },
   { names: [`${STAGING}/test-image-user-uid:latest`], config: { ...SHELL, User: '1002' } },
   { names: [`${STAGING}/test-image-user-username:latest`], config: { ...SHELL, User: 'www-data' } },
@@ -82,7 +94,7 @@ function marked(file: string, endings: readonly string[]): TestImage {
   return {
     names: endings.map((ending) => `${STAGING}/test-image-${ending}`),
     config: SHELL,
-    addFiles: async (root) => writeFile(path.join(root, file), ''),
+    files: [{ name: file, mode: 0o644 }],
   };
 }
 
@@ -90,52 +102,29 @@ function webServer(name: string, port: number): TestImage {
   return {
     names: [name],
     config: { Env: ENVIRONMENT, Cmd: ['/usr/sbin/start-nginx'] },
-    addFiles: async (root) => {
-      await writeScript(root, 'usr/sbin/start-nginx', nginxScript(port));
-      await writePage(root, 'usr/share/nginx/html');
-    },
+    files: [
+      { name: 'usr/sbin/start-nginx', content: nginxScript(port) },
+      { name: 'usr/share/nginx/html/index.html', mode: 0o644, content: PAGE },
+    ],
+    nginx: true,
   };
-}
-
-async function writePage(root: string, folder: string): Promise<void> {
-  await mkdir(path.join(root, folder), { recursive: true });
-  await writeFile(path.join(root, folder, 'index.html'), '<html><body>It works</body></html>\n');
 }
 
 /**
  * Makes every image that critest pulls, under the names that it asks for, as one OCI layout below the folder. The
  * one that it asks for by digest cannot be among them: only its publisher has those bytes.
  */
-export async function makeTestImages(
-  imageDir: string,
-  scratch: string,
-  programs: BasePrograms,
-): Promise<void> {
-  const layout = await ImageLayout.create(path.join(imageDir, 'critest'));
-  const baseRoot = path.join(scratch, 'root-base');
-  await makeBaseRoot(baseRoot, programs);
-  const base = await layout.addLayer(baseRoot);
-  const nginx = await addNginxProgram(layout, scratch, programs);
-  for (const [at, { names, config, addFiles }] of TEST_IMAGES.entries()) {
-    const layers: Layer[] = [base];
-    if (names.some((name) => name.includes('nginx'))) layers.push(nginx);
-    if (addFiles !== undefined) {
-      const root = path.join(scratch, `root-${at}`);
-      await mkdir(root, { recursive: true });
-      await addFiles(root);
-      layers.push(await layout.addLayer(root));
-    }
-    await layout.addImage(names, layers, config);
+export async function makeTestImages(imageDir: string, programs: BasePrograms): Promise<void> {
+  const layout = new OciLayout();
+  const base = packTar(await makeBaseRoot(programs));
+  const nginx = packTar([{ name: 'usr/sbin/nginx', content: await readFile(programs.busybox) }]);
+  for (const { names, config, files = [], nginx: withNginx = false } of TEST_IMAGES) {
+    const layers = [base, ...(withNginx ? [nginx] : []), ...(files.length > 0 ? [packTar(files)] : [])];
+    layout.addImage({ names, layers, config, compression: 'gzip' });
   }
-  await layout.close();
-  await rm(baseRoot, { recursive: true });
-}
-
-/** busybox once more under nginx's name: a process is called after the file that it runs. */
-async function addNginxProgram(layout: ImageLayout, scratch: string, programs: BasePrograms): Promise<Layer> {
-  const root = path.join(scratch, 'root-nginx');
-  await mkdir(path.join(root, 'usr/sbin'), { recursive: true });
-  await copyFile(programs.busybox, path.join(root, 'usr/sbin/nginx'));
-  await chmod(path.join(root, 'usr/sbin/nginx'), 0o755);
-  return layout.addLayer(root);
+  for (const [name, content] of layout.toFiles()) {
+    const file = path.join(imageDir, 'critest', name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
 }
