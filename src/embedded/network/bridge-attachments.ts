@@ -1,3 +1,4 @@
+import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { Mutex } from '../mutex.js';
 import { type ProcessIdentity } from '../process-identity.js';
@@ -72,17 +73,27 @@ export class BridgeAttachments {
     await this.removeIdleBridge();
   }
 
-  /** Makes sure of the bridge and its rules; takes off it what no record names. */
+  /** Makes sure of the bridge, its rules and the links on it; takes off it what no record names. */
   async restore(): Promise<void> {
-    const { store, bridge, tools, logger } = this.#options;
-    const known = new Set(store.all.map(({ sandboxId }) => linkNameOf(sandboxId)));
+    const { store, bridge, tools, rules, logger } = this.#options;
+    const known = new Set(this.#records.map(({ sandboxId }) => linkNameOf(sandboxId)));
     for (const name of await bridge.listPorts()) {
-      if (!isSandboxLink(name) || known.has(name)) continue;
+      // What is left in the end are links that have fallen off.
+      if (!isSandboxLink(name) || known.delete(name)) continue;
       logger.warn('Removing a link that belongs to no sandbox', { link: name });
       await tools.deleteLink(name);
     }
-    if (this.#records.length > 0) await this.#bridgeTurn.run(() => this.#ensureBridge());
+    for (const record of this.#records) {
+      if (rules === undefined && record.portsBy === 'rules') await store.put({ ...record, portsBy: 'proxy' });
+    }
     await this.removeIdleBridge();
+    if (this.#records.length === 0) return;
+    const { name: bridgeName } = await this.#bridgeTurn.run(() => this.#ensureBridge());
+    for (const link of known) {
+      await tools
+        .ipBatch([`link set dev ${link} master ${bridgeName} up`], {})
+        .catch((error: unknown) => logger.warn('Sandbox is not connected', { link, err: messageOf(error) }));
+    }
   }
 
   /** Takes the bridge away when nothing hangs on it. */
@@ -148,7 +159,7 @@ export class BridgeAttachments {
     } catch (error) {
       signal.throwIfAborted();
       // Somebody may have removed the bridge: look at everything again, and try once more.
-      logger.warn('Sandbox not connected at once', { sandboxId: record.sandboxId, err: String(error) });
+      logger.warn('Sandbox not connected at once', { sandboxId: record.sandboxId, err: messageOf(error) });
       bridge.doubt();
       await tools.deleteLink(linkNameOf(record.sandboxId), signal);
       await once();

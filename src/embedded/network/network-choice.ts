@@ -1,4 +1,6 @@
 import { PodloopError } from '../../util/errors.js';
+import { type CniNetworkList } from './attachment-record.js';
+import { type CniChoice } from './cni-config.js';
 import { formatIpv4Range, parseIpv4Range, type Ipv4Range } from './ipv4-range.js';
 import { isUsableRange } from './pod-bridge.js';
 
@@ -17,6 +19,58 @@ export interface NetworkStatus {
   readonly reason: string;
   /** A sentence or two for people: what pods have, and what they lack. */
   readonly message: string;
+}
+
+/** Pods have a loopback interface and nothing else. */
+export const ONLY_LOOPBACK: NetworkStatus = {
+  ready: true,
+  mode: 'none',
+  reason: 'OnlyLoopback',
+  message: 'each pod has a loopback interface of its own and nothing else, as asked',
+};
+
+/** What is told where pods cannot have networks of their own, and `why`, or need not have them. */
+export function describeHostNetwork(mode: NetworkMode, why: string): NetworkStatus {
+  if (mode === 'host') {
+    const message = 'pods use the host’s network, and their ports are the host’s, as asked';
+    return { ready: true, mode: 'host', reason: 'HostNetwork', message };
+  }
+  if (mode === 'auto') {
+    const message = `pods use the host’s network, and their ports are the host’s: ${why}`;
+    return { ready: true, mode: 'host', reason: 'NoPodNetwork', message };
+  }
+  const message = `the network mode "${mode}" is not possible here: ${why}`;
+  return { ready: false, mode, reason: 'NetworkUnavailable', message };
+}
+
+/** What is told of our own bridge. */
+export function describeBridge(facts: {
+  readonly range: Ipv4Range | undefined;
+  /** The program for packet rules, or why there is none. */
+  readonly rules: { readonly kind: string } | string;
+  /** A configuration of CNI that cannot be used. */
+  readonly cni: CniChoice | undefined;
+}): NetworkStatus {
+  const { range, rules, cni } = facts;
+  const where = range === undefined ? 'the first free range' : formatIpv4Range(range);
+  const sentences = [
+    `pods have addresses of ${where} on a bridge of the runtime’s own, reached by the host and the other pods`,
+    typeof rules === 'string'
+      ? `host ports are served by one proxy process a pod, and pods do not reach beyond the host: ${rules}`
+      : `${rules.kind} serves host ports and lets pods reach beyond the host; ip_forward is on while there are pods`,
+  ];
+  if (cni?.fault !== undefined) sentences.push(`${cni.path ?? ''} is not used: ${cni.fault}`);
+  return { ready: true, mode: 'bridge', reason: 'OwnBridge', message: sentences.join('; ') };
+}
+
+/** What is told of a network that CNI plugins make. */
+export function describeCni(list: CniNetworkList, path: string): NetworkStatus {
+  const plugins = list.plugins.map(({ type }) => type).join(', ');
+  const ports = list.plugins.some(({ capabilities }) => capabilities?.portMappings === true)
+    ? 'a plugin serves host ports'
+    : 'host ports are served by one proxy process a pod';
+  const message = `pods get their network from the CNI plugins ${plugins}, as ${path} says; ${ports}`;
+  return { ready: true, mode: 'cni', reason: 'CniPlugins', message };
 }
 
 /** Reads the option for the pods' range. Throws OPTION_INVALID. */

@@ -17,46 +17,21 @@
  *
  * @module
  */
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
-import { type Clock, type ClockTimer } from '../../util/clock.js';
+import { type ClockTimer } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { linkAbort, type LinkedAbort } from '../../util/linked-abort.js';
-import { type Logger } from '../../util/logger.js';
-import { TOOL_PATH } from '../find-tools.js';
-import { findProcess, isAlive, readBootId } from '../process-identity.js';
+import { findProcess, isAlive } from '../process-identity.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord } from './attachment-record.js';
-import { AttachmentStore } from './attachment-store.js';
-import { BridgeAttachments, type NewAttachment } from './bridge-attachments.js';
-import { findPacketRules } from './find-packet-rules.js';
+import { type NewAttachment } from './bridge-attachments.js';
 import { toHostPorts } from './host-port.js';
-import { parsePodCidr, type NetworkMode, type NetworkStatus } from './network-choice.js';
-import { NetworkTools } from './network-tools.js';
-import { PodBridge } from './pod-bridge.js';
-import { PortProxies } from './port-proxies.js';
+import { type NetworkStatus } from './network-choice.js';
+import { openNetworkParts, type NetworkParts, type PodNetworkOptions } from './network-parts.js';
 import { raiseLoopback } from './sandbox-link.js';
 import { Turns } from './turns.js';
 
-/** What {@link PodNetwork.open} takes. */
-export interface PodNetworkOptions {
-  readonly mode: NetworkMode;
-  /** The runtime's root; the network's records are in a folder of it. */
-  readonly rootDir: string;
-  /** The range of our own bridge, as `10.88.0.0/16`; one that no route overlaps is chosen unless told. */
-  readonly podCidr?: string | undefined;
-  /** Folders with CNI plugins, with colons between them. */
-  readonly cniBinDir?: string | undefined;
-  /** Folder with CNI network configuration lists. */
-  readonly cniConfDir?: string | undefined;
-  readonly logger: Logger;
-  readonly clock: Clock;
-  /** Folders with `ip`, `nsenter` and the like, with colons between them. */
-  readonly toolPath?: string | undefined;
-  /** The file of the network namespace that plays the host; the runtime's own unless told. For tests. */
-  readonly hostNetns?: string | undefined;
-}
+export { type PodNetworkOptions } from './network-parts.js';
 
 /** A sandbox that is to be attached. */
 export interface AttachRequest {
@@ -84,7 +59,7 @@ export class PodNetwork implements AsyncDisposable {
   readonly #attaching = new Map<string, LinkedAbort>();
   #timer: ClockTimer | undefined;
   #checking: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly #closing = new AbortController();
 
   private constructor(options: PodNetworkOptions, parts: NetworkParts) {
     this.#options = options;
@@ -97,7 +72,7 @@ export class PodNetwork implements AsyncDisposable {
    * OPTION_INVALID for a range that is none. What cannot be done is told by {@link status}.
    */
   static async open(options: PodNetworkOptions): Promise<PodNetwork> {
-    return new PodNetwork(options, await openParts(options));
+    return new PodNetwork(options, await openNetworkParts(options));
   }
 
   /** What pods get, and what they lack. */
@@ -147,24 +122,25 @@ export class PodNetwork implements AsyncDisposable {
 
   /** Undoes what belongs to sandboxes that are not among these, and makes sure of what belongs to those that are. */
   async restore(liveSandboxes: readonly LiveSandbox[]): Promise<void> {
-    const { store, proxies, own, bootId } = this.#parts;
+    const { store, makers, bootId } = this.#parts;
     const live = new Set(liveSandboxes.map(({ id }) => id));
-    for (const { sandboxId, bootId: recordBoot } of store.all) {
-      if (live.has(sandboxId) && recordBoot === bootId) continue;
-      await this.detach(sandboxId).catch((error: unknown) =>
-        this.#warn('Network of a removed sandbox not undone', sandboxId, error),
-      );
-    }
-    await proxies?.stopOthers((sandboxId) => store.find(sandboxId) !== undefined);
-    await own?.restore();
+    const isLive = (record: AttachmentRecord): boolean =>
+      live.has(record.sandboxId) && record.bootId === bootId;
+    const [kept, gone] = [store.all.filter(isLive), store.all.filter((record) => !isLive(record))];
+    const undone = gone.map((record) => ({ record, undone: this.#detachOrWarn(record.sandboxId) }));
+    // A plugin may hang: nobody waits for it but the sandbox whose network it is.
+    await Promise.all(undone.filter(({ record }) => record.cni === undefined).map((each) => each.undone));
+    await makers?.proxies.stopOthers((sandboxId) => store.find(sandboxId) !== undefined);
+    await makers?.own.restore();
     await this.#checkProxies();
+    void this.#checkPlugins(kept);
   }
 
   /** Lets go of everything; sandboxes keep their networks. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort(refused('the runtime is ending'));
     this.#timer?.cancel();
-    for (const abort of this.#attaching.values()) abort.abort(refused('the runtime is ending'));
+    for (const abort of this.#attaching.values()) abort.abort(this.#closing.signal.reason);
     await this.#checking;
   }
 
@@ -173,28 +149,27 @@ export class PodNetwork implements AsyncDisposable {
   }
 
   async #attach(request: AttachRequest, signal: AbortSignal): Promise<readonly string[]> {
-    const { tools, own, bootId, status, store } = this.#parts;
+    const { makers, bootId, status, store } = this.#parts;
     const { sandboxId, holderPid, config } = request;
-    const { ready, mode, message } = status();
-    if (!ready || tools === undefined || own === undefined)
-      throw refused(`the network is not ready: ${message}`);
+    const { mode, message } = status();
+    if (makers === undefined) throw refused(`the network is not ready: ${message}`);
     signal.throwIfAborted();
     const holder = findProcess(holderPid);
     if (holder === undefined) throw refused(`the holder ${holderPid} of sandbox ${sandboxId} is gone`);
     const { pid, startTicks } = holder;
-    const wanted: NewAttachment = {
-      sandboxId,
-      bootId,
-      holder: { pid, startTicks },
-      hostPorts: toHostPorts(config.portMappings),
-    };
+    const hostPorts = toHostPorts(config.portMappings);
+    const wanted: NewAttachment = { sandboxId, bootId, holder: { pid, startTicks }, hostPorts };
     if (store.find(sandboxId) !== undefined) await this.#undo(sandboxId);
     if (mode === 'none') {
-      await raiseLoopback(tools, holderPid, signal);
+      await raiseLoopback(makers.tools, holderPid, signal);
       return [];
     }
     try {
-      const ips = await own.attach(wanted, signal);
+      const { list } = await makers.choose();
+      const ips =
+        list === undefined
+          ? await makers.own.attach(wanted, signal)
+          : await makers.cni.attach(wanted, { list, config }, signal);
       // Its pid may have gone to somebody else in between.
       if (!isAlive(holder)) throw refused(`the holder ${holderPid} of sandbox ${sandboxId} ended`);
       return ips;
@@ -207,18 +182,16 @@ export class PodNetwork implements AsyncDisposable {
   }
 
   async #undo(sandboxId: string): Promise<void> {
-    const { store, own, bootId } = this.#parts;
+    const { store, makers, bootId } = this.#parts;
     const record = store.find(sandboxId);
-    if (record === undefined) {
-      await own?.removeIdleBridge();
-      return;
-    }
-    if (record.bootId !== bootId) await store.delete(sandboxId);
-    else await own?.detach(record);
+    if (record === undefined) await makers?.own.removeIdleBridge();
+    else if (record.cni === undefined && record.bootId !== bootId) await store.delete(sandboxId);
+    else if (makers === undefined) throw refused(`the network of sandbox ${sandboxId} cannot be undone here`);
+    else await (record.cni === undefined ? makers.own : makers.cni).detach(record);
   }
 
   #planCheck(): void {
-    if (this.#closed) return;
+    if (this.#closing.signal.aborted) return;
     this.#timer = this.#options.clock.setTimer(
       CHECK_MS,
       () => {
@@ -233,7 +206,8 @@ export class PodNetwork implements AsyncDisposable {
   async #checkProxies(): Promise<void> {
     const { store } = this.#parts;
     for (const record of store.all) {
-      if (record.portsBy !== 'proxy' || record.hostPorts.length === 0 || this.#closed) continue;
+      if (record.portsBy !== 'proxy' || record.hostPorts.length === 0) continue;
+      if (this.#closing.signal.aborted) return;
       await this.#turns
         .run(record.sandboxId, () => this.#reviveProxy(record))
         .catch((error: unknown) => this.#warn('Host ports not served', record.sandboxId, error));
@@ -241,95 +215,36 @@ export class PodNetwork implements AsyncDisposable {
   }
 
   async #reviveProxy({ sandboxId }: AttachmentRecord): Promise<void> {
-    const { store, proxies } = this.#parts;
+    const { store, makers } = this.#parts;
     const record = store.find(sandboxId);
     const [address] = record?.ips ?? [];
-    if (record === undefined || address === undefined || proxies === undefined) return;
-    if (!isAlive(record.holder) || (await proxies.isRunning(sandboxId))) return;
-    await proxies.start(record, address, undefined);
+    if (record === undefined || address === undefined || makers === undefined) return;
+    if (!isAlive(record.holder) || (await makers.proxies.isRunning(sandboxId))) return;
+    await makers.proxies.start(record, address, this.#closing.signal);
     this.#options.logger.info('Port proxy started again', { sandboxId });
+  }
+
+  async #detachOrWarn(sandboxId: string): Promise<void> {
+    await this.detach(sandboxId).catch((error: unknown) =>
+      this.#warn('Network of a removed sandbox not undone', sandboxId, error),
+    );
+  }
+
+  /** Tells people when plugins no longer find what they have made; there is nothing that we could do about it. */
+  async #checkPlugins(records: readonly AttachmentRecord[]): Promise<void> {
+    for (const record of records) {
+      if (this.#closing.signal.aborted) return;
+      await this.#parts.makers?.cni
+        .check(record, this.#closing.signal)
+        .catch((error: unknown) =>
+          this.#warn('CNI plugins find the network damaged', record.sandboxId, error),
+        );
+    }
   }
 
   #warn(message: string, sandboxId: string, error: unknown): void {
     this.#options.logger.warn(message, { sandboxId, err: messageOf(error) });
   }
-}
-
-/** What a network is made of here; parts are missing where they cannot be had. */
-interface NetworkParts {
-  readonly bootId: string;
-  readonly store: AttachmentStore;
-  readonly tools: NetworkTools | undefined;
-  readonly proxies: PortProxies | undefined;
-  readonly own: BridgeAttachments | undefined;
-  readonly status: () => NetworkStatus;
-}
-
-async function openParts(options: PodNetworkOptions): Promise<NetworkParts> {
-  const { mode, rootDir, logger, clock, hostNetns, toolPath = TOOL_PATH } = options;
-  const range = parsePodCidr(options.podCidr);
-  const dir = join(rootDir, 'network');
-  await mkdir(join(dir, 'ports'), { recursive: true, mode: 0o700 });
-  const store = await AttachmentStore.open({ dir: join(dir, 'pods'), logger });
-  const base = { bootId: await readBootId(), store };
-  const found = mode === 'host' ? 'host' : await NetworkTools.find({ clock, path: toolPath, hostNetns });
-  if (typeof found === 'string') {
-    const status = describeWithout(mode, found);
-    return { ...base, tools: undefined, proxies: undefined, own: undefined, status: () => status };
-  }
-  const tools = found;
-  const bridge = await PodBridge.open({ dir, range, tools, logger });
-  const proxies = await PortProxies.open({
-    dir: join(dir, 'ports'),
-    clock,
-    wrap: (argv) => tools.wrap(argv),
-    recordPathOf: (sandboxId) => store.pathOf(sandboxId),
-  });
-  const rules = await findPacketRules(tools);
-  const own = new BridgeAttachments({
-    store,
-    bridge,
-    tools,
-    proxies,
-    rules: typeof rules === 'string' ? undefined : rules,
-    logger,
-  });
-  const status = (): NetworkStatus =>
-    mode === 'none'
-      ? ONLY_LOOPBACK
-      : describeBridge(bridge.range === undefined ? 'chosen with the first pod' : '');
-  return { ...base, tools, proxies, own, status };
-}
-
-const ONLY_LOOPBACK: NetworkStatus = {
-  ready: true,
-  mode: 'none',
-  reason: 'OnlyLoopback',
-  message: 'each pod has a loopback interface of its own and nothing else, as asked',
-};
-
-function describeBridge(range: string): NetworkStatus {
-  return { ready: true, mode: 'bridge', reason: 'OwnBridge', message: range };
-}
-
-function describeWithout(mode: NetworkMode, why: string): NetworkStatus {
-  if (mode === 'host')
-    return {
-      ready: true,
-      mode: 'host',
-      reason: 'HostNetwork',
-      message: 'pods use the host’s network, as asked',
-    };
-  if (mode === 'auto') {
-    const message = `pods use the host’s network, and their ports are the host’s: ${why}`;
-    return { ready: true, mode: 'host', reason: 'NoPodNetwork', message };
-  }
-  return {
-    ready: false,
-    mode,
-    reason: 'NetworkUnavailable',
-    message: `${mode} is not possible here: ${why}`,
-  };
 }
 
 function usesHostNetwork({ linux }: PodSandboxConfig): boolean {
