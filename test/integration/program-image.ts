@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { access, constants, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { OciLayout } from '../../src/testing/oci-layout.js';
+import { packTar, type TarMember } from '../../src/testing/pack-tar.js';
+
+/** The image of {@link writeProgramImage}: a shell and a few programs of this machine. */
+export const PROGRAM_IMAGE = 'podloop.test/programs:1';
+
+const PROGRAMS = [
+  'sh',
+  'cat',
+  'echo',
+  'env',
+  'hostname',
+  'id',
+  'ls',
+  'mkdir',
+  'ps',
+  'rm',
+  'sleep',
+  'test',
+  'true',
+];
+const FOLDERS = ['dev', 'etc', 'home', 'proc', 'root', 'sys'];
+const USERS = {
+  'etc/passwd': 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/home:/bin/sh\n',
+  'etc/group': 'root:x:0:\nnogroup:x:65534:\n',
+};
+
+/**
+ * Makes an image of the machine's own shell and coreutils, with the libraries that they need, as an OCI layout
+ * below the folder. For tests that must not need anything but this machine.
+ */
+export async function writeProgramImage(imageDir: string): Promise<void> {
+  const layout = new OciLayout();
+  const config = { Env: ['PATH=/bin'], Cmd: ['/bin/sh'] };
+  layout.addImage({ names: [PROGRAM_IMAGE], layers: [packTar(await programMembers())], config });
+  for (const [name, content] of layout.toFiles()) {
+    const file = path.join(imageDir, 'programs', name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
+}
+
+async function programMembers(): Promise<TarMember[]> {
+  const libraries = new Set<string>();
+  const programs: TarMember[] = [];
+  for (const name of PROGRAMS) {
+    const file = await findProgram(name);
+    if (file === undefined) continue;
+    programs.push({ name: `bin/${name}`, content: await readFile(file) });
+    for (const library of await librariesOf(file)) libraries.add(library);
+  }
+  return [
+    ...[...FOLDERS, 'bin'].map((name) => ({ name: `${name}/` })),
+    { name: 'tmp/', mode: 0o1777 },
+    ...Object.entries(USERS).map(([name, content]) => ({ name, mode: 0o644, content })),
+    ...programs,
+    ...(await Promise.all(
+      [...libraries].map(async (library) => ({ name: library.slice(1), content: await readFile(library) })),
+    )),
+  ];
+}
+
+async function findProgram(name: string): Promise<string | undefined> {
+  for (const folder of ['/bin', '/usr/bin']) {
+    const file = path.join(folder, name);
+    const found = await access(file, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (found) return realpath(file);
+  }
+  return undefined;
+}
+
+/** The dynamic linker and the libraries, as `ldd` finds them; none for a static program. */
+async function librariesOf(file: string): Promise<string[]> {
+  const answer = await promisify(execFile)('ldd', [file]).catch(() => undefined);
+  return [...(answer?.stdout ?? '').matchAll(/(?:^|\s)(\/\S+) \(0x/gm)].map((match) => match[1]!);
+}
