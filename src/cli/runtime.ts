@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { EmbeddedRuntime, waitForProcessEnd } from '../embedded/index.js';
 import { type Clock } from '../util/clock.js';
 import { type CliHost } from './cli-host.js';
@@ -8,14 +8,20 @@ interface RuntimeFlags {
   readonly listen: string;
   readonly root: string;
   readonly imageDir: readonly string[];
+  readonly isolation: 'auto' | 'namespaces' | 'none';
+  readonly network: 'auto' | 'bridge' | 'host' | 'none';
+  readonly podCidr?: string;
+  readonly cniBinDir?: string;
+  readonly cniConfDir?: string;
   readonly stopPods: boolean;
   readonly exitWithParent?: number;
   readonly verbosity: number;
 }
 
 const HELP = `
-Pods are process groups of this machine, without isolation. SIGTERM or Ctrl-C ends the server; containers go on and
-are taken up by the next one with the same --root.
+As root containers get namespaces, files and addresses of their own; else they are process groups of this machine.
+What is isolated and what not is said at the start. SIGTERM or Ctrl-C ends the server; containers go on and are taken
+up by the next one with the same --root.
 
 Examples:
   # A CRI runtime for agents and tests
@@ -38,6 +44,19 @@ export function runtimeCommand(host: CliHost): Command {
       (folder: string, folders: readonly string[]) => [...folders, folder],
       [],
     )
+    .addOption(
+      new Option('--isolation <kind>', 'What keeps containers apart')
+        .choices(['auto', 'namespaces', 'none'])
+        .default('auto'),
+    )
+    .addOption(
+      new Option('--network <kind>', 'What network pods get')
+        .choices(['auto', 'bridge', 'host', 'none'])
+        .default('auto'),
+    )
+    .option('--pod-cidr <range>', 'Range of the pods’ addresses (default: one that nothing else uses)')
+    .option('--cni-bin-dir <folders>', 'Folders with CNI plugins, with colons between them')
+    .option('--cni-conf-dir <folder>', 'Folder with CNI network configuration lists')
     .option('--stop-pods', 'End and remove all pods before the server ends', false)
     .option(
       '--exit-with-parent <pid>',
@@ -54,10 +73,11 @@ async function serve(flags: RuntimeFlags, host: CliHost): Promise<void> {
   const logger = createLogger(host, flags.verbosity);
   // Before anything is started, so that a signal that comes early is not lost.
   const interrupted = host.listenForInterrupts();
-  const { listen, root: rootDir, imageDir: imageDirs } = flags;
-  const runtime = await EmbeddedRuntime.start({ listen, rootDir, imageDirs, clock, logger });
+  const { root: rootDir, imageDir: imageDirs } = flags;
+  const runtime = await EmbeddedRuntime.start({ ...flags, rootDir, imageDirs, clock, logger });
   logger.info('Listening', { endpoint: runtime.endpoint, root: flags.root, pods: runtime.podCount });
-  logger.info('No isolation: containers are process groups of this host, with its files, network and users');
+  logger.info('Isolation', { is: runtime.isolationNotice });
+  if (runtime.networkNotice !== '') logger.info('Network', { is: runtime.networkNotice });
   try {
     await waitForEnd(runtime, flags, { clock, signal: interrupted });
     if (flags.stopPods) await runtime.removeAllPods();

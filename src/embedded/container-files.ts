@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
-import { open, stat } from 'node:fs/promises';
+import { open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { LinuxContainerResources } from '../cri/generated/runtime/v1/cri.js';
 import { parseProcessStat, type ProcessIdentity } from './process-identity.js';
 import { readIfThere, syncPath, writeWhole } from './record-file.js';
 
 /** How a container ended. */
 export interface ContainerExit {
   readonly code: number;
-  /** Completed, Error, StartError, Unknown. */
+  /** Completed, Error, OOMKilled, StartError, Unknown. */
   readonly reason: string;
   readonly message: string;
   /** Nanoseconds since the epoch. */
@@ -29,6 +30,8 @@ export interface SupervisorRecord {
 }
 
 const run = promisify(execFile);
+/** The reason that other CRI runtimes give. */
+export const OOM_KILLED = 'OOMKilled';
 /** Room for the longest line that the supervisor writes. */
 const EXIT_RECORD_BYTES = 64;
 
@@ -44,10 +47,6 @@ export class ContainerFiles {
     return join(this.dir, 'container.json');
   }
 
-  get commandPath(): string {
-    return join(this.dir, 'command');
-  }
-
   get positionPath(): string {
     return join(this.dir, 'log-position.json');
   }
@@ -56,10 +55,18 @@ export class ContainerFiles {
     return join(this.dir, `${stream}.spool`);
   }
 
-  /** Makes the two pipes through which the output goes. */
-  async makePipes(mkfifo: string): Promise<void> {
-    const pipes = ['stdout.pipe', 'stderr.pipe'].map((name) => join(this.dir, name));
-    await run(mkfifo, ['-m', '600', ...pipes]);
+  /** The pipe into which whoever attaches writes the container's input. */
+  get stdinPath(): string {
+    return join(this.dir, 'stdin.pipe');
+  }
+
+  /** Makes the pipes through which the output goes, and those of the input. */
+  async makePipes(mkfifo: string, streams: { output: boolean; input: boolean }): Promise<void> {
+    const names = [
+      ...(streams.output ? ['stdout.pipe', 'stderr.pipe'] : []),
+      ...(streams.input ? ['stdin.pipe', 'input.pipe'] : []),
+    ];
+    if (names.length > 0) await run(mkfifo, ['-m', '600', ...names.map((name) => join(this.dir, name))]);
   }
 
   /** Makes room on the disk for the exit record, so that writing it later needs none. */
@@ -73,9 +80,10 @@ export class ContainerFiles {
     const match = /^exit (\d{1,3})(?: (\w+) ?([^\n]*))?\n/.exec(text ?? '');
     if (match === null) return undefined;
     const code = Number(match[1]);
+    const oomKilled = (await readIfThere(this.#oomPath)) !== undefined;
     return {
       code,
-      reason: match[2] ?? (code === 0 ? 'Completed' : 'Error'),
+      reason: match[2] ?? (oomKilled ? OOM_KILLED : code === 0 ? 'Completed' : 'Error'),
       message: match[3] ?? '',
       finishedAtNs: await modifiedAtNs(this.#exitPath),
     };
@@ -85,6 +93,11 @@ export class ContainerFiles {
   async writeExit(exit: { code: number; reason: string; message: string }): Promise<void> {
     const message = exit.message.replaceAll(/\s+/g, ' ');
     await writeWhole(this.#exitPath, `exit ${exit.code} ${exit.reason} ${message}\n`);
+  }
+
+  /** Records that memory ran out in it: its cgroup, which knows it now, does not outlive the boot. */
+  async markOomKilled(): Promise<void> {
+    await writeWhole(this.#oomPath, '');
   }
 
   /** Brings the supervisor's own record to the disk. */
@@ -122,8 +135,31 @@ export class ContainerFiles {
     }
   }
 
+  /** The limits that were set after its creation; undefined when they never changed. */
+  async findResources(): Promise<LinuxContainerResources | undefined> {
+    const text = await readIfThere(this.#resourcesPath);
+    return text === undefined ? undefined : LinuxContainerResources.decode(Buffer.from(text, 'base64'));
+  }
+
+  /** Records limits that were changed; undefined for those of its creation. */
+  async writeResources(resources: LinuxContainerResources | undefined): Promise<void> {
+    if (resources === undefined) await rm(this.#resourcesPath, { force: true });
+    else {
+      const bytes = LinuxContainerResources.encode(resources).finish();
+      await writeWhole(this.#resourcesPath, Buffer.from(bytes).toString('base64'));
+    }
+  }
+
+  get #resourcesPath(): string {
+    return join(this.dir, 'resources');
+  }
+
   get #exitPath(): string {
     return join(this.dir, 'exit');
+  }
+
+  get #oomPath(): string {
+    return join(this.dir, 'oom');
   }
 }
 

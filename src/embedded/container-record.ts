@@ -1,4 +1,6 @@
 import { ContainerConfig, PodSandboxConfig } from '../cri/generated/runtime/v1/cri.js';
+import { type ContainerUser } from './isolation/container-user.js';
+import { type IsolationKind } from './isolation/isolation.js';
 
 /** What a container is, fixed at its creation. What became of it is told by {@link ContainerFiles}. */
 export interface ContainerRecord {
@@ -12,6 +14,22 @@ export interface ContainerRecord {
   /** Absolute; empty when nobody wants the output. */
   readonly logPath: string;
   readonly config: ContainerConfig;
+  /** How the image wanted to be run when the container was made. */
+  readonly image: ImageDefaults;
+  readonly user: ContainerUser;
+}
+
+/** What an image says for requests that do not. */
+export interface ImageDefaults {
+  readonly entrypoint: readonly string[];
+  readonly cmd: readonly string[];
+  /** `NAME=value`. */
+  readonly env: readonly string[];
+  /** Empty when it does not say. */
+  readonly workingDir: string;
+  /** A name or a number; empty when it does not say. */
+  readonly stopSignal: string;
+  readonly user: string;
 }
 
 /** What a sandbox is, and whether it was stopped. */
@@ -23,7 +41,12 @@ export interface SandboxRecord {
   readonly createdAtNs: bigint;
   /** The boot in which it was made: no sandbox outlives its boot. */
   readonly bootId: string;
+  /** Whether it was ever made whole. One that was not is undone, and never shown. */
+  readonly ready: boolean;
   readonly stopped: boolean;
+  readonly isolation: IsolationKind;
+  /** Whether it has a network of its own. */
+  readonly ownNetwork: boolean;
   readonly config: PodSandboxConfig;
 }
 

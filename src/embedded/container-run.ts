@@ -1,6 +1,8 @@
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
+import { type Cgroups } from './cgroups/cgroups.js';
 import {
+  OOM_KILLED,
   type ContainerExit,
   type ContainerFiles,
   type ContainerStart,
@@ -9,7 +11,10 @@ import {
 import { ContainerLog } from './container-log.js';
 import { ContainerWatch } from './container-watch.js';
 import { defer } from './deferred.js';
+import { type ImageStore } from './images/image-store.js';
+import { type Isolation } from './isolation/isolation.js';
 import { type NanoClock } from './nano-clock.js';
+import { findChild, type ProcessIdentity } from './process-identity.js';
 import { type ProcessTable } from './process-table.js';
 import { adoptSupervisor, spawnSupervisor, type Supervisor } from './supervisor.js';
 
@@ -19,10 +24,22 @@ export interface ContainerHost {
   readonly time: NanoClock;
   readonly logger: Logger;
   readonly processes: ProcessTable;
+  readonly isolation: Isolation;
+  readonly cgroups: Cgroups;
+  readonly images: ImageStore;
   readonly bootId: string;
   /** Path of the supervisor's script, and the folders in which its programs are. */
   readonly script: string;
   readonly path: string;
+}
+
+/** Which streams of a container somebody wants. */
+export interface ContainerStreams {
+  /** For a log, or for whoever attaches. */
+  readonly output: boolean;
+  /** Kept open, ended with the first writer, or none. */
+  readonly input: 'open' | 'once' | 'none';
+  readonly tty: boolean;
 }
 
 /** What a {@link ContainerRun} needs. */
@@ -31,7 +48,16 @@ export interface ContainerRunOptions {
   readonly files: ContainerFiles;
   /** Absolute; empty when nobody wants the output. */
   readonly logPath: string;
+  readonly streams: ContainerStreams;
   readonly host: ContainerHost;
+  /** Whether the kernel has killed something of it for want of memory. */
+  readonly oomKilled: () => boolean;
+  /** Ends whatever is left of it, the entrypoint included. */
+  readonly endAll: (main: ProcessIdentity) => Promise<void>;
+  /** Ends soon what is left of it beside the entrypoint, which has ended. */
+  readonly sweepSoon: (main: ProcessIdentity) => void;
+  /** Called when there may be new output. */
+  readonly onOutput: () => void;
   /** Called when it was seen to start and to end, after {@link ContainerRun.start} and `exit` say so. */
   readonly onStarted: () => void;
   readonly onStopped: () => void;
@@ -83,11 +109,23 @@ export class ContainerRun {
     return this.#exit;
   }
 
+  /** Resolves once it has ended and its last output is in the spools. */
+  get ended(): Promise<unknown> {
+    return this.#ended.promise;
+  }
+
+  /** The process that makes the container's terminal; undefined as soon as it may be gone. */
+  findScript(): number | undefined {
+    const supervisor = this.#supervisor;
+    if (supervisor === undefined || supervisor.hasEnded() || supervisor.pid === undefined) return undefined;
+    return findChild(supervisor.pid, 'script');
+  }
+
   /** Takes up what an earlier runtime has left. */
   async restore(): Promise<void> {
     const { files, host } = this.#options;
     const supervisor = await this.#findSupervisor();
-    this.#exit = await files.findExit();
+    this.#exit = await this.#findExit();
     if (supervisor === undefined) return;
     this.#start = await files.findStart();
     if (supervisor.bootId === host.bootId)
@@ -106,8 +144,10 @@ export class ContainerRun {
 
   /** Opens the log: whatever is wrong with its path shows before anything is started. */
   async openLog(): Promise<void> {
-    const { files, host, logPath } = this.#options;
-    if (logPath === '' || this.#log !== undefined) return;
+    const { files, host, streams } = this.#options;
+    if (!streams.output || this.#log !== undefined) return;
+    // Output for those who attach alone is carried nowhere, so that it does not pile up.
+    const logPath = this.#options.logPath === '' ? '/dev/null' : this.#options.logPath;
     const log = new ContainerLog({ files, logPath, logger: host.logger, time: host.time });
     await log.open();
     this.#log = log;
@@ -122,7 +162,7 @@ export class ContainerRun {
       script,
       dir: files.dir,
       run: this.#number,
-      log: this.#log !== undefined,
+      streams: wordsFor(this.#options.streams),
       path,
       clock,
       onEnd: () => void this.#look(),
@@ -193,7 +233,10 @@ export class ContainerRun {
       dir: this.#options.files.dir,
       clock: this.#options.host.clock,
       onChange: (name) => {
-        if (name?.endsWith('.spool') !== false) this.#log?.poke();
+        if (name?.endsWith('.spool') !== false) {
+          this.#log?.poke();
+          this.#options.onOutput();
+        }
         if (name === 'pid' || name === 'exit' || name === undefined) void this.#look();
       },
     });
@@ -233,7 +276,7 @@ export class ContainerRun {
       if (gone) await this.#drainLog();
       return;
     }
-    let exit = await files.findExit();
+    let exit = await this.#findExit();
     if (exit === undefined && gone) exit = await this.#recordLoss();
     if (exit === undefined) return;
     // The last output comes first, so that whoever hears of the end can read the whole log.
@@ -243,16 +286,24 @@ export class ContainerRun {
     await files.syncExit();
   }
 
+  async #findExit(): Promise<ContainerExit | undefined> {
+    const { files, oomKilled } = this.#options;
+    const exit = await files.findExit();
+    if (exit?.reason !== 'Error' || !oomKilled()) return exit;
+    await files.markOomKilled();
+    return { ...exit, reason: OOM_KILLED };
+  }
+
   /** The supervisor is gone and has left no exit record: it was killed, or the machine went down. */
   async #recordLoss(): Promise<ContainerExit | undefined> {
-    const { files, host, id } = this.#options;
+    const { files, endAll } = this.#options;
     const main = this.#start?.main;
     if (main === undefined) {
       const message = 'its supervisor could not start: is the disk full?';
       await files.writeExit({ code: START_FAILED_CODE, reason: 'StartError', message });
     } else {
       const sameBoot = this.#supervisor !== undefined;
-      if (sameBoot) await host.processes.killContainer(id, main);
+      if (sameBoot) await endAll(main);
       const message = sameBoot ? 'its supervisor was killed' : 'the machine was restarted';
       await files.writeExit({ code: UNKNOWN_CODE, reason: 'Unknown', message });
     }
@@ -260,9 +311,9 @@ export class ContainerRun {
   }
 
   #announceExit(): void {
-    const { host, id, onStopped } = this.#options;
+    const { sweepSoon, onStopped } = this.#options;
     this.#ended.resolve(undefined);
-    if (this.#start !== undefined) host.processes.sweepSoon(id, this.#start.main);
+    if (this.#start !== undefined) sweepSoon(this.#start.main);
     onStopped();
   }
 
@@ -274,4 +325,10 @@ export class ContainerRun {
     this.#watch?.close();
     this.#watch = undefined;
   }
+}
+
+/** As the supervisor's script understands them. */
+function wordsFor({ output, input, tty }: ContainerStreams): string {
+  const inputWord = { open: 'stdin', once: 'once', none: '' }[input];
+  return [output ? 'log' : '', inputWord, tty ? 'tty' : ''].filter((word) => word !== '').join(' ');
 }

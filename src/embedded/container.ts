@@ -1,13 +1,28 @@
 import { status } from '@grpc/grpc-js';
-import { ContainerState } from '../cri/generated/runtime/v1/cri.js';
+import { ContainerState, type LinuxContainerResources } from '../cri/generated/runtime/v1/cri.js';
 import { messageOf } from '../util/errors.js';
+import { type ContainerCgroup } from './cgroups/container-cgroup.js';
+import { toOomScoreAdj } from './cgroups/oom-score.js';
+import { ContainerOutput } from './container-output.js';
+import { mergeResources } from './cgroups/merge-resources.js';
 import { type ContainerExit, type ContainerFiles } from './container-files.js';
 import { type ContainerRecord } from './container-record.js';
-import { type ContainerHost, ContainerRun } from './container-run.js';
+import { type ContainerHost, ContainerRun, type ContainerStreams } from './container-run.js';
+import { openConsole } from './isolation/container-console.js';
+import {
+  type ContainerConsole,
+  type ContainerProcess,
+  type ProcessRequest,
+  type StreamableContainer,
+} from './isolation/container-process.js';
+import { killDescendants } from './isolation/kill-descendants.js';
 import { Mutex } from './mutex.js';
-import { sendGroupSignal } from './process-table.js';
-import { findCommandFault } from './resolve-command.js';
+import { type ProcessIdentity } from './process-identity.js';
+import { sendGroupSignal, sendSignal } from './process-table.js';
 import { RpcError, notFound, refused } from './rpc-error.js';
+import { type Sandbox } from './sandbox.js';
+import { toStopSignal } from './stop-signal.js';
+import { spawnProcess } from './streaming/spawn-process.js';
 import { type ContainerCommand } from './supervisor-script.js';
 
 /** What a {@link Container} needs. */
@@ -16,6 +31,10 @@ export interface ContainerOptions {
   readonly files: ContainerFiles;
   readonly command: ContainerCommand;
   readonly host: ContainerHost;
+  /** Undefined when the sandbox's record was lost. */
+  readonly findSandbox: () => Sandbox | undefined;
+  /** The entrypoint of another container of the sandbox; undefined unless it runs. */
+  readonly findMain: (containerId: string) => ProcessIdentity | undefined;
   /** Called when it was seen to start and to end, after its state says so. */
   readonly onStarted: (container: Container) => void;
   readonly onStopped: (container: Container) => void;
@@ -34,28 +53,41 @@ const KILL_MS = 10_000;
  *
  * The state is derived from two facts that its supervisor writes down: that it started, and how it ended.
  */
-export class Container {
+export class Container implements StreamableContainer {
   readonly record: ContainerRecord;
   readonly files: ContainerFiles;
   readonly command: ContainerCommand;
+  readonly #options: ContainerOptions;
   readonly #host: ContainerHost;
+  readonly #output: ContainerOutput;
   readonly #run: ContainerRun;
   readonly #mutex = new Mutex();
   #retired = false;
+  #changedResources: LinuxContainerResources | undefined;
 
   constructor(options: ContainerOptions) {
     const { record, files, host } = options;
+    this.#options = options;
     this.record = record;
     this.files = files;
     this.command = options.command;
     this.#host = host;
+    this.#output = new ContainerOutput({ files });
     this.#run = new ContainerRun({
       id: record.id,
       files,
       logPath: record.logPath,
+      streams: streamsOf(record),
       host,
+      oomKilled: () => this.cgroup.oomKilled(),
+      endAll: (main) => this.#endAll(main),
+      sweepSoon: (main) => this.#sweepSoon(main),
+      onOutput: () => this.#output.poke(),
       onStarted: () => options.onStarted(this),
-      onStopped: () => options.onStopped(this),
+      onStopped: () => {
+        this.#output.poke();
+        options.onStopped(this);
+      },
     });
   }
 
@@ -93,14 +125,49 @@ export class Container {
 
   /** The entrypoint's pid while it runs, else 0. */
   get pid(): number {
-    return this.running ? (this.#run.start?.main.pid ?? 0) : 0;
+    return this.main?.pid ?? 0;
+  }
+
+  /** The entrypoint while it runs. */
+  get main(): ProcessIdentity | undefined {
+    return this.running ? this.#run.start?.main : undefined;
+  }
+
+  /** Its cgroup, whether there is one or not. */
+  get cgroup(): ContainerCgroup {
+    return this.#host.cgroups.findContainer(this.record.sandboxId, this.id);
+  }
+
+  get tty(): boolean {
+    return this.record.config.tty;
+  }
+
+  get stdin(): boolean {
+    return this.record.config.stdin;
+  }
+
+  /** Which pipes it needs from its creation on. */
+  get pipes(): { output: boolean; input: boolean } {
+    const { output, input } = streamsOf(this.record);
+    return { output, input: input !== 'none' };
+  }
+
+  /** What asks it to end: what the request says, else what the image says. */
+  get stopSignal(): NodeJS.Signals | number {
+    return toStopSignal(this.record.config.stopSignal, this.record.image.stopSignal);
+  }
+
+  /** The limits that hold now: those of its creation, or of UpdateContainerResources since. */
+  get resources(): LinuxContainerResources | undefined {
+    return this.#changedResources ?? this.record.config.linux?.resources;
   }
 
   /** Finds out what became of a container that an earlier runtime has left. */
   async restore(): Promise<void> {
+    this.#changedResources = await this.files.findResources();
     await this.#run.restore();
     const main = this.#run.start?.main;
-    if (!this.running && main !== undefined) this.#host.processes.sweepSoon(this.id, main);
+    if (!this.running && main !== undefined) this.#sweepSoon(main);
   }
 
   /**
@@ -125,16 +192,16 @@ export class Container {
     });
   }
 
-  /** Asks its process group to end, kills what is left after the timeout. Does nothing unless it runs. */
+  /** Asks it to end, kills what is left after the timeout. Does nothing unless it runs. */
   async stop(signal: NodeJS.Signals | number, timeoutMs: number): Promise<void> {
     // A start that is under way comes first, else what it starts would go on.
     await this.#mutex.run(() => Promise.resolve());
     const main = this.#run.start?.main;
     if (!this.running || main === undefined) return;
     if (timeoutMs > 0) {
-      sendGroupSignal(main, signal);
+      this.#sendStop(main, signal);
       if (await this.#run.waitForExit(timeoutMs)) {
-        await this.#host.processes.killContainer(this.id, main);
+        await this.#endAll(main);
         return;
       }
     }
@@ -148,6 +215,32 @@ export class Container {
       await this.#kill();
       await forget();
       this.#retired = true;
+    });
+  }
+
+  /**
+   * Changes its limits unless it has ended: records what will hold, and takes the record back when `apply` fails.
+   *
+   * @param apply makes the whole of the new limits hold, or changes nothing and rejects.
+   */
+  updateResources(
+    change: LinuxContainerResources,
+    apply: (resources: LinuxContainerResources) => Promise<void>,
+  ): Promise<void> {
+    return this.#mutex.run(async () => {
+      if (this.#retired) throw notFound('container', this.id);
+      if (this.#run.exit !== undefined) {
+        throw refused(`failed to update container "${this.id}": it is in ${STATE_WORDS[this.state]} state`);
+      }
+      const resources = mergeResources(this.resources, change);
+      await this.files.writeResources(resources);
+      try {
+        await apply(resources);
+      } catch (error) {
+        await this.files.writeResources(this.#changedResources);
+        throw error;
+      }
+      this.#changedResources = resources;
     });
   }
 
@@ -167,10 +260,60 @@ export class Container {
     return this.#run.close();
   }
 
+  /** See {@link StreamableContainer}. */
+  async openProcess(request: ProcessRequest): Promise<ContainerProcess> {
+    const { isolation, clock } = this.#host;
+    const { main } = this;
+    if (main === undefined) throw refused('container is not running');
+    const { argv, tty } = request;
+    const entry = { dir: this.files.dir, command: this.command, main, argv, tty };
+    const fault = await isolation.findCommandFault(entry);
+    if (fault !== undefined) {
+      throw refused(`failed to exec in container: unable to start container process: ${fault}`);
+    }
+    return spawnProcess({ ...request, ...isolation.enter(entry), clock, killRest: killDescendants });
+  }
+
+  /** See {@link StreamableContainer}. */
+  async openConsole(): Promise<ContainerConsole> {
+    if (!this.running) throw refused('container is not running');
+    return openConsole({
+      files: this.files,
+      output: this.#output,
+      stdin: this.stdin,
+      tty: this.tty,
+      clock: this.#host.clock,
+      findScript: () => this.#run.findScript(),
+      ended: this.#run.ended,
+    });
+  }
+
   /** Why it cannot be started; undefined when it can. */
   async #prepare(): Promise<string | undefined> {
-    const fault = await findCommandFault(this.command);
-    if (fault !== undefined) return `unable to start container process: ${fault}`;
+    const { isolation, images } = this.#host;
+    const { record, files, command } = this;
+    const sandbox = this.#options.findSandbox();
+    if (sandbox === undefined) return 'the record of its sandbox was lost';
+    try {
+      const root = await images.prepareRoot({
+        imageId: record.imageId,
+        containerId: this.id,
+        isolated: isolation.hasRoots,
+      });
+      const { cgroup } = this;
+      await isolation.prepareStart({
+        record,
+        dir: files.dir,
+        sandbox,
+        command,
+        root,
+        joinFiles: cgroup.exists ? cgroup.joinFiles : [],
+        oomScoreAdj: toOomScoreAdj(this.resources),
+        findMain: this.#options.findMain,
+      });
+    } catch (error) {
+      return messageOf(error);
+    }
     try {
       await this.#run.openLog();
       return undefined;
@@ -184,12 +327,53 @@ export class Container {
     const main = this.#run.start?.main;
     const { running } = this;
     if (main === undefined || !(running || processes.awaitsSweep(this.id))) return;
-    if (running) sendGroupSignal(main, 'SIGKILL');
-    await processes.killContainer(this.id, main);
+    if (running) this.#sendStop(main, 'SIGKILL');
+    await this.#endAll(main);
     if (await this.#run.waitForExit(KILL_MS)) return;
     const message = `container "${this.id}" is still there ${KILL_MS / 1000} s after SIGKILL: pid ${main.pid}`;
     throw new RpcError(status.DEADLINE_EXCEEDED, message);
   }
+
+  /** With walls it is for the entrypoint to tell its own processes; without, they are one group. */
+  #sendStop(main: ProcessIdentity, signal: NodeJS.Signals | number): void {
+    if (this.#host.isolation.kind === 'none') sendGroupSignal(main, signal);
+    else sendSignal(main, signal);
+  }
+
+  /** Kills whatever is left of it. */
+  async #endAll(main: ProcessIdentity): Promise<void> {
+    const { isolation, processes } = this.#host;
+    if (isolation.endsWithMain(this.record.config)) {
+      sendSignal(main, 'SIGKILL');
+      return;
+    }
+    if (this.cgroup.exists) await this.cgroup.kill();
+    else await processes.killContainer(this.id, main);
+  }
+
+  #sweepSoon(main: ProcessIdentity): void {
+    const { isolation, processes, logger } = this.#host;
+    if (isolation.endsWithMain(this.record.config)) return;
+    const { cgroup } = this;
+    if (!cgroup.exists) {
+      processes.sweepSoon(this.id, main);
+      return;
+    }
+    void cgroup
+      .kill()
+      .catch((error: unknown) => logger.warn('Left processes not killed', { err: messageOf(error) }));
+  }
+}
+
+/** A container somebody may attach to needs its output kept, log or not. */
+function streamsOf({ config, logPath }: ContainerRecord): ContainerStreams {
+  const { stdin, stdinOnce, tty } = config;
+  return {
+    output: logPath !== '' || stdin || tty,
+    // A terminal whose input ended would be told so by a Ctrl-D.
+    input: stdin && stdinOnce && !tty ? 'once' : stdin || tty ? 'open' : 'none',
+    tty,
+  };
 }
 
 const STATE_WORDS: Record<ContainerState, string> = {

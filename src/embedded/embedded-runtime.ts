@@ -5,42 +5,32 @@
  * below the root folder, stands everything that is needed to take up again what a killed runtime has left.
  *
  * ```
- * rpc/*  ──►  pod-registry ──► sandbox, container ──► supervisor (a shell) ──► the container's processes
+ * rpc/*  ──►  pod-registry ──► sandbox, container ──► supervisor (a shell) ──► isolation/ ──► the container
  *   ▲              │                   │  ▲                    │
  *   │              ▼                   │  └── container-watch ─┤  run.N, pid, exit
  * gRPC ◄── event-hub ◄── pod-events ◄──┘                       └► spools ──► container-log ──► the log
  * ```
  *
- * It assumes Linux with /proc, a POSIX shell and util-linux. There is no isolation: what that means is said in
- * Status and in docs/reference/embedded-runtime.md. The wall to the agent is gRPC: neither knows the other's code.
+ * It assumes Linux with /proc, a POSIX shell and util-linux. What isolation there is, and what not, is said in Status
+ * and in docs/reference/embedded-runtime.md. The wall to the agent is gRPC: neither knows the other's code.
  *
  * @module
  */
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { Server } from '@grpc/grpc-js';
 import { ImageServiceService, RuntimeServiceService } from '../cri/generated/runtime/v1/cri.js';
 import { SystemClock, type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { SILENT_LOGGER, type Logger } from '../util/logger.js';
-import { type ContainerHost } from './container-run.js';
-import { EventHub } from './event-hub.js';
-import { findTools, TOOL_PATH } from './find-tools.js';
-import { ImageStore } from './images/image-store.js';
-import { NanoClock } from './nano-clock.js';
-import { PodEvents } from './pod-events.js';
-import { PodRegistry } from './pod-registry.js';
-import { readBootId } from './process-identity.js';
-import { ProcessTable } from './process-table.js';
-import { writeWhole } from './record-file.js';
+import { type IsolationChoice } from './isolation/detect-isolation.js';
+import { makeContext } from './make-context.js';
+import { type NetworkMode } from './network/network-choice.js';
 import { lockRoot, type RootLock } from './root-lock.js';
 import { removeOne } from './rpc/remove-container.js';
 import { removePodSandbox } from './rpc/remove-pod-sandbox.js';
 import { type RpcContext } from './rpc/rpc-context.js';
 import { imageService, runtimeService } from './rpc/services.js';
-import { toStopSignal } from './stop-signal.js';
 import { listenAt, parseListen, type ServerSocket } from './server-socket.js';
-import { SUPERVISOR_SCRIPT } from './supervisor-script.js';
 
 /** What {@link EmbeddedRuntime.start} takes. */
 export interface EmbeddedRuntimeOptions {
@@ -48,6 +38,15 @@ export interface EmbeddedRuntimeOptions {
   readonly listen: string;
   /** Folder for records and spools; made when it is missing. One runtime at a time may have it. */
   readonly rootDir: string;
+  /** How containers are kept apart: the best that is possible unless told. */
+  readonly isolation?: IsolationChoice;
+  /** What network pods get: an address of their own where that is possible, unless told. */
+  readonly network?: NetworkMode;
+  /** The range of the pods' addresses, as `10.88.0.0/16`; one that nothing else uses unless told. */
+  readonly podCidr?: string;
+  /** Folders with CNI plugins, with colons between them, and the folder with their configuration lists. */
+  readonly cniBinDir?: string;
+  readonly cniConfDir?: string;
   /** Where images are found: OCI image layouts, as folders or tars. See docs/reference/images.md. */
   readonly imageDirs?: readonly string[];
   readonly clock?: Clock;
@@ -104,7 +103,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     let context: RpcContext | undefined;
     try {
       const imageDirs = (options.imageDirs ?? []).map((folder) => resolve(folder));
-      context = await makeContext(rootDir, imageDirs, clock, logger);
+      context = await makeContext({ ...options, rootDir, imageDirs, clock, logger });
       await context.pods.load();
       await context.images.restore(context.pods.containers.map(({ id }) => id));
       const server = new Server({
@@ -117,6 +116,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
       return new EmbeddedRuntime({ clock, server, socket, lock, context });
     } catch (error) {
       await context?.pods.close();
+      await context?.network?.close();
       await context?.images.close();
       await lock.release();
       throw error;
@@ -128,6 +128,16 @@ export class EmbeddedRuntime implements AsyncDisposable {
     return this.#socket.endpoint;
   }
 
+  /** What isolates containers, and what does not, in a sentence. */
+  get isolationNotice(): string {
+    return this.#context.isolation.notice;
+  }
+
+  /** What network pods have, in a sentence; empty when there is nothing to say. */
+  get networkNotice(): string {
+    return this.#context.network?.status().message ?? '';
+  }
+
   /** How many sandboxes there are, ready or not. */
   get podCount(): number {
     return this.#context.pods.sandboxes.length;
@@ -136,11 +146,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
   /** Ends all pods as their stop signals ask, kills what is left after `graceMs`, and removes them. */
   async removeAllPods(graceMs = 2_000): Promise<void> {
     const { pods } = this.#context;
-    await Promise.all(
-      pods.containers.map((container) =>
-        container.stop(toStopSignal(container.record.config.stopSignal), graceMs),
-      ),
-    );
+    await Promise.all(pods.containers.map((container) => container.stop(container.stopSignal, graceMs)));
     for (const { id } of pods.sandboxes) await removePodSandbox(this.#context, { podSandboxId: id });
     // Those whose sandbox's record was lost.
     for (const container of pods.containers) await removeOne(this.#context, container);
@@ -163,6 +169,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     await this.#shutDownServer();
     await this.#scanning;
     await this.#context.pods.close();
+    await this.#context.network?.close();
     await this.#context.images.close();
     await this.#lock.release();
   }
@@ -190,49 +197,4 @@ export class EmbeddedRuntime implements AsyncDisposable {
       { unref: true },
     );
   }
-}
-
-async function makeContext(
-  rootDir: string,
-  imageDirs: readonly string[],
-  clock: Clock,
-  logger: Logger,
-): Promise<RpcContext> {
-  const time = new NanoClock(clock);
-  const hub = new EventHub();
-  const script = join(rootDir, 'supervisor.sh');
-  // Running supervisors read the script as they go: the old file stays theirs, the name gets a new one.
-  await writeWhole(script, SUPERVISOR_SCRIPT);
-  const host: ContainerHost = {
-    clock,
-    time,
-    logger,
-    processes: new ProcessTable({ clock }),
-    bootId: await readBootId(),
-    script,
-    path: TOOL_PATH,
-  };
-  const pods = new PodRegistry({
-    rootDir,
-    host,
-    tools: await findTools(),
-    onStarted: ({ id, record, startedAtNs }) => events.publish('started', id, record.sandboxId, startedAtNs),
-    onStopped: ({ id, record, exit }) => events.publish('stopped', id, record.sandboxId, exit?.finishedAtNs),
-  });
-  const events = new PodEvents({ hub, pods, time });
-  return {
-    pods,
-    images: await ImageStore.open({ rootDir, imageDirs, logger, clock }),
-    events,
-    hub,
-    time,
-    logger,
-    rootDir,
-    version: await readVersion(),
-  };
-}
-
-async function readVersion(): Promise<string> {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

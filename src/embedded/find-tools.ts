@@ -13,7 +13,8 @@ export async function findTools(): Promise<CommandTools> {
   return { env: await findTool('env'), setsid: await findTool('setsid'), mkfifo: await findTool('mkfifo') };
 }
 
-async function findTool(name: string): Promise<string> {
+/** The absolute path of a program; throws PLATFORM_UNSUPPORTED when it is not there. */
+export async function findTool(name: string): Promise<string> {
   for (const folder of TOOL_PATH.split(':')) {
     const path = join(folder, name);
     const found = await access(path, constants.X_OK).then(

@@ -6,12 +6,15 @@
 import {
   type Container as ContainerMessage,
   ContainerStatus,
-  NamespaceMode,
+  type LinuxContainerUser,
   type PodSandbox,
   type PodSandboxStatus,
 } from '../cri/generated/runtime/v1/cri.js';
 import { type Container } from './container.js';
+import { type ContainerUser } from './isolation/container-user.js';
+import { describeNamespaces } from './isolation/namespace-options.js';
 import { type Sandbox } from './sandbox.js';
+import { toSignal } from './stop-signal.js';
 
 /** A sandbox as ListPodSandbox shows it. */
 export function toPodSandbox(sandbox: Sandbox): PodSandbox {
@@ -27,14 +30,18 @@ export function toPodSandbox(sandbox: Sandbox): PodSandbox {
   };
 }
 
-/** A sandbox as PodSandboxStatus shows it. The namespaces are those that it has, not those that were asked for. */
-export function toPodSandboxStatus(sandbox: Sandbox): PodSandboxStatus {
-  const { NODE } = NamespaceMode;
-  const options = { network: NODE, pid: NODE, ipc: NODE, targetId: '', usernsOptions: undefined };
+/**
+ * A sandbox as PodSandboxStatus shows it. The namespaces are those that it has, not those that were asked for.
+ *
+ * @param ips its addresses. Without any, as on the host's network, the field is there and empty.
+ */
+export function toPodSandboxStatus(sandbox: Sandbox, ips: readonly string[]): PodSandboxStatus {
+  const { config, record } = sandbox;
+  const [ip = '', ...others] = ips;
+  const options = describeNamespaces(config, record.isolation === 'namespaces', record.ownNetwork);
   return {
     ...toPodSandbox(sandbox),
-    // On the host's network a sandbox has no address of its own: the field is there and empty.
-    network: { ip: '', additionalIps: [] },
+    network: { ip, additionalIps: others.map((each) => ({ ip: each })) },
     linux: { namespaces: { options } },
   };
 }
@@ -67,6 +74,14 @@ export function toContainerStatus(container: Container): ContainerStatus {
     reason: exit?.reason ?? '',
     message: exit?.message ?? '',
     logPath: record.logPath,
-    stopSignal: record.config.stopSignal,
+    stopSignal: toSignal(container.stopSignal),
+    mounts: record.config.mounts,
+    user: { linux: toLinuxUser(record.user) },
+    resources: container.resources && { linux: container.resources },
   });
+}
+
+function toLinuxUser({ uid, gid, groups }: ContainerUser): LinuxContainerUser {
+  const all = [...new Set([gid, ...groups])];
+  return { uid: BigInt(uid), gid: BigInt(gid), supplementalGroups: all.map(BigInt) };
 }

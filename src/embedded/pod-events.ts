@@ -8,6 +8,8 @@ export interface PodEventsOptions {
   readonly hub: EventHub;
   readonly pods: PodRegistry;
   readonly time: NanoClock;
+  /** The addresses of a sandbox. */
+  readonly ipsOf: (sandboxId: string) => readonly string[];
 }
 
 /**
@@ -26,7 +28,7 @@ export class PodEvents {
    * @param notBeforeNs the event is at least as new as what it tells of.
    */
   publish(what: keyof typeof EVENT_TYPES, id: string, sandboxId: string, notBeforeNs = 0n): void {
-    const { hub, pods, time } = this.#options;
+    const { hub, pods, time, ipsOf } = this.#options;
     if (!hub.active) return;
     const sandbox = pods.findSandbox(sandboxId);
     const now = time.now();
@@ -34,7 +36,7 @@ export class PodEvents {
       containerId: id,
       containerEventType: EVENT_TYPES[what],
       createdAt: now > notBeforeNs ? now : notBeforeNs,
-      podSandboxStatus: sandbox && toPodSandboxStatus(sandbox),
+      podSandboxStatus: sandbox && toPodSandboxStatus(sandbox, ipsOf(sandboxId)),
       containersStatuses: pods.containersOf(sandboxId).map(toContainerStatus),
     });
   }

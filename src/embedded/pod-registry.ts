@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type ContainerConfig, type PodSandboxConfig } from '../cri/generated/runtime/v1/cri.js';
 import { messageOf } from '../util/errors.js';
 import { ContainerFiles } from './container-files.js';
@@ -11,24 +11,31 @@ import {
   encodeContainerRecord,
   sandboxName,
   type ContainerRecord,
+  type ImageDefaults,
 } from './container-record.js';
 import { type ContainerHost } from './container-run.js';
 import { Container } from './container.js';
+import { readUsers } from './images/read-users.js';
+import { resolveContainerUser } from './isolation/container-user.js';
 import { NameIndex } from './name-index.js';
 import { readIfThere, syncPath, writeWhole } from './record-file.js';
 import { computeCommand } from './resolve-command.js';
 import { notFound } from './rpc-error.js';
-import { Sandbox } from './sandbox.js';
-import { renderCommand, type CommandTools } from './supervisor-script.js';
+import { Sandbox, sandboxRecordPath } from './sandbox.js';
+import { type SandboxParts } from './sandbox-parts.js';
+import { type CommandTools } from './supervisor-script.js';
 
 /** What a {@link PodRegistry} needs. */
 export interface PodRegistryOptions {
   readonly rootDir: string;
   readonly host: ContainerHost;
   readonly tools: CommandTools;
+  readonly parts: SandboxParts;
   /** Called when a container was seen to start and to end, after its state says so. */
   readonly onStarted: (container: Container) => void;
   readonly onStopped: (container: Container) => void;
+  /** Called when a sandbox has ended although nobody stopped it. */
+  readonly onSandboxLost: (sandbox: Sandbox) => void;
 }
 
 /** What a new container is made of, checked already. */
@@ -36,6 +43,7 @@ export interface NewContainer {
   readonly sandbox: Sandbox;
   readonly config: ContainerConfig;
   readonly imageId: string;
+  readonly image: ImageDefaults;
   readonly logPath: string;
 }
 
@@ -48,8 +56,8 @@ const UNFINISHED = '.unfinished-';
  * Every sandbox and container, in memory and on the disk.
  *
  * ```
- * ROOT/sandboxes/ID.json       one record each
- * ROOT/containers/ID/          container.json, command, and what the supervisor writes
+ * ROOT/sandboxes/ID/     sandbox.json, the holder's record, files for /etc
+ * ROOT/containers/ID/    container.json, scripts, and what the supervisor writes
  * ```
  */
 export class PodRegistry {
@@ -102,14 +110,20 @@ export class PodRegistry {
   async load(): Promise<void> {
     await mkdir(this.#sandboxDir, { recursive: true, mode: 0o700 });
     await mkdir(this.#containerDir, { recursive: true, mode: 0o700 });
-    for (const name of await readdir(this.#sandboxDir)) await this.#loadSandbox(name);
+    const half: Sandbox[] = [];
+    for (const name of await readdir(this.#sandboxDir)) {
+      const sandbox = await this.#loadSandbox(name);
+      if (sandbox?.record.ready === false) half.push(sandbox);
+    }
     const containers: Container[] = [];
-    for (const name of await readdir(this.#containerDir)) {
+    const containerNames = await readdir(this.#containerDir);
+    for (const name of containerNames) {
       const container = await this.#loadContainer(name);
       if (container !== undefined) containers.push(container);
     }
     containers.sort((a, b) => (a.record.createdAtNs < b.record.createdAtNs ? -1 : 1));
     for (const container of containers) this.#addContainer(container);
+    await this.#restoreParts(half, await readdir(this.#containerDir));
     for (let at = 0; at < containers.length; at += RESTORE_AT_ONCE) {
       await Promise.all(
         containers.slice(at, at + RESTORE_AT_ONCE).map((container) => this.#restore(container)),
@@ -118,17 +132,25 @@ export class PodRegistry {
     await this.#options.host.processes.sweep();
   }
 
-  async createSandbox(config: PodSandboxConfig): Promise<Sandbox> {
-    const { host } = this.#options;
+  /** Rejects, and nothing is left, when something that it needs cannot be made. */
+  async createSandbox(config: PodSandboxConfig, signal: AbortSignal): Promise<Sandbox> {
+    const { host, parts } = this.#options;
     const id = newId();
     const name = sandboxName(config);
     this.#sandboxNames.reserve(name, id);
-    const createdAtNs = host.time.now();
-    const record = { id, name, createdAtNs, bootId: host.bootId, stopped: false, config };
-    const sandbox = new Sandbox({ record, path: join(this.#sandboxDir, `${id}.json`), bootId: host.bootId });
+    const { kind: isolation } = host.isolation;
+    const ownNetwork = host.isolation.ownsNetwork(config);
+    const state = { bootId: host.bootId, ready: false, stopped: false, isolation, ownNetwork };
+    const record = { id, name, createdAtNs: host.time.now(), ...state, config };
+    const sandbox = new Sandbox({ record, dir: join(this.#sandboxDir, id), bootId: host.bootId });
     try {
+      // The intent: whatever is made from here on is found again by this record, and undone unless it becomes ready.
       await sandbox.save();
+      const holder = await parts.assemble(sandbox, signal);
+      await sandbox.markReady(holder);
     } catch (error) {
+      await parts.dismantle(sandbox).catch(() => undefined);
+      await this.#removeFolder(sandbox.dir);
       this.#sandboxNames.release(name);
       throw error;
     }
@@ -138,43 +160,53 @@ export class PodRegistry {
 
   /** Forgets a sandbox that has no containers. */
   async deleteSandbox(sandbox: Sandbox): Promise<void> {
-    await sandbox.deleteRecord();
+    await this.#options.parts.dismantle(sandbox);
+    await this.#removeFolder(sandbox.dir);
     this.#sandboxes.delete(sandbox.id);
     this.#sandboxNames.release(sandbox.record.name);
   }
 
-  async createContainer({ sandbox, config, imageId, logPath }: NewContainer): Promise<Container> {
+  async createContainer({ sandbox, config, imageId, image, logPath }: NewContainer): Promise<Container> {
+    const { host } = this.#options;
     const id = newId();
     const name = containerName(config, sandbox.config);
     this.#containerNames.reserve(name, id);
-    const createdAtNs = this.#options.host.time.now();
+    const createdAtNs = host.time.now();
     try {
-      const record = { id, sandboxId: sandbox.id, name, createdAtNs, imageId, logPath, config };
+      const root = await host.images.prepareRoot({
+        imageId,
+        containerId: id,
+        isolated: host.isolation.hasRoots,
+      });
+      const user = resolveContainerUser(config.linux?.securityContext, image.user, await readUsers(root));
+      const record = { id, sandboxId: sandbox.id, name, createdAtNs, imageId, logPath, config, image, user };
       const container = this.#makeContainer(record, sandbox.config.hostname);
+      await host.cgroups.createContainer(sandbox.id, id, config.linux?.resources);
       await this.#writeContainer(container);
       this.#addContainer(container);
       return container;
     } catch (error) {
       this.#containerNames.release(name);
+      await host.cgroups.findContainer(sandbox.id, id).remove();
+      await host.images.releaseRoot(id);
       throw error;
     }
   }
 
   /** Forgets a container that does not run. */
   async deleteContainer(container: Container): Promise<void> {
+    const { cgroups, images } = this.#options.host;
     await container.close();
-    const doomed = join(this.#containerDir, `${UNFINISHED}${container.id}`);
-    // The rename is the moment of removal; what follows may be cut short by a crash.
-    await rename(container.files.dir, doomed).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    });
-    await rm(doomed, { recursive: true, force: true });
+    await this.#removeFolder(container.files.dir);
+    await cgroups.findContainer(container.record.sandboxId, container.id).remove();
+    await images.releaseRoot(container.id);
     this.#containers.delete(container.id);
     this.#containerNames.release(container.record.name);
   }
 
   /** Looks at the facts of every container; see {@link Container.scan}. */
   async scan(): Promise<void> {
+    for (const sandbox of this.sandboxes) if (sandbox.noticeLoss()) this.#options.onSandboxLost(sandbox);
     for (const container of this.containers) await container.scan();
   }
 
@@ -192,20 +224,66 @@ export class PodRegistry {
     return join(this.#options.rootDir, 'containers');
   }
 
-  async #loadSandbox(file: string): Promise<void> {
+  /** Those that were never made whole are not shown to anybody, and undone once it is known what else there is. */
+  async #loadSandbox(name: string): Promise<Sandbox | undefined> {
     const { host } = this.#options;
-    const path = join(this.#sandboxDir, file);
-    if (!file.endsWith('.json')) {
-      await rm(path, { force: true });
-      return;
+    const dir = join(this.#sandboxDir, name);
+    if (name.startsWith(UNFINISHED)) {
+      await rm(dir, { recursive: true, force: true });
+      return undefined;
     }
     try {
-      const record = decodeSandboxRecord((await readIfThere(path)) ?? '');
-      this.#sandboxNames.reserve(record.name, record.id);
-      this.#sandboxes.set(record.id, new Sandbox({ record, path, bootId: host.bootId }));
+      const text = await readIfThere(sandboxRecordPath(dir));
+      if (text === undefined) {
+        // Nothing is made before the record is there.
+        await rm(dir, { recursive: true, force: true });
+        return undefined;
+      }
+      const record = decodeSandboxRecord(text);
+      const sandbox = new Sandbox({ record, dir, bootId: host.bootId });
+      await sandbox.restore();
+      if (record.ready) {
+        this.#sandboxNames.reserve(record.name, record.id);
+        this.#sandboxes.set(record.id, sandbox);
+      }
+      return sandbox;
     } catch (error) {
-      host.logger.error('Sandbox record not readable, left alone', error, { path });
+      host.logger.error('Sandbox record not readable, left alone', error, { path: dir });
+      return undefined;
     }
+  }
+
+  /** Undoes half made sandboxes, and what belongs to nobody. What has a record that cannot be read is not nobody's. */
+  async #restoreParts(half: readonly Sandbox[], containerFolders: readonly string[]): Promise<void> {
+    const { parts, host } = this.#options;
+    const read = new Set(this.containers.map(({ id }) => id));
+    const unread = containerFolders.filter((name) => !read.has(name));
+    const folders = await readdir(this.#sandboxDir);
+    await parts.restore(
+      folders.map((id) => {
+        const sandbox = this.findSandbox(id) ?? half.find((each) => each.id === id);
+        const ownContainers = this.containersOf(id).map((container) => container.id);
+        const containerIds = [...ownContainers, ...unread];
+        return { sandboxId: id, config: sandbox?.config, containerIds, holder: sandbox?.holder };
+      }),
+    );
+    for (const sandbox of half) {
+      try {
+        await parts.dismantle(sandbox);
+        await this.#removeFolder(sandbox.dir);
+      } catch (error) {
+        host.logger.error('Half a sandbox not undone', error, { sandboxId: sandbox.id });
+      }
+    }
+  }
+
+  /** The rename is the moment of removal; what follows may be cut short by a crash. */
+  async #removeFolder(dir: string): Promise<void> {
+    const doomed = join(dirname(dir), `${UNFINISHED}${basename(dir)}`);
+    await rename(dir, doomed).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    });
+    await rm(doomed, { recursive: true, force: true });
   }
 
   async #loadContainer(name: string): Promise<Container | undefined> {
@@ -236,9 +314,18 @@ export class PodRegistry {
 
   #makeContainer(record: ContainerRecord, hostname: string): Container {
     const files = new ContainerFiles(join(this.#containerDir, record.id));
-    const command = computeCommand(record.id, record.config, hostname);
+    const command = computeCommand(record, hostname);
     const { host, onStarted, onStopped } = this.#options;
-    return new Container({ record, files, command, host, onStarted, onStopped });
+    return new Container({
+      record,
+      files,
+      command,
+      host,
+      findSandbox: () => this.findSandbox(record.sandboxId),
+      findMain: (id) => this.#containers.get(id)?.main,
+      onStarted,
+      onStopped,
+    });
   }
 
   #addContainer(container: Container): void {
@@ -252,10 +339,9 @@ export class PodRegistry {
     try {
       await mkdir(draft.dir, { mode: 0o700 });
       // Here and not in the supervisor, so that the start does not wait for one more process.
-      if (container.record.logPath !== '') await draft.makePipes(this.#options.tools.mkfifo);
+      await draft.makePipes(this.#options.tools.mkfifo, container.pipes);
       await draft.reserveExit();
       await writeWhole(draft.recordPath, encodeContainerRecord(container.record));
-      await writeWhole(draft.commandPath, renderCommand(container.command, this.#options.tools));
       await rename(draft.dir, container.files.dir);
       await syncPath(this.#containerDir);
     } catch (error) {

@@ -37,6 +37,18 @@ export function findProcess(pid: number): ProcessStat | undefined {
   }
 }
 
+/** A child of a process by the name of its program; undefined when there is none now. */
+export function findChild(parent: number, name: string): number | undefined {
+  try {
+    const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'latin1')
+      .split(' ')
+      .filter(Boolean);
+    return children.map(Number).find((pid) => readFileSync(`/proc/${pid}/comm`, 'latin1').trim() === name);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether this very process still runs. One that is dead and not yet reaped does not. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const process = findProcess(identity.pid);

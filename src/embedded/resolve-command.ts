@@ -1,32 +1,53 @@
 import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ContainerConfig } from '../cri/generated/runtime/v1/cri.js';
+import { type ContainerRecord, type ImageDefaults } from './container-record.js';
 import { CONTAINER_MARK } from './process-table.js';
 import { type ContainerCommand } from './supervisor-script.js';
 
 /** The PATH of containers that bring none. */
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** What a container's entrypoint is made of. Looks at nothing but the request. */
+/** What {@link computeCommand} looks at. */
+export type CommandSource = Pick<ContainerRecord, 'id' | 'config' | 'image' | 'user'>;
+
+/**
+ * What a container's entrypoint is made of: what the request says, else what the image says. A request with a command
+ * leaves out the image's arguments, too.
+ */
 export function computeCommand(
-  id: string,
-  config: ContainerConfig,
+  { id, config, image, user }: CommandSource,
   sandboxHostname: string,
 ): ContainerCommand {
   const environment = new Map<string, Buffer>([
     ['PATH', Buffer.from(DEFAULT_PATH)],
-    ['HOME', Buffer.from(userInfo().homedir)],
+    ['HOME', Buffer.from(user.home)],
     ['HOSTNAME', Buffer.from(sandboxHostname === '' ? hostname() : sandboxHostname)],
+    ...(config.tty ? [['TERM', Buffer.from('xterm')] as const] : []),
   ]);
+  for (const variable of image.env) {
+    const at = variable.indexOf('=');
+    if (at > 0) environment.set(variable.slice(0, at), Buffer.from(variable.slice(at + 1)));
+  }
   for (const { key, value } of config.envs) environment.set(key, value);
   environment.set(CONTAINER_MARK, Buffer.from(id));
   return {
-    argv: [...config.command, ...config.args],
+    argv: computeArgv(config, image),
     environment: [...environment].map(([key, value]) => Buffer.concat([Buffer.from(`${key}=`), value])),
-    workingDir: config.workingDir === '' ? '/' : config.workingDir,
+    workingDir: [config.workingDir, image.workingDir, '/'].find((folder) => folder !== '')!,
   };
+}
+
+/** Empty when neither the request nor the image says what is to be run. */
+export function computeArgv(
+  config: ContainerConfig,
+  image: Pick<ImageDefaults, 'entrypoint' | 'cmd'>,
+): string[] {
+  const { command, args } = config;
+  if (command.length > 0) return [...command, ...args];
+  return [...image.entrypoint, ...(args.length > 0 ? args : image.cmd)];
 }
 
 /**

@@ -1,14 +1,16 @@
 /**
  * The POSIX shell script under which every container runs, and the command file that it is given.
  *
- * In: a container's folder, the number of the run, whether there is a log. Out, in that folder: `run.N` (boot id
- * and the supervisor's own line of /proc/self/stat), `pid` (the entrypoint's), `stdout.spool` and `stderr.spool`,
- * and at the end `exit`. It needs nobody after it was started, so containers outlive the runtime.
+ * In: a container's folder with a `command` in it, the number of the run, what streams are wanted. Out, in that
+ * folder: `run.N` (boot id and the supervisor's own line of /proc/self/stat), `stdout.spool` and `stderr.spool`, and
+ * at the end `exit`. What it runs leaves `pid` (the entrypoint's) or, when it cannot be started, `fault`. It needs
+ * nobody after it was started, so containers outlive the runtime.
  *
  * ```
  * sh (session of its own) ─┬─ cat  stdout.pipe ► stdout.spool
  *                          ├─ cat  stderr.pipe ► stderr.spool
- *                          └─ the entrypoint (session of its own)
+ *                          ├─ cat  stdin.pipe ► input.pipe       for an input that ends with its first writer
+ *                          └─ command ─ … ─ the entrypoint (session of its own)
  * ```
  *
  * Why pipes before the spool: programs reopen /dev/stdout and /dev/stderr, and a shell's `> /dev/stderr` would
@@ -16,8 +18,10 @@
  *
  * @module
  */
+import { quoteBytes } from './isolation/shell-words.js';
 
-export const SUPERVISOR_SCRIPT = `# One container's supervisor: $1 its folder, $2 the number of this run, $3 "log" if somebody wants its output.
+export const SUPERVISOR_SCRIPT = `# One container's supervisor: $1 its folder, $2 the number of this run, $3 what is wanted: "log" for its output,
+# "stdin" for an input that stays open, "once" for one that ends with its first writer, "tty" for one output only.
 cd -- "$1" || exit 125
 # Caught and not ignored: the container must find the default.
 trap : HUP INT TERM
@@ -28,26 +32,48 @@ set -C
 printf '%s\\n%s\\n' "$boot" "$self" >"run.$2" || exit 125
 set +C
 run_container() {
-  read -r self </proc/self/stat
-  printf '%s\\n' "$self" >pid
   . ./command
 }
+input=/dev/null
+feeder=
+case " $3 " in
+*' once '*)
+  input=input.pipe
+  cat >input.pipe <stdin.pipe &
+  feeder=$!
+  ;;
+*' stdin '*)
+  input=stdin.pipe
+  exec 5<>stdin.pipe
+  ;;
+esac
 # The container runs in the foreground: a shell lets background commands ignore SIGINT and SIGQUIT.
-if [ "$3" = log ]; then
+case " $3 " in
+*' log '*)
   exec 3<>stdout.pipe 4<>stderr.pipe
-  cat <stdout.pipe >>stdout.spool 3<&- 4<&- &
-  cat <stderr.pipe >>stderr.spool 3<&- 4<&- &
-  (run_container) >stdout.pipe 2>stderr.pipe 3<&- 4<&-
-else
-  (run_container) >/dev/null 2>&1
-fi
+  cat <stdout.pipe >>stdout.spool 3<&- 4<&- 5<&- &
+  case " $3 " in *' tty '*) ;; *) cat <stderr.pipe >>stderr.spool 3<&- 4<&- 5<&- & ;; esac
+  (run_container) <$input >stdout.pipe 2>stderr.pipe 3<&- 4<&- 5<&-
+  ;;
+*)
+  (run_container) <$input >/dev/null 2>&1 5<&-
+  ;;
+esac
 code=$?
-read -r main rest <pid
-kill -s KILL -- "-$main"
+if [ -s pid ]; then
+  read -r main rest <pid
+  kill -s KILL -- "-$main"
+fi
 # The file has its space already and is not truncated: a full disk costs no exit code.
-printf 'exit %s\\n' "$code" 1<>exit
+if [ -s fault ]; then
+  read -r said <fault
+  printf 'exit 128 StartError %s\\n' "$said" 1<>exit
+else
+  printf 'exit %s\\n' "$code" 1<>exit
+fi
+[ -z "$feeder" ] || kill -s KILL "$feeder"
 # The end of this shell says that the spools are complete.
-exec 3<&- 4<&-
+exec 3<&- 4<&- 5<&-
 wait
 `;
 
@@ -67,26 +93,22 @@ export interface CommandTools {
 }
 
 /**
- * The file that becomes the entrypoint: goes to its folder and executes it in a session of its own.
+ * The last lines of a script that becomes the entrypoint where there is no isolation: goes to its folder and executes
+ * it, in a session of its own unless it has one already.
  *
  * `env -i` sets the environment, because a shell drops the names that it cannot hold itself, such as `a.b`.
  */
 export function renderCommand(
   command: ContainerCommand,
-  tools: Pick<CommandTools, 'env' | 'setsid'>,
+  tools: Pick<CommandTools, 'env'> & Partial<Pick<CommandTools, 'setsid'>>,
 ): Buffer {
-  const words = [tools.env, '-i', ...command.environment, tools.setsid, '--', ...command.argv];
+  const session = tools.setsid === undefined ? [] : [tools.setsid, '--'];
+  const words = [tools.env, '-i', ...command.environment, ...session, ...command.argv];
   return Buffer.concat([
     Buffer.from('umask 0022\ncd -- '),
-    quote(command.workingDir),
+    quoteBytes(command.workingDir),
     Buffer.from(' || exit 125\nexec'),
-    ...words.flatMap((word) => [Buffer.from(' '), quote(word)]),
+    ...words.flatMap((word) => [Buffer.from(' '), quoteBytes(word)]),
     Buffer.from('\n'),
   ]);
-}
-
-/** Quotes bytes for a POSIX shell. */
-function quote(word: string | Buffer): Buffer {
-  const text = typeof word === 'string' ? Buffer.from(word) : word;
-  return Buffer.from(`'${text.toString('latin1').replaceAll("'", `'\\''`)}'`, 'latin1');
 }

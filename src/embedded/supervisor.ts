@@ -5,6 +5,8 @@ import { isAlive, type ProcessIdentity } from './process-identity.js';
 
 /** The shell over one container, from the outside. It needs nothing of us; we only want to know of its end. */
 export interface Supervisor {
+  /** Undefined when it could not be started. Means something only while it has not ended. */
+  readonly pid: number | undefined;
   /** Whether it is gone. When it is, nothing more will come into the container's files. */
   hasEnded(): boolean;
   /** Waits for its end; false when it lives on after `timeoutMs`. */
@@ -22,8 +24,8 @@ export interface SpawnSupervisorOptions {
   readonly dir: string;
   /** Number of the run. */
   readonly run: number;
-  /** Whether output is kept. */
-  readonly log: boolean;
+  /** What the script is told of the streams that are wanted. */
+  readonly streams: string;
   /** Where the script's few programs are. */
   readonly path: string;
   readonly clock: Clock;
@@ -33,8 +35,8 @@ export interface SpawnSupervisorOptions {
 
 /** Starts a supervisor in a session of its own, so that no signal meant for us reaches it. */
 export function spawnSupervisor(options: SpawnSupervisorOptions): Supervisor {
-  const { script, dir, run, log, path, clock, onEnd } = options;
-  const child = spawn('/bin/sh', [script, dir, String(run), log ? 'log' : 'nolog'], {
+  const { script, dir, run, streams, path, clock, onEnd } = options;
+  const child = spawn('/bin/sh', [script, dir, String(run), streams], {
     cwd: '/',
     detached: true,
     stdio: 'ignore',
@@ -52,6 +54,7 @@ export function spawnSupervisor(options: SpawnSupervisorOptions): Supervisor {
     child.once('error', settle);
   });
   return {
+    pid: child.pid,
     hasEnded: () => ended,
     waitForEnd: async (timeoutMs) => {
       const timeout = defer<undefined>();
@@ -67,6 +70,7 @@ export function spawnSupervisor(options: SpawnSupervisorOptions): Supervisor {
 export function adoptSupervisor(identity: ProcessIdentity, clock: Clock): Supervisor {
   const hasEnded = () => !isAlive(identity);
   return {
+    pid: identity.pid,
     hasEnded,
     waitForEnd: async (timeoutMs) => {
       const deadline = clock.monotonicMs() + timeoutMs;

@@ -7,7 +7,7 @@ export interface Hierarchy {
 }
 
 /** Controllers of version 1 that are of use here. */
-const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'cpuset', 'pids', 'freezer', 'hugetlb'];
+const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'cpuset', 'pids', 'freezer', 'blkio', 'hugetlb'];
 /** Controllers of version 2 that are of use here. Killing and freezing need none there. */
 export const V2_CONTROLLERS: readonly string[] = ['cpu', 'memory', 'pids', 'cpuset', 'io', 'hugetlb'];
 

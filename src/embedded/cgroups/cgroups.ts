@@ -183,6 +183,11 @@ export class Cgroups {
     return container;
   }
 
+  /** Throws INVALID_ARGUMENT for resources that make no sense. Whether they can be had shows when they are applied. */
+  check(resources: LinuxContainerResources): void {
+    computeSettings(resources, this.#layout.version);
+  }
+
   /** The group of a container, whether it is there or not, and whoever made it. */
   findContainer(sandboxId: string, containerId: string): ContainerCgroup {
     const pod = this.#pods.get(sandboxId) ?? join(DEFAULT_PARENT, this.#nameOf(sandboxId));

@@ -8,6 +8,7 @@
  * @module
  */
 import { type CgroupLayout } from './cgroup-layout.js';
+import { type DeviceUse, type HugepageUse, readDeviceUses, readHugepageUses } from './device-usage.js';
 import { type Pressure, readPressure } from './pressure.js';
 
 /** Bytes, counts and nanoseconds. What the machine does not tell is undefined. */
@@ -15,6 +16,8 @@ export interface GroupUsage {
   readonly cpu: CpuUse | undefined;
   readonly memory: MemoryUse | undefined;
   readonly pids: PidsUse | undefined;
+  readonly io: readonly DeviceUse[];
+  readonly hugepages: readonly HugepageUse[];
   /** Pressure stall information: only where there is a tree of version 2. */
   readonly pressure: { readonly [resource in 'cpu' | 'memory' | 'io']?: Pressure };
 }
@@ -37,6 +40,7 @@ export interface MemoryUse {
   readonly rssBytes: bigint;
   readonly cacheBytes: bigint | undefined;
   readonly mappedFileBytes: bigint | undefined;
+  readonly kernelBytes: bigint | undefined;
   readonly pageFaults: bigint | undefined;
   readonly majorPageFaults: bigint | undefined;
   readonly swapBytes: bigint | undefined;
@@ -68,6 +72,8 @@ export function readGroupUsage(layout: CgroupLayout, group: string): GroupUsage 
     cpu: v1 ? readCpuV1(layout, group) : readCpuV2(layout, group),
     memory: v1 ? readMemoryV1(layout, group) : readMemoryV2(layout, group),
     pids: readPids(layout, group),
+    io: readDeviceUses(layout, group),
+    hugepages: readHugepageUses(layout, group),
     pressure: readPressure(layout, group),
   };
 }
@@ -129,6 +135,7 @@ function readMemoryV1(layout: CgroupLayout, group: string): MemoryUse | undefine
     rssBytes: stat.get('total_rss') ?? 0n,
     cacheBytes: stat.get('total_cache'),
     mappedFileBytes: stat.get('total_mapped_file'),
+    kernelBytes: toNumber(read('memory.kmem.usage_in_bytes')),
     pageFaults: stat.get('total_pgfault'),
     majorPageFaults: stat.get('total_pgmajfault'),
     swapBytes: stat.get('total_swap'),
@@ -152,6 +159,7 @@ function readMemoryV2(layout: CgroupLayout, group: string): MemoryUse | undefine
     rssBytes: stat.get('anon') ?? 0n,
     cacheBytes: stat.get('file'),
     mappedFileBytes: stat.get('file_mapped'),
+    kernelBytes: stat.get('kernel'),
     pageFaults: stat.get('pgfault'),
     majorPageFaults: stat.get('pgmajfault'),
     swapBytes: toNumber(read('memory.swap.current')),

@@ -13,7 +13,7 @@ import { type RpcContext } from './rpc-context.js';
 export type UnaryHandler<Q, R> = (context: RpcContext, request: Q, signal: AbortSignal) => R | Promise<R>;
 
 /** A call whose answer is a stream of parts, ended by the handler's return. */
-export type PartsHandler<Q, R> = (context: RpcContext, request: Q) => Iterable<R>;
+export type PartsHandler<Q, R> = (context: RpcContext, request: Q) => Iterable<R> | AsyncIterable<R>;
 
 /** Serves a unary call. The signal aborts when the caller is gone. */
 export function unary<Q, R>(
@@ -44,8 +44,11 @@ export function parts<Q, R>(
   };
 }
 
-async function sendParts<Q, R>(call: ServerWritableStream<Q, R>, answers: Iterable<R>): Promise<void> {
-  for (const answer of answers) {
+async function sendParts<Q, R>(
+  call: ServerWritableStream<Q, R>,
+  answers: Iterable<R> | AsyncIterable<R>,
+): Promise<void> {
+  for await (const answer of answers) {
     if (call.cancelled) return;
     if (!call.write(answer)) await drained(call);
   }

@@ -2,23 +2,10 @@ import { Metadata, status, type handleServerStreamingCall, type handleUnaryCall 
 
 /** The calls of CRI that this runtime does not have yet, and what it answers. */
 export const NOT_IMPLEMENTED = {
-  updateContainerResources:
-    'containers are plain processes here: there is no cgroup whose limits could be changed',
-  updatePodSandboxResources:
-    'pods are plain processes here: there is no cgroup whose limits could be changed',
   exec: 'no streaming server yet: use ExecSync',
   attach: 'no streaming server yet: read the log of the container',
   portForward: 'no streaming server yet: pods share the host’s network, connect to the port itself',
-  containerStats: 'no statistics yet',
-  listContainerStats: 'no statistics yet',
-  streamContainerStats: 'no statistics yet',
-  podSandboxStats: 'no statistics yet',
-  listPodSandboxStats: 'no statistics yet',
-  streamPodSandboxStats: 'no statistics yet',
   checkpointContainer: 'the state of a process cannot be saved by this runtime',
-  listMetricDescriptors: 'no metrics yet',
-  listPodSandboxMetrics: 'no metrics yet',
-  streamPodSandboxMetrics: 'no metrics yet',
 } as const;
 
 /** Answers UNIMPLEMENTED with the sentence of the table. */

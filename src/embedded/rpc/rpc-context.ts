@@ -1,9 +1,15 @@
+import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
+import { type Cgroups } from '../cgroups/cgroups.js';
+import { type PodStats } from '../cgroups/pod-stats.js';
 import { type EventHub } from '../event-hub.js';
 import { type ImageStore } from '../images/image-store.js';
+import { type Isolation } from '../isolation/isolation.js';
 import { type NanoClock } from '../nano-clock.js';
+import { type PodNetwork } from '../network/pod-network.js';
 import { type PodEvents } from '../pod-events.js';
 import { type PodRegistry } from '../pod-registry.js';
+import { type SandboxParts } from '../sandbox-parts.js';
 
 /** What the handlers of the calls work on. */
 export interface RpcContext {
@@ -11,6 +17,13 @@ export interface RpcContext {
   readonly images: ImageStore;
   readonly events: PodEvents;
   readonly hub: EventHub;
+  readonly cgroups: Cgroups;
+  readonly stats: PodStats;
+  readonly isolation: Isolation;
+  readonly parts: SandboxParts;
+  /** Undefined where pods have the host's. */
+  readonly network: PodNetwork | undefined;
+  readonly clock: Clock;
   readonly time: NanoClock;
   readonly logger: Logger;
   readonly rootDir: string;

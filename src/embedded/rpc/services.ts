@@ -1,15 +1,21 @@
 import { type ImageServiceServer, type RuntimeServiceServer } from '../../cri/generated/runtime/v1/cri.js';
 import { parts, unary } from './adapters.js';
+import { containerStats } from './container-stats.js';
 import { containerStatus } from './container-status.js';
 import { createContainer } from './create-container.js';
 import { execSync } from './exec-sync.js';
 import { getContainerEvents } from './get-container-events.js';
 import { imageFsInfo } from './image-fs-info.js';
 import { imageStatus } from './image-status.js';
+import { listContainerStats } from './list-container-stats.js';
 import { listContainers } from './list-containers.js';
 import { listImages } from './list-images.js';
+import { listMetricDescriptors } from './list-metric-descriptors.js';
+import { listPodSandboxMetrics } from './list-pod-sandbox-metrics.js';
+import { listPodSandboxStats } from './list-pod-sandbox-stats.js';
 import { listPodSandbox } from './list-pod-sandbox.js';
 import { notImplemented } from './not-implemented.js';
+import { podSandboxStats } from './pod-sandbox-stats.js';
 import { podSandboxStatus } from './pod-sandbox-status.js';
 import { pullImage } from './pull-image.js';
 import { removeContainer } from './remove-container.js';
@@ -23,9 +29,14 @@ import { startContainer } from './start-container.js';
 import { status } from './status.js';
 import { stopContainer } from './stop-container.js';
 import { stopPodSandbox } from './stop-pod-sandbox.js';
+import { streamContainerStats } from './stream-container-stats.js';
 import { streamContainers } from './stream-containers.js';
 import { streamImages } from './stream-images.js';
+import { streamPodSandboxMetrics } from './stream-pod-sandbox-metrics.js';
+import { streamPodSandboxStats } from './stream-pod-sandbox-stats.js';
 import { streamPodSandboxes } from './stream-pod-sandboxes.js';
+import { updateContainerResources } from './update-container-resources.js';
+import { updatePodSandboxResources } from './update-pod-sandbox-resources.js';
 import { updateRuntimeConfig } from './update-runtime-config.js';
 import { version } from './version.js';
 
@@ -43,7 +54,7 @@ export function runtimeService(context: RpcContext): RuntimeServiceServer {
     podSandboxStatus: unary(context, 'PodSandboxStatus', podSandboxStatus),
     listPodSandbox: unary(context, 'ListPodSandbox', listPodSandbox),
     streamPodSandboxes: parts(context, 'StreamPodSandboxes', streamPodSandboxes),
-    updatePodSandboxResources: notImplemented('updatePodSandboxResources'),
+    updatePodSandboxResources: unary(context, 'UpdatePodSandboxResources', updatePodSandboxResources),
 
     createContainer: unary(context, 'CreateContainer', createContainer),
     startContainer: unary(context, 'StartContainer', startContainer),
@@ -52,7 +63,7 @@ export function runtimeService(context: RpcContext): RuntimeServiceServer {
     containerStatus: unary(context, 'ContainerStatus', containerStatus),
     listContainers: unary(context, 'ListContainers', listContainers),
     streamContainers: parts(context, 'StreamContainers', streamContainers),
-    updateContainerResources: notImplemented('updateContainerResources'),
+    updateContainerResources: unary(context, 'UpdateContainerResources', updateContainerResources),
     reopenContainerLog: unary(context, 'ReopenContainerLog', reopenContainerLog),
     checkpointContainer: notImplemented('checkpointContainer'),
 
@@ -63,15 +74,15 @@ export function runtimeService(context: RpcContext): RuntimeServiceServer {
 
     getContainerEvents: (call) => getContainerEvents(context, call),
 
-    containerStats: notImplemented('containerStats'),
-    listContainerStats: notImplemented('listContainerStats'),
-    streamContainerStats: notImplemented('streamContainerStats'),
-    podSandboxStats: notImplemented('podSandboxStats'),
-    listPodSandboxStats: notImplemented('listPodSandboxStats'),
-    streamPodSandboxStats: notImplemented('streamPodSandboxStats'),
-    listMetricDescriptors: notImplemented('listMetricDescriptors'),
-    listPodSandboxMetrics: notImplemented('listPodSandboxMetrics'),
-    streamPodSandboxMetrics: notImplemented('streamPodSandboxMetrics'),
+    containerStats: unary(context, 'ContainerStats', containerStats),
+    listContainerStats: unary(context, 'ListContainerStats', listContainerStats),
+    streamContainerStats: parts(context, 'StreamContainerStats', streamContainerStats),
+    podSandboxStats: unary(context, 'PodSandboxStats', podSandboxStats),
+    listPodSandboxStats: unary(context, 'ListPodSandboxStats', listPodSandboxStats),
+    streamPodSandboxStats: parts(context, 'StreamPodSandboxStats', streamPodSandboxStats),
+    listMetricDescriptors: unary(context, 'ListMetricDescriptors', listMetricDescriptors),
+    listPodSandboxMetrics: unary(context, 'ListPodSandboxMetrics', listPodSandboxMetrics),
+    streamPodSandboxMetrics: parts(context, 'StreamPodSandboxMetrics', streamPodSandboxMetrics),
   };
 }
 

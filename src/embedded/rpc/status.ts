@@ -1,35 +1,47 @@
 import { StatusResponse, type StatusRequest } from '../../cri/generated/runtime/v1/cri.js';
 import { READER_QUEUE_CAPACITY } from '../event-hub.js';
-import { HOST_IMAGE } from '../images/host-image.js';
+import { type NetworkStatus } from '../network/network-choice.js';
 import { type RpcContext } from './rpc-context.js';
 
-/** What people are told about the walls between containers, at start and in Status. */
-export const ISOLATION_NOTICE =
-  'containers are process groups of this host: they share its files, network, processes and users; nothing limits their CPU or memory';
-
-/** CRI Status: ready since it answers; a third condition says what isolation there is not. */
+/** CRI Status: ready since it answers; a third condition says what isolation there is and what not. */
 export function status(context: RpcContext, { verbose }: StatusRequest): StatusResponse {
+  const { isolation } = context;
+  const isolated = isolation.kind === 'namespaces';
+  const network = describeNetwork(context);
   return StatusResponse.fromPartial({
     status: {
       conditions: [
         { type: 'RuntimeReady', status: true },
-        { type: 'NetworkReady', status: true },
-        { type: 'Isolation', status: false, reason: 'HostProcesses', message: ISOLATION_NOTICE },
+        { type: 'NetworkReady', status: network.ready, reason: network.reason, message: network.message },
+        {
+          type: 'Isolation',
+          status: isolated,
+          reason: isolated ? 'Namespaces' : 'HostProcesses',
+          message: isolation.notice,
+        },
       ],
     },
-    runtimeHandlers: [{ name: '', features: {} }],
-    features: {},
+    runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: isolated, userNamespaces: false } }],
+    features: { supplementalGroupsPolicy: isolated },
     info: verbose ? { config: JSON.stringify(describe(context)) } : {},
   });
 }
 
-function describe({ hub, pods, rootDir, version }: RpcContext): object {
+function describeNetwork({ network }: RpcContext): NetworkStatus {
+  const message = 'pods use the host’s network, as there is no isolation';
+  return network?.status() ?? { ready: true, mode: 'host', reason: 'NoIsolation', message };
+}
+
+function describe(context: RpcContext): object {
+  const { cgroups, hub, images, isolation, pods, rootDir, version } = context;
   return {
     version,
     rootDir,
-    isolation: 'none',
-    network: 'host',
-    images: [HOST_IMAGE],
+    isolation: isolation.kind,
+    isolationNotice: isolation.notice,
+    network: describeNetwork(context),
+    cgroups: cgroups.describe(),
+    images: images.images.length,
     sandboxes: pods.sandboxes.length,
     containers: pods.containers.length,
     eventReaders: hub.readers,

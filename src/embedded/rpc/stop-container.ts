@@ -1,5 +1,4 @@
 import { type StopContainerRequest, type StopContainerResponse } from '../../cri/generated/runtime/v1/cri.js';
-import { toStopSignal } from '../stop-signal.js';
 import { requireId } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';
 
@@ -12,7 +11,7 @@ export async function stopContainer(
   { containerId, timeout }: StopContainerRequest,
 ): Promise<StopContainerResponse> {
   const container = pods.findContainer(requireId('container', containerId));
-  await container?.stop(toStopSignal(container.record.config.stopSignal), toTimeoutMs(timeout));
+  await container?.stop(container.stopSignal, toTimeoutMs(timeout));
   return {};
 }
 

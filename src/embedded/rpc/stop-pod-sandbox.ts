@@ -18,10 +18,12 @@ export async function stopPodSandbox(
 }
 
 /** Whoever calls it holds the sandbox's lifecycle. */
-export async function stopSandbox({ pods, events }: RpcContext, sandbox: Sandbox): Promise<void> {
+export async function stopSandbox({ pods, events, parts }: RpcContext, sandbox: Sandbox): Promise<void> {
   sandbox.beginStop();
+  const wasReady = sandbox.state === PodSandboxState.SANDBOX_READY;
   await Promise.all(pods.containersOf(sandbox.id).map((container) => container.stop('SIGKILL', 0)));
-  if (sandbox.state !== PodSandboxState.SANDBOX_READY) return;
+  await parts.release(sandbox);
+  if (sandbox.record.stopped) return;
   await sandbox.markStopped();
-  events.publish('stopped', sandbox.id, sandbox.id);
+  if (wasReady) events.publish('stopped', sandbox.id, sandbox.id);
 }

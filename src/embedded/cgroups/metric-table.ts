@@ -1,0 +1,266 @@
+/**
+ * The metrics of pods and containers by the names and units that cAdvisor gave them, since dashboards and alerts are
+ * written against these.
+ *
+ * CRI's metrics are whole numbers: times "in seconds" are therefore cut to whole seconds. What a machine does not
+ * count is left out.
+ *
+ * @module
+ */
+import { MetricType } from '../../cri/generated/runtime/v1/cri.js';
+import { type GroupUsage } from './group-usage.js';
+import { type InterfaceUsage } from './network-usage.js';
+import { type OpenFiles } from './process-usage.js';
+
+/** What is known of one container when its metrics are made. */
+export interface ContainerFacts {
+  readonly usage: GroupUsage;
+  /** Undefined where it does not run under a limit that the kernel tells. */
+  readonly limits: ContainerLimits;
+  readonly openFiles: OpenFiles | undefined;
+  readonly openFileLimit: bigint | undefined;
+  readonly processes: bigint | undefined;
+  /** What it has written over its image. */
+  readonly writable: { readonly bytes: bigint; readonly inodes: bigint } | undefined;
+  /** The file system on which that is. */
+  readonly disk: { readonly sizeBytes: bigint; readonly inodes: bigint; readonly freeInodes: bigint } | undefined;
+  /** Nanoseconds since the epoch. */
+  readonly startedAtNs: bigint;
+  readonly seenAtNs: bigint;
+}
+
+/** What a container may use, as its configuration says; zero for no limit. */
+export interface ContainerLimits {
+  readonly cpuPeriod: bigint;
+  readonly cpuQuota: bigint;
+  readonly cpuShares: bigint;
+  readonly memoryBytes: bigint;
+  readonly memoryAndSwapBytes: bigint;
+}
+
+/** One value of a metric, and the values of the labels that it has beside the usual ones. */
+export interface Sample {
+  readonly value: bigint | undefined;
+  readonly labels: readonly string[];
+}
+
+/** One metric about a kind of thing. */
+export interface MetricRow<F> {
+  readonly name: string;
+  readonly help: string;
+  readonly type: MetricType;
+  /** Labels beside {@link COMMON_LABELS}. */
+  readonly labels: readonly string[];
+  readonly read: (facts: F) => readonly Sample[];
+}
+
+/** The labels that every metric has, in front of its own. */
+export const COMMON_LABELS = ['container', 'id', 'image', 'name', 'namespace', 'pod'] as const;
+
+const NS_PER_SECOND = 1_000_000_000n;
+const US_PER_SECOND = 1_000_000n;
+
+function one<F>(
+  type: MetricType,
+  name: string,
+  help: string,
+  read: (facts: F) => bigint | undefined,
+): MetricRow<F> {
+  return { name, help, type, labels: [], read: (facts) => [{ value: read(facts), labels: [] }] };
+}
+
+function counter<F>(name: string, help: string, read: (facts: F) => bigint | undefined): MetricRow<F> {
+  return one(MetricType.COUNTER, name, help, read);
+}
+
+function gauge<F>(name: string, help: string, read: (facts: F) => bigint | undefined): MetricRow<F> {
+  return one(MetricType.GAUGE, name, help, read);
+}
+
+function seconds(ns: bigint | undefined): bigint | undefined {
+  return ns === undefined ? undefined : ns / NS_PER_SECOND;
+}
+
+/** What is said about a container that runs. */
+export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
+  counter('container_cpu_usage_seconds_total', 'CPU time used, in seconds.', ({ usage }) =>
+    seconds(usage.cpu?.totalNs),
+  ),
+  counter('container_cpu_user_seconds_total', 'CPU time used by programs, in seconds.', ({ usage }) =>
+    seconds(usage.cpu?.userNs),
+  ),
+  counter('container_cpu_system_seconds_total', 'CPU time used by the kernel, in seconds.', ({ usage }) =>
+    seconds(usage.cpu?.systemNs),
+  ),
+  counter('container_cpu_cfs_periods_total', 'Periods of the CPU quota.', ({ usage }) => usage.cpu?.periods),
+  counter(
+    'container_cpu_cfs_throttled_periods_total',
+    'Periods in which the CPU quota was used up.',
+    ({ usage }) => usage.cpu?.throttledPeriods,
+  ),
+  counter(
+    'container_cpu_cfs_throttled_seconds_total',
+    'Time spent waiting for more of the CPU quota, in seconds.',
+    ({ usage }) => seconds(usage.cpu?.throttledNs),
+  ),
+  gauge('container_spec_cpu_period', 'Period of the CPU quota, in microseconds.', ({ limits }) =>
+    limits.cpuPeriod === 0n ? 100_000n : limits.cpuPeriod,
+  ),
+  gauge('container_spec_cpu_quota', 'CPU quota of a period, in microseconds.', ({ limits }) =>
+    limits.cpuQuota > 0n ? limits.cpuQuota : undefined,
+  ),
+  gauge('container_spec_cpu_shares', 'Share of the CPU.', ({ limits }) =>
+    limits.cpuShares === 0n ? 1024n : limits.cpuShares,
+  ),
+
+  gauge('container_memory_usage_bytes', 'Memory used, with the page cache.', ({ usage }) => usage.memory?.usageBytes),
+  gauge(
+    'container_memory_working_set_bytes',
+    'Memory used, without file pages that were not used lately.',
+    ({ usage }) => usage.memory?.workingSetBytes,
+  ),
+  gauge('container_memory_rss', 'Anonymous memory, in bytes.', ({ usage }) => usage.memory?.rssBytes),
+  gauge('container_memory_cache', 'Page cache, in bytes.', ({ usage }) => usage.memory?.cacheBytes ?? 0n),
+  gauge('container_memory_mapped_file', 'Mapped files, in bytes.', ({ usage }) => usage.memory?.mappedFileBytes ?? 0n),
+  gauge('container_memory_kernel_usage', 'Memory of the kernel, in bytes.', ({ usage }) => usage.memory?.kernelBytes),
+  gauge('container_memory_swap', 'Swap used, in bytes.', ({ usage }) => usage.memory?.swapBytes ?? 0n),
+  gauge(
+    'container_memory_max_usage_bytes',
+    'Highest memory use so far.',
+    ({ usage }) => usage.memory?.highestUsageBytes ?? usage.memory?.usageBytes,
+  ),
+  counter('container_memory_failcnt', 'How often the memory limit was met.', ({ usage }) => usage.memory?.limitHits),
+  {
+    name: 'container_memory_failures_total',
+    help: 'Page faults.',
+    type: MetricType.COUNTER,
+    labels: ['failure_type', 'scope'],
+    read: ({ usage }) => [
+      { value: usage.memory?.pageFaults, labels: ['pgfault', 'hierarchy'] },
+      { value: usage.memory?.majorPageFaults, labels: ['pgmajfault', 'hierarchy'] },
+    ],
+  },
+  counter(
+    'container_oom_events_total',
+    'Processes killed for want of memory.',
+    ({ usage }) => usage.memory?.oomKills ?? 0n,
+  ),
+  gauge('container_spec_memory_limit_bytes', 'Memory limit; 0 for none.', ({ limits }) =>
+    positive(limits.memoryBytes),
+  ),
+  gauge('container_spec_memory_swap_limit_bytes', 'Limit of memory and swap together; 0 for none.', ({ limits }) =>
+    positive(limits.memoryAndSwapBytes === 0n ? limits.memoryBytes : limits.memoryAndSwapBytes),
+  ),
+
+  gauge('container_processes', 'Processes.', ({ processes }) => processes),
+  gauge('container_threads', 'Threads.', ({ usage }) => usage.pids?.threads),
+  gauge('container_threads_max', 'Most threads that there may be; 0 for no limit.', ({ usage }) =>
+    usage.pids === undefined ? undefined : (usage.pids.threadLimit ?? 0n),
+  ),
+  gauge('container_file_descriptors', 'Open files.', ({ openFiles }) => openFiles?.files),
+  gauge('container_sockets', 'Open sockets.', ({ openFiles }) => openFiles?.sockets),
+  {
+    name: 'container_ulimits_soft',
+    help: 'Soft limits of the first process.',
+    type: MetricType.GAUGE,
+    labels: ['ulimit'],
+    read: ({ openFileLimit }) => [{ value: openFileLimit, labels: ['max_open_files'] }],
+  },
+  gauge('container_start_time_seconds', 'Start, in seconds since 1970.', ({ startedAtNs }) => seconds(startedAtNs)),
+  gauge('container_last_seen', 'When this was measured, in seconds since 1970.', ({ seenAtNs }) => seconds(seenAtNs)),
+
+  gauge('container_fs_usage_bytes', 'Bytes written over the image.', ({ writable }) => writable?.bytes),
+  gauge('container_fs_limit_bytes', 'Size of the file system.', ({ disk }) => disk?.sizeBytes),
+  gauge('container_fs_inodes_total', 'Inodes of the file system.', ({ disk }) => disk?.inodes),
+  gauge('container_fs_inodes_free', 'Free inodes of the file system.', ({ disk }) => disk?.freeInodes),
+  ioCounter('container_fs_reads_bytes_total', 'Bytes read from devices.', (use) => use.readBytes),
+  ioCounter('container_fs_reads_total', 'Reads from devices.', (use) => use.reads),
+  ioCounter('container_fs_writes_bytes_total', 'Bytes written to devices.', (use) => use.writtenBytes),
+  ioCounter('container_fs_writes_total', 'Writes to devices.', (use) => use.writes),
+  {
+    name: 'container_blkio_device_usage_total',
+    help: 'Bytes read from and written to a device.',
+    type: MetricType.COUNTER,
+    labels: ['device', 'major', 'minor', 'operation'],
+    read: ({ usage }) =>
+      usage.io.flatMap(({ device, readBytes, writtenBytes }) => {
+        const [major = '', minor = ''] = device.split(':');
+        return [
+          { value: readBytes, labels: [device, major, minor, 'Read'] },
+          { value: writtenBytes, labels: [device, major, minor, 'Write'] },
+        ];
+      }),
+  },
+  {
+    name: 'container_hugetlb_usage_bytes',
+    help: 'Huge pages used, in bytes.',
+    type: MetricType.GAUGE,
+    labels: ['pagesize'],
+    read: ({ usage }) => usage.hugepages.map((use) => ({ value: use.usageBytes, labels: [use.pageSize] })),
+  },
+  {
+    name: 'container_hugetlb_max_usage_bytes',
+    help: 'Most huge pages used so far, in bytes.',
+    type: MetricType.GAUGE,
+    labels: ['pagesize'],
+    read: ({ usage }) => usage.hugepages.map((use) => ({ value: use.highestUsageBytes, labels: [use.pageSize] })),
+  },
+  ...(['cpu', 'memory', 'io'] as const).flatMap((resource) => [
+    counter<ContainerFacts>(
+      `container_pressure_${resource}_waiting_seconds_total`,
+      `Time in which a process waited for ${resource}, in seconds.`,
+      ({ usage }) => toSeconds(usage.pressure[resource]?.some.totalUs),
+    ),
+    counter<ContainerFacts>(
+      `container_pressure_${resource}_stalled_seconds_total`,
+      `Time in which all processes waited for ${resource}, in seconds.`,
+      ({ usage }) => toSeconds(usage.pressure[resource]?.full.totalUs),
+    ),
+  ]),
+];
+
+/** What is said about a pod's network, for each interface. */
+export const NETWORK_METRICS: readonly MetricRow<readonly InterfaceUsage[]>[] = (
+  [
+    ['received', 'receive'],
+    ['sent', 'transmit'],
+  ] as const
+).flatMap(([direction, word]) =>
+  (
+    [
+      ['bytes', 'bytes', 'Bytes'],
+      ['packets', 'packets', 'Packets'],
+      ['errors', 'errors', 'Errors'],
+      ['dropped', 'packets_dropped', 'Dropped packets'],
+    ] as const
+  ).map(([field, name, noun]) => ({
+    name: `container_network_${word}_${name}_total`,
+    help: `${noun} ${direction}.`,
+    type: MetricType.COUNTER,
+    labels: ['interface'],
+    read: (interfaces: readonly InterfaceUsage[]) =>
+      interfaces.map((each) => ({ value: each[direction][field], labels: [each.name] })),
+  })),
+);
+
+function ioCounter(
+  name: string,
+  help: string,
+  read: (use: GroupUsage['io'][number]) => bigint,
+): MetricRow<ContainerFacts> {
+  return {
+    name,
+    help,
+    type: MetricType.COUNTER,
+    labels: ['device'],
+    read: ({ usage }) => usage.io.map((use) => ({ value: read(use), labels: [use.device] })),
+  };
+}
+
+function toSeconds(us: bigint | undefined): bigint | undefined {
+  return us === undefined ? undefined : us / US_PER_SECOND;
+}
+
+function positive(value: bigint): bigint {
+  return value > 0n ? value : 0n;
+}

@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+
+/** Counters of one network interface since it was made. */
+export interface InterfaceUsage {
+  readonly name: string;
+  readonly received: DirectionUsage;
+  readonly sent: DirectionUsage;
+}
+
+/** Counters of one direction. */
+export interface DirectionUsage {
+  readonly bytes: bigint;
+  readonly packets: bigint;
+  readonly errors: bigint;
+  readonly dropped: bigint;
+}
+
+/** The interfaces of the network namespace in which a process is, without loopback; none when it is gone. */
+export async function readNetworkUsage(pid: number): Promise<readonly InterfaceUsage[]> {
+  return parseNetDev(await readFile(`/proc/${pid}/net/dev`, 'latin1').catch(() => ''));
+}
+
+/** Reads /proc/PID/net/dev: see proc_pid_net(5). Loopback is left out. */
+export function parseNetDev(text: string): readonly InterfaceUsage[] {
+  return text.split('\n').flatMap((line) => {
+    const [name = '', numbers] = line.split(':');
+    const values = (numbers ?? '').trim().split(/\s+/);
+    if (numbers === undefined || values.length < 16 || name.trim() === 'lo') return [];
+    return [{ name: name.trim(), received: toDirection(values), sent: toDirection(values.slice(8)) }];
+  });
+}
+
+function toDirection([bytes, packets, errors, dropped]: readonly string[]): DirectionUsage {
+  const value = (text = '0'): bigint => (/^\d+$/.test(text) ? BigInt(text) : 0n);
+  return { bytes: value(bytes), packets: value(packets), errors: value(errors), dropped: value(dropped) };
+}

@@ -1,0 +1,122 @@
+/**
+ * What processes use, summed up from /proc: for machines whose cgroups may not be written, and for the few numbers
+ * that no cgroup counts.
+ *
+ * Two things differ from cgroups: the CPU time of a process that nobody has waited for is lost when it ends, and
+ * memory that processes share counts for each of them.
+ *
+ * @module
+ */
+import { readFile, readdir, readlink } from 'node:fs/promises';
+import { type CpuUse, type GroupUsage, type MemoryUse } from './group-usage.js';
+
+/** The kernel's unit of time in /proc is a hundredth of a second on every machine that Node runs on. */
+const TICK_NS = 10_000_000n;
+
+interface ProcessNumbers {
+  readonly userTicks: bigint;
+  readonly systemTicks: bigint;
+  readonly pageFaults: bigint;
+  readonly majorPageFaults: bigint;
+  readonly rssBytes: bigint;
+  readonly anonBytes: bigint;
+  readonly swapBytes: bigint;
+  readonly threads: bigint;
+}
+
+/** Adds up what these processes use, their waited-for children included; those that are gone count as nothing. */
+export async function sumProcessUsage(pids: readonly number[]): Promise<GroupUsage> {
+  const found = (await Promise.all(pids.map(readNumbers))).filter((each) => each !== undefined);
+  const sum = (pick: (each: ProcessNumbers) => bigint): bigint =>
+    found.reduce((total, each) => total + pick(each), 0n);
+  const userNs = sum((each) => each.userTicks) * TICK_NS;
+  const systemNs = sum((each) => each.systemTicks) * TICK_NS;
+  const cpu: CpuUse = {
+    totalNs: userNs + systemNs,
+    userNs,
+    systemNs,
+    periods: undefined,
+    throttledPeriods: undefined,
+    throttledNs: undefined,
+  };
+  const rssBytes = sum((each) => each.rssBytes);
+  const anonBytes = sum((each) => each.anonBytes);
+  const memory: MemoryUse = {
+    ...NOTHING_KNOWN,
+    usageBytes: rssBytes,
+    workingSetBytes: rssBytes,
+    rssBytes: anonBytes,
+    pageFaults: sum((each) => each.pageFaults),
+    majorPageFaults: sum((each) => each.majorPageFaults),
+    swapBytes: sum((each) => each.swapBytes),
+  };
+  const threads = sum((each) => each.threads);
+  return { cpu, memory, pids: { threads, threadLimit: undefined }, io: [], hugepages: [], pressure: {} };
+}
+
+const NOTHING_KNOWN = {
+  cacheBytes: undefined,
+  mappedFileBytes: undefined,
+  kernelBytes: undefined,
+  limitBytes: undefined,
+  swapLimitBytes: undefined,
+  highestUsageBytes: undefined,
+  limitHits: undefined,
+  oomKills: undefined,
+};
+
+async function readNumbers(pid: number): Promise<ProcessNumbers | undefined> {
+  try {
+    const [stat, status] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, 'latin1'),
+      readFile(`/proc/${pid}/status`, 'latin1'),
+    ]);
+    // Fields are counted from the state, the third, since the second may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const field = (number: number): bigint => BigInt(fields[number - 3] ?? '0');
+    const kib = (name: string): bigint => {
+      const digits = new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)?.[1] ?? '0';
+      return BigInt(digits) * 1024n;
+    };
+    return {
+      pageFaults: field(10) + field(11),
+      majorPageFaults: field(12) + field(13),
+      userTicks: field(14) + field(16),
+      systemTicks: field(15) + field(17),
+      threads: field(20),
+      rssBytes: kib('VmRSS'),
+      anonBytes: kib('RssAnon'),
+      swapBytes: kib('VmSwap'),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What processes have open. */
+export interface OpenFiles {
+  readonly files: bigint;
+  readonly sockets: bigint;
+}
+
+/** Counts the open files of these processes, and the sockets among them. */
+export async function countOpenFiles(pids: readonly number[]): Promise<OpenFiles> {
+  let files = 0n;
+  let sockets = 0n;
+  for (const pid of pids) {
+    const names = await readdir(`/proc/${pid}/fd`).catch(() => []);
+    const targets = await Promise.all(
+      names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => '')),
+    );
+    files += BigInt(names.length);
+    sockets += BigInt(targets.filter((target) => target.startsWith('socket:')).length);
+  }
+  return { files, sockets };
+}
+
+/** The soft limit of open files of a process; undefined when there is none, or the process is gone. */
+export async function findOpenFileLimit(pid: number): Promise<bigint | undefined> {
+  const limits = await readFile(`/proc/${pid}/limits`, 'latin1').catch(() => '');
+  const digits = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  return digits === undefined ? undefined : BigInt(digits);
+}

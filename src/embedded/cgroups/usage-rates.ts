@@ -1,0 +1,59 @@
+/** A reading of a CPU counter. */
+interface Sample {
+  readonly atMs: number;
+  readonly totalNs: bigint;
+}
+
+/** Shorter windows would show single time slices and not a usage. */
+const SHORTEST_WINDOW_MS = 1_000;
+/** What nobody has asked about for that long is forgotten, at the next question about anything. */
+const FORGET_AFTER_MS = 30 * 60_000;
+
+/**
+ * CPU usage over a window, in nanoseconds of CPU time a second (CRI's usageNanoCores).
+ *
+ * The window reaches from an earlier question, at least a second ago, to this one: nothing is measured while
+ * nobody asks. The first question's window begins with the container.
+ */
+export class UsageRates {
+  readonly #samples = new Map<string, { base: Sample; last: Sample }>();
+  #sweptAtMs = 0;
+
+  /**
+   * The usage of `key`, now.
+   *
+   * @param totalNs its CPU time since its start.
+   * @param nowMs monotonic milliseconds.
+   * @param ageMs how long it has been running, for the first question.
+   */
+  compute(key: string, totalNs: bigint, nowMs: number, ageMs: number): bigint | undefined {
+    this.#sweep(nowMs);
+    const sample = { atMs: nowMs, totalNs };
+    const known = this.#samples.get(key);
+    // A counter that went back belongs to something new under an old name.
+    if (known === undefined || totalNs < known.last.totalNs) {
+      const born = { atMs: nowMs - Math.max(0, ageMs), totalNs: 0n };
+      this.#samples.set(key, { base: born, last: sample });
+      return rate(born, sample);
+    }
+    if (nowMs - known.last.atMs >= SHORTEST_WINDOW_MS) {
+      this.#samples.set(key, { base: known.last, last: sample });
+      return rate(known.last, sample);
+    }
+    return rate(known.base, sample);
+  }
+
+  #sweep(nowMs: number): void {
+    if (nowMs - this.#sweptAtMs < FORGET_AFTER_MS) return;
+    this.#sweptAtMs = nowMs;
+    for (const [key, { last }] of this.#samples) {
+      if (nowMs - last.atMs > FORGET_AFTER_MS) this.#samples.delete(key);
+    }
+  }
+}
+
+function rate(from: Sample, to: Sample): bigint | undefined {
+  const elapsedMs = to.atMs - from.atMs;
+  if (elapsedMs <= 0) return undefined;
+  return BigInt(Math.round((Number(to.totalNs - from.totalNs) / elapsedMs) * 1_000));
+}

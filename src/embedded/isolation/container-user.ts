@@ -1,0 +1,104 @@
+import {
+  SupplementalGroupsPolicy,
+  type LinuxContainerSecurityContext,
+} from '../../cri/generated/runtime/v1/cri.js';
+import { invalidArgument, refused } from '../rpc-error.js';
+
+/** As whom a container's program runs. */
+export interface ContainerUser {
+  readonly uid: number;
+  readonly gid: number;
+  /** All groups besides; may hold `gid` again. */
+  readonly groups: readonly number[];
+  /** The value of HOME. */
+  readonly home: string;
+}
+
+/** Who is known in a container's root; see RootUsers. */
+export interface KnownUsers {
+  findUser(name: string): KnownUser | undefined;
+  findUserById(uid: number): KnownUser | undefined;
+  findGroup(name: string): { readonly gid: number } | undefined;
+  /** The ids of the groups that name the user as a member. */
+  groupsOf(userName: string): readonly number[];
+}
+
+interface KnownUser {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+type UserContext = Pick<
+  LinuxContainerSecurityContext,
+  'runAsUser' | 'runAsGroup' | 'runAsUsername' | 'supplementalGroups' | 'supplementalGroupsPolicy'
+>;
+
+const MOST = 0xffff_fffe;
+
+/**
+ * Decides as whom a container runs: what the request says (`run_as_user`, `run_as_username`, `run_as_group`,
+ * `supplemental_groups` and their policy), else what the image says (`user`, `uid`, `user:group` …), else root.
+ *
+ * Throws INVALID_ARGUMENT for ids that cannot be and for a group without a user, UNKNOWN for names that are not
+ * in the root's etc/passwd or etc/group.
+ */
+export function resolveContainerUser(
+  context: UserContext | undefined,
+  imageUser: string,
+  known: KnownUsers,
+): ContainerUser {
+  const { runAsUser, runAsGroup, runAsUsername = '', supplementalGroups = [] } = context ?? {};
+  if (runAsGroup !== undefined && runAsUser === undefined && runAsUsername === '') {
+    throw invalidArgument('run_as_group is given without run_as_user or run_as_username');
+  }
+  const user =
+    runAsUser !== undefined
+      ? findById(toId('run_as_user', runAsUser.value), known)
+      : findByText(runAsUsername === '' ? imageUser : runAsUsername, known);
+  const merges = (context?.supplementalGroupsPolicy ?? 0) === SupplementalGroupsPolicy.Merge;
+  const member = merges && user.name !== undefined ? known.groupsOf(user.name) : [];
+  const given = supplementalGroups.map((group) => toId('supplemental_groups', group));
+  const gid = runAsGroup === undefined ? user.gid : toId('run_as_group', runAsGroup.value);
+  return { uid: user.uid, gid, groups: [...new Set([...member, ...given])], home: user.home };
+}
+
+interface FoundUser {
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+  readonly name: string | undefined;
+}
+
+function findById(uid: number, known: KnownUsers): FoundUser {
+  return toFoundUser(uid, known.findUserById(uid));
+}
+
+function toFoundUser(uid: number, entry: KnownUser | undefined): FoundUser {
+  const { gid = 0, home = '', name } = entry ?? {};
+  return { uid, gid, name, home: home === '' ? (uid === 0 ? '/root' : '/') : home };
+}
+
+function findByText(text: string, known: KnownUsers): FoundUser {
+  const [userText = '', groupText = ''] = text.split(':');
+  const user = findUser(userText === '' ? '0' : userText, known);
+  if (groupText === '') return user;
+  const gid =
+    known.findGroup(groupText)?.gid ?? (/^\d+$/.test(groupText) ? toId('group', groupText) : undefined);
+  if (gid === undefined) throw refused(`group "${groupText}" is not in the image's etc/group`);
+  return { ...user, gid };
+}
+
+function findUser(text: string, known: KnownUsers): FoundUser {
+  const entry = known.findUser(text);
+  if (entry !== undefined) return toFoundUser(entry.uid, entry);
+  if (/^\d+$/.test(text)) return findById(toId('user', text), known);
+  throw refused(`user "${text}" is not in the image's etc/passwd`);
+}
+
+function toId(what: string, value: bigint | string): number {
+  const id = Number(value);
+  if (!Number.isInteger(id) || id < 0 || id > MOST) throw invalidArgument(`${what} cannot be ${value}`);
+  return id;
+}

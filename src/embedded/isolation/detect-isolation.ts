@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { PodSandboxConfig, ContainerConfig } from '../../cri/generated/runtime/v1/cri.js';
+import { type Clock } from '../../util/clock.js';
+import { messageOf, PodloopError } from '../../util/errors.js';
+import { findTool, TOOL_PATH } from '../find-tools.js';
+import { HOST, HOST_CONFIG } from '../images/host-image.js';
+import { computeCommand } from '../resolve-command.js';
+import { type CommandTools } from '../supervisor-script.js';
+import { readOwnCapabilities } from './capabilities.js';
+import { HostIsolation } from './host-isolation.js';
+import { type Isolation } from './isolation.js';
+import { NamespaceIsolation } from './namespace-isolation.js';
+import { SandboxShm } from './sandbox-shm.js';
+import { ToolKit } from './tool-kit.js';
+
+/** What may be asked for: `auto` is the best that is possible. */
+export type IsolationChoice = 'auto' | 'namespaces' | 'none';
+
+/** What {@link detectIsolation} needs. */
+export interface DetectIsolationOptions {
+  readonly choice: IsolationChoice;
+  /** The runtime's root, there already. */
+  readonly rootDir: string;
+  readonly tools: CommandTools;
+  readonly clock: Clock;
+  /** Whether sandboxes may have a network namespace of their own. */
+  readonly isolatesNetwork: boolean;
+}
+
+const run = promisify(execFile);
+const PROBE_MS = 30_000;
+
+/**
+ * Finds out what this machine allows, by running `true` in a container of its own. Throws PLATFORM_UNSUPPORTED when
+ * namespaces were asked for and are not to be had.
+ */
+export async function detectIsolation(options: DetectIsolationOptions): Promise<Isolation> {
+  const { choice, tools, clock } = options;
+  const script = await findTool('script').catch(() => undefined);
+  const plain = (reason: string) => new HostIsolation({ tools, script, reason, clock });
+  if (choice === 'none') return plain('as asked');
+  try {
+    return await openNamespaces(options);
+  } catch (error) {
+    const reason = messageOf(error);
+    if (choice === 'auto') return plain(`no namespaces: ${reason}`);
+    throw new PodloopError('PLATFORM_UNSUPPORTED', `namespaces cannot be used here: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+async function openNamespaces(options: DetectIsolationOptions): Promise<NamespaceIsolation> {
+  const { clock, isolatesNetwork } = options;
+  if (process.getuid?.() !== 0) throw new Error('podloop does not run as root');
+  const rootDir = await realpath(options.rootDir);
+  if (/[,:\\"\s]/.test(rootDir))
+    throw new Error(`the folder ${rootDir} has characters in it that overlayfs does not take`);
+  for (const name of ['tools', 'root', 'api'])
+    await mkdir(join(rootDir, 'stage', name), { recursive: true, mode: 0o700 });
+  const isolation = new NamespaceIsolation({
+    rootDir,
+    tools: await ToolKit.install(join(rootDir, 'tools')),
+    shm: await SandboxShm.open(rootDir),
+    capabilities: await readOwnCapabilities(),
+    script: await findTool('script'),
+    path: TOOL_PATH,
+    isolatesNetwork,
+    clock,
+  });
+  await probe(isolation, rootDir);
+  return isolation;
+}
+
+/** Runs `true` of the host in a sandbox of its own. */
+async function probe(isolation: NamespaceIsolation, rootDir: string): Promise<void> {
+  const dir = await mkdtemp(join(rootDir, 'probe-'));
+  const place = { id: 'probe', dir, config: PodSandboxConfig.fromPartial({}) };
+  try {
+    const holder = await isolation.startSandbox(place);
+    const config = ContainerConfig.fromPartial({ command: ['true'] });
+    const user = { uid: 0, gid: 0, groups: [], home: '/' };
+    const names = {
+      id: 'probe',
+      sandboxId: 'probe',
+      name: 'probe',
+      createdAtNs: 0n,
+      imageId: HOST.id,
+      logPath: '',
+    };
+    const record = { ...names, config, image: HOST_CONFIG, user };
+    await isolation.prepareStart({
+      record,
+      dir,
+      sandbox: { ...place, holder },
+      command: computeCommand(record, ''),
+      root: { kind: 'host' },
+      joinFiles: [],
+      oomScoreAdj: '0',
+      findMain: () => undefined,
+    });
+    await run('/bin/sh', ['./command'], { cwd: dir, env: { PATH: TOOL_PATH }, timeout: PROBE_MS }).catch(
+      async (error: unknown) => {
+        const fault = await readFile(join(dir, 'fault'), 'utf8').catch(() => '');
+        throw new Error(fault.trim() === '' ? messageOf(error) : fault.trim(), { cause: error });
+      },
+    );
+  } finally {
+    await isolation.endSandbox(place);
+    await rm(dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,41 @@
+import { quoteWord, quoteWords } from './shell-words.js';
+import { renderEnv, type SetupRequest } from './setup-script.js';
+import { renderVerify } from './verify-process.js';
+import { type ProcessIdentity } from '../process-identity.js';
+
+/** What {@link renderEnter} puts together. */
+export interface EnterRequest extends Pick<
+  SetupRequest,
+  'tools' | 'joinFiles' | 'privilegeSteps' | 'environment' | 'workingDir'
+> {
+  /** The process from whose root the kit is taken. */
+  readonly holder: ProcessIdentity;
+}
+
+/**
+ * The shell script that runs one more command inside of a container, with what its program has, except for the folder
+ * and the program itself.
+ *
+ * Its arguments: pid and start ticks of the container's first process, `tty` or `pipe`, then the command.
+ */
+export function renderEnter(request: EnterRequest): Buffer {
+  const { tools, joinFiles, holder, privilegeSteps } = request;
+  const gone = "echo 'the container has ended' >&2; exit 125";
+  const lost = "echo 'the holder of the sandbox has ended' >&2; exit 125";
+  const env = renderEnv({ ...request, argv: [] });
+  return Buffer.concat([
+    Buffer.from(
+      [
+        'pid=$1 ticks=$2 mode=$3\nshift 3\n',
+        renderVerify('"$pid"', '"$ticks"', gone),
+        renderVerify(holder.pid, holder.startTicks, lost),
+        ...joinFiles.map((file) => `{ echo 0 >${quoteWord(file)}; } 2>/dev/null\n`),
+        'if [ "$mode" = tty ]; then ctty=--ctty; else ctty=; fi\n',
+        `exec ${quoteWord(tools.outside('nsenter'))} --target "$pid" --mount --net --ipc --uts --pid `,
+        `--wd=/proc/${holder.pid}/root ${quoteWords(tools.inside('setsid'))} $ctty ${quoteWords(privilegeSteps)} `,
+      ].join(''),
+    ),
+    env,
+    Buffer.from('"$@"\n'),
+  ]);
+}

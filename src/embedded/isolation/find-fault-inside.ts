@@ -1,0 +1,72 @@
+import { constants } from 'node:fs';
+import { open, readlink, type FileHandle } from 'node:fs/promises';
+import { type ContainerCommand } from '../supervisor-script.js';
+import { findCandidates } from './command-candidates.js';
+
+const MISSING = 'no such file or directory';
+const MAX_LINKS = 40;
+
+/**
+ * Why a command cannot be executed in a root, in the words of a runtime that tried; undefined when nothing speaks
+ * against it. Looks at names, kinds and modes only, and is never led out of the root.
+ */
+export async function findFaultInside(
+  root: string,
+  command: Pick<ContainerCommand, 'argv' | 'environment' | 'workingDir'>,
+): Promise<string | undefined> {
+  const [name = ''] = command.argv;
+  const bare = !name.includes('/');
+  let best: string | undefined;
+  for (const path of findCandidates(command)) {
+    const fault = await findFileFault(root, path);
+    if (fault === undefined) return undefined;
+    if (fault !== MISSING) best ??= fault;
+  }
+  return `exec: "${name}": ${best ?? (bare ? 'executable file not found in $PATH' : MISSING)}`;
+}
+
+async function findFileFault(root: string, path: string): Promise<string | undefined> {
+  const file = await openAnyInRoot(root, path);
+  if (file === undefined) return MISSING;
+  try {
+    const facts = await file.stat();
+    if (facts.isDirectory()) return 'is a directory';
+    return facts.isFile() && (facts.mode & 0o111) !== 0 ? undefined : 'permission denied';
+  } finally {
+    await file.close();
+  }
+}
+
+const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
+/** Linux: names a file without opening it, so that nothing happens to devices and pipes. */
+const O_PATH = 0o10000000;
+
+/** As a process whose `/` the root is would find it; the caller closes it. */
+async function openAnyInRoot(root: string, path: string): Promise<FileHandle | undefined> {
+  const left = path.split('/').filter(Boolean).reverse();
+  const held = [await open(root, O_RDONLY | O_DIRECTORY)];
+  let links = 0;
+  try {
+    for (let part = left.pop(); part !== undefined; part = left.pop()) {
+      if (part === '.') continue;
+      if (part === '..') {
+        if (held.length > 1) await held.pop()!.close();
+        continue;
+      }
+      const at = `/proc/self/fd/${held.at(-1)!.fd}/${part}`;
+      const target = await readlink(at).catch(() => undefined);
+      if (target === undefined) {
+        const next = await open(at, O_PATH | O_NOFOLLOW).catch(() => undefined);
+        if (next === undefined) return undefined;
+        held.push(next);
+        continue;
+      }
+      if (++links > MAX_LINKS) return undefined;
+      if (target.startsWith('/')) for (const each of held.splice(1)) await each.close();
+      left.push(...target.split('/').filter(Boolean).reverse());
+    }
+    return held.pop();
+  } finally {
+    for (const each of held) await each.close();
+  }
+}

@@ -1,0 +1,120 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ContainerConfig, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
+import { type Clock } from '../../util/clock.js';
+import { findCommandFault } from '../resolve-command.js';
+import { refused } from '../rpc-error.js';
+import { renderCommand, type CommandTools } from '../supervisor-script.js';
+import { checkPlainContainer, checkPlainSandbox } from '../unsupported.js';
+import { wrapInPty } from '../streaming/pty.js';
+import {
+  type EnterRequest,
+  type HostCommand,
+  type IsolatedSandbox,
+  type Isolation,
+  type LaunchRequest,
+} from './isolation.js';
+import { endHolder, findHolder, voidHolder } from './sandbox-holder.js';
+import { quoteWord, quoteWords } from './shell-words.js';
+
+/** What a {@link HostIsolation} needs. */
+export interface HostIsolationOptions {
+  readonly tools: CommandTools;
+  /** Absolute path of util-linux's `script`; undefined where there is none, and then no container has a terminal. */
+  readonly script: string | undefined;
+  /** Why there is no more isolation than this. */
+  readonly reason: string;
+  readonly clock: Clock;
+}
+
+/** No walls at all: containers are process groups of the host. */
+export class HostIsolation implements Isolation {
+  readonly kind = 'none';
+  readonly hasRoots = false;
+  readonly #options: HostIsolationOptions;
+
+  constructor(options: HostIsolationOptions) {
+    this.#options = options;
+  }
+
+  get notice(): string {
+    return (
+      'containers are process groups of this host: they share its files, network, processes and users ' +
+      `(${this.#options.reason})`
+    );
+  }
+
+  ownsNetwork(): boolean {
+    return false;
+  }
+
+  checkSandbox(config: PodSandboxConfig): void {
+    checkPlainSandbox(config);
+  }
+
+  checkContainer(config: ContainerConfig): void {
+    checkPlainContainer(config);
+  }
+
+  endsWithMain(): boolean {
+    return false;
+  }
+
+  startSandbox(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  /** A sandbox may have been made with namespaces, by a runtime that could. */
+  async endSandbox({ dir }: Omit<IsolatedSandbox, 'holder'>): Promise<void> {
+    await voidHolder(dir);
+    const holder = await findHolder(dir);
+    if (holder !== undefined) await endHolder(holder, this.#options.clock);
+  }
+
+  pruneSandboxes(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async prepareStart({ command, record, dir, joinFiles, oomScoreAdj }: LaunchRequest): Promise<void> {
+    const { tools, script } = this.#options;
+    const fault = await findCommandFault(command);
+    if (fault !== undefined) throw refused(`unable to start container process: ${fault}`);
+    const start = Buffer.from(
+      [
+        'read -r self </proc/self/stat\nprintf \'%s\\n\' "$self" >pid\n',
+        ...joinFiles.map((file) => `echo 0 >${quoteWord(file)} || exit 125\n`),
+        ...(oomScoreAdj === '0'
+          ? []
+          : [`{ echo ${quoteWord(oomScoreAdj)} >/proc/self/oom_score_adj; } 2>/dev/null\n`]),
+      ].join(''),
+    );
+    const write = (name: string, text: Buffer | string) => writeFile(join(dir, name), text, { mode: 0o600 });
+    if (!record.config.tty) {
+      await write('command', Buffer.concat([start, renderCommand(command, tools)]));
+      return;
+    }
+    if (script === undefined) throw refused('there is no program "script" for a terminal');
+    const pty = wrapInPty(['/bin/sh', './launch'], script);
+    const variables = Object.entries(pty.environment).map(([name, value]) => `${name}=${quoteWord(value)}`);
+    await write('command', `export ${variables.join(' ')}\nexec ${quoteWords(pty.argv)}\n`);
+    await write('launch', Buffer.concat([start, renderCommand(command, { env: tools.env })]));
+  }
+
+  findCommandFault({ command, argv }: EnterRequest): Promise<string | undefined> {
+    return findCommandFault({ ...command, argv });
+  }
+
+  enter({ command, argv }: EnterRequest): HostCommand {
+    return {
+      argv,
+      environment: Object.fromEntries(command.environment.map(splitVariable)),
+      workingDir: command.workingDir,
+    };
+  }
+}
+
+function splitVariable(entry: Buffer): [string, string] {
+  const text = entry.toString();
+  const at = text.indexOf('=');
+  return [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,60 @@
+import { type ProcessIdentity } from '../process-identity.js';
+import { wrapInPty } from '../streaming/pty.js';
+import { type SandboxNamespaces } from './namespace-options.js';
+import { quoteWord, quoteWords } from './shell-words.js';
+import { type ToolKit } from './tool-kit.js';
+import { renderVerify } from './verify-process.js';
+
+/** What {@link renderLaunch} puts together. */
+export interface LaunchScriptRequest {
+  readonly tools: Pick<ToolKit, 'outside'>;
+  readonly holder: ProcessIdentity;
+  readonly namespaces: SandboxNamespaces;
+  /** A pid namespace of its own, the host's, or that of a process. */
+  readonly pid: 'own' | 'host' | ProcessIdentity;
+  readonly sharesMounts: boolean;
+  /** Path of `script`, for a container with a terminal. */
+  readonly script?: string;
+  readonly path: string;
+}
+
+/**
+ * The files through which a supervisor gets into the namespaces of a container: `command`, which it reads and which
+ * replaces it, and `launch`. They end in the script `setup`, in the container's folder.
+ */
+export function renderLaunch(request: LaunchScriptRequest): ReadonlyMap<string, string> {
+  const launch = renderEntry(request);
+  if (request.script === undefined) return new Map([['command', launch]]);
+  const { argv, environment } = wrapInPty(['/bin/sh', './launch'], request.script);
+  const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoteWord(value)}`);
+  return new Map([
+    ['command', `export ${variables.join(' ')}\nexec ${quoteWords(argv)}\n`],
+    ['launch', launch],
+  ]);
+}
+
+function renderEntry({ tools, holder, namespaces, pid, sharesMounts }: LaunchScriptRequest): string {
+  const at = (process: ProcessIdentity, name: string) => `/proc/${process.pid}/ns/${name}`;
+  const { network, ipc } = namespaces;
+  const shared = typeof pid === 'string' ? undefined : pid;
+  const entered = [
+    ...(network ? [`--net=${at(holder, 'net')}`, `--uts=${at(holder, 'uts')}`] : []),
+    ...(ipc ? [`--ipc=${at(holder, 'ipc')}`] : []),
+    ...(shared === undefined ? [] : [`--pid=${at(shared, 'pid')}`]),
+  ];
+  // Nothing forks before `setup` does: its first child is the first process of the pid namespace.
+  const nsenter = entered.length === 0 ? [] : [tools.outside('nsenter'), '--no-fork', ...entered];
+  const unshare = [
+    ...[tools.outside('unshare'), '--mount', '--propagation', sharesMounts ? 'unchanged' : 'slave'],
+    ...(pid === 'own' ? ['--pid'] : []),
+  ];
+  const processes = [holder, ...(shared === undefined || shared === holder ? [] : [shared])];
+  return [
+    'umask 0022\n',
+    ...processes.map((each) => {
+      const gone = `the process ${each.pid}, which holds its namespaces, has ended`;
+      return renderVerify(each.pid, each.startTicks, `echo ${quoteWord(gone)} >fault; exit 125`);
+    }),
+    `exec ${quoteWords([...nsenter, ...unshare, '/bin/sh', './setup'])}\n`,
+  ].join('');
+}

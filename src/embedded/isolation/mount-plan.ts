@@ -1,0 +1,192 @@
+/**
+ * Computes what is mounted for a container, where and in which order. Pure.
+ *
+ * ```
+ * before pivot_root, host's view            after it, container's view
+ * BASE/tools     the kit, read-only         the kit is the working directory
+ * BASE/root      the container's root   ─►  /
+ * BASE/api/proc, sys, dev              ─►  /proc, /sys, /dev
+ *                                           volumes, by the host's paths relative to the working directory
+ * ```
+ *
+ * Why two halves: links in the container's files may lead anywhere, so its paths are only used where they mean what
+ * the container would find there. What must be certain, masked and read-only paths of /proc and /sys, is made in the
+ * first half, in a file system of our own.
+ *
+ * @module
+ */
+import { type ContainerRoot } from '../images/container-roots.js';
+import { type FstabEntry } from './fstab.js';
+import { isBelow } from './mountinfo.js';
+import { type Volume } from './volumes.js';
+
+/** A file of the sandbox, bound into a container. */
+export interface BoundFile {
+  readonly source: string;
+  readonly target: string;
+}
+
+/** A path of /proc or /sys that is to be hidden or protected. */
+export interface ApiPath {
+  readonly path: string;
+  readonly folder: boolean;
+}
+
+/** What {@link planMounts} takes. */
+export interface MountRequest {
+  /** An absolute folder without links; it has `tools`, `root` and `api` unless it is `fresh`. */
+  readonly base: string;
+  /** Whether a file system of our own is to be mounted on it first. */
+  readonly fresh: boolean;
+  readonly toolsDir: string;
+  readonly root: ContainerRoot;
+  /** May change /sys. */
+  readonly privileged: boolean;
+  /** Folder of the host that is the pod's /dev/shm; undefined for one of the container's own. */
+  readonly shmDir: string | undefined;
+  readonly volumes: readonly Volume[];
+  readonly files: readonly BoundFile[];
+  readonly masked: readonly ApiPath[];
+  readonly readonly: readonly ApiPath[];
+}
+
+/** Something that must be there before a batch of mounts. */
+export interface MountPoint {
+  readonly path: string;
+  readonly folder: boolean;
+}
+
+/** Mounts of the second half that one call makes, and what must be there before. */
+export interface MountBatch {
+  readonly points: readonly MountPoint[];
+  readonly entries: readonly FstabEntry[];
+}
+
+/** What {@link planMounts} finds. */
+export interface MountPlan {
+  readonly before: readonly FstabEntry[];
+  /** To be made in `/dev` before it is bound, by the host's path. */
+  readonly devicePoints: readonly MountPoint[];
+  readonly after: readonly MountBatch[];
+  /** From the working directory to the host's root. */
+  readonly up: string;
+}
+
+/** Nothing is mounted already under names like this one, which `mount --all` would pass over. */
+const OURS = 'podloop';
+const PLAIN = ['nosuid', 'noexec', 'nodev'];
+const MKDIR = 'X-mount.mkdir';
+
+/** See the module's description. */
+export function planMounts(request: MountRequest): MountPlan {
+  const up = '../'.repeat(request.base.split('/').filter(Boolean).length + 1).slice(0, -1);
+  const inDev = request.volumes.filter(({ target }) => isBelow(target, '/dev'));
+  return {
+    before: [...planBase(request), ...planApi(request)],
+    devicePoints: inDev.map(({ target, folder }) => ({ path: `${request.base}/api${target}`, folder })),
+    after: planAfter(request, up),
+    up,
+  };
+}
+
+function planBase({ base, fresh, toolsDir, root }: MountRequest): FstabEntry[] {
+  const mkdir = fresh ? [MKDIR] : [];
+  return [
+    ...(fresh
+      ? [{ source: OURS, target: base, type: 'tmpfs', options: [...PLAIN.slice(0, 1), 'mode=0700'] }]
+      : []),
+    { source: toolsDir, target: `${base}/tools`, type: 'none', options: ['bind', 'ro', ...mkdir] },
+    { ...rootEntry(root), target: `${base}/root`, options: [...rootEntry(root).options, ...mkdir] },
+    { source: OURS, target: `${base}/api`, type: 'tmpfs', options: ['mode=0755', ...mkdir] },
+  ];
+}
+
+function rootEntry(root: ContainerRoot): Omit<FstabEntry, 'target'> {
+  switch (root.kind) {
+    case 'host':
+      return { source: '/', type: 'none', options: ['rbind'] };
+    case 'folder':
+      return { source: root.path, type: 'none', options: ['bind', 'nodev'] };
+    case 'overlay': {
+      const { lowerDirs, upperDir, workDir } = root;
+      const options = [
+        `lowerdir=${lowerDirs.join(':')}`,
+        `upperdir=${upperDir}`,
+        `workdir=${workDir}`,
+        'nodev',
+      ];
+      return { source: OURS, type: 'overlay', options };
+    }
+  }
+}
+
+function planApi({ base, privileged, shmDir, masked, readonly }: MountRequest): FstabEntry[] {
+  const at = (path: string) => `${base}/api${path}`;
+  const self = (path: string): FstabEntry => bind(at(path), at(path), ['ro', ...PLAIN]);
+  const mount = (path: string, type: string, options: readonly string[]): FstabEntry => {
+    return { source: OURS, target: at(path), type, options: [...options, MKDIR] };
+  };
+  return [
+    mount('/proc', 'proc', PLAIN),
+    mount('/sys', 'sysfs', PLAIN),
+    // Not by an option of the mount itself: what is mounted read-only first is so for the whole pod.
+    ...(privileged ? [] : [self('/sys')]),
+    mount('/dev', 'tmpfs', ['nosuid', 'noexec', 'mode=0755', 'size=65536k']),
+    mount('/dev/pts', 'devpts', ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'gid=5']),
+    mount('/dev/mqueue', 'mqueue', PLAIN),
+    shmDir === undefined
+      ? mount('/dev/shm', 'tmpfs', [...PLAIN, 'mode=1777', 'size=65536k'])
+      : bind(shmDir, at('/dev/shm'), [...PLAIN, MKDIR]),
+    ...readonly.map(({ path }) => self(path)),
+    ...masked.map(({ path, folder }) =>
+      folder
+        ? { source: OURS, target: at(path), type: 'tmpfs', options: ['ro', ...PLAIN] }
+        : bind('/dev/null', at(path), []),
+    ),
+  ];
+}
+
+function planAfter(request: MountRequest, up: string): MountBatch[] {
+  const { volumes } = request;
+  const files = request.files.filter(
+    ({ target }) => !volumes.some((volume) => isBelow(target, volume.target)),
+  );
+  const api = (name: string): FstabEntry => ({
+    source: `../api/${name}`,
+    target: `/${name}`,
+    type: 'none',
+    options: ['rbind', MKDIR],
+  });
+  const batches = [{ points: [] as MountPoint[], entries: [api('sys'), api('dev')] }];
+  const add = (point: MountPoint, entries: readonly FstabEntry[]) => {
+    const inMount = batches
+      .at(-1)!
+      .entries.some(({ target }) => target !== '/dev' && isBelow(point.path, target));
+    // A file to mount on must be made when what it lies in is there.
+    if (!point.folder && inMount) batches.push({ points: [], entries: [] });
+    const batch = batches.at(-1)!;
+    if (!point.folder && !isBelow(point.path, '/dev')) batch.points.push(point);
+    batch.entries.push(...entries);
+  };
+  for (const { source, target } of files) {
+    add({ path: target, folder: false }, [bind(`${up}${source}`, target, ['rprivate'])]);
+  }
+  for (const volume of volumes) add({ path: volume.target, folder: volume.folder }, toEntries(volume, up));
+  // Last, since `mount --all` looks into it for what is mounted already, and would find what is on the host.
+  batches.at(-1)!.entries.push(api('proc'));
+  return batches;
+}
+
+function toEntries(volume: Volume, up: string): FstabEntry[] {
+  const { source, target, folder, readonly, propagation, restrictions, readonlyBelow } = volume;
+  const protect = readonly ? ['ro', ...restrictions] : [];
+  const mkdir = folder ? [MKDIR] : [];
+  return [
+    { ...bind(`${up}${source}`, target, []), options: ['rbind', propagation, ...protect, ...mkdir] },
+    ...readonlyBelow.map((below) => bind(`${target}/${below}`, `${target}/${below}`, ['ro'])),
+  ];
+}
+
+function bind(source: string, target: string, options: readonly string[]): FstabEntry {
+  return { source, target, type: 'none', options: ['bind', ...options] };
+}

@@ -1,0 +1,56 @@
+/** A line of /proc/PID/mountinfo, as far as it is of use here; see proc_pid_mountinfo(5). */
+export interface MountEntry {
+  readonly mountPoint: string;
+  /** Whether mounts that are made here appear in its peers, and the other way round. */
+  readonly shared: boolean;
+  /** Whether mounts that are made in its master appear here. */
+  readonly slave: boolean;
+  /** `nosuid`, `nodev`, `noexec` as far as they are set. */
+  readonly restrictions: readonly string[];
+}
+
+const RESTRICTIONS = ['nosuid', 'nodev', 'noexec'];
+
+/** Reads the text of a mountinfo file, in the order of mounting. */
+export function parseMountinfo(text: string): readonly MountEntry[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const fields = line.split(' ');
+      const tags = fields.slice(6, fields.indexOf('-', 6));
+      return {
+        mountPoint: unescape(fields[4] ?? ''),
+        shared: tags.some((tag) => tag.startsWith('shared:')),
+        restrictions: (fields[5] ?? '').split(',').filter((option) => RESTRICTIONS.includes(option)),
+        slave: tags.some((tag) => tag.startsWith('master:')),
+      };
+    });
+}
+
+/** The mount that a path without links is on; the one mounted last when there are several on top of each other. */
+export function findMountOf(mounts: readonly MountEntry[], path: string): MountEntry | undefined {
+  let best: MountEntry | undefined;
+  for (const mount of mounts) {
+    if (!isBelow(path, mount.mountPoint)) continue;
+    if (best === undefined || mount.mountPoint.length >= best.mountPoint.length) best = mount;
+  }
+  return best;
+}
+
+/** The mount points strictly below a path without links. */
+export function mountPointsBelow(mounts: readonly MountEntry[], path: string): readonly string[] {
+  const points = mounts.map(({ mountPoint }) => mountPoint);
+  return [...new Set(points.filter((point) => point !== path && isBelow(point, path)))];
+}
+
+/** Whether a path is another one, or below it. */
+export function isBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(above.endsWith('/') ? above : `${above}/`);
+}
+
+function unescape(field: string): string {
+  return field.replaceAll(/\\([0-7]{3})/g, (_, octal: string) =>
+    String.fromCharCode(Number.parseInt(octal, 8)),
+  );
+}

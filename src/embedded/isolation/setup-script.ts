@@ -1,0 +1,186 @@
+/**
+ * The shell script that turns a process in fresh namespaces into a container.
+ *
+ * In: run in the container's folder, in the host's pid namespace, with the namespaces of the sandbox and a mount
+ * namespace of its own; the first process that it forks is the container's. Out, in the folder: `pid` once
+ * everything is in place and the program is next, or `fault` with a sentence. Its exit code is the container's.
+ *
+ * Every mount is made inside of the container's mount namespace: none appears on the host, none can be left over.
+ *
+ * @module
+ */
+import { renderFstab, renderFstabLine } from './fstab.js';
+import { type MountPlan, type MountPoint } from './mount-plan.js';
+import { quoteBytes, quoteWord, quoteWords } from './shell-words.js';
+import { type ToolKit } from './tool-kit.js';
+
+/** What {@link renderSetup} puts together. */
+export interface SetupRequest {
+  /** The container's folder. */
+  readonly dir: string;
+  readonly base: string;
+  readonly tools: ToolKit;
+  readonly plan: MountPlan;
+  /** Whether mounts of this mount namespace could appear on the host: it is kept from that where it must. */
+  readonly sharesMounts: boolean;
+  readonly joinFiles: readonly string[];
+  readonly oomScoreAdj: string;
+  /** Nodes of the host's /dev that the container gets under the same names. */
+  readonly devices: readonly string[];
+  /** Nodes that it gets elsewhere. */
+  readonly extraDevices: readonly { readonly hostPath: string; readonly containerPath: string }[];
+  /** To be hidden or protected outside of /proc and /sys, as far as they are there. */
+  readonly masked: readonly string[];
+  readonly readonly: readonly string[];
+  readonly readonlyRoot: boolean;
+  /** Flags of the root that must stay when it becomes read-only. */
+  readonly rootRestrictions: readonly string[];
+  readonly tty: boolean;
+  /** See {@link renderPrivilegeSteps}. */
+  readonly privilegeSteps: readonly string[];
+  readonly argv: readonly string[];
+  readonly environment: readonly Buffer[];
+  readonly workingDir: string;
+  /** Where the program is looked for, in this order. */
+  readonly candidates: readonly string[];
+}
+
+/** Files that the script needs beside itself, by name. */
+export interface SetupFiles {
+  readonly script: Buffer;
+  readonly files: ReadonlyMap<string, string>;
+}
+
+const HEAD = `exec 8>pid 9>fault 3>&2 2>/dev/null
+fault() { printf '%s\\n' "$*" >&9; exit 125; }
+must() { said=$("$@" 2>&1) || fault "$1: $said"; }
+folder() { [ -d "$1" ] || must $mkdir -p -- "$1"; }
+file() { [ -e "$1" ] || { folder "\${1%/*}/"; true >"$1" || fault "cannot make $1"; }; }
+`;
+
+/** See the module's description. */
+export function renderSetup(request: SetupRequest): SetupFiles {
+  const files = new Map([['mounts.before', renderFstab(request.plan.before)]]);
+  request.plan.after.forEach(({ entries }, at) => files.set(`mounts.${at}`, renderFstab(entries)));
+  const text = [
+    HEAD,
+    // The shell that waits has no word to say among the container's own, such as that it was killed.
+    '(\nexec 2>&3 3>&-\n',
+    ...renderOutside(request),
+    ...renderInside(request),
+    `printf '%s\\n' "$self" >&8\nexec 8>&- 9>&-\nexec `,
+  ].join('');
+  const last = Buffer.concat([
+    Buffer.from(text),
+    Buffer.from(quoteWords([...request.tools.inside('setsid'), ...(request.tty ? ['--ctty'] : [])])),
+    Buffer.from(` ${quoteWords(request.privilegeSteps)} `),
+    renderEnv(request),
+    Buffer.from('\n)\nexit $?\n'),
+  ]);
+  return { script: last, files };
+}
+
+/** The words that execute a program with an environment and a folder of its own. Also for what enters later. */
+export function renderEnv({
+  tools,
+  workingDir,
+  environment,
+  argv,
+}: Pick<SetupRequest, 'tools' | 'workingDir' | 'environment' | 'argv'>): Buffer {
+  const words = [...tools.inside('env'), '-i', '-C', workingDir, ...environment, ...argv];
+  return Buffer.concat(words.flatMap((word) => [quoteBytes(word), Buffer.from(' ')]));
+}
+
+/** With the host's files. */
+function renderOutside(request: SetupRequest): string[] {
+  const { base, tools, plan, sharesMounts, joinFiles, oomScoreAdj, devices, extraDevices } = request;
+  const nodes = [...devices, ...extraDevices.map(({ hostPath }) => hostPath)];
+  const mount = quoteWord(tools.outside('mount'));
+  const copy = `${quoteWord(tools.outside('cp'))} -dR --preserve=mode,ownership --`;
+  return [
+    `mkdir=${quoteWord(tools.outside('mkdir'))}\n`,
+    'read -r self </proc/self/stat\n',
+    ...joinFiles.map(
+      (file) => `{ echo 0 >${quoteWord(file)}; } 2>/dev/null || fault ${quoteWord(`cannot join ${file}`)}\n`,
+    ),
+    ...(oomScoreAdj === '0'
+      ? []
+      : [`{ echo ${quoteWord(oomScoreAdj)} >/proc/self/oom_score_adj; } 2>/dev/null\n`]),
+    // The only place where mounts are made before the old root is cut off: what is below it is ours alone.
+    ...(sharesMounts ? [`must ${mount} -n --make-rprivate /proc\n`] : []),
+    `must ${mount} -n -i --all --fstab mounts.before\n`,
+    ...(nodes.length === 0
+      ? []
+      : [
+          `must ${copy} ${quoteWords([`${tools.dir}/dev/.`, ...devices])} ${quoteWord(`${base}/api/dev/`)}\n`,
+        ]),
+    ...extraDevices.map(({ hostPath, containerPath }) => {
+      const target = `${base}/api${containerPath}`;
+      return `folder ${quoteWord(target.slice(0, target.lastIndexOf('/')))}\nmust ${copy} ${quoteWords([hostPath, target])}\n`;
+    }),
+    ...plan.devicePoints.map(renderPoint),
+    `cd ${quoteWord(`${base}/tools`)} || fault 'no tools'\n`,
+    `must ${quoteWords([tools.outside('pivot_root'), `${base}/root`, `${base}/root`])}\n`,
+  ];
+}
+
+/** With the container's root, and the host's still below the working directory. */
+function renderInside(request: SetupRequest): string[] {
+  const { tools, plan, dir, sharesMounts, readonlyRoot, rootRestrictions, workingDir } = request;
+  const mount = `${quoteWords(tools.inside('mount'))} -n -i -c`;
+  const at = (name: string) => quoteWord(`${plan.up}${dir}/${name}`);
+  return [
+    `mkdir=${quoteWord(tools.inside('mkdir').join(' '))}\n`,
+    ...(sharesMounts ? [`must ${mount} --make-rprivate ${plan.up}\n`] : []),
+    ...plan.after.flatMap(({ points }, number) => [
+      ...points.map(renderPoint),
+      `must ${mount} --all --fstab ${at(`mounts.${number}`)}\n`,
+    ]),
+    ...renderPathRules(request, mount, at('mounts.rules')),
+    `folder ${quoteWord(workingDir)}\n`,
+    ...(readonlyRoot
+      ? [`must ${mount} -o ${['remount', 'bind', 'ro', ...rootRestrictions].join(',')} podloop /\n`]
+      : []),
+    `must ${quoteWords(tools.inside('umount'))} -n -i -c -l ${plan.up}\n`,
+    `[ -d ${quoteWord(workingDir)} ] || fault ${quoteWord(`chdir to cwd ("${workingDir}"): not a directory`)}\n`,
+    ...renderLookup(request),
+  ];
+}
+
+/** Masked and read-only paths among the container's own files. */
+function renderPathRules({ masked, readonly }: SetupRequest, mount: string, file: string): string[] {
+  if (masked.length + readonly.length === 0) return [];
+  const line = (source: string, target: string, type: string, options: string) =>
+    `printf '%s\\n' ${quoteWord(renderFstabLine({ source, target, type, options: [options] }))}`;
+  return [
+    '{\n',
+    ...readonly.map(
+      (path) => `if [ -e ${quoteWord(path)} ]; then ${line(path, path, 'none', 'bind,ro')}; fi\n`,
+    ),
+    ...masked.map(
+      (path) =>
+        `if [ -d ${quoteWord(path)} ]; then ${line('podloop', path, 'tmpfs', 'ro')}; elif [ -e ${quoteWord(path)} ]; then ${line('/dev/null', path, 'none', 'bind')}; fi\n`,
+    ),
+    `} >${file}\nif [ -s ${file} ]; then must ${mount} --all --fstab ${file}; fi\n`,
+  ];
+}
+
+function renderPoint({ path, folder }: MountPoint): string {
+  return `${folder ? 'folder' : 'file'} ${quoteWord(path)}\n`;
+}
+
+/** Why the program cannot be executed, in the words of other runtimes: env's own exit code says too little. */
+function renderLookup({ argv, candidates }: SetupRequest): string[] {
+  const [name = ''] = argv;
+  const said = (why: string) => quoteWord(`exec: "${name}": ${why}`);
+  const missing = name.includes('/') ? 'no such file or directory' : 'executable file not found in $PATH';
+  return [
+    `why=${said(missing)}\n`,
+    `for file in ${quoteWords(candidates)}; do\n`,
+    '  [ -e "$file" ] || continue\n',
+    '  if [ -f "$file" ] && [ -x "$file" ]; then why=; break; fi\n',
+    `  if [ -d "$file" ]; then why=${said('is a directory')}; else why=${said('permission denied')}; fi\n`,
+    'done\n',
+    `[ -z "$why" ] || fault "unable to start container process: $why"\n`,
+  ];
+}

@@ -1,0 +1,140 @@
+/**
+ * The few programs that work inside of a container's root before its own program does: mount, setpriv and the like,
+ * with their loader and libraries, copied into one folder.
+ *
+ * Why copies: a container's root has none of them, or hostile ones. Called by their loader with the folder as the
+ * only path for libraries they need nothing of the root that they work in. The folder is the working directory of
+ * whoever calls them, bound as a mount of its own: nothing leads from there to the host's files.
+ *
+ * @module
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { findTool } from '../find-tools.js';
+import { readElfInterpreter } from './elf-interpreter.js';
+
+const INSIDE = ['mount', 'umount', 'mkdir', 'setsid', 'setpriv', 'chroot', 'env', 'sleep'] as const;
+const OUTSIDE = ['nsenter', 'unshare', 'mount', 'pivot_root', 'cp', 'mkdir'] as const;
+const LOADER = 'loader';
+
+/** A program that is called inside of a container's root. */
+export type InsideTool = (typeof INSIDE)[number];
+/** A program that is called where it is. */
+export type OutsideTool = (typeof OUTSIDE)[number];
+
+/** The links that a /dev has. */
+const DEV_LINKS = {
+  fd: '/proc/self/fd',
+  stdin: '/proc/self/fd/0',
+  stdout: '/proc/self/fd/1',
+  stderr: '/proc/self/fd/2',
+  ptmx: 'pts/ptmx',
+};
+
+/** What umount asks before it unmounts `/` where there is no /proc: that something is mounted there. */
+const MOUNTINFO = '1 0 0:1 / / rw - none podloop rw\n';
+
+const run = promisify(execFile);
+
+/** See the module's description. */
+export class ToolKit {
+  /** The folder with the copies. It also holds `dev`, with the links of a /dev. */
+  readonly dir: string;
+  readonly #outside: ReadonlyMap<OutsideTool, string>;
+  readonly #static: ReadonlySet<string>;
+
+  private constructor(dir: string, outside: ReadonlyMap<OutsideTool, string>, statics: ReadonlySet<string>) {
+    this.dir = dir;
+    this.#outside = outside;
+    this.#static = statics;
+  }
+
+  /**
+   * Finds and copies them below a folder, unless the same ones are there already. Throws PLATFORM_UNSUPPORTED when
+   * one is missing.
+   */
+  static async install(folder: string): Promise<ToolKit> {
+    const outside = new Map<OutsideTool, string>();
+    for (const name of OUTSIDE) outside.set(name, await findTool(name));
+    const files = new Map<string, string>();
+    const statics = new Set<string>();
+    await Promise.all(
+      INSIDE.map(async (name) => {
+        const path = await realpath(await findTool(name));
+        files.set(name, path);
+        const interpreter = await readElfInterpreter(path);
+        if (interpreter === undefined) statics.add(name);
+        else for (const [file, source] of await listLibraries(interpreter, path)) files.set(file, source);
+      }),
+    );
+    const dir = join(folder, await digestOf(files));
+    if ((await stat(dir).catch(() => undefined)) === undefined) await copyAll(files, folder, dir);
+    return new ToolKit(dir, outside, statics);
+  }
+
+  /** The absolute path of a program of the host. */
+  outside(name: OutsideTool): string {
+    return this.#outside.get(name)!;
+  }
+
+  /** How to call a copy when the kit's folder is the working directory. */
+  inside(name: InsideTool): readonly string[] {
+    return this.#static.has(name) ? [`./${name}`] : [`./${LOADER}`, '--library-path', '.', `./${name}`];
+  }
+}
+
+/** What a program needs, by the names under which it is looked for. */
+async function listLibraries(interpreter: string, program: string): Promise<Map<string, string>> {
+  const { stdout } = await run(interpreter, ['--list', program], { env: {}, timeout: 10_000 });
+  const files = new Map([[LOADER, await realpath(interpreter)]]);
+  for (const [, name = '', path = ''] of stdout.matchAll(/^\s*(\S+) => (\/\S+)/gm)) {
+    files.set(basename(name), await realpath(path));
+  }
+  return files;
+}
+
+/** Another one after every upgrade of the system, so that copies in use are never changed. */
+async function digestOf(files: ReadonlyMap<string, string>): Promise<string> {
+  const hash = createHash('sha256');
+  for (const [name, path] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const { size, mtimeMs, ino } = await stat(path);
+    hash.update(JSON.stringify([name, path, size, mtimeMs, ino]));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function copyAll(files: ReadonlyMap<string, string>, folder: string, dir: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(folder)) {
+    if (name.startsWith('new-')) await rm(join(folder, name), { recursive: true, force: true });
+  }
+  const draft = await mkdtemp(join(folder, 'new-'));
+  await mkdir(join(draft, 'dev'));
+  for (const [name, target] of Object.entries(DEV_LINKS)) await symlink(target, join(draft, 'dev', name));
+  await mkdir(join(draft, 'proc', 'self'), { recursive: true });
+  await writeFile(join(draft, 'proc', 'self', 'mountinfo'), MOUNTINFO);
+  await Promise.all(
+    [...files].map(async ([name, path]) => {
+      await copyFile(path, join(draft, name));
+      // Not the original's mode: some are setuid. Everybody, since users other than root take the last steps.
+      await chmod(join(draft, name), 0o755);
+    }),
+  );
+  await chmod(draft, 0o755);
+  await rename(draft, dir);
+}

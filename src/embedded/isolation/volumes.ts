@@ -1,0 +1,104 @@
+import { mkdir, readFile, realpath, stat } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { MountPropagation, type Mount } from '../../cri/generated/runtime/v1/cri.js';
+import { invalidArgument, refused, unimplemented } from '../rpc-error.js';
+import { findMountOf, isBelow, mountPointsBelow, parseMountinfo, type MountEntry } from './mountinfo.js';
+
+/** Something of the host that a container sees at a path of its own. */
+export interface Volume {
+  /** Absolute, without links. */
+  readonly source: string;
+  /** Absolute and normal; links in it are the container's own. */
+  readonly target: string;
+  readonly folder: boolean;
+  readonly readonly: boolean;
+  readonly propagation: 'rprivate' | 'rslave' | 'rshared';
+  /** What must stay set when it becomes read-only: `nosuid` and the like. */
+  readonly restrictions: readonly string[];
+  /** What is mounted below the source and becomes read-only, too, relative to it. */
+  readonly readonlyBelow: readonly string[];
+}
+
+const PROPAGATIONS: Partial<Record<MountPropagation, Volume['propagation']>> = {
+  [MountPropagation.PROPAGATION_PRIVATE]: 'rprivate',
+  [MountPropagation.PROPAGATION_HOST_TO_CONTAINER]: 'rslave',
+  [MountPropagation.PROPAGATION_BIDIRECTIONAL]: 'rshared',
+};
+
+/** Throws INVALID_ARGUMENT or UNIMPLEMENTED for a mount that cannot be, whatever the host has. */
+export function checkMount(mount: Mount): void {
+  const { containerPath, hostPath, readonly, recursiveReadOnly } = mount;
+  if (containerPath.includes('\0') || hostPath.includes('\0'))
+    throw invalidArgument('a mount path holds a NUL byte');
+  if (!containerPath.startsWith('/') || posix.normalize(containerPath) === '/') {
+    throw invalidArgument(`container_path "${containerPath}" of a mount is not a place below /`);
+  }
+  if (mount.image !== undefined && mount.image.image !== '') throw unimplemented(`${NOT}: images as volumes`);
+  if (!hostPath.startsWith('/')) throw invalidArgument(`host_path "${hostPath}" of a mount is not absolute`);
+  if (mount.uidMappings.length + mount.gidMappings.length > 0)
+    throw unimplemented(`${NOT}: mounts with mapped ids`);
+  if (PROPAGATIONS[mount.propagation] === undefined) {
+    throw invalidArgument(`unknown propagation ${mount.propagation} of a mount`);
+  }
+  if (recursiveReadOnly && (!readonly || mount.propagation !== MountPropagation.PROPAGATION_PRIVATE)) {
+    throw invalidArgument('recursive_read_only needs readonly and private propagation');
+  }
+  if (isBelow(normalTarget(containerPath), '/proc')) {
+    throw refused(`"${containerPath}" cannot be mounted, as it is inside of /proc`);
+  }
+}
+
+const NOT = 'not supported by the embedded runtime';
+
+/**
+ * Finds what the mounts of a request mean on this host, in the order in which they are to be made. Folders that do
+ * not exist are made. Throws UNKNOWN for a propagation that the source does not allow.
+ */
+export async function findVolumes(mounts: readonly Mount[]): Promise<readonly Volume[]> {
+  if (mounts.length === 0) return [];
+  const table = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
+  const volumes = await Promise.all(mounts.map((mount) => findVolume(mount, table)));
+  const depth = ({ target }: Volume) => target.split('/').length;
+  // Later ones for the same target hide earlier ones anyway.
+  const last = new Map(volumes.map((volume) => [volume.target, volume]));
+  return [...last.values()].sort((a, b) => depth(a) - depth(b));
+}
+
+async function findVolume(mount: Mount, table: readonly MountEntry[]): Promise<Volume> {
+  const source = await resolveSource(mount.hostPath);
+  const propagation = PROPAGATIONS[mount.propagation] ?? 'rprivate';
+  const on = findMountOf(table, source);
+  const fits =
+    propagation === 'rprivate' || on?.shared === true || (propagation === 'rslave' && on?.slave === true);
+  if (!fits) {
+    const wanted = propagation === 'rslave' ? 'shared or slave' : 'shared';
+    throw refused(
+      `path "${source}" is mounted on "${on?.mountPoint ?? '/'}" but it is not a ${wanted} mount`,
+    );
+  }
+  return {
+    source,
+    target: normalTarget(mount.containerPath),
+    folder: (await stat(source)).isDirectory(),
+    readonly: mount.readonly,
+    propagation,
+    restrictions: on?.restrictions ?? [],
+    readonlyBelow: mount.recursiveReadOnly
+      ? mountPointsBelow(table, source).map((point) => posix.relative(source, point))
+      : [],
+  };
+}
+
+async function resolveSource(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  await mkdir(path, { recursive: true, mode: 0o755 });
+  return realpath(path);
+}
+
+function normalTarget(path: string): string {
+  return posix.normalize(path).replace(/\/$/, '');
+}

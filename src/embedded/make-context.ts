@@ -1,0 +1,103 @@
+/**
+ * Puts the parts of the runtime together, in the order in which they need each other. Nothing is taken up yet of what
+ * an earlier runtime has left: that is {@link PodRegistry.load}.
+ *
+ * @module
+ */
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { Cgroups, toCgroupPrefix } from './cgroups/cgroups.js';
+import { PodStats } from './cgroups/pod-stats.js';
+import { type ContainerHost } from './container-run.js';
+import { EventHub } from './event-hub.js';
+import { findTools, TOOL_PATH } from './find-tools.js';
+import { ImageStore } from './images/image-store.js';
+import { detectIsolation, type IsolationChoice } from './isolation/detect-isolation.js';
+import { NanoClock } from './nano-clock.js';
+import { type NetworkMode } from './network/network-choice.js';
+import { PodNetwork } from './network/pod-network.js';
+import { PodEvents } from './pod-events.js';
+import { PodRegistry } from './pod-registry.js';
+import { readBootId } from './process-identity.js';
+import { ProcessTable } from './process-table.js';
+import { writeWhole } from './record-file.js';
+import { type RpcContext } from './rpc/rpc-context.js';
+import { SandboxParts } from './sandbox-parts.js';
+import { SUPERVISOR_SCRIPT } from './supervisor-script.js';
+
+/** What {@link makeContext} needs. */
+export interface ContextOptions {
+  /** Absolute, there already. */
+  readonly rootDir: string;
+  readonly imageDirs: readonly string[];
+  readonly isolation?: IsolationChoice;
+  readonly network?: NetworkMode;
+  readonly podCidr?: string;
+  readonly cniBinDir?: string;
+  readonly cniConfDir?: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** See the module's description. Throws PLATFORM_UNSUPPORTED or OPTION_INVALID. */
+export async function makeContext(options: ContextOptions): Promise<RpcContext> {
+  const { rootDir, imageDirs, clock, logger } = options;
+  const time = new NanoClock(clock);
+  const hub = new EventHub();
+  const script = join(rootDir, 'supervisor.sh');
+  await mkdir(rootDir, { recursive: true, mode: 0o700 });
+  // Running supervisors read the script as they go: the old file stays theirs, the name gets a new one.
+  await writeWhole(script, SUPERVISOR_SCRIPT);
+  const processes = new ProcessTable({ clock });
+  const images = await ImageStore.open({ rootDir, imageDirs, logger, clock });
+  const cgroups = await Cgroups.detect({ prefix: toCgroupPrefix(rootDir), logger, clock });
+  const { network, isolation, tools } = await makeWalls(options);
+  const parts = new SandboxParts({ isolation, cgroups, network, logger });
+  const bootId = await readBootId();
+  const path = TOOL_PATH;
+  const host: ContainerHost = {
+    ...{ clock, time, logger, processes, isolation, cgroups, images, bootId, script, path },
+  };
+  const pods = new PodRegistry({
+    rootDir,
+    host,
+    tools,
+    parts,
+    onStarted: ({ id, record, startedAtNs }) => events.publish('started', id, record.sandboxId, startedAtNs),
+    onStopped: ({ id, record, exit }) => events.publish('stopped', id, record.sandboxId, exit?.finishedAtNs),
+    onSandboxLost: ({ id }) => events.publish('stopped', id, id),
+  });
+  const events = new PodEvents({ hub, pods, time, ipsOf: (id) => parts.ipsOf(id) });
+  const stats = new PodStats({
+    ...{ cgroups, processes, clock, time, logger, rootDir },
+    measureWritable: (containerId) => images.writableUsage(containerId),
+    findNetworkPid: ({ record, holderPid }) => (record.ownNetwork ? holderPid : undefined),
+  });
+  return {
+    ...{ pods, images, cgroups, stats, events, hub, isolation, parts, network, clock, time, logger, rootDir },
+    version: await readVersion(),
+  };
+}
+
+/** The network comes first, since it says whether sandboxes have one of their own; without walls there is none. */
+async function makeWalls(options: ContextOptions) {
+  const { rootDir, clock, logger, podCidr, cniBinDir, cniConfDir } = options;
+  const tools = await findTools();
+  const { isolation: choice = 'auto', network: mode = 'auto' } = options;
+  const network =
+    choice === 'none'
+      ? undefined
+      : await PodNetwork.open({ mode, rootDir, podCidr, cniBinDir, cniConfDir, logger, clock });
+  const isolatesNetwork = network?.isolates === true;
+  const isolation = await detectIsolation({ choice, rootDir, tools, clock, isolatesNetwork });
+  if (isolation.kind === 'namespaces') return { tools, isolation, network };
+  await network?.close();
+  return { tools, isolation, network: undefined };
+}
+
+async function readVersion(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,70 @@
+/**
+ * What no sandbox and no container can be, whichever isolation there is.
+ *
+ * Nothing that is a promise about safety or data is dropped in silence: it is refused with a sentence.
+ *
+ * @module
+ */
+import {
+  NamespaceMode,
+  SecurityProfile_ProfileType,
+  type ContainerConfig,
+  type LinuxContainerSecurityContext,
+  type LinuxSandboxSecurityContext,
+  type PodSandboxConfig,
+} from '../cri/generated/runtime/v1/cri.js';
+import { invalidArgument, unimplemented } from './rpc-error.js';
+
+type SharedContext = Pick<
+  LinuxSandboxSecurityContext & LinuxContainerSecurityContext,
+  'seccomp' | 'apparmor' | 'selinuxOptions' | 'namespaceOptions' | 'seccompProfilePath'
+> & { readonly apparmorProfile?: string };
+
+/** Throws when a sandbox cannot be. */
+export function checkAnySandbox(config: PodSandboxConfig): void {
+  const { securityContext } = config.linux ?? {};
+  if (securityContext !== undefined) checkProfiles(securityContext);
+  if (config.logDirectory !== '' && !config.logDirectory.startsWith('/')) {
+    throw invalidArgument(`log_directory "${config.logDirectory}" is not absolute`);
+  }
+  if (/[\0-\x20/]/.test(config.hostname)) throw invalidArgument('hostname is no name of a host');
+}
+
+/** Throws when a container cannot be. */
+export function checkAnyContainer(config: ContainerConfig): void {
+  refuse(config.CDIDevices.length > 0, 'CDI devices');
+  if (config.linux?.securityContext !== undefined) checkProfiles(config.linux.securityContext);
+  checkWords(config);
+}
+
+/** Throws UNIMPLEMENTED with what is missing when it was asked for. */
+export function refuse(asked: boolean, what: string): void {
+  if (asked) throw unimplemented(`not supported by the embedded runtime: ${what}`);
+}
+
+function checkProfiles(context: SharedContext): void {
+  const { seccomp, apparmor, selinuxOptions, namespaceOptions, seccompProfilePath, apparmorProfile } =
+    context;
+  const { Localhost } = SecurityProfile_ProfileType;
+  const local = (path: string | undefined) => path?.startsWith('localhost/') === true;
+  refuse(seccomp?.profileType === Localhost || local(seccompProfilePath), 'seccomp profiles of one’s own');
+  refuse(apparmor?.profileType === Localhost || local(apparmorProfile), 'AppArmor profiles of one’s own');
+  refuse(selinuxOptions !== undefined && Object.values(selinuxOptions).join('') !== '', 'SELinux options');
+  const userns = namespaceOptions?.usernsOptions;
+  refuse(userns !== undefined && userns.mode !== NamespaceMode.NODE, 'user namespaces');
+}
+
+/** What no command line and no environment can hold. */
+function checkWords(config: ContainerConfig): void {
+  const words = [...config.command, ...config.args, config.workingDir];
+  if (words.some((word) => word.includes('\0')))
+    throw invalidArgument('command, args or working_dir hold a NUL byte');
+  if (config.command[0] === '') throw invalidArgument('command[0] is empty');
+  if (config.workingDir !== '' && !config.workingDir.startsWith('/')) {
+    throw invalidArgument(`working_dir "${config.workingDir}" is not absolute`);
+  }
+  for (const { key, value } of config.envs) {
+    const fault = key === '' || key.startsWith('-') || /[=\0]/.test(key) || value.includes(0);
+    if (fault) throw invalidArgument(`the environment variable "${key}" cannot exist`);
+  }
+}

@@ -1,0 +1,14 @@
+import {
+  type ListMetricDescriptorsRequest,
+  type ListMetricDescriptorsResponse,
+} from '../../cri/generated/runtime/v1/cri.js';
+import { describeMetrics } from '../cgroups/pod-metrics.js';
+import { type RpcContext } from './rpc-context.js';
+
+/** CRI ListMetricDescriptors: every metric that ListPodSandboxMetrics may give. */
+export function listMetricDescriptors(
+  _context: RpcContext,
+  _request: ListMetricDescriptorsRequest,
+): ListMetricDescriptorsResponse {
+  return { descriptors: describeMetrics() };
+}
