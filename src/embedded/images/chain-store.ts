@@ -53,8 +53,8 @@ export class ChainStore {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
     const usages = new Map<string, FolderUsage>();
     for (const name of await readdir(options.folder)) {
-      const facts = await readIfThere(join(options.folder, name, 'facts.json'));
-      if (facts !== undefined) usages.set(toChainId(name), decodeUsage(facts));
+      const usage = decodeUsage(await readIfThere(join(options.folder, name, 'facts.json')));
+      if (usage !== undefined) usages.set(toChainId(name), usage);
     }
     return new ChainStore(options, usages);
   }
@@ -111,8 +111,8 @@ export class ChainStore {
     try {
       const root = join(temporary, 'root');
       await mkdir(root, 0o755);
-      const builder = new RootBuilder({ root, privileged, limits });
-      for (const layer of layers) await builder.addLayer(readLayer(layer), signal);
+      const builder = new RootBuilder({ root, privileged, limits, signal });
+      for (const layer of layers) await builder.addLayer(readLayer(layer));
       const report = await builder.finish();
       if (report.devices + report.attributes > 0)
         logger.warn('Parts of an image were left out', { ...report });
@@ -152,7 +152,12 @@ function encodeUsage({ bytes, inodes }: FolderUsage): string {
   return JSON.stringify({ version: 1, bytes: String(bytes), inodes: String(inodes) });
 }
 
-function decodeUsage(text: string): FolderUsage {
-  const { bytes, inodes } = JSON.parse(text) as { bytes: string; inodes: string };
-  return { bytes: BigInt(bytes), inodes: BigInt(inodes) };
+/** Undefined for what is not there or damaged: then the image has to be pulled again. */
+function decodeUsage(text = ''): FolderUsage | undefined {
+  try {
+    const { bytes, inodes } = JSON.parse(text) as { bytes: string; inodes: string };
+    return { bytes: BigInt(bytes), inodes: BigInt(inodes) };
+  } catch {
+    return undefined;
+  }
 }

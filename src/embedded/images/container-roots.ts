@@ -39,6 +39,7 @@ export class ContainerRoots {
   readonly #trash: Trash;
   readonly #rootOf: (chainId: string) => string;
   readonly #uses: Map<string, RootUse>;
+  readonly #preparing = new Map<string, Promise<ContainerRoot>>();
 
   private constructor(
     parts: { folder: string; trash: Trash; rootOf: (chainId: string) => string },
@@ -70,30 +71,30 @@ export class ContainerRoots {
     return this.#uses;
   }
 
-  /** Makes a container's root, or finds the one that was made. */
-  async prepare({ containerId, ...use }: RootToPrepare): Promise<ContainerRoot> {
+  /**
+   * Makes a container's root, or finds the one that was made. The image counts as in use from the call on, not only
+   * from its end.
+   */
+  prepare({ containerId, ...use }: RootToPrepare): Promise<ContainerRoot> {
     const place = this.#placeOf(containerId);
+    const underWay = this.#preparing.get(containerId);
+    if (underWay !== undefined) return underWay;
     const known = this.#uses.get(containerId);
-    if (known !== undefined) return this.#describe(place, known);
-    const temporary = await this.#trash.makeFolder();
+    if (known !== undefined) return Promise.resolve(this.#describe(place, known));
     this.#uses.set(containerId, use);
-    try {
-      if (use.kind === 'overlay') {
-        await makeUpper(this.#rootOf(use.chainId), join(temporary, 'upper'));
-        await mkdir(join(temporary, 'work'));
-      } else await copyTree(this.#rootOf(use.chainId), join(temporary, 'root'));
-      await writeFile(join(temporary, FACTS), JSON.stringify({ version: 1, ...use }));
-      await rename(temporary, place);
-    } catch (error) {
-      this.#uses.delete(containerId);
-      await this.#trash.discard(temporary);
-      throw error;
-    }
-    return this.#describe(place, use);
+    const preparing = this.#make(place, use)
+      .catch((error: unknown) => {
+        this.#uses.delete(containerId);
+        throw error;
+      })
+      .finally(() => this.#preparing.delete(containerId));
+    this.#preparing.set(containerId, preparing);
+    return preparing;
   }
 
   /** Throws a container's root away; one that is not there is none. False when there was none. */
   async release(containerId: string): Promise<boolean> {
+    await this.#preparing.get(containerId)?.catch(() => undefined);
     await this.#trash.discard(this.#placeOf(containerId));
     return this.#uses.delete(containerId);
   }
@@ -102,6 +103,22 @@ export class ContainerRoots {
   writableOf(containerId: string): string | undefined {
     const use = this.#uses.get(containerId);
     return use && join(this.#placeOf(containerId), use.kind === 'overlay' ? 'upper' : 'root');
+  }
+
+  async #make(place: string, use: RootUse): Promise<ContainerRoot> {
+    const temporary = await this.#trash.makeFolder();
+    try {
+      if (use.kind === 'overlay') {
+        await makeUpper(this.#rootOf(use.chainId), join(temporary, 'upper'));
+        await mkdir(join(temporary, 'work'));
+      } else await copyTree(this.#rootOf(use.chainId), join(temporary, 'root'));
+      await writeFile(join(temporary, FACTS), JSON.stringify({ version: 1, ...use }));
+      await rename(temporary, place);
+    } catch (error) {
+      await this.#trash.discard(temporary);
+      throw error;
+    }
+    return this.#describe(place, use);
   }
 
   #describe(place: string, { kind, chainId }: RootUse): ContainerRoot {

@@ -112,7 +112,7 @@ export class ImageStore {
     const name = parsed === undefined ? reference : toReferenceText(parsed);
     if (isHostImage(name) || isHostImage(reference)) return HOST;
     const record = this.#parts.records.findByReference(name) ?? this.#findById(reference);
-    return record?.pulled === true ? this.#toImage(record) : undefined;
+    return record !== undefined && this.#isThere(record) ? this.#toImage(record) : undefined;
   }
 
   /** As {@link find}; throws NOT_FOUND. */
@@ -207,11 +207,12 @@ export class ImageStore {
     if (imageId === HOST.id) return { kind: 'host' };
     const fault = isolated ? await this.findOverlayFault() : 'the container cannot mount it';
     const kind = fault === undefined ? 'overlay' : 'folder';
-    // Found and put in use in one step, so that nobody removes the image in between.
-    return this.#change(() => {
+    // Found and put in use in one step, so that nobody removes the image in between; a copy takes longer than that.
+    const begun = await this.#change(() => {
       const { chainId } = this.#getRecord(imageId);
-      return this.#parts.roots.prepare({ containerId, imageId, chainId, kind });
+      return Promise.resolve({ root: this.#parts.roots.prepare({ containerId, imageId, chainId, kind }) });
     });
+    return begun.root;
   }
 
   /** Throws away what a container has written. Idempotent. */
@@ -263,7 +264,12 @@ export class ImageStore {
   }
 
   get #pulled(): readonly ImageRecord[] {
-    return this.#parts.records.all.filter(({ pulled }) => pulled);
+    return this.#parts.records.all.filter((record) => this.#isThere(record));
+  }
+
+  /** Should somebody have taken its files away, it can be pulled again. */
+  #isThere({ pulled, chainId }: ImageRecord): boolean {
+    return pulled && this.#parts.chains.has(chainId);
   }
 
   #change<T>(work: () => Promise<T>): Promise<T> {

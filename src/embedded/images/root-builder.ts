@@ -28,6 +28,8 @@ export interface RootBuilderOptions {
   /** Whether owners, setuid bits and devices can be made: true for root. */
   readonly privileged: boolean;
   readonly limits: UnpackLimits;
+  /** Ends the work half way, with its reason. */
+  readonly signal: AbortSignal;
 }
 
 /** What could not be made as the image has it. */
@@ -52,6 +54,7 @@ const LAST_TIME = 253_402_300_799;
 export class RootBuilder {
   readonly #root: string;
   readonly #privileged: boolean;
+  readonly #signal: AbortSignal;
   readonly #meter: UnpackMeter;
   readonly #paths: RootPaths;
   /** The times of folders, set last: every entry inside changes them. */
@@ -63,23 +66,25 @@ export class RootBuilder {
   #devices = 0;
   #attributes = 0;
 
-  constructor({ root, privileged, limits }: RootBuilderOptions) {
+  constructor({ root, privileged, limits, signal }: RootBuilderOptions) {
     this.#root = root;
     this.#privileged = privileged;
+    this.#signal = signal;
     this.#meter = new UnpackMeter(limits, root);
     this.#paths = new RootPaths(root);
   }
 
   /** Puts one layer over what is there. */
-  async addLayer(entries: AsyncIterable<TarEntry>, signal: AbortSignal): Promise<void> {
+  async addLayer(entries: AsyncIterable<TarEntry>): Promise<void> {
     this.#fresh = new Set();
     this.#freshFolders = new Set();
     for await (const entry of entries) {
-      signal.throwIfAborted();
+      this.#signal.throwIfAborted();
       this.#meter.addEntry(entry.size);
       try {
         await this.#add(entry);
       } catch (error) {
+        this.#signal.throwIfAborted();
         throw explain(error, entry);
       }
     }
@@ -111,23 +116,20 @@ export class RootBuilder {
     const folder = (await this.#paths.findFolder(parts, { make: true }))!;
     const path = join(folder, name);
     const old = await lstat(path).catch(ignoreAbsence);
-    const stays = entry.kind === 'folder' && old?.isDirectory() === true;
-    if (old !== undefined && !stays && entry.kind !== 'link') await this.#remove(path, old);
-    const made = await this.#make(entry, path, { old: entry.kind === 'link' ? old : undefined, stays });
+    // What a hard link leads to has to be looked at before anything goes.
+    const keeps = entry.kind === 'link' || (entry.kind === 'folder' && old?.isDirectory() === true);
+    if (old !== undefined && !keeps) await this.#remove(path, old);
+    const made = await this.#make(entry, path, old);
     this.#addFresh(path);
     if (made) await this.#setFacts(path, entry);
     this.#attributes += entry.attributes.size;
   }
 
   /** False where nothing was made whose mode, owner and times are to be set. */
-  async #make(
-    entry: TarEntry,
-    path: string,
-    { old, stays }: { old: Stats | undefined; stays: boolean },
-  ): Promise<boolean> {
+  async #make(entry: TarEntry, path: string, old: Stats | undefined): Promise<boolean> {
     switch (entry.kind) {
       case 'folder':
-        if (!stays) await mkdir(path, 0o700);
+        if (old?.isDirectory() !== true) await mkdir(path, 0o700);
         return true;
       case 'file':
         await this.#write(entry, path);
@@ -155,6 +157,7 @@ export class RootBuilder {
     await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     let end = 0;
     for await (const { offset, data } of entry.content()) {
+      this.#signal.throwIfAborted();
       await this.#meter.addWritten(data.length);
       await file.write(data, 0, data.length, offset);
       end = offset + data.length;

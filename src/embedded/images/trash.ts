@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { ignoreAbsence } from './root-paths.js';
 import { runTool } from './run-tool.js';
@@ -8,13 +9,14 @@ import { runTool } from './run-tool.js';
 /**
  * A folder for what is not finished yet and for what is not wanted any more. Nothing in it outlives the next start.
  *
- * Things leave their place at once, by a rename, and are removed one after another, by a process of its own: a container
- * may leave trees that are deeper than a path can be long.
+ * Things leave their place at once, by a rename. They are removed soon after, by a process that is not this one: a
+ * container may leave trees that are deeper than a path can be long.
  */
 export class Trash {
   readonly #folder: string;
   readonly #logger: Logger;
-  #removing: Promise<void> = Promise.resolve();
+  #waiting: string[] = [];
+  #removing: Promise<void> | undefined;
 
   private constructor(folder: string, logger: Logger) {
     this.#folder = folder;
@@ -24,7 +26,7 @@ export class Trash {
   static async open(folder: string, logger: Logger): Promise<Trash> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const trash = new Trash(folder, logger);
-    for (const name of await readdir(folder)) trash.#remove(join(folder, name));
+    trash.#remove((await readdir(folder)).map((name) => join(folder, name)));
     return trash;
   }
 
@@ -39,7 +41,7 @@ export class Trash {
   async discard(path: string): Promise<void> {
     const grave = join(this.#folder, randomUUID());
     const moved = await rename(path, grave).then(() => true, ignoreAbsence);
-    if (moved === true) this.#remove(grave);
+    if (moved === true) this.#remove([grave]);
   }
 
   /** Resolves once everything discarded so far is removed. */
@@ -47,20 +49,29 @@ export class Trash {
     await this.#removing;
   }
 
-  #remove(path: string): void {
-    this.#removing = this.#removing.then(async () => {
+  #remove(paths: readonly string[]): void {
+    this.#waiting.push(...paths);
+    this.#removing ??= this.#removeWaiting().finally(() => (this.#removing = undefined));
+  }
+
+  async #removeWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const paths = this.#waiting.splice(0, MOST_AT_ONCE);
       try {
         // Whoever is not root cannot look into folders that a container has closed.
-        await removeTree(path).catch(() =>
-          runTool('chmod', ['-R', 'u+rwX', '--', path]).then(() => removeTree(path)),
+        await removeTrees(paths).catch(() =>
+          runTool('chmod', ['-R', 'u+rwX', '--', ...paths]).then(() => removeTrees(paths)),
         );
       } catch (error) {
-        this.#logger.warn('Something is left that is not wanted any more', { path, err: String(error) });
+        this.#logger.warn('Something is left that is not wanted any more', { paths, err: messageOf(error) });
       }
-    });
+    }
   }
 }
 
-function removeTree(path: string): Promise<void> {
-  return runTool('rm', ['-rf', '--one-file-system', '--', path]);
+/** A command line has room for many more. */
+const MOST_AT_ONCE = 100;
+
+function removeTrees(paths: readonly string[]): Promise<void> {
+  return runTool('rm', ['-rf', '--one-file-system', '--', ...paths]);
 }

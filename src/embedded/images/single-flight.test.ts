@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { defer } from '../deferred.js';
+import { SingleFlight } from './single-flight.js';
+
+const NEVER = new AbortController().signal;
+
+describe('a single flight', () => {
+  it('does the work once for all who ask meanwhile, and anew for those who come later', async () => {
+    const flights = new SingleFlight<number>();
+    const gate = defer<number>();
+    let runs = 0;
+    const work = () => {
+      runs++;
+      return gate.promise;
+    };
+    const asked = [flights.run('a', work, NEVER), flights.run('a', work, NEVER)];
+    gate.resolve(7);
+    expect(await Promise.all(asked)).toEqual([7, 7]);
+    await flights.run('a', work, NEVER);
+    expect(runs).toBe(2);
+  });
+
+  it('keeps different keys apart', async () => {
+    const flights = new SingleFlight<string>();
+    const ask = (key: string) => flights.run(key, () => Promise.resolve(key), NEVER);
+    expect(await Promise.all([ask('a'), ask('b')])).toEqual(['a', 'b']);
+  });
+
+  it('lets all who wait see the error, and tries again for the next', async () => {
+    const flights = new SingleFlight<string>();
+    const fail = () => Promise.reject(new Error('broken'));
+    const results = await Promise.allSettled([flights.run('a', fail, NEVER), flights.run('a', fail, NEVER)]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await flights.run('a', () => Promise.resolve('fine'), NEVER)).toBe('fine');
+  });
+
+  it('stops the work when the last one leaves, not before', async () => {
+    const flights = new SingleFlight<string>();
+    const [first, second] = [new AbortController(), new AbortController()];
+    let stop: AbortSignal | undefined;
+    const work = (signal: AbortSignal) => {
+      stop = signal;
+      return new Promise<string>((_, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('stopped')));
+      });
+    };
+    const asked = [flights.run('a', work, first.signal), flights.run('a', work, second.signal)];
+    const settled = Promise.allSettled(asked);
+    first.abort(new Error('one left'));
+    await expect(asked[0]).rejects.toThrow('one left');
+    expect(stop?.aborted).toBe(false);
+    second.abort(new Error('two left'));
+    await settled;
+    expect(stop?.aborted).toBe(true);
+  });
+
+  it('makes who comes while the work is being stopped wait for its end, then begins anew', async () => {
+    const flights = new SingleFlight<string>();
+    const leaving = new AbortController();
+    const ending = defer<string>();
+    const first = flights.run('a', () => ending.promise, leaving.signal);
+    leaving.abort(new Error('left'));
+    await expect(first).rejects.toThrow('left');
+    let begun = false;
+    const second = flights.run(
+      'a',
+      () => {
+        begun = true;
+        return Promise.resolve('new');
+      },
+      NEVER,
+    );
+    await Promise.resolve();
+    expect(begun).toBe(false);
+    ending.resolve('old');
+    expect(await second).toBe('new');
+  });
+
+  it('begins nothing for who has left already', async () => {
+    const flights = new SingleFlight<string>();
+    const work = () => Promise.resolve('x');
+    await expect(flights.run('a', work, AbortSignal.abort(new Error('left')))).rejects.toThrow('left');
+  });
+});
