@@ -69,9 +69,9 @@ export function readHugepageUses(layout: CgroupLayout, group: string): readonly 
     return /^\d+$/.test(text) ? BigInt(text) : undefined;
   };
   return PAGE_SIZES.flatMap((pageSize) => {
-    const usageBytes = read(pageSize, usage!);
+    const usageBytes = read(pageSize, usage);
     if (usageBytes === undefined) return [];
-    return [{ pageSize, usageBytes, highestUsageBytes: read(pageSize, highest!) }];
+    return [{ pageSize, usageBytes, highestUsageBytes: read(pageSize, highest) }];
   });
 }
 

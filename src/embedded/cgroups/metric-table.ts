@@ -23,7 +23,8 @@ export interface ContainerFacts {
   /** What it has written over its image. */
   readonly writable: { readonly bytes: bigint; readonly inodes: bigint } | undefined;
   /** The file system on which that is. */
-  readonly disk: { readonly sizeBytes: bigint; readonly inodes: bigint; readonly freeInodes: bigint } | undefined;
+  readonly disk:
+    { readonly sizeBytes: bigint; readonly inodes: bigint; readonly freeInodes: bigint } | undefined;
   /** Nanoseconds since the epoch. */
   readonly startedAtNs: bigint;
   readonly seenAtNs: bigint;
@@ -113,7 +114,11 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
     limits.cpuShares === 0n ? 1024n : limits.cpuShares,
   ),
 
-  gauge('container_memory_usage_bytes', 'Memory used, with the page cache.', ({ usage }) => usage.memory?.usageBytes),
+  gauge(
+    'container_memory_usage_bytes',
+    'Memory used, with the page cache.',
+    ({ usage }) => usage.memory?.usageBytes,
+  ),
   gauge(
     'container_memory_working_set_bytes',
     'Memory used, without file pages that were not used lately.',
@@ -121,15 +126,27 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
   ),
   gauge('container_memory_rss', 'Anonymous memory, in bytes.', ({ usage }) => usage.memory?.rssBytes),
   gauge('container_memory_cache', 'Page cache, in bytes.', ({ usage }) => usage.memory?.cacheBytes ?? 0n),
-  gauge('container_memory_mapped_file', 'Mapped files, in bytes.', ({ usage }) => usage.memory?.mappedFileBytes ?? 0n),
-  gauge('container_memory_kernel_usage', 'Memory of the kernel, in bytes.', ({ usage }) => usage.memory?.kernelBytes),
+  gauge(
+    'container_memory_mapped_file',
+    'Mapped files, in bytes.',
+    ({ usage }) => usage.memory?.mappedFileBytes ?? 0n,
+  ),
+  gauge(
+    'container_memory_kernel_usage',
+    'Memory of the kernel, in bytes.',
+    ({ usage }) => usage.memory?.kernelBytes,
+  ),
   gauge('container_memory_swap', 'Swap used, in bytes.', ({ usage }) => usage.memory?.swapBytes ?? 0n),
   gauge(
     'container_memory_max_usage_bytes',
     'Highest memory use so far.',
     ({ usage }) => usage.memory?.highestUsageBytes ?? usage.memory?.usageBytes,
   ),
-  counter('container_memory_failcnt', 'How often the memory limit was met.', ({ usage }) => usage.memory?.limitHits),
+  counter(
+    'container_memory_failcnt',
+    'How often the memory limit was met.',
+    ({ usage }) => usage.memory?.limitHits,
+  ),
   {
     name: 'container_memory_failures_total',
     help: 'Page faults.',
@@ -148,8 +165,11 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
   gauge('container_spec_memory_limit_bytes', 'Memory limit; 0 for none.', ({ limits }) =>
     positive(limits.memoryBytes),
   ),
-  gauge('container_spec_memory_swap_limit_bytes', 'Limit of memory and swap together; 0 for none.', ({ limits }) =>
-    positive(limits.memoryAndSwapBytes === 0n ? limits.memoryBytes : limits.memoryAndSwapBytes),
+  gauge(
+    'container_spec_memory_swap_limit_bytes',
+    'Limit of memory and swap together; 0 for none.',
+    ({ limits }) =>
+      positive(limits.memoryAndSwapBytes === 0n ? limits.memoryBytes : limits.memoryAndSwapBytes),
   ),
 
   gauge('container_processes', 'Processes.', ({ processes }) => processes),
@@ -166,8 +186,12 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
     labels: ['ulimit'],
     read: ({ openFileLimit }) => [{ value: openFileLimit, labels: ['max_open_files'] }],
   },
-  gauge('container_start_time_seconds', 'Start, in seconds since 1970.', ({ startedAtNs }) => seconds(startedAtNs)),
-  gauge('container_last_seen', 'When this was measured, in seconds since 1970.', ({ seenAtNs }) => seconds(seenAtNs)),
+  gauge('container_start_time_seconds', 'Start, in seconds since 1970.', ({ startedAtNs }) =>
+    seconds(startedAtNs),
+  ),
+  gauge('container_last_seen', 'When this was measured, in seconds since 1970.', ({ seenAtNs }) =>
+    seconds(seenAtNs),
+  ),
 
   gauge('container_fs_usage_bytes', 'Bytes written over the image.', ({ writable }) => writable?.bytes),
   gauge('container_fs_limit_bytes', 'Size of the file system.', ({ disk }) => disk?.sizeBytes),
@@ -203,7 +227,8 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
     help: 'Most huge pages used so far, in bytes.',
     type: MetricType.GAUGE,
     labels: ['pagesize'],
-    read: ({ usage }) => usage.hugepages.map((use) => ({ value: use.highestUsageBytes, labels: [use.pageSize] })),
+    read: ({ usage }) =>
+      usage.hugepages.map((use) => ({ value: use.highestUsageBytes, labels: [use.pageSize] })),
   },
   ...(['cpu', 'memory', 'io'] as const).flatMap((resource) => [
     counter<ContainerFacts>(

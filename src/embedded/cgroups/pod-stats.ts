@@ -182,8 +182,7 @@ export class PodStats {
     const { clock, time } = this.#options;
     const now = time.now();
     const ageMs = Number(now - sinceNs) / 1e6;
-    const rate =
-      usage.cpu && this.#rates.compute(key, usage.cpu.totalNs, clock.monotonicMs(), ageMs);
+    const rate = usage.cpu && this.#rates.compute(key, usage.cpu.totalNs, clock.monotonicMs(), ageMs);
     return toUsageMessages(usage, now, rate);
   }
 }

@@ -51,7 +51,11 @@ export class WritableUsages {
       .measureWritable(id)
       .then((usage) => void this.#known.set(id, usage))
       .catch((error: unknown) => {
-        this.#options.logger.info('Writable layer not measured', { containerId: id, err: messageOf(error) }, 2);
+        this.#options.logger.info(
+          'Writable layer not measured',
+          { containerId: id, err: messageOf(error) },
+          2,
+        );
       })
       .finally(() => this.#running.delete(id));
     this.#running.set(id, measuring);
