@@ -16,6 +16,8 @@ export interface ForwardPortOptions {
   /** Aborts when the client is gone. */
   readonly gone: AbortSignal;
   readonly clock: Clock;
+  /** Whether the client has a way to say that it sends nothing more; else the program's end is the end of all. */
+  readonly clientEnds: boolean;
 }
 
 /**
@@ -31,7 +33,7 @@ const HALF_OPEN_MS = 60_000;
  * closed for the client as it was for us, for client-go gives up all ports over any message.
  */
 export async function forwardPort(options: ForwardPortOptions): Promise<string | undefined> {
-  const { port, connect, inbound, outbound, gone, clock } = options;
+  const { port, connect, inbound, gone } = options;
   let socket: Duplex;
   try {
     socket = await connect(port, gone);
@@ -42,11 +44,12 @@ export async function forwardPort(options: ForwardPortOptions): Promise<string |
     socket.destroy();
     return undefined;
   }
-  await join(socket, inbound, outbound, clock);
+  await join(socket, options);
   return undefined;
 }
 
-function join(socket: Duplex, inbound: Readable, outbound: Writable, clock: Clock): Promise<void> {
+function join(socket: Duplex, options: ForwardPortOptions): Promise<void> {
+  const { inbound, outbound, clock, clientEnds } = options;
   return new Promise((resolve) => {
     let idle: IdleTimer | undefined;
     let openDirections = 2;
@@ -69,7 +72,7 @@ function join(socket: Duplex, inbound: Readable, outbound: Writable, clock: Cloc
       if (!inbound.readableEnded) breakOff();
     });
     // What is sent is on its way only when the stream has finished; it is closed before that when the client left.
-    outbound.once('finish', endDirection);
+    outbound.once('finish', clientEnds ? endDirection : breakOff);
     outbound.once('close', () => {
       if (!outbound.writableFinished) breakOff();
     });

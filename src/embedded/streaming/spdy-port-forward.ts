@@ -82,8 +82,9 @@ export class SpdyPortForward {
   async #forward(data: SpdyStream, error: SpdyStream): Promise<void> {
     const { connect, gone, clock } = this.#options;
     const { inbound, outbound } = data;
+    const ways = { inbound, outbound, clientEnds: true };
     error.inbound.resume();
-    const message = await forwardPort({ port: toPort(data) ?? 0, connect, inbound, outbound, gone, clock });
+    const message = await forwardPort({ port: toPort(data) ?? 0, connect, ...ways, gone, clock });
     if (message !== undefined) error.outbound.write(message);
     error.outbound.end();
     await finished(error.outbound).catch(() => undefined);

@@ -38,8 +38,10 @@ export async function forwardPortsByChannels(options: WebSocketPortForwardOption
       name.writeUInt16LE(port);
       channels.send(data, name);
       channels.send(error, name);
-      const message = await forwardPort({ port, connect, inbound, outbound, gone: channels.gone, clock });
-      if (message !== undefined && !channels.gone.aborted) channels.send(error, Buffer.from(message));
+      const { gone } = channels;
+      const ways = { inbound, outbound, clientEnds: false };
+      const message = await forwardPort({ port, connect, ...ways, gone, clock });
+      if (message !== undefined && !gone.aborted) channels.send(error, Buffer.from(message));
     }),
   );
   await channels.close();
