@@ -1,16 +1,17 @@
-import { type PodRef, formatPod } from '../model/pod-ref.js';
-import { emptyPodStatus, type ObservedPod, type PodStatus, type Runtime } from '../runtime/runtime.js';
+import { formatPod } from '../model/pod-ref.js';
+import { emptyPodStatus, type PodStatus, type Runtime } from '../runtime/runtime.js';
 import { type Clock, type Stamp } from '../util/clock.js';
-import { hasCode } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { diffPods, diffVanished, hasDeath } from './diff.js';
+import { DuePods } from './due-pods.js';
 import { type PodLifecycleEvent, type Trigger } from './events.js';
+import { beginAttempt, computeNews, type InspectionAttempt, putBack } from './inspection-attempt.js';
 import { InspectionPool } from './inspection-pool.js';
 import { type EventContext, toLookEvents } from './lifecycle-events.js';
 import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
 import { RuntimeProbe } from './runtime-probe.js';
-import { computeStuckPods, type StuckPods } from './stuck-pods.js';
+import { type StuckPods } from './stuck-pods.js';
 import { type WatchConditions } from './watch-conditions.js';
 
 /** What the inspector works on and reports to. */
@@ -30,8 +31,6 @@ export interface InspectorOptions {
 
 /** So many times the concurrency may hang outside of the budget. */
 const SLOW_LIMIT_FACTOR = 4;
-/** After how long a pod is tried again when the runtime was not there at all, in milliseconds. */
-const RUNTIME_AWAY_RETRY_MS = 1_000;
 /** Why an inspection was cancelled by ourselves: it counts for nothing. */
 const STOPPED = new Error('the event generator was stopped');
 
@@ -46,10 +45,7 @@ export class Inspector {
   readonly #options: InspectorOptions;
   readonly #pool: InspectionPool;
   readonly #probe: RuntimeProbe;
-  /** Due and not done: what the global stamp does not cover. */
-  readonly #due = new Map<PodRecord, number>();
-  #lastSuccessMs: number | undefined;
-  #retrying = false;
+  readonly #due: DuePods;
   #inspections = 0;
   #failures = 0;
 
@@ -63,13 +59,20 @@ export class Inspector {
       deadlineMs: options.deadlineMs,
     });
     const { runtime, clock, logger, records } = options;
+    this.#due = new DuePods({
+      clock,
+      onRetry: (record) => {
+        void this.consider(record, 'request', { ignoreDelay: true });
+        this.probe();
+      },
+    });
     this.#probe = new RuntimeProbe({
       runtime,
       clock,
       logger,
       pool: this.#pool,
       candidates: () => [...records].filter((record) => !this.#due.has(record)),
-      onAnswer: () => (this.#lastSuccessMs = clock.monotonicMs()),
+      onAnswer: () => this.#due.noteAnswer(),
     });
   }
 
@@ -92,8 +95,7 @@ export class Inspector {
 
   /** Retries of failed inspections are made by timer from now on, until stopped. */
   startRetries(): void {
-    this.#retrying = true;
-    for (const record of this.#due.keys()) if (record.trouble !== undefined) this.#scheduleRetry(record);
+    this.#due.startRetries();
   }
 
   /**
@@ -101,17 +103,14 @@ export class Inspector {
    * the next look inspects it.
    */
   stop(): void {
-    this.#retrying = false;
+    this.#due.stopRetries();
     this.#probe.cancel(STOPPED);
-    for (const record of this.#due.keys()) {
-      record.retryTimer?.cancel();
-      record.inspection?.cancel(STOPPED);
-    }
+    for (const record of this.#due) record.inspection?.cancel(STOPPED);
   }
 
   /** The runtime answers again after it did not: nobody waits out a delay that it caused. */
   forgetDelays(): void {
-    for (const record of this.#due.keys()) record.retryAtMs = 0;
+    this.#due.forgetDelays();
   }
 
   /**
@@ -124,7 +123,7 @@ export class Inspector {
     trigger: Trigger,
     options: { ignoreDelay: boolean },
   ): Promise<void> | undefined {
-    const { cache, conditions, clock } = this.#options;
+    const { cache, conditions } = this.#options;
     const { pod, accepted, seen } = record;
     const changes = diffPods(accepted, seen);
     const wanted = changes.length > 0 || record.hasFleeting || record.reinspect || conditions.has(pod.uid);
@@ -134,16 +133,14 @@ export class Inspector {
       return undefined;
     }
     cache.markBehind(pod.uid);
-    if (!this.#due.has(record)) this.#due.set(record, clock.monotonicMs());
+    this.#due.add(record);
     if (wanted) record.trigger ??= trigger;
     const urgent = hasDeath(changes) || record.hasFleeting;
     if (record.inspection !== undefined) {
       if (urgent) record.inspection.hurry();
       return record.slow ? undefined : this.#untilTakenIn(record);
     }
-    // A pod whose status hangs is left to its delay even when somebody asks: each try may cost the runtime a thread.
-    const delayed = record.retryAtMs > clock.monotonicMs() && (record.slow || !options.ignoreDelay);
-    if (delayed) return undefined;
+    if (this.#due.mustWait(record, options.ignoreDelay)) return undefined;
     this.#inspect(record, urgent);
     return record.inspected;
   }
@@ -158,9 +155,8 @@ export class Inspector {
   remove(record: PodRecord, stamp: Stamp, trigger: Trigger): void {
     const { records, cache, conditions, clock } = this.#options;
     const { pod } = record;
-    record.retryTimer?.cancel();
-    record.inspection?.cancel(new Error('the pod is gone'));
     this.#due.delete(record);
+    record.inspection?.cancel(new Error('the pod is gone'));
     records.delete(pod.uid);
     conditions.forget(pod.uid);
     const { status } = cache.get(pod.uid);
@@ -178,18 +174,12 @@ export class Inspector {
 
   /** Pods whose inspection hangs or fails, longest first; at most `limit` of them. */
   stuckPods(limit: number): StuckPods {
-    return computeStuckPods(this.#due.keys(), this.#options.clock.monotonicMs(), limit);
+    return this.#due.stuckPods(limit);
   }
 
   /** For how long pods have been due without any inspection succeeding, in milliseconds; 0 when all is well. */
   fruitlessMs(): number {
-    let oldestDueMs: number | undefined;
-    for (const dueMs of this.#due.values()) {
-      if (oldestDueMs === undefined || dueMs < oldestDueMs) oldestDueMs = dueMs;
-    }
-    if (oldestDueMs === undefined) return 0;
-    const sinceMs = Math.max(oldestDueMs, this.#lastSuccessMs ?? oldestDueMs);
-    return this.#options.clock.monotonicMs() - sinceMs;
+    return this.#due.fruitlessMs();
   }
 
   /** Inspects a pod that is not due, if it is time to find out whether the runtime answers for any. */
@@ -198,33 +188,23 @@ export class Inspector {
   }
 
   #inspect(record: PodRecord, urgent: boolean): void {
-    const { runtime, clock, conditions } = this.#options;
+    const { runtime, conditions } = this.#options;
     const { pod } = record;
-    let begun: Attempt | undefined;
+    let begun: InspectionAttempt | undefined;
     const handle = this.#pool.submit<PodStatus>({
       pod,
       urgent,
       knownSlow: record.slow,
       run: async (signal) => {
         // What was seen while it stood in the queue is inspected in one go.
-        begun = {
-          snapshot: record.seen,
-          stamp: record.seenStamp,
-          reinspection: record.reinspect,
-          trigger: record.trigger ?? 'request',
-          conditions: conditions.snapshot(pod.uid),
-        };
-        record.reinspect = false;
-        record.trigger = undefined;
+        begun = beginAttempt(record, conditions);
         return await runtime.getPodStatus(begun.snapshot, signal);
       },
     });
     record.inspection = handle;
     this.#inspections++;
     const budgetEnd = handle.budgetEnd.then(() => {
-      if (record.inspection !== handle) return;
-      record.slow = true;
-      record.trouble ??= { sinceMs: clock.monotonicMs(), sinceWallMs: clock.now(), error: undefined };
+      if (record.inspection === handle) this.#due.noteSlow(record);
     });
     const ended = handle.result.then(
       (status) => {
@@ -247,27 +227,13 @@ export class Inspector {
     record.inspected = Promise.race([budgetEnd, ended]);
   }
 
-  #accept(record: PodRecord, attempt: Attempt, fetched: PodStatus): void {
+  #accept(record: PodRecord, attempt: InspectionAttempt, fetched: PodStatus): void {
     const { cache, clock, logger } = this.#options;
     const { pod } = record;
-    const status = keepIps(record, fetched);
-    const context = {
-      pod,
-      owner: attempt.snapshot.owner,
-      trigger: attempt.trigger,
-      stamp: attempt.stamp,
-      observedAtMs: clock.now(),
-    };
-    const changes = diffPods(record.accepted, attempt.snapshot);
-    const fleeting = record.fleeting(attempt.snapshot);
-    const statuses = [status, cache.get(pod.uid).status];
-    const events = toLookEvents(changes, fleeting, statuses, context, attempt.reinspection);
+    const known = cache.get(pod.uid).status;
+    const { status, events, context } = computeNews(record, attempt, fetched, known, clock.now());
     // From here on nothing throws: cache, events and record move together or not at all.
-    this.#lastSuccessMs = clock.monotonicMs();
-    record.slow = false;
-    record.trouble = undefined;
-    record.retryAtMs = 0;
-    record.backoff.reset();
+    this.#due.noteSuccess(record);
     record.ips = status.ips;
     cache.set(pod.uid, status, undefined, attempt.stamp);
     logger.info('PLEG: Write status', { pod: formatPod(pod), podUID: pod.uid }, 4);
@@ -277,55 +243,33 @@ export class Inspector {
     else void this.consider(record, record.trigger ?? 'request', { ignoreDelay: true });
   }
 
-  #conditionsMet(attempt: Attempt, status: PodStatus, context: EventContext): PodLifecycleEvent[] {
-    const { conditions } = this.#options;
-    const { pod } = context;
-    return attempt.conditions
-      .filter((watched) => this.#isMet(pod, watched, status) && conditions.complete(pod.uid, watched))
-      .map(({ key }) => ({ type: 'ConditionMet', ...context, conditionKey: key }));
+  #conditionsMet(
+    { conditions }: InspectionAttempt,
+    status: PodStatus,
+    context: EventContext,
+  ): PodLifecycleEvent[] {
+    const { uid } = context.pod;
+    const met = this.#options.conditions.completeMet(uid, conditions, status, (conditionKey, error) =>
+      this.#options.logger.error('Watch condition could not be evaluated', error, {
+        podUID: uid,
+        conditionKey,
+      }),
+    );
+    return met.map((conditionKey) => ({ type: 'ConditionMet', ...context, conditionKey }));
   }
 
-  #fail(record: PodRecord, attempt: Attempt | undefined, error: Error): void {
-    const { cache, clock, logger } = this.#options;
+  #fail(record: PodRecord, attempt: InspectionAttempt | undefined, error: Error): void {
+    const { cache, logger } = this.#options;
     const { pod } = record;
     this.#failures++;
     record.reinspect = true;
     record.trigger = attempt?.trigger ?? record.trigger;
     cache.set(pod.uid, { ...emptyPodStatus(pod.uid), ...pod }, error, attempt?.stamp ?? record.seenStamp);
-    const now = clock.monotonicMs();
-    if (hasCode(error, 'CRI_UNAVAILABLE')) {
-      // The runtime is away for everybody: that says nothing about this pod, and must not cost it a long delay.
-      record.slow = false;
-      record.retryAtMs = now + RUNTIME_AWAY_RETRY_MS;
-    } else {
-      record.slow = hasCode(error, 'INSPECTION_DEADLINE', 'INSPECTION_DISPLACED', 'CRI_DEADLINE_EXCEEDED');
-      record.trouble ??= { sinceMs: now, sinceWallMs: clock.now(), error };
-      record.trouble.error = error;
-      record.retryAtMs = now + record.backoff.nextMs();
-    }
+    this.#due.noteFailure(record, error);
     logger.error('PLEG: Ignoring events for pod', error, { pod: formatPod(pod), podUID: pod.uid });
-    if (this.#retrying) this.#scheduleRetry(record);
-  }
-
-  #scheduleRetry(record: PodRecord): void {
-    const { clock } = this.#options;
-    record.retryTimer?.cancel();
-    const delayMs = Math.max(0, record.retryAtMs - clock.monotonicMs());
-    record.retryTimer = clock.setTimer(
-      delayMs,
-      () => {
-        if (!this.#due.has(record)) return;
-        void this.consider(record, 'request', { ignoreDelay: true });
-        this.probe();
-      },
-      { unref: true },
-    );
   }
 
   #settle(record: PodRecord): void {
-    record.retryTimer?.cancel();
-    record.retryTimer = undefined;
-    record.trouble = undefined;
     record.trigger = undefined;
     this.#due.delete(record);
     this.#options.cache.markCurrent(record.pod.uid);
@@ -334,39 +278,4 @@ export class Inspector {
   #isGone(record: PodRecord): boolean {
     return this.#options.records.find(record.pod.uid) !== record;
   }
-
-  #isMet(pod: PodRef, { key, condition }: Attempt['conditions'][number], status: PodStatus): boolean {
-    try {
-      return condition(status);
-    } catch (error) {
-      this.#options.logger.error('Watch condition could not be evaluated', error, {
-        podUID: pod.uid,
-        conditionKey: key,
-      });
-      return false;
-    }
-  }
-}
-
-/** What stood when an inspection began. */
-interface Attempt {
-  readonly snapshot: ObservedPod;
-  readonly stamp: Stamp;
-  readonly reinspection: boolean;
-  readonly trigger: Trigger;
-  readonly conditions: ReturnType<WatchConditions['snapshot']>;
-}
-
-/** What was taken from the record when the inspection began is due again. */
-function putBack(record: PodRecord, attempt: Attempt | undefined): void {
-  if (attempt === undefined) return;
-  record.reinspect ||= attempt.reinspection;
-  record.trigger ??= attempt.trigger;
-}
-
-/** A pod being torn down has lost its addresses already; what it had is what people still want to know. */
-function keepIps(record: PodRecord, status: PodStatus): PodStatus {
-  if (status.ips.length > 0 || record.ips.length === 0) return status;
-  const running = status.sandboxes.some((sandbox) => sandbox.state === 'running');
-  return running ? status : { ...status, ips: record.ips };
 }

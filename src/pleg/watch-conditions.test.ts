@@ -34,6 +34,23 @@ describe('watched conditions', () => {
     expect([conditions.has('a'), [...conditions.uids()]]).toEqual([false, []]);
   });
 
+  it('that hold are completed; one that throws or was replaced meanwhile is not', () => {
+    const conditions = new WatchConditions();
+    const refuse = (): boolean => {
+      throw new Error('no');
+    };
+    for (const [key, condition] of Object.entries({ always, never, refuse, replaced: always })) {
+      conditions.set('a', key, condition);
+    }
+    const watched = conditions.snapshot('a');
+    conditions.set('a', 'replaced', never);
+    const thrown: string[] = [];
+    const onThrow = (key: string, error: unknown): void => void thrown.push(`${key}: ${String(error)}`);
+    expect(conditions.completeMet('a', watched, aPodStatus(aPod()), onThrow)).toEqual(['always']);
+    expect(thrown).toEqual(['refuse: Error: no']);
+    expect(conditions.snapshot('a').map(({ key }) => key)).toEqual(['never', 'refuse', 'replaced']);
+  });
+
   it('go with their pod', () => {
     const conditions = new WatchConditions();
     conditions.set('a', 'k', never);

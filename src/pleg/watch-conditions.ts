@@ -54,6 +54,27 @@ export class WatchConditions {
     return true;
   }
 
+  /**
+   * Evaluates conditions of a snapshot and completes those that hold. Returns the keys of those that were still at
+   * their version. One that throws does not hold: `onThrow` is told.
+   */
+  completeMet(
+    uid: string,
+    watched: readonly ConditionSnapshot[],
+    status: PodStatus,
+    onThrow: (key: string, error: unknown) => void,
+  ): string[] {
+    const holds = ({ key, condition }: ConditionSnapshot): boolean => {
+      try {
+        return condition(status);
+      } catch (error) {
+        onThrow(key, error);
+        return false;
+      }
+    };
+    return watched.filter((one) => holds(one) && this.complete(uid, one)).map(({ key }) => key);
+  }
+
   /** Forgets a pod that is gone. */
   forget(uid: string): void {
     this.#byPod.delete(uid);
