@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { readdir, readFile, readlink, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { readdir, readFile, readlink, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +10,9 @@ import { SILENT_LOGGER } from '../../src/util/logger.js';
 import { SystemClock } from '../../src/util/clock.js';
 
 const execute = promisify(execFile);
+
+/** A signal that never aborts. */
+export const NEVER = new AbortController().signal;
 
 /** Why tests that make network namespaces cannot run here; undefined when they can. */
 export function whyNoNetworkLab(): string | undefined {
@@ -28,7 +31,8 @@ export interface LabSandbox {
 export class NetworkLab implements AsyncDisposable {
   readonly rootDir: string;
   readonly #children: ChildProcess[] = [];
-  #hostPid = 0;
+  /** A process in the network namespace that plays the host. */
+  hostPid = 0;
 
   private constructor(rootDir: string) {
     this.rootDir = rootDir;
@@ -36,19 +40,28 @@ export class NetworkLab implements AsyncDisposable {
 
   static async make(): Promise<NetworkLab> {
     const lab = new NetworkLab(await mkdtemp(join(tmpdir(), 'podloop-network-test-')));
-    lab.#hostPid = (await lab.#holder()).pid;
+    lab.hostPid = (await lab.#holder()).pid;
     await lab.onHost('ip', 'link', 'set', 'lo', 'up');
     return lab;
   }
 
   get hostNetns(): string {
-    return `/proc/${this.#hostPid}/ns/net`;
+    return `/proc/${this.hostPid}/ns/net`;
   }
 
   open(options: Partial<PodNetworkOptions> = {}): Promise<PodNetwork> {
     const { rootDir, hostNetns } = this;
     const clock = new SystemClock();
-    return PodNetwork.open({ mode: 'auto', rootDir, hostNetns, clock, logger: SILENT_LOGGER, ...options });
+    const cniConfDir = join(rootDir, 'cni');
+    return PodNetwork.open({
+      mode: 'auto',
+      cniConfDir,
+      rootDir,
+      hostNetns,
+      clock,
+      logger: SILENT_LOGGER,
+      ...options,
+    });
   }
 
   async sandbox(): Promise<LabSandbox> {
@@ -79,6 +92,22 @@ export class NetworkLab implements AsyncDisposable {
       await symlink(stdout.trim(), join(folder, name));
     }
     return from === undefined ? folder : `${folder}:${from}`;
+  }
+
+  /** As {@link toolPath}, but from its n-th use on `ip` fails without doing anything, also when things are undone. */
+  async toolPathThatEndsAfter(uses: number): Promise<string> {
+    const folder = await this.toolPath(undefined);
+    const [real, counter, ip] = ['ip-itself', 'count', 'ip'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await rename(ip, real);
+    const script = `#!/bin/sh\nread -r n <${counter}\necho $((n - 1)) >${counter}\n[ "$n" -gt 0 ] || exit 9\nexec ${real} "$@"\n`;
+    await writeFile(ip, script, { mode: 0o755 });
+    // Opening the network tries it once.
+    await writeFile(counter, `${uses}\n`);
+    return folder;
   }
 
   /** Runs a program in the host's network; resolves with its output. */
