@@ -13,6 +13,7 @@ interface RuntimeFlags {
   readonly podCidr?: string;
   readonly cniBinDir?: string;
   readonly cniConfDir?: string;
+  readonly streamingPort?: number;
   readonly stopPods: boolean;
   readonly exitWithParent?: number;
   readonly verbosity: number;
@@ -57,6 +58,11 @@ export function runtimeCommand(host: CliHost): Command {
     .option('--pod-cidr <range>', 'Range of the pods’ addresses (default: one that nothing else uses)')
     .option('--cni-bin-dir <folders>', 'Folders with CNI plugins, with colons between them')
     .option('--cni-conf-dir <folder>', 'Folder with CNI network configuration lists')
+    .option(
+      '--streaming-port <port>',
+      'Port on loopback for exec, attach and port-forward (default: any free one)',
+      parsePort,
+    )
     .option('--stop-pods', 'End and remove all pods before the server ends', false)
     .option(
       '--exit-with-parent <pid>',
@@ -114,4 +120,10 @@ function parsePid(value: string): number {
   const pid = Number(value);
   if (!Number.isInteger(pid) || pid <= 0) throw new InvalidArgumentError('must be a process id');
   return pid;
+}
+
+function parsePort(value: string): number {
+  const port = Number(value);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new InvalidArgumentError('must be a port');
+  return port;
 }

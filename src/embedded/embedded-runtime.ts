@@ -47,6 +47,8 @@ export interface EmbeddedRuntimeOptions {
   /** Folders with CNI plugins, with colons between them, and the folder with their configuration lists. */
   readonly cniBinDir?: string;
   readonly cniConfDir?: string;
+  /** The port on loopback for the streams of Exec, Attach and PortForward: any free one unless told. */
+  readonly streamingPort?: number;
   /** Where images are found: OCI image layouts, as folders or tars. See docs/reference/images.md. */
   readonly imageDirs?: readonly string[];
   readonly clock?: Clock;
@@ -115,6 +117,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
       const socket = await listenAt(server, options.listen);
       return new EmbeddedRuntime({ clock, server, socket, lock, context });
     } catch (error) {
+      await context?.streaming.close();
       await context?.pods.close();
       await context?.network?.close();
       await context?.images.close();
@@ -166,6 +169,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     this.#timer?.cancel();
     await this.#socket.remove();
     this.#context.hub.close();
+    await this.#context.streaming.close();
     await this.#shutDownServer();
     await this.#scanning;
     await this.#context.pods.close();

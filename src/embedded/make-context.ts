@@ -25,6 +25,8 @@ import { ProcessTable } from './process-table.js';
 import { writeWhole } from './record-file.js';
 import { type RpcContext } from './rpc/rpc-context.js';
 import { SandboxParts } from './sandbox-parts.js';
+import { streamsOf } from './streaming/runtime-streams.js';
+import { StreamingServer } from './streaming/streaming-server.js';
 import { SUPERVISOR_SCRIPT } from './supervisor-script.js';
 
 /** What {@link makeContext} needs. */
@@ -37,6 +39,7 @@ export interface ContextOptions {
   readonly podCidr?: string;
   readonly cniBinDir?: string;
   readonly cniConfDir?: string;
+  readonly streamingPort?: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -75,9 +78,12 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
     measureWritable: (containerId) => images.writableUsage(containerId),
     findNetworkPid: ({ record, holderPid }) => (record.ownNetwork ? holderPid : undefined),
   });
+  const version = await readVersion();
+  const { streamingPort: port } = options;
+  const streaming = await StreamingServer.start({ ports: streamsOf(pods), port, clock, logger });
   return {
+    ...{ streaming, version },
     ...{ pods, images, cgroups, stats, events, hub, isolation, parts, network, clock, time, logger, rootDir },
-    version: await readVersion(),
   };
 }
 

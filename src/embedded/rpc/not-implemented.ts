@@ -2,9 +2,6 @@ import { Metadata, status, type handleServerStreamingCall, type handleUnaryCall 
 
 /** The calls of CRI that this runtime does not have yet, and what it answers. */
 export const NOT_IMPLEMENTED = {
-  exec: 'no streaming server yet: use ExecSync',
-  attach: 'no streaming server yet: read the log of the container',
-  portForward: 'no streaming server yet: pods share the host’s network, connect to the port itself',
   checkpointContainer: 'the state of a process cannot be saved by this runtime',
 } as const;
 

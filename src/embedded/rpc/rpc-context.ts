@@ -10,6 +10,7 @@ import { type PodNetwork } from '../network/pod-network.js';
 import { type PodEvents } from '../pod-events.js';
 import { type PodRegistry } from '../pod-registry.js';
 import { type SandboxParts } from '../sandbox-parts.js';
+import { type StreamingServer } from '../streaming/streaming-server.js';
 
 /** What the handlers of the calls work on. */
 export interface RpcContext {
@@ -23,6 +24,8 @@ export interface RpcContext {
   readonly parts: SandboxParts;
   /** Undefined where pods have the host's. */
   readonly network: PodNetwork | undefined;
+  /** Grants the streams of Exec, Attach and PortForward. */
+  readonly streaming: Pick<StreamingServer, 'grant' | 'close'>;
   readonly clock: Clock;
   readonly time: NanoClock;
   readonly logger: Logger;

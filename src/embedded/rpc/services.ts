@@ -1,8 +1,10 @@
 import { type ImageServiceServer, type RuntimeServiceServer } from '../../cri/generated/runtime/v1/cri.js';
 import { parts, unary } from './adapters.js';
+import { attach } from './attach.js';
 import { containerStats } from './container-stats.js';
 import { containerStatus } from './container-status.js';
 import { createContainer } from './create-container.js';
+import { exec } from './exec.js';
 import { execSync } from './exec-sync.js';
 import { getContainerEvents } from './get-container-events.js';
 import { imageFsInfo } from './image-fs-info.js';
@@ -17,6 +19,7 @@ import { listPodSandbox } from './list-pod-sandbox.js';
 import { notImplemented } from './not-implemented.js';
 import { podSandboxStats } from './pod-sandbox-stats.js';
 import { podSandboxStatus } from './pod-sandbox-status.js';
+import { portForward } from './port-forward.js';
 import { pullImage } from './pull-image.js';
 import { removeContainer } from './remove-container.js';
 import { removeImage } from './remove-image.js';
@@ -68,9 +71,9 @@ export function runtimeService(context: RpcContext): RuntimeServiceServer {
     checkpointContainer: notImplemented('checkpointContainer'),
 
     execSync: unary(context, 'ExecSync', execSync),
-    exec: notImplemented('exec'),
-    attach: notImplemented('attach'),
-    portForward: notImplemented('portForward'),
+    exec: unary(context, 'Exec', exec),
+    attach: unary(context, 'Attach', attach),
+    portForward: unary(context, 'PortForward', portForward),
 
     getContainerEvents: (call) => getContainerEvents(context, call),
 

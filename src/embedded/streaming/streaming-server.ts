@@ -45,7 +45,7 @@ export interface StreamingServerOptions {
   /** 127.0.0.1 unless told. */
   readonly host?: string;
   /** Any free port unless told. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** How long a session may be without a byte in either direction; 4 hours unless told, as the kubelet's. */
   readonly idleTimeoutMs?: number;
   /** How long a SPDY client may take to open the streams of its request; 30 s unless told, as the kubelet's. */
