@@ -31,10 +31,7 @@ export async function* readLayer({ descriptor, diffId, read }: Layer): AsyncGene
   if (mediaType.includes('encrypted'))
     throw unimplemented(`the layer ${digest} is encrypted, which is not supported`);
   const stored = checked(read(), new DigestCheck(`the layer ${digest}`, digest, size));
-  const archive = checked(
-    decompress(stored, digest),
-    new DigestCheck(`the archive of layer ${digest}`, diffId),
-  );
+  const archive = decompress(stored, digest, diffId);
   const source = new StreamSource(archive);
   try {
     yield* readTar(source);
@@ -54,19 +51,25 @@ async function* checked(chunks: AsyncIterable<Buffer>, check: DigestCheck): Asyn
 }
 
 /** The first bytes say how it is compressed; the media type is often wrong about that. */
-async function* decompress(stored: AsyncGenerator<Buffer>, digest: string): AsyncGenerator<Buffer> {
+async function* decompress(
+  stored: AsyncGenerator<Buffer>,
+  digest: string,
+  diffId: string,
+): AsyncGenerator<Buffer> {
   const first = await stored.next();
   if (first.done === true) return;
   const decoder = makeDecoder(first.value, digest);
   const whole = startingWith(first.value, stored);
+  const check = new DigestCheck(`the archive of layer ${digest}`, diffId);
   if (decoder === undefined) {
-    yield* whole;
+    // What is stored is the archive itself; the same digest need not be computed twice.
+    yield* digest === diffId ? whole : checked(whole, check);
     return;
   }
   // Errors of either side end the other and come out of the loop below.
   pipeline(Readable.from(whole, { objectMode: false }), decoder, () => undefined);
   try {
-    for await (const chunk of decoder) yield chunk as Buffer;
+    yield* checked(decoder as AsyncIterable<Buffer>, check);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (typeof code === 'string' && /^Z(STD)?_/.test(code))

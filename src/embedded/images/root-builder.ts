@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { refused } from '../rpc-error.js';
 import { makeSpecialFile } from './special-file.js';
 import { splitEntryPath } from './entry-path.js';
-import { ignoreAbsence, RootPaths } from './root-paths.js';
+import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
 import { type TarEntry } from './tar-entry.js';
 import { UnpackMeter, type UnpackLimits } from './unpack-limits.js';
 
@@ -63,6 +63,8 @@ export class RootBuilder {
   #fresh = new Set<string>();
   /** The folders above that. */
   #freshFolders = new Set<string>();
+  /** Whether some folder gives its group to what is made in it. */
+  #inheritsGroups = false;
   #devices = 0;
   #attributes = 0;
 
@@ -115,17 +117,26 @@ export class RootBuilder {
     }
     const folder = (await this.#paths.findFolder(parts, { make: true }))!;
     const path = join(folder, name);
-    const old = await lstat(path).catch(ignoreAbsence);
-    // What a hard link leads to has to be looked at before anything goes.
-    const keeps = entry.kind === 'link' || (entry.kind === 'folder' && old?.isDirectory() === true);
-    if (old !== undefined && !keeps) await this.#remove(path, old);
-    const made = await this.#make(entry, path, old);
+    const made = await this.#place(entry, path);
     this.#addFresh(path);
     if (made) await this.#setFacts(path, entry);
     this.#attributes += entry.attributes.size;
   }
 
-  /** False where nothing was made whose mode, owner and times are to be set. */
+  /** Makes it in the place of what is there. False where nothing was made whose mode, owner and times are to be set. */
+  async #place(entry: TarEntry, path: string): Promise<boolean> {
+    // Nearly always nothing is there, and asking first would cost as much as making it.
+    if (entry.kind === 'file' || entry.kind === 'folder' || entry.kind === 'symlink') {
+      const made = await this.#make(entry, path, undefined).catch(ignorePresence);
+      if (made !== undefined) return made;
+    }
+    const old = await lstat(path).catch(ignoreAbsence);
+    // What a hard link leads to has to be looked at before anything goes.
+    const keeps = entry.kind === 'link' || (entry.kind === 'folder' && old?.isDirectory() === true);
+    if (old !== undefined && !keeps) await this.#remove(path, old);
+    return this.#make(entry, path, old);
+  }
+
   async #make(entry: TarEntry, path: string, old: Stats | undefined): Promise<boolean> {
     switch (entry.kind) {
       case 'folder':
@@ -133,7 +144,7 @@ export class RootBuilder {
         return true;
       case 'file':
         await this.#write(entry, path);
-        return true;
+        return false;
       case 'symlink':
         if (entry.linkName === '' || entry.linkName.includes('\0'))
           throw new Error('a link has to lead somewhere');
@@ -163,6 +174,11 @@ export class RootBuilder {
       end = offset + data.length;
     }
     if (end < entry.size) await file.truncate(entry.size);
+    if (this.#needsOwner(entry)) await file.chown(toId(entry.uid), toId(entry.gid));
+    // After the owner: a new owner takes the setuid bit away.
+    await file.chmod(this.#toMode(entry));
+    const mtime = toTime(entry);
+    await file.utimes(mtime, mtime);
   }
 
   async #makeHardLink(entry: TarEntry, path: string, old: Stats | undefined): Promise<void> {
@@ -222,17 +238,27 @@ export class RootBuilder {
     if (facts.isDirectory() || facts.isSymbolicLink()) this.#paths.forget();
   }
 
+  /** For what is no file: those have their facts from {@link #write}. */
   async #setFacts(path: string, entry: TarEntry): Promise<void> {
-    const mtime = Math.min(Math.max(entry.mtime, 0), LAST_TIME);
-    // First the owner: a new owner takes the setuid bit away.
-    if (this.#privileged) await lchown(path, toId(entry.uid), toId(entry.gid));
+    const mtime = toTime(entry);
+    if (this.#needsOwner(entry)) await lchown(path, toId(entry.uid), toId(entry.gid));
     if (entry.kind === 'symlink') {
       await lutimes(path, mtime, mtime);
       return;
     }
+    // After the owner: a new owner takes the setgid bit away.
     await chmod(path, this.#toMode(entry));
-    if (entry.kind === 'folder') this.#folderTimes.set(path, mtime);
-    else await utimes(path, mtime, mtime);
+    if (entry.kind === 'folder') {
+      this.#folderTimes.set(path, mtime);
+      this.#inheritsGroups ||= (entry.mode & 0o2000) !== 0;
+    } else await utimes(path, mtime, mtime);
+  }
+
+  /** What is new belongs to this process, unless its folder says otherwise; what stays may belong to anybody. */
+  #needsOwner({ kind, uid, gid }: TarEntry): boolean {
+    if (!this.#privileged) return false;
+    const isOwn = uid === process.geteuid?.() && gid === process.getegid?.();
+    return !isOwn || this.#inheritsGroups || kind === 'folder';
   }
 
   /** Without root nothing is setuid, and the owner can read everything: there is only one. */
@@ -240,6 +266,10 @@ export class RootBuilder {
     if (this.#privileged) return mode;
     return (mode & 0o1777) | (kind === 'folder' ? 0o700 : 0o400);
   }
+}
+
+function toTime({ mtime }: TarEntry): number {
+  return Math.min(Math.max(mtime, 0), LAST_TIME);
 }
 
 function toId(id: number): number {

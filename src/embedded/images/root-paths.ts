@@ -26,8 +26,8 @@ export class RootPaths {
   }
 
   /**
-   * The real path of a folder, absolute. Folders that are not there are made, 0755, if `make`; else undefined. Throws
-   * when something on the way is no folder, or links go round in a circle.
+   * The real path of a folder, absolute. With `make`, folders that are not there are made, 0755, and it throws when
+   * something on the way is no folder or links go round in a circle; without, it is undefined in all these cases.
    */
   async findFolder(parts: readonly string[], { make }: { make: boolean }): Promise<string | undefined> {
     const key = parts.join('/');
@@ -58,7 +58,10 @@ export class RootPaths {
         at.push(part);
       } else if (facts.isDirectory()) at.push(part);
       else if (facts.isSymbolicLink()) {
-        if (++links > MAX_LINKS) throw new Error(`links go round in a circle at "${parts.join('/')}"`);
+        if (++links > MAX_LINKS) {
+          if (make) throw new Error(`links go round in a circle at "${parts.join('/')}"`);
+          return undefined;
+        }
         const target = await readlink(path);
         if (target.startsWith('/')) at = [];
         const steps = target.split('/').filter((step) => step !== '' && step !== '.');
@@ -75,4 +78,9 @@ export class RootPaths {
 export function ignoreAbsence(error: unknown): undefined {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
+}
+
+/** For `catch`: what is already there is undefined, any other error goes on. */
+export function ignorePresence(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
 }
