@@ -63,6 +63,11 @@ export function describeBridge(facts: {
   return { ready: true, mode: 'bridge', reason: 'OwnBridge', message: sentences.join('; ') };
 }
 
+/** What is told while the range that was asked for leads elsewhere. */
+export function describeRangeFault(fault: string): NetworkStatus {
+  return { ready: false, mode: 'bridge', reason: 'PodRangeTaken', message: fault };
+}
+
 /** What is told of a network that CNI plugins make. */
 export function describeCni(list: CniNetworkList, path: string): NetworkStatus {
   const plugins = list.plugins.map(({ type }) => type).join(', ');

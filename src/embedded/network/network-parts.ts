@@ -13,6 +13,7 @@ import {
   describeBridge,
   describeCni,
   describeHostNetwork,
+  describeRangeFault,
   ONLY_LOOPBACK,
   parsePodCidr,
   type NetworkMode,
@@ -58,6 +59,8 @@ export interface NetworkMakers {
   readonly cni: CniAttachments;
   /** Looks which network new sandboxes are to get: CNI's, if there is a list, or our own. */
   readonly choose: () => Promise<CniChoice>;
+  /** Looks whether the range that was asked for is free; {@link NetworkParts.status} tells. */
+  readonly checkRange: () => Promise<void>;
 }
 
 /** Finds out what can be done here, and reads what is on record. Changes nothing but the network's folder. */
@@ -68,8 +71,11 @@ export async function openNetworkParts(options: PodNetworkOptions): Promise<Netw
   await mkdir(join(dir, 'ports'), { recursive: true, mode: 0o700 });
   const store = await AttachmentStore.open({ dir: join(dir, 'pods'), logger });
   const bootId = await readBootId();
+  // What another mode has left must be undone, too.
   const tools =
-    mode === 'host' ? 'it is not wanted' : await NetworkTools.find({ clock, path: toolPath, hostNetns });
+    mode === 'host' && store.all.length === 0
+      ? 'it is not wanted'
+      : await NetworkTools.find({ clock, path: toolPath, hostNetns });
   if (typeof tools === 'string') {
     const status = describeHostNetwork(mode, tools);
     return { bootId, store, makers: undefined, status: () => status };
@@ -93,10 +99,17 @@ export async function openNetworkParts(options: PodNetworkOptions): Promise<Netw
     return choice;
   };
   await choose();
+  let rangeFault: string | undefined;
+  const checkRange = async (): Promise<void> => {
+    rangeFault = choice.list === undefined ? await bridge.findFault() : undefined;
+  };
+  if (mode === 'auto' || mode === 'bridge') await checkRange();
   const status = (): NetworkStatus => {
+    if (mode === 'host') return describeHostNetwork(mode, '');
     if (mode === 'none') return ONLY_LOOPBACK;
     if (choice.list !== undefined) return describeCni(choice.list, choice.path ?? '');
+    if (rangeFault !== undefined) return describeRangeFault(rangeFault);
     return describeBridge({ range: bridge.range, rules, cni: choice });
   };
-  return { bootId, store, makers: { tools, proxies, own, cni, choose }, status };
+  return { bootId, store, makers: { tools, proxies, own, cni, choose, checkRange }, status };
 }

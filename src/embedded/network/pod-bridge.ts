@@ -6,7 +6,7 @@ import { readIfThere, writeWhole } from '../record-file.js';
 import { refused } from '../rpc-error.js';
 import { formatIpv4, formatIpv4Range, parseIpv4Range, sizeOf, type Ipv4Range } from './ipv4-range.js';
 import { type LinkInfo, type NetworkTools } from './network-tools.js';
-import { bridgeNameOf, candidateRanges, findOverlap } from './range-choice.js';
+import { bridgeNameOf, candidateRanges, describeOverlap } from './range-choice.js';
 
 /** What {@link PodBridge.open} takes. */
 export interface PodBridgeOptions {
@@ -105,6 +105,13 @@ export class PodBridge {
     await tools.writeSetting(FORWARDING, '1', signal);
   }
 
+  /** Why the range that was asked for cannot be had now; undefined when it can, is in use, or any will do. */
+  async findFault(signal?: AbortSignal): Promise<string | undefined> {
+    const { range, tools } = this.#options;
+    if (this.#record !== undefined || range === undefined) return undefined;
+    return describeOverlap(range, await tools.listRoutes(signal));
+  }
+
   /** Names of links that hang on it. */
   async listPorts(signal?: AbortSignal): Promise<readonly string[]> {
     const { name } = this;
@@ -130,9 +137,9 @@ export class PodBridge {
     const mtu = await this.#findMtu(routes.find(({ dst }) => dst === 'default')?.dev, signal);
     let lastFault = 'every range that would do is taken';
     for (const range of wanted === undefined ? candidateRanges() : [wanted]) {
-      const taken = findOverlap(range, routes, bridgeNameOf(range));
-      lastFault = `the pod range ${formatIpv4Range(range)} overlaps the route to ${taken ?? ''}`;
-      if (taken !== undefined) continue;
+      const fault = describeOverlap(range, routes);
+      lastFault = fault ?? lastFault;
+      if (fault !== undefined) continue;
       const record = { range: formatIpv4Range(range), mtu, forwardingWasOff: false };
       await this.#write(record);
       try {
@@ -146,7 +153,7 @@ export class PodBridge {
         lastFault = error.message;
       }
     }
-    throw refused(`${lastFault}; choose another with the option for the pod range`);
+    throw refused(lastFault);
   }
 
   async #make(record: BridgeRecord, signal?: AbortSignal): Promise<void> {

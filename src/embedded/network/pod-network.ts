@@ -48,7 +48,7 @@ export interface LiveSandbox {
   readonly holderPid: number;
 }
 
-/** How often proxies are looked after. */
+/** How often proxies, and what is in the way, are looked after. */
 const CHECK_MS = 2_000;
 
 /** See the module's description. */
@@ -152,6 +152,7 @@ export class PodNetwork implements AsyncDisposable {
     const { makers, bootId, status, store } = this.#parts;
     const { sandboxId, holderPid, config } = request;
     const { mode, message } = status();
+    // A range that was taken may be free by now: the attempt itself tells.
     if (makers === undefined) throw refused(`the network is not ready: ${message}`);
     signal.throwIfAborted();
     const holder = findProcess(holderPid);
@@ -195,11 +196,21 @@ export class PodNetwork implements AsyncDisposable {
     this.#timer = this.#options.clock.setTimer(
       CHECK_MS,
       () => {
-        this.#checking = this.#checkProxies();
+        this.#checking = this.#check();
         void this.#checking.then(() => this.#planCheck());
       },
       { unref: true },
     );
+  }
+
+  async #check(): Promise<void> {
+    await this.#checkProxies();
+    // Routes come and go; looking at them costs a process, so it is done only while they are in the way.
+    const { makers, status } = this.#parts;
+    if (status().ready || makers === undefined) return;
+    await makers.checkRange().catch((error: unknown) => {
+      this.#options.logger.warn('Routes not read', { err: messageOf(error) });
+    });
   }
 
   /** Starts proxies again that have ended although their sandboxes live. */

@@ -9,17 +9,15 @@ export function* candidateRanges(): Generator<Ipv4Range> {
   for (let third = 224; third < 240; third++) yield parseIpv4Range(`192.168.${third}.0/24`)!;
 }
 
-/** Tells in words which route of the host leads to addresses of a range; undefined when none does. */
-export function findOverlap(
-  range: Ipv4Range,
-  routes: readonly RouteInfo[],
-  ownBridge: string,
-): string | undefined {
+/** Says which route of the host leads to addresses of a range; undefined when none does but that of its own bridge. */
+export function describeOverlap(range: Ipv4Range, routes: readonly RouteInfo[]): string | undefined {
   for (const { dst, dev } of routes) {
     const other = parseIpv4Range(dst);
-    // What leads everywhere, in one half of the world or in both, is a default route.
-    if (other === undefined || other.prefix <= 1 || dev === ownBridge) continue;
-    if (overlap(range, other)) return `${formatIpv4Range(other)}${dev === undefined ? '' : ` on ${dev}`}`;
+    // What leads everywhere, or to one half of the world, is a default route.
+    if (other === undefined || other.prefix <= 1 || dev === bridgeNameOf(range) || !overlap(range, other))
+      continue;
+    const there = `${formatIpv4Range(other)}${dev === undefined ? '' : ` on ${dev}`}`;
+    return `the pod range ${formatIpv4Range(range)} overlaps the route to ${there}; choose another`;
   }
   return undefined;
 }
