@@ -32,6 +32,7 @@ describe('the installed package', () => {
       'podloop/runtime',
       'podloop/pleg',
       'podloop/embedded',
+      'podloop/chaos',
       'podloop/testing',
     ]);
   });

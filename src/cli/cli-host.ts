@@ -14,4 +14,6 @@ export interface CliHost {
   readonly selfCommand: readonly [string, ...string[]];
   /** From now on Ctrl-C and SIGTERM abort the signal instead of ending the process; a second one ends it at once. */
   listenForInterrupts(): AbortSignal;
+  /** Calls `listener` at each SIGUSR1 until the returned function is called. */
+  onUserSignal(listener: () => void): () => void;
 }

@@ -15,6 +15,7 @@ const host: CliHost = {
   stderr: new LineOutput(new PassThrough()),
   selfCommand: ['podloop'],
   listenForInterrupts: () => new AbortController().signal,
+  onUserSignal: () => () => undefined,
 };
 
 const page = await readFile(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8');

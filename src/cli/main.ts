@@ -26,6 +26,10 @@ const host: CliHost = {
   stderr: new LineOutput(process.stderr),
   selfCommand: [process.execPath, fileURLToPath(import.meta.url)],
   listenForInterrupts: () => listenForInterrupts(process, clock, (code) => process.exit(code)),
+  onUserSignal: (listener) => {
+    process.on('SIGUSR1', listener);
+    return () => process.off('SIGUSR1', listener);
+  },
 };
 
 process.exitCode = await runProgram(process.argv.slice(2), host);

@@ -28,6 +28,12 @@ export const COMMANDS: readonly LazyCommand[] = [
     summary: 'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket',
     load: async (host) => (await import('./runtime.js')).runtimeCommand(host),
   },
+  {
+    name: 'chaos',
+    summary:
+      'Make a node misbehave on purpose: a CRI proxy that injects latency, errors, hangs and lost events',
+    load: async (host) => (await import('./chaos.js')).chaosCommand(host),
+  },
 ];
 
 const EXAMPLES = `

@@ -81,11 +81,11 @@ export class FrameScanner {
     if (!this.#stalled) this.#scan();
   }
 
-  /** Goes on with what was stalled. */
-  resume(): void {
-    if (!this.#stalled) return;
+  /** Goes on with what was stalled; whether nothing is any more. */
+  resume(): boolean {
     this.#stalled = false;
     this.#scan();
+    return !this.stalled;
   }
 
   /** Sends whole frames of ours, as soon as no frame is half sent. */

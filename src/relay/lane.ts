@@ -299,9 +299,9 @@ export class Lane implements FrameJudge, SideCarrier {
       this.pump(side);
     }
     if (this.scanner.stalled) {
-      this.scanner.resume();
+      const flows = this.scanner.resume();
       this.#settleCredit();
-      if (!this.scanner.stalled) this.#options.onFlowing();
+      if (flows) this.#options.onFlowing();
     }
     return bytes - kept;
   }
@@ -368,7 +368,7 @@ export class Lane implements FrameJudge, SideCarrier {
 
   #withoutPadding(bytes: Buffer): Buffer {
     let data = bytes;
-    if (this.#padding!.known === false) {
+    if (!this.#padding!.known) {
       this.#padding = { known: true, left: this.#padding!.left - 1 - bytes[0]! };
       data = bytes.subarray(1);
     }

@@ -72,6 +72,11 @@ export class YamlValue {
     return Object.fromEntries(names.map((name) => [name, this.#child(map, name)])) as Record<Name, YamlValue>;
   }
 
+  /** One field of a mapping, whatever others it has. */
+  find(name: string): YamlValue {
+    return this.#child(this.#map(), name);
+  }
+
   string(fallback?: string): string {
     if (this.#isMissing(fallback)) return fallback!;
     const value = this.#scalar();
@@ -100,6 +105,7 @@ export class YamlValue {
 
   /** Whatever single value it is, for readers that take more than one type. */
   scalar(): unknown {
+    this.#isMissing(undefined);
     return this.#scalar();
   }
 

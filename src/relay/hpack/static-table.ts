@@ -1,7 +1,6 @@
 import { type HeaderField } from './header-field.js';
 
-/** The fields that every connection knows from the start, from index 1 on (RFC 7541, appendix A). */
-export const STATIC_TABLE: readonly HeaderField[] = [
+const PAIRS: readonly (readonly [name: string, value: string])[] = [
   [':authority', ''],
   [':method', 'GET'],
   [':method', 'POST'],
@@ -21,4 +20,11 @@ export const STATIC_TABLE: readonly HeaderField[] = [
     ...['proxy-authorization', 'range', 'referer', 'refresh', 'retry-after', 'server', 'set-cookie'],
     ...['strict-transport-security', 'transfer-encoding', 'user-agent', 'vary', 'via', 'www-authenticate'],
   ].map((name) => [name, ''] as const),
-].map(([name, value]) => ({ name: name!, value: value!, neverIndexed: false }));
+];
+
+/** The fields that every connection knows from the start, from index 1 on (RFC 7541, appendix A). */
+export const STATIC_TABLE: readonly HeaderField[] = PAIRS.map(([name, value]) => ({
+  name,
+  value,
+  neverIndexed: false,
+}));

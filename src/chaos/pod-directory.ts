@@ -1,0 +1,132 @@
+import { findBytes, findInMap, readFields, readString } from './protobuf-fields.js';
+
+/** A pod as people name it. */
+export interface PodName {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What is known of an id. */
+export interface KnownId {
+  readonly pod: PodName;
+  /** Of a container. */
+  readonly containerName?: string;
+}
+
+/** Far more than a node has; the oldest go first. */
+const MOST_IDS = 100_000;
+
+const POD_NAME_LABEL = 'io.kubernetes.pod.name';
+const POD_NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
+const POD_UID_LABEL = 'io.kubernetes.pod.uid';
+
+/**
+ * Which pod and container an id belongs to, learned from the messages that pass: requests of CRI name ids only.
+ *
+ * Of an id that is known nothing more is read, since neither its pod nor its name can change.
+ */
+export class PodDirectory {
+  readonly #sandboxes = new Map<string, KnownId>();
+  readonly #containers = new Map<string, KnownId>();
+
+  findSandbox(id: string): KnownId | undefined {
+    return this.#sandboxes.get(id);
+  }
+
+  findContainer(id: string): KnownId | undefined {
+    return this.#containers.get(id);
+  }
+
+  /** Learns from the answer to a call, and its request. Throws RangeError when one is no message. */
+  learn(method: string, request: Buffer, answer: Buffer): void {
+    switch (method) {
+      case 'ListPodSandbox':
+      case 'StreamPodSandboxes':
+        for (const { number, bytes } of readFields(answer)) if (number === 1) this.learnSandbox(bytes);
+        break;
+      case 'ListContainers':
+      case 'StreamContainers':
+        for (const { number, bytes } of readFields(answer))
+          if (number === 1) this.learnContainer(bytes, 3, 8);
+        break;
+      case 'PodSandboxStatus':
+        this.learnSandbox(findBytes(answer, 1));
+        break;
+      case 'ContainerStatus':
+        this.learnContainer(findBytes(answer, 1), 2, 12);
+        break;
+      case 'RunPodSandbox': {
+        const config = findBytes(request, 1);
+        if (config !== undefined) this.#addSandbox(readString(answer, 1), findBytes(config, 1));
+        break;
+      }
+      case 'CreateContainer': {
+        const sandbox = this.#sandboxes.get(readString(request, 1));
+        const metadata = findBytes(findBytes(request, 2) ?? EMPTY, 1);
+        if (sandbox !== undefined && metadata !== undefined) {
+          add(this.#containers, readString(answer, 1), {
+            pod: sandbox.pod,
+            containerName: readString(metadata, 1),
+          });
+        }
+        break;
+      }
+    }
+  }
+
+  /** Learns from a PodSandbox or a PodSandboxStatus, and gives what is known of it. */
+  learnSandbox(item: Buffer | undefined): KnownId | undefined {
+    if (item === undefined) return undefined;
+    const id = readFirstString(item);
+    return this.#sandboxes.get(id) ?? this.#addSandbox(id, findBytes(item, 2));
+  }
+
+  /** Learns from a Container or a ContainerStatus, which differ in the numbers of two fields. */
+  learnContainer(item: Buffer | undefined, metadataField: number, labelsField: number): KnownId | undefined {
+    if (item === undefined) return undefined;
+    const id = readFirstString(item);
+    const known = this.#containers.get(id);
+    if (known !== undefined) return known;
+    const label = (key: string): string => findInMap(item, labelsField, key) ?? '';
+    const pod = {
+      uid: label(POD_UID_LABEL),
+      namespace: label(POD_NAMESPACE_LABEL),
+      name: label(POD_NAME_LABEL),
+    };
+    const containerName = readString(findBytes(item, metadataField) ?? EMPTY, 1);
+    const learned = { pod, containerName };
+    add(this.#containers, id, learned);
+    return learned;
+  }
+
+  #addSandbox(id: string, metadata: Buffer | undefined): KnownId | undefined {
+    if (metadata === undefined) return undefined;
+    const pod = {
+      name: readString(metadata, 1),
+      uid: readString(metadata, 2),
+      namespace: readString(metadata, 3),
+    };
+    const learned = { pod };
+    add(this.#sandboxes, id, learned);
+    return learned;
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** The id: field 1, which every writer puts first. */
+function readFirstString(item: Buffer): string {
+  for (const { number, bytes } of readFields(item)) if (number === 1) return bytes.toString('latin1');
+  return '';
+}
+
+function add(table: Map<string, KnownId>, id: string, known: KnownId): void {
+  if (id === '') return;
+  table.set(id, known);
+  if (table.size <= MOST_IDS) return;
+  for (const oldest of table.keys()) {
+    table.delete(oldest);
+    return;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Protobuf's wire format, read field by field: for looking at one thing in a message of megabytes, and for changing a
+ * message without knowing all that is in it.
+ *
+ * @module
+ */
+
+/** A field of a message, where it stands in the bytes. */
+export interface ProtobufField {
+  readonly number: number;
+  /** 0 a number, 1 eight bytes, 2 bytes with a length, 5 four bytes. */
+  readonly wireType: number;
+  /** From the tag to the end. */
+  readonly whole: Buffer;
+  /** What a field of wire type 2 holds; empty for others. */
+  readonly bytes: Buffer;
+  /** What a field of wire type 0 holds, exact up to 2^53; 0 for others. */
+  readonly value: number;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** The fields of a message in their order. Throws RangeError when the bytes are no message. */
+export function* readFields(message: Buffer): Generator<ProtobufField> {
+  for (let at = 0; at < message.length;) {
+    const begin = at;
+    const tag = readVarint();
+    const wireType = tag % 8;
+    let bytes: Buffer = EMPTY;
+    let value = 0;
+    if (wireType === 0) value = readVarint();
+    else if (wireType === 1) at += 8;
+    else if (wireType === 5) at += 4;
+    else if (wireType === 2) {
+      const length = readVarint();
+      bytes = message.subarray(at, at + length);
+      at += length;
+    } else throw new RangeError(`a field of wire type ${wireType}`);
+    if (at > message.length) throw new RangeError('a message that is cut off');
+    yield { number: Math.floor(tag / 8), wireType, whole: message.subarray(begin, at), bytes, value };
+
+    function readVarint(): number {
+      let value = 0;
+      for (let scale = 1; scale <= 2 ** 63; scale *= 128) {
+        const byte = message[at++];
+        if (byte === undefined) throw new RangeError('a message that is cut off');
+        value += (byte & 0x7f) * scale;
+        if (byte < 0x80) return value;
+      }
+      throw new RangeError('a number that does not end');
+    }
+  }
+}
+
+/** The bytes of the last field of that number; undefined when there is none. */
+export function findBytes(message: Buffer, number: number): Buffer | undefined {
+  let found: Buffer | undefined;
+  for (const field of readFields(message))
+    if (field.number === number && field.wireType === 2) found = field.bytes;
+  return found;
+}
+
+/** A string field; empty when it is absent, as protobuf has it. */
+export function readString(message: Buffer, number: number): string {
+  return findBytes(message, number)?.toString('utf8') ?? '';
+}
+
+/** The string that a map field has for a key. */
+export function findInMap(message: Buffer, number: number, key: string): string | undefined {
+  for (const field of readFields(message)) {
+    if (field.number === number && readString(field.bytes, 1) === key) return readString(field.bytes, 2);
+  }
+  return undefined;
+}
+
+/** A field that no reader knows, with so many bytes of content: it makes a message larger and changes nothing in it. */
+export function makeUnknownField(bytes: number): Buffer {
+  const number = 536_870_000;
+  return Buffer.concat([encodeVarint(number * 8 + 2), encodeVarint(bytes), Buffer.alloc(bytes)]);
+}
+
+function encodeVarint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
+  bytes.push(rest);
+  return Buffer.from(bytes);
+}

@@ -1,0 +1,20 @@
+import { messageOf } from '../util/errors.js';
+import { parseGoDuration } from '../util/go-duration.js';
+import { type YamlValue } from '../util/yaml-value.js';
+
+/** A duration such as `1m30s`, in milliseconds. */
+export function readDuration(field: YamlValue, leastMs: number): number {
+  const value = field.scalar();
+  if (typeof value !== 'string' && value !== 0) {
+    throw field.invalid(`must be a duration such as 500ms, 1s or 1m30s, not ${JSON.stringify(value)}`);
+  }
+  let ms: number;
+  try {
+    ms = parseGoDuration(String(value), '');
+  } catch (error) {
+    throw field.invalid(messageOf(error).replace(/^: /, ''));
+  }
+  if (ms < leastMs)
+    throw field.invalid(leastMs === 0 ? 'must not be negative' : 'must be longer than nothing');
+  return ms;
+}

@@ -1,0 +1,137 @@
+import { YamlValue } from '../util/yaml-value.js';
+import { concernsPod, CRI_METHOD_NAMES, isList, isListOfPods, shortMethod } from './cri-method.js';
+import { parseFault } from './parse-fault.js';
+import { readDuration } from './read-duration.js';
+import { EVENT_KINDS, type Fault, isEventFault, isListFault, type Rule, type RuleMatch } from './rule.js';
+
+/**
+ * Reads the rules of a file. `file` is for messages.
+ *
+ * Throws RULES_INVALID with file, line and path for whatever is wrong, unknown fields included, and for rules that
+ * could never hit anything.
+ */
+export function parseRules(text: string, file: string): Rule[] {
+  const yaml = YamlValue.parse(text, {
+    ...{ name: file, code: 'RULES_INVALID', insteadOfSecond: 'put all rules into the first' },
+  });
+  const names = new Set<string>();
+  return yaml
+    .fields('rules')
+    .rules.items()
+    .map((value) => {
+      const { name, match, fault } = value.fields('name', 'match', 'fault');
+      const ruleName = name.string();
+      if (ruleName === '' || names.has(ruleName)) throw name.invalid('must be a name that no other rule has');
+      names.add(ruleName);
+      const what = parseFault(fault);
+      return { name: ruleName, match: match.isAbsent ? {} : parseMatch(match, what), fault: what };
+    });
+}
+
+const MATCH_FIELDS = [
+  ...(['methods', 'pods', 'containers', 'events'] as const),
+  ...(['share', 'after', 'until', 'nth', 'every'] as const),
+] as const;
+
+function parseMatch(value: YamlValue, fault: Fault): RuleMatch {
+  const fields = value.fields(...MATCH_FIELDS);
+  if (fault.type === 'outage') {
+    for (const name of MATCH_FIELDS) {
+      if (name !== 'after' && name !== 'until' && !fields[name].isAbsent) {
+        throw fields[name].invalid('an outage is of all connections: it has after and until only');
+      }
+    }
+  }
+  const methods = parseMethods(fields.methods, fault);
+  const names = (field: YamlValue): string[] | undefined =>
+    field.isAbsent ? undefined : field.items().map((item) => item.string());
+  const [pods, containers] = [names(fields.pods), names(fields.containers)];
+  for (const field of [fields.pods, fields.containers]) {
+    if (!field.isAbsent) assertNamesPods(field, methods, fault);
+  }
+  if (!fields.events.isAbsent && !isEventFault(fault.type)) {
+    throw fields.events.invalid(`is for faults of events, not for ${fault.type}`);
+  }
+  const events = fields.events.isAbsent
+    ? undefined
+    : fields.events.items().map((item) => item.oneOf(EVENT_KINDS));
+  const [afterMs, untilMs] = [durationOf(fields.after), durationOf(fields.until)];
+  if (afterMs !== undefined && untilMs !== undefined && untilMs <= afterMs) {
+    throw fields.until.invalid('must be later than after');
+  }
+  const nth = countOf(fields.nth);
+  const every = countOf(fields.every);
+  if (nth !== undefined && every !== undefined) throw fields.every.invalid('goes not together with nth');
+  const match = {
+    methods,
+    pods,
+    containers,
+    events,
+    share: shareOf(fields.share),
+    afterMs,
+    untilMs,
+    nth,
+    every,
+  };
+  return Object.fromEntries(Object.entries(match).filter(([, part]) => part !== undefined));
+}
+
+function parseMethods(field: YamlValue, fault: Fault): string[] | undefined {
+  if (field.isAbsent) return undefined;
+  if (isEventFault(fault.type)) {
+    throw field.invalid(`${fault.type} is of GetContainerEvents always; leave methods out`);
+  }
+  return field.items().map((item) => {
+    const method = item.string();
+    const short = shortMethod(method);
+    const isKnown = CRI_METHOD_NAMES.includes(short);
+    // A method of another service is fine when it is named in full.
+    if (!isKnown && !/^\/[^/]+\/[^/]+$/.test(method)) {
+      const guess = CRI_METHOD_NAMES.find((name) => name.toLowerCase() === method.toLowerCase());
+      const hint =
+        guess === undefined ? 'write others in full: /package.Service/Method' : `did you mean ${guess}?`;
+      throw item.invalid(`CRI has no method ${JSON.stringify(method)}; ${hint}`);
+    }
+    if (isListFault(fault.type) && !isList(short)) throw item.invalid(`${short} gives no list`);
+    return method;
+  });
+}
+
+function assertNamesPods(field: YamlValue, methods: readonly string[] | undefined, fault: Fault): void {
+  if (isEventFault(fault.type)) return;
+  if (fault.type === 'stale-list' || fault.type === 'grow-list') {
+    throw field.invalid(`${fault.type} is of whole lists; truncate-list can be of single pods`);
+  }
+  const canTell = fault.type === 'truncate-list' ? isListOfPods : concernsPod;
+  const mute = methods?.map(shortMethod).find((method) => !canTell(method));
+  if (mute === undefined) return;
+  throw field.invalid(
+    fault.type === 'truncate-list'
+      ? `the items of ${mute} tell no pod`
+      : `a call of ${mute} is about no single pod; take the method out, or pods and containers`,
+  );
+}
+
+function durationOf(field: YamlValue): number | undefined {
+  if (field.isAbsent) return undefined;
+  return readDuration(field, 0);
+}
+
+function countOf(field: YamlValue): number | undefined {
+  if (field.isAbsent) return undefined;
+  const count = field.integer();
+  if (count < 1) throw field.invalid(`must be at least 1, not ${count}`);
+  return count;
+}
+
+/** `0.3` or `30%`. */
+function shareOf(field: YamlValue): number | undefined {
+  if (field.isAbsent) return undefined;
+  const value = field.scalar();
+  const share =
+    typeof value === 'string' && /^\d+(\.\d+)?%$/.test(value) ? Number(value.slice(0, -1)) / 100 : value;
+  if (typeof share !== 'number' || !(share > 0 && share <= 1)) {
+    throw field.invalid(`must be a share such as 0.3 or 30%, not ${JSON.stringify(value)}`);
+  }
+  return share;
+}
