@@ -9,21 +9,24 @@ import { runLatencyBenchmark } from './latency/latency-benchmark.js';
 import { formatLatencyReport } from './latency/latency-report.js';
 import { readMachineFacts } from './machine-facts.js';
 import { Progress } from './progress.js';
+import { runRelayBenchmark } from './relay/relay-benchmark.js';
+import { formatRelayReport } from './relay/relay-report.js';
 import { runRelistBenchmark } from './relist/relist-benchmark.js';
 import { formatRelistReport } from './relist/relist-report.js';
 import { writeResults } from './results-page.js';
 
-const HELP = `Usage: npm run bench -- [options] [relist] [latency]
+const HELP = `Usage: npm run bench -- [options] [relist] [latency] [relay]
 
   relist      idle relists next to the bare list calls, on a synthetic runtime
   latency     from a process's end to its event, on a real containerd; as root, after scripts/containerd/install.mjs
+  relay       calls through the relay of frames and through chaos, next to a bare byte pipe
   (no name)   relist
 
 Options:
   --full           more time for it, and the results are kept: benchmarks/results/*.json and benchmarks/RESULTS.md
   --keep           keep the results without --full
   --sizes N,N      relist: containers on the node (default 110,1000,5000,10000)
-  --rounds N       relist: timed rounds of each size, at least (default 30); more are taken until the intervals are
+  --rounds N       relist, relay: timed rounds of each size, at least (default 30); more are taken until the intervals are
                    narrow or 15 s have passed, 120 s with --full
   --releases R,R   latency: releases of containerd (default 2.1; those before 1.7 have no events)
   --deaths N       latency: for each way of finding out (default 20, with --full 100)
@@ -32,7 +35,7 @@ Options:
 Tables go to stdout, progress to stderr.
 `;
 
-const BENCHMARKS = ['relist', 'latency'] as const;
+const BENCHMARKS = ['relist', 'latency', 'relay'] as const;
 
 interface RunOptions {
   readonly keep: boolean;
@@ -63,6 +66,7 @@ async function main(): Promise<void> {
   const options: RunOptions = { full, keep: full || keep, values: { sizes, rounds, releases, deaths } };
   if (positionals.length === 0 || positionals.includes('relist')) await runRelist(options);
   if (positionals.includes('latency')) await runLatency(options);
+  if (positionals.includes('relay')) await runRelay(options);
 }
 
 async function runRelist({ values, full, keep }: RunOptions): Promise<void> {
@@ -89,6 +93,18 @@ async function runLatency({ values, full, keep }: RunOptions): Promise<void> {
   const section = formatLatencyReport(figures, facts);
   process.stdout.write(`## Latency\n\n${section}\n`);
   if (keep) await writeResults('latency', 'Latency', { facts, figures }, section);
+}
+
+async function runRelay({ values, full, keep }: RunOptions): Promise<void> {
+  const facts = readMachineFacts();
+  const figures = await runRelayBenchmark({
+    minRounds: toCount(values.rounds ?? '30'),
+    budgetMs: full ? 60_000 : 10_000,
+    progress: new Progress(),
+  });
+  const section = formatRelayReport(figures, facts);
+  process.stdout.write(`## Relay\n\n${section}\n`);
+  if (keep) await writeResults('relay', 'Relay', { facts, figures }, section);
 }
 
 function toCount(text: string): number {

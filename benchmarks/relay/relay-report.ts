@@ -1,0 +1,55 @@
+import { formatMachineFacts, type MachineFacts } from '../machine-facts.js';
+import { type Estimate } from '../stats.js';
+import { formatTable } from '../text-table.js';
+import { type RelayFigures } from './relay-benchmark.js';
+
+/** No more than so much of the bare pipe's time may a call through the relay take. */
+export const TIME_LIMIT = 1.3;
+
+/** Whether the intervals of both ratios end below the limit. */
+export function isWithinLimit(figures: Pick<RelayFigures, 'ratioOfMeans' | 'ratioOfMedians'>): boolean {
+  return Math.max(figures.ratioOfMeans.high, figures.ratioOfMedians.high) <= TIME_LIMIT;
+}
+
+/** The section of the results page. */
+export function formatRelayReport(figures: readonly RelayFigures[], facts: MachineFacts): string {
+  return `${formatMachineFacts(facts)}
+
+Calls through the relay of frames, next to the same calls through a process that pipes bytes and sees nothing; each in a process
+of its own, client and runtime the same. \`relay\` asks nobody about any call; \`chaos\` has a rule about another method; \`chaos by pod\` has one
+about status calls of one pod, so that it holds each status call's request and learns from each list. Alternating rounds; brackets
+hold the 95 % bootstrap interval of the ratio to the bare pipe. Within ${TIME_LIMIT} means that both intervals end below it. CPU is that
+of the process in between, a run.
+
+${formatTable(
+  [
+    'calls',
+    'through',
+    'bare p50 ms',
+    'p50 ms',
+    'means',
+    'medians',
+    `within ${TIME_LIMIT}`,
+    'bare CPU ms',
+    'CPU ms',
+    'rounds',
+  ],
+  figures.map((one) => [
+    one.load,
+    one.kind,
+    one.barePipeP50Ms.toFixed(2),
+    one.p50Ms.toFixed(2),
+    formatEstimate(one.ratioOfMeans),
+    formatEstimate(one.ratioOfMedians),
+    isWithinLimit(one) ? 'yes' : 'no',
+    one.barePipeCpuMs.toFixed(3),
+    one.cpuMs.toFixed(3),
+    String(one.rounds),
+  ]),
+)}
+`;
+}
+
+function formatEstimate({ value, low, high }: Estimate): string {
+  return `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
+}
