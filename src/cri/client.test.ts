@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { CriTestServer, type CriTestServerOptions } from '../testing/cri-test-server.js';
 import { FakeClock } from '../testing/fake-clock.js';
+import { untilTrue } from '../testing/until-true.js';
 import { criCallEnded, type CriCallEnd, criCallStarted, type CriCall } from '../util/channels.js';
 import { PodloopError } from '../util/errors.js';
 
@@ -32,11 +33,6 @@ function connect(endpoint: string, options: Partial<CriClientOptions> = {}): Cri
   const client = new CriClient({ endpoint, ...options });
   cleanups.push(() => client.close());
   return client;
-}
-
-/** Resolves once `condition` holds; the test's own timeout ends it otherwise. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleepFor(2);
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<PodloopError> {
@@ -132,11 +128,11 @@ describe('a CRI client', () => {
     await expect(client.version({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     const controller = new AbortController();
     const call = client.version({}, { signal: controller.signal });
-    await until(() => client.connectionState === 'ready');
+    await untilTrue(() => client.connectionState === 'ready');
     controller.abort(reason);
     await expect(call).rejects.toBe(reason);
     expect(client.callsInFlight()).toEqual([]);
-    await until(() => cancelled);
+    await untilTrue(() => cancelled);
   });
 
   it('keeps each call on record until it ends, and publishes both ends', async () => {
@@ -164,7 +160,7 @@ describe('a CRI client', () => {
       deadlineMs: 120_000,
     });
     expect(started).toEqual([record]);
-    await until(() => answer !== undefined);
+    await untilTrue(() => answer !== undefined);
     clock.stall(1_500);
     answer!();
     await call;
@@ -179,7 +175,7 @@ describe('a CRI client', () => {
     await client.version();
     expect(client.connectionGeneration).toBe(1);
     await first.kill();
-    await until(() => client.connectionState !== 'ready');
+    await untilTrue(() => client.connectionState !== 'ready');
     expect((await failureOf(client.version())).code).toBe('CRI_UNAVAILABLE');
     await serve({ handlers, socketPath: first.socketPath });
     let answer: VersionResponse | undefined;
@@ -193,7 +189,7 @@ describe('a CRI client', () => {
     let asked = false;
     const server = await serve({ handlers: { version: () => void (asked = true) } });
     const call = failureOf(connect(server.endpoint).version());
-    await until(() => asked);
+    await untilTrue(() => asked);
     await server.kill();
     expect((await call).code).toBe('CRI_UNAVAILABLE');
   });
@@ -241,7 +237,7 @@ describe('a CRI client', () => {
       if (seen.length === 50) break;
     }
     expect(seen).toEqual(Array.from({ length: 50 }, (_, i) => `${i}`));
-    await until(() => cancelled && client.callsInFlight().length === 0);
+    await untilTrue(() => cancelled && client.callsInFlight().length === 0);
   });
 
   it('iterates a stream to its end', async () => {
@@ -264,7 +260,7 @@ describe('a CRI client', () => {
     const server = await serve({ handlers: { version: () => undefined } });
     const client = connect(server.endpoint);
     const call = failureOf(client.version());
-    await until(() => client.connectionState === 'ready');
+    await untilTrue(() => client.connectionState === 'ready');
     client.close();
     client.close();
     expect((await call).code).toBe('CRI_CANCELLED');

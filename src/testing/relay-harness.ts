@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleepFor } from 'node:timers/promises';
 import { type CallHandler, type CallInterceptor, FrameRelay, type SideMode } from '../relay/index.js';
 import { RawHttp2Peer, RawHttp2Server } from './raw-http2-peer.js';
+import { untilTrue } from './until-true.js';
+
+export { untilTrue } from './until-true.js';
 
 /** A relay between a client and a server whose every byte a test writes. */
 export class RelayHarness implements AsyncDisposable {
@@ -71,15 +73,4 @@ export function treatAll(mode: SideMode, change: Partial<CallHandler> = {}): Cal
       ...change,
     },
   });
-}
-
-const LIMIT_MS = 30_000;
-
-/** Waits until it is so; a loaded machine gets time, a hang does not. */
-export async function untilTrue(condition: () => boolean): Promise<void> {
-  const giveUpAt = performance.now() + LIMIT_MS;
-  while (!condition()) {
-    if (performance.now() > giveUpAt) throw new Error(`in vain waited for ${condition.toString()}`);
-    await sleepFor(1);
-  }
 }
