@@ -38,6 +38,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
     await lab.onHost('ip', 'route', 'add', '10.88.64.0/18', 'dev', 'vpn');
     const [a, b, c] = [await lab.sandbox(), await lab.sandbox(), await lab.sandbox()];
     await using stubborn = await lab.open({ podCidr: '10.88.0.0/16' });
+    expect(stubborn.status()).toMatchObject({ ready: false, reason: 'PodRangeTaken' });
     const overlap = 'the pod range 10.88.0.0/16 overlaps the route to 10.88.64.0/18 on vpn';
     await expect(attach(stubborn, a)).rejects.toThrow(overlap);
     await using one = await lab.open();
@@ -51,6 +52,8 @@ describe.skipIf(lacking !== undefined)(title, () => {
     await expect(attach(small, await lab.sandbox())).rejects.toThrow(usedUp);
     for (const network of [one, other, small]) await network.restore([]);
     expect((await lab.inventory()).links).toEqual(['lo', 'vpn']);
+    await lab.onHost('ip', 'route', 'del', '10.88.64.0/18');
+    await expect.poll(() => stubborn.status().ready, { timeout: 30_000 }).toBe(true);
   });
 
   it('gives no address to pods with the host’s network, and only a loopback in mode none', async () => {

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findProcess, readBootId } from '../../src/embedded/process-identity.js';
@@ -48,6 +48,31 @@ describe.skipIf(lacking !== undefined)(title, () => {
     await second.restore([]);
     expect(await lab.inventory()).toEqual(before);
     expect(await readdir(records)).toEqual([]);
+  });
+
+  it('undoes in mode host what another mode has left, and bridges of runtimes whose root is gone', async () => {
+    await using lab = await NetworkLab.make();
+    const before = await lab.inventory();
+    const [a, b, c] = [await lab.sandbox(), await lab.sandbox(), await lab.sandbox()];
+    const roots = ['mine', 'gone', 'there'].map((name) => join(lab.rootDir, name));
+    for (const [index, { id, pid }] of [a, b, c].entries()) {
+      await using network = await lab.open({ rootDir: roots[index]! });
+      await network.attach({ sandboxId: id, holderPid: pid, config: sandboxConfig() }, NEVER);
+    }
+    await rm(roots[1]!, { recursive: true });
+    const names = async () => (await lab.inventory()).links.filter((name) => name.startsWith('podloop'));
+    await using host = await lab.open({ mode: 'host', rootDir: roots[0]! });
+    expect(host.isolates).toBe(false);
+    await host.restore([]);
+    // A sandbox still hangs on the one whose root is gone.
+    expect(await names()).toEqual(['podloop0a590000', 'podloop0a5a0000']);
+    for (const { id } of [b, c]) await lab.onHost('ip', 'link', 'del', `plv${id.slice(0, 12)}`);
+    await using mine = await lab.open({ rootDir: roots[0]! });
+    await mine.restore([]);
+    expect(await names()).toEqual(['podloop0a5a0000']);
+    await using there = await lab.open({ rootDir: roots[2]! });
+    await there.restore([]);
+    expect(await lab.inventory()).toEqual(before);
   });
 
   it('puts a sandbox back on its bridge when somebody has removed it', async () => {

@@ -53,7 +53,7 @@ export class BridgeAttachments {
     // The ports first: they are what is most likely to be taken.
     if (record.hostPorts.length > 0) await this.#openPorts(record, address, signal);
     await this.#plugIn(record, address, signal);
-    if (record.portsBy === 'rules' && record.hostPorts.length > 0) await this.#applyRules(signal);
+    await this.#forward(record, signal);
     return record.ips;
   }
 
@@ -64,7 +64,7 @@ export class BridgeAttachments {
     this.#leaving.add(sandboxId);
     try {
       await proxies.stop(sandboxId);
-      if (record.portsBy === 'rules' && record.hostPorts.length > 0) await this.#applyRules();
+      await this.#forward(record);
       await tools.deleteLink(linkNameOf(sandboxId));
       await store.delete(sandboxId);
     } finally {
@@ -76,6 +76,7 @@ export class BridgeAttachments {
   /** Makes sure of the bridge, its rules and the links on it; takes off it what no record names. */
   async restore(): Promise<void> {
     const { store, bridge, tools, rules, logger } = this.#options;
+    for (const orphan of await bridge.removeOrphans()) await rules?.remove(orphan);
     const known = new Set(this.#records.map(({ sandboxId }) => linkNameOf(sandboxId)));
     for (const name of await bridge.listPorts()) {
       // What is left in the end are links that have fallen off.
@@ -178,6 +179,15 @@ export class BridgeAttachments {
     } catch (error) {
       bridge.doubt();
       throw error;
+    }
+  }
+
+  /** Brings the rules in line with a sandbox that has come, or is leaving. */
+  async #forward({ portsBy, hostPorts }: AttachmentRecord, signal?: AbortSignal): Promise<void> {
+    if (portsBy !== 'rules' || hostPorts.length === 0) return;
+    await this.#applyRules(signal);
+    for (const { protocol, hostPort } of hostPorts) {
+      if (protocol === 'udp') await this.#options.tools.forgetUdpFlows(hostPort, signal);
     }
   }
 

@@ -23,6 +23,7 @@ export interface LinkInfo {
   /** The MAC address. */
   readonly address?: string;
   readonly mtu?: number;
+  readonly ifalias?: string;
   readonly linkinfo?: { readonly info_kind?: string };
 }
 
@@ -139,6 +140,23 @@ export class NetworkTools {
   /** The host's links that are ports of a bridge. */
   async listPorts(bridge: string, signal?: AbortSignal): Promise<readonly LinkInfo[]> {
     return this.#ipJson<LinkInfo>(['link', 'show', 'master', bridge], signal);
+  }
+
+  /** The host's bridges, whoever made them. */
+  async listBridges(signal?: AbortSignal): Promise<readonly LinkInfo[]> {
+    return this.#ipJson<LinkInfo>(['link', 'show', 'type', 'bridge'], signal);
+  }
+
+  /**
+   * Lets the kernel forget whom packets to a UDP port of the host went to: as long as somebody goes on sending,
+   * they would go there for ever. Does nothing where there is no `conntrack` program.
+   */
+  async forgetUdpFlows(port: number, signal?: AbortSignal): Promise<void> {
+    const program = await findProgram('conntrack', this.path);
+    if (program === undefined) return;
+    // It exits with 1 when there was nothing to forget.
+    const argv = this.wrap([program, '-D', '-p', 'udp', '--orig-port-dst', String(port)]);
+    await runHelper({ argv, ...this.#limits(signal) });
   }
 
   /** The host's IPv4 routes, of all tables. */

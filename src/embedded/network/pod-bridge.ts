@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Logger } from '../../util/logger.js';
 import { readIfThere, writeWhole } from '../record-file.js';
@@ -119,6 +119,25 @@ export class PodBridge {
     return (await this.#options.tools.listPorts(name, signal)).map(({ ifname }) => ifname);
   }
 
+  /**
+   * Deletes bridges of runtimes whose root folder is gone, so that nobody else ever will, and on which nothing hangs.
+   * Resolves with their names.
+   */
+  async removeOrphans(signal?: AbortSignal): Promise<readonly string[]> {
+    const { tools, logger } = this.#options;
+    const orphans: string[] = [];
+    for (const { ifname, ifalias = '', address } of await tools.listBridges(signal)) {
+      const [, dir] = /^podloop (\/.*)$/.exec(ifalias) ?? [];
+      if (dir === undefined || !/^podloop[0-9a-f]{8}$/.test(ifname) || address === this.#mac) continue;
+      if (await exists(dir)) continue;
+      if ((await tools.listPorts(ifname, signal)).length > 0) continue;
+      logger.info('Removing the bridge of a runtime that is gone', { bridge: ifname, root: dir });
+      await tools.deleteLink(ifname, signal);
+      orphans.push(ifname);
+    }
+    return orphans;
+  }
+
   /** Takes it away, and puts back what was changed for it; that there is none is fine. */
   async remove(signal?: AbortSignal): Promise<void> {
     const { tools, dir } = this.#options;
@@ -171,7 +190,7 @@ export class PodBridge {
       throw new RangeTakenError(`the interface ${name} of that range belongs to somebody else`);
     await tools.ipBatch(
       [
-        `link set dev ${name} alias podloop up`,
+        `link set dev ${name} alias "${this.#alias}" up`,
         `addr replace ${formatIpv4(range.network + 1)}/${range.prefix} brd + dev ${name}`,
       ],
       { signal },
@@ -183,6 +202,13 @@ export class PodBridge {
     // Packets that are too long for the way out would be dropped where pods never hear of it.
     const link = uplink === undefined ? undefined : await this.#options.tools.findLink(uplink, signal);
     return Math.min(Math.max(link?.mtu ?? 1500, 1280), 65_535);
+  }
+
+  /** For people, and for other runtimes once this one's folder is gone. */
+  get #alias(): string {
+    const { dir } = this.#options;
+    // An alias has room for 255 bytes, and `ip` reads words from a line.
+    return /^[\w./@+-]{1,200}$/.test(dir) ? `podloop ${dir}` : 'podloop';
   }
 
   #isOurs(link: LinkInfo | undefined): boolean {
@@ -198,6 +224,14 @@ export class PodBridge {
 /** Whether a range has room for a network, a gateway, a pod and a broadcast address. */
 export function isUsableRange(range: Ipv4Range): boolean {
   return range.prefix >= 8 && sizeOf(range) >= 4;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    // What may not be looked at may well be there.
+    (error: unknown) => (error as NodeJS.ErrnoException).code !== 'ENOENT',
+  );
 }
 
 class RangeTakenError extends Error {}
