@@ -84,32 +84,30 @@ describe('a running generator', () => {
 });
 
 describe('absence after a failure', () => {
+  /** The list that showed one pod has failed, and the next one is empty: that one has been refused. */
+  async function afterARefusedList() {
+    const h = setUp();
+    const pod = podOf('a', { c1: 'running' });
+    h.runtime.setPods([pod]);
+    await h.pleg.relist();
+    drain(h.events);
+    h.runtime.failList(new Error('connection refused'));
+    await expect(h.pleg.relist()).rejects.toThrow('connection refused');
+    h.runtime.failList(undefined);
+    h.runtime.setPods([]);
+    await expect(h.pleg.relist()).rejects.toThrow('waiting for another to confirm');
+    expect(drain(h.events)).toEqual([]);
+    return { ...h, pod };
+  }
+
   it('is believed of all pods only when a second list shows it too', async () => {
-    const { runtime, pleg, events } = setUp();
-    runtime.setPods([podOf('a', { c1: 'running' })]);
-    await pleg.relist();
-    drain(events);
-    runtime.failList(new Error('connection refused'));
-    await expect(pleg.relist()).rejects.toThrow('connection refused');
-    runtime.failList(undefined);
-    runtime.setPods([]);
-    await expect(pleg.relist()).rejects.toThrow('waiting for another to confirm');
-    expect(drain(events)).toEqual([]);
+    const { pleg, events } = await afterARefusedList();
     await pleg.relist();
     expect(drain(events)).toEqual(['ContainerDied a c1', 'ContainerRemoved a c1']);
   });
 
   it('is not believed when the next list shows the pods again', async () => {
-    const { runtime, pleg, events } = setUp();
-    const pod = podOf('a', { c1: 'running' });
-    runtime.setPods([pod]);
-    await pleg.relist();
-    drain(events);
-    runtime.failList(new Error('connection refused'));
-    await expect(pleg.relist()).rejects.toThrow('connection refused');
-    runtime.failList(undefined);
-    runtime.setPods([]);
-    await expect(pleg.relist()).rejects.toThrow('waiting for another to confirm');
+    const { runtime, pleg, events, pod } = await afterARefusedList();
     runtime.setPods([pod]);
     await pleg.relist();
     expect(drain(events)).toEqual([]);

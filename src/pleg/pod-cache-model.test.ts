@@ -2,24 +2,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { aPodStatus, aPod } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
+import { type WatchedPromise, watchPromise } from '../testing/watch-promise.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { type Stamp } from '../util/clock.js';
 import { type CachedPod, PodCache } from './pod-cache.js';
 
 const statusOf = (uid: string): PodStatus => aPodStatus(aPod({ uid }));
-
-/** What a wait has come to, as of now. */
-function watch(wait: Promise<CachedPod>): {
-  readonly cached: CachedPod | undefined;
-  readonly error: unknown;
-} {
-  const seen: { cached: CachedPod | undefined; error: unknown } = { cached: undefined, error: undefined };
-  wait.then(
-    (cached) => (seen.cached = cached),
-    (error: unknown) => (seen.error = error),
-  );
-  return seen;
-}
 
 /** One uid as the model sees it: what it is worth is kept, never computed from two stamps. */
 interface ModelPod {
@@ -59,7 +47,7 @@ interface ModelWait {
   readonly uid: string;
   readonly newerThan: number;
   readonly stopping: AbortController;
-  readonly outcome: ReturnType<typeof watch>;
+  readonly outcome: WatchedPromise<CachedPod>;
   expected: 'waiting' | 'answered' | 'aborted';
 }
 
@@ -97,7 +85,7 @@ it('answers as a model does that keeps for each pod how new it is', async () => 
         } else if (step.op === 'wait') {
           const newerThan = Math.max(0, now - step.ago);
           const stopping = new AbortController();
-          const outcome = watch(cache.getNewerThan(step.uid, newerThan as Stamp, stopping.signal));
+          const outcome = watchPromise(cache.getNewerThan(step.uid, newerThan as Stamp, stopping.signal));
           const known = pods.get(step.uid)!.known;
           const expected = known > newerThan ? 'answered' : 'waiting';
           waits.push({ uid: step.uid, newerThan, stopping, outcome, expected });
@@ -141,9 +129,9 @@ it('answers as a model does that keeps for each pod how new it is', async () => 
         expect(cached.status.containers.length > 0).toBe(present);
       }
       for (const { expected, outcome, newerThan } of waits) {
-        const found = outcome.cached ? 'answered' : outcome.error === undefined ? 'waiting' : 'aborted';
+        const found = outcome.value ? 'answered' : outcome.error === undefined ? 'waiting' : 'aborted';
         expect(found).toBe(expected);
-        if (outcome.cached) expect(outcome.cached.stamp).toBeGreaterThan(newerThan);
+        if (outcome.value) expect(outcome.value.stamp).toBeGreaterThan(newerThan);
       }
       expect(cache.waiting).toBe(waits.filter(({ expected }) => expected === 'waiting').length);
       expect(cache.size).toBe([...pods.values()].filter(({ present }) => present).length);

@@ -2,24 +2,12 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { aPodStatus, aPod } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
+import { watchPromise } from '../testing/watch-promise.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { OLDEST_STAMP } from '../util/clock.js';
-import { type CachedPod, PodCache } from './pod-cache.js';
+import { PodCache } from './pod-cache.js';
 
 const statusOf = (uid: string): PodStatus => aPodStatus(aPod({ uid }));
-
-/** What a wait has come to, as of now. */
-function watch(wait: Promise<CachedPod>): {
-  readonly cached: CachedPod | undefined;
-  readonly error: unknown;
-} {
-  const seen: { cached: CachedPod | undefined; error: unknown } = { cached: undefined, error: undefined };
-  wait.then(
-    (cached) => (seen.cached = cached),
-    (error: unknown) => (seen.error = error),
-  );
-  return seen;
-}
 
 describe('get', () => {
   it('gives an empty status with the uid, and no error, of a pod that is not there', () => {
@@ -58,13 +46,13 @@ describe('getNewerThan', () => {
     const cache = new PodCache();
     const stamp = clock.stamp();
     cache.set('a', statusOf('a'), undefined, stamp);
-    const wait = watch(cache.getNewerThan('a', stamp));
+    const wait = watchPromise(cache.getNewerThan('a', stamp));
     cache.advance(stamp);
     await clock.settle();
-    expect(wait.cached).toBeUndefined();
+    expect(wait.value).toBeUndefined();
     cache.advance(clock.stamp());
     await clock.settle();
-    expect(wait.cached?.status.uid).toBe('a');
+    expect(wait.value?.status.uid).toBe('a');
     expect((await cache.getNewerThan('a', stamp)).stamp).toBeGreaterThan(stamp);
   });
 
@@ -75,16 +63,16 @@ describe('getNewerThan', () => {
     cache.advance(clock.stamp());
     cache.markBehind('a');
     const asked = clock.stamp();
-    const wait = watch(cache.getNewerThan('a', asked));
+    const wait = watchPromise(cache.getNewerThan('a', asked));
     const looked = clock.stamp();
     cache.advance(looked);
     cache.observe('a', looked);
     await clock.settle();
-    expect(wait.cached).toBeUndefined();
+    expect(wait.value).toBeUndefined();
     expect(cache.get('a').stamp).toBeLessThan(asked);
     cache.set('a', statusOf('a'), undefined, looked);
     await clock.settle();
-    expect(wait.cached?.stamp).toBe(looked);
+    expect(wait.value?.stamp).toBe(looked);
   });
 
   it('keeps the age that a pod had when it fell behind, and gives it the global stamp back when nothing is due', async () => {
@@ -95,26 +83,26 @@ describe('getNewerThan', () => {
     cache.advance(before);
     cache.markBehind('a');
     expect(cache.get('a').stamp).toBe(before);
-    const wait = watch(cache.getNewerThan('a', before));
+    const wait = watchPromise(cache.getNewerThan('a', before));
     cache.advance(clock.stamp());
     expect(cache.get('a').stamp).toBe(before);
     cache.markCurrent('a');
     await clock.settle();
-    expect(wait.cached?.stamp).toBeGreaterThan(before);
+    expect(wait.value?.stamp).toBeGreaterThan(before);
   });
 
   it('of a pod that is new and behind is not answered by an empty status', async () => {
     const clock = new FakeClock();
     const cache = new PodCache();
     cache.markBehind('new');
-    const wait = watch(cache.getNewerThan('new', clock.stamp()));
+    const wait = watchPromise(cache.getNewerThan('new', clock.stamp()));
     cache.advance(clock.stamp());
     cache.observe('new', clock.stamp());
     await clock.settle();
-    expect(wait.cached).toBeUndefined();
+    expect(wait.value).toBeUndefined();
     cache.set('new', statusOf('new'), undefined, clock.stamp());
     await clock.settle();
-    expect(wait.cached?.status.containers).toHaveLength(1);
+    expect(wait.value?.status.containers).toHaveLength(1);
   });
 
   it('is woken by the deletion of the pod, with an empty status', async () => {
@@ -123,10 +111,13 @@ describe('getNewerThan', () => {
     cache.set('a', statusOf('a'), undefined, clock.stamp());
     cache.markBehind('a');
     const asked = clock.stamp();
-    const waits = [watch(cache.getNewerThan('a', asked)), watch(cache.getNewerThan('a', asked))];
+    const waits = [
+      watchPromise(cache.getNewerThan('a', asked)),
+      watchPromise(cache.getNewerThan('a', asked)),
+    ];
     cache.delete('a', clock.stamp());
     await clock.settle();
-    for (const { cached } of waits) expect(cached?.status.containers).toEqual([]);
+    for (const { value } of waits) expect(value?.status.containers).toEqual([]);
     expect([cache.size, cache.waiting]).toEqual([0, 0]);
   });
 
@@ -135,12 +126,15 @@ describe('getNewerThan', () => {
     const cache = new PodCache();
     cache.set('a', statusOf('a'), undefined, clock.stamp());
     const asked = clock.stamp();
-    const waits = [watch(cache.getNewerThan('a', asked)), watch(cache.getNewerThan('nobody', asked))];
+    const waits = [
+      watchPromise(cache.getNewerThan('a', asked)),
+      watchPromise(cache.getNewerThan('nobody', asked)),
+    ];
     const looked = clock.stamp();
     cache.observe('a', looked);
     cache.observe('nobody', looked);
     await clock.settle();
-    expect(waits.map(({ cached }) => cached?.stamp)).toEqual([looked, looked]);
+    expect(waits.map(({ value }) => value?.stamp)).toEqual([looked, looked]);
     // The one look says nothing of anybody else, and nothing is kept of a pod that is not there.
     expect(cache.get('nobody').stamp).toBe(OLDEST_STAMP);
     expect(cache.size).toBe(1);
@@ -169,8 +163,8 @@ describe('getNewerThan', () => {
     const stopping = new AbortController();
     const reason = new Error('enough');
     const asked = clock.stamp();
-    const aborted = watch(cache.getNewerThan('a', asked, stopping.signal));
-    const patient = watch(cache.getNewerThan('a', asked));
+    const aborted = watchPromise(cache.getNewerThan('a', asked, stopping.signal));
+    const patient = watchPromise(cache.getNewerThan('a', asked));
     const answered = cache.getNewerThan('b', asked, stopping.signal);
     cache.delete('b', clock.stamp());
     await answered;
@@ -178,12 +172,12 @@ describe('getNewerThan', () => {
     stopping.abort(reason);
     await clock.settle();
     expect(aborted.error).toBe(reason);
-    expect(patient.cached ?? patient.error).toBeUndefined();
+    expect(patient.value ?? patient.error).toBeUndefined();
     expect(cache.waiting).toBe(1);
     await expect(cache.getNewerThan('a', asked, stopping.signal)).rejects.toBe(reason);
     cache.advance(clock.stamp());
     await clock.settle();
-    expect([cache.waiting, patient.cached === undefined]).toEqual([0, false]);
+    expect([cache.waiting, patient.value === undefined]).toEqual([0, false]);
     expect(getEventListeners(stopping.signal, 'abort')).toEqual([]);
   });
 
