@@ -17,7 +17,7 @@ import { invalidArgument, unimplemented } from './rpc-error.js';
 
 type SharedContext = Pick<
   LinuxSandboxSecurityContext & LinuxContainerSecurityContext,
-  'seccomp' | 'apparmor' | 'selinuxOptions' | 'namespaceOptions' | 'seccompProfilePath'
+  'privileged' | 'seccomp' | 'apparmor' | 'selinuxOptions' | 'namespaceOptions' | 'seccompProfilePath'
 > & { readonly apparmorProfile?: string };
 
 /** Throws when a sandbox cannot be. */
@@ -42,12 +42,14 @@ export function refuse(asked: boolean, what: string): void {
   if (asked) throw unimplemented(`not supported by the embedded runtime: ${what}`);
 }
 
+/** Of what is privileged other runtimes pass over the seccomp profile, and agents count on it. */
 function checkProfiles(context: SharedContext): void {
   const { seccomp, apparmor, selinuxOptions, namespaceOptions, seccompProfilePath, apparmorProfile } =
     context;
   const { Localhost } = SecurityProfile_ProfileType;
   const local = (path: string | undefined) => path?.startsWith('localhost/') === true;
-  refuse(seccomp?.profileType === Localhost || local(seccompProfilePath), 'seccomp profiles of one’s own');
+  const hasSeccomp = seccomp?.profileType === Localhost || local(seccompProfilePath);
+  refuse(hasSeccomp && !context.privileged, 'seccomp profiles of one’s own');
   refuse(apparmor?.profileType === Localhost || local(apparmorProfile), 'AppArmor profiles of one’s own');
   refuse(selinuxOptions !== undefined && Object.values(selinuxOptions).join('') !== '', 'SELinux options');
   const userns = namespaceOptions?.usernsOptions;

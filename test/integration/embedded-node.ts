@@ -2,11 +2,18 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CriClient, cri } from '../../src/cri/index.js';
-import { EmbeddedRuntime } from '../../src/embedded/index.js';
+import { EmbeddedRuntime, type EmbeddedRuntimeOptions } from '../../src/embedded/index.js';
 
 export const { CONTAINER_CREATED, CONTAINER_RUNNING, CONTAINER_EXITED } = cri.ContainerState;
 export const { SANDBOX_READY, SANDBOX_NOTREADY } = cri.PodSandboxState;
 export const HOST_IMAGE = 'podloop.local/host';
+
+/** What the runtime of a test is told besides where it listens; without isolation unless told. */
+export type EmbeddedNodeOptions = Pick<EmbeddedRuntimeOptions, 'isolation' | 'network' | 'imageDirs'>;
+
+/** The isolations that can be tried here: namespaces need root. */
+export const ISOLATIONS: readonly ('none' | 'namespaces')[] =
+  process.getuid?.() === 0 ? ['none', 'namespaces'] : ['none'];
 
 /** Where one embedded runtime of a test has its files, and a client of it. */
 export class EmbeddedNode implements AsyncDisposable {
@@ -14,25 +21,39 @@ export class EmbeddedNode implements AsyncDisposable {
   readonly client: CriClient;
   runtime: EmbeddedRuntime | undefined;
 
-  private constructor(folder: string) {
+  readonly #options: EmbeddedNodeOptions;
+
+  private constructor(folder: string, options: EmbeddedNodeOptions) {
     this.folder = folder;
+    this.#options = options;
     this.client = new CriClient({ endpoint: this.listen });
   }
 
   /** A folder and a client; whoever serves is started later. */
-  static async prepare(): Promise<EmbeddedNode> {
-    return new EmbeddedNode(await mkdtemp(join(tmpdir(), 'podloop-embedded-')));
+  static async prepare(options: EmbeddedNodeOptions = {}): Promise<EmbeddedNode> {
+    return new EmbeddedNode(await mkdtemp(join(tmpdir(), 'podloop-embedded-')), options);
   }
 
   /** With the runtime inside of this process. */
-  static async start(): Promise<EmbeddedNode> {
-    const node = await EmbeddedNode.prepare();
+  static async start(options: EmbeddedNodeOptions = {}): Promise<EmbeddedNode> {
+    const node = await EmbeddedNode.prepare(options);
     await node.startInside();
     return node;
   }
 
   async startInside(): Promise<void> {
-    this.runtime = await EmbeddedRuntime.start({ listen: this.listen, rootDir: this.root });
+    const { listen, root: rootDir } = this;
+    this.runtime = await EmbeddedRuntime.start({ isolation: 'none', ...this.#options, listen, rootDir });
+  }
+
+  /** What a runtime that is started as a program must be told. */
+  get args(): string[] {
+    const { isolation = 'none', network, imageDirs = [] } = this.#options;
+    return [
+      ...['--listen', this.listen, '--root', this.root, '--isolation', isolation],
+      ...(network === undefined ? [] : ['--network', network]),
+      ...imageDirs.flatMap((folder) => ['--image-dir', folder]),
+    ];
   }
 
   get listen(): string {

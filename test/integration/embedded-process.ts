@@ -39,7 +39,7 @@ export class RuntimeProgram implements AsyncDisposable {
 
   /** Starts it for a node and resolves once it answers. */
   async start(node: EmbeddedNode, ...args: string[]): Promise<ChildProcess> {
-    const child = this.spawn('--listen', node.listen, '--root', node.root, ...args);
+    const child = this.spawn(...node.args, ...args);
     await until(
       () => {
         if (child.exitCode !== null) throw new Error(`podloop runtime ended with ${child.exitCode}`);

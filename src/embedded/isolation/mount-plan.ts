@@ -104,7 +104,8 @@ function planBase({ base, fresh, toolsDir, root }: MountRequest): FstabEntry[] {
 function rootEntry(root: ContainerRoot): Omit<FstabEntry, 'target'> {
   switch (root.kind) {
     case 'host':
-      return { source: '/', type: 'none', options: ['rbind'] };
+      // What is mounted in it must not appear on the host, whose mounts these are.
+      return { source: '/', type: 'none', options: ['rbind', 'rslave'] };
     case 'folder':
       return { source: root.path, type: 'none', options: ['bind', 'nodev'] };
     case 'overlay': {
@@ -157,7 +158,10 @@ function planAfter(request: MountRequest, up: string): MountBatch[] {
     type: 'none',
     options: ['rbind', MKDIR],
   });
-  const batches = [{ points: [] as MountPoint[], entries: [api('sys'), api('dev')] }];
+  // `mount --all` passes over what /proc/self/mountinfo says is mounted, and must not find what the host has mounted
+  // under the same name. The kit has one that says nothing; it stays hidden below the container's own /proc.
+  const nothing: FstabEntry = { source: 'proc', target: '/proc', type: 'none', options: ['bind', MKDIR] };
+  const batches = [{ points: [] as MountPoint[], entries: [nothing, api('sys'), api('dev')] }];
   const add = (point: MountPoint, entries: readonly FstabEntry[]) => {
     const inMount = batches
       .at(-1)!
@@ -172,7 +176,6 @@ function planAfter(request: MountRequest, up: string): MountBatch[] {
     add({ path: target, folder: false }, [bind(`${up}${source}`, target, ['rprivate'])]);
   }
   for (const volume of volumes) add({ path: volume.target, folder: volume.folder }, toEntries(volume, up));
-  // Last, since `mount --all` looks into it for what is mounted already, and would find what is on the host.
   batches.at(-1)!.entries.push(api('proc'));
   return batches;
 }

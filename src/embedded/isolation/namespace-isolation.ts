@@ -8,7 +8,8 @@ import { computeCapabilities } from './capabilities.js';
 import { findCandidates } from './command-candidates.js';
 import { findDevices, listAllDevices, PLAIN_DEVICES, type DeviceNode } from './devices.js';
 import { renderEnter } from './enter-script.js';
-import { findFaultInside } from './find-fault-inside.js';
+import { findFaultInside, findFormatFault } from './find-fault-inside.js';
+import { type ContainerRoot } from '../images/container-roots.js';
 import {
   type EnterRequest,
   type HostCommand,
@@ -115,6 +116,9 @@ export class NamespaceIsolation implements Isolation {
     const privileged = context?.privileged === true;
     const namespaces = sandboxNamespaces(this.#effective(sandbox.config));
     const volumes = await findVolumes(config.mounts);
+    const hidden = ['/proc', '/sys', '/dev', ...volumes.map(({ target }) => target)];
+    const fault = await findFormatFault(rootFolders(root), request.command, hidden);
+    if (fault !== undefined) throw refused(`unable to start container process: ${fault}`);
     const sharesMounts = volumes.some(({ propagation }) => propagation === 'rshared');
     const base = sharesMounts ? APART : join(rootDir, 'stage');
     const masked = splitPaths(privileged ? [] : (context?.maskedPaths ?? []));
@@ -213,6 +217,18 @@ export class NamespaceIsolation implements Isolation {
       devices: [...new Set(wanted.filter(flat).map(({ hostPath }) => hostPath))],
       extraDevices: wanted.filter((node) => !flat(node)),
     };
+  }
+}
+
+/** The uppermost first. */
+function rootFolders(root: ContainerRoot): readonly string[] {
+  switch (root.kind) {
+    case 'host':
+      return ['/'];
+    case 'folder':
+      return [root.path];
+    case 'overlay':
+      return [root.upperDir, ...root.lowerDirs];
   }
 }
 

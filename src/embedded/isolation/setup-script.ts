@@ -131,7 +131,6 @@ function renderInside(request: SetupRequest): string[] {
   const at = (name: string) => quoteWord(`${plan.up}${dir}/${name}`);
   return [
     `mkdir=${quoteWord(tools.inside('mkdir').join(' '))}\n`,
-    ...(sharesMounts ? [`must ${mount} --make-rprivate ${plan.up}\n`] : []),
     ...plan.after.flatMap(({ points }, number) => [
       ...points.map(renderPoint),
       `must ${mount} --all --fstab ${at(`mounts.${number}`)}\n`,
@@ -141,6 +140,8 @@ function renderInside(request: SetupRequest): string[] {
     ...(readonlyRoot
       ? [`must ${mount} -o ${['remount', 'bind', 'ro', ...rootRestrictions].join(',')} podloop /\n`]
       : []),
+    // Else the host's mounts would go, too.
+    ...(sharesMounts ? [`must ${mount} --make-rprivate ${plan.up}\n`] : []),
     `must ${quoteWords(tools.inside('umount'))} -n -i -c -l ${plan.up}\n`,
     `[ -d ${quoteWord(workingDir)} ] || fault ${quoteWord(`chdir to cwd ("${workingDir}"): not a directory`)}\n`,
     ...renderLookup(request),

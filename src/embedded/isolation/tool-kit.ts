@@ -46,7 +46,7 @@ const DEV_LINKS = {
   ptmx: 'pts/ptmx',
 };
 
-/** What umount asks before it unmounts `/` where there is no /proc: that something is mounted there. */
+/** What mount and umount find where there is no other /proc: that `/` is mounted, and nothing else. */
 const MOUNTINFO = '1 0 0:1 / / rw - none podloop rw\n';
 
 const run = promisify(execFile);
