@@ -23,6 +23,8 @@ export async function findPacketRules(tools: NetworkTools): Promise<PacketRules 
   const [restore, save, nft] = await Promise.all(
     ['iptables-restore', 'iptables-save', 'nft'].map((name) => findProgram(name, tools.path)),
   );
+  if (!(await tools.canWriteSettings()))
+    return 'ip_forward cannot be changed, since /proc/sys is read-only here';
   const faults: string[] = [];
   if (restore !== undefined && save !== undefined) {
     const fault = await tools.tryOut([restore, '--noflush'], renderIptables(SAMPLE, ''));

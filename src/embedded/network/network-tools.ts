@@ -171,6 +171,14 @@ export class NetworkTools {
     if (result.exitCode !== 0 && !isNoSuchDevice(result)) throw refused(describeFailure(argv, result));
   }
 
+  /** Whether {@link writeSetting} can work: containers often have /proc/sys read-only. */
+  async canWriteSettings(): Promise<boolean> {
+    return access('/proc/sys/net/ipv4/ip_forward', constants.W_OK).then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** Reads a file below /proc/sys/net as the host's network has it: which one is seen depends on the reader. */
   async readSetting(path: string, signal?: AbortSignal): Promise<string> {
     if (this.#hostNetns === undefined) return (await readFile(path, 'utf8')).trim();
