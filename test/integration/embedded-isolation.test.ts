@@ -349,14 +349,14 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
 
   it('finds nothing in masked paths and cannot write to read-only ones', async () => {
     const context = {
-      maskedPaths: ['/proc/kcore', '/sys/firmware', '/proc/acpi', '/etc/group', '/no/such'],
+      maskedPaths: ['/proc/version', '/sys/firmware', '/proc/acpi', '/etc/group', '/no/such'],
       readonlyPaths: ['/proc/sys', '/tmp', '/no/such'],
     };
     const script =
-      'cat /proc/kcore; for d in /sys/firmware /proc/acpi; do [ ! -d $d ] || ls $d; done; cat /etc/group; echo 1 >/proc/sys/vm/swappiness; echo 1 >/tmp/x';
+      'cat /proc/version; for d in /sys/firmware /proc/acpi; do [ ! -d $d ] || ls $d; done; cat /etc/group; echo 1 >/proc/sys/vm/swappiness; echo 1 >/tmp/x';
     const said = await say(script, secured(context));
-    expect(said).toHaveLength(2);
-    expect(said.every((line) => line.includes('Read-only file system'))).toBe(true);
+    const refusals = said.map((line) => line.replace(/^.*: /, ''));
+    expect(refusals, said.join()).toEqual(['Read-only file system', 'Read-only file system']);
   });
 
   it('has the sysctls of its pod, and no pod has those of the host', async () => {

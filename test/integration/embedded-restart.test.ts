@@ -4,6 +4,7 @@ import {
   CONTAINER_EXITED,
   CONTAINER_RUNNING,
   EmbeddedNode,
+  ISOLATIONS,
   logLines,
   until,
 } from './embedded-node.js';
@@ -15,9 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-describe('podloop runtime, killed and started again', () => {
+describe.each(ISOLATIONS)('podloop runtime, killed and started again, isolation %s', (isolation) => {
   it('finds every sandbox and container with its true state and exit code', async () => {
-    await using node = await EmbeddedNode.prepare();
+    await using node = await EmbeddedNode.prepare({ isolation });
     const first = await program.start(node);
     const pod = await node.runPod('p');
     const stopped = await node.runPod('stopped');
@@ -65,7 +66,7 @@ describe('podloop runtime, killed and started again', () => {
   });
 
   it('loses and doubles no line of a log, at any of several kills', async () => {
-    await using node = await EmbeddedNode.prepare();
+    await using node = await EmbeddedNode.prepare({ isolation });
     let runtime = await program.start(node);
     const pod = await node.runPod('p');
     const script = `i=0; while [ ! -e ${node.folder}/stop ]; do i=$((i+1)); echo "line $i"; done`;
