@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { aRuntimeEvent } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeRuntime } from '../testing/fake-runtime.js';
 import { PodloopError } from '../util/errors.js';
@@ -60,6 +61,17 @@ describe('an observed runtime', () => {
     fake.endEvents();
     await ended;
     expect(told).toEqual(['no events']);
+  });
+
+  it('takes a stream that gave an event for a stream, even if it ended at once', async () => {
+    const { clock, fake, told, runtime } = observe();
+    const seen: string[] = [];
+    const ended = runtime.watchEvents?.({ onEvent: ({ type }) => seen.push(type) }, signal);
+    await clock.settle();
+    fake.emitEvent(aRuntimeEvent({ type: 'started' }));
+    fake.endEvents();
+    await ended;
+    expect([seen, told]).toEqual([['started'], []]);
   });
 
   it('has no event stream where the runtime can never have one', () => {

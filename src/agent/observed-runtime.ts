@@ -1,3 +1,4 @@
+import { meansNoEvents } from '../pleg/event-hints.js';
 import {
   type ObservedPod,
   type PodStatus,
@@ -5,7 +6,7 @@ import {
   type RuntimeEventHandlers,
 } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
-import { isUnimplemented, messageOf } from '../util/errors.js';
+import { messageOf } from '../util/errors.js';
 
 /** What an {@link ObservedRuntime} tells; each once for each change. */
 export interface ObservedRuntimeOptions {
@@ -18,9 +19,6 @@ export interface ObservedRuntimeOptions {
   /** Events were asked for, and the runtime has none. */
   readonly onNoEvents: () => void;
 }
-
-/** An event stream that ends well within that time is none: some runtimes answer so when events are switched off. */
-const AT_ONCE_MS = 1_000;
 
 /**
  * A {@link Runtime} that passes every call on, and notices when the list begins to fail, when that is over, and that
@@ -68,12 +66,23 @@ export class ObservedRuntime implements Runtime {
   async #watchEvents(handlers: RuntimeEventHandlers, signal: AbortSignal): Promise<void> {
     const { runtime, clock } = this.#options;
     const startedMs = clock.monotonicMs();
+    let events = 0;
+    const counting: RuntimeEventHandlers = {
+      onOpen: () => handlers.onOpen?.(),
+      onEvent: (event) => {
+        events++;
+        handlers.onEvent(event);
+      },
+    };
+    let error: unknown;
     try {
-      await runtime.watchEvents?.(handlers, signal);
-      if (clock.monotonicMs() - startedMs < AT_ONCE_MS && !signal.aborted) this.#tellNoEvents();
-    } catch (error) {
-      if (isUnimplemented(error)) this.#tellNoEvents();
-      throw error;
+      await runtime.watchEvents?.(counting, signal);
+    } catch (failure) {
+      error = failure;
+      throw failure;
+    } finally {
+      const livedMs = clock.monotonicMs() - startedMs;
+      if (!signal.aborted && meansNoEvents({ error, events, livedMs })) this.#tellNoEvents();
     }
   }
 

@@ -64,6 +64,23 @@ export const SETTLE_MS = 1_000;
 
 const FIRST_DELAY_MS = 100;
 
+/** How an event stream ended. */
+export interface StreamEnd {
+  /** Undefined when the runtime ended it well. */
+  readonly error: unknown;
+  /** How many events came. */
+  readonly events: number;
+  readonly livedMs: number;
+}
+
+/**
+ * Whether a stream that ended so says that the runtime has no events: it does not have the call, or, as CRI-O with
+ * events switched off, takes the subscription and ends it at once.
+ */
+export function meansNoEvents({ error, events, livedMs }: StreamEnd): boolean {
+  return isUnimplemented(error) || (error === undefined && events === 0 && livedMs < SETTLE_MS);
+}
+
 /**
  * Keeps one subscription to the runtime's events, for ever: reconnects at once after the first failure, then
  * with growing, jittered delays up to a minute.
@@ -154,8 +171,7 @@ export class EventHints {
     this.#failures++;
     this.#lastError = error === undefined ? 'the runtime ended the stream' : messageOf(error);
     const livedMs = clock.monotonicMs() - startedMs;
-    const endedAtOnce = error === undefined && events === 0 && livedMs < SETTLE_MS;
-    if (isUnimplemented(error) || endedAtOnce) {
+    if (meansNoEvents({ error, events, livedMs })) {
       this.#transitionTo('unsupported');
       logger.info(
         'Container events are not supported by the runtime, relisting instead',
