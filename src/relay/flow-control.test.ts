@@ -231,7 +231,7 @@ describe('flow control round answers that are held, dropped and doubled', () => 
           expect(strict.connectionWindow).toBe(FIRST_WINDOW);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 40 },
     );
   });
 });
