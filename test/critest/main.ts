@@ -16,7 +16,7 @@ import { findBasePrograms } from './base-programs.js';
 import { CONFORMANCE_PAGE, formatConformancePage, pageNameOf, parsePassed } from './conformance-page.js';
 import { runCritest } from './critest-run.js';
 import { readRunFacts } from './run-facts.js';
-import { INSIDE, preparePrivateNode, runInPrivateNode } from './private-node.js';
+import { preparePrivateNode, runInPrivateNode } from './private-node.js';
 import { countPasses, type SpecResult } from './spec-report.js';
 import { makeTestImages } from './test-images.js';
 
@@ -36,11 +36,14 @@ const { values, positionals } = parseArgs({
     write: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
-    [INSIDE.slice(2)]: { type: 'boolean', default: false },
+    // Of the run in the private node: where everything is prepared.
+    inside: { type: 'string' },
   },
 });
 
-process.exitCode = await main();
+process.exitCode = await main().catch((error: unknown) =>
+  fail(error instanceof Error ? error.message : String(error)),
+);
 
 async function main(): Promise<number> {
   if (values.help) {
@@ -54,33 +57,39 @@ async function main(): Promise<number> {
     );
   if (process.getuid?.() !== 0)
     return fail('must run as root: the suite is about namespaces, mounts and users');
-  if (values[INSIDE.slice(2) as 'inside'] !== true)
-    return runInPrivateNode(import.meta.url, process.argv.slice(2));
-  await preparePrivateNode();
+  return values.inside === undefined ? prepareAndRun() : run(critest, values.inside);
+}
+
+/** Makes the images while the machine's network is there, and leaves the rest to a run in a private node. */
+async function prepareAndRun(): Promise<number> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'podloop-critest-'));
-  // npm runs scripts in the project's folder.
-  const project = process.cwd();
   try {
-    const imageDir = path.join(folder, 'images');
-    await makeTestImages(imageDir, await findBasePrograms(folder, process.env['PATH'] ?? ''));
-    const results = await runCritest({
-      critest,
-      podloop: path.join(project, 'dist/cli/main.js'),
-      folder,
-      imageDir,
-      suiteArgs: positionals,
-      signal: interrupted(),
-    });
-    const page = path.join(project, CONFORMANCE_PAGE);
-    const passedBefore = parsePassed(await readFile(page, 'utf8').catch(() => ''));
-    if (values.write) await writeFile(page, formatConformancePage(results, await readRunFacts(critest)));
-    return report(results, passedBefore);
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error));
+    const programs = await findBasePrograms(folder, process.env['PATH'] ?? '');
+    await makeTestImages(path.join(folder, 'images'), programs);
+    const options = values.write ? ['--write'] : [];
+    return await runInPrivateNode(import.meta.url, [...options, '--inside', folder, '--', ...positionals]);
   } finally {
     if (values.keep) process.stderr.write(`logs and report: ${folder}\n`);
     else await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function run(critest: string, folder: string): Promise<number> {
+  await preparePrivateNode();
+  // npm runs scripts in the project's folder.
+  const project = process.cwd();
+  const results = await runCritest({
+    critest,
+    podloop: path.join(project, 'dist/cli/main.js'),
+    folder,
+    imageDir: path.join(folder, 'images'),
+    suiteArgs: positionals,
+    signal: interrupted(),
+  });
+  const page = path.join(project, CONFORMANCE_PAGE);
+  const passedBefore = parsePassed(await readFile(page, 'utf8').catch(() => ''));
+  if (values.write) await writeFile(page, formatConformancePage(results, await readRunFacts(critest)));
+  return report(results, passedBefore);
 }
 
 function report(results: readonly SpecResult[], passedBefore: ReadonlySet<string>): number {

@@ -4,23 +4,16 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Added to the arguments of the run inside. */
-export const INSIDE = '--inside';
-
 /**
- * Runs this program again in mount, uts, ipc and network namespaces of its own, so that what the suite does to its
- * node (mounts, shared memory, bridges, ports 12000 to 12003, the host's name) is gone with it. Resolves with the
- * exit code.
+ * Runs this program again with these arguments in mount, uts, ipc and network namespaces of its own, so that what
+ * the suite does to its node (mounts, shared memory, bridges, ports 12000 to 12003, the host's name) is gone with
+ * it. Resolves with the exit code.
  */
 export async function runInPrivateNode(main: string, args: readonly string[]): Promise<number> {
   const namespaces = ['--mount', '--uts', '--ipc', '--net'];
-  const child = spawn(
-    'unshare',
-    [...namespaces, '--', process.execPath, fileURLToPath(main), INSIDE, ...args],
-    {
-      stdio: 'inherit',
-    },
-  );
+  const child = spawn('unshare', [...namespaces, '--', process.execPath, fileURLToPath(main), ...args], {
+    stdio: 'inherit',
+  });
   // The signal goes to the whole terminal group: the child cleans up and ends, and this one after it.
   const wait = (): void => undefined;
   process.on('SIGINT', wait);
