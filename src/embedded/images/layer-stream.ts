@@ -91,6 +91,11 @@ function makeDecoder(first: Buffer, digest: string): Transform | undefined {
 }
 
 async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  yield* rest;
+  try {
+    yield first;
+    yield* rest;
+  } finally {
+    // Also when the reader stops at the first piece: else nobody would tell the rest.
+    await rest.return(undefined);
+  }
 }

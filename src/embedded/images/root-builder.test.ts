@@ -366,7 +366,7 @@ describe('a hostile archive', () => {
       { bytes: 1_000 },
     ],
     ['more entries', [{ name: 'a' }, { name: 'a' }, { name: 'a' }], { entries: 2 }],
-    ['more than the disk has', [{ name: 'a', content: 'x' }], { freeBytes: 2 ** 60 }],
+    ['more than the disk has', [{ name: 'a', content: 'x' }], { freeBytes: 2 ** 60, freeShare: 2 }],
   ])('with %s than is allowed is refused before it is written', async (_what, members, limits) => {
     await expect(unpack([members], { limits })).rejects.toMatchObject({ code: status.RESOURCE_EXHAUSTED });
   });

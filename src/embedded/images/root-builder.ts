@@ -19,7 +19,7 @@ import { makeSpecialFile } from './special-file.js';
 import { splitEntryPath } from './entry-path.js';
 import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
 import { type TarEntry } from './tar-entry.js';
-import { UnpackMeter, type UnpackLimits } from './unpack-limits.js';
+import { exhausted, UnpackMeter, type UnpackLimits } from './unpack-limits.js';
 
 /** What {@link RootBuilder} takes. */
 export interface RootBuilderOptions {
@@ -281,6 +281,7 @@ function toId(id: number): number {
 function explain(error: unknown, { name }: TarEntry): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (typeof code === 'number') return error;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return exhausted('the disk is full');
   // What Node says names paths of this machine, which mean nothing to who pulls.
   return refused(`the layer's entry "${name.slice(0, 200)}" cannot be unpacked: ${code ?? message}`);
 }

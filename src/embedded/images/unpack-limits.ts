@@ -8,18 +8,21 @@ export interface UnpackLimits {
   readonly bytes: number;
   /** Of all layers together, those that are overwritten or removed later included. */
   readonly entries: number;
-  /** What has to stay free on the disk. */
+  /** What has to stay free on the disk, … */
   readonly freeBytes: number;
+  /** … or, where that is less, this share of it. */
+  readonly freeShare: number;
 }
 
 export const UNPACK_LIMITS: UnpackLimits = {
   bytes: 64 * 1024 ** 3,
   entries: 1_000_000,
   freeBytes: 256 * 1024 ** 2,
+  freeShare: 0.05,
 };
 
 /** How much is written between two looks at the disk. */
-const LOOK_EVERY_BYTES = 64 * 1024 ** 2;
+const LOOK_EVERY_BYTES = 16 * 1024 ** 2;
 
 /** Counts what an image takes and throws RESOURCE_EXHAUSTED before it is too much. */
 export class UnpackMeter {
@@ -49,12 +52,14 @@ export class UnpackMeter {
     this.#unseenBytes += bytes;
     if (this.#unseenBytes < LOOK_EVERY_BYTES) return;
     this.#unseenBytes = 0;
-    const { bavail, bsize } = await statfs(this.#folder);
-    if (bavail * bsize < this.#limits.freeBytes + LOOK_EVERY_BYTES)
-      throw exhausted(`less than ${this.#limits.freeBytes} bytes would be left on the disk`);
+    const { bavail, bsize, blocks } = await statfs(this.#folder);
+    const reserve = Math.min(this.#limits.freeBytes, this.#limits.freeShare * blocks * bsize);
+    if (bavail * bsize < reserve)
+      throw exhausted(`less than ${Math.round(reserve)} bytes are left on the disk`);
   }
 }
 
-function exhausted(why: string): RpcError {
+/** The refusal of an image that is too large. */
+export function exhausted(why: string): RpcError {
   return new RpcError(status.RESOURCE_EXHAUSTED, `the image is not unpacked: ${why}`);
 }
