@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Logger } from '../../util/logger.js';
 import { readIfThere, writeWhole } from '../record-file.js';
@@ -34,7 +34,10 @@ export class AttachmentStore {
         const record = decodeAttachment((await readIfThere(path)) ?? '');
         store.#records.set(record.sandboxId, record);
       } catch (error) {
-        logger.error('Record of a network attachment not readable, left alone', error, { path });
+        // For people to look at; what it stood for is found as a link without a record.
+        const aside = `${path}.unreadable`;
+        logger.error('Record of a network attachment not readable, put aside', error, { path: aside });
+        await rename(path, aside);
       }
     }
     return store;

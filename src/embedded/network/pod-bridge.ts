@@ -144,8 +144,9 @@ export class PodBridge {
     const { name } = this;
     if (name === undefined) return;
     this.#up = false;
-    if (this.#record?.forwardingWasOff === true) await tools.writeSetting(FORWARDING, '0', signal);
     if (this.#isOurs(await tools.findLink(name, signal))) await tools.deleteLink(name, signal);
+    if (this.#record?.forwardingWasOff === true && !(await this.#hasSiblings(signal)))
+      await tools.writeSetting(FORWARDING, '0', signal);
     await rm(join(dir, 'bridge.json'), { force: true });
     this.#record = undefined;
   }
@@ -202,6 +203,14 @@ export class PodBridge {
     // Packets that are too long for the way out would be dropped where pods never hear of it.
     const link = uplink === undefined ? undefined : await this.#options.tools.findLink(uplink, signal);
     return Math.min(Math.max(link?.mtu ?? 1500, 1280), 65_535);
+  }
+
+  /** Whether bridges of other runtimes are there, which found forwarding on and rely on it. */
+  async #hasSiblings(signal?: AbortSignal): Promise<boolean> {
+    const bridges = await this.#options.tools.listBridges(signal);
+    return bridges.some(
+      ({ ifalias, address }) => ifalias?.startsWith('podloop') === true && address !== this.#mac,
+    );
   }
 
   /** For people, and for other runtimes once this one's folder is gone. */

@@ -120,7 +120,10 @@ export class PodNetwork implements AsyncDisposable {
     await this.#turns.run(sandboxId, () => this.#undo(sandboxId));
   }
 
-  /** Undoes what belongs to sandboxes that are not among these, and makes sure of what belongs to those that are. */
+  /**
+   * Undoes what belongs to sandboxes that are not among these, alive or not, and makes sure of what belongs to those
+   * that are. Never rejects: what fails is logged, and stays on record.
+   */
   async restore(liveSandboxes: readonly LiveSandbox[]): Promise<void> {
     const { store, makers, bootId } = this.#parts;
     const live = new Set(liveSandboxes.map(({ id }) => id));
@@ -130,8 +133,11 @@ export class PodNetwork implements AsyncDisposable {
     const undone = gone.map((record) => ({ record, undone: this.#detachOrWarn(record.sandboxId) }));
     // A plugin may hang: nobody waits for it but the sandbox whose network it is.
     await Promise.all(undone.filter(({ record }) => record.cni === undefined).map((each) => each.undone));
-    await makers?.proxies.stopOthers((sandboxId) => store.find(sandboxId) !== undefined);
-    await makers?.own.restore();
+    // What fails is told and does not keep the runtime from starting: its pods can still be stopped and removed.
+    await this.#settle('Port proxies of removed sandboxes not ended', async () =>
+      makers?.proxies.stopOthers((sandboxId) => store.find(sandboxId) !== undefined),
+    );
+    await this.#settle('Bridge of pods not restored', async () => makers?.own.restore());
     await this.#checkProxies();
     void this.#checkPlugins(kept);
   }
@@ -233,6 +239,14 @@ export class PodNetwork implements AsyncDisposable {
     if (!isAlive(record.holder) || (await makers.proxies.isRunning(sandboxId))) return;
     await makers.proxies.start(record, address, this.#closing.signal);
     this.#options.logger.info('Port proxy started again', { sandboxId });
+  }
+
+  async #settle(failure: string, work: () => Promise<void> | undefined): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#options.logger.error(failure, error);
+    }
   }
 
   async #detachOrWarn(sandboxId: string): Promise<void> {

@@ -93,7 +93,7 @@ function listenUdp(port, host) {
       let client = clients.get(key);
       if (client === undefined) {
         if (clients.size >= MOST_UDP_CLIENTS) drop(clients.keys().next().value);
-        const socket = dgram.createSocket('udp4');
+        const socket = dgram.createSocket(task.address.includes(':') ? 'udp6' : 'udp4');
         client = { socket, seen: 0 };
         socket.on('message', (answer) => server.send(answer, from.port, from.address, () => undefined));
         socket.on('error', () => drop(key));
