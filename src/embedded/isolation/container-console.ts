@@ -24,7 +24,7 @@ export interface ConsoleOptions {
 export async function openConsole(options: ConsoleOptions): Promise<ContainerConsole> {
   const { files, output, clock, findScript } = options;
   const [stdout, stderr] = [await output.follow('stdout'), await output.follow('stderr')];
-  const stdin = options.stdin ? openPipe(files.stdinPath) : undefined;
+  const stdin = options.stdin ? await openInput(files.stdinPath, clock) : undefined;
   const resizer = options.tty ? new PtyResizer({ clock, findScript }) : undefined;
   let close = (): void => undefined;
   const closed = new Promise<void>((resolve) => (close = resolve));
@@ -47,15 +47,30 @@ export async function openConsole(options: ConsoleOptions): Promise<ContainerCon
   };
 }
 
-/** The container's end is open, or waits for ours: so this never waits. Undefined when nobody reads it any more. */
-function openPipe(path: string): Writable | undefined {
-  try {
-    const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-    const pipe = new Socket({ fd, readable: false, writable: true });
-    // The reader has closed its end: what is written is nobody's any more.
-    pipe.on('error', () => undefined);
-    return pipe;
-  } catch {
-    return undefined;
+/** How long the supervisor of a container that has just started may take to open its end. */
+const OPEN_MS = 500;
+const TRY_AGAIN_MS = 10;
+
+/** Opens the container's input; undefined when nobody reads it any more. */
+async function openInput(path: string, clock: Clock): Promise<Writable | undefined> {
+  const deadline = clock.monotonicMs() + OPEN_MS;
+  for (;;) {
+    try {
+      return openPipe(path);
+    } catch (error) {
+      // Nobody has it open: not yet, or not any more.
+      const mayCome = (error as NodeJS.ErrnoException).code === 'ENXIO';
+      if (!mayCome || clock.monotonicMs() >= deadline) return undefined;
+    }
+    await clock.sleep(TRY_AGAIN_MS);
   }
+}
+
+/** Never waits for the other end: throws ENXIO when nobody has it open. */
+function openPipe(path: string): Writable {
+  const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  const pipe = new Socket({ fd, readable: false, writable: true });
+  // The reader has closed its end: what is written is nobody's any more.
+  pipe.on('error', () => undefined);
+  return pipe;
 }
