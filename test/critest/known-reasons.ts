@@ -22,6 +22,7 @@ const KNOWN_REASONS: readonly KnownReason[] = [
   },
   { spec: /^AppArmor/, reason: 'the kernel of this machine has no AppArmor' },
   { spec: /benchmark/, reason: 'a benchmark, not a test; `npm run bench` has ours' },
+  { spec: /^Image Volume/, reason: 'images as volumes are not supported and are refused with a sentence' },
   {
     spec: /UserNamespaces/,
     reason: 'user namespaces are not supported and are refused with a sentence',
@@ -31,10 +32,7 @@ const KNOWN_REASONS: readonly KnownReason[] = [
     reason:
       'seccomp profiles of one’s own are refused with a sentence: there is no tool beside the shell that loads one',
   },
-  {
-    spec: /seccomp default/,
-    reason: 'the runtime’s default seccomp profile is none',
-  },
+  { spec: /seccomp default/, reason: 'the runtime’s default seccomp profile is none' },
 ];
 
 /** What the page says of a spec that did not pass: our reason where there is one, else the suite's first line. */
