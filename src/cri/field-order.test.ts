@@ -108,6 +108,24 @@ describe('the order of fields', () => {
     expect(reader.order.ascends).toBe(false);
   });
 
+  it('is not known from a list of nothing', async () => {
+    const reader = new Reader();
+    await reader.read(encode([]));
+    expect(reader.order.ascends).toBe(false);
+  });
+
+  it('is seen anew after a list that may have come over either of two connections', async () => {
+    const reader = new Reader();
+    for (const connection of [undefined, 2]) {
+      reader.order.useConnection(connection);
+      expect(reader.order.ascends).toBe(false);
+      await reader.read(encode([{ id: 'a', state: 1, fields: USUAL }]));
+      expect(reader.order.ascends).toBe(true);
+    }
+    reader.order.useConnection(undefined);
+    expect(reader.order.ascends).toBe(false);
+  });
+
   it('changes nothing of what is read, in whatever order a runtime keeps to', async () => {
     const fields = fc.shuffledSubarray([...USUAL, 'state', 'label', 'id'] as Field[], { minLength: 1 });
     const node = fc.uniqueArray(fc.record({ id: fc.string({ maxLength: 9 }), fields }), {

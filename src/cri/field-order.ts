@@ -3,8 +3,8 @@
  *
  * The wire format promises no order, yet every serializer known has this one, and with it all that follows the state
  * can be left unread. So it is not assumed but watched: items are read to their end until a whole list was as
- * hoped, new items always are, and the first that is not ends it. It holds for one connection: another release may
- * be behind the next.
+ * hoped, new items always are, and the first that is not ends it. A list of nothing shows nothing. It holds for one
+ * connection: another release may be behind the next.
  */
 export class FieldOrder {
   #connection: number | undefined;
@@ -15,9 +15,12 @@ export class FieldOrder {
     return this.#seen === 'ascending';
   }
 
-  /** Tells over which connection the next list came; what was seen on another one is forgotten. */
-  useConnection(generation: number): void {
-    if (generation === this.#connection) return;
+  /**
+   * Tells over which connection the next list came, undefined when nobody knows; what was seen on another one is
+   * forgotten.
+   */
+  useConnection(generation: number | undefined): void {
+    if (generation !== undefined && generation === this.#connection) return;
     this.#connection = generation;
     this.#seen = 'nothing';
   }
@@ -27,7 +30,7 @@ export class FieldOrder {
     this.#seen = 'other';
   }
 
-  /** A list was read to its end. */
+  /** A list was read to its end, at least one item. */
   noteEnd(): void {
     if (this.#seen === 'nothing') this.#seen = 'ascending';
   }

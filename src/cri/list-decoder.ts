@@ -72,7 +72,7 @@ export async function scanList(
     await yieldToLoop();
     signal?.throwIfAborted();
   }
-  order.noteEnd();
+  if (scan.hasSeenItem) order.noteEnd();
 }
 
 /** One reading of one answer, slice by slice. */
@@ -84,6 +84,7 @@ class ListScan {
   readonly #order: FieldOrder;
   // The place in the answer. Varints move it, so that none of them has to return two numbers.
   #at = 0;
+  #hasSeenItem = false;
 
   constructor(bytes: Buffer, shape: ListShape, counters: WireCounters, order: FieldOrder) {
     this.#bytes = bytes;
@@ -91,6 +92,10 @@ class ListScan {
     this.#firstUnknownTag = (shape.lastKnownField + 1) << 3;
     this.#counters = counters;
     this.#order = order;
+  }
+
+  get hasSeenItem(): boolean {
+    return this.#hasSeenItem;
   }
 
   /** Visits items until their cost reaches `budget`. False once the answer is read to its end. */
@@ -107,13 +112,17 @@ class ListScan {
       }
       const end = this.#varint() + this.#at;
       if (end > total) throw new RangeError('an item reaches beyond the end of the answer');
+      this.#hasSeenItem = true;
       cost += this.#order.ascends ? this.#itemToItsState(end, visit) : this.#item(end, visit);
     }
     if (this.#at > total) throw new RangeError('a field reaches beyond the end of the answer');
     return false;
   }
 
-  /** What follows the state holds neither: fields ascend. */
+  /**
+   * Reads no further than the state, as fields ascend: neither id nor state follows. It spells out what `#item` does
+   * too: a call for each field would cost more than what it does, and this runs for every container each second.
+   */
   #itemToItsState(end: number, visit: ItemVisitor): number {
     const bytes = this.#bytes;
     const start = this.#at;
@@ -161,6 +170,7 @@ class ListScan {
     return cost;
   }
 
+  /** Reads an item to its end, in whatever order its fields are, and notes that order. */
   #item(end: number, visit: ItemVisitor): number {
     const bytes = this.#bytes;
     const start = this.#at;

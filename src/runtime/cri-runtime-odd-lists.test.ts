@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleepFor } from 'node:timers/promises';
 
-import { describe, expect, it } from 'vitest';
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import { describe, expect, it, vi } from 'vitest';
 
 import { cri } from '../cri/index.js';
 import {
@@ -75,6 +76,40 @@ describe('a list of pods', () => {
     expect(client.counters.malformedMessages).toBe(1);
     answer = whole;
     expect(await runtime.listPods()).toBe(first);
+  });
+
+  it('reads the items of a new connection to their end, even if an answer of the old one came late', async () => {
+    const world: CriWorld = { sandboxes: [listedSandbox('u1')], containers: [listedContainer('u1', 'a')] };
+    const usual = Buffer.from(
+      cri.ListContainersResponse.encode(
+        cri.ListContainersResponse.create({ containers: world.containers }),
+      ).finish(),
+    );
+    // As another release might write it: the state last, after the labels.
+    const withoutState = cri.Container.encode(
+      cri.Container.create(listedContainer('u1', 'a', { state: 0 })),
+    ).finish();
+    const item = Buffer.concat([withoutState, Buffer.from([6 << 3, 2])]);
+    const odd = Buffer.from(
+      new BinaryWriter()
+        .uint32((1 << 3) | 2)
+        .bytes(item)
+        .finish(),
+    );
+    let answer = usual;
+    let generation = 1;
+    const raw = {
+      listContainers: () => {
+        if (answer === usual) generation = 2;
+        return answer;
+      },
+    };
+    await using h = await CriRuntimeHarness.start(listing(world), { raw });
+    const { runtime, client } = h;
+    vi.spyOn(client, 'connectionGeneration', 'get').mockImplementation(() => generation);
+    expect((await runtime.listPods())[0]!.containers[0]!.state).toBe('running');
+    answer = odd;
+    expect((await runtime.listPods())[0]!.containers[0]!.state).toBe('exited');
   });
 
   it('rejects with the reason of its signal and gives both calls up', async () => {

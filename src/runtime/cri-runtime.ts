@@ -73,13 +73,16 @@ export class CriRuntime implements Runtime {
   }
 
   async listPods(signal?: AbortSignal): Promise<readonly ObservedPod[]> {
+    const before = this.#client.connectionGeneration;
     const [sandboxes, containers] = await CallGroup.run(signal, (group) =>
       Promise.all([this.#lists.sandboxes({ group }), this.#lists.containers({ group })]),
     );
+    // Whose answers these are is known only if no other connection has come up meanwhile.
+    const connection = this.#client.connectionGeneration === before ? before : undefined;
     const release = await this.#applying.acquire(0, signal);
     const startedMs = this.#clock.monotonicMs();
     try {
-      const pods = await this.#apply(sandboxes, containers, signal);
+      const pods = await this.#apply(sandboxes, containers, connection, signal);
       if (this.#logger.enabled(6)) {
         const applyMs = this.#clock.monotonicMs() - startedMs;
         this.#logger.info('Listed pods', { pods: pods.length, items: this.#index.size, applyMs }, 6);
@@ -117,9 +120,12 @@ export class CriRuntime implements Runtime {
   async #apply(
     sandboxes: readonly Buffer[],
     containers: readonly Buffer[],
+    connection: number | undefined,
     signal: AbortSignal | undefined,
   ): Promise<readonly ObservedPod[]> {
     const index = this.#index;
+    this.#sandboxOrder.useConnection(connection);
+    this.#containerOrder.useConnection(connection);
     index.beginSnapshot();
     // Sandboxes first: a container without labels belongs to the pod of its sandbox.
     for (const answer of sandboxes) {
@@ -162,7 +168,6 @@ export class CriRuntime implements Runtime {
     add: (item: Buffer, idStart: number, idEnd: number) => void,
   ): Promise<void> {
     const index = this.#index;
-    order.useConnection(this.#client.connectionGeneration);
     const slices = { order, signal, ...(this.#sliceItems !== undefined && { sliceItems: this.#sliceItems }) };
     const wire = { unknownFields: 0 };
     index.beginAnswer(answer);
