@@ -1,6 +1,6 @@
 import { ContainerConfig, PodSandboxConfig } from '../cri/generated/runtime/v1/cri.js';
 import { type ContainerUser } from './isolation/container-user.js';
-import { type IsolationKind } from './isolation/isolation.js';
+import { type IsolationKind } from './isolation/isolation-kind.js';
 
 /** What a container is, fixed at its creation. What became of it is told by {@link ContainerFiles}. */
 export interface ContainerRecord {

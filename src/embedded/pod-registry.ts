@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type ContainerConfig, type PodSandboxConfig } from '../cri/generated/runtime/v1/cri.js';
 import { messageOf } from '../util/errors.js';
@@ -233,7 +233,8 @@ export class PodRegistry {
       return undefined;
     }
     try {
-      const text = await readIfThere(sandboxRecordPath(dir));
+      const isFolder = (await stat(dir)).isDirectory();
+      const text = isFolder ? await readIfThere(sandboxRecordPath(dir)) : undefined;
       if (text === undefined) {
         // Nothing is made before the record is there.
         await rm(dir, { recursive: true, force: true });

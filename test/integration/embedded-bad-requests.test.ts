@@ -77,8 +77,6 @@ const REFUSED: [string, () => Promise<unknown>, string][] = [
   ['a container of a name that is taken', () => createWith({ metadata: { name: 'running' } }), 'UNKNOWN'],
   ['mounts', () => createWith({ mounts: [{ hostPath: '/tmp', containerPath: '/mnt' }] }), 'UNIMPLEMENTED'],
   ['devices', () => createWith({ devices: [{ hostPath: '/dev/null' }] }), 'UNIMPLEMENTED'],
-  ['a terminal', () => createWith({ tty: true }), 'UNIMPLEMENTED'],
-  ['input', () => createWith({ stdin: true }), 'UNIMPLEMENTED'],
   ['another user', () => createSecured({ runAsUser: { value: 12345n } }), 'UNIMPLEMENTED'],
   ['another group', () => createSecured({ runAsGroup: { value: 12345n } }), 'UNIMPLEMENTED'],
   ['another user by name', () => createSecured({ runAsUsername: 'somebody-else' }), 'UNIMPLEMENTED'],
@@ -169,12 +167,24 @@ const REFUSED: [string, () => Promise<unknown>, string][] = [
     () => client.removeImage({ image: { image: HOST_IMAGE } }),
     'FAILED_PRECONDITION',
   ],
-  ['new limits', () => client.updateContainerResources({ containerId: running }), 'UNIMPLEMENTED'],
-  ['an interactive command', () => client.exec({ containerId: running, cmd: ['sh'] }), 'UNIMPLEMENTED'],
-  ['an attachment', () => client.attach({ containerId: running }), 'UNIMPLEMENTED'],
-  ['a forwarded port', () => client.portForward({ podSandboxId: pod }), 'UNIMPLEMENTED'],
-  ['statistics', () => client.listContainerStats({}), 'UNIMPLEMENTED'],
-  ['streamed statistics', () => first(client.streamContainerStats({})), 'UNIMPLEMENTED'],
+  [
+    'an interactive command without streams',
+    () => client.exec({ containerId: running, cmd: ['sh'] }),
+    'INVALID_ARGUMENT',
+  ],
+  [
+    'an interactive command in an exited container',
+    () => client.exec({ containerId: exited, cmd: ['sh'], stdout: true }),
+    'UNKNOWN',
+  ],
+  [
+    'an attachment to a created container',
+    () => client.attach({ containerId: created, stdout: true }),
+    'UNKNOWN',
+  ],
+  ['an attachment to nothing', () => client.attach({ containerId: UNKNOWN_ID, stdout: true }), 'NOT_FOUND'],
+  ['ports of no sandbox', () => client.portForward({ podSandboxId: UNKNOWN_ID }), 'NOT_FOUND'],
+  ['a port that is none', () => client.portForward({ podSandboxId: pod, port: [0] }), 'INVALID_ARGUMENT'],
 ];
 
 describe('a bad request to the embedded runtime', () => {
@@ -209,9 +219,4 @@ describe('a bad request to the embedded runtime', () => {
 
 async function everything(): Promise<unknown> {
   return { ...(await client.listPodSandbox({})), ...(await client.listContainers({})) };
-}
-
-async function first(stream: AsyncIterable<unknown>): Promise<unknown> {
-  for await (const message of stream) return message;
-  return undefined;
 }

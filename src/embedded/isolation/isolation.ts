@@ -2,10 +2,8 @@ import { type ContainerConfig, type PodSandboxConfig } from '../../cri/generated
 import { type ContainerRecord } from '../container-record.js';
 import { type ContainerRoot } from '../images/container-roots.js';
 import { type ProcessIdentity } from '../process-identity.js';
+import { type IsolationKind } from './isolation-kind.js';
 import { type ContainerCommand } from '../supervisor-script.js';
-
-/** How containers are kept apart. */
-export type IsolationKind = 'namespaces' | 'none';
 
 /** A sandbox as its isolation sees it. */
 export interface IsolatedSandbox {

@@ -34,12 +34,14 @@ function describeNetwork({ network }: RpcContext): NetworkStatus {
 
 function describe(context: RpcContext): object {
   const { cgroups, hub, images, isolation, pods, rootDir, version } = context;
+  const network = describeNetwork(context);
   return {
     version,
     rootDir,
     isolation: isolation.kind,
     isolationNotice: isolation.notice,
-    network: describeNetwork(context),
+    network: network.mode,
+    networkNotice: network.message,
     cgroups: cgroups.describe(),
     images: images.images.length,
     sandboxes: pods.sandboxes.length,
