@@ -104,6 +104,7 @@ export class RootBuilder {
   }
 
   async #add(entry: TarEntry): Promise<void> {
+    assertOwner(entry);
     const parts = splitEntryPath(entry.name);
     const name = parts.pop();
     if (name === undefined) {
@@ -174,7 +175,7 @@ export class RootBuilder {
       end = offset + data.length;
     }
     if (end < entry.size) await file.truncate(entry.size);
-    if (this.#needsOwner(entry)) await file.chown(toId(entry.uid), toId(entry.gid));
+    if (this.#needsOwner(entry)) await file.chown(entry.uid, entry.gid);
     // After the owner: a new owner takes the setuid bit away.
     await file.chmod(this.#toMode(entry));
     const mtime = toTime(entry);
@@ -241,7 +242,7 @@ export class RootBuilder {
   /** For what is no file: those have their facts from {@link #write}. */
   async #setFacts(path: string, entry: TarEntry): Promise<void> {
     const mtime = toTime(entry);
-    if (this.#needsOwner(entry)) await lchown(path, toId(entry.uid), toId(entry.gid));
+    if (this.#needsOwner(entry)) await lchown(path, entry.uid, entry.gid);
     if (entry.kind === 'symlink') {
       await lutimes(path, mtime, mtime);
       return;
@@ -272,10 +273,10 @@ function toTime({ mtime }: TarEntry): number {
   return Math.min(Math.max(mtime, 0), LAST_TIME);
 }
 
-function toId(id: number): number {
-  if (!Number.isInteger(id) || id < 0 || id > 0xffff_fffe)
-    throw new Error(`it has the impossible owner ${id}`);
-  return id;
+function assertOwner({ uid, gid }: TarEntry): void {
+  for (const id of [uid, gid])
+    if (!Number.isInteger(id) || id < 0 || id > 0xffff_fffe)
+      throw new Error(`it has the impossible owner ${id}`);
 }
 
 function explain(error: unknown, { name }: TarEntry): unknown {
