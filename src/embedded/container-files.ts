@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { LinuxContainerResources } from '../cri/generated/runtime/v1/cri.js';
 import { parseProcessStat, type ProcessIdentity } from './process-identity.js';
 import { readIfThere, syncPath, writeWhole } from './record-file.js';
+import { SpoolReader } from './spool-reader.js';
 
 /** How a container ended. */
 export interface ContainerExit {
@@ -51,8 +52,9 @@ export class ContainerFiles {
     return join(this.dir, 'log-position.json');
   }
 
-  spoolPath(stream: 'stdout' | 'stderr'): string {
-    return join(this.dir, `${stream}.spool`);
+  /** Reads what the supervisor has taken of an output. */
+  openSpool(stream: 'stdout' | 'stderr'): SpoolReader {
+    return new SpoolReader({ dir: this.dir, stream });
   }
 
   /** The pipe into which whoever attaches writes the container's input. */

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { mkdir, open, truncate, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -10,6 +9,8 @@ import { formatCriLog, type LogStream } from './cri-log-format.js';
 import { readLogPosition, recoverPosition, writeLogPosition } from './log-position.js';
 import { Mutex } from './mutex.js';
 import { type NanoClock } from './nano-clock.js';
+import { type SpoolReader } from './spool-reader.js';
+import { SPOOL_FILE_BYTES } from './supervisor-script.js';
 
 /** What a {@link ContainerLog} needs. */
 export interface ContainerLogOptions {
@@ -23,8 +24,6 @@ export interface ContainerLogOptions {
 const READ_BYTES = 256 * 1024;
 /** How much output may have to be read again after a crash. */
 const RECORD_EVERY_BYTES = 1024 * 1024;
-/** How much carried output may stay on the disk beside the log. */
-const TRIM_EVERY_BYTES = 4 * 1024 * 1024;
 const STREAMS: readonly LogStream[] = ['stdout', 'stderr'];
 
 /**
@@ -37,15 +36,18 @@ export class ContainerLog {
   readonly #options: ContainerLogOptions;
   readonly #mutex = new Mutex();
   readonly #carried: Record<LogStream, number> = { stdout: 0, stderr: 0 };
-  readonly #spools = new Map<LogStream, FileHandle>();
+  readonly #spools: Readonly<Record<LogStream, SpoolReader>>;
+  /** Up to where the spools may have been removed. */
+  readonly #released: Record<LogStream, number> = { stdout: 0, stderr: 0 };
   #log: FileHandle | undefined;
   #waiting = false;
   #unrecorded = 0;
-  #untrimmed = 0;
   #finished = false;
 
   constructor(options: ContainerLogOptions) {
     this.#options = options;
+    const { files } = options;
+    this.#spools = { stdout: files.openSpool('stdout'), stderr: files.openSpool('stderr') };
   }
 
   /** Opens the log, taking up the position of whoever wrote it before. Rejects when the file cannot be opened. */
@@ -64,6 +66,10 @@ export class ContainerLog {
         this.#carried.stderr = recovered.stderr;
         // The last write may have been cut short: its beginning is written again, whole.
         if (recovered.torn !== undefined) await truncate(recovered.torn.path, recovered.torn.wholeBytes);
+      }
+      // Without a record of how far it was carried, what was removed from the spool counts as carried.
+      for (const stream of STREAMS) {
+        this.#carried[stream] = await this.#spools[stream].findNext(this.#carried[stream]);
       }
       await this.#openLog();
       await this.#recordPosition(false);
@@ -130,9 +136,8 @@ export class ContainerLog {
 
   /** Carries one chunk of one stream; false when there was nothing to carry. */
   async #carryChunk(stream: LogStream, buffer: Buffer, final: boolean): Promise<boolean> {
-    const spool = await this.#findSpool(stream);
-    if (spool === undefined || this.#log === undefined) return false;
-    const { bytesRead } = await spool.read(buffer, 0, buffer.length, this.#carried[stream]);
+    if (this.#log === undefined) return false;
+    const bytesRead = await this.#spools[stream].read(buffer, this.#carried[stream]);
     // The rest of a line may be ended only when nothing comes behind it.
     const last = final && bytesRead < buffer.length;
     const timestamp = formatRfc3339(this.#options.time.now());
@@ -141,9 +146,7 @@ export class ContainerLog {
     await this.#append(this.#log, text);
     this.#carried[stream] += consumed;
     this.#unrecorded += consumed;
-    this.#untrimmed += consumed;
     if (this.#unrecorded >= RECORD_EVERY_BYTES) await this.#recordPosition(false);
-    if (this.#untrimmed >= TRIM_EVERY_BYTES) this.#trimSpools();
     return true;
   }
 
@@ -154,19 +157,6 @@ export class ContainerLog {
     } catch (error) {
       // Half a line must not stay: the whole piece is tried again.
       if (written > 0) await log.truncate((await log.stat()).size - written);
-      throw error;
-    }
-  }
-
-  async #findSpool(stream: LogStream): Promise<FileHandle | undefined> {
-    const known = this.#spools.get(stream);
-    if (known !== undefined) return known;
-    try {
-      const spool = await open(this.#options.files.spoolPath(stream), 'r');
-      this.#spools.set(stream, spool);
-      return spool;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw error;
     }
   }
@@ -182,19 +172,16 @@ export class ContainerLog {
     const position = { ...this.#carried, inode: String(ino), logBytes: Number(size), final };
     await writeLogPosition(this.#options.files.positionPath, position);
     this.#unrecorded = 0;
+    await this.#releaseSpools();
   }
 
-  /** Gives back the disk space of what was carried; the spools keep their length, so positions stay. */
-  #trimSpools(): void {
-    this.#untrimmed = 0;
+  /** Removes what was carried, now that this is on record: a killed runtime goes on behind it. */
+  async #releaseSpools(): Promise<void> {
     for (const stream of STREAMS) {
-      const bytes = this.#carried[stream] - RECORD_EVERY_BYTES;
-      if (bytes <= 0) continue;
-      const range = ['--punch-hole', '--offset', '0', '--length', String(bytes)];
-      execFile('fallocate', [...range, this.#options.files.spoolPath(stream)], (error) => {
-        // Without it, or on a file system that cannot, the spool stays until the container is removed.
-        if (error !== null) this.#options.logger.info('Spool not trimmed', { err: error.message }, 4);
-      });
+      if (this.#carried[stream] - this.#released[stream] < SPOOL_FILE_BYTES) continue;
+      await this.#spools[stream].release(this.#carried[stream]);
+      // The file that is being written stays: it is looked at again once it must be complete.
+      this.#released[stream] = this.#carried[stream] - (this.#carried[stream] % RECORD_EVERY_BYTES);
     }
   }
 
@@ -207,9 +194,9 @@ export class ContainerLog {
   }
 
   async #closeFiles(): Promise<void> {
-    const files = [this.#log, ...this.#spools.values()];
+    const log = this.#log;
     this.#log = undefined;
-    this.#spools.clear();
-    for (const file of files) await file?.close();
+    await log?.close();
+    for (const stream of STREAMS) await this.#spools[stream].close();
   }
 }

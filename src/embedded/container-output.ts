@@ -1,11 +1,9 @@
-import { open, type FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { type ContainerFiles } from './container-files.js';
 import { type LogStream } from './cri-log-format.js';
+import { type SpoolReader } from './spool-reader.js';
 
 const READ_BYTES = 64 * 1024;
-/** The container's log gives spooled output back to the disk once this much more was carried. */
-const LOST_BEHIND_BYTES = 1024 * 1024;
 
 /** The live output of a container for whoever attaches: reads the spools behind the log's back, at its own pace. */
 export class ContainerOutput {
@@ -18,7 +16,7 @@ export class ContainerOutput {
 
   /** What comes into a spool from now on. It ends at {@link SpoolTail.finish}. */
   async follow(stream: LogStream): Promise<SpoolTail> {
-    const tail = await SpoolTail.open(this.#files.spoolPath(stream), () => this.#tails.delete(tail));
+    const tail = await SpoolTail.open(this.#files.openSpool(stream), () => this.#tails.delete(tail));
     this.#tails.add(tail);
     return tail;
   }
@@ -29,29 +27,25 @@ export class ContainerOutput {
   }
 }
 
-/** The end of a growing file as a stream. A reader that is far behind misses what is between. */
+/** The end of a growing spool as a stream. A reader that is too slow misses what was removed before it came. */
 export class SpoolTail extends Readable {
-  readonly #path: string;
+  readonly #spool: SpoolReader;
   readonly #onClose: () => void;
-  #file: FileHandle | undefined;
   #position: number;
   #wanting = false;
   #reading = false;
   #again = false;
   #finished = false;
 
-  private constructor(path: string, position: number, onClose: () => void) {
+  private constructor(spool: SpoolReader, position: number, onClose: () => void) {
     super({ highWaterMark: READ_BYTES });
-    this.#path = path;
+    this.#spool = spool;
     this.#position = position;
     this.#onClose = onClose;
   }
 
-  static async open(path: string, onClose: () => void): Promise<SpoolTail> {
-    const file = await open(path, 'r').catch(() => undefined);
-    const tail = new SpoolTail(path, file === undefined ? 0 : (await file.stat()).size, onClose);
-    tail.#file = file;
-    return tail;
+  static async open(spool: SpoolReader, onClose: () => void): Promise<SpoolTail> {
+    return new SpoolTail(spool, await spool.findEnd(), onClose);
   }
 
   /** Says that there may be more. */
@@ -72,9 +66,7 @@ export class SpoolTail extends Readable {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     this.#onClose();
-    const file = this.#file;
-    this.#file = undefined;
-    void (file?.close() ?? Promise.resolve()).then(
+    void this.#spool.close().then(
       () => callback(error),
       () => callback(error),
     );
@@ -100,17 +92,14 @@ export class SpoolTail extends Readable {
 
   /** False when there was nothing. */
   async #readOnce(): Promise<boolean> {
-    this.#file ??= await open(this.#path, 'r').catch(() => undefined);
-    if (this.#file === undefined) return false;
-    const { size } = await this.#file.stat();
-    if (size - this.#position > LOST_BEHIND_BYTES) this.#position = size - LOST_BEHIND_BYTES;
-    const { buffer, bytesRead } = await this.#file.read(
-      Buffer.alloc(READ_BYTES),
-      0,
-      READ_BYTES,
-      this.#position,
-    );
-    if (bytesRead === 0) return false;
+    const buffer = Buffer.alloc(READ_BYTES);
+    const bytesRead = await this.#spool.read(buffer, this.#position);
+    if (bytesRead === 0) {
+      const next = await this.#spool.findNext(this.#position);
+      if (next === this.#position) return false;
+      this.#position = next;
+      return true;
+    }
     this.#position += bytesRead;
     this.#wanting = false;
     this.push(buffer.subarray(0, bytesRead));

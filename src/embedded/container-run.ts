@@ -68,6 +68,8 @@ const LAST_OUTPUT_MS = 250;
 /** From the start of a supervisor to that of its container; ample, for a machine under load. */
 const START_MS = 30_000;
 const LOOK_AGAIN_MS = 20;
+/** Nothing depends on a killed supervisor's being gone; it is only good manners not to remove its folder before. */
+const DISMISS_MS = 1_000;
 
 /** What a container that never ran is said to have exited with, as by other CRI runtimes. */
 export const START_FAILED_CODE = 128;
@@ -212,6 +214,13 @@ export class ContainerRun {
     await this.#log?.close();
   }
 
+  /** Lets go of everything for good: what a supervisor may still hand on will be read by nobody. */
+  async dismiss(): Promise<void> {
+    await this.close();
+    this.#supervisor?.kill();
+    await this.#supervisor?.waitForEnd(DISMISS_MS);
+  }
+
   /** Finds the supervisor of this run. When there is none, makes sure that none of an earlier runtime comes late. */
   async #findSupervisor(): Promise<SupervisorRecord | undefined> {
     const { files, host } = this.#options;
@@ -233,7 +242,7 @@ export class ContainerRun {
       dir: this.#options.files.dir,
       clock: this.#options.host.clock,
       onChange: (name) => {
-        if (name?.endsWith('.spool') !== false) {
+        if (name?.includes('.spool.') !== false) {
           this.#log?.poke();
           this.#options.onOutput();
         }

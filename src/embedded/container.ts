@@ -260,6 +260,11 @@ export class Container implements StreamableContainer {
     return this.#run.close();
   }
 
+  /** Lets go of it for good; it has ended, and will be removed. */
+  dismiss(): Promise<void> {
+    return this.#run.dismiss();
+  }
+
   /** See {@link StreamableContainer}. */
   async openProcess(request: ProcessRequest): Promise<ContainerProcess> {
     const { isolation, clock } = this.#host;

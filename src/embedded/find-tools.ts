@@ -9,7 +9,7 @@ export const TOOL_PATH = '/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin';
 
 /** Finds what supervisors need; throws PLATFORM_UNSUPPORTED naming what is missing. */
 export async function findTools(): Promise<CommandTools> {
-  await findTool('cat');
+  for (const name of ['cat', 'dd', 'sleep', 'wc']) await findTool(name);
   return { env: await findTool('env'), setsid: await findTool('setsid'), mkfifo: await findTool('mkfifo') };
 }
 

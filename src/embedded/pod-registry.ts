@@ -196,7 +196,7 @@ export class PodRegistry {
   /** Forgets a container that does not run. */
   async deleteContainer(container: Container): Promise<void> {
     const { cgroups, images } = this.#options.host;
-    await container.close();
+    await container.dismiss();
     await this.#removeFolder(container.files.dir);
     await cgroups.findContainer(container.record.sandboxId, container.id).remove();
     await images.releaseRoot(container.id);

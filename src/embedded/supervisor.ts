@@ -11,6 +11,8 @@ export interface Supervisor {
   hasEnded(): boolean;
   /** Waits for its end; false when it lives on after `timeoutMs`. */
   waitForEnd(timeoutMs: number): Promise<boolean>;
+  /** Kills it and what it has started beside the container. */
+  kill(): void;
 }
 
 /** How often an adopted supervisor, whose end nobody tells, is looked at while somebody waits for it. */
@@ -63,6 +65,9 @@ export function spawnSupervisor(options: SpawnSupervisorOptions): Supervisor {
       timer.cancel();
       return ended;
     },
+    kill: () => {
+      if (!ended && child.pid !== undefined) killGroup(child.pid);
+    },
   };
 }
 
@@ -77,5 +82,17 @@ export function adoptSupervisor(identity: ProcessIdentity, clock: Clock): Superv
       while (!hasEnded() && clock.monotonicMs() < deadline) await clock.sleep(POLL_MS);
       return hasEnded();
     },
+    kill: () => {
+      if (!hasEnded()) killGroup(identity.pid);
+    },
   };
+}
+
+/** It leads a group, as it leads a session. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
