@@ -120,7 +120,7 @@ export class ChaosCall implements CallHandler {
   /** The request is known: which rule hits? */
   #decide(message: GrpcMessage | undefined): void {
     const { book, directory, injections } = this.#context;
-    const readable = message !== undefined && !message.isCompressed;
+    const readable = message !== undefined && message.isReadable;
     this.#request = readable ? message.payload : NO_REQUEST;
     this.#subject = describeCall(this.#call.path, this.#request, directory);
     if (this.#sides.request !== 'take') return;
@@ -179,7 +179,7 @@ export class ChaosCall implements CallHandler {
     const { book, directory, history } = this.#context;
     if (succeeded && book.needsNames && tellsPods(this.#method)) {
       for (const message of answer) {
-        if (!message.isCompressed)
+        if (message.isReadable)
           ifReadable(() => directory.learn(this.#method, this.#request, message.payload));
       }
     }
@@ -195,7 +195,7 @@ export class ChaosCall implements CallHandler {
   #change(active: ActiveRule, answer: ListAnswer, key: string): ListAnswer {
     const { injections, history } = this.#context;
     const { fault } = active.rule;
-    if (answer.some((message) => message.isCompressed)) return answer;
+    if (!answer.every((message) => message.isReadable)) return answer;
     if (fault.type === 'truncate-list') {
       const truncated = truncateList(answer, fault.keep, (item) => this.#isChosen(active, item));
       const { leftOut, items } = truncated;

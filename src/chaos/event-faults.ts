@@ -53,9 +53,9 @@ export class EventFaults {
   take(event: GrpcMessage): void {
     if (this.#ended) return;
     const { context, call, send } = this.#options;
-    const subject = event.isCompressed
-      ? streamSubject(call.path)
-      : describeEvent(call.path, event.payload, context.directory);
+    const subject = event.isReadable
+      ? describeEvent(call.path, event.payload, context.directory)
+      : streamSubject(call.path);
     const active = context.book.decideEvent(subject);
     if (active === undefined) {
       send(event);

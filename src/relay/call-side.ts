@@ -80,12 +80,7 @@ export class CallSide implements CallSideControl {
   }
 
   send(message: GrpcMessage): void {
-    this.sendRaw(message.pieces);
-  }
-
-  /** Sends bytes of DATA. */
-  sendRaw(pieces: readonly Buffer[]): void {
-    for (const bytes of pieces) {
+    for (const bytes of message.pieces) {
       if (bytes.length === 0) continue;
       this.#queuedBytes += bytes.length;
       this.queue.push({ kind: 'data', bytes });

@@ -20,7 +20,7 @@ const END_HEADERS = 0x4;
 /** An answer of a call: bytes of the message, and what the relay does with it. */
 interface PlannedCall {
   readonly bytes: number;
-  readonly how: 'pass' | 'tap' | 'forward' | 'hold' | 'drop' | 'double';
+  readonly how: 'pass' | 'tap' | 'forward' | 'hold' | 'late' | 'drop' | 'double';
 }
 
 /** A server that sends as much as it is allowed to, and fails the test when it is told something impossible. */
@@ -100,6 +100,7 @@ class StrictClient {
   readonly #unread: number;
   #read = 0;
   fault: string | undefined;
+  onData: () => void = () => undefined;
 
   constructor(peer: RawHttp2Peer, initialWindow: number, unread: number) {
     this.#peer = peer;
@@ -130,6 +131,7 @@ class StrictClient {
         this.#streamWindows.set(streamId, window + payload.length);
         this.#peer.send(rawFrame('WINDOW_UPDATE', streamId, uint32(payload.length)));
       }
+      this.onData();
       if (this.#read > this.#unread) this.readAll();
     }
     if (type <= 1 && (flags & END_STREAM) !== 0) this.ended.add(streamId);
@@ -142,13 +144,20 @@ function toMessage(bytes: number): Buffer {
   return message;
 }
 
+function letGo(held: (() => void)[]): void {
+  for (const release of held.splice(0)) release();
+}
+
 /** What arrives of an answer: prefix and bytes of each message. */
 function expectedBytes({ bytes, how }: PlannedCall): number {
   return how === 'drop' ? 0 : how === 'double' ? 2 * (bytes + 5) : bytes + 5;
 }
 
-/** Handles the n-th call as planned; what is held is let go by the functions that pile up in `held`. */
-function interceptAsPlanned(plan: readonly PlannedCall[], held: (() => void)[]): CallInterceptor {
+/** What is held is let go by these functions: `late` while others are under way, `hold` after that. */
+type Held = Record<'hold' | 'late', (() => void)[]>;
+
+/** Handles the n-th call as planned. */
+function interceptAsPlanned(plan: readonly PlannedCall[], held: Held): CallInterceptor {
   let next = 0;
   return (_start, call) => {
     const { how } = plan[next++]!;
@@ -157,8 +166,9 @@ function interceptAsPlanned(plan: readonly PlannedCall[], held: (() => void)[]):
     const handler: CallHandler = {
       onHeaders: (side, headers) => {
         if (how === 'tap' || side === 'request') return;
-        if (how !== 'hold') call.response.forwardHeaders(headers);
-        else held.push(() => call.response.sendHeaders(headers.fields, headers.endStream));
+        if (how === 'hold' || how === 'late') {
+          held[how].push(() => call.response.sendHeaders(headers.fields, headers.endStream));
+        } else call.response.forwardHeaders(headers);
       },
       onMessage: (side, message) => {
         if (side === 'request' || how === 'tap' || how === 'drop') return;
@@ -166,7 +176,7 @@ function interceptAsPlanned(plan: readonly PlannedCall[], held: (() => void)[]):
           call.response.send(message);
           if (how === 'double') call.response.send(GrpcMessage.of(message.payload));
         };
-        if (how === 'hold') held.push(send);
+        if (how === 'hold' || how === 'late') held[how].push(send);
         else send();
       },
       onEnd: () => (ended = true),
@@ -179,7 +189,7 @@ function interceptAsPlanned(plan: readonly PlannedCall[], held: (() => void)[]):
 
 const plannedCall = fc.record<PlannedCall>({
   bytes: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 200_000 })),
-  how: fc.constantFrom('pass', 'tap', 'forward', 'hold', 'drop', 'double'),
+  how: fc.constantFrom('pass', 'tap', 'forward', 'hold', 'late', 'drop', 'double'),
 });
 
 describe('flow control round answers that are held, dropped and doubled', () => {
@@ -189,8 +199,9 @@ describe('flow control round answers that are held, dropped and doubled', () => 
         fc.array(plannedCall, { minLength: 1, maxLength: 12 }),
         fc.integer({ min: 200, max: 100_000 }),
         fc.integer({ min: 0, max: 30_000 }),
-        async (plan, initialWindow, unread) => {
-          const held: (() => void)[] = [];
+        fc.integer({ min: 0, max: 20 }),
+        async (plan, initialWindow, unread, lateAfterFrames) => {
+          const held: Held = { hold: [], late: [] };
           await using harness = await RelayHarness.start(interceptAsPlanned(plan, held));
           const { client, server } = await harness.connect();
           const strict = new StrictClient(client, initialWindow, unread);
@@ -207,7 +218,10 @@ describe('flow control round answers that are held, dropped and doubled', () => 
           for (const [at, { bytes }] of plan.entries()) greedy.answer(streams[at]!, bytes);
           greedy.flush();
           // All that nobody holds arrives, however much is held.
-          const isHeld = (at: number): boolean => plan[at]!.how === 'hold';
+          const isHeld = (at: number): boolean => ['hold', 'late'].includes(plan[at]!.how);
+          strict.onData = () => {
+            if (client.of('DATA').length >= lateAfterFrames) letGo(held.late);
+          };
           await untilTrue(() => {
             strict.readAll();
             return (
@@ -216,7 +230,7 @@ describe('flow control round answers that are held, dropped and doubled', () => 
           });
           // Holding lets go of what comes later, too.
           await untilTrue(() => {
-            for (const release of held.splice(0)) release();
+            for (const how of ['late', 'hold'] as const) letGo(held[how]);
             strict.readAll();
             return streams.every((id) => strict.ended.has(id)) || strict.fault !== undefined;
           });

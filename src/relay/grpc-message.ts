@@ -21,9 +21,14 @@ export class GrpcMessage {
     return new GrpcMessage([prefix, Buffer.from(payload.buffer, payload.byteOffset, payload.length)]);
   }
 
-  /** Whether the payload can only be read by who knows the call's encoding. */
-  get isCompressed(): boolean {
-    return this.#join()[0] !== 0;
+  /** Whether the payload is the message: neither compressed nor, at the end of a call, cut off. */
+  get isReadable(): boolean {
+    const whole = this.#join();
+    return (
+      whole.length >= MESSAGE_PREFIX_BYTES &&
+      whole[0] === 0 &&
+      whole.readUInt32BE(1) === whole.length - MESSAGE_PREFIX_BYTES
+    );
   }
 
   /** The message without its prefix. Its first use copies what came in pieces. */

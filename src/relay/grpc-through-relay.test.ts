@@ -9,9 +9,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  type ChannelOptions,
   Client,
   type ClientDuplexStream,
-  type ClientOptions,
   credentials,
   Metadata,
   type sendUnaryData,
@@ -51,7 +51,7 @@ class GrpcRelay implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  static async start(mode: 'none' | 'tap' | 'take', options: ClientOptions = {}): Promise<GrpcRelay> {
+  static async start(mode: 'none' | 'tap' | 'take', options: ChannelOptions = {}): Promise<GrpcRelay> {
     const folder = await mkdtemp(join(tmpdir(), 'podloop-grpc-'));
     const cancelled: string[] = [];
     const server = new Server({ ...NO_LIMITS, ...options });
@@ -93,7 +93,7 @@ class GrpcRelay implements AsyncDisposable {
     return new GrpcRelay(relay, server, cancelled, folder);
   }
 
-  createClient(options: ClientOptions = {}): Client {
+  createClient(options: ChannelOptions = {}): Client {
     const client = new Client(
       `unix:${this.relay.endpoint.replace('unix://', '')}`,
       credentials.createInsecure(),

@@ -1,22 +1,19 @@
 import { type CallHeaders, type FieldsToSend, type SideMode, type SideName } from './call-handler.js';
 import { type CallSide, type SideCarrier } from './call-side.js';
+import { DataPadding } from './data-padding.js';
 import {
-  encodeBlockFrames,
-  encodeFrameHeader,
-  encodeHeaderFrames,
-  encodeReset,
   encodeWindowUpdate,
   FIRST_WINDOW_BYTES,
   FrameFlag,
   FrameType,
-  LARGEST_PAYLOAD_BYTES,
   readInitialWindow,
   readUint31,
 } from './frame-format.js';
 import { type DataTreatment, type FrameJudge, FrameScanner } from './frame-scanner.js';
+import { HeaderBlocks } from './header-blocks.js';
 import { type HeaderUnit } from './header-unit.js';
-import { encodeStateless } from './hpack/encode-stateless.js';
-import { type DecodedHeaders, HpackDecoder } from './hpack/hpack-decoder.js';
+import { type DecodedHeaders } from './hpack/hpack-decoder.js';
+import { takeFrames } from './take-frames.js';
 
 /** What a {@link Lane} tells a call. */
 export interface LaneCall {
@@ -44,12 +41,6 @@ export interface LaneOptions {
   readonly onFlowing: () => void;
 }
 
-/** The pad length of the DATA frame that is being read, until it is known. */
-interface Padding {
-  readonly known: boolean;
-  left: number;
-}
-
 /**
  * One direction of a connection: from its source to its sink.
  *
@@ -57,20 +48,13 @@ interface Padding {
  * against the source's room, so the source is given that room back at once; bytes that are sent by us use room of the
  * sink that the source takes for its own, so the room that the sink gives back for them is kept from the source
  * (`#owed`). In between the source may send more than the sink has room for: such a frame waits (`stall`).
- *
- * Headers. Blocks depend on those before them. As long as each goes on in its place they go on as they are; from the
- * first one on that changed the sender's table and did not go on in its place, all are written anew, in a way that
- * needs no table.
  */
 export class Lane implements FrameJudge, SideCarrier {
   readonly scanner: FrameScanner;
   /** The other direction of the same connection; set before the first byte. */
   opposite!: Lane;
   readonly #options: LaneOptions;
-  readonly #decoder = new HpackDecoder();
-  #translating = false;
-  /** Limits of the table that the sink has not been told of. */
-  #tableSizes: number[] = [];
+  readonly #blocks = new HeaderBlocks();
   /** The block that is being decided on, and whether it went on as it came. */
   #current: { readonly headers: CallHeaders; readonly unit: HeaderUnit; forwarded: boolean } | undefined;
   /** The room that the sink really has, for all streams together. */
@@ -87,7 +71,7 @@ export class Lane implements FrameJudge, SideCarrier {
   #dataSide: CallSide | undefined;
   #dataCall: LaneCall | undefined;
   #dataEnds = false;
-  #padding: Padding | undefined;
+  #padding: DataPadding | undefined;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -101,7 +85,7 @@ export class Lane implements FrameJudge, SideCarrier {
 
   /** Whether the bytes on it are not those of the source any more, so that they can never be again. */
   get isAltered(): boolean {
-    return this.#translating || this.#owed > 0 || this.#waiting.size > 0;
+    return this.#blocks.isTranslating || this.#owed > 0 || this.#waiting.size > 0;
   }
 
   get initialWindow(): number {
@@ -130,20 +114,20 @@ export class Lane implements FrameJudge, SideCarrier {
       return 'pass';
     }
     side.touched = true;
-    if (mode !== 'tap' && (flags & FrameFlag.END_STREAM) === 0) {
+    if (mode === 'take' && (flags & FrameFlag.END_STREAM) === 0) {
       side.creditDue += length;
       this.#creditDue.add(side);
     }
     this.#dataSide = side;
     this.#dataCall = call;
     this.#dataEnds = (flags & FrameFlag.END_STREAM) !== 0;
-    this.#padding = (flags & FrameFlag.PADDED) !== 0 ? { known: false, left: length } : undefined;
+    this.#padding = (flags & FrameFlag.PADDED) !== 0 ? new DataPadding(length) : undefined;
     return mode === 'tap' ? 'tap' : 'take';
   }
 
   onDataBytes(bytes: Buffer): void {
     const side = this.#dataSide!;
-    const payload = this.#padding === undefined ? bytes : this.#withoutPadding(bytes);
+    const payload = this.#padding?.strip(bytes) ?? bytes;
     if (side.mode === 'discard' || side.mode === 'pass' || payload.length === 0) return;
     this.#dataCall!.noteBytes(this.name, payload);
   }
@@ -156,23 +140,23 @@ export class Lane implements FrameJudge, SideCarrier {
   }
 
   onHeaders(unit: HeaderUnit): 'pass' | readonly Buffer[] {
-    const decoded = this.#decoder.decode(unit.block);
+    const decoded = this.#blocks.decode(unit);
     const headers = { fields: decoded.fields, endStream: unit.endStream };
     const known = this.#options.findCall(unit.streamId);
     if (known === undefined || unit.promised !== undefined) {
       const begun = unit.promised === undefined ? this.#options.beginCall(unit.streamId, headers) : undefined;
-      if (begun === undefined) return this.#passHeaders(unit, decoded);
+      if (begun === undefined) return this.#blocks.pass(unit, decoded);
       return this.#beginRequest(begun, unit, decoded);
     }
     const side = known.side(this.name);
     side.touched = true;
     if (side.mode === 'take') return this.#takeHeaders(known, unit, decoded, headers);
     if (side.mode === 'discard') {
-      this.#noteAltered(decoded);
+      this.#blocks.noteAltered(decoded);
       if (unit.endStream) known.noteSourceEnded(this.name);
       return [];
     }
-    const verdict = this.#passHeaders(unit, decoded);
+    const verdict = this.#blocks.pass(unit, decoded);
     side.headersSent = true;
     if (side.mode === 'tap') known.noteHeaders(this.name, headers);
     if (unit.endStream) known.noteSourceEnded(this.name);
@@ -193,7 +177,7 @@ export class Lane implements FrameJudge, SideCarrier {
 
   tryForwardRaw(headers: CallHeaders): boolean {
     const current = this.#current;
-    if (this.#translating || current?.headers !== headers || current.forwarded) return false;
+    if (this.#blocks.isTranslating || current?.headers !== headers || current.forwarded) return false;
     current.forwarded = true;
     this.scanner.inject(current.unit.frames);
     return true;
@@ -202,57 +186,15 @@ export class Lane implements FrameJudge, SideCarrier {
   pump(side: CallSide): void {
     // What becomes of a frame goes out at its end: with it, if it is the last, goes that it is.
     if (side === this.#dataSide) return;
-    const frames: Buffer[] = [];
-    for (let item = side.queue[0]; item !== undefined; item = side.queue[0]) {
-      if (item.kind === 'data') {
-        const parts = this.#takeData(side);
-        if (parts === undefined) break;
-        frames.push(...parts);
-        continue;
-      }
-      side.queue.shift();
-      if (item.kind === 'headers') {
-        frames.push(encodeHeaderFrames(side.streamId, this.#encode(item.fields), item.endStream));
-        side.headersSent = true;
-        side.sinkEnded ||= item.endStream;
-      } else if (item.kind === 'end') {
-        frames.push(encodeFrameHeader(FrameType.DATA, FrameFlag.END_STREAM, side.streamId, 0));
-        side.sinkEnded = true;
-      } else {
-        frames.push(encodeReset(side.streamId, item.code));
-        side.sinkEnded = true;
-      }
-    }
+    const encode = (fields: FieldsToSend): Buffer => this.#blocks.encode(fields);
+    const { frames, dataBytes } = takeFrames(side, this.#window, encode);
+    this.#window -= dataBytes;
+    this.#owed += dataBytes;
     if (side.queue.length === 0 && frames.length === 0) return;
     if (side.queue.length > 0) this.#waiting.add(side);
     else this.#waiting.delete(side);
     if (frames.length > 0) this.scanner.inject(...frames);
     if (side.sinkEnded) this.#options.findCall(side.streamId)?.noteSinkEnded(this.name);
-  }
-
-  /** The next frame of DATA, as large as it may be; undefined when there is no room. */
-  #takeData(side: CallSide): Buffer[] | undefined {
-    const room = Math.min(LARGEST_PAYLOAD_BYTES, this.#window, side.window);
-    if (room <= 0) return undefined;
-    const parts: Buffer[] = [];
-    let length = 0;
-    for (let item = side.queue[0]; item?.kind === 'data' && length < room; item = side.queue[0]) {
-      const part = item.bytes.subarray(0, room - length);
-      parts.push(part);
-      length += part.length;
-      item.bytes = item.bytes.subarray(part.length);
-      if (item.bytes.length === 0) side.queue.shift();
-    }
-    const ends = side.queue[0]?.kind === 'end';
-    if (ends) {
-      side.queue.shift();
-      side.sinkEnded = true;
-    }
-    this.#window -= length;
-    this.#owed += length;
-    side.noteSent(length);
-    const flags = ends ? FrameFlag.END_STREAM : 0;
-    return [encodeFrameHeader(FrameType.DATA, flags, side.streamId, length), ...parts];
   }
 
   credit(side: CallSide): void {
@@ -316,9 +258,9 @@ export class Lane implements FrameJudge, SideCarrier {
 
   #beginRequest(call: LaneCall, unit: HeaderUnit, decoded: DecodedHeaders): 'pass' | readonly Buffer[] {
     // Never held back: the server takes a stream that begins after a later one for an error.
-    if (!unit.endStream) return this.#passHeaders(unit, decoded);
+    if (!unit.endStream) return this.#blocks.pass(unit, decoded);
     // A call without a message ends with its headers; what follows from that has to come behind them.
-    const passed = this.#passHeaders(unit, decoded, call.request.mode === 'take');
+    const passed = this.#blocks.pass(unit, decoded, call.request.mode === 'take');
     this.scanner.inject(...(passed === 'pass' ? [unit.frames] : passed));
     call.noteSourceEnded('request');
     return [];
@@ -331,50 +273,13 @@ export class Lane implements FrameJudge, SideCarrier {
     headers: CallHeaders,
   ): readonly Buffer[] {
     const current = { headers, unit, forwarded: false };
-    if (this.#translating) this.#noteAltered(decoded);
+    if (this.#blocks.isTranslating) this.#blocks.noteAltered(decoded);
     this.#current = current;
     call.noteHeaders(this.name, headers);
     if (unit.endStream) call.noteSourceEnded(this.name);
     this.#current = undefined;
-    if (!this.#translating && !current.forwarded) this.#noteAltered(decoded);
+    if (!this.#blocks.isTranslating && !current.forwarded) this.#blocks.noteAltered(decoded);
     return [];
-  }
-
-  #passHeaders(unit: HeaderUnit, decoded: DecodedHeaders, withoutEnd = false): 'pass' | readonly Buffer[] {
-    if (!this.#translating && !withoutEnd) return 'pass';
-    let { block } = unit;
-    if (this.#translating) {
-      this.#noteAltered(decoded);
-      block = this.#encode(decoded.fields);
-    }
-    if (unit.promised !== undefined) {
-      const promise = Buffer.concat([unit.promised, block]);
-      return [encodeBlockFrames(FrameType.PUSH_PROMISE, 0, unit.streamId, promise)];
-    }
-    return [encodeHeaderFrames(unit.streamId, block, unit.endStream && !withoutEnd)];
-  }
-
-  /** A block does not go on in its place as it came. */
-  #noteAltered(decoded: DecodedHeaders): void {
-    if (!decoded.leavesTableAlone) this.#translating = true;
-    this.#tableSizes.push(...decoded.tableSizes);
-  }
-
-  #encode(fields: FieldsToSend): Buffer {
-    const sizes = this.#tableSizes;
-    this.#tableSizes = [];
-    return encodeStateless(fields, sizes);
-  }
-
-  #withoutPadding(bytes: Buffer): Buffer {
-    let data = bytes;
-    if (!this.#padding!.known) {
-      this.#padding = { known: true, left: this.#padding!.left - 1 - bytes[0]! };
-      data = bytes.subarray(1);
-    }
-    const part = data.subarray(0, Math.max(0, this.#padding!.left));
-    this.#padding!.left -= part.length;
-    return part;
   }
 
   /** Gives the source room for what was taken in during this scan. */

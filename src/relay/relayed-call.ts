@@ -8,6 +8,7 @@ import {
 import { CallSide, type SideCarrier } from './call-side.js';
 import { Http2Error } from './frame-format.js';
 import { ANSWER_HEADERS, GRPC_RESOURCE_EXHAUSTED, toTrailers } from './grpc-status.js';
+import { GrpcMessage } from './grpc-message.js';
 import { type LaneCall } from './lane.js';
 
 /** What a {@link RelayedCall} is made of. */
@@ -124,7 +125,10 @@ export class RelayedCall implements CallControl, LaneCall {
     if (side.sourceEnded) return;
     side.sourceEnded = true;
     side.touched = true;
-    if (side.mode === 'take' && side.assembler.isPartial) side.sendRaw(side.assembler.clear());
+    if (side.mode === 'take' && side.assembler.isPartial && !this.#closed) {
+      // Cut off; whoever gets it has to make sense of it.
+      this.#handler?.onMessage(name, new GrpcMessage(side.assembler.clear()));
+    }
     if (side.mode === 'pass' || side.mode === 'tap') side.sinkEnded = true;
     if (!this.#closed && side.mode !== 'discard') this.#handler?.onEnd(name);
     this.noteSinkEnded(name);
