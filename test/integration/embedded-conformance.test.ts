@@ -7,16 +7,17 @@ import {
   RUNTIME_CONFORMANCE,
   type RuntimeDriver,
 } from '../../src/testing/index.js';
-import { EmbeddedNode } from './embedded-node.js';
+import { EmbeddedNode, ISOLATIONS } from './embedded-node.js';
 
 /** The conformance suite's hand on the embedded runtime. */
 class EmbeddedDriver implements RuntimeDriver {
   readonly runtime: CriRuntime;
-  readonly podsHaveAddresses = false;
+  readonly podsHaveAddresses: boolean;
   readonly #node: EmbeddedNode;
 
-  constructor(node: EmbeddedNode) {
+  constructor(node: EmbeddedNode, podsHaveAddresses: boolean) {
     this.#node = node;
+    this.podsHaveAddresses = podsHaveAddresses;
     this.runtime = new CriRuntime({ client: node.client });
   }
 
@@ -65,13 +66,13 @@ function podLabels({ uid, namespace, name }: Pick<PodToMake, 'uid' | 'namespace'
   };
 }
 
-describe('CriRuntime on the embedded runtime', () => {
+describe.each(ISOLATIONS)('CriRuntime on the embedded runtime, isolation %s', (isolation) => {
   let node: EmbeddedNode;
   let driver: EmbeddedDriver;
 
   beforeAll(async () => {
-    node = await EmbeddedNode.start();
-    driver = new EmbeddedDriver(node);
+    node = await EmbeddedNode.start({ isolation });
+    driver = new EmbeddedDriver(node, isolation === 'namespaces');
   });
   afterAll(() => node[Symbol.asyncDispose]());
 

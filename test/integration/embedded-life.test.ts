@@ -4,15 +4,16 @@ import {
   CONTAINER_EXITED,
   CONTAINER_RUNNING,
   EmbeddedNode,
+  ISOLATIONS,
   logLines,
   SANDBOX_NOTREADY,
   SANDBOX_READY,
   until,
 } from './embedded-node.js';
 
-describe('the life of a pod on the embedded runtime', () => {
+describe.each(ISOLATIONS)('the life of a pod on the embedded runtime, isolation %s', (isolation) => {
   it('goes from created over running to exited and is gone after its removal', async () => {
-    await using node = await EmbeddedNode.start();
+    await using node = await EmbeddedNode.start({ isolation });
     const pod = await node.runPod('web');
     expect(pod).toMatch(/^[0-9a-f]{64}$/);
     const id = await node.create(pod, 'app', 'echo hello; echo oops >&2; sleep 1000');
@@ -48,16 +49,17 @@ describe('the life of a pod on the embedded runtime', () => {
     ['SIGTERM', 'kill -15 $$', 143, 'Error'],
     ['SIGINT, which shells let background commands ignore', 'kill -2 $$', 130, 'Error'],
   ])('reports the exit code of %s', async (_what, script, exitCode, reason) => {
-    await using node = await EmbeddedNode.start();
+    await using node = await EmbeddedNode.start({ isolation });
     const id = await node.run(await node.runPod('p'), 'c', script);
     expect(await node.exited(id)).toMatchObject({ exitCode, reason });
   });
 
-  it('has a ready sandbox on the host network', async () => {
-    await using node = await EmbeddedNode.start();
+  it('has a ready sandbox, on the host’s network unless it is isolated', async () => {
+    await using node = await EmbeddedNode.start({ isolation });
     const { status } = await node.client.podSandboxStatus({ podSandboxId: await node.runPod('p') });
     expect(status?.state).toBe(SANDBOX_READY);
-    expect(status?.network?.ip).toBe('');
-    expect(status?.linux?.namespaces?.options?.network).toBe(2);
+    const isolated = isolation === 'namespaces';
+    expect(status?.network?.ip).toMatch(isolated ? /^\d+\.\d+\.\d+\.\d+$/ : /^$/);
+    expect(status?.linux?.namespaces?.options?.network).toBe(isolated ? 0 : 2);
   });
 });
