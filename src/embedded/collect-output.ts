@@ -32,7 +32,7 @@ const LONGEST_MS = 2 ** 31 - 1;
  * Waits for the end of a command and keeps what it writes.
  *
  * Rejects with DEADLINE_EXCEEDED when the time is over and with CANCELLED when the signal aborts, after the command
- * was killed.
+ * was killed and is gone: whoever looks next does not find it any more.
  */
 export async function collectOutput(
   process: ContainerProcess,
@@ -43,9 +43,15 @@ export async function collectOutput(
   const stderr = collect(process.stderr);
   const failure = defer<RpcError>();
   const over = new AbortController();
+  const givenUp = new AbortController();
   const giveUp = (code: status, message: string) => {
+    givenUp.abort();
     process.kill();
-    failure.resolve(new RpcError(code, message));
+    // Who is killed by a process that leads into a container ends a moment after that one; then its output ends.
+    const gone = Promise.all([process.exit, stdout.ended, stderr.ended]);
+    void Promise.race([gone, wait(LAST_OUTPUT_MS, clock, over.signal)]).then(() =>
+      failure.resolve(new RpcError(code, message)),
+    );
   };
   const cancel = () => giveUp(status.CANCELLED, 'the caller of the exec is gone');
   signal.addEventListener('abort', cancel, { once: true });
@@ -56,7 +62,8 @@ export async function collectOutput(
     limit = clock.setTimer(Math.min(timeoutMs, LONGEST_MS), () => giveUp(status.DEADLINE_EXCEEDED, message));
   }
   try {
-    const first = await Promise.race([process.exit, failure.promise]);
+    const ended = await Promise.race([process.exit, failure.promise]);
+    const first = givenUp.signal.aborted ? await failure.promise : ended;
     if (first instanceof RpcError) throw first;
     await Promise.race([Promise.all([stdout.ended, stderr.ended]), wait(LAST_OUTPUT_MS, clock, over.signal)]);
     return { stdout: stdout.bytes(), stderr: stderr.bytes(), exitCode: first };
