@@ -28,21 +28,22 @@ export class CallGroup {
     }
   }
 
-  /** Throws why it was given up, if it was: nothing is to be begun in it any more. */
+  /** Throws why the group was given up, if it was: nothing is to be begun in it any more. */
   throwIfGivenUp(): void {
     if (this.#givenUp !== undefined) throw this.#givenUp.reason;
   }
 
-  /** Whether `error` is what it was given up for. */
+  /** Whether `error` is what the group was given up for: then it says nothing about the call that ended with it. */
   wasGivenUpFor(error: unknown): boolean {
     return this.#givenUp !== undefined && this.#givenUp.reason === error;
   }
 
-  /** `giveUp` is called with the reason when it is given up. Leave when the call has ended. */
+  /** `giveUp` is called with the reason when the group is given up. Leave with the same function. */
   join(giveUp: (reason: unknown) => void): void {
     this.#giveUps.add(giveUp);
   }
 
+  /** The call has ended: there is nothing to give up any more. */
   leave(giveUp: (reason: unknown) => void): void {
     this.#giveUps.delete(giveUp);
   }

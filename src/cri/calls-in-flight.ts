@@ -44,8 +44,8 @@ export class CallsInFlight {
   /**
    * Runs one call: `send` starts it and returns its answer and how to give it up.
    *
-   * Rejects with the signal's or the group's reason as soon as it is given up, with CRI_DEADLINE_EXCEEDED when the deadline passes,
-   * and with the answer's own failure as a PodloopError.
+   * Rejects with the signal's or the group's reason as soon as it is given up, with CRI_DEADLINE_EXCEEDED when the
+   * deadline passes, and with the answer's own failure as a PodloopError.
    */
   async run<T>(
     start: CallStart,

@@ -10,9 +10,9 @@
  * In: that a call was sent, and what the socket has moved. Out: one report per deaf connection. It assumes that
  * silence proves nothing: the runtime may take its time over a call, or be stopped. So, when calls wait and no byte
  * has come for a while, a call that any gRPC server answers by itself goes out on this connection and, if that
- * brings no byte, on a second one; only when the second one is answered and this one stays silent is it deaf. A runtime that is stopped
- * answers neither, one that works on a long call answers both. What it cannot tell apart is a server that allows
- * few calls at a time on one connection and has so many hanging; the runtimes set no such limit.
+ * brings no byte, on a second one; only when the second one is answered and this one stays silent is it deaf. A
+ * runtime that is stopped answers neither, one that works on a long call answers both. What it cannot tell apart is
+ * a server that allows few calls at a time on one connection and has so many hanging; the runtimes set no such limit.
  *
  * @module
  */
@@ -58,13 +58,14 @@ const LONGEST_QUIET_MS = 30_000;
 // second connection its answer may come on the watched one.
 const GRACE_MS = 250;
 
-/** See the module's comment. It sets no timer while no call waits. */
+/** See the module's comment. Its timer is set by a call, and not again once none waits. */
 export class DeafConnectionWatch {
   readonly #options: DeafConnectionWatchOptions;
   #timer: ClockTimer | undefined;
   #quietMs = FIRST_QUIET_MS;
   #givenUp = false;
   #asking = false;
+  #calls = 0;
   #closed = false;
 
   constructor(options: DeafConnectionWatchOptions) {
@@ -73,6 +74,7 @@ export class DeafConnectionWatch {
 
   /** A call is about to be sent. */
   noteCall(): void {
+    this.#calls++;
     if (this.#closed || this.#asking) return;
     if (this.#timer === undefined || this.#quietMs > FIRST_QUIET_MS) this.#arm(FIRST_QUIET_MS);
   }
@@ -102,6 +104,7 @@ export class DeafConnectionWatch {
 
   async #ask(before: MovedBytes): Promise<void> {
     this.#asking = true;
+    const callsBefore = this.#calls;
     this.#givenUp = false;
     const { written } = this.#options.movedBytes() ?? before;
     const endKnock = this.#options.knock();
@@ -118,7 +121,8 @@ export class DeafConnectionWatch {
     this.#asking = false;
     if (this.#isClosed()) return;
     if (deaf) this.#options.onDeaf({ connection: before.connection, written, mute });
-    this.#arm(this.#quietMs * 2);
+    // The question was about what was sent before: a call since then is not to wait for a long period's end.
+    this.#arm(this.#calls > callsBefore ? FIRST_QUIET_MS : this.#quietMs * 2);
   }
 
   #hasMoved({ connection, read }: MovedBytes): boolean {

@@ -21,7 +21,8 @@ export async function callWithDeadline<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const ending = new AbortController();
-  let end: (reason: unknown) => void = (reason) => ending.abort(reason);
+  // Set before anybody can call it: the promise below runs its function at once.
+  let end!: (reason: unknown) => void;
   const onAbort = (): void => end(signal!.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
   const deadline = startFairDeadline({
@@ -33,7 +34,8 @@ export async function callWithDeadline<T>(
   try {
     return await new Promise<T>((resolve, reject) => {
       end = (reason) => {
-        // The signal's reason comes as it is, Error or not.
+        // Before the call hears of it, so that the caller sees this reason and not what the call makes of it. The
+        // signal's comes as it is, Error or not.
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
         reject(reason);
         ending.abort(reason);

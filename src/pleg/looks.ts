@@ -8,8 +8,8 @@ import { SliceYielder } from '../util/slices.js';
 import { callWithDeadline } from './call-with-deadline.js';
 import { type EventStream } from './event-stream.js';
 import { type Trigger } from './events.js';
-import { type Inspector } from './inspector.js';
 import { findFlaw, uidOf } from './flawed-pod.js';
+import { type Inspector } from './inspector.js';
 import { LookTiming } from './look-timing.js';
 import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
@@ -47,8 +47,10 @@ export interface Look {
  */
 export const ITEMS_PER_SLICE = 1_000;
 
+/** Places in the lock's line. */
 const ALL_FIRST = 0;
 const ONE_POD_AFTER = 1;
+/** As the last error, it also remembers that one empty list was refused already. */
 const EMPTY_AFTER_FAILURE =
   'the list of pods is empty right after a failed one: waiting for another to confirm it';
 
@@ -64,7 +66,7 @@ export class Looks {
   #lastSeenMs: number | undefined;
   #listStartedMs: number | undefined;
   #lastListError: string | undefined;
-  // What is wrong with pods of the last list, by uid.
+  /** What is wrong with pods of the last list, by uid. */
   #toldFlaws: ReadonlyMap<string, string> = new Map();
   #relists = 0;
   #podRelists = 0;
@@ -100,6 +102,7 @@ export class Looks {
 
   /**
    * Lists all pods and compares. Rejects when the list fails, or with the signal's reason; nothing is deleted then.
+   *
    * Returns the wait for what this found due; in an object, so that nobody awaits it unasked.
    */
   async atAll(look: Look): Promise<{ readonly inspections: Promise<void> }> {

@@ -35,8 +35,9 @@ interface Group {
  * state is the same, one look into a table and two comparisons, and nothing is allocated.
  *
  * A list is applied as a snapshot: `beginSnapshot`, then, sandboxes before containers, `beginAnswer` for each
- * answer and `see` for each item in it, and `addSandbox` or `addContainer` for what is new; `finishSnapshot`. One that is given up in between does no harm: what it said of states was true, and what it did
- * not mention is not taken for gone.
+ * answer and `see` for each item in it, and `addSandbox` or `addContainer` for what is new; `finishSnapshot`. One
+ * that is given up in between does no harm: what it said of states was true, and what it did not mention is not
+ * taken for gone.
  */
 export class PodIndex {
   readonly #counters: ConvertCounters;
