@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { refused, RpcError } from '../rpc-error.js';
 import { checkDocument, readRegion } from './file-region.js';
-import { readDocument, type ImageLayout, type LayoutEntry } from './image-layout.js';
+import { readDocument, type ImageLayout } from './image-layout.js';
 import { type Layer } from './layer-stream.js';
 import {
   isIndex,
@@ -170,9 +170,4 @@ async function* readLayerBytes(layout: ImageLayout, { digest }: Descriptor): Asy
     throw refused(`${layout.path} has no blob ${digest}, which is a layer of the image`);
   if (typeof blob === 'string') throw refused(`${digest} is no layer`);
   yield* readRegion(blob);
-}
-
-/** All names that layouts offer, for people. */
-export function namesIn(layouts: readonly { readonly entries: readonly LayoutEntry[] }[]): string[] {
-  return [...new Set(layouts.flatMap(({ entries }) => entries.flatMap(({ names }) => names)))];
 }

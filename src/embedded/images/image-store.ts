@@ -29,15 +29,14 @@ import { ChainStore } from './chain-store.js';
 import { ContainerRoots, type ContainerRoot } from './container-roots.js';
 import { addUsage, NO_USAGE, type FolderUsage } from './folder-usage.js';
 import { HOST, HOST_CONFIG, HOST_IMAGE, isHostImage } from './host-image.js';
-import { ImageFinder } from './image-finder.js';
 import { toImage } from './image-message.js';
 import { ImageRecords, type ImageRecord } from './image-records.js';
 import { parseReference, toReferenceText, tryParseReference } from './image-reference.js';
-import { namesIn, resolveImage, type ResolvedImage } from './image-resolver.js';
+import { type ResolvedImage } from './image-resolver.js';
+import { ImageSearch, listSome } from './image-search.js';
 import { isDigest } from './digest.js';
 import { parseConfig, type ImageConfig } from './oci-documents.js';
 import { findOverlayFault } from './overlay-probe.js';
-import { toPlatform } from './platform.js';
 import { Trash } from './trash.js';
 import { UNPACK_LIMITS, type UnpackLimits } from './unpack-limits.js';
 import { UsageMeter, type MeasuredUsage } from './usage-meter.js';
@@ -57,13 +56,12 @@ export interface ImageStoreOptions {
 
 interface Parts {
   readonly logger: Logger;
-  readonly finder: ImageFinder;
+  readonly search: ImageSearch;
   readonly trash: Trash;
   readonly chains: ChainStore;
   readonly records: ImageRecords;
   readonly roots: ContainerRoots;
   readonly meter: UsageMeter;
-  readonly imageDirs: readonly string[];
 }
 
 /** Images and the roots of containers; see the module's description. */
@@ -91,9 +89,9 @@ export class ImageStore {
       trash,
       rootOf: (chainId) => chains.rootOf(chainId),
     });
-    const finder = new ImageFinder({ imageDirs, logger });
+    const search = new ImageSearch({ imageDirs, logger });
     const meter = new UsageMeter({ clock });
-    const store = new ImageStore({ logger, finder, trash, chains, records, roots, meter, imageDirs });
+    const store = new ImageStore({ logger, search, trash, chains, records, roots, meter });
     await store.#change(() => store.#collect());
     return store;
   }
@@ -136,7 +134,8 @@ export class ImageStore {
     const parsed = isDigest(reference) ? undefined : parseReference(reference);
     const name = parsed === undefined ? reference : toReferenceText(parsed);
     if (isHostImage(name)) return HOST;
-    const found = await this.#search(name, parsed?.digest ?? (parsed === undefined ? reference : undefined));
+    const digest = parsed === undefined ? reference : parsed.digest;
+    const found = await this.#parts.search.find(digest === undefined ? { name } : { digest });
     const references = referencesFor(found, parsed?.name, parsed?.tag);
     return this.#parts.chains.hold(found.layers, signal, async (chainId) =>
       this.#change(async () => {
@@ -295,30 +294,6 @@ export class ImageStore {
     return matching.length === 1 ? matching[0] : undefined;
   }
 
-  async #search(name: string, digest: string | undefined): Promise<ResolvedImage> {
-    const { layouts, searched } = await this.#parts.finder.look();
-    const platform = toPlatform(process.arch);
-    let otherPlatforms: RpcError | undefined;
-    for (const layout of layouts) {
-      try {
-        const found = await resolveImage(layout, digest === undefined ? { name } : { digest }, platform);
-        if (found !== undefined) return found;
-      } catch (error) {
-        // A later layout may have it for this machine.
-        if (!(error instanceof RpcError) || error.code !== status.NOT_FOUND) throw error;
-        otherPlatforms ??= error;
-      }
-    }
-    if (otherPlatforms !== undefined) throw otherPlatforms;
-    const where =
-      this.#parts.imageDirs.length === 0 ? 'nothing, as there is no image folder' : searched.join(', ');
-    const names = [...HOST.repoTags, ...namesIn(layouts)];
-    throw new RpcError(
-      status.NOT_FOUND,
-      `image "${name}" was not found: searched ${where}; there are ${listSome(names)}`,
-    );
-  }
-
   /** Removes records of images that are neither pulled nor in use, and files that no record needs. */
   async #collect(): Promise<void> {
     const { records, chains, roots } = this.#parts;
@@ -341,11 +316,4 @@ function referencesFor(found: ResolvedImage, name: string | undefined, tag: stri
   if (name !== undefined) return [...(tag === undefined ? [] : [`${name}:${tag}`]), `${name}@${target}`];
   const entry = layout.entries.find(({ descriptor }) => descriptor.digest === target);
   return (entry?.names ?? []).map((each) => `${parseReference(each).name}@${target}`);
-}
-
-const MOST_NAMES = 20;
-
-function listSome(names: readonly string[]): string {
-  const more = names.length - MOST_NAMES;
-  return `${names.slice(0, MOST_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -13,10 +13,11 @@ import {
   utimes,
 } from 'node:fs/promises';
 import { constants, type Stats } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { refused } from '../rpc-error.js';
 import { makeSpecialFile } from './special-file.js';
 import { splitEntryPath } from './entry-path.js';
+import { FreshPaths } from './fresh-paths.js';
 import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
 import { type TarEntry } from './tar-entry.js';
 import { exhausted, UnpackMeter, type UnpackLimits } from './unpack-limits.js';
@@ -59,10 +60,8 @@ export class RootBuilder {
   readonly #paths: RootPaths;
   /** The times of folders, set last: every entry inside changes them. */
   readonly #folderTimes = new Map<string, number>();
-  /** What the layer at hand has brought: its whiteouts are for what was there before. */
-  #fresh = new Set<string>();
-  /** The folders above that. */
-  #freshFolders = new Set<string>();
+  /** Of the layer at hand. */
+  #fresh: FreshPaths;
   /** Whether some folder gives its group to what is made in it. */
   #inheritsGroups = false;
   #devices = 0;
@@ -74,12 +73,12 @@ export class RootBuilder {
     this.#signal = signal;
     this.#meter = new UnpackMeter(limits, root);
     this.#paths = new RootPaths(root);
+    this.#fresh = new FreshPaths(root);
   }
 
   /** Puts one layer over what is there. */
   async addLayer(entries: AsyncIterable<TarEntry>): Promise<void> {
-    this.#fresh = new Set();
-    this.#freshFolders = new Set();
+    this.#fresh = new FreshPaths(this.#root);
     for await (const entry of entries) {
       this.#signal.throwIfAborted();
       this.#meter.addEntry(entry.size);
@@ -119,7 +118,7 @@ export class RootBuilder {
     const folder = (await this.#paths.findFolder(parts, { make: true }))!;
     const path = join(folder, name);
     const made = await this.#place(entry, path);
-    this.#addFresh(path);
+    this.#fresh.add(path);
     if (made) await this.#setFacts(path, entry);
     this.#attributes += entry.attributes.size;
   }
@@ -217,20 +216,12 @@ export class RootBuilder {
     if (facts === undefined) return;
     const isFolder = facts.isDirectory();
     // A folder that this layer has only filled, without an entry of its own, stays with what is new in it.
-    if (isFolder && (this.#fresh.has(path) || this.#freshFolders.has(path))) await this.#removeOldBelow(path);
+    if (isFolder && (this.#fresh.has(path) || this.#fresh.hasBelow(path))) await this.#removeOldBelow(path);
     else if (!this.#fresh.has(path)) await this.#remove(path, facts);
   }
 
   async #removeOldBelow(folder: string): Promise<void> {
     for (const child of await readdir(folder)) await this.#removeOld(join(folder, child));
-  }
-
-  #addFresh(path: string): void {
-    this.#fresh.add(path);
-    for (let folder = dirname(path); folder.length > this.#root.length; folder = dirname(folder)) {
-      if (this.#freshFolders.has(folder)) return;
-      this.#freshFolders.add(folder);
-    }
   }
 
   async #remove(path: string, facts: Stats): Promise<void> {

@@ -1,0 +1,57 @@
+import { status } from '@grpc/grpc-js';
+import { type Logger } from '../../util/logger.js';
+import { RpcError } from '../rpc-error.js';
+import { HOST } from './host-image.js';
+import { ImageFinder } from './image-finder.js';
+import { type ImageLayout } from './image-layout.js';
+import { resolveImage, type ResolvedImage, type Wanted } from './image-resolver.js';
+import { toPlatform } from './platform.js';
+
+/** Searches all image folders for one image. */
+export class ImageSearch {
+  readonly #finder: ImageFinder;
+  readonly #imageDirs: readonly string[];
+
+  constructor({ imageDirs, logger }: { imageDirs: readonly string[]; logger: Logger }) {
+    this.#finder = new ImageFinder({ imageDirs, logger });
+    this.#imageDirs = imageDirs;
+  }
+
+  /**
+   * The image in the first layout that has it for this machine. Throws NOT_FOUND, which says what was searched, what
+   * could not be read, and which names there are; and what {@link resolveImage} throws of a layout that has it.
+   */
+  async find(wanted: Wanted): Promise<ResolvedImage> {
+    const { layouts, searched } = await this.#finder.look();
+    const platform = toPlatform(process.arch);
+    let otherPlatforms: RpcError | undefined;
+    for (const layout of layouts) {
+      try {
+        const found = await resolveImage(layout, wanted, platform);
+        if (found !== undefined) return found;
+      } catch (error) {
+        // A later layout may have it for this machine.
+        if (!(error instanceof RpcError) || error.code !== status.NOT_FOUND) throw error;
+        otherPlatforms ??= error;
+      }
+    }
+    if (otherPlatforms !== undefined) throw otherPlatforms;
+    const what = 'name' in wanted ? wanted.name : wanted.digest;
+    const where = this.#imageDirs.length === 0 ? 'nothing, as there is no image folder' : searched.join(', ');
+    const names = listSome([...HOST.repoTags, ...namesIn(layouts)]);
+    const message = `image "${what}" was not found: searched ${where}; there are ${names}`;
+    throw new RpcError(status.NOT_FOUND, message);
+  }
+}
+
+function namesIn(layouts: readonly ImageLayout[]): string[] {
+  return [...new Set(layouts.flatMap(({ entries }) => entries.flatMap(({ names }) => names)))];
+}
+
+const MOST_NAMES = 20;
+
+/** Names for people: the first ones, and how many more there are. */
+export function listSome(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return `${names.slice(0, MOST_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
