@@ -22,8 +22,8 @@ export async function stopSandbox({ pods, events, parts }: RpcContext, sandbox: 
   sandbox.beginStop();
   const wasReady = sandbox.state === PodSandboxState.SANDBOX_READY;
   await Promise.all(pods.containersOf(sandbox.id).map((container) => container.stop('SIGKILL', 0)));
-  await parts.release(sandbox);
-  if (sandbox.record.stopped) return;
-  await sandbox.markStopped();
+  // Before anything is undone: a runtime that is killed in between must not find a ready sandbox without a network.
+  if (!sandbox.record.stopped) await sandbox.markStopped();
   if (wasReady) events.publish('stopped', sandbox.id, sandbox.id);
+  await parts.release(sandbox);
 }
