@@ -50,16 +50,19 @@ export interface StreamingServerOptions {
   readonly idleTimeoutMs?: number;
   /** How long a SPDY client may take to open the streams of its request; 30 s unless told, as the kubelet's. */
   readonly streamCreationTimeoutMs?: number;
+  /** From the first byte of a request to the end of its head; 10 s unless told. */
+  readonly requestHeadTimeoutMs?: number;
+  /** Sessions at once; a further one is refused. 1,000 unless told. */
+  readonly mostSessions?: number;
 }
 
 const IDLE_TIMEOUT_MS = 4 * 60 * 60 * 1000;
 const STREAM_CREATION_TIMEOUT_MS = 30_000;
-/** From the first byte of a request to the end of its head. */
 const REQUEST_HEAD_MS = 10_000;
 const HEAD_BYTES = 16 * 1024;
-/** Sessions at once, and connections that are still asking; a further one is refused. */
 const MOST_SESSIONS = 1_000;
-const MOST_CONNECTIONS = 1_500;
+/** Connections that are not sessions yet, beyond the sessions. */
+const MOST_ASKING = 500;
 /** In the name of a WebSocket subprotocol: the messages are the bytes of a SPDY connection. */
 const TUNNEL_PREFIX = 'SPDY/3.1+';
 const PROTOCOL_HEADER = 'x-stream-protocol-version';
@@ -72,6 +75,7 @@ export class StreamingServer implements AsyncDisposable {
   readonly #services: StreamingServices;
   readonly #http: Server;
   readonly #tokens: TokenStore<StreamRequest>;
+  readonly #mostSessions: number;
   readonly #sessions = new Set<Promise<void>>();
   readonly #sockets = new Set<Duplex>();
   readonly #webSockets = new WebSocketServer({
@@ -90,14 +94,16 @@ export class StreamingServer implements AsyncDisposable {
     const { streamCreationTimeoutMs = STREAM_CREATION_TIMEOUT_MS } = options;
     this.#services = { ...options, connects: new ConnectQueue(), idleTimeoutMs, streamCreationTimeoutMs };
     this.#tokens = new TokenStore({ clock: options.clock });
+    const { mostSessions = MOST_SESSIONS, requestHeadTimeoutMs: headMs = REQUEST_HEAD_MS } = options;
+    this.#mostSessions = mostSessions;
     this.#http = createServer({
       maxHeaderSize: HEAD_BYTES,
-      headersTimeout: REQUEST_HEAD_MS,
-      requestTimeout: REQUEST_HEAD_MS,
-      connectionsCheckingInterval: REQUEST_HEAD_MS / 4,
-      keepAliveTimeout: REQUEST_HEAD_MS,
+      headersTimeout: headMs,
+      requestTimeout: headMs,
+      connectionsCheckingInterval: headMs / 4,
+      keepAliveTimeout: headMs,
     });
-    this.#http.maxConnections = MOST_CONNECTIONS;
+    this.#http.maxConnections = mostSessions + MOST_ASKING;
     this.#http.on('request', (_request, response) => {
       response.writeHead(400, { 'Content-Type': 'text/plain', Connection: 'close' });
       response.end('streams need an upgrade of the connection to WebSocket or SPDY/3.1\n');
@@ -173,8 +179,8 @@ export class StreamingServer implements AsyncDisposable {
         404,
         'no such request: it is unknown, was used already or is older than a minute',
       );
-    } else if (this.#sessions.size >= MOST_SESSIONS) {
-      refuseUpgrade(socket, 503, `${MOST_SESSIONS} sessions are open`);
+    } else if (this.#sessions.size >= this.#mostSessions) {
+      refuseUpgrade(socket, 503, `${this.#mostSessions} sessions are open`);
     } else if (upgrade === 'websocket') {
       this.#upgradeToWebSocket(grant, request, socket, head);
     } else if (upgrade === 'spdy/3.1') {

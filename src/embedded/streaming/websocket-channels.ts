@@ -24,7 +24,7 @@ const READ_AHEAD_BYTES = 1024 * 1024;
  * How often a pong is sent unasked. It shows a client that died, even when its messages are not read, and keeps
  * client-go content, which counts pongs (its limit is 61 s) and whose pings lie behind what is not read.
  */
-const HEARTBEAT_MS = 20_000;
+const HEARTBEAT_MS = 5_000;
 const NORMAL = 1000;
 const PROTOCOL_ERROR = 1002;
 

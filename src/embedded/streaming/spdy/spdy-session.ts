@@ -48,7 +48,7 @@ const READ_AHEAD_BYTES = 1024 * 1024;
 /** So much of replies to frames may wait for a client that does not read before no more frames are read. */
 const REPLY_BYTES = 64 * 1024;
 /** A write every so often shows a client that died while its connection was not being read. */
-const HEARTBEAT_MS = 20_000;
+const HEARTBEAT_MS = 5_000;
 /** How long a client may take to close the connection after us, before its last bytes are lost to it. */
 const LINGER_MS = 5_000;
 const LARGEST_PING = 2 ** 32 - 2;
