@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { open, rm, stat } from 'node:fs/promises';
+import { chown, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { LinuxContainerResources } from '../cri/generated/runtime/v1/cri.js';
@@ -62,13 +62,20 @@ export class ContainerFiles {
     return join(this.dir, 'stdin.pipe');
   }
 
-  /** Makes the pipes through which the output goes, and those of the input. */
-  async makePipes(mkfifo: string, streams: { output: boolean; input: boolean }): Promise<void> {
+  /**
+   * Makes the pipes through which the output goes, and those of the input. They belong to the container's user, so
+   * that its program can open /dev/stdout and its like.
+   */
+  async makePipes(mkfifo: string, pipes: { output: boolean; input: boolean; uid: number }): Promise<void> {
     const names = [
-      ...(streams.output ? ['stdout.pipe', 'stderr.pipe'] : []),
-      ...(streams.input ? ['stdin.pipe', 'input.pipe'] : []),
+      ...(pipes.output ? ['stdout.pipe', 'stderr.pipe'] : []),
+      ...(pipes.input ? ['stdin.pipe', 'input.pipe'] : []),
     ];
-    if (names.length > 0) await run(mkfifo, ['-m', '600', ...names.map((name) => join(this.dir, name))]);
+    if (names.length === 0) return;
+    const paths = names.map((name) => join(this.dir, name));
+    await run(mkfifo, ['-m', '600', ...paths]);
+    if (pipes.uid === process.getuid?.()) return;
+    await Promise.all(paths.map((path) => chown(path, pipes.uid, -1)));
   }
 
   /** Makes room on the disk for the exit record, so that writing it later needs none. */

@@ -305,9 +305,14 @@ export class ContainerRun {
 
   /** The supervisor is gone and has left no exit record: it was killed, or the machine went down. */
   async #recordLoss(): Promise<ContainerExit | undefined> {
-    const { files, endAll } = this.#options;
+    const { files, endAll, host, id } = this.#options;
     const main = this.#start?.main;
     if (main === undefined) {
+      // It may have been killed while it was setting the container up: what it began is still in its session.
+      const supervisor = await files.findSupervisor(this.#number);
+      if (supervisor !== undefined && supervisor !== 'void' && supervisor.bootId === host.bootId) {
+        await host.processes.killContainer(id, supervisor.identity);
+      }
       const message = 'its supervisor could not start: is the disk full?';
       await files.writeExit({ code: START_FAILED_CODE, reason: 'StartError', message });
     } else {

@@ -147,9 +147,9 @@ export class Container implements StreamableContainer {
   }
 
   /** Which pipes it needs from its creation on. */
-  get pipes(): { output: boolean; input: boolean } {
+  get pipes(): { output: boolean; input: boolean; uid: number } {
     const { output, input } = streamsOf(this.record);
-    return { output, input: input !== 'none' };
+    return { output, input: input !== 'none', uid: this.record.user.uid };
   }
 
   /** What asks it to end: what the request says, else what the image says. */

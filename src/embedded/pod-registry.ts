@@ -15,8 +15,6 @@ import {
 } from './container-record.js';
 import { type ContainerHost } from './container-run.js';
 import { Container } from './container.js';
-import { readUsers } from './images/read-users.js';
-import { resolveContainerUser } from './isolation/container-user.js';
 import { NameIndex } from './name-index.js';
 import { readIfThere, syncPath, writeWhole } from './record-file.js';
 import { computeCommand } from './resolve-command.js';
@@ -178,7 +176,7 @@ export class PodRegistry {
         containerId: id,
         isolated: host.isolation.hasRoots,
       });
-      const user = resolveContainerUser(config.linux?.securityContext, image.user, await readUsers(root));
+      const user = await host.isolation.resolveUser(config, image.user, root);
       const record = { id, sandboxId: sandbox.id, name, createdAtNs, imageId, logPath, config, image, user };
       const container = this.#makeContainer(record, sandbox.config.hostname);
       await host.cgroups.createContainer(sandbox.id, id, config.linux?.resources);

@@ -118,6 +118,8 @@ fi
 if [ -s fault ]; then
   read -r said <fault
   printf 'exit 128 StartError %s\\n' "$said" 1<>exit
+elif [ ! -s pid ]; then
+  printf 'exit 128 StartError its set-up ended with %s\\n' "$code" 1<>exit
 else
   printf 'exit %s\\n' "$code" 1<>exit
 fi

@@ -9,6 +9,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cri } from '../../src/cri/index.js';
 import { type ContainerParts, EmbeddedNode, HOST_IMAGE, logLines, until } from './embedded-node.js';
 import { PROGRAM_IMAGE, writeProgramImage } from './program-image.js';
 
@@ -20,6 +21,11 @@ const POD = 0;
 const CONTAINER = 1;
 const NODE = 2;
 const TARGET = 3;
+const {
+  PROPAGATION_PRIVATE: PRIVATE,
+  PROPAGATION_HOST_TO_CONTAINER: HOST_TO_CONTAINER,
+  PROPAGATION_BIDIRECTIONAL: BIDIRECTIONAL,
+} = cri.MountPropagation;
 
 describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
   let node: EmbeddedNode;
@@ -199,13 +205,21 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
       await run('mount', ['--make-shared', shared]);
       try {
         const wait = (name: string) => `while ! [ -e /v/${name} ]; do sleep 0.02; done; ls /v/later`;
-        const start = (name: string, propagation: number, script: string, more: ContainerParts = {}) =>
+        const start = (
+          name: string,
+          propagation: cri.MountPropagation,
+          script: string,
+          more: ContainerParts = {},
+        ) =>
           node.run(pod, name, script, {
             image: { image: PROGRAM_IMAGE },
             mounts: [{ hostPath: shared, containerPath: '/v', propagation }],
             ...more,
           });
-        const ids = [await start('private', 0, wait('go')), await start('slave', 1, wait('go'))];
+        const ids = [
+          await start('private', PRIVATE, wait('go')),
+          await start('slave', HOST_TO_CONTAINER, wait('go')),
+        ];
         await run('mount', ['-t', 'tmpfs', 'podloop-test', join(shared, 'later')]);
         await writeFile(join(shared, 'later', 'seen'), '');
         await writeFile(join(shared, 'go'), '');
@@ -214,7 +228,7 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
         expect(logLines(await node.log('slave'))).toEqual(['stdout F seen']);
         await run('umount', [join(shared, 'later')]);
 
-        const both = await start('both', 2, 'sleep 1000', {
+        const both = await start('both', BIDIRECTIONAL, 'sleep 1000', {
           image: { image: HOST_IMAGE },
           ...secured({ privileged: true }),
         });
@@ -238,7 +252,7 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
       await run('mount', ['-t', 'tmpfs', 'podloop-test', apart]);
       await run('mount', ['--make-private', apart]);
       try {
-        const mounts = [{ hostPath: apart, containerPath: '/v', propagation: 2 }];
+        const mounts = [{ hostPath: apart, containerPath: '/v', propagation: BIDIRECTIONAL }];
         await expect(say('true', { mounts })).rejects.toThrow('not a shared mount');
       } finally {
         await run('umount', [apart]);

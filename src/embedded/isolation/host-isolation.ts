@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type ContainerConfig, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { type Clock } from '../../util/clock.js';
@@ -7,6 +8,7 @@ import { refused } from '../rpc-error.js';
 import { renderCommand, type CommandTools } from '../supervisor-script.js';
 import { checkPlainContainer, checkPlainSandbox } from '../unsupported.js';
 import { wrapInPty } from '../streaming/pty.js';
+import { type ContainerUser } from './container-user.js';
 import {
   type EnterRequest,
   type HostCommand,
@@ -58,6 +60,12 @@ export class HostIsolation implements Isolation {
 
   endsWithMain(): boolean {
     return false;
+  }
+
+  /** All run as the runtime does; whoever asks for somebody else was refused. */
+  resolveUser(): Promise<ContainerUser> {
+    const { uid, gid, homedir: home } = userInfo();
+    return Promise.resolve({ uid, gid, groups: process.getgroups?.() ?? [], home });
   }
 
   startSandbox(): Promise<undefined> {

@@ -2,6 +2,7 @@ import { type ContainerConfig, type PodSandboxConfig } from '../../cri/generated
 import { type ContainerRecord } from '../container-record.js';
 import { type ContainerRoot } from '../images/container-roots.js';
 import { type ProcessIdentity } from '../process-identity.js';
+import { type ContainerUser } from './container-user.js';
 import { type IsolationKind } from './isolation-kind.js';
 import { type ContainerCommand } from '../supervisor-script.js';
 
@@ -58,6 +59,8 @@ export interface Isolation {
   /** Throw when something is asked for that cannot be. */
   checkSandbox(config: PodSandboxConfig): void;
   checkContainer(config: ContainerConfig): void;
+  /** As whom a container is to run; throws when that cannot be. */
+  resolveUser(config: ContainerConfig, imageUser: string, root: ContainerRoot): Promise<ContainerUser>;
   /** Makes what a sandbox needs beside its record. Undefined where it has no process of its own. Leaves nothing when it rejects. */
   startSandbox(sandbox: Omit<IsolatedSandbox, 'holder'>): Promise<ProcessIdentity | undefined>;
   /** Undoes it, whatever is there of it, in this boot. Idempotent. */

@@ -5,11 +5,13 @@ import { type Clock } from '../../util/clock.js';
 import { type ProcessIdentity } from '../process-identity.js';
 import { refused } from '../rpc-error.js';
 import { computeCapabilities } from './capabilities.js';
+import { resolveContainerUser, type ContainerUser } from './container-user.js';
 import { findCandidates } from './command-candidates.js';
 import { findDevices, listAllDevices, PLAIN_DEVICES, type DeviceNode } from './devices.js';
 import { renderEnter } from './enter-script.js';
 import { findFaultInside, findFormatFault } from './find-fault-inside.js';
 import { type ContainerRoot } from '../images/container-roots.js';
+import { readUsers } from '../images/read-users.js';
 import {
   type EnterRequest,
   type HostCommand,
@@ -82,6 +84,10 @@ export class NamespaceIsolation implements Isolation {
 
   endsWithMain(config: ContainerConfig): boolean {
     return config.linux?.securityContext?.namespaceOptions?.pid === NamespaceMode.CONTAINER;
+  }
+
+  async resolveUser(config: ContainerConfig, imageUser: string, root: ContainerRoot): Promise<ContainerUser> {
+    return resolveContainerUser(config.linux?.securityContext, imageUser, await readUsers(root));
   }
 
   async startSandbox(sandbox: Omit<IsolatedSandbox, 'holder'>): Promise<ProcessIdentity> {

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { LinuxContainerSecurityContext } from '../../cri/generated/runtime/v1/cri.js';
+import { RootUsers } from '../images/read-users.js';
+import { resolveContainerUser } from './container-user.js';
+
+const USERS = new RootUsers(
+  [
+    { name: 'root', uid: 0, gid: 0, home: '/root' },
+    { name: 'web', uid: 101, gid: 102, home: '/var/web' },
+    { name: '77', uid: 700, gid: 700, home: '/seven' },
+  ],
+  [
+    { name: 'web', gid: 102, members: [] },
+    { name: 'staff', gid: 50, members: ['web', 'other'] },
+    { name: 'log', gid: 60, members: ['web'] },
+  ],
+);
+type Context = Parameters<typeof LinuxContainerSecurityContext.fromPartial>[0];
+
+function resolve(context: Context, imageUser = '') {
+  return resolveContainerUser(LinuxContainerSecurityContext.fromPartial(context), imageUser, USERS);
+}
+
+describe('resolveContainerUser', () => {
+  it('is root unless anybody says something else', () => {
+    expect(resolveContainerUser(undefined, '', USERS)).toEqual({ uid: 0, gid: 0, groups: [], home: '/root' });
+  });
+
+  it.each([
+    ['web', { uid: 101, gid: 102, groups: [50, 60], home: '/var/web' }],
+    ['web:staff', { uid: 101, gid: 50, groups: [50, 60], home: '/var/web' }],
+    ['web:1234', { uid: 101, gid: 1234, groups: [50, 60], home: '/var/web' }],
+    ['101', { uid: 101, gid: 102, groups: [50, 60], home: '/var/web' }],
+    ['5000', { uid: 5000, gid: 0, groups: [], home: '/' }],
+    ['77', { uid: 700, gid: 700, groups: [], home: '/seven' }],
+    [':60', { uid: 0, gid: 60, groups: [], home: '/root' }],
+  ])('takes the image’s user %s', (imageUser, user) => {
+    expect(resolve({}, imageUser)).toEqual(user);
+  });
+
+  it('takes what the request says before what the image says', () => {
+    expect(resolve({ runAsUser: { value: 0n } }, 'web').uid).toBe(0);
+    expect(resolve({ runAsUsername: 'web' }, '5000').uid).toBe(101);
+    expect(resolve({ runAsUser: { value: 101n }, runAsGroup: { value: 7n } })).toMatchObject({
+      uid: 101,
+      gid: 7,
+    });
+  });
+
+  it('adds the groups of the request, and those of the image unless the policy is strict', () => {
+    const context = { runAsUser: { value: 101n }, supplementalGroups: [60n, 70n] };
+    expect(resolve(context).groups).toEqual([50, 60, 70]);
+    expect(resolve({ ...context, supplementalGroupsPolicy: 1 }).groups).toEqual([60, 70]);
+  });
+
+  it('refuses ids that cannot be, names that nobody has, and a group alone', () => {
+    expect(() => resolve({ runAsUser: { value: -1n } })).toThrow('run_as_user cannot be -1');
+    expect(() => resolve({ runAsUser: { value: 2n ** 32n } })).toThrow('run_as_user');
+    expect(() => resolve({ supplementalGroups: [-5n] })).toThrow('supplemental_groups cannot be -5');
+    expect(() => resolve({ runAsUsername: 'stranger' })).toThrow('stranger');
+    expect(() => resolve({}, 'web:strangers')).toThrow('strangers');
+    expect(() => resolve({ runAsGroup: { value: 5n } })).toThrow('without run_as_user');
+  });
+});

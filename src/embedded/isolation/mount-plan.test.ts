@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { planMounts, type MountRequest } from './mount-plan.js';
+import { type Volume } from './volumes.js';
+
+const REQUEST: MountRequest = {
+  base: '/var/lib/r/stage',
+  fresh: false,
+  toolsDir: '/var/lib/r/tools/x',
+  root: { kind: 'overlay', lowerDirs: ['/l1', '/l2'], upperDir: '/u', workDir: '/w' },
+  privileged: false,
+  shmDir: '/dev/shm/pod',
+  volumes: [],
+  files: [{ source: '/s/hosts', target: '/etc/hosts' }],
+  masked: [],
+  readonly: [],
+};
+
+function volume(target: string, more: Partial<Volume> = {}): Volume {
+  const plain = {
+    folder: true,
+    readonly: false,
+    propagation: 'rprivate',
+    restrictions: [],
+    readonlyBelow: [],
+  } as const;
+  return { source: `/host${target}`, target, ...plain, ...more };
+}
+
+function lines(plan: ReturnType<typeof planMounts>): string[][] {
+  return plan.after.map(({ entries }) =>
+    entries.map(({ source, target, options }) => `${source} ${target} ${options.join()}`),
+  );
+}
+
+describe('planMounts', () => {
+  it('mounts the root without devices, and the kernel’s file systems beside it', () => {
+    const { before } = planMounts(REQUEST);
+    const root = before.find(({ target }) => target.endsWith('/stage/root'))!;
+    expect(root).toMatchObject({ type: 'overlay' });
+    expect(root.options).toEqual(['lowerdir=/l1:/l2', 'upperdir=/u', 'workdir=/w', 'nodev']);
+    const types = before.map(({ type, target }) => `${type} ${target.replace('/var/lib/r/stage/api', '')}`);
+    for (const each of [
+      'proc /proc',
+      'sysfs /sys',
+      'devpts /dev/pts',
+      'mqueue /dev/mqueue',
+      'none /dev/shm',
+    ]) {
+      expect(types).toContain(each);
+    }
+  });
+
+  it('protects /sys unless the container is privileged', () => {
+    const protects = (privileged: boolean) =>
+      planMounts({ ...REQUEST, privileged }).before.some(
+        ({ target, options }) => target.endsWith('/api/sys') && options.includes('ro'),
+      );
+    expect([protects(false), protects(true)]).toEqual([true, false]);
+  });
+
+  it('hides and protects paths where nobody can have put a link', () => {
+    const { before } = planMounts({
+      ...REQUEST,
+      masked: [
+        { path: '/proc/keys', folder: false },
+        { path: '/proc/acpi', folder: true },
+      ],
+      readonly: [{ path: '/proc/sys', folder: true }],
+    });
+    const at = (path: string) => before.find(({ target }) => target === `/var/lib/r/stage/api${path}`);
+    expect(at('/proc/keys')).toMatchObject({ source: '/dev/null', options: ['bind'] });
+    expect(at('/proc/acpi')).toMatchObject({ type: 'tmpfs' });
+    expect(at('/proc/sys')?.options.slice(0, 2)).toEqual(['bind', 'ro']);
+  });
+
+  it('names the host’s paths from the working directory on, and mounts /proc last', () => {
+    const plan = planMounts({
+      ...REQUEST,
+      volumes: [volume('/data', { readonly: true, restrictions: ['nodev'] })],
+    });
+    expect(plan.up).toBe('../../../../..');
+    expect(lines(plan)).toEqual([
+      [
+        'proc /proc bind,X-mount.mkdir',
+        '../api/sys /sys rbind,X-mount.mkdir',
+        '../api/dev /dev rbind,X-mount.mkdir',
+        '../../../../../s/hosts /etc/hosts bind,rprivate',
+        '../../../../../host/data /data rbind,rprivate,ro,nodev,X-mount.mkdir',
+        '../api/proc /proc rbind,X-mount.mkdir',
+      ],
+    ]);
+    expect(plan.after[0]!.points).toEqual([{ path: '/etc/hosts', folder: false }]);
+  });
+
+  it('leaves out the pod’s files where the container mounts something else', () => {
+    const over = (target: string) => lines(planMounts({ ...REQUEST, volumes: [volume(target)] })).flat();
+    expect(over('/etc/hosts').join()).not.toContain('/s/hosts');
+    expect(over('/etc').join()).not.toContain('/s/hosts');
+    expect(over('/etc/hosts2').join()).toContain('/s/hosts');
+  });
+
+  it('makes a file to mount on when what it lies in is mounted', () => {
+    const plan = planMounts({
+      ...REQUEST,
+      files: [],
+      volumes: [volume('/v'), volume('/v/file', { folder: false })],
+    });
+    expect(plan.after.map(({ points }) => points)).toEqual([[], [{ path: '/v/file', folder: false }]]);
+    expect(lines(plan)[1]).toEqual([
+      '../../../../../host/v/file /v/file rbind,rprivate',
+      '../api/proc /proc rbind,X-mount.mkdir',
+    ]);
+  });
+
+  it('makes what is mounted in /dev before /dev is bound', () => {
+    const plan = planMounts({
+      ...REQUEST,
+      files: [],
+      volumes: [volume('/dev/termination-log', { folder: false })],
+    });
+    expect(plan.devicePoints).toEqual([{ path: '/var/lib/r/stage/api/dev/termination-log', folder: false }]);
+    expect(plan.after).toHaveLength(1);
+    expect(plan.after[0]!.points).toEqual([]);
+  });
+
+  it('mounts a file system of its own first where mounts are handed on to the host', () => {
+    const { before, up } = planMounts({
+      ...REQUEST,
+      base: '/proc/driver',
+      fresh: true,
+      root: { kind: 'host' },
+    });
+    expect(before[0]).toMatchObject({ target: '/proc/driver', type: 'tmpfs' });
+    expect(before.find(({ target }) => target === '/proc/driver/root')?.options).toContain('rslave');
+    expect(up).toBe('../../..');
+  });
+
+  it('protects what is mounted below a volume, too, when that is asked for', () => {
+    const plan = planMounts({
+      ...REQUEST,
+      files: [],
+      volumes: [volume('/v', { readonly: true, readonlyBelow: ['a/b'] })],
+    });
+    expect(lines(plan)[0]).toContain('/v/a/b /v/a/b bind,ro');
+  });
+});
