@@ -1,58 +1,71 @@
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SeededRandom } from '../containerd/churn/random.js';
-import { CONTAINER_RUNNING, EmbeddedNode, HOST_IMAGE, until } from './embedded-node.js';
+import { CONTAINER_RUNNING, EmbeddedNode, HOST_IMAGE, ISOLATIONS, until } from './embedded-node.js';
 import { end, RuntimeProgram } from './embedded-process.js';
 import { ChurnHistory, type ContainerHistory } from './kill-churn/churn-history.js';
 import { churnUntilKilled, type ChurnImage } from './kill-churn/churn-worker.js';
 import { findContradictions, type RuntimeAnswers } from './kill-churn/history-check.js';
-import { countTraces } from './kill-churn/host-traces.js';
+import { HostTraces } from './kill-churn/host-traces.js';
+import { PROGRAM_IMAGE, writeProgramImage } from './program-image.js';
 
 /** How often the runtime is killed: `npm run test:full` says 50. */
-const KILLS = Number(process.env['PODLOOP_KILLS'] ?? 6);
+const KILLS = Number(process.env['PODLOOP_KILLS'] ?? 5);
 const SEED = Number(process.env['PODLOOP_KILL_SEED'] ?? 20261121);
 const WORKERS = 4;
 
 let program: RuntimeProgram;
+let imageDir: string;
 beforeAll(async () => {
   program = await RuntimeProgram.build();
+  imageDir = await mkdtemp(join(tmpdir(), 'podloop-images-'));
+  await writeProgramImage(imageDir);
 });
-afterAll(() => program[Symbol.asyncDispose]());
+afterAll(async () => {
+  await program[Symbol.asyncDispose]();
+  await rm(imageDir, { recursive: true, force: true });
+});
 
-describe('a runtime that is killed again and again under churn', () => {
-  it(
-    `has every pod and container on record after each of ${KILLS} kills, seed ${SEED}`,
-    async () => {
-      await using node = await EmbeddedNode.prepare();
-      const marks = join(node.folder, 'marks');
-      await mkdir(marks);
-      const before = await countTraces(node.folder);
-      const random = new SeededRandom(SEED);
-      const history = new ChurnHistory();
-      const image: ChurnImage = { image: HOST_IMAGE, marks, marksInside: marks };
-      let runtime = await program.start(node);
-      for (let kill = 1; kill <= KILLS; kill++) {
-        const workers = Array.from({ length: WORKERS }, () =>
-          churnUntilKilled({ node, history, random: random.fork(), image }),
-        );
-        await new Promise((resolve) => setTimeout(resolve, random.between(150, 900)));
-        await end(runtime, 'SIGKILL');
-        await Promise.all(workers);
-        runtime = await program.start(node);
-        const answers = await ask(node, marks, history);
-        expect(findContradictions(history.pods, answers), `after kill ${kill}, seed ${SEED}`).toEqual([]);
-        history.forgetRemoved();
-      }
-      expect(history.pods.length, 'the churn made nothing').toBeGreaterThan(0);
-      await node.clear();
-      expect((await node.client.listContainers({})).containers).toEqual([]);
-      await end(runtime, 'SIGTERM');
-      expect(await countTraces(node.folder)).toEqual(before);
-    },
-    60_000 + 20_000 * KILLS,
-  );
-});
+it.each(ISOLATIONS)(
+  `has every pod and container on record after each of ${KILLS} kills, seed ${SEED}, isolation %s`,
+  async (isolation) => {
+    await using node = await EmbeddedNode.prepare({ isolation, imageDirs: [imageDir] });
+    const marks = join(node.folder, 'marks');
+    await mkdir(marks);
+    const traces = new HostTraces(node);
+    const random = new SeededRandom(SEED);
+    const history = new ChurnHistory();
+    // Without isolation there are no roots of images and no mounts.
+    const image: ChurnImage =
+      isolation === 'none'
+        ? { image: HOST_IMAGE, marks, marksInside: marks }
+        : { image: PROGRAM_IMAGE, marks, marksInside: '/marks' };
+    let runtime = await program.start(node);
+    await node.client.pullImage({ image: { image: image.image } });
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const workers = Array.from({ length: WORKERS }, () =>
+        churnUntilKilled({ node, history, random: random.fork(), image }),
+      );
+      await new Promise((resolve) => setTimeout(resolve, random.between(150, 1_200)));
+      await end(runtime, 'SIGKILL');
+      await Promise.all(workers);
+      runtime = await program.start(node);
+      const answers = await ask(node, marks, history);
+      expect(findContradictions(history.pods, answers), `after kill ${kill}, seed ${SEED}`).toEqual([]);
+      await traces.note();
+      history.forgetRemoved();
+    }
+    expect(history.size, 'the churn made next to nothing').toBeGreaterThan(KILLS);
+    expect(traces.namespaceCount > 0).toBe(isolation === 'namespaces');
+    await node.clear();
+    expect((await node.client.listContainers({})).containers).toEqual([]);
+    await end(runtime, 'SIGTERM');
+    expect(await traces.findLeft()).toEqual([]);
+  },
+  60_000 + 20_000 * KILLS,
+);
 
 /** Asks the runtime for everything, once the programs that end by themselves have had the time for it. */
 async function ask(node: EmbeddedNode, marks: string, history: ChurnHistory): Promise<RuntimeAnswers> {

@@ -32,6 +32,11 @@ export class ChurnHistory {
   readonly pods: PodHistory[] = [];
   #count = 0;
 
+  /** How many pods and containers were asked for. */
+  get size(): number {
+    return this.#count;
+  }
+
   addPod(): PodHistory {
     const pod: PodHistory = {
       name: `p${this.#count++}`,
