@@ -18,10 +18,10 @@ export class ImageSearch {
   }
 
   /**
-   * The image in the first layout that has it for this machine. Throws NOT_FOUND, which says what was searched, what
+   * The image in the first layout that has it for this machine; `reference` is what errors call it. Throws NOT_FOUND, which says what was searched, what
    * could not be read, and which names there are; and what {@link resolveImage} throws of a layout that has it.
    */
-  async find(wanted: Wanted): Promise<ResolvedImage> {
+  async find(reference: string, wanted: Wanted): Promise<ResolvedImage> {
     const { layouts, searched } = await this.#finder.look();
     const platform = toPlatform(process.arch);
     let otherPlatforms: RpcError | undefined;
@@ -36,10 +36,9 @@ export class ImageSearch {
       }
     }
     if (otherPlatforms !== undefined) throw otherPlatforms;
-    const what = 'name' in wanted ? wanted.name : wanted.digest;
     const where = this.#imageDirs.length === 0 ? 'nothing, as there is no image folder' : searched.join(', ');
     const names = listSome([...HOST.repoTags, ...namesIn(layouts)]);
-    const message = `image "${what}" was not found: searched ${where}; there are ${names}`;
+    const message = `image "${reference}" was not found: searched ${where}; there are ${names}`;
     throw new RpcError(status.NOT_FOUND, message);
   }
 }

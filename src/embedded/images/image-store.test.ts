@@ -263,6 +263,12 @@ describe('an image that is not found', () => {
       await expect(pull).rejects.toThrow(part);
   });
 
+  it('is called what it was asked for', async () => {
+    const reference = `example.test/x@${sha256Of('nothing')}`;
+    await expect(store.pull(reference, NEVER)).rejects.toThrow(`image "${reference}" was not found`);
+    await expect(store.pull(sha256Of('nothing'), NEVER)).rejects.toThrow(`image "${sha256Of('nothing')}"`);
+  });
+
   it('is not hidden by a layout that is damaged, nor by other files', async () => {
     await writeFile(join(imageDir, '0.tar'), 'no archive at all');
     await writeFile(join(imageDir, 'notes.txt'), 'notes');

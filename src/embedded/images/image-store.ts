@@ -135,7 +135,7 @@ export class ImageStore {
     const name = parsed === undefined ? reference : toReferenceText(parsed);
     if (isHostImage(name)) return HOST;
     const digest = parsed === undefined ? reference : parsed.digest;
-    const found = await this.#parts.search.find(digest === undefined ? { name } : { digest });
+    const found = await this.#parts.search.find(name, digest === undefined ? { name } : { digest });
     const references = referencesFor(found, parsed?.name, parsed?.tag);
     return this.#parts.chains.hold(found.layers, signal, async (chainId) =>
       this.#change(async () => {
