@@ -17,6 +17,8 @@ const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
 type SecurityContext = NonNullable<NonNullable<ContainerParts['linux']>['securityContext']>;
 
+/** Full of links and files that would lead a careless runtime astray. */
+const HOSTILE_IMAGE = 'podloop.test/hostile:1';
 const POD = 0;
 const CONTAINER = 1;
 const NODE = 2;
@@ -32,14 +34,37 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
   let images = '';
   let pod = '';
   let count = 0;
-  let mountsBefore = '';
 
   beforeAll(async () => {
     images = await mkdtemp(join(tmpdir(), 'podloop-images-'));
     await writeProgramImage(images);
-    mountsBefore = await readFile('/proc/self/mountinfo', 'utf8');
+    await writeProgramImage(images, {
+      name: HOSTILE_IMAGE,
+      members: [
+        // Where the host has something, and the container must not get at it.
+        ...['data', 'etc/resolv.conf', 'etc/hosts', 'etc/hostname', 'work'].map((name) => ({
+          name,
+          linkTo: join(images, 'of-the-host', name),
+        })),
+        { name: 'climb', linkTo: `../../../../../../..${join(images, 'of-the-host')}` },
+        { name: 'proc/', mode: 0o755 },
+        // So that it looks as if everything were mounted already.
+        { name: 'proc/self/' },
+        {
+          name: 'proc/self/mountinfo',
+          content: ['/', '/proc', '/sys', '/dev', '/secret']
+            .map((path, at) => `${at + 2} 1 0:${at + 9} / ${path} rw - tmpfs podloop rw\n`)
+            .join(''),
+        },
+        { name: 'sbin/' },
+        { name: 'sbin/mount.overlay', content: '#!/bin/sh\ntouch /pwned\n' },
+        { name: 'etc/ld.so.preload', content: '/bin/evil.so\n' },
+        { name: 'etc/nsswitch.conf', content: 'passwd: evil\ngroup: evil\n' },
+      ],
+    });
+    await mkdir(join(images, 'of-the-host', 'data'), { recursive: true });
     node = await EmbeddedNode.start({ isolation: 'namespaces', network: 'none', imageDirs: [images] });
-    await node.client.pullImage({ image: { image: PROGRAM_IMAGE } });
+    for (const image of [PROGRAM_IMAGE, HOSTILE_IMAGE]) await node.client.pullImage({ image: { image } });
     pod = await node.runPod('pod', { hostname: 'inside' });
   }, 60_000);
   afterAll(async () => {
@@ -246,7 +271,6 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
     });
 
     it('refuses propagation that the host’s mount does not allow', async () => {
-      const table = await readFile('/proc/self/mountinfo', 'utf8');
       const apart = join(node.folder, 'apart');
       await mkdir(apart);
       await run('mount', ['-t', 'tmpfs', 'podloop-test', apart]);
@@ -257,7 +281,7 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
       } finally {
         await run('umount', [apart]);
       }
-      expect(await readFile('/proc/self/mountinfo', 'utf8')).toBe(table);
+      expect(await findOurMounts(node.folder)).toEqual([]);
     });
   });
 
@@ -458,8 +482,34 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
     await node.client.removeContainer({ containerId: id });
   });
 
+  it('cannot lead the runtime out of its root, whatever its image holds', async () => {
+    const image = { image: { image: HOSTILE_IMAGE }, workingDir: '/work/below' };
+    const secret = join(node.folder, 'secret');
+    await mkdir(secret, { recursive: true });
+    await writeFile(join(secret, 'x'), 'seen');
+    const mounts = [
+      { hostPath: secret, containerPath: '/data/volume' },
+      { hostPath: secret, containerPath: '/climb/volume' },
+      { hostPath: join(secret, 'x'), containerPath: '/data/file' },
+      { hostPath: secret, containerPath: '/secret', readonly: true },
+    ];
+    const context = { runAsUser: { value: 4321n }, maskedPaths: ['/data/file'], readonlyPaths: ['/data'] };
+    const id = await node.create(pod, `c${count++}`, 'cat /data/volume/x; exec sleep 1000', {
+      ...image,
+      mounts,
+      ...secured(context),
+    });
+    await node.client.startContainer({ containerId: id }).catch(() => undefined);
+    await node.client.execSync({ containerId: id, cmd: ['id'], timeout: 10n }).catch(() => undefined);
+    await node.client.removeContainer({ containerId: id });
+    expect(await readdir(join(images, 'of-the-host'), { recursive: true })).toEqual(['data']);
+    expect(await readdir(secret)).toEqual(['x']);
+    await expect(stat('/pwned')).rejects.toThrow('ENOENT');
+    expect(await findOurMounts(node.folder)).toEqual([]);
+  });
+
   it('leaves no mount on the host', async () => {
-    expect(await readFile('/proc/self/mountinfo', 'utf8')).toBe(mountsBefore);
+    expect(await findOurMounts(node.folder)).toEqual([]);
   });
 
   it('is not ready any more when the process that held its namespaces is dead', async () => {
@@ -474,6 +524,12 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
     await expect(node.create(doomed, 'late', 'exit 0')).rejects.toThrow('does not exist');
   });
 });
+
+/** Mounts of the host that bear our mark or are below a folder of ours. */
+async function findOurMounts(folder: string): Promise<string[]> {
+  const table = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
+  return table.filter((line) => line.includes(folder) || / - \S+ podloop(-test)? /.test(line));
+}
 
 /** Processes whose command line holds this text. */
 async function processesWith(text: string): Promise<number[]> {

@@ -32,13 +32,22 @@ const USERS = {
 /**
  * Makes an image of the machine's own shell and coreutils, with the libraries that they need, as an OCI layout
  * below the folder. For tests that must not need anything but this machine.
+ *
+ * @param more a layer over it, under another name for the image.
  */
-export async function writeProgramImage(imageDir: string): Promise<void> {
+export async function writeProgramImage(
+  imageDir: string,
+  more: { name: string; members: readonly TarMember[] } = { name: PROGRAM_IMAGE, members: [] },
+): Promise<void> {
   const layout = new OciLayout();
   const config = { Env: ['PATH=/bin'], Cmd: ['/bin/sh'] };
-  layout.addImage({ names: [PROGRAM_IMAGE], layers: [packTar(await programMembers())], config });
+  const layers = [
+    packTar(await programMembers()),
+    ...(more.members.length > 0 ? [packTar(more.members)] : []),
+  ];
+  layout.addImage({ names: [more.name], layers, config });
   for (const [name, content] of layout.toFiles()) {
-    const file = path.join(imageDir, 'programs', name);
+    const file = path.join(imageDir, more.name.replaceAll(/\W/g, '-'), name);
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, content);
   }
