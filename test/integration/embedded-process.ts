@@ -50,9 +50,15 @@ export class RuntimeProgram implements AsyncDisposable {
     return child;
   }
 
+  /** The command line of `podloop`, to which a command is added. */
+  get commandLine(): readonly string[] {
+    return [process.execPath, join(this.#folder, 'dist/cli/main.js')];
+  }
+
   /** Starts it with these arguments. */
   spawn(...args: string[]): ChildProcess {
-    const child = spawn(process.execPath, [join(this.#folder, 'dist/cli/main.js'), 'runtime', ...args], {
+    const [node = '', main = ''] = this.commandLine;
+    const child = spawn(node, [main, 'runtime', ...args], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#children.push(child);

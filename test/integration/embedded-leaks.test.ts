@@ -1,0 +1,176 @@
+/**
+ * Pods that were removed leave nothing behind: no process, mount, namespace, interface, cgroup, open file or memory.
+ *
+ * A few pods in each run of the tests; PODLOOP_LEAK_PODS says how many else. Needs root.
+ *
+ * @module
+ */
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EmbeddedNode, SANDBOX_READY, until } from './embedded-node.js';
+import { RuntimeProgram } from './embedded-process.js';
+import { type EnclosureFacts, RuntimeEnclosure } from './runtime-enclosure.js';
+
+const PODS = Number(process.env.PODLOOP_LEAK_PODS ?? '4');
+const AT_ONCE = 4;
+const GIB = 2 ** 30;
+/** What Node's heap may grow by without anything being wrong, and what a pod may cost for good: nothing, as far as that can be measured. */
+const HEAP_SLACK_BYTES = 48 * 2 ** 20;
+const POD_SLACK_BYTES = 16 * 2 ** 10;
+const TIME_LIMIT_MS = 120_000 + PODS * 5_000;
+
+describe.runIf(process.getuid?.() === 0)(`${PODS} pods of two containers, twice`, () => {
+  let program: RuntimeProgram;
+  let node: EmbeddedNode;
+  let enclosure: RuntimeEnclosure;
+  let before: EnclosureFacts;
+  const measured: Record<string, unknown> = { pods: PODS };
+
+  beforeAll(async () => {
+    program = await RuntimeProgram.build();
+    node = await EmbeddedNode.prepare({ isolation: 'namespaces' });
+    enclosure = await RuntimeEnclosure.start(program, node);
+    // What is made with the first pod and kept, such as the bridge, is no leak.
+    await startPods('warm', 2);
+    await removePods();
+    before = await settled();
+  }, TIME_LIMIT_MS);
+
+  afterAll(async () => {
+    await enclosure?.[Symbol.asyncDispose]();
+    await node?.[Symbol.asyncDispose]();
+    await program?.[Symbol.asyncDispose]();
+    const { PODLOOP_LEAK_RESULTS: path } = process.env;
+    if (path !== undefined) await writeFile(path, `${JSON.stringify(measured, undefined, 2)}\n`);
+  });
+
+  /** Starts pods with a container that runs and one that has ended. */
+  async function startPods(name: string, count: number): Promise<void> {
+    await inTurns(count, async (at) => {
+      const pod = await node.runPod(`${name}-${at}`);
+      await node.run(pod, `${name}-${at}-a`, 'echo started; exec sleep 100000');
+      await node.run(pod, `${name}-${at}-b`, 'echo started >&2; sleep 100000 & exec sleep 100000');
+    });
+  }
+
+  async function removePods(): Promise<void> {
+    const { items } = await node.client.listPodSandbox({});
+    await inTurns(items.length, async (at) => {
+      const podSandboxId = items[at]!.id;
+      await node.client.stopPodSandbox({ podSandboxId });
+      await node.client.removePodSandbox({ podSandboxId });
+    });
+  }
+
+  /** The facts once nothing changes any more: what a removal leaves for the background is done then. */
+  async function settled(): Promise<EnclosureFacts> {
+    let last = await enclosure.facts();
+    await until(
+      async () => {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        const facts = await enclosure.facts();
+        const same = facts.processes.length === last.processes.length && facts.openFiles === last.openFiles;
+        last = facts;
+        return same;
+      },
+      (same) => same,
+    );
+    return last;
+  }
+
+  function expectNothingLeft(after: EnclosureFacts): void {
+    expect(after.processes).toEqual(before.processes);
+    expect(after.mounts).toEqual(before.mounts);
+    expect(after.namespaces).toBe(before.namespaces);
+    expect(after.interfaces).toEqual(before.interfaces);
+    expect(after.cgroups).toEqual([]);
+  }
+
+  it(
+    'are all there, within their means',
+    async () => {
+      const begun = performance.now();
+      await startPods('first', PODS);
+      measured.startMs = performance.now() - begun;
+      const facts = await enclosure.facts();
+      const { items } = await node.client.listPodSandbox({ filter: { state: { state: SANDBOX_READY } } });
+      expect(items).toHaveLength(PODS);
+      const listBegun = performance.now();
+      const { stats } = await node.client.listContainerStats({});
+      measured.listContainerStatsMs = performance.now() - listBegun;
+      expect(stats.filter(({ cpu }) => cpu !== undefined)).toHaveLength(2 * PODS);
+      expect(facts.processes.length).toBeGreaterThanOrEqual(before.processes.length + 4 * PODS);
+      expect(facts.allBytes).toBeLessThan(8 * GIB);
+      measured.processes = facts.processes.length;
+      measured.namespaces = facts.namespaces;
+      measured.cgroups = facts.cgroups.length;
+      measured.openFiles = facts.openFiles;
+      measured.runtimeBytes = facts.runtimeBytes;
+      measured.allBytes = facts.allBytes;
+    },
+    TIME_LIMIT_MS,
+  );
+
+  it(
+    'leave nothing behind when they are removed',
+    async () => {
+      const begun = performance.now();
+      await removePods();
+      measured.removeMs = performance.now() - begun;
+      const after = await settled();
+      expectNothingLeft(after);
+      expect(after.openFiles).toBe(before.openFiles);
+      measured.runtimeBytesAfter = after.runtimeBytes;
+    },
+    TIME_LIMIT_MS,
+  );
+
+  it(
+    'leave no memory behind: the second time the runtime needs no more than the first',
+    async () => {
+      const first = await enclosure.facts();
+      await startPods('second', PODS);
+      await removePods();
+      const second = await settled();
+      expectNothingLeft(second);
+      expect(second.openFiles).toBe(before.openFiles);
+      expect(second.runtimeBytes - first.runtimeBytes).toBeLessThan(
+        HEAP_SLACK_BYTES + PODS * POD_SLACK_BYTES,
+      );
+      measured.runtimeBytesAfterAgain = second.runtimeBytes;
+    },
+    TIME_LIMIT_MS,
+  );
+
+  it(
+    'leave nothing behind when the runtime was killed while they were made, and while they were removed',
+    async () => {
+      const making = startPods('killed', 6).catch(() => undefined);
+      await until(
+        async () => (await enclosure.facts()).processes.length,
+        (count) => count > before.processes.length + 10,
+      );
+      await enclosure.killRuntime();
+      await making;
+      const removing = removePods().catch(() => undefined);
+      await until(
+        async () => (await node.client.listPodSandbox({}).catch(() => undefined))?.items.length ?? 6,
+        (left) => left < 5,
+      );
+      await enclosure.killRuntime();
+      await removing;
+      await removePods();
+      const after = await settled();
+      expectNothingLeft(after);
+    },
+    TIME_LIMIT_MS,
+  );
+});
+
+async function inTurns(count: number, work: (at: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
