@@ -20,16 +20,19 @@ const POD_SLACK_BYTES = 16 * 2 ** 10;
 const TIME_LIMIT_MS = 120_000 + PODS * 5_000;
 
 describe.runIf(process.getuid?.() === 0)(`${PODS} pods of two containers, twice`, () => {
-  let program: RuntimeProgram;
+  const toDispose: AsyncDisposable[] = [];
   let node: EmbeddedNode;
   let enclosure: RuntimeEnclosure;
   let before: EnclosureFacts;
   const measured: Record<string, unknown> = { pods: PODS };
 
   beforeAll(async () => {
-    program = await RuntimeProgram.build();
+    const program = await RuntimeProgram.build();
+    toDispose.unshift(program);
     node = await EmbeddedNode.prepare({ isolation: 'namespaces' });
+    toDispose.unshift(node);
     enclosure = await RuntimeEnclosure.start(program, node);
+    toDispose.unshift(enclosure);
     // What is made with the first pod and kept, such as the bridge, is no leak.
     await startPods('warm', 2);
     await removePods();
@@ -37,9 +40,7 @@ describe.runIf(process.getuid?.() === 0)(`${PODS} pods of two containers, twice`
   }, TIME_LIMIT_MS);
 
   afterAll(async () => {
-    await enclosure?.[Symbol.asyncDispose]();
-    await node?.[Symbol.asyncDispose]();
-    await program?.[Symbol.asyncDispose]();
+    for (const each of toDispose) await each[Symbol.asyncDispose]();
     const { PODLOOP_LEAK_RESULTS: path } = process.env;
     if (path !== undefined) await writeFile(path, `${JSON.stringify(measured, undefined, 2)}\n`);
   });
