@@ -13,6 +13,7 @@ import { createHash } from 'node:crypto';
 import {
   chmod,
   copyFile,
+  readFile,
   mkdir,
   mkdtemp,
   readdir,
@@ -108,9 +109,25 @@ async function listLibraries(interpreter: string, program: string): Promise<Map<
   return files;
 }
 
+/** The files that a loader reads of the root in which it works; musl's has none like them. */
+const READ_BY_LOADER = ['/etc/ld.so.preload', '/etc/ld.so.cache'];
+
+/** Makes the names of such files empty, and an empty name names nothing. */
+function disarm(loader: Buffer): Buffer {
+  const changed = Buffer.from(loader);
+  for (const path of READ_BY_LOADER) {
+    const name = Buffer.from(`${path}\0`);
+    for (let at = changed.indexOf(name); at >= 0; at = changed.indexOf(name)) changed[at] = 0;
+  }
+  return changed;
+}
+
+/** Changes with what is made of the copies. */
+const MAKE = 2;
+
 /** Another one after every upgrade of the system, so that copies in use are never changed. */
 async function digestOf(files: ReadonlyMap<string, string>): Promise<string> {
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(String(MAKE));
   for (const [name, path] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const { size, mtimeMs, ino } = await stat(path);
     hash.update(JSON.stringify([name, path, size, mtimeMs, ino]));
@@ -130,7 +147,8 @@ async function copyAll(files: ReadonlyMap<string, string>, folder: string, dir: 
   await writeFile(join(draft, 'proc', 'self', 'mountinfo'), MOUNTINFO);
   await Promise.all(
     [...files].map(async ([name, path]) => {
-      await copyFile(path, join(draft, name));
+      if (name === LOADER) await writeFile(join(draft, name), disarm(await readFile(path)));
+      else await copyFile(path, join(draft, name));
       // Not the original's mode: some are setuid. Everybody, since users other than root take the last steps.
       await chmod(join(draft, name), 0o755);
     }),
