@@ -11,13 +11,7 @@
  *
  * @module
  */
-import {
-  type CallControl,
-  type CallPlan,
-  type CallStart,
-  FrameRelay,
-  type RelayCounts,
-} from '../relay/index.js';
+import { type CallPlan, type CallStart, FrameRelay, type RelayCounts } from '../relay/index.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { AnswerHistory } from './answer-history.js';
@@ -67,7 +61,7 @@ export class ChaosProxy implements AsyncDisposable {
     const proxy = new ChaosProxy(options);
     proxy.#relay = await FrameRelay.start({
       ...{ upstream: options.upstream, listen: options.listen, logger: options.logger ?? SILENT_LOGGER },
-      intercept: (start, call) => proxy.#intercept(start, call),
+      intercept: (start) => proxy.#intercept(start),
       admit: () => proxy.#admit(),
     });
     // Their time begins when somebody can call.
@@ -107,7 +101,7 @@ export class ChaosProxy implements AsyncDisposable {
     await this.close();
   }
 
-  #intercept({ path }: CallStart, call: CallControl): CallPlan | undefined {
+  #intercept({ path }: CallStart): CallPlan | undefined {
     const { book } = this.#context;
     const method = shortMethod(path);
     const about = book.concerns(path);
@@ -119,7 +113,10 @@ export class ChaosProxy implements AsyncDisposable {
       request: about.request || isEvents ? 'take' : 'tap',
       response: about.answer || isEvents ? 'take' : isTold || about.lists ? 'tap' : 'pass',
     } as const;
-    return { ...sides, handler: new ChaosCall(this.#context, call, method, sides) };
+    return {
+      ...sides,
+      createHandler: (call) => new ChaosCall(this.#context, call, method, sides),
+    };
   }
 
   #admit(): boolean {

@@ -43,7 +43,7 @@ export class PodDirectory {
     switch (method) {
       case 'ListPodSandbox':
       case 'StreamPodSandboxes':
-        for (const { number, bytes } of readFields(answer)) if (number === 1) this.learnSandbox(bytes);
+        for (const item of unknownItems(answer, this.#sandboxes)) this.learnSandbox(item);
         break;
       case 'ListContainers':
       case 'StreamContainers':
@@ -119,6 +119,37 @@ const EMPTY = Buffer.alloc(0);
 function readFirstString(item: Buffer): string {
   for (const { number, bytes } of readFields(item)) if (number === 1) return bytes.toString('latin1');
   return '';
+}
+
+/** A field 1 that has a length: the items of a list, and the id in each. */
+const FIRST_FIELD = 0x0a;
+
+/**
+ * The items of a list whose id, which every writer puts first, is not in the table. Nearly all are, in nearly every
+ * list, so of those nothing but the id is looked at.
+ */
+function unknownItems(list: Buffer, table: ReadonlyMap<string, KnownId>): Buffer[] {
+  const unknown: Buffer[] = [];
+  let at = 0;
+  while (at < list.length) {
+    if (list[at] !== FIRST_FIELD) {
+      // A list with something else in it is read in the general way.
+      return [...readFields(list)].filter(({ number }) => number === 1).map(({ bytes }) => bytes);
+    }
+    let end = at + 1;
+    let length = 0;
+    for (let scale = 1, byte = 0x80; byte >= 0x80; scale *= 0x80) {
+      byte = list[end++] ?? 0;
+      length += (byte & 0x7f) * scale;
+    }
+    at = end;
+    end += length;
+    const idLength = list[at] === FIRST_FIELD ? (list[at + 1] ?? 0x80) : 0x80;
+    const isKnown = idLength < 0x80 && table.has(list.toString('latin1', at + 2, at + 2 + idLength));
+    if (!isKnown) unknown.push(list.subarray(at, end));
+    at = end;
+  }
+  return unknown;
 }
 
 function add(table: Map<string, KnownId>, id: string, known: KnownId): void {

@@ -80,8 +80,9 @@ export interface CallHandler {
 export interface CallPlan {
   readonly request: SideMode;
   readonly response: SideMode;
-  readonly handler: CallHandler;
+  /** Called once, at once. */
+  readonly createHandler: (call: CallControl) => CallHandler;
 }
 
 /** Asked about each call as its headers pass. Without a plan the relay does not look at the call any more. */
-export type CallInterceptor = (start: CallStart, call: CallControl) => CallPlan | undefined;
+export type CallInterceptor = (start: CallStart) => CallPlan | undefined;

@@ -8,7 +8,7 @@ import {
   uint32,
 } from '../testing/raw-http2-peer.js';
 import { RelayHarness, untilTrue } from '../testing/relay-harness.js';
-import { type CallHandler, type CallInterceptor } from './call-handler.js';
+import { type CallControl, type CallHandler, type CallInterceptor } from './call-handler.js';
 import { encodeStateless } from './hpack/encode-stateless.js';
 import { GrpcMessage } from './grpc-message.js';
 
@@ -165,11 +165,11 @@ type Held = Record<'hold' | 'late', (() => void)[]>;
 /** Handles the n-th call as planned. */
 function interceptAsPlanned(plan: readonly PlannedCall[], held: Held): CallInterceptor {
   let next = 0;
-  return (_start, call) => {
+  return () => {
     const { how } = plan[next++]!;
     if (how === 'pass') return undefined;
     let ended = false;
-    const handler: CallHandler = {
+    const createHandler = (call: CallControl): CallHandler => ({
       onHeaders: (side, headers) => {
         if (how === 'tap' || side === 'request') return;
         if (how === 'hold' || how === 'late') {
@@ -188,8 +188,8 @@ function interceptAsPlanned(plan: readonly PlannedCall[], held: Held): CallInter
       onEnd: () => (ended = true),
       onReset: () => undefined,
       onClosed: () => expect(ended).toBe(true),
-    };
-    return { request: 'pass', response: how === 'tap' ? 'tap' : 'take', handler };
+    });
+    return { request: 'pass', response: how === 'tap' ? 'tap' : 'take', createHandler };
   };
 }
 

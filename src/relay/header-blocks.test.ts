@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { treatAll, untilTrue } from '../testing/relay-harness.js';
+import { untilTrue } from '../testing/relay-harness.js';
 import { type CallInterceptor } from './call-handler.js';
 import { FrameRelay } from './index.js';
 
@@ -79,22 +79,26 @@ function plain(headers: IncomingHttpHeaders): Fields {
 /** Holds the headers of some answers back, so that blocks leave their places: those of the calls that `isHeld` says. */
 function holdSome(isHeld: readonly boolean[]): CallInterceptor {
   let next = 0;
-  return (start, call) => {
-    const held = isHeld[next++] === true;
-    if (!held) return undefined;
+  return () => {
+    if (isHeld[next++] !== true) return undefined;
     const later: (() => void)[] = [];
-    const plan = treatAll('take', {
-      onHeaders: (_side, headers) => void later.push(() => call.response.forwardHeaders(headers)),
-      onMessage: (_side, message) => void later.push(() => call.response.send(message)),
-      onEnd: (side) => {
-        if (side === 'request') return;
-        later.push(() => call.response.end());
-        setImmediate(() => {
-          for (const act of later) act();
-        });
-      },
-    })(start, call);
-    return plan && { ...plan, request: 'pass' };
+    return {
+      request: 'pass',
+      response: 'take',
+      createHandler: (call) => ({
+        onHeaders: (_side, headers) => void later.push(() => call.response.forwardHeaders(headers)),
+        onMessage: (_side, message) => void later.push(() => call.response.send(message)),
+        onEnd: (side) => {
+          if (side === 'request') return;
+          later.push(() => call.response.end());
+          setImmediate(() => {
+            for (const act of later) act();
+          });
+        },
+        onReset: () => undefined,
+        onClosed: () => undefined,
+      }),
+    };
   };
 }
 

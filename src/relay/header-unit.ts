@@ -29,6 +29,21 @@ export function readHeaderUnit(buffer: Buffer, at: number): HeaderUnit | undefin
   const type = buffer[at + 3]!;
   const flags = buffer[at + 4]!;
   const streamId = readUint31(buffer, at + 5);
+  if (type === FrameType.HEADERS && (flags & ~FrameFlag.END_STREAM) === FrameFlag.END_HEADERS) {
+    // Nearly all are like that: one frame, with nothing but the block in it.
+    const begin = at + FRAME_HEADER_BYTES;
+    const end = begin + buffer.readUIntBE(at, 3);
+    if (buffer.length < end) return undefined;
+    return {
+      type,
+      flags,
+      streamId,
+      promised: undefined,
+      block: buffer.subarray(begin, end),
+      frames: buffer.subarray(at, end),
+      endStream: (flags & FrameFlag.END_STREAM) !== 0,
+    };
+  }
   const fragments: Buffer[] = [];
   let promised: Buffer | undefined;
   for (let next = at; ;) {

@@ -11,7 +11,10 @@
  * await using relay = await FrameRelay.start({
  *   listen: 'unix:///tmp/relay.sock',
  *   upstream: 'unix:///run/containerd/containerd.sock',
- *   intercept: ({ path }, call) => (path.endsWith('/Version') ? { request: 'take', response: 'pass', handler } : undefined),
+ *   intercept: ({ path }) =>
+ *     path.endsWith('/Version')
+ *       ? { request: 'tap', response: 'tap', createHandler: (call) => new Recorder(call) }
+ *       : undefined,
  * });
  * ```
  *

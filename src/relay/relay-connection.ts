@@ -99,15 +99,15 @@ export class RelayConnection {
     this.#lastStreamId = streamId;
     const path = findHeader(headers.fields, ':path');
     if (path === undefined) return undefined;
+    const plan = this.#options.intercept({ path, fields: headers.fields });
+    if (plan === undefined) return undefined;
     const call = new RelayedCall({
       ...{ path, streamId, connectionId: this.#options.id },
       ...{ requests: this.#requests, responses: this.#responses },
       breakConnection: () => this.break(),
       onGone: () => this.#calls.delete(streamId),
     });
-    const plan = this.#options.intercept({ path, fields: headers.fields }, call);
-    if (plan === undefined) return undefined;
-    call.begin(plan, plan.handler);
+    call.begin(plan);
     this.#calls.set(streamId, call);
     this.#forgetOld();
     return call;

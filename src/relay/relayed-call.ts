@@ -2,7 +2,7 @@ import {
   type CallControl,
   type CallHandler,
   type CallHeaders,
-  type SideMode,
+  type CallPlan,
   type SideName,
 } from './call-handler.js';
 import { CallSide, type SideCarrier } from './call-side.js';
@@ -96,10 +96,11 @@ export class RelayedCall implements CallControl, LaneCall {
     this.#options.breakConnection();
   }
 
-  begin(modes: { readonly request: SideMode; readonly response: SideMode }, handler: CallHandler): void {
-    this.request.mode = modes.request;
-    this.response.mode = modes.response;
-    this.#handler = handler;
+  /** The two sides are treated as planned from now on. */
+  begin(plan: CallPlan): void {
+    this.request.mode = plan.request;
+    this.response.mode = plan.response;
+    this.#handler = plan.createHandler(this);
   }
 
   noteHeaders(name: SideName, headers: CallHeaders): void {

@@ -76,10 +76,10 @@ describe('a call that is taken', () => {
   });
 
   it('that fails gets a status from the relay; the server saw headers and a reset, no message', async () => {
-    await using harness = await RelayHarness.start((_start, control) => ({
+    await using harness = await RelayHarness.start(() => ({
       request: 'take',
       response: 'take',
-      handler: { ...IGNORE, onMessage: () => control.fail(14, 'gone: 100 % «weg»') },
+      createHandler: (control) => ({ ...IGNORE, onMessage: () => control.fail(14, 'gone: 100 % «weg»') }),
     }));
     const both = await connected(harness);
     await call(both, 1);
@@ -100,10 +100,10 @@ describe('a call that is taken', () => {
   });
 
   it('that fails while the client still speaks tells it to stop, and gives it back the room it used', async () => {
-    await using harness = await RelayHarness.start((_start, control) => ({
+    await using harness = await RelayHarness.start(() => ({
       request: 'take',
       response: 'take',
-      handler: { ...IGNORE, onMessage: () => control.fail(8, 'enough') },
+      createHandler: (control) => ({ ...IGNORE, onMessage: () => control.fail(8, 'enough') }),
     }));
     const both = await connected(harness);
     both.client.send(rawFrame('HEADERS', 1, REQUEST, END_HEADERS), rawFrame('DATA', 1, MESSAGE));
@@ -139,10 +139,14 @@ describe('a call that is taken', () => {
   it('is closed for its handler when the connection breaks', async () => {
     const log: string[] = [];
     let control: CallControl | undefined;
-    await using harness = await RelayHarness.start((start, begun) => {
-      control = begun;
-      return treatAll('take', { onClosed: () => void log.push('closed') })(start, begun);
-    });
+    await using harness = await RelayHarness.start(() => ({
+      request: 'take',
+      response: 'take',
+      createHandler: (begun) => {
+        control = begun;
+        return { ...IGNORE, onClosed: () => void log.push('closed') };
+      },
+    }));
     const both = await connected(harness);
     await call(both, 1);
     control!.breakConnection();
@@ -163,16 +167,16 @@ const IGNORE: CallHandler = {
 describe('header blocks on a connection', () => {
   it('are written anew from the first one on that was held back, so that a client reads them all the same', async () => {
     const held: { control: CallControl; headers: CallHeaders }[] = [];
-    await using harness = await RelayHarness.start((_start, control) => ({
+    await using harness = await RelayHarness.start(() => ({
       request: 'pass',
       response: 'take',
-      handler: {
+      createHandler: (control) => ({
         ...IGNORE,
         onHeaders: (_side, headers) => {
           if (held.length === 0) held.push({ control, headers });
           else control.response.forwardHeaders(headers);
         },
-      },
+      }),
     }));
     const both = await connected(harness);
     for (const id of [1, 3]) await call(both, id);
@@ -188,13 +192,13 @@ describe('header blocks on a connection', () => {
 
   it('stay as they are when the one that was held back left the table alone', async () => {
     const held: (() => void)[] = [];
-    await using harness = await RelayHarness.start((_start, control) => ({
+    await using harness = await RelayHarness.start(() => ({
       request: 'pass',
       response: 'take',
-      handler: {
+      createHandler: (control) => ({
         ...IGNORE,
         onHeaders: (_side, headers) => void held.push(() => control.response.forwardHeaders(headers)),
-      },
+      }),
     }));
     const both = await connected(harness);
     await call(both, 1);
@@ -213,10 +217,14 @@ describe('header blocks on a connection', () => {
 describe('an answer that is let go after all', () => {
   it('gets the room that its client gave meanwhile, and nothing of it is looked at', async () => {
     let control: CallControl | undefined;
-    await using harness = await RelayHarness.start((_start, begun) => {
-      control = begun;
-      return { request: 'pass', response: 'take', handler: IGNORE };
-    });
+    await using harness = await RelayHarness.start(() => ({
+      request: 'pass',
+      response: 'take',
+      createHandler: (begun) => {
+        control = begun;
+        return IGNORE;
+      },
+    }));
     const both = await connected(harness);
     await call(both, 1);
     both.client.send(rawFrame('WINDOW_UPDATE', 1, uint32(5000)), rawFrame('PING', 0, 'pingpong'));

@@ -55,10 +55,10 @@ export class RelayHarness implements AsyncDisposable {
 
 /** An interceptor that gives every call the same treatment, and passes on what it takes unless `change` does otherwise. */
 export function treatAll(mode: SideMode, change: Partial<CallHandler> = {}): CallInterceptor {
-  return (_start, call) => ({
+  return () => ({
     request: mode,
     response: mode,
-    handler: {
+    createHandler: (call) => ({
       onHeaders: (side, headers) => {
         if (mode === 'take') call[side].forwardHeaders(headers);
       },
@@ -71,6 +71,6 @@ export function treatAll(mode: SideMode, change: Partial<CallHandler> = {}): Cal
       onReset: () => undefined,
       onClosed: () => undefined,
       ...change,
-    },
+    }),
   });
 }

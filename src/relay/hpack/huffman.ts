@@ -155,7 +155,7 @@ function fillUp(window: number, bits: number): number {
 }
 
 function mask(bits: number): number {
-  return bits >= 32 ? 0xffffffff : 2 ** bits - 1;
+  return bits >= 32 ? 0xffffffff : ~(-1 << bits) >>> 0;
 }
 
 function range(from: number, to: number): number[] {
