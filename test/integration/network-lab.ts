@@ -134,7 +134,13 @@ export class NetworkLab implements AsyncDisposable {
         : `const s = require('dgram').createSocket('udp4'); s.on('message', (m, r) => s.send(${answer} + r.address, r.port, r.address)); s.bind(${port}, () => console.log('up'))`;
     const child = spawn(
       'nsenter',
-      [`--net=/proc/${sandbox.pid}/ns/net`, '--', process.execPath, '-e', script],
+      [
+        `--net=/proc/${sandbox.pid}/ns/net`,
+        '--',
+        process.execPath,
+        '-e',
+        `setTimeout(() => process.exit(), 900_000); ${script}`,
+      ],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
       },
@@ -183,7 +189,8 @@ export class NetworkLab implements AsyncDisposable {
   }
 
   async #holder(): Promise<{ pid: number; kill: () => Promise<void> }> {
-    const child = spawn('unshare', ['--net', '--', 'sleep', 'infinity'], { stdio: 'ignore' });
+    // Should this very process be killed, its namespaces do not stay for ever.
+    const child = spawn('unshare', ['--net', '--', 'sleep', '900'], { stdio: 'ignore' });
     this.#children.push(child);
     const ours = await readlink('/proc/self/ns/net');
     const theirs = () => readlink(`/proc/${child.pid}/ns/net`).catch(() => ours);
