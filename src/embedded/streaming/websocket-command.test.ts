@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { WebSocket } from 'ws';
+import { ChannelClient } from '../../testing/channel-client.js';
 import { execRequest, StreamingLab } from '../../testing/streaming-lab.js';
 import { type StreamRequest } from './stream-request.js';
 
@@ -14,57 +14,8 @@ afterEach(async () => {
   await lab[Symbol.asyncDispose]();
 });
 
-/** A client of the channel protocols that keeps what it gets. */
-class Client {
-  readonly socket: WebSocket;
-  readonly channels = ['', '', '', '', ''];
-  readonly closed: Promise<number>;
-  readonly #seen: (() => void)[] = [];
-  readonly #base64: boolean;
-
-  private constructor(request: StreamRequest, protocols: string[]) {
-    this.#base64 = protocols[0]?.includes('base64') === true;
-    this.socket = new WebSocket(lab.server.grant(request).replace('http', 'ws'), protocols);
-    this.closed = new Promise((resolve) => this.socket.on('close', (code) => resolve(code)));
-    this.socket.on('error', () => undefined);
-    this.socket.on('message', (data: Buffer) => {
-      const [channel, text] = this.#base64
-        ? [data[0]! - 48, Buffer.from(data.subarray(1).toString(), 'base64').toString()]
-        : [data[0]!, data.subarray(1).toString()];
-      this.channels[channel]! += text;
-      for (const seen of this.#seen) seen();
-    });
-  }
-
-  static async open(request: StreamRequest, ...protocols: string[]): Promise<Client> {
-    const client = new Client(request, protocols);
-    const { socket } = client;
-    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
-    return client;
-  }
-
-  send(channel: number, text: string): void {
-    if (this.#base64) this.socket.send(`${channel}${Buffer.from(text).toString('base64')}`);
-    else this.socket.send(Buffer.concat([Buffer.of(channel), Buffer.from(text)]));
-  }
-
-  endInput(): void {
-    this.socket.send(Buffer.of(255, 0));
-  }
-
-  see(channel: number, text: RegExp): Promise<void> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        if (text.test(this.channels[channel]!)) resolve();
-      };
-      this.#seen.push(look);
-      look();
-    });
-  }
-
-  get status(): unknown {
-    return JSON.parse(this.channels[3]!) as unknown;
-  }
+function open(request: StreamRequest, ...protocols: string[]): Promise<ChannelClient> {
+  return ChannelClient.open(lab.server.grant(request), ...protocols);
 }
 
 const V5 = 'v5.channel.k8s.io';
@@ -73,7 +24,7 @@ describe('exec through a WebSocket', () => {
   it.each([V5, 'v4.channel.k8s.io', 'v4.base64.channel.k8s.io'])(
     'gives both outputs, the exit code and a normal close: %s',
     async (protocol) => {
-      const client = await Client.open(execRequest('echo out; echo err >&2; exit 3'), protocol);
+      const client = await open(execRequest('echo out; echo err >&2; exit 3'), protocol);
       expect(await client.closed).toBe(1000);
       expect(client.socket.protocol).toBe(protocol);
       expect(client.channels.slice(1, 3)).toEqual(['out\n', 'err\n']);
@@ -84,24 +35,24 @@ describe('exec through a WebSocket', () => {
   it.each([['channel.k8s.io'], ['base64.channel.k8s.io'], []])(
     'says in words that a command failed, and nothing when it did not: %s',
     async (...protocols) => {
-      const failed = await Client.open(execRequest('exit 3'), ...protocols);
+      const failed = await open(execRequest('exit 3'), ...protocols);
       await failed.closed;
-      expect(failed.channels[3]).toBe('command terminated with non-zero exit code: 3');
-      const fine = await Client.open(execRequest('true'), ...protocols);
+      expect(failed.text(3)).toBe('command terminated with non-zero exit code: 3');
+      const fine = await open(execRequest('true'), ...protocols);
       await fine.closed;
-      expect(fine.channels[3]).toBe('');
+      expect(fine.text(3)).toBe('');
     },
   );
 
   it.each([V5, 'v4.base64.channel.k8s.io'])('passes input on: %s', async (protocol) => {
-    const client = await Client.open(execRequest('read x; echo "got $x"', { stdin: true }), protocol);
+    const client = await open(execRequest('read x; echo "got $x"', { stdin: true }), protocol);
     client.send(0, 'hello\n');
     await client.closed;
     expect(client.channels[1]).toBe('got hello\n');
   });
 
   it('passes the end of the input on', async () => {
-    const client = await Client.open(execRequest('cat; echo done', { stdin: true }), V5);
+    const client = await open(execRequest('cat; echo done', { stdin: true }), V5);
     client.send(0, 'hello\n');
     client.endInput();
     expect(await client.closed).toBe(1000);
@@ -110,7 +61,7 @@ describe('exec through a WebSocket', () => {
   });
 
   it('carries much output to a client at its own pace', async () => {
-    const client = await Client.open(execRequest('head -c 20000000 /dev/zero'), V5);
+    const client = await open(execRequest('head -c 20000000 /dev/zero'), V5);
     client.socket.pause();
     await lab.clock.sleep(200);
     client.socket.resume();
@@ -120,16 +71,16 @@ describe('exec through a WebSocket', () => {
 
   it('gives a command a terminal of the size that the client says', async () => {
     const shell = 'until [ "$(stty size)" = "45 123" ]; do sleep 0.02; done; tty; echo err >&2; exit 5';
-    const client = await Client.open(execRequest(shell, { tty: true, stdin: true }), V5);
+    const client = await open(execRequest(shell, { tty: true, stdin: true }), V5);
     client.send(4, '{"Width":123,"Height":45}');
     await client.closed;
     expect(client.channels[1]).toMatch(/^\/dev\/pts\/\d+\r\nerr\r\n$/);
-    expect(client.channels[2]).toBe('');
+    expect(client.text(2)).toBe('');
     expect(client.status).toMatchObject({ details: { causes: [{ message: '5' }] } });
   });
 
   it('kills the command when the client leaves', async () => {
-    const client = await Client.open(execRequest('echo $$; exec sleep 1000'), V5);
+    const client = await open(execRequest('echo $$; exec sleep 1000'), V5);
     await client.see(1, /\n/);
     client.socket.terminate();
     await lab.idle();
@@ -137,13 +88,13 @@ describe('exec through a WebSocket', () => {
   });
 
   it('says why a command cannot be run', async () => {
-    const client = await Client.open({ ...execRequest(''), argv: ['/no/such/program'] }, V5);
+    const client = await open({ ...execRequest(''), argv: ['/no/such/program'] }, V5);
     await client.closed;
     expect(client.status).toMatchObject({ status: 'Failure', reason: 'InternalError' });
   });
 
   it('does not wait for one who holds the output and says nothing', async () => {
-    const client = await Client.open(execRequest('sleep 1000 & echo $!'), V5);
+    const client = await open(execRequest('sleep 1000 & echo $!'), V5);
     await client.closed;
     process.kill(Number(client.channels[1]), 'SIGKILL');
     expect(client.status).toMatchObject({ status: 'Success' });
@@ -161,7 +112,7 @@ describe('attach through a WebSocket', () => {
   } as const;
 
   it('joins the client with the container until the container ends', async () => {
-    const client = await Client.open(request, V5);
+    const client = await open(request, V5);
     client.send(0, 'to the container');
     client.send(4, '{"Width":80,"Height":25}');
     lab.container.stdout.write('from it');
@@ -178,7 +129,7 @@ describe('attach through a WebSocket', () => {
   });
 
   it('lets go of the container when the client leaves', async () => {
-    const client = await Client.open(request, V5);
+    const client = await open(request, V5);
     lab.container.stdout.write('here');
     await client.see(1, /here/);
     client.socket.terminate();
@@ -188,7 +139,7 @@ describe('attach through a WebSocket', () => {
   });
 
   it('says that there is nothing to attach to', async () => {
-    const client = await Client.open({ ...request, containerId: 'gone' }, V5);
+    const client = await open({ ...request, containerId: 'gone' }, V5);
     await client.closed;
     expect(client.status).toMatchObject({ message: 'Internal error occurred: container is not running' });
   });
