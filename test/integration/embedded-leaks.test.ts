@@ -81,7 +81,8 @@ describe.runIf(process.getuid?.() === 0)(`${PODS} pods of two containers, twice`
 
   function expectNothingLeft(after: EnclosureFacts): void {
     expect(after.processes).toEqual(before.processes);
-    expect(after.mounts).toEqual(before.mounts);
+    // Mounts of other tests, which were there at the start, may go meanwhile.
+    expect(withoutThose(after.mounts, before.mounts)).toEqual([]);
     expect(after.namespaces).toBe(before.namespaces);
     expect(after.interfaces).toEqual(before.interfaces);
     expect(after.cgroups).toEqual([]);
@@ -167,6 +168,16 @@ describe.runIf(process.getuid?.() === 0)(`${PODS} pods of two containers, twice`
     TIME_LIMIT_MS,
   );
 });
+
+/** What is in a list more often than in the other. */
+function withoutThose(list: readonly string[], those: readonly string[]): string[] {
+  const left = [...those];
+  return list.filter((each) => {
+    const at = left.indexOf(each);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+}
 
 async function inTurns(count: number, work: (at: number) => Promise<void>): Promise<void> {
   let next = 0;
