@@ -48,6 +48,7 @@ describe('what a machine allows', () => {
     await using folders = await FolderCgroups.make(versions);
     const { cgroups } = await detect(folders);
     expect(cgroups.describe()).toMatchObject({ version, controllers, missing, reasons: [] });
+    expect(cgroups.notice).toBeUndefined();
     for (const tree of versions === 'v2' ? ['unified'] : ['memory', 'cpu']) {
       expect(await folders.groups(tree)).toEqual([]);
     }
@@ -84,6 +85,9 @@ describe('what a machine allows', () => {
     const cgroups = await Cgroups.detect({ logger: SILENT_LOGGER, prefix: PREFIX, mountinfo: '' });
     expect(cgroups.usable).toBe(false);
     expect(cgroups.describe()).toMatchObject({ version: 'none', controllers: [] });
+    expect(cgroups.notice).toBe(
+      'nothing limits cpu, memory, pids of containers: no file system of cgroups is mounted',
+    );
     await cgroups.createPod('s1', config());
     const container = await cgroups.createContainer('s1', 'c1', resources({ memoryLimitInBytes: 1n }));
     expect(container.joinFiles).toEqual([]);

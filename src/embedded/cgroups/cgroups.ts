@@ -68,6 +68,8 @@ export interface CgroupsDescription {
 
 /** What is missed when it is not there. */
 const WANTED = ['cpu', 'memory', 'pids', 'cpuset', 'hugetlb'];
+/** What every pod asks for. */
+const USUAL = ['cpu', 'memory', 'pids'];
 /** Deeper trees than this are none that an agent has made. */
 const MAX_DEPTH = 12;
 
@@ -105,6 +107,8 @@ export class Cgroups {
     const { layout } = detected;
     const cgroups = new Cgroups({ layout, clock, logger, kill }, prefix, detected, await mayLowerOomScore());
     logger.info('Cgroups', { ...cgroups.describe() }, 2);
+    const { notice } = cgroups;
+    if (notice !== undefined) logger.warn('Limits are without effect', { notice });
     return cgroups;
   }
 
@@ -124,6 +128,14 @@ export class Cgroups {
       reasons: this.#detected.reasons,
       oomScore: this.#mayLower ? 'any' : 'raised only',
     };
+  }
+
+  /** What is not limited here, in a sentence; undefined when everything that pods usually ask for is. */
+  get notice(): string | undefined {
+    const { missing, reasons } = this.describe();
+    const unlimited = missing.filter((name) => USUAL.includes(name));
+    if (unlimited.length === 0) return undefined;
+    return `nothing limits ${unlimited.join(', ')} of containers: ${reasons.join('; ') || 'no such controller'}`;
   }
 
   /** Makes the group of a pod below its cgroup parent. Idempotent. A parent that is no path is INVALID_ARGUMENT. */

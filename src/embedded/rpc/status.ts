@@ -1,9 +1,13 @@
-import { StatusResponse, type StatusRequest } from '../../cri/generated/runtime/v1/cri.js';
+import {
+  type RuntimeCondition,
+  StatusResponse,
+  type StatusRequest,
+} from '../../cri/generated/runtime/v1/cri.js';
 import { READER_QUEUE_CAPACITY } from '../event-hub.js';
 import { type NetworkStatus } from '../network/network-choice.js';
 import { type RpcContext } from './rpc-context.js';
 
-/** CRI Status: ready since it answers; a third condition says what isolation there is and what not. */
+/** CRI Status: ready since it answers; two more conditions say what isolation and what limits there are and what not. */
 export function status(context: RpcContext, { verbose }: StatusRequest): StatusResponse {
   const { isolation } = context;
   const isolated = isolation.kind === 'namespaces';
@@ -19,12 +23,20 @@ export function status(context: RpcContext, { verbose }: StatusRequest): StatusR
           reason: isolated ? 'Namespaces' : 'HostProcesses',
           message: isolation.notice,
         },
+        describeLimits(context),
       ],
     },
     runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: isolated, userNamespaces: false } }],
     features: { supplementalGroupsPolicy: isolated },
     info: verbose ? { config: JSON.stringify(describe(context)) } : {},
   });
+}
+
+function describeLimits({ cgroups }: RpcContext): Partial<RuntimeCondition> {
+  const { notice } = cgroups;
+  const { version } = cgroups.describe();
+  const reason = version === 'none' ? 'NoCgroups' : version === 'v2' ? 'CgroupV2' : 'CgroupV1';
+  return { type: 'Limits', status: notice === undefined, reason, message: notice ?? '' };
 }
 
 function describeNetwork({ network }: RpcContext): NetworkStatus {
