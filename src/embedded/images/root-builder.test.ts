@@ -113,20 +113,44 @@ describe('unpacking layers', () => {
     expect((await lstat(join(root, 'a/b'))).mtimeMs).toBe(3_000_000);
   });
 
-  it('follows links of a lower layer as a chroot does', async () => {
+  it('follows links of the same layer as a chroot does', async () => {
     await unpack([
-      [{ name: 'usr/lib/' }, { name: 'lib', linkTo: 'usr/lib' }, { name: 'abs', linkTo: '/usr/lib' }],
+      [{ name: 'usr/lib/lower', content: '0' }],
       [
+        { name: 'lib', linkTo: 'usr/lib' },
+        { name: 'abs', linkTo: '/usr/lib' },
         { name: 'lib/one', content: '1' },
         { name: 'abs/two', content: '2' },
         { name: 'lib/hard', hardLinkTo: 'abs/two' },
+        { name: 'abs/.wh.lower' },
       ],
     ]);
-    expect(await tree()).toMatchObject({
+    expect(await tree()).toEqual({
+      abs: '-> /usr/lib',
       lib: '-> usr/lib',
+      usr: '/',
+      'usr/lib': '/',
       'usr/lib/hard': '2',
       'usr/lib/one': '1',
       'usr/lib/two': '2',
+    });
+  });
+
+  it('lets links and files of lower layers give way to folders that a layer needs, as overlayfs does', async () => {
+    await unpack([
+      [{ name: 'usr/lib/' }, { name: 'lib', linkTo: 'usr/lib' }, { name: 'file', content: 'x' }],
+      [
+        { name: 'lib/one', content: '1' },
+        { name: 'file/two', content: '2' },
+      ],
+    ]);
+    expect(await tree()).toEqual({
+      file: '/',
+      'file/two': '2',
+      lib: '/',
+      'lib/one': '1',
+      usr: '/',
+      'usr/lib': '/',
     });
   });
 
@@ -223,12 +247,12 @@ describe('a whiteout', () => {
     expect(await tree()).toEqual({ d: '/' });
   });
 
-  it('in a folder that is not there, or of an older kind, removes nothing', async () => {
+  it('in a folder that is not there, or of an older kind, removes nothing, and the folder is made', async () => {
     await unpack([
       [{ name: 'a' }],
       [{ name: 'no/.wh.a' }, { name: '.wh..wh.plnk' }, { name: '.wh..wh..wh.a' }],
     ]);
-    expect(await tree()).toEqual({ a: '' });
+    expect(await tree()).toEqual({ a: '', no: '/' });
   });
 
   it.each(['.wh.', '.wh..', '.wh...'])('called %s is refused', async (name) => {

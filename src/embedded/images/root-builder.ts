@@ -50,7 +50,8 @@ const LAST_TIME = 253_402_300_799;
  * Unpacks the layers of an image one over the other into one folder.
  *
  * Nothing is written outside of the root, whatever the archive says: a path is taken apart and walked step by step,
- * links being followed as in a chroot; a file is always a new one, so that nothing is written through a link.
+ * links being followed as in a chroot; a file is always a new one, so that nothing is written through a link. What comes
+ * of it is what containerd with overlayfs shows.
  */
 export class RootBuilder {
   readonly #root: string;
@@ -72,13 +73,14 @@ export class RootBuilder {
     this.#privileged = privileged;
     this.#signal = signal;
     this.#meter = new UnpackMeter(limits, root);
-    this.#paths = new RootPaths(root);
+    this.#paths = new RootPaths(root, (path) => this.#fresh.has(path));
     this.#fresh = new FreshPaths(root);
   }
 
   /** Puts one layer over what is there. */
   async addLayer(entries: AsyncIterable<TarEntry>): Promise<void> {
     this.#fresh = new FreshPaths(this.#root);
+    this.#paths.forget();
     for await (const entry of entries) {
       this.#signal.throwIfAborted();
       this.#meter.addEntry(entry.size);
@@ -197,8 +199,8 @@ export class RootBuilder {
 
   /** `.wh.NAME` removes what lower layers have of that name, `.wh..wh..opq` all that they have in the folder. */
   async #whiteOut(parts: readonly string[], name: string): Promise<void> {
-    const folder = await this.#paths.findFolder(parts, { make: false });
-    if (folder === undefined) return;
+    // A folder that is not there is made, as containerd does.
+    const folder = (await this.#paths.findFolder(parts, { make: true }))!;
     if (name === OPAQUE) {
       for (const child of await readdir(folder)) await this.#removeOld(join(folder, child));
       return;

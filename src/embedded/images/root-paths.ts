@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** As many links as Linux follows for one path. */
@@ -13,21 +13,27 @@ const MAX_CACHED = 50_000;
  */
 export class RootPaths {
   readonly #root: string;
+  readonly #isFresh: (path: string) => boolean;
   /** Real paths by the parts as they were asked for; of folders only. */
   readonly #known = new Map<string, string>();
 
-  constructor(root: string) {
+  /** `isFresh` says of a path whether the layer at hand has brought it. */
+  constructor(root: string, isFresh: (path: string) => boolean) {
     this.#root = root;
+    this.#isFresh = isFresh;
   }
 
-  /** Forgets what was found: to be called after a folder or a link was removed. */
+  /** Forgets what was found: to be called after a folder or a link was removed, and before each layer. */
   forget(): void {
     this.#known.clear();
   }
 
   /**
-   * The real path of a folder, absolute. With `make`, folders that are not there are made, 0755, and it throws when
-   * something on the way is no folder or links go round in a circle; without, it is undefined in all these cases.
+   * The real path of a folder, absolute. Without `make`, it is undefined when it is not there.
+   *
+   * With `make`, folders that are not there are made, 0755. What a lower layer has on the way that is no folder, links
+   * too, gives way to one: with overlayfs each layer is unpacked by itself, and a folder hides what is below. It throws
+   * when the layer itself has brought something that is in the way, or links that go round in a circle.
    */
   async findFolder(parts: readonly string[], { make }: { make: boolean }): Promise<string | undefined> {
     const key = parts.join('/');
@@ -49,7 +55,12 @@ export class RootPaths {
         continue;
       }
       const path = join(this.#root, ...at, part);
-      const facts = await lstat(path).catch(ignoreAbsence);
+      let facts = await lstat(path).catch(ignoreAbsence);
+      if (make && facts?.isDirectory() === false && !this.#isFresh(path)) {
+        await unlink(path);
+        this.forget();
+        facts = undefined;
+      }
       if (facts === undefined) {
         if (!make) return undefined;
         await mkdir(path);
