@@ -17,6 +17,21 @@ export interface ContainerRecord {
   /** How the image wanted to be run when the container was made. */
   readonly image: ImageDefaults;
   readonly user: ContainerUser;
+  /** Mounts that are images: the mount's place in the configuration, and the image. */
+  readonly imageVolumes: readonly { readonly at: number; readonly imageId: string }[];
+}
+
+/** Under which ids a container holds the files of images: its root first, then its volumes. */
+export function rootIdsOf({
+  id,
+  imageVolumes,
+}: Pick<ContainerRecord, 'id' | 'imageVolumes'>): readonly string[] {
+  return [id, ...imageVolumes.map(({ at }) => volumeRootId(id, at))];
+}
+
+/** Under which id it holds the files of the image volume at a place of its configuration. */
+export function volumeRootId(id: string, at: number): string {
+  return `${id}-volume-${at}`;
 }
 
 /** What an image says for requests that do not. */

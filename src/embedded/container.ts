@@ -15,6 +15,7 @@ import {
   type ProcessRequest,
   type StreamableContainer,
 } from './isolation/container-process.js';
+import { findImageFolders } from './image-folders.js';
 import { killDescendants } from './isolation/kill-descendants.js';
 import { Mutex } from './mutex.js';
 import { type ProcessIdentity } from './process-identity.js';
@@ -306,12 +307,14 @@ export class Container implements StreamableContainer {
         isolated: isolation.hasRoots,
       });
       const { cgroup } = this;
+      const imageFolders = await findImageFolders(images, record);
       await isolation.prepareStart({
         record,
         dir: files.dir,
         sandbox,
         command,
         root,
+        imageFolders,
         joinFiles: cgroup.exists ? cgroup.joinFiles : [],
         oomScoreAdj: toOomScoreAdj(this.resources),
         findMain: this.#options.findMain,

@@ -22,6 +22,7 @@ import { ImageServiceService, RuntimeServiceService } from '../cri/generated/run
 import { SystemClock, type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { SILENT_LOGGER, type Logger } from '../util/logger.js';
+import { rootIdsOf } from './container-record.js';
 import { type IsolationChoice } from './isolation/detect-isolation.js';
 import { makeContext } from './make-context.js';
 import { type NetworkMode } from './network/network-choice.js';
@@ -107,7 +108,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
       const imageDirs = (options.imageDirs ?? []).map((folder) => resolve(folder));
       context = await makeContext({ ...options, rootDir, imageDirs, clock, logger });
       await context.pods.load();
-      await context.images.restore(context.pods.containers.map(({ id }) => id));
+      await context.images.restore(context.pods.containers.flatMap(({ record }) => rootIdsOf(record)));
       const server = new Server({
         'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
         'grpc.max_send_message_length': -1,

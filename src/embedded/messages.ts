@@ -7,10 +7,12 @@ import {
   type Container as ContainerMessage,
   ContainerStatus,
   type LinuxContainerUser,
+  type Mount,
   type PodSandbox,
   type PodSandboxStatus,
 } from '../cri/generated/runtime/v1/cri.js';
 import { type Container } from './container.js';
+import { type ContainerRecord } from './container-record.js';
 import { type ContainerUser } from './isolation/container-user.js';
 import { describeNamespaces } from './isolation/namespace-options.js';
 import { type Sandbox } from './sandbox.js';
@@ -75,9 +77,19 @@ export function toContainerStatus(container: Container): ContainerStatus {
     message: exit?.message ?? '',
     logPath: record.logPath,
     stopSignal: toSignal(container.stopSignal),
-    mounts: record.config.mounts,
+    mounts: toMounts(record),
     user: { linux: toLinuxUser(record.user) },
     resources: container.resources && { linux: container.resources },
+  });
+}
+
+/** As they were asked for; image volumes with the image that is mounted. */
+function toMounts({ config, imageVolumes }: ContainerRecord): Mount[] {
+  return config.mounts.map((mount, at) => {
+    const imageId = imageVolumes.find((volume) => volume.at === at)?.imageId;
+    return imageId === undefined || mount.image === undefined
+      ? mount
+      : { ...mount, image: { ...mount.image, imageRef: imageId } };
   });
 }
 

@@ -9,12 +9,14 @@ import {
   decodeContainerRecord,
   decodeSandboxRecord,
   encodeContainerRecord,
+  rootIdsOf,
   sandboxName,
   type ContainerRecord,
   type ImageDefaults,
 } from './container-record.js';
 import { type ContainerHost } from './container-run.js';
 import { Container } from './container.js';
+import { findImageFolders } from './image-folders.js';
 import { NameIndex } from './name-index.js';
 import { readIfThere, syncPath, writeWhole } from './record-file.js';
 import { computeCommand } from './resolve-command.js';
@@ -42,6 +44,7 @@ export interface NewContainer {
   readonly config: ContainerConfig;
   readonly imageId: string;
   readonly image: ImageDefaults;
+  readonly imageVolumes: ContainerRecord['imageVolumes'];
   readonly logPath: string;
 }
 
@@ -164,7 +167,14 @@ export class PodRegistry {
     this.#sandboxNames.release(sandbox.record.name);
   }
 
-  async createContainer({ sandbox, config, imageId, image, logPath }: NewContainer): Promise<Container> {
+  async createContainer({
+    sandbox,
+    config,
+    imageId,
+    image,
+    imageVolumes,
+    logPath,
+  }: NewContainer): Promise<Container> {
     const { host } = this.#options;
     const id = newId();
     const name = containerName(config, sandbox.config);
@@ -177,7 +187,9 @@ export class PodRegistry {
         isolated: host.isolation.hasRoots,
       });
       const user = await host.isolation.resolveUser(config, image.user, root);
-      const record = { id, sandboxId: sandbox.id, name, createdAtNs, imageId, logPath, config, image, user };
+      const facts = { id, sandboxId: sandbox.id, name, createdAtNs, imageId, logPath };
+      const record = { ...facts, config, image, imageVolumes, user };
+      await findImageFolders(host.images, record);
       const container = this.#makeContainer(record, sandbox.config.hostname);
       await host.cgroups.createContainer(sandbox.id, id, config.linux?.resources);
       await this.#writeContainer(container);
@@ -186,7 +198,7 @@ export class PodRegistry {
     } catch (error) {
       this.#containerNames.release(name);
       await host.cgroups.findContainer(sandbox.id, id).remove();
-      await host.images.releaseRoot(id);
+      for (const rootId of rootIdsOf({ id, imageVolumes })) await host.images.releaseRoot(rootId);
       throw error;
     }
   }
@@ -197,7 +209,7 @@ export class PodRegistry {
     await container.dismiss();
     await this.#removeFolder(container.files.dir);
     await cgroups.findContainer(container.record.sandboxId, container.id).remove();
-    await images.releaseRoot(container.id);
+    for (const rootId of rootIdsOf(container.record)) await images.releaseRoot(rootId);
     this.#containers.delete(container.id);
     this.#containerNames.release(container.record.name);
   }

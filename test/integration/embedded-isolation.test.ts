@@ -19,6 +19,7 @@ type SecurityContext = NonNullable<NonNullable<ContainerParts['linux']>['securit
 
 /** Full of links and files that would lead a careless runtime astray. */
 const HOSTILE_IMAGE = 'podloop.test/hostile:1';
+const VOLUME_IMAGE = 'podloop.test/volume:1';
 const POD = 0;
 const CONTAINER = 1;
 const NODE = 2;
@@ -62,9 +63,18 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
         { name: 'etc/nsswitch.conf', content: 'passwd: evil\ngroup: evil\n' },
       ],
     });
+    await writeProgramImage(images, {
+      name: VOLUME_IMAGE,
+      members: [
+        { name: 'sub/' },
+        { name: 'sub/file', content: 'inside\n' },
+        { name: 'link', linkTo: '/sub' },
+      ],
+    });
     await mkdir(join(images, 'of-the-host', 'data'), { recursive: true });
     node = await EmbeddedNode.start({ isolation: 'namespaces', network: 'none', imageDirs: [images] });
-    for (const image of [PROGRAM_IMAGE, HOSTILE_IMAGE]) await node.client.pullImage({ image: { image } });
+    for (const image of [PROGRAM_IMAGE, HOSTILE_IMAGE, VOLUME_IMAGE])
+      await node.client.pullImage({ image: { image } });
     pod = await node.runPod('pod', { hostname: 'inside' });
   }, 60_000);
   afterAll(async () => {
@@ -268,6 +278,31 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
         await run('umount', [shared]);
         await rm('/v', { recursive: true, force: true });
       }
+    });
+
+    it('sees the files of an image that it mounts, read-only, also after the image was removed', async () => {
+      const volume = (more: object) => ({
+        mounts: [{ containerPath: '/volume', readonly: true, image: { image: VOLUME_IMAGE }, ...more }],
+      });
+      const id = await node.create(pod, 'image-volume', 'cat /volume/sub/file; echo x >/volume/new', {
+        image: { image: PROGRAM_IMAGE },
+        ...volume({}),
+      });
+      const { image } = await node.client.imageStatus({ image: { image: VOLUME_IMAGE } });
+      expect((await node.status(id)).mounts[0]?.image?.imageRef).toBe(image?.id);
+      await node.client.removeImage({ image: { image: VOLUME_IMAGE } });
+      await node.client.startContainer({ containerId: id });
+      await node.exited(id);
+      expect(await node.log('image-volume')).toMatch(/inside\n.*Read-only file system/s);
+      await node.client.removeContainer({ containerId: id });
+      await expect(say('true', volume({}))).rejects.toThrow('is not here');
+
+      await node.client.pullImage({ image: { image: VOLUME_IMAGE } });
+      expect(await say('cat /volume/file', volume({ imageSubPath: 'sub' }))).toEqual(['inside']);
+      expect(await say('cat /volume', volume({ imageSubPath: 'link/file' }))).toEqual(['inside']);
+      await expect(say('true', volume({ imageSubPath: 'none' }))).rejects.toThrow('has no "none"');
+      await expect(say('true', volume({ imageSubPath: '../x' }))).rejects.toThrow('not a path below');
+      await expect(say('true', volume({ readonly: false }))).rejects.toThrow('must be readonly');
     });
 
     it('refuses propagation that the host’s mount does not allow', async () => {

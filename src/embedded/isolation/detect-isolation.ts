@@ -91,13 +91,14 @@ async function probe(isolation: NamespaceIsolation, rootDir: string): Promise<vo
       imageId: HOST.id,
       logPath: '',
     };
-    const record = { ...names, config, image: HOST_CONFIG, user };
+    const record = { ...names, config, image: HOST_CONFIG, user, imageVolumes: [] };
     await isolation.prepareStart({
       record,
       dir,
       sandbox: { ...place, holder },
       command: computeCommand(record, ''),
       root: { kind: 'host' },
+      imageFolders: new Map(),
       joinFiles: [],
       oomScoreAdj: '0',
       findMain: () => undefined,

@@ -1,11 +1,10 @@
-import { constants } from 'node:fs';
-import { open, readlink, type FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { type ContainerCommand } from '../supervisor-script.js';
 import { findCandidates } from './command-candidates.js';
 import { isBelow } from './mountinfo.js';
+import { openPathInRoot } from './path-in-root.js';
 
 const MISSING = 'no such file or directory';
-const MAX_LINKS = 40;
 
 /**
  * Why a command cannot be executed in a root, in the words of a runtime that tried; undefined when nothing speaks
@@ -27,7 +26,7 @@ export async function findFaultInside(
 }
 
 async function findFileFault(root: string, path: string): Promise<string | undefined> {
-  const file = await openAnyInRoot(root, path);
+  const file = await openPathInRoot(root, path);
   if (file === undefined) return MISSING;
   try {
     const facts = await file.stat();
@@ -68,7 +67,7 @@ export async function findFormatFault(
 /** The first bytes of an executable file; undefined when there is none, empty when it cannot be read. */
 async function readHead(roots: readonly string[], path: string): Promise<string | undefined> {
   for (const root of roots) {
-    const file = await openAnyInRoot(root, path);
+    const file = await openPathInRoot(root, path);
     if (file === undefined) continue;
     try {
       const facts = await file.stat();
@@ -85,36 +84,3 @@ async function readHead(roots: readonly string[], path: string): Promise<string 
 }
 
 const HEAD_BYTES = 256;
-const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
-/** Linux: names a file without opening it, so that nothing happens to devices and pipes. */
-const O_PATH = 0o10000000;
-
-/** As a process whose `/` the root is would find it; the caller closes it. */
-async function openAnyInRoot(root: string, path: string): Promise<FileHandle | undefined> {
-  const left = path.split('/').filter(Boolean).reverse();
-  const held = [await open(root, O_RDONLY | O_DIRECTORY)];
-  let links = 0;
-  try {
-    for (let part = left.pop(); part !== undefined; part = left.pop()) {
-      if (part === '.') continue;
-      if (part === '..') {
-        if (held.length > 1) await held.pop()!.close();
-        continue;
-      }
-      const at = `/proc/self/fd/${held.at(-1)!.fd}/${part}`;
-      const target = await readlink(at).catch(() => undefined);
-      if (target === undefined) {
-        const next = await open(at, O_PATH | O_NOFOLLOW).catch(() => undefined);
-        if (next === undefined) return undefined;
-        held.push(next);
-        continue;
-      }
-      if (++links > MAX_LINKS) return undefined;
-      if (target.startsWith('/')) for (const each of held.splice(1)) await each.close();
-      left.push(...target.split('/').filter(Boolean).reverse());
-    }
-    return held.pop();
-  } finally {
-    for (const each of held) await each.close();
-  }
-}

@@ -24,6 +24,8 @@ export interface LaunchRequest {
   readonly sandbox: IsolatedSandbox;
   readonly command: ContainerCommand;
   readonly root: ContainerRoot;
+  /** Where the files of image volumes are, by the mount's place in the request. */
+  readonly imageFolders: ReadonlyMap<number, string>;
   /** Files into which its first process writes `0`. */
   readonly joinFiles: readonly string[];
   readonly oomScoreAdj: string;

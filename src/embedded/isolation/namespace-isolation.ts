@@ -121,7 +121,7 @@ export class NamespaceIsolation implements Isolation {
     const context = config.linux?.securityContext;
     const privileged = context?.privileged === true;
     const namespaces = sandboxNamespaces(this.#effective(sandbox.config));
-    const volumes = await findVolumes(config.mounts);
+    const volumes = await findVolumes(config.mounts, request.imageFolders);
     const hidden = ['/proc', '/sys', '/dev', ...volumes.map(({ target }) => target)];
     const fault = await findFormatFault(rootFolders(root), request.command, hidden);
     if (fault !== undefined) throw refused(`unable to start container process: ${fault}`);

@@ -102,7 +102,9 @@ function renderHolder({ hostname, sysctls, namespaces, tools }: HolderOptions): 
   });
   const kit = quoteWord(tools.dir);
   const powerless = [...tools.inside('setpriv'), '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs'];
-  const last = [...tools.inside('setsid'), ...powerless, ...tools.inside('sleep'), 'infinity'];
+  // By env, as shells keep SIGCHLD for themselves, whatever their `trap` is told.
+  const reaping = [...tools.inside('env'), '--ignore-signal=CHLD'];
+  const last = [...tools.inside('setsid'), ...powerless, ...reaping, ...tools.inside('sleep'), 'infinity'];
   // Whoever started this waits for the end of its output, which comes when everything is in place. Whoever creates
   // the record first has the sandbox: the holder, or a runtime that declares it void.
   return `${lines.join('')}(
@@ -113,7 +115,7 @@ function renderHolder({ hostname, sysctls, namespaces, tools }: HolderOptions): 
   set +C
   ${quoteWord(tools.outside('mount'))} -n -i -o bind,ro ${kit} ${kit} && cd ${kit} || exit 1
   ${quoteWord(tools.outside('pivot_root'))} . . && ${quoteWords(tools.inside('umount'))} -n -i -c -l / || exit 1
-  trap '' CHLD HUP INT TERM
+  trap '' HUP INT TERM
   exec ${quoteWords(last)} <&- >&- 2>&-
 ) &
 `;

@@ -3,6 +3,7 @@ import { posix } from 'node:path';
 import { MountPropagation, type Mount } from '../../cri/generated/runtime/v1/cri.js';
 import { invalidArgument, refused, unimplemented } from '../rpc-error.js';
 import { findMountOf, isBelow, mountPointsBelow, parseMountinfo, type MountEntry } from './mountinfo.js';
+import { resolveInRoot } from './path-in-root.js';
 
 /** Something of the host that a container sees at a path of its own. */
 export interface Volume {
@@ -33,7 +34,10 @@ export function checkMount(mount: Mount): void {
   if (!containerPath.startsWith('/') || posix.normalize(containerPath) === '/') {
     throw invalidArgument(`container_path "${containerPath}" of a mount is not a place below /`);
   }
-  if (mount.image !== undefined && mount.image.image !== '') throw unimplemented(`${NOT}: images as volumes`);
+  if (isImageVolume(mount)) {
+    checkImageVolume(mount);
+    return;
+  }
   if (!hostPath.startsWith('/')) throw invalidArgument(`host_path "${hostPath}" of a mount is not absolute`);
   if (mount.uidMappings.length + mount.gidMappings.length > 0)
     throw unimplemented(`${NOT}: mounts with mapped ids`);
@@ -48,16 +52,42 @@ export function checkMount(mount: Mount): void {
   }
 }
 
+/** Whether an image is to be mounted and not something of the host. */
+export function isImageVolume({ image }: Mount): boolean {
+  return image !== undefined && image.image !== '';
+}
+
+function checkImageVolume({ hostPath, readonly, imageSubPath, propagation, containerPath }: Mount): void {
+  if (hostPath !== '') throw invalidArgument('a mount has both an image and a host_path');
+  if (!readonly) throw invalidArgument(`the image volume at "${containerPath}" must be readonly`);
+  if (propagation !== MountPropagation.PROPAGATION_PRIVATE) {
+    throw invalidArgument('an image volume has private propagation');
+  }
+  if (imageSubPath.startsWith('/') || imageSubPath.split('/').includes('..') || imageSubPath.includes('\0')) {
+    throw invalidArgument(`image_sub_path "${imageSubPath}" is not a path below the image's root`);
+  }
+}
+
 const NOT = 'not supported by the embedded runtime';
 
 /**
  * Finds what the mounts of a request mean on this host, in the order in which they are to be made. Folders that do
  * not exist are made. Throws UNKNOWN for a propagation that the source does not allow.
+ *
+ * @param imageFolders where the files of image volumes are, by the mount's place in the list.
  */
-export async function findVolumes(mounts: readonly Mount[]): Promise<readonly Volume[]> {
+export async function findVolumes(
+  mounts: readonly Mount[],
+  imageFolders: ReadonlyMap<number, string>,
+): Promise<readonly Volume[]> {
   if (mounts.length === 0) return [];
   const table = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
-  const volumes = await Promise.all(mounts.map((mount) => findVolume(mount, table)));
+  const volumes = await Promise.all(
+    mounts.map((mount, at) => {
+      const folder = imageFolders.get(at);
+      return folder === undefined ? findVolume(mount, table) : findImageVolume(mount, folder);
+    }),
+  );
   const depth = ({ target }: Volume) => target.split('/').length;
   // Later ones for the same target hide earlier ones anyway.
   const last = new Map(volumes.map((volume) => [volume.target, volume]));
@@ -86,6 +116,26 @@ async function findVolume(mount: Mount, table: readonly MountEntry[]): Promise<V
     readonlyBelow: mount.recursiveReadOnly
       ? mountPointsBelow(table, source).map((point) => posix.relative(source, point))
       : [],
+  };
+}
+
+/** The path on the host of what an image volume shows; throws UNKNOWN when the image does not have it. */
+export async function resolveImagePath({ image, imageSubPath }: Mount, folder: string): Promise<string> {
+  const path = await resolveInRoot(folder, imageSubPath);
+  if (path === undefined) throw refused(`image "${image?.image ?? ''}" has no "${imageSubPath}"`);
+  return path;
+}
+
+async function findImageVolume(mount: Mount, folder: string): Promise<Volume> {
+  const source = await resolveImagePath(mount, folder);
+  return {
+    source,
+    target: normalTarget(mount.containerPath),
+    folder: (await stat(source)).isDirectory(),
+    readonly: true,
+    propagation: 'rprivate',
+    restrictions: ['nodev'],
+    readonlyBelow: [],
   };
 }
 

@@ -4,7 +4,10 @@ import {
   type CreateContainerRequest,
   type CreateContainerResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
+import { type ContainerRecord } from '../container-record.js';
 import { HOST, HOST_IMAGE } from '../images/host-image.js';
+import { type ImageStore } from '../images/image-store.js';
+import { isImageVolume } from '../isolation/volumes.js';
 import { resolveLogPath } from '../log-path.js';
 import { type PodRegistry } from '../pod-registry.js';
 import { computeArgv } from '../resolve-command.js';
@@ -28,11 +31,12 @@ export async function createContainer(
     throw unimplemented(`images other than ${HOST_IMAGE} need namespaces: ${isolation.notice}`);
   }
   checkTarget(pods, sandbox.id, config);
+  const imageVolumes = findImageVolumes(images, config);
   const logPath = await resolveLogPath(
     request.sandboxConfig?.logDirectory ?? sandbox.config.logDirectory,
     config.logPath,
   );
-  const { id } = await pods.createContainer({ sandbox, config, imageId, image, logPath });
+  const { id } = await pods.createContainer({ sandbox, config, imageId, image, imageVolumes, logPath });
   events.publish('created', id, sandbox.id);
   return { containerId: id };
 }
@@ -40,6 +44,16 @@ export async function createContainer(
 function assertConfig(config: ContainerConfig | undefined): ContainerConfig {
   if (config?.metadata === undefined) throw refused('container config must include metadata');
   return config;
+}
+
+/** The images that are to be mounted as volumes; throws NOT_FOUND for one that was not pulled. */
+function findImageVolumes(images: ImageStore, { mounts }: ContainerConfig): ContainerRecord['imageVolumes'] {
+  return mounts.flatMap((mount, at) => {
+    if (!isImageVolume(mount)) return [];
+    const imageId = images.get(requireImage(mount.image)).id;
+    if (imageId === HOST.id) throw unimplemented(`${HOST_IMAGE} cannot be mounted as a volume`);
+    return [{ at, imageId }];
+  });
 }
 
 /** A container may only join the processes of one that runs in the same pod. */

@@ -1,0 +1,51 @@
+import { constants } from 'node:fs';
+import { open, readlink, type FileHandle } from 'node:fs/promises';
+
+const MAX_LINKS = 40;
+const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
+/** Linux: names a file without opening it, so that nothing happens to devices and pipes. */
+const O_PATH = 0o10000000;
+
+/**
+ * Finds what a process whose `/` the root is would find at a path, and names it without opening it: the handle, which
+ * the caller closes, is good for `stat` and as /proc/self/fd/N. Undefined when nothing is there.
+ */
+export async function openPathInRoot(root: string, path: string): Promise<FileHandle | undefined> {
+  const left = path.split('/').filter(Boolean).reverse();
+  const held = [await open(root, O_RDONLY | O_DIRECTORY)];
+  let links = 0;
+  try {
+    for (let part = left.pop(); part !== undefined; part = left.pop()) {
+      if (part === '.') continue;
+      if (part === '..') {
+        if (held.length > 1) await held.pop()!.close();
+        continue;
+      }
+      const at = `/proc/self/fd/${held.at(-1)!.fd}/${part}`;
+      const target = await readlink(at).catch(() => undefined);
+      if (target === undefined) {
+        const next = await open(at, O_PATH | O_NOFOLLOW).catch(() => undefined);
+        if (next === undefined) return undefined;
+        held.push(next);
+        continue;
+      }
+      if (++links > MAX_LINKS) return undefined;
+      if (target.startsWith('/')) for (const each of held.splice(1)) await each.close();
+      left.push(...target.split('/').filter(Boolean).reverse());
+    }
+    return held.pop();
+  } finally {
+    for (const each of held) await each.close();
+  }
+}
+
+/** The path on the host of what a path in a root means; undefined when nothing is there. */
+export async function resolveInRoot(root: string, path: string): Promise<string | undefined> {
+  const file = await openPathInRoot(root, path);
+  if (file === undefined) return undefined;
+  try {
+    return await readlink(`/proc/self/fd/${file.fd}`);
+  } finally {
+    await file.close();
+  }
+}
