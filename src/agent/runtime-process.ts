@@ -46,7 +46,8 @@ export class RuntimeProcess {
     const { podloopCommand, folder, clock, parentPid } = this.#options;
     const [program, ...args] = podloopCommand;
     const log = await open(this.#logPath, 'a');
-    const flags = ['--listen', this.endpoint, '--root', join(folder, 'root')];
+    // What is shown needs no more than processes, and the machine's network is left as it is.
+    const flags = ['--listen', this.endpoint, '--root', join(folder, 'root'), '--isolation', 'none'];
     const lifetime = ['--exit-with-parent', String(parentPid), '--stop-pods'];
     const words = [...args, 'runtime', ...flags, ...lifetime];
     const child = spawn(program, words, { stdio: ['ignore', log.fd, log.fd], detached: true });
