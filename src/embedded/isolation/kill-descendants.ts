@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** Deeper trees are none that a command in a container begins with. */
 const DEEPEST = 32;
@@ -7,10 +7,18 @@ const DEEPEST = 32;
  * Kills, with SIGKILL, what a process has started, what that has started and so on, with the process groups that
  * they lead. What has cut itself off from its parents is not found.
  *
+ * Where some of them are in another pid namespace than ours, only those are killed: the others led them in, wait for
+ * them and end by themselves. Killed, too, they would leave the dead to the host's first process, which may let them
+ * lie for a while, visible to the whole container.
+ *
  * @param pid a child of ours whose exit we have not seen, so that the number cannot be anybody else's.
+ * @returns whether the process ends by itself now.
  */
-export function killDescendants(pid: number): void {
-  for (const each of descendantsOf(pid, 0)) {
+export function killDescendants(pid: number): boolean {
+  const all = descendantsOf(pid, 0);
+  const own = findPidNamespace('self');
+  const inside = all.filter((each) => ![own, undefined].includes(findPidNamespace(each)));
+  for (const each of inside.length > 0 ? inside : all) {
     for (const target of [-each, each]) {
       try {
         process.kill(target, 'SIGKILL');
@@ -18,6 +26,15 @@ export function killDescendants(pid: number): void {
         // It has just ended, or leads no group.
       }
     }
+  }
+  return inside.length > 0;
+}
+
+function findPidNamespace(pid: number | 'self'): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    return undefined;
   }
 }
 

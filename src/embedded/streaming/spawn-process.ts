@@ -13,9 +13,15 @@ export interface SpawnProcessOptions extends Omit<ProcessRequest, 'argv'> {
   readonly environment: Readonly<Record<string, string>>;
   readonly workingDir: string;
   readonly clock: Clock;
-  /** Kills what a process has started besides its process group; called by `kill` before that group is killed. */
-  readonly killRest?: (pid: number) => void;
+  /**
+   * Kills what a process has started besides its process group; called by `kill` before that group is killed. True
+   * when the process will end by itself now: then it is given the time for it.
+   */
+  readonly killRest?: (pid: number) => boolean;
 }
+
+/** How long a process may take to end by itself after what it waits for was killed. */
+const OWN_END_MS = 1_000;
 
 /**
  * Starts a command in a session of its own with pipes, or a terminal, for its streams.
@@ -24,7 +30,7 @@ export interface SpawnProcessOptions extends Omit<ProcessRequest, 'argv'> {
  * /dev/null, except stdin at a terminal, which is open and silent.
  */
 export async function spawnProcess(options: SpawnProcessOptions): Promise<ContainerProcess> {
-  const { tty, workingDir, killRest } = options;
+  const { tty, workingDir, clock, killRest } = options;
   const pty = tty ? wrapInPty(options.argv) : undefined;
   const [file = '', ...args] = pty?.argv ?? options.argv;
   const child = spawn(file, args, {
@@ -41,7 +47,7 @@ export async function spawnProcess(options: SpawnProcessOptions): Promise<Contai
   const exit = waitForExit(child);
   await waitForSpawn(child);
   const findScript = (): number | undefined => (hasEnded(child) ? undefined : child.pid);
-  const resizer = tty ? new PtyResizer({ clock: options.clock, findScript }) : undefined;
+  const resizer = tty ? new PtyResizer({ clock, findScript }) : undefined;
   return {
     ...(options.stdin && child.stdin && { stdin: child.stdin }),
     ...(child.stdout && { stdout: child.stdout }),
@@ -50,9 +56,18 @@ export async function spawnProcess(options: SpawnProcessOptions): Promise<Contai
     exit,
     kill: () => {
       // Its number cannot be anybody else's: until we have seen its exit it is not reaped.
-      if (child.pid === undefined || hasEnded(child)) return;
-      killRest?.(child.pid);
-      killGroups(child.pid);
+      const { pid } = child;
+      if (pid === undefined || hasEnded(child)) return;
+      if (killRest?.(pid) !== true) {
+        killGroups(pid);
+        return;
+      }
+      const late = clock.setTimer(OWN_END_MS, () => {
+        if (hasEnded(child)) return;
+        killRest(pid);
+        killGroups(pid);
+      });
+      void exit.then(() => late.cancel());
     },
   };
 }
