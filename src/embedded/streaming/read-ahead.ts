@@ -23,14 +23,6 @@ export class ReadAhead {
     this.#options = options;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get full(): boolean {
-    return this.#full;
-  }
-
   /** Bytes came in. */
   take(bytes: number): void {
     this.#bytes += bytes;
