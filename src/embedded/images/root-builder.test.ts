@@ -194,8 +194,8 @@ describe('unpacking layers', () => {
   });
 
   it('counts attributes that it leaves out', async () => {
-    const pax = { 'SCHILY.xattr.security.capability': '\u0001\u0000', 'SCHILY.xattr.user.a': 'b' };
-    expect(await unpack([[{ name: 'ping', pax }]])).toEqual({ devices: 0, attributes: 2 });
+    const pax = { 'SCHILY.xattr.user.a': 'b', 'SCHILY.xattr.trusted.overlay.opaque': 'y' };
+    expect(await unpack([[{ name: 'a', pax }]])).toEqual({ devices: 0, attributes: 2 });
   });
 });
 
@@ -444,6 +444,33 @@ describe.runIf(IS_ROOT)('as root', () => {
     expect(await factsOf('su')).toEqual([7, 8, 0o6755]);
     expect((await factsOf('link')).slice(0, 2)).toEqual([9, 10]);
     expect(await factsOf('d')).toEqual([11, 12, 0o2775]);
+  });
+
+  it('file capabilities are kept, or counted where they cannot be', async () => {
+    // cap_net_bind_service, effective and permitted, as the kernel stores it.
+    const capabilities = '\u0001\0\0\u0002\0\u0004\0\0\0\0\0\0\0\0\0\0\0\0\0\0';
+    const content = 'x'.repeat(70_000);
+    const pax = { 'SCHILY.xattr.security.capability': capabilities, 'SCHILY.xattr.user.a': 'b' };
+    const { attributes } = await unpack([
+      [
+        { name: 'bin/server', content, mode: 0o750, uid: 3_000_000, gid: 4, mtime: 1_000, pax },
+        { name: 'next' },
+      ],
+    ]);
+    const path = join(root, 'bin/server');
+    expect(await readFile(path, 'utf8')).toBe(content);
+    const { uid, gid, mode, mtimeMs } = await lstat(path);
+    expect([uid, gid, mode & 0o7777, mtimeMs]).toEqual([3_000_000, 4, 0o750, 1_000_000]);
+    expect((await readdir(folder)).sort()).toEqual(['outside', 'root']);
+    if (attributes === 2) return;
+    expect(attributes).toBe(1);
+    const { stdout } = await promisify(execFile)(
+      'tar',
+      ['-c', '--xattrs', '--xattrs-include=*', '-C', join(root, 'bin'), 'server'],
+      { encoding: 'buffer' },
+    );
+    for await (const entry of readTar(new StreamSource(inOne(stdout))))
+      expect([...entry.attributes]).toEqual([['security.capability', capabilities]]);
   });
 
   it('devices are made, or counted where the right is missing, and overlay marks left out', async () => {

@@ -13,10 +13,11 @@ import {
   utimes,
 } from 'node:fs/promises';
 import { constants, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { refused } from '../rpc-error.js';
 import { makeSpecialFile } from './special-file.js';
 import { splitEntryPath } from './entry-path.js';
+import { addCapabilities, CAPABILITIES } from './file-capabilities.js';
 import { FreshPaths } from './fresh-paths.js';
 import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
 import { type TarEntry } from './tar-entry.js';
@@ -24,7 +25,7 @@ import { exhausted, UnpackMeter, type UnpackLimits } from './unpack-limits.js';
 
 /** What {@link RootBuilder} takes. */
 export interface RootBuilderOptions {
-  /** An empty folder, which nobody else writes to. */
+  /** An empty folder, which nobody else writes to; nor to the one that it is in. */
   readonly root: string;
   /** Whether owners, setuid bits and devices can be made: true for root. */
   readonly privileged: boolean;
@@ -37,7 +38,7 @@ export interface RootBuilderOptions {
 export interface UnpackReport {
   /** Devices, without the right to make them. */
   readonly devices: number;
-  /** Extended attributes, file capabilities among them: Node has no call for them. */
+  /** Extended attributes: Node has no call for them. */
   readonly attributes: number;
 }
 
@@ -122,7 +123,14 @@ export class RootBuilder {
     const made = await this.#place(entry, path);
     this.#fresh.add(path);
     if (made) await this.#setFacts(path, entry);
-    this.#attributes += entry.attributes.size;
+    this.#attributes += entry.attributes.size - (await this.#addCapabilities(entry, path));
+  }
+
+  /** How many attributes it has set: the one that holds capabilities, or none. Setting it is the last thing to do. */
+  async #addCapabilities(entry: TarEntry, path: string): Promise<number> {
+    if (!this.#privileged || entry.kind !== 'file' || !entry.attributes.has(CAPABILITIES)) return 0;
+    const where = { path, folder: dirname(this.#root), signal: this.#signal };
+    return (await addCapabilities(entry, where)) ? 1 : 0;
   }
 
   /** Makes it in the place of what is there. False where nothing was made whose mode, owner and times are to be set. */
