@@ -29,6 +29,10 @@ export interface HostIsolationOptions {
   readonly clock: Clock;
 }
 
+/** Which files let a process into the container's cgroup: a line each. */
+const JOIN = 'join';
+const ENTER = `while IFS= read -r file; do { echo 0 >"$file"; } 2>/dev/null; done <"$1"; shift; exec "$@"`;
+
 /** No walls at all: containers are process groups of the host. */
 export class HostIsolation implements Isolation {
   readonly kind = 'none';
@@ -97,6 +101,7 @@ export class HostIsolation implements Isolation {
       ].join(''),
     );
     const write = (name: string, text: Buffer | string) => writeFile(join(dir, name), text, { mode: 0o600 });
+    await write(JOIN, joinFiles.map((file) => `${file}\n`).join(''));
     if (!record.config.tty) {
       await write('command', Buffer.concat([start, renderCommand(command, tools)]));
       return;
@@ -112,12 +117,14 @@ export class HostIsolation implements Isolation {
     return findCommandFault({ ...command, argv });
   }
 
-  enter({ command, argv }: EnterRequest): HostCommand {
-    return {
-      argv,
-      environment: Object.fromEntries(command.environment.map(splitVariable)),
-      workingDir: command.workingDir,
-    };
+  enter({ dir, command, argv }: EnterRequest): HostCommand {
+    const variables = command.environment.map((entry) => entry.toString());
+    const environment = Object.fromEntries(command.environment.map(splitVariable));
+    const { workingDir } = command;
+    // `env` would take such a command for a variable.
+    if (argv[0]?.includes('=') === true) return { argv, environment, workingDir };
+    const inside = [this.#options.tools.env, '-i', ...variables, ...argv];
+    return { argv: ['/bin/sh', '-c', ENTER, 'sh', join(dir, JOIN), ...inside], environment: {}, workingDir };
   }
 }
 
