@@ -15,8 +15,8 @@ export class HostTraces {
   readonly #folder: string;
   readonly #root: string;
   readonly #pods = new Set<string>();
-  readonly #namespaces = new Set<string>();
-  readonly #bridges = new Set<string>();
+  /** Pid and start time. */
+  readonly #processes = new Set<string>();
 
   constructor({ folder, root }: { readonly folder: string; readonly root: string }) {
     this.#folder = folder;
@@ -25,41 +25,48 @@ export class HostTraces {
 
   /** Notes what the pods that there are now have of the host's: call it while they run. */
   async note(): Promise<void> {
-    const own = await namespacesOf('self');
+    const namespaces = new Set<string>();
     for (const pod of await readdir(join(this.#root, 'sandboxes')).catch(() => [])) {
       this.#pods.add(pod);
-      const holder = await readText(join(this.#root, 'sandboxes', pod, 'holder'));
-      const pid = /^(\d+) \(/m.exec(holder)?.[1];
-      if (pid === undefined) continue;
-      for (const namespace of await namespacesOf(pid))
-        if (!own.includes(namespace)) this.#namespaces.add(namespace);
+      const holder = /^(\d+) \(/m.exec(await readText(join(this.#root, 'sandboxes', pod, 'holder')))?.[1];
+      if (holder !== undefined) for (const each of await namespacesOf(holder)) namespaces.add(each);
     }
-    const bridge = /podloop[0-9a-f]+/.exec(await readText(join(this.#root, 'network', 'bridge.json')));
-    if (bridge !== null) this.#bridges.add(bridge[0]);
+    for (const each of await namespacesOf('self')) namespaces.delete(each);
+    // The processes and not the namespaces: the kernel gives a namespace's number again as soon as it is gone.
+    for (const pid of await processIds())
+      if ((await namespacesOf(pid)).some((each) => namespaces.has(each)))
+        this.#processes.add(await identityOf(pid));
   }
 
-  /** How many namespaces were noted. */
-  get namespaceCount(): number {
-    return this.#namespaces.size;
+  /** How many processes were seen in namespaces of the pods. */
+  get processCount(): number {
+    return this.#processes.size;
   }
 
   /** A sentence for everything that is still there. */
   async findLeft(): Promise<string[]> {
     const left: string[] = [];
-    for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    for (const pid of await processIds()) {
       const line = (await readText(`/proc/${pid}/cmdline`)).replaceAll('\0', ' ');
-      if (line.includes(this.#folder)) left.push(`process ${pid}: ${line}`);
-      for (const namespace of await namespacesOf(pid))
-        if (this.#namespaces.has(namespace)) left.push(`process ${pid} is in ${namespace}: ${line}`);
+      if (line.includes(this.#folder) || this.#processes.has(await identityOf(pid)))
+        left.push(`process ${pid}: ${line}`);
     }
     const mounts = (await readText('/proc/self/mountinfo')).split('\n');
     left.push(...mounts.filter((mount) => mount.includes(this.#folder)));
     const groups = await foldersBelow(CGROUPS, CGROUP_DEPTH);
     left.push(...groups.filter((group) => [...this.#pods].some((pod) => group.endsWith(pod))));
-    const devices = await readdir('/sys/class/net').catch(() => []);
-    left.push(...devices.filter((device) => this.#bridges.has(device)));
     return left;
   }
+}
+
+async function processIds(): Promise<string[]> {
+  return (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+}
+
+async function identityOf(pid: string): Promise<string> {
+  const stat = await readText(`/proc/${pid}/stat`);
+  const startTicks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? 'gone';
+  return `${pid} ${startTicks}`;
 }
 
 async function namespacesOf(pid: string): Promise<string[]> {
