@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { refused } from '../rpc-error.js';
 import { makeSpecialFile } from './special-file.js';
 import { splitEntryPath } from './entry-path.js';
+import { assertOwner, toMode, toTime } from './entry-facts.js';
 import { addCapabilities, CAPABILITIES } from './file-capabilities.js';
 import { FreshPaths } from './fresh-paths.js';
 import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
@@ -44,9 +45,6 @@ export interface UnpackReport {
 
 const WHITEOUT = '.wh.';
 const OPAQUE = '.wh..wh..opq';
-/** The last second of the year 9999; file systems keep less or as much. */
-const LAST_TIME = 253_402_300_799;
-
 /**
  * Unpacks the layers of an image one over the other into one folder.
  *
@@ -186,7 +184,7 @@ export class RootBuilder {
     if (end < entry.size) await file.truncate(entry.size);
     if (this.#needsOwner(entry)) await file.chown(entry.uid, entry.gid);
     // After the owner: a new owner takes the setuid bit away.
-    await file.chmod(this.#toMode(entry));
+    await file.chmod(toMode(entry, this.#privileged));
     const mtime = toTime(entry);
     await file.utimes(mtime, mtime);
   }
@@ -249,7 +247,7 @@ export class RootBuilder {
       return;
     }
     // After the owner: a new owner takes the setgid bit away.
-    await chmod(path, this.#toMode(entry));
+    await chmod(path, toMode(entry, this.#privileged));
     if (entry.kind === 'folder') {
       this.#folderTimes.set(path, mtime);
       this.#inheritsGroups ||= (entry.mode & 0o2000) !== 0;
@@ -262,22 +260,6 @@ export class RootBuilder {
     const isOwn = uid === process.geteuid?.() && gid === process.getegid?.();
     return !isOwn || this.#inheritsGroups || kind === 'folder';
   }
-
-  /** Without root nothing is setuid, and the owner can read everything: there is only one. */
-  #toMode({ kind, mode }: TarEntry): number {
-    if (this.#privileged) return mode;
-    return (mode & 0o1777) | (kind === 'folder' ? 0o700 : 0o400);
-  }
-}
-
-function toTime({ mtime }: TarEntry): number {
-  return Math.min(Math.max(mtime, 0), LAST_TIME);
-}
-
-function assertOwner({ uid, gid }: TarEntry): void {
-  for (const id of [uid, gid])
-    if (!Number.isInteger(id) || id < 0 || id > 0xffff_fffe)
-      throw new Error(`it has the impossible owner ${id}`);
 }
 
 function explain(error: unknown, { name }: TarEntry): unknown {
