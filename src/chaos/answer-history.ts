@@ -1,7 +1,5 @@
 import { type ListAnswer } from './list-changes.js';
 
-/** As far back as a rule may go. */
-const MOST_ANSWERS = 101;
 /** Different questions that are remembered: a list for each of many filters would be without end. */
 const MOST_QUESTIONS = 64;
 /** All that is remembered; of large lists fewer are. */
@@ -21,7 +19,8 @@ export class AnswerHistory {
     return `${path} ${request.toString('base64')}`;
   }
 
-  add(key: string, answer: ListAnswer): void {
+  /** Remembers the latest answer, and `most - 1` before it. */
+  add(key: string, answer: ListAnswer, most: number): void {
     const answers = this.#answers.get(key) ?? [];
     const bytes = answer.reduce((sum, { length }) => sum + length, 0);
     // Last in the order of the questions, so that the one that was not asked for longest goes first.
@@ -29,7 +28,7 @@ export class AnswerHistory {
     this.#answers.set(key, answers);
     answers.push({ answer, bytes });
     this.#bytes += bytes;
-    if (answers.length > MOST_ANSWERS) this.#bytes -= answers.shift()!.bytes;
+    while (answers.length > most) this.#bytes -= answers.shift()!.bytes;
     while (this.#answers.size > MOST_QUESTIONS || this.#bytes > MOST_BYTES) {
       const [oldest, list] = this.#answers.entries().next().value!;
       this.#bytes -= list.shift()?.bytes ?? 0;

@@ -151,7 +151,8 @@ export class ChaosCall implements CallHandler {
     if (!this.#responseIsOurs) return;
     const { book } = this.#context;
     if (this.#events !== undefined) return;
-    const isTold = (book.needsNames && tellsPods(this.#method)) || book.concerns(this.#call.path).lists;
+    const isTold =
+      (book.needsNames && tellsPods(this.#method)) || book.concerns(this.#call.path).answersKept > 0;
     this.#responseIsOurs = !this.#call.releaseResponse(isTold ? 'tap' : 'pass');
   }
 
@@ -179,12 +180,12 @@ export class ChaosCall implements CallHandler {
     const { book, directory, history } = this.#context;
     if (succeeded && book.needsNames && tellsPods(this.#method)) {
       for (const message of answer) {
-        if (message.isReadable)
-          ifReadable(() => directory.learn(this.#method, this.#request, message.payload));
+        ifReadable(() => directory.learn(this.#method, this.#request, message));
       }
     }
     const key = AnswerHistory.keyOf(this.#call.path, this.#request);
-    if (succeeded && book.concerns(this.#call.path).lists) history.add(key, answer);
+    const { answersKept } = book.concerns(this.#call.path);
+    if (succeeded && answersKept > 0) history.add(key, answer, answersKept);
     if (this.#active === undefined || !this.#responseIsOurs) return;
     const active = this.#active;
     this.#active = undefined;

@@ -354,6 +354,20 @@ describe('a list', () => {
     expect(harness.injections).toHaveLength(4);
   });
 
+  it('is remembered no further back than a rule asks for', async () => {
+    await using harness = await ChaosHarness.start(
+      rule('methods: [ListContainers], nth: 4', 'type: stale-list, behind: 3'),
+    );
+    const attempts: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      if (i === 5) harness.replaceRules(rule('methods: [ListContainers]', 'type: stale-list, behind: 5'));
+      const { containers } = await harness.client.listContainers();
+      attempts.push(containers[0]!.metadata!.attempt);
+    }
+    // Of the last one nothing older than three before is there any more.
+    expect(attempts).toEqual([0, 1, 2, 0, 4, 5]);
+  });
+
   it('grows over a client’s limit, and says the same to one without', async () => {
     await using harness = await ChaosHarness.start(
       rule('methods: [ListContainers]', 'type: grow-list, toMiB: 16'),

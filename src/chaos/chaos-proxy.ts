@@ -111,7 +111,7 @@ export class ChaosProxy implements AsyncDisposable {
     if (!about.request && !isTold && !isEvents) return undefined;
     const sides = {
       request: about.request || isEvents ? 'take' : 'tap',
-      response: about.answer || isEvents ? 'take' : isTold || about.lists ? 'tap' : 'pass',
+      response: about.answer || isEvents ? 'take' : isTold || about.answersKept > 0 ? 'tap' : 'pass',
     } as const;
     return {
       ...sides,

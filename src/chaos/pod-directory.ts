@@ -1,3 +1,4 @@
+import { type GrpcMessage } from '../relay/index.js';
 import { findBytes, findInMap, readFields, readString } from './protobuf-fields.js';
 
 /** A pod as people name it. */
@@ -29,6 +30,9 @@ const POD_UID_LABEL = 'io.kubernetes.pod.uid';
 export class PodDirectory {
   readonly #sandboxes = new Map<string, KnownId>();
   readonly #containers = new Map<string, KnownId>();
+  /** Of the ids that lists have told, a number each: looked up without a string for each item of a list. */
+  readonly #listed = new Set<number>();
+  #scratch = Buffer.alloc(0);
 
   findSandbox(id: string): KnownId | undefined {
     return this.#sandboxes.get(id);
@@ -39,11 +43,14 @@ export class PodDirectory {
   }
 
   /** Learns from the answer to a call, and its request. Throws RangeError when one is no message. */
-  learn(method: string, request: Buffer, answer: Buffer): void {
+  learn(method: string, request: Buffer, message: GrpcMessage): void {
+    if (!message.isReadable) return;
+    if (this.#scratch.length < message.length) this.#scratch = Buffer.allocUnsafeSlow(message.length);
+    const answer = message.readInto(this.#scratch);
     switch (method) {
       case 'ListPodSandbox':
       case 'StreamPodSandboxes':
-        for (const item of unknownItems(answer, this.#sandboxes)) this.learnSandbox(item);
+        for (const item of this.#findNew(answer)) this.learnSandbox(item);
         break;
       case 'ListContainers':
       case 'StreamContainers':
@@ -100,6 +107,37 @@ export class PodDirectory {
     return learned;
   }
 
+  /**
+   * The items of a list of which no list has told before. Nearly none are, in nearly every list, so of the others
+   * nothing but the id is looked at, which every writer puts first.
+   */
+  #findNew(list: Buffer): Buffer[] {
+    const found: Buffer[] = [];
+    let at = 0;
+    while (at < list.length) {
+      if (list[at] !== FIRST_FIELD) {
+        // A list with something else in it is read in the general way.
+        return [...readFields(list)].filter(({ number }) => number === 1).map(({ bytes }) => bytes);
+      }
+      let length = 0;
+      at++;
+      for (let scale = 1, byte = 0x80; byte >= 0x80; scale *= 0x80) {
+        byte = list[at++] ?? 0;
+        length += (byte & 0x7f) * scale;
+      }
+      const end = at + length;
+      const idLength = list[at] === FIRST_FIELD ? (list[at + 1] ?? 0) : 0;
+      const hash = idLength > 0 && idLength < 0x80 ? hashOf(list, at + 2, at + 2 + idLength) : undefined;
+      if (hash === undefined || !this.#listed.has(hash)) {
+        found.push(list.subarray(at, end));
+        if (hash !== undefined) this.#listed.add(hash);
+      }
+      at = end;
+    }
+    if (this.#listed.size > MOST_IDS) this.#listed.clear();
+    return found;
+  }
+
   #addSandbox(id: string, metadata: Buffer | undefined): KnownId | undefined {
     if (metadata === undefined) return undefined;
     const pod = {
@@ -115,41 +153,23 @@ export class PodDirectory {
 
 const EMPTY = Buffer.alloc(0);
 
+/** A field 1 that has a length: the items of a list, and the id in each. */
+const FIRST_FIELD = 0x0a;
+
+/** A number of 53 bits that stands for these bytes: two ids with the same one are not to be expected. */
+function hashOf(bytes: Buffer, from: number, to: number): number {
+  let [one, other] = [0x811c9dc5, 0x9e3779b9];
+  for (let at = from; at < to; at++) {
+    one = Math.imul(one ^ bytes[at]!, 0x01000193);
+    other = Math.imul(other ^ bytes[at]!, 0x85ebca6b) ^ (other >>> 15);
+  }
+  return (one >>> 0) * 2 ** 21 + (other >>> 11);
+}
+
 /** The id: field 1, which every writer puts first. */
 function readFirstString(item: Buffer): string {
   for (const { number, bytes } of readFields(item)) if (number === 1) return bytes.toString('latin1');
   return '';
-}
-
-/** A field 1 that has a length: the items of a list, and the id in each. */
-const FIRST_FIELD = 0x0a;
-
-/**
- * The items of a list whose id, which every writer puts first, is not in the table. Nearly all are, in nearly every
- * list, so of those nothing but the id is looked at.
- */
-function unknownItems(list: Buffer, table: ReadonlyMap<string, KnownId>): Buffer[] {
-  const unknown: Buffer[] = [];
-  let at = 0;
-  while (at < list.length) {
-    if (list[at] !== FIRST_FIELD) {
-      // A list with something else in it is read in the general way.
-      return [...readFields(list)].filter(({ number }) => number === 1).map(({ bytes }) => bytes);
-    }
-    let end = at + 1;
-    let length = 0;
-    for (let scale = 1, byte = 0x80; byte >= 0x80; scale *= 0x80) {
-      byte = list[end++] ?? 0;
-      length += (byte & 0x7f) * scale;
-    }
-    at = end;
-    end += length;
-    const idLength = list[at] === FIRST_FIELD ? (list[at + 1] ?? 0x80) : 0x80;
-    const isKnown = idLength < 0x80 && table.has(list.toString('latin1', at + 2, at + 2 + idLength));
-    if (!isKnown) unknown.push(list.subarray(at, end));
-    at = end;
-  }
-  return unknown;
 }
 
 function add(table: Map<string, KnownId>, id: string, known: KnownId): void {

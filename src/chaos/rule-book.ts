@@ -37,6 +37,16 @@ export interface RuleBookOptions {
   readonly onOutage: (active: ActiveRule) => void;
 }
 
+/** What the rules may do with calls of a method. */
+export interface RuleConcerns {
+  /** Whether a rule could be about one, now or later. */
+  readonly request: boolean;
+  /** Whether a rule could hit an answer. */
+  readonly answer: boolean;
+  /** How many answers have to be remembered. */
+  readonly answersKept: number;
+}
+
 const SHORTEST_ID_PART = 12;
 
 /**
@@ -93,13 +103,16 @@ export class RuleBook {
     this.#states = [];
   }
 
-  /** Whether any rule could be about a call of that method, now or later. */
-  concerns(path: string): { readonly request: boolean; readonly answer: boolean; readonly lists: boolean } {
+  /** What the rules may do with calls of that method. */
+  concerns(path: string): RuleConcerns {
     const states = this.#states.filter((state) => this.#isOfMethod(state, path, shortMethod(path)));
     return {
       request: states.length > 0,
       answer: states.some(({ rule }) => hitsAnswer(rule.fault)),
-      lists: states.some(({ rule }) => rule.fault.type === 'stale-list'),
+      answersKept: Math.max(
+        0,
+        ...states.map(({ rule: { fault } }) => (fault.type === 'stale-list' ? fault.behind + 1 : 0)),
+      ),
     };
   }
 

@@ -128,9 +128,12 @@ describe('the relay of frames', () => {
   it('closes a client’s connection when there is no server', async () => {
     await using harness = await RelayHarness.start();
     await harness.server[Symbol.asyncDispose]();
-    const client = await RawHttp2Peer.connect(harness.socketPath);
-    await untilTrue(() => client.closed || client.ended);
-    client.socket.destroy();
+    for (let i = 0; i < 3; i++) {
+      const client = await RawHttp2Peer.connect(harness.socketPath);
+      await untilTrue(() => client.closed || client.ended);
+      client.socket.destroy();
+    }
     await untilTrue(() => harness.relay.counts.openConnections === 0);
+    expect(harness.log).toEqual(['The server cannot be reached, its clients are turned away']);
   });
 });

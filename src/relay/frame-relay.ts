@@ -34,6 +34,7 @@ export class FrameRelay implements AsyncDisposable {
   readonly #connections = new Set<RelayConnection>();
   #socket: PrivateSocket | undefined;
   #lastConnectionId = 0;
+  #upstreamIsAway = false;
 
   private constructor(options: FrameRelayOptions) {
     this.#options = options;
@@ -91,6 +92,7 @@ export class FrameRelay implements AsyncDisposable {
       return;
     }
     const server = connect({ path: this.#upstreamPath, allowHalfOpen: true });
+    this.#watchUpstream(server, logger);
     const connection: RelayConnection = new RelayConnection({
       ...{ id: ++this.#lastConnectionId, client, server, intercept, logger },
       onClosed: () => {
@@ -98,5 +100,21 @@ export class FrameRelay implements AsyncDisposable {
       },
     });
     this.#connections.add(connection);
+  }
+
+  /** Says once that the server is not to be reached, and once that it is again. */
+  #watchUpstream(server: Socket, logger: Logger): void {
+    const { upstream } = this.#options;
+    let reached = false;
+    server.once('connect', () => {
+      reached = true;
+      if (this.#upstreamIsAway) logger.info('The server is reached again', { upstream });
+      this.#upstreamIsAway = false;
+    });
+    server.once('error', ({ message }) => {
+      if (reached || this.#upstreamIsAway) return;
+      this.#upstreamIsAway = true;
+      logger.warn('The server cannot be reached, its clients are turned away', { upstream, err: message });
+    });
   }
 }

@@ -23,17 +23,22 @@ export class GrpcMessage {
 
   /** Whether the payload is the message: neither compressed nor, at the end of a call, cut off. */
   get isReadable(): boolean {
-    const whole = this.#join();
-    return (
-      whole.length >= MESSAGE_PREFIX_BYTES &&
-      whole[0] === 0 &&
-      whole.readUInt32BE(1) === whole.length - MESSAGE_PREFIX_BYTES
-    );
+    const [first] = this.pieces;
+    if (first === undefined || this.length < MESSAGE_PREFIX_BYTES) return false;
+    const prefix = first.length >= MESSAGE_PREFIX_BYTES ? first : this.#join();
+    return prefix[0] === 0 && prefix.readUInt32BE(1) === this.length - MESSAGE_PREFIX_BYTES;
   }
 
   /** The message without its prefix. Its first use copies what came in pieces. */
   get payload(): Buffer {
     return this.#join().subarray(MESSAGE_PREFIX_BYTES);
+  }
+
+  /** The payload, copied to the begin of `scratch`, which has room for the whole: without new memory for large messages. */
+  readInto(scratch: Buffer): Buffer {
+    let at = 0;
+    for (const piece of this.pieces) at += piece.copy(scratch, at);
+    return scratch.subarray(MESSAGE_PREFIX_BYTES, at);
   }
 
   #join(): Buffer {

@@ -60,7 +60,7 @@ async function request(session: ClientHttp2Session, headers: Fields): Promise<[F
   stream.end('body');
   const received: [Fields, Fields] = [{}, {}];
   stream.on('response', (own) => (received[0] = plain(own)));
-  stream.on('trailers', (own) => (received[1] = plain(own)));
+  stream.on('trailers', (own: IncomingHttpHeaders) => (received[1] = plain(own)));
   stream.resume();
   await once(stream, 'close');
   return received;

@@ -47,7 +47,11 @@ export interface LaneOptions {
  * Flow control. As long as everything passes, both ends settle it among themselves. Bytes that are taken in count
  * against the source's room, so the source is given that room back at once; bytes that are sent by us use room of the
  * sink that the source takes for its own, so the room that the sink gives back for them is kept from the source
- * (`#owed`). In between the source may send more than the sink has room for: such a frame waits (`stall`).
+ * (`#owed`). In between the source may send more than the sink has room for: such a frame waits (`stall`). Room comes
+ * when the sink has read what it has, with every library by the time that half of the window is read; so no frame may be
+ * larger than that, and none is unless a sink asks for frames larger than what everybody has to take.
+ * Room comes when the sink has read what it has, as all do by the time that they have read half of their window; so no
+ * frame is to be larger than that, and none is unless a sink asks for larger frames than everybody has to take.
  */
 export class Lane implements FrameJudge, SideCarrier {
   readonly scanner: FrameScanner;

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CallHandler, type CallInterceptor, FrameRelay, type SideMode } from '../relay/index.js';
+import { SILENT_LOGGER } from '../util/logger.js';
 import { RawHttp2Peer, RawHttp2Server } from './raw-http2-peer.js';
 import { untilTrue } from './until-true.js';
 
@@ -12,9 +13,12 @@ export class RelayHarness implements AsyncDisposable {
   readonly folder: string;
   readonly server: RawHttp2Server;
   readonly relay: FrameRelay;
+  /** Messages that the relay has logged. */
+  readonly log: readonly string[];
   readonly #clients: RawHttp2Peer[] = [];
 
-  private constructor(folder: string, server: RawHttp2Server, relay: FrameRelay) {
+  private constructor(folder: string, server: RawHttp2Server, relay: FrameRelay, log: readonly string[]) {
+    this.log = log;
     this.folder = folder;
     this.server = server;
     this.relay = relay;
@@ -24,12 +28,15 @@ export class RelayHarness implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), 'podloop-relay-'));
     const path = join(folder, 'server.sock');
     const server = await RawHttp2Server.listen(path);
+    const log: string[] = [];
+    const note = (message: string): void => void log.push(message);
     const relay = await FrameRelay.start({
+      logger: { ...SILENT_LOGGER, warn: note, error: note },
       listen: `unix://${join(folder, 'relay.sock')}`,
       upstream: `unix://${path}`,
       ...(intercept === undefined ? {} : { intercept }),
     });
-    return new RelayHarness(folder, server, relay);
+    return new RelayHarness(folder, server, relay, log);
   }
 
   get socketPath(): string {

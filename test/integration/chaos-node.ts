@@ -114,9 +114,14 @@ export class ChaosNode implements AsyncDisposable {
   }
 }
 
-/** What a watcher has printed so far. */
-export function eventsOf(watcher: PodloopProcess): WatchedEvent[] {
-  return watcher.stdout.map((line) => JSON.parse(line) as WatchedEvent);
+const readSoFar = new WeakMap<PodloopProcess, WatchedEvent[]>();
+
+/** What a watcher has printed so far. Each line is read once: some tests ask again and again about thousands. */
+export function eventsOf(watcher: PodloopProcess): readonly WatchedEvent[] {
+  const events = readSoFar.get(watcher) ?? [];
+  readSoFar.set(watcher, events);
+  for (const line of watcher.stdout.slice(events.length)) events.push(JSON.parse(line) as WatchedEvent);
+  return events;
 }
 
 /** Ids of the containers that died, as printed; one that is told twice is there twice. */
