@@ -135,7 +135,9 @@ export class Cgroups {
     const { missing, reasons } = this.describe();
     const unlimited = missing.filter((name) => USUAL.includes(name));
     if (unlimited.length === 0) return undefined;
-    return `nothing limits ${unlimited.join(', ')} of containers: ${reasons.join('; ') || 'no such controller'}`;
+    // The same is wrong with each tree as a rule; Status has them all in its verbose answer.
+    const more = reasons.length > 1 ? `, and ${reasons.length - 1} more like it` : '';
+    return `nothing limits ${unlimited.join(', ')} of containers: ${reasons[0] ?? 'no such controller'}${more}`;
   }
 
   /** Makes the group of a pod below its cgroup parent. Idempotent. A parent that is no path is INVALID_ARGUMENT. */

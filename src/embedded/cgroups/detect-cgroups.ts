@@ -33,7 +33,7 @@ export async function detectCgroups(
       await tryGroup(io, join(hierarchy.mountpoint, probe));
       usable.push(hierarchy);
     } catch (error) {
-      reasons.push(`${mount.mountpoint} cannot be used: ${messageOf(error)}`);
+      reasons.push(`${mount.mountpoint} cannot be used: ${codeOf(error) || messageOf(error)}`);
     }
   }
   if (mounts.length === 0) reasons.push('no file system of cgroups is mounted');
