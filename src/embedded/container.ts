@@ -277,7 +277,8 @@ export class Container implements StreamableContainer {
     if (fault !== undefined) {
       throw refused(`failed to exec in container: unable to start container process: ${fault}`);
     }
-    return spawnProcess({ ...request, ...isolation.enter(entry), clock, killRest: killDescendants });
+    const ways = { pipesFolder: this.files.dir, clock, killRest: killDescendants };
+    return spawnProcess({ ...request, ...isolation.enter(entry), ...ways });
   }
 
   /** See {@link StreamableContainer}. */

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { PassThrough, type Duplex } from 'node:stream';
 import { type ContainerConsole } from '../embedded/isolation/container-process.js';
 import { spawnProcess } from '../embedded/streaming/spawn-process.js';
@@ -36,7 +37,13 @@ export class StreamingLab implements AsyncDisposable {
       logger: SILENT_LOGGER,
       ports: {
         openProcess: (_id, request) =>
-          spawnProcess({ ...request, environment: { PATH: '/usr/bin:/bin' }, workingDir: '/', clock }),
+          spawnProcess({
+            ...request,
+            environment: { PATH: '/usr/bin:/bin' },
+            workingDir: '/',
+            pipesFolder: tmpdir(),
+            clock,
+          }),
         openConsole: async (id) => {
           if (id === 'gone') throw new Error('container is not running');
           return container;

@@ -74,6 +74,15 @@ describe.each(ISOLATIONS)('streams of containers (isolation: %s)', (isolation) =
     expect(client.status).toMatchObject({ details: { causes: [{ message: '4' }] } });
   });
 
+  it('a command can open its outputs again by their names', async () => {
+    const script = 'echo out >/dev/stdout; echo bad >/dev/stderr';
+    const client = await ChannelClient.open(await exec(script), V5);
+    await client.closed;
+    expect([client.text(1), client.text(2)]).toEqual(['out\n', 'bad\n']);
+    const { stdout, stderr } = await node.client.execSync({ containerId: idle, cmd: ['sh', '-c', script] });
+    expect([stdout.toString(), stderr.toString()]).toEqual(['out\n', 'bad\n']);
+  });
+
   it('a command ends with its client, and so does what it has started', async () => {
     const mark = `31${isolation.length}41`;
     const client = await ChannelClient.open(

@@ -26,7 +26,7 @@ export interface ProcessPipes {
   /** What the process gets as its first three files: a file descriptor each, /dev/null where nothing is wanted. */
   readonly stdio: readonly (number | 'ignore')[];
   /** To be called once the process has them: until then our copies keep the pipes open. */
-  closeTheirs(): void;
+  readonly closeTheirs: () => void;
 }
 
 /**
@@ -38,6 +38,8 @@ export interface ProcessPipes {
  */
 export async function makeProcessPipes({ folder, ...wanted }: PipesOptions): Promise<ProcessPipes> {
   const names = (['stdin', 'stdout', 'stderr'] as const).filter((name) => wanted[name]);
+  const nothing = { stdin: undefined, stdout: undefined, stderr: undefined };
+  if (names.length === 0) return { ...nothing, stdio: Array(3).fill('ignore'), closeTheirs: () => undefined };
   const dir = await mkdtemp(join(folder, 'pipes-'));
   const theirs = new Map<string, number>();
   const ours = new Map<string, Socket>();
@@ -47,7 +49,7 @@ export async function makeProcessPipes({ folder, ...wanted }: PipesOptions): Pro
   };
   try {
     const paths = names.map((name) => join(dir, name));
-    if (paths.length > 0) await run('mkfifo', ['-m', '666', ...paths], { env: { PATH: TOOL_PATH } });
+    await run('mkfifo', ['-m', '666', ...paths], { env: { PATH: TOOL_PATH } });
     for (const name of names) {
       const [our, their] = openEnds(join(dir, name), name === 'stdin');
       theirs.set(name, their);

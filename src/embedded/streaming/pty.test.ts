@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { SystemClock } from '../../util/clock.js';
@@ -9,7 +10,14 @@ const clock = new SystemClock();
 
 function open(...argv: string[]): Promise<ContainerProcess> {
   const streams = { tty: true, stdin: true, stdout: true, stderr: false };
-  return spawnProcess({ argv, ...streams, environment: { PATH: '/usr/bin:/bin' }, workingDir: '/', clock });
+  return spawnProcess({
+    argv,
+    ...streams,
+    environment: { PATH: '/usr/bin:/bin' },
+    workingDir: '/',
+    pipesFolder: tmpdir(),
+    clock,
+  });
 }
 
 const shell = (words: string): Promise<ContainerProcess> => open('sh', '-c', words);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { type Clock } from '../../util/clock.js';
 import { type ContainerProcess, type ProcessRequest } from '../isolation/container-process.js';
+import { makeProcessPipes } from './process-pipes.js';
 import { PtyResizer, wrapInPty } from './pty.js';
 
 /** What {@link spawnProcess} needs. */
@@ -12,6 +13,8 @@ export interface SpawnProcessOptions extends Omit<ProcessRequest, 'argv'> {
   /** The environment of that command line. */
   readonly environment: Readonly<Record<string, string>>;
   readonly workingDir: string;
+  /** A folder in which pipes may be made; nothing stays in it. */
+  readonly pipesFolder: string;
   readonly clock: Clock;
   /**
    * Kills what a process has started besides its process group; called by `kill` before that group is killed. True
@@ -24,51 +27,95 @@ export interface SpawnProcessOptions extends Omit<ProcessRequest, 'argv'> {
 const OWN_END_MS = 1_000;
 
 /**
- * Starts a command in a session of its own with pipes, or a terminal, for its streams.
+ * Starts a command in a session of its own with pipes, or a terminal, for its streams; see makeProcessPipes.
  *
  * Rejects when it cannot be executed. The exit code is 128 + n after a signal. A stream that nobody asked for is
  * /dev/null, except stdin at a terminal, which is open and silent.
  */
 export async function spawnProcess(options: SpawnProcessOptions): Promise<ContainerProcess> {
-  const { tty, workingDir, clock, killRest } = options;
-  const pty = tty ? wrapInPty(options.argv) : undefined;
-  const [file = '', ...args] = pty?.argv ?? options.argv;
-  const child = spawn(file, args, {
-    cwd: workingDir,
-    detached: true,
-    env: { ...options.environment, ...pty?.environment },
-    stdio: [
-      options.stdin || tty ? 'pipe' : 'ignore',
-      options.stdout || tty ? 'pipe' : 'ignore',
-      options.stderr && !tty ? 'pipe' : 'ignore',
-    ],
-  });
-  for (const stream of child.stdio) stream?.on('error', () => undefined);
+  const { workingDir, environment } = options;
+  const { argv, stdio, moreEnvironment, streamsOf, closeTheirs } = await prepareStreams(options);
+  const [file = '', ...args] = argv;
+  const env = { ...environment, ...moreEnvironment };
+  const child = spawn(file, args, { cwd: workingDir, detached: true, env, stdio: [...stdio] });
+  const streams = streamsOf(child);
+  for (const stream of Object.values(streams)) stream.on('error', () => undefined);
   const exit = waitForExit(child);
-  await waitForSpawn(child);
-  const findScript = (): number | undefined => (hasEnded(child) ? undefined : child.pid);
-  const resizer = tty ? new PtyResizer({ clock, findScript }) : undefined;
-  return {
-    ...(options.stdin && child.stdin && { stdin: child.stdin }),
-    ...(child.stdout && { stdout: child.stdout }),
-    ...(child.stderr && { stderr: child.stderr }),
-    ...(resizer && { resize: (columns, rows) => resizer.resize({ columns, rows }) }),
-    exit,
-    kill: () => {
-      // Its number cannot be anybody else's: until we have seen its exit it is not reaped.
-      const { pid } = child;
-      if (pid === undefined || hasEnded(child)) return;
-      if (killRest?.(pid) !== true) {
-        killGroups(pid);
-        return;
-      }
-      const late = clock.setTimer(OWN_END_MS, () => {
-        if (hasEnded(child)) return;
-        killRest(pid);
-        killGroups(pid);
-      });
-      void exit.then(() => late.cancel());
-    },
+  try {
+    await waitForSpawn(child);
+  } catch (error) {
+    for (const stream of Object.values(streams)) stream.destroy();
+    throw error;
+  } finally {
+    closeTheirs();
+  }
+  return { ...streams, ...resizerOf(child, options), exit, kill: killerOf(child, exit, options) };
+}
+
+/** How a command is started so that its streams can be had. */
+interface PreparedStreams {
+  readonly argv: readonly string[];
+  readonly stdio: readonly (number | 'ignore' | 'pipe')[];
+  readonly moreEnvironment: Readonly<Record<string, string>>;
+  readonly streamsOf: (child: ChildProcess) => Pick<ContainerProcess, 'stdin' | 'stdout' | 'stderr'>;
+  /** Once the command has its ends, or cannot be started. */
+  readonly closeTheirs: () => void;
+}
+
+async function prepareStreams(options: SpawnProcessOptions): Promise<PreparedStreams> {
+  const { argv, tty, stdin, stdout, stderr, pipesFolder } = options;
+  if (tty) {
+    const pty = wrapInPty(argv);
+    return {
+      argv: pty.argv,
+      // Nobody but script has these, so it does not matter what they are.
+      stdio: ['pipe', 'pipe', 'ignore'],
+      moreEnvironment: pty.environment,
+      streamsOf: (child) => ({
+        ...(stdin && child.stdin && { stdin: child.stdin }),
+        ...(child.stdout && { stdout: child.stdout }),
+      }),
+      closeTheirs: () => undefined,
+    };
+  }
+  const pipes = await makeProcessPipes({ stdin, stdout, stderr, folder: pipesFolder });
+  const { stdio, closeTheirs } = pipes;
+  const streams = {
+    ...(pipes.stdin && { stdin: pipes.stdin }),
+    ...(pipes.stdout && { stdout: pipes.stdout }),
+    ...(pipes.stderr && { stderr: pipes.stderr }),
+  };
+  return { argv, stdio, moreEnvironment: {}, streamsOf: () => streams, closeTheirs };
+}
+
+function resizerOf(
+  child: ChildProcess,
+  { tty, clock }: SpawnProcessOptions,
+): Pick<ContainerProcess, 'resize'> {
+  if (!tty) return {};
+  const resizer = new PtyResizer({ clock, findScript: () => (hasEnded(child) ? undefined : child.pid) });
+  return { resize: (columns, rows) => resizer.resize({ columns, rows }) };
+}
+
+function killerOf(
+  child: ChildProcess,
+  exit: Promise<number>,
+  { clock, killRest }: SpawnProcessOptions,
+): () => void {
+  return () => {
+    // Its number cannot be anybody else's: until we have seen its exit it is not reaped.
+    const { pid } = child;
+    if (pid === undefined || hasEnded(child)) return;
+    if (killRest?.(pid) !== true) {
+      killGroups(pid);
+      return;
+    }
+    const late = clock.setTimer(OWN_END_MS, () => {
+      if (hasEnded(child)) return;
+      killRest(pid);
+      killGroups(pid);
+    });
+    void exit.then(() => late.cancel());
   };
 }
 
