@@ -22,7 +22,6 @@ const KNOWN_REASONS: readonly KnownReason[] = [
   },
   { spec: /^AppArmor/, reason: 'the kernel of this machine has no AppArmor' },
   { spec: /benchmark/, reason: 'a benchmark, not a test; `npm run bench` has ours' },
-  { spec: /^Image Volume/, reason: 'images as volumes are not supported and are refused with a sentence' },
   {
     spec: /UserNamespaces/,
     reason: 'user namespaces are not supported and are refused with a sentence',
