@@ -55,7 +55,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   '@bufbuild/protobuf': ['cri'],
   '@grpc/grpc-js': ['cri', 'embedded', 'chaos', 'record', 'relay', 'testing'],
   commander: ['cli'],
-  ws: ['embedded'],
+  ws: ['embedded', 'testing'],
   yaml: ['util', 'model', 'config', 'cli'],
 };
 
