@@ -98,7 +98,7 @@ describe.runIf(usable).each(VARIANTS)('cgroups %s', (_variant, mounts) => {
     expect(container.oomKilled()).toBe(true);
     const again = cgroups.findContainer('pod', 'hungry');
     expect(again.oomKilled()).toBe(true);
-    expect(again.usage()?.memory?.oomKills).toBeGreaterThan(0n);
+    expect(again.usage('metrics')?.memory?.oomKills).toBeGreaterThan(0n);
     expect(await container.remove()).toBe(true);
   });
 
@@ -134,7 +134,7 @@ describe.runIf(usable).each(VARIANTS)('cgroups %s', (_variant, mounts) => {
        process.stdout.write("ready"); setInterval(() => b[0], 1000)'`,
     );
     await said(child, 'ready');
-    const usage = container.usage();
+    const usage = container.usage('metrics');
     expect(usage?.cpu?.totalNs).toBeGreaterThan(20_000_000n);
     expect(usage?.cpu?.throttledPeriods).toBeGreaterThan(0n);
     expect(usage?.memory?.rssBytes).toBeGreaterThan(64n << 20n);

@@ -7,6 +7,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { cri } from '../../src/cri/index.js';
 import { Cgroups } from '../../src/embedded/cgroups/cgroups.js';
 import { SILENT_LOGGER } from '../../src/util/logger.js';
 import { CONTAINER_RUNNING, type ContainerParts, EmbeddedNode, ISOLATIONS, until } from './embedded-node.js';
@@ -92,7 +93,9 @@ describe.runIf(limited).each(ISOLATIONS)('limits of containers, isolation %s', (
 
   it('that cannot be had refuse the container, and leave no group', async () => {
     await using node = await EmbeddedNode.start({ isolation });
-    const pod = await node.runPod('p', { linux: { cgroupParent: `/podloop-it-${process.pid}` } });
+    const pod = await node.runPod('p', {
+      linux: cri.LinuxPodSandboxConfig.fromPartial({ cgroupParent: `/podloop-it-${process.pid}` }),
+    });
     const refused = async (resources: Resources): Promise<string> =>
       node.create(pod, 'c', 'true', limits(resources)).then(
         () => 'made',

@@ -20,6 +20,8 @@ export interface EnclosureFacts {
   readonly runtimeBytes: number;
   /** Memory of everything inside, pages that are shared counted once. */
   readonly allBytes: number;
+  /** What the whole machine has left, the kernel's own memory counted: others use it, too. */
+  readonly machineAvailableBytes: number;
 }
 
 const NAMESPACES = ['mnt', 'net', 'pid', 'ipc', 'uts', 'cgroup', 'user'];
@@ -102,6 +104,7 @@ export class RuntimeEnclosure implements AsyncDisposable {
       openFiles: (await readdir(`/proc/${pid}/fd`)).length,
       runtimeBytes: toBytes(/^VmRSS:\s+(\d+) kB/m.exec(await read(`/proc/${pid}/status`))?.[1]),
       allBytes,
+      machineAvailableBytes: toBytes(/^MemAvailable:\s+(\d+) kB/m.exec(await read('/proc/meminfo'))?.[1]),
     };
   }
 

@@ -159,7 +159,7 @@ export class Cgroups {
     const [anchor] = this.#layout.hierarchies;
     if (path === undefined || anchor === undefined) return undefined;
     const there = this.#layout.io.read(join(anchor.mountpoint, path, 'cgroup.procs')) !== undefined;
-    return there ? readGroupUsage(this.#layout, path) : undefined;
+    return there ? readGroupUsage(this.#layout, path, 'stats') : undefined;
   }
 
   /** Kills what is left in a pod's group and removes it; false when something stays. Idempotent. */

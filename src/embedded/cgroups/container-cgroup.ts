@@ -6,7 +6,7 @@ import { unimplemented } from '../rpc-error.js';
 import { applySettings } from './apply-settings.js';
 import { type CgroupLayout } from './cgroup-layout.js';
 import { killGroup, type Killer, membersOf, removeGroup } from './end-group.js';
-import { type GroupUsage, readGroupUsage, readOomKills } from './group-usage.js';
+import { type GroupUsage, readGroupUsage, readOomKills, type UsageDetail } from './group-usage.js';
 import { setOomScoreAdj, toOomScoreAdj } from './oom-score.js';
 import { computeSettings } from './resource-settings.js';
 
@@ -53,8 +53,8 @@ export class ContainerCgroup {
   }
 
   /** What it has used and uses; undefined when there is no such group. */
-  usage(): GroupUsage | undefined {
-    return this.exists ? readGroupUsage(this.#host.layout, this.path) : undefined;
+  usage(detail: UsageDetail = 'stats'): GroupUsage | undefined {
+    return this.exists ? readGroupUsage(this.#host.layout, this.path, detail) : undefined;
   }
 
   /** The pids of its processes as the host sees them, those of groups below it too. */

@@ -11,7 +11,7 @@ import { type CgroupLayout } from './cgroup-layout.js';
 import { type DeviceUse, type HugepageUse, readDeviceUses, readHugepageUses } from './device-usage.js';
 import { type Pressure, readPressure } from './pressure.js';
 
-/** Bytes, counts and nanoseconds. What the machine does not tell is undefined. */
+/** Bytes, counts and nanoseconds. What the machine does not tell, or was not asked for, is undefined. */
 export interface GroupUsage {
   readonly cpu: CpuUse | undefined;
   readonly memory: MemoryUse | undefined;
@@ -65,15 +65,19 @@ export interface PidsUse {
 /** Version 1 says "no limit" with the highest number of pages that a long can count. */
 const UNLIMITED = 2n ** 62n;
 
-/** Reads everything about a group; a handful of small files. */
-export function readGroupUsage(layout: CgroupLayout, group: string): GroupUsage {
+/** How much somebody wants to know: metrics need some files more than statistics do. */
+export type UsageDetail = 'stats' | 'metrics';
+
+/** Reads what a group uses; about ten small files for statistics, twenty for metrics. */
+export function readGroupUsage(layout: CgroupLayout, group: string, detail: UsageDetail): GroupUsage {
   const v1 = layout.version === 1;
+  const all = detail === 'metrics';
   return {
-    cpu: v1 ? readCpuV1(layout, group) : readCpuV2(layout, group),
-    memory: v1 ? readMemoryV1(layout, group) : readMemoryV2(layout, group),
+    cpu: v1 ? readCpuV1(layout, group, all) : readCpuV2(layout, group),
+    memory: v1 ? readMemoryV1(layout, group, all) : readMemoryV2(layout, group, all),
     pids: readPids(layout, group),
-    io: readDeviceUses(layout, group),
-    hugepages: readHugepageUses(layout, group),
+    io: all ? readDeviceUses(layout, group) : [],
+    hugepages: all ? readHugepageUses(layout, group) : [],
     pressure: readPressure(layout, group),
   };
 }
@@ -84,20 +88,15 @@ export function readOomKills(layout: CgroupLayout, group: string): bigint | unde
   return toTable(layout.read('memory', group, file)).get('oom_kill');
 }
 
-/** The CPU time of a group alone, for those who ask often. */
-export function readCpuTotalNs(layout: CgroupLayout, group: string): bigint | undefined {
-  if (layout.version === 1) return toNumber(layout.read('cpuacct', group, 'cpuacct.usage'));
-  return times1000(readCpuStat(layout, group).get('usage_usec'));
-}
-
-function readCpuV1(layout: CgroupLayout, group: string): CpuUse | undefined {
-  const totalNs = readCpuTotalNs(layout, group);
+function readCpuV1(layout: CgroupLayout, group: string, all: boolean): CpuUse | undefined {
+  const read = (file: string): bigint | undefined => toNumber(layout.read('cpuacct', group, file));
+  const totalNs = read('cpuacct.usage');
   if (totalNs === undefined) return undefined;
-  const stat = readCpuStat(layout, group);
+  const stat = all ? readCpuStat(layout, group) : new Map<string, bigint>();
   return {
     totalNs,
-    userNs: toNumber(layout.read('cpuacct', group, 'cpuacct.usage_user')),
-    systemNs: toNumber(layout.read('cpuacct', group, 'cpuacct.usage_sys')),
+    userNs: all ? read('cpuacct.usage_user') : undefined,
+    systemNs: all ? read('cpuacct.usage_sys') : undefined,
     periods: stat.get('nr_periods'),
     throttledPeriods: stat.get('nr_throttled'),
     throttledNs: stat.get('throttled_time'),
@@ -122,7 +121,7 @@ function readCpuStat(layout: CgroupLayout, group: string): ReadonlyMap<string, b
   return toTable(layout.read('cpu', group, 'cpu.stat'));
 }
 
-function readMemoryV1(layout: CgroupLayout, group: string): MemoryUse | undefined {
+function readMemoryV1(layout: CgroupLayout, group: string, all: boolean): MemoryUse | undefined {
   const read = (file: string): string | undefined => layout.read('memory', group, file);
   const usageBytes = toNumber(read('memory.usage_in_bytes'));
   if (usageBytes === undefined) return undefined;
@@ -135,24 +134,24 @@ function readMemoryV1(layout: CgroupLayout, group: string): MemoryUse | undefine
     rssBytes: stat.get('total_rss') ?? 0n,
     cacheBytes: stat.get('total_cache'),
     mappedFileBytes: stat.get('total_mapped_file'),
-    kernelBytes: toNumber(read('memory.kmem.usage_in_bytes')),
+    kernelBytes: all ? toNumber(read('memory.kmem.usage_in_bytes')) : undefined,
     pageFaults: stat.get('total_pgfault'),
     majorPageFaults: stat.get('total_pgmajfault'),
     swapBytes: stat.get('total_swap'),
     limitBytes,
     swapLimitBytes: both === undefined ? undefined : subtract(both, limitBytes),
-    highestUsageBytes: toNumber(read('memory.max_usage_in_bytes')),
-    limitHits: toNumber(read('memory.failcnt')),
-    oomKills: readOomKills(layout, group),
+    highestUsageBytes: all ? toNumber(read('memory.max_usage_in_bytes')) : undefined,
+    limitHits: all ? toNumber(read('memory.failcnt')) : undefined,
+    oomKills: all ? readOomKills(layout, group) : undefined,
   };
 }
 
-function readMemoryV2(layout: CgroupLayout, group: string): MemoryUse | undefined {
+function readMemoryV2(layout: CgroupLayout, group: string, all: boolean): MemoryUse | undefined {
   const read = (file: string): string | undefined => layout.read('memory', group, file);
   const usageBytes = toNumber(read('memory.current'));
   if (usageBytes === undefined) return undefined;
   const stat = toTable(read('memory.stat'));
-  const events = toTable(read('memory.events'));
+  const events = all ? toTable(read('memory.events')) : new Map<string, bigint>();
   return {
     usageBytes,
     workingSetBytes: subtract(usageBytes, stat.get('inactive_file')),
@@ -165,7 +164,7 @@ function readMemoryV2(layout: CgroupLayout, group: string): MemoryUse | undefine
     swapBytes: toNumber(read('memory.swap.current')),
     limitBytes: toNumber(read('memory.max')),
     swapLimitBytes: toNumber(read('memory.swap.max')),
-    highestUsageBytes: toNumber(read('memory.peak')),
+    highestUsageBytes: all ? toNumber(read('memory.peak')) : undefined,
     limitHits: events.get('max'),
     oomKills: events.get('oom_kill'),
   };

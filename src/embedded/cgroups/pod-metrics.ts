@@ -41,7 +41,7 @@ export async function listPodMetrics(
   pods: readonly PodOfStats[],
 ): Promise<PodSandboxMetrics[]> {
   const containers = pods.flatMap((pod) => pod.containers);
-  const measured = await stats.measure(containers, true);
+  const measured = await stats.measure(containers, 'metrics');
   const disk = await findDisk(rootDir);
   const answers: PodSandboxMetrics[] = [];
   for (const { sandbox, measured: own } of splitByPod(pods, measured)) {

@@ -8,7 +8,7 @@ import { findProcess } from '../process-identity.js';
 import { membersOf, type ProcessEntry, type ProcessTable } from '../process-table.js';
 import { type Sandbox } from '../sandbox.js';
 import { type Cgroups } from './cgroups.js';
-import { type GroupUsage } from './group-usage.js';
+import { type GroupUsage, type UsageDetail } from './group-usage.js';
 import { type InterfaceUsage, readNetworkUsage } from './network-usage.js';
 import { sumProcessUsage } from './process-usage.js';
 import {
@@ -91,9 +91,12 @@ export class PodStats {
   /**
    * Measures containers, without making messages of it.
    *
-   * @param withPids also names the processes of those that run.
+   * @param detail for metrics, the processes of those that run are named, too.
    */
-  async measure(containers: readonly Container[], withPids = false): Promise<MeasuredContainer[]> {
+  async measure(
+    containers: readonly Container[],
+    detail: UsageDetail = 'stats',
+  ): Promise<MeasuredContainer[]> {
     const writables = await this.#writables.find(containers.map(({ id }) => id));
     const slices = new SliceYielder({ itemsPerSlice: CONTAINERS_PER_SLICE });
     const measured: MeasuredContainer[] = [];
@@ -103,9 +106,9 @@ export class PodStats {
       let pids: readonly number[] | undefined;
       if (container.running) {
         const cgroup = this.#options.cgroups.findContainer(container.record.sandboxId, container.id);
-        usage = cgroup.usage();
+        usage = cgroup.usage(detail);
         const isWhole = usage?.cpu !== undefined && usage.memory !== undefined;
-        if (usage !== undefined && (withPids || !isWhole)) pids = await cgroup.members();
+        if (usage !== undefined && (detail === 'metrics' || !isWhole)) pids = await cgroup.members();
         if (usage === undefined) {
           processes ??= await this.#options.processes.scan();
           pids = membersOf(processes, container.id, findProcess(container.pid)).map(({ pid }) => pid);
