@@ -9,6 +9,7 @@ import {
   type SupervisorRecord,
 } from './container-files.js';
 import { ContainerLog } from './container-log.js';
+import { type ContainerStreams } from './container-streams.js';
 import { ContainerWatch } from './container-watch.js';
 import { defer } from './deferred.js';
 import { type ImageStore } from './images/image-store.js';
@@ -31,15 +32,6 @@ export interface ContainerHost {
   /** Path of the supervisor's script, and the folders in which its programs are. */
   readonly script: string;
   readonly path: string;
-}
-
-/** Which streams of a container somebody wants. */
-export interface ContainerStreams {
-  /** For a log, or for whoever attaches. */
-  readonly output: boolean;
-  /** Kept open, ended with the first writer, or none. */
-  readonly input: 'open' | 'once' | 'none';
-  readonly tty: boolean;
 }
 
 /** What a {@link ContainerRun} needs. */

@@ -2,12 +2,13 @@ import { status } from '@grpc/grpc-js';
 import { ContainerState, type LinuxContainerResources } from '../cri/generated/runtime/v1/cri.js';
 import { messageOf } from '../util/errors.js';
 import { type ContainerCgroup } from './cgroups/container-cgroup.js';
-import { toOomScoreAdj } from './cgroups/oom-score.js';
 import { ContainerOutput } from './container-output.js';
 import { mergeResources } from './cgroups/merge-resources.js';
 import { type ContainerExit, type ContainerFiles } from './container-files.js';
 import { type ContainerRecord } from './container-record.js';
-import { type ContainerHost, ContainerRun, type ContainerStreams } from './container-run.js';
+import { ContainerEnding } from './container-ending.js';
+import { type ContainerHost, ContainerRun } from './container-run.js';
+import { streamsOf } from './container-streams.js';
 import { openConsole } from './isolation/container-console.js';
 import {
   type ContainerConsole,
@@ -15,11 +16,10 @@ import {
   type ProcessRequest,
   type StreamableContainer,
 } from './isolation/container-process.js';
-import { findImageFolders } from './image-folders.js';
 import { killDescendants } from './isolation/kill-descendants.js';
 import { Mutex } from './mutex.js';
 import { type ProcessIdentity } from './process-identity.js';
-import { sendGroupSignal, sendSignal } from './process-table.js';
+import { prepareLaunch } from './prepare-launch.js';
 import { RpcError, notFound, refused } from './rpc-error.js';
 import { type Sandbox } from './sandbox.js';
 import { toStopSignal } from './stop-signal.js';
@@ -61,6 +61,7 @@ export class Container implements StreamableContainer {
   readonly #options: ContainerOptions;
   readonly #host: ContainerHost;
   readonly #output: ContainerOutput;
+  readonly #ending: ContainerEnding;
   readonly #run: ContainerRun;
   readonly #mutex = new Mutex();
   #retired = false;
@@ -74,6 +75,7 @@ export class Container implements StreamableContainer {
     this.command = options.command;
     this.#host = host;
     this.#output = new ContainerOutput({ files });
+    this.#ending = new ContainerEnding({ record, host });
     this.#run = new ContainerRun({
       id: record.id,
       files,
@@ -81,8 +83,8 @@ export class Container implements StreamableContainer {
       streams: streamsOf(record),
       host,
       oomKilled: () => this.cgroup.oomKilled(),
-      endAll: (main) => this.#endAll(main),
-      sweepSoon: (main) => this.#sweepSoon(main),
+      endAll: (main) => this.#ending.endAll(main),
+      sweepSoon: (main) => this.#ending.sweepSoon(main),
       onOutput: () => this.#output.poke(),
       onStarted: () => options.onStarted(this),
       onStopped: () => {
@@ -168,7 +170,7 @@ export class Container implements StreamableContainer {
     this.#changedResources = await this.files.findResources();
     await this.#run.restore();
     const main = this.#run.start?.main;
-    if (!this.running && main !== undefined) this.#sweepSoon(main);
+    if (!this.running && main !== undefined) this.#ending.sweepSoon(main);
   }
 
   /**
@@ -200,9 +202,9 @@ export class Container implements StreamableContainer {
     const main = this.#run.start?.main;
     if (!this.running || main === undefined) return;
     if (timeoutMs > 0) {
-      this.#sendStop(main, signal);
+      this.#ending.sendStop(main, signal);
       if (await this.#run.waitForExit(timeoutMs)) {
-        await this.#endAll(main);
+        await this.#ending.endAll(main);
         return;
       }
     }
@@ -297,32 +299,12 @@ export class Container implements StreamableContainer {
 
   /** Why it cannot be started; undefined when it can. */
   async #prepare(): Promise<string | undefined> {
-    const { isolation, images } = this.#host;
-    const { record, files, command } = this;
-    const sandbox = this.#options.findSandbox();
+    const { findSandbox, findMain } = this.#options;
+    const { record, files, command, resources } = this;
+    const sandbox = findSandbox();
     if (sandbox === undefined) return 'the record of its sandbox was lost';
-    try {
-      const root = await images.prepareRoot({
-        imageId: record.imageId,
-        containerId: this.id,
-        isolated: isolation.hasRoots,
-      });
-      const { cgroup } = this;
-      const imageFolders = await findImageFolders(images, record);
-      await isolation.prepareStart({
-        record,
-        dir: files.dir,
-        sandbox,
-        command,
-        root,
-        imageFolders,
-        joinFiles: cgroup.exists ? cgroup.joinFiles : [],
-        oomScoreAdj: toOomScoreAdj(this.resources),
-        findMain: this.#options.findMain,
-      });
-    } catch (error) {
-      return messageOf(error);
-    }
+    const fault = await prepareLaunch({ record, files, command, resources, sandbox, findMain }, this.#host);
+    if (fault !== undefined) return fault;
     try {
       await this.#run.openLog();
       return undefined;
@@ -336,53 +318,12 @@ export class Container implements StreamableContainer {
     const main = this.#run.start?.main;
     const { running } = this;
     if (main === undefined || !(running || processes.awaitsSweep(this.id))) return;
-    if (running) this.#sendStop(main, 'SIGKILL');
-    await this.#endAll(main);
+    if (running) this.#ending.sendStop(main, 'SIGKILL');
+    await this.#ending.endAll(main);
     if (await this.#run.waitForExit(KILL_MS)) return;
     const message = `container "${this.id}" is still there ${KILL_MS / 1000} s after SIGKILL: pid ${main.pid}`;
     throw new RpcError(status.DEADLINE_EXCEEDED, message);
   }
-
-  /** With walls it is for the entrypoint to tell its own processes; without, they are one group. */
-  #sendStop(main: ProcessIdentity, signal: NodeJS.Signals | number): void {
-    if (this.#host.isolation.kind === 'none') sendGroupSignal(main, signal);
-    else sendSignal(main, signal);
-  }
-
-  /** Kills whatever is left of it. */
-  async #endAll(main: ProcessIdentity): Promise<void> {
-    const { isolation, processes } = this.#host;
-    if (isolation.endsWithMain(this.record.config)) {
-      sendSignal(main, 'SIGKILL');
-      return;
-    }
-    if (this.cgroup.exists) await this.cgroup.kill();
-    else await processes.killContainer(this.id, main);
-  }
-
-  #sweepSoon(main: ProcessIdentity): void {
-    const { isolation, processes, logger } = this.#host;
-    if (isolation.endsWithMain(this.record.config)) return;
-    const { cgroup } = this;
-    if (!cgroup.exists) {
-      processes.sweepSoon(this.id, main);
-      return;
-    }
-    void cgroup
-      .kill()
-      .catch((error: unknown) => logger.warn('Left processes not killed', { err: messageOf(error) }));
-  }
-}
-
-/** A container somebody may attach to needs its output kept, log or not. */
-function streamsOf({ config, logPath }: ContainerRecord): ContainerStreams {
-  const { stdin, stdinOnce, tty } = config;
-  return {
-    output: logPath !== '' || stdin || tty,
-    // A terminal whose input ended would be told so by a Ctrl-D.
-    input: stdin && stdinOnce && !tty ? 'once' : stdin || tty ? 'open' : 'none',
-    tty,
-  };
 }
 
 const STATE_WORDS: Record<ContainerState, string> = {

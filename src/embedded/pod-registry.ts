@@ -1,14 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
 import { type ContainerConfig, type PodSandboxConfig } from '../cri/generated/runtime/v1/cri.js';
 import { messageOf } from '../util/errors.js';
-import { ContainerFiles } from './container-files.js';
 import {
   containerName,
-  decodeContainerRecord,
-  decodeSandboxRecord,
-  encodeContainerRecord,
   rootIdsOf,
   sandboxName,
   type ContainerRecord,
@@ -17,12 +11,13 @@ import {
 import { type ContainerHost } from './container-run.js';
 import { Container } from './container.js';
 import { findImageFolders } from './image-folders.js';
+import { findHolder } from './isolation/sandbox-holder.js';
 import { NameIndex } from './name-index.js';
-import { readIfThere, syncPath, writeWhole } from './record-file.js';
+import { PodFolders } from './pod-folders.js';
 import { computeCommand } from './resolve-command.js';
 import { notFound } from './rpc-error.js';
-import { Sandbox, sandboxRecordPath } from './sandbox.js';
-import { type SandboxParts } from './sandbox-parts.js';
+import { Sandbox } from './sandbox.js';
+import { type LiveSandbox, type SandboxParts } from './sandbox-parts.js';
 import { type CommandTools } from './supervisor-script.js';
 
 /** What a {@link PodRegistry} needs. */
@@ -50,26 +45,19 @@ export interface NewContainer {
 
 /** How many containers are taken up at once at the start: each is a handful of small reads. */
 const RESTORE_AT_ONCE = 16;
-/** A folder that is being made or unmade; what is found under this name after a crash is thrown away. */
-const UNFINISHED = '.unfinished-';
-
-/**
- * Every sandbox and container, in memory and on the disk.
- *
- * ```
- * ROOT/sandboxes/ID/     sandbox.json, the holder's record, files for /etc
- * ROOT/containers/ID/    container.json, scripts, and what the supervisor writes
- * ```
- */
+/** Every sandbox and container, in memory and, in {@link PodFolders}, on the disk. */
 export class PodRegistry {
   readonly #options: PodRegistryOptions;
+  readonly #folders: PodFolders;
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #containers = new Map<string, Container>();
   readonly #sandboxNames = new NameIndex('sandbox');
   readonly #containerNames = new NameIndex('container');
 
   constructor(options: PodRegistryOptions) {
+    const { rootDir, host, tools } = options;
     this.#options = options;
+    this.#folders = new PodFolders({ ...host, rootDir, mkfifo: tools.mkfifo });
   }
 
   get sandboxes(): readonly Sandbox[] {
@@ -109,22 +97,24 @@ export class PodRegistry {
 
   /** Takes up everything that an earlier runtime has left under the same root. */
   async load(): Promise<void> {
-    await mkdir(this.#sandboxDir, { recursive: true, mode: 0o700 });
-    await mkdir(this.#containerDir, { recursive: true, mode: 0o700 });
+    const { sandboxIds, containerIds } = await this.#folders.list();
     const half: Sandbox[] = [];
-    for (const name of await readdir(this.#sandboxDir)) {
-      const sandbox = await this.#loadSandbox(name);
-      if (sandbox?.record.ready === false) half.push(sandbox);
+    for (const id of sandboxIds) {
+      const sandbox = await this.#folders.readSandbox(id);
+      if (sandbox === undefined) continue;
+      // One that was never made whole is not shown to anybody, and undone once it is known what else there is.
+      if (sandbox.record.ready) this.#addSandbox(sandbox);
+      else half.push(sandbox);
     }
-    const containers: Container[] = [];
-    const containerNames = await readdir(this.#containerDir);
-    for (const name of containerNames) {
-      const container = await this.#loadContainer(name);
-      if (container !== undefined) containers.push(container);
+    const records: ContainerRecord[] = [];
+    for (const id of containerIds) {
+      const record = await this.#folders.readContainer(id);
+      if (record !== undefined) records.push(record);
     }
-    containers.sort((a, b) => (a.record.createdAtNs < b.record.createdAtNs ? -1 : 1));
+    records.sort((a, b) => (a.createdAtNs < b.createdAtNs ? -1 : 1));
+    const containers = records.map((record) => this.#makeContainer(record));
     for (const container of containers) this.#addContainer(container);
-    await this.#restoreParts(half, await readdir(this.#containerDir));
+    await this.#restoreParts(half, sandboxIds, containerIds);
     for (let at = 0; at < containers.length; at += RESTORE_AT_ONCE) {
       await Promise.all(
         containers.slice(at, at + RESTORE_AT_ONCE).map((container) => this.#restore(container)),
@@ -143,7 +133,7 @@ export class PodRegistry {
     const ownNetwork = host.isolation.ownsNetwork(config);
     const state = { bootId: host.bootId, ready: false, stopped: false, isolation, ownNetwork };
     const record = { id, name, createdAtNs: host.time.now(), ...state, config };
-    const sandbox = new Sandbox({ record, dir: join(this.#sandboxDir, id), bootId: host.bootId });
+    const sandbox = new Sandbox({ record, dir: this.#folders.sandboxDir(id), bootId: host.bootId });
     try {
       // The intent: whatever is made from here on is found again by this record, and undone unless it becomes ready.
       await sandbox.save();
@@ -151,18 +141,18 @@ export class PodRegistry {
       await sandbox.markReady(holder);
     } catch (error) {
       await parts.dismantle(sandbox).catch(() => undefined);
-      await this.#removeFolder(sandbox.dir);
+      await this.#folders.remove(sandbox.dir);
       this.#sandboxNames.release(name);
       throw error;
     }
-    this.#sandboxes.set(id, sandbox);
+    this.#addSandbox(sandbox);
     return sandbox;
   }
 
   /** Forgets a sandbox that has no containers. */
   async deleteSandbox(sandbox: Sandbox): Promise<void> {
     await this.#options.parts.dismantle(sandbox);
-    await this.#removeFolder(sandbox.dir);
+    await this.#folders.remove(sandbox.dir);
     this.#sandboxes.delete(sandbox.id);
     this.#sandboxNames.release(sandbox.record.name);
   }
@@ -190,9 +180,9 @@ export class PodRegistry {
       const facts = { id, sandboxId: sandbox.id, name, createdAtNs, imageId, logPath };
       const record = { ...facts, config, image, imageVolumes, user };
       await findImageFolders(host.images, record);
-      const container = this.#makeContainer(record, sandbox.config.hostname);
+      const container = this.#makeContainer(record);
       await host.cgroups.createContainer(sandbox.id, id, config.linux?.resources);
-      await this.#writeContainer(container);
+      await this.#folders.writeContainer(record, container.pipes);
       this.#addContainer(container);
       return container;
     } catch (error) {
@@ -207,7 +197,7 @@ export class PodRegistry {
   async deleteContainer(container: Container): Promise<void> {
     const { cgroups, images } = this.#options.host;
     await container.dismiss();
-    await this.#removeFolder(container.files.dir);
+    await this.#folders.remove(container.files.dir);
     await cgroups.findContainer(container.record.sandboxId, container.id).remove();
     for (const rootId of rootIdsOf(container.record)) await images.releaseRoot(rootId);
     this.#containers.delete(container.id);
@@ -226,89 +216,29 @@ export class PodRegistry {
     await Promise.all(this.containers.map((container) => container.close()));
   }
 
-  get #sandboxDir(): string {
-    return join(this.#options.rootDir, 'sandboxes');
-  }
-
-  get #containerDir(): string {
-    return join(this.#options.rootDir, 'containers');
-  }
-
-  /** Those that were never made whole are not shown to anybody, and undone once it is known what else there is. */
-  async #loadSandbox(name: string): Promise<Sandbox | undefined> {
-    const { host } = this.#options;
-    const dir = join(this.#sandboxDir, name);
-    if (name.startsWith(UNFINISHED)) {
-      await rm(dir, { recursive: true, force: true });
-      return undefined;
-    }
-    try {
-      const isFolder = (await stat(dir)).isDirectory();
-      const text = isFolder ? await readIfThere(sandboxRecordPath(dir)) : undefined;
-      if (text === undefined) {
-        // Nothing is made before the record is there.
-        await rm(dir, { recursive: true, force: true });
-        return undefined;
-      }
-      const record = decodeSandboxRecord(text);
-      const sandbox = new Sandbox({ record, dir, bootId: host.bootId });
-      await sandbox.restore();
-      if (record.ready) {
-        this.#sandboxNames.reserve(record.name, record.id);
-        this.#sandboxes.set(record.id, sandbox);
-      }
-      return sandbox;
-    } catch (error) {
-      host.logger.error('Sandbox record not readable, left alone', error, { path: dir });
-      return undefined;
-    }
-  }
-
   /** Undoes half made sandboxes, and what belongs to nobody. What has a record that cannot be read is not nobody's. */
-  async #restoreParts(half: readonly Sandbox[], containerFolders: readonly string[]): Promise<void> {
+  async #restoreParts(
+    half: readonly Sandbox[],
+    sandboxIds: readonly string[],
+    containerIds: readonly string[],
+  ): Promise<void> {
     const { parts, host } = this.#options;
-    const read = new Set(this.containers.map(({ id }) => id));
-    const unread = containerFolders.filter((name) => !read.has(name));
-    const folders = await readdir(this.#sandboxDir);
-    await parts.restore(
-      folders.map((id) => {
-        const sandbox = this.findSandbox(id) ?? half.find((each) => each.id === id);
-        const ownContainers = this.containersOf(id).map((container) => container.id);
-        const containerIds = [...ownContainers, ...unread];
-        return { sandboxId: id, config: sandbox?.config, containerIds, holder: sandbox?.holder };
-      }),
-    );
+    const unread = containerIds.filter((id) => !this.#containers.has(id));
+    const live: LiveSandbox[] = [];
+    for (const id of sandboxIds) {
+      const sandbox = this.findSandbox(id) ?? half.find((each) => each.id === id);
+      const own = this.containersOf(id).map((container) => container.id);
+      const holder = sandbox === undefined ? await findHolder(this.#folders.sandboxDir(id)) : sandbox.holder;
+      live.push({ sandboxId: id, config: sandbox?.config, containerIds: [...own, ...unread], holder });
+    }
+    await parts.restore(live);
     for (const sandbox of half) {
       try {
         await parts.dismantle(sandbox);
-        await this.#removeFolder(sandbox.dir);
+        await this.#folders.remove(sandbox.dir);
       } catch (error) {
         host.logger.error('Half a sandbox not undone', error, { sandboxId: sandbox.id });
       }
-    }
-  }
-
-  /** The rename is the moment of removal; what follows may be cut short by a crash. */
-  async #removeFolder(dir: string): Promise<void> {
-    const doomed = join(dirname(dir), `${UNFINISHED}${basename(dir)}`);
-    await rename(dir, doomed).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    });
-    await rm(doomed, { recursive: true, force: true });
-  }
-
-  async #loadContainer(name: string): Promise<Container | undefined> {
-    const dir = join(this.#containerDir, name);
-    if (name.startsWith(UNFINISHED)) {
-      await rm(dir, { recursive: true, force: true });
-      return undefined;
-    }
-    try {
-      const record = decodeContainerRecord((await readIfThere(new ContainerFiles(dir).recordPath)) ?? '');
-      return this.#makeContainer(record, this.findSandbox(record.sandboxId)?.config.hostname ?? '');
-    } catch (error) {
-      this.#options.host.logger.error('Container record not readable, left alone', error, { path: dir });
-      return undefined;
     }
   }
 
@@ -323,8 +253,9 @@ export class PodRegistry {
     }
   }
 
-  #makeContainer(record: ContainerRecord, hostname: string): Container {
-    const files = new ContainerFiles(join(this.#containerDir, record.id));
+  #makeContainer(record: ContainerRecord): Container {
+    const files = this.#folders.containerFiles(record.id);
+    const hostname = this.findSandbox(record.sandboxId)?.config.hostname ?? '';
     const command = computeCommand(record, hostname);
     const { host, onStarted, onStopped } = this.#options;
     return new Container({
@@ -339,26 +270,14 @@ export class PodRegistry {
     });
   }
 
+  #addSandbox(sandbox: Sandbox): void {
+    this.#sandboxNames.reserve(sandbox.record.name, sandbox.id);
+    this.#sandboxes.set(sandbox.id, sandbox);
+  }
+
   #addContainer(container: Container): void {
     this.#containerNames.reserve(container.record.name, container.id);
     this.#containers.set(container.id, container);
-  }
-
-  /** The folder appears whole: made under another name, brought to the disk, renamed. */
-  async #writeContainer(container: Container): Promise<void> {
-    const draft = new ContainerFiles(join(this.#containerDir, `${UNFINISHED}${container.id}`));
-    try {
-      await mkdir(draft.dir, { mode: 0o700 });
-      // Here and not in the supervisor, so that the start does not wait for one more process.
-      await draft.makePipes(this.#options.tools.mkfifo, container.pipes);
-      await draft.reserveExit();
-      await writeWhole(draft.recordPath, encodeContainerRecord(container.record));
-      await rename(draft.dir, container.files.dir);
-      await syncPath(this.#containerDir);
-    } catch (error) {
-      await rm(draft.dir, { recursive: true, force: true });
-      throw error;
-    }
   }
 }
 
