@@ -113,6 +113,15 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
     await node.client.removeContainer({ containerId: first });
   });
 
+  it('leaves no dead process behind in its pod: the first one there reaps', async () => {
+    const script = `sh -c 'sleep 0.05 & exit'; sleep 0.4; cat /proc/[0-9]*/stat`;
+    const states = (await say(script)).map(
+      (line) => / ([A-Z]) /.exec(line.slice(line.lastIndexOf(')')))?.[1],
+    );
+    expect(states.length).toBeGreaterThan(1);
+    expect(states).not.toContain('Z');
+  });
+
   it('sees the host’s processes in a pod of the host’s', async () => {
     const config = { securityContext: { namespaceOptions: { pid: NODE } } };
     const host = await node.runPod('host-pid', { linux: config as never });
