@@ -41,6 +41,8 @@ export async function spawnProcess(options: SpawnProcessOptions): Promise<Contai
   const streams = streamsOf(child);
   for (const stream of Object.values(streams)) stream.on('error', () => undefined);
   const exit = waitForExit(child);
+  // Nobody tells a pipe's writer that its reader is gone, until he writes.
+  void exit.then(() => streams.stdin?.destroy());
   try {
     await waitForSpawn(child);
   } catch (error) {
