@@ -53,8 +53,13 @@ export class ChainStore {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
     const usages = new Map<string, FolderUsage>();
     for (const name of await readdir(options.folder)) {
-      const usage = decodeUsage(await readIfThere(join(options.folder, name, 'facts.json')));
-      if (usage !== undefined) usages.set(toChainId(name), usage);
+      try {
+        const facts = (await readIfThere(join(options.folder, name, 'facts.json'))) ?? '';
+        usages.set(toChainId(name), decodeUsage(facts));
+      } catch (error) {
+        const message = 'The facts of unpacked layers cannot be read: their images have to be pulled again';
+        options.logger.warn(message, { name, err: messageOf(error) });
+      }
     }
     return new ChainStore(options, usages);
   }
@@ -152,12 +157,8 @@ function encodeUsage({ bytes, inodes }: FolderUsage): string {
   return JSON.stringify({ version: 1, bytes: String(bytes), inodes: String(inodes) });
 }
 
-/** Undefined for what is not there or damaged: then the image has to be pulled again. */
-function decodeUsage(text = ''): FolderUsage | undefined {
-  try {
-    const { bytes, inodes } = JSON.parse(text) as { bytes: string; inodes: string };
-    return { bytes: BigInt(bytes), inodes: BigInt(inodes) };
-  } catch {
-    return undefined;
-  }
+/** Reads what was written; throws when it cannot be that. */
+function decodeUsage(text: string): FolderUsage {
+  const { bytes, inodes } = JSON.parse(text) as { bytes: string; inodes: string };
+  return { bytes: BigInt(bytes), inodes: BigInt(inodes) };
 }

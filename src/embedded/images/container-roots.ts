@@ -1,5 +1,7 @@
 import { chmod, chown, mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
 import { invalidArgument } from '../rpc-error.js';
 import { readIfThere } from '../record-file.js';
 import { runTool } from './run-tool.js';
@@ -31,6 +33,16 @@ export interface RootToPrepare extends RootUse {
   readonly containerId: string;
 }
 
+/** What {@link ContainerRoots.open} takes. */
+export interface ContainerRootsOptions {
+  /** Holds a folder for each container. */
+  readonly folder: string;
+  readonly trash: Trash;
+  /** Tells where the files of a chain are. */
+  readonly rootOf: (chainId: string) => string;
+  readonly logger: Logger;
+}
+
 const FACTS = 'facts.json';
 
 /** The writable part of each container's root, and with it the knowledge which images are in use. */
@@ -38,32 +50,40 @@ export class ContainerRoots {
   readonly #folder: string;
   readonly #trash: Trash;
   readonly #rootOf: (chainId: string) => string;
-  readonly #uses: Map<string, RootUse>;
+  readonly #uses = new Map<string, RootUse>();
+  readonly #unreadable = new Set<string>();
   readonly #preparing = new Map<string, Promise<ContainerRoot>>();
 
-  private constructor(
-    parts: { folder: string; trash: Trash; rootOf: (chainId: string) => string },
-    uses: Map<string, RootUse>,
-  ) {
-    this.#folder = parts.folder;
-    this.#trash = parts.trash;
-    this.#rootOf = parts.rootOf;
-    this.#uses = uses;
+  private constructor({ folder, trash, rootOf }: ContainerRootsOptions) {
+    this.#folder = folder;
+    this.#trash = trash;
+    this.#rootOf = rootOf;
   }
 
-  /** Takes up what is there; `rootOf` tells where the files of a chain are. */
-  static async open(parts: {
-    folder: string;
-    trash: Trash;
-    rootOf: (chainId: string) => string;
-  }): Promise<ContainerRoots> {
-    await mkdir(parts.folder, { recursive: true, mode: 0o700 });
-    const uses = new Map<string, RootUse>();
-    for (const name of await readdir(parts.folder)) {
-      const use = parseUse(await readIfThere(join(parts.folder, name, FACTS)));
-      if (use !== undefined) uses.set(name, use);
+  /** Takes up what is there. */
+  static async open(options: ContainerRootsOptions): Promise<ContainerRoots> {
+    const { folder, logger } = options;
+    const roots = new ContainerRoots(options);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const name of (await readdir(folder)).filter(isContainerId)) {
+      try {
+        roots.#uses.set(name, decodeUse((await readIfThere(join(folder, name, FACTS))) ?? ''));
+      } catch (error) {
+        roots.#unreadable.add(name);
+        logger.warn('The facts of a root cannot be read', { containerId: name, err: messageOf(error) });
+      }
     }
-    return new ContainerRoots(parts, uses);
+    return roots;
+  }
+
+  /** Of all containers that have a root here, whether it is known which image it is of or not. */
+  get containerIds(): readonly string[] {
+    return [...this.#uses.keys(), ...this.#unreadable];
+  }
+
+  /** Whether it is known which images are in use: false as long as there is a root whose facts cannot be read. */
+  get complete(): boolean {
+    return this.#unreadable.size === 0;
   }
 
   /** Of all containers whose roots were prepared and not yet released. */
@@ -96,7 +116,8 @@ export class ContainerRoots {
   async release(containerId: string): Promise<boolean> {
     await this.#preparing.get(containerId)?.catch(() => undefined);
     await this.#trash.discard(this.#placeOf(containerId));
-    return this.#uses.delete(containerId);
+    const wasUnreadable = this.#unreadable.delete(containerId);
+    return this.#uses.delete(containerId) || wasUnreadable;
   }
 
   /** The folder that holds what a container has written; undefined for one without a root of its own. */
@@ -128,19 +149,24 @@ export class ContainerRoots {
   }
 
   #placeOf(containerId: string): string {
-    if (!/^[\w-]{1,200}$/.test(containerId))
-      throw invalidArgument(`"${containerId}" is no id of a container`);
+    if (!isContainerId(containerId)) throw invalidArgument(`"${containerId}" is no id of a container`);
     return join(this.#folder, containerId);
   }
 }
 
-/** Undefined for what a loss of power has left of it: then its container has ended, too. */
-function parseUse(text = ''): RootUse | undefined {
-  try {
-    return JSON.parse(text) as RootUse;
-  } catch {
-    return undefined;
-  }
+/** It becomes the name of a folder: nothing in it may lead elsewhere. */
+function isContainerId(text: string): boolean {
+  return /^[\w-]{1,200}$/.test(text);
+}
+
+/** Reads what was written; throws when it cannot be that, as after a loss of power. */
+function decodeUse(text: string): RootUse {
+  const value = JSON.parse(text) as Partial<RootUse> | null;
+  const { imageId, chainId, kind } = value ?? {};
+  const isKind = kind === 'overlay' || kind === 'folder';
+  if (typeof imageId !== 'string' || typeof chainId !== 'string' || !isKind)
+    throw new Error('not the facts of a root');
+  return value as RootUse;
 }
 
 /** The folder that lies above all others gives the container's `/` its owner and mode. */

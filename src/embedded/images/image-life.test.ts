@@ -167,15 +167,18 @@ describe('an image', () => {
     expect(store.find(ONE)?.id).toBe(ids.one);
   });
 
-  it('whose record is damaged hides no other, and takes no files away', async () => {
-    await store.pull(ONE, NEVER);
-    await store.pull(TWO, NEVER);
-    await writeFile(at('records', `${ids.one.replace(':', '-')}.json`), '{');
-    await reopen();
-    expect(listed()).toEqual([HOST.id, ids.two]);
-    await store.remove(TWO);
-    expect(await list('roots')).toHaveLength(2);
-  });
+  it.each(['{', 'null', '{"version":1}'])(
+    'whose record is damaged (%s) hides no other, and takes no files away',
+    async (damaged) => {
+      await store.pull(ONE, NEVER);
+      await store.pull(TWO, NEVER);
+      await writeFile(at('records', `${ids.one.replace(':', '-')}.json`), damaged);
+      await reopen();
+      expect(listed()).toEqual([HOST.id, ids.two]);
+      await store.remove(TWO);
+      expect(await list('roots')).toHaveLength(2);
+    },
+  );
 
   it('that was being unpacked when the runtime was killed is not there, and nothing of it is left', async () => {
     await mkdir(at('temporary', 'half', 'root'), { recursive: true });
@@ -266,6 +269,23 @@ describe("a container's root", () => {
     await store.restore(['alive', 'other']);
     expect(await list('containers')).toEqual(['alive']);
     await store.restore([]);
+    expect(await list('roots')).toEqual([]);
+  });
+
+  it('keeps the files of its image when its facts are damaged, until it goes with its container', async () => {
+    await store.pull(ONE, NEVER);
+    const path = await copy('alive');
+    await copy('dead');
+    await writeFile(at('containers', 'alive', 'facts.json'), '');
+    await writeFile(at('containers', 'dead', 'facts.json'), '{}');
+    await reopen();
+    await store.restore(['alive']);
+    expect(await list('containers')).toEqual(['alive']);
+    await store.remove(ONE);
+    expect(await list('roots')).toHaveLength(1);
+    expect((await stat(path)).isDirectory()).toBe(true);
+    await store.releaseRoot('alive');
+    expect(await list('containers')).toEqual([]);
     expect(await list('roots')).toEqual([]);
   });
 

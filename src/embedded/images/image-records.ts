@@ -51,7 +51,7 @@ export class ImageRecords {
       if (!name.endsWith('.json')) continue;
       try {
         const text = await readIfThere(join(folder, name));
-        if (text !== undefined) records.push(JSON.parse(text) as ImageRecord);
+        if (text !== undefined) records.push(decodeRecord(text));
       } catch (error) {
         complete = false;
         logger.warn('The record of an image cannot be read', { name, err: messageOf(error) });
@@ -101,4 +101,15 @@ export class ImageRecords {
   #pathOf(id: string): string {
     return join(this.#folder, `${id.replace(':', '-')}.json`);
   }
+}
+
+/** Reads what was written; throws when it cannot be one. */
+function decodeRecord(text: string): ImageRecord {
+  const value = JSON.parse(text) as Partial<ImageRecord> | null;
+  const { id, pulled, references, chainId, size, configText, revision } = value ?? {};
+  const texts = [id, chainId, configText].every((each) => typeof each === 'string');
+  const numbers = [size, revision].every((each) => Number.isSafeInteger(each));
+  if (!texts || !numbers || typeof pulled !== 'boolean' || !Array.isArray(references))
+    throw new Error('not the record of an image');
+  return value as ImageRecord;
 }

@@ -88,6 +88,7 @@ export class ImageStore {
       folder: at('containers'),
       trash,
       rootOf: (chainId) => chains.rootOf(chainId),
+      logger,
     });
     const search = new ImageSearch({ imageDirs, logger });
     const meter = new UsageMeter({ clock });
@@ -225,7 +226,7 @@ export class ImageStore {
   /** To be called once after {@link open}: throws away the roots of containers that are no more. */
   async restore(containerIds: Iterable<string>): Promise<void> {
     const alive = new Set(containerIds);
-    const dead = [...this.#parts.roots.uses.keys()].filter((id) => !alive.has(id));
+    const dead = this.#parts.roots.containerIds.filter((id) => !alive.has(id));
     for (const id of dead) await this.releaseRoot(id);
   }
 
@@ -297,6 +298,8 @@ export class ImageStore {
   /** Removes records of images that are neither pulled nor in use, and files that no record needs. */
   async #collect(): Promise<void> {
     const { records, chains, roots } = this.#parts;
+    // What a root whose facts cannot be read needs is not known.
+    if (!roots.complete) return;
     const uses = [...roots.uses.values()];
     const used = new Set(uses.map(({ imageId }) => imageId));
     for (const { id, pulled } of records.all) {

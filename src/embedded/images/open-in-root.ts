@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { open, readlink, type FileHandle } from 'node:fs/promises';
+import { lstat, open, readlink, type FileHandle } from 'node:fs/promises';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const MAX_LINKS = 40;
@@ -22,9 +22,13 @@ export async function openInRoot(root: string, path: string): Promise<FileHandle
         continue;
       }
       const at = `/proc/self/fd/${folders.at(-1)!.fd}/${part}`;
-      const target = await readlink(at).catch(() => undefined);
-      if (target !== undefined) {
-        if (++links > MAX_LINKS) return undefined;
+      const facts = await lstat(at).catch(() => undefined);
+      // An image may have a device of that name, and opening some of them does something already.
+      if (facts === undefined || !(facts.isFile() || facts.isDirectory() || facts.isSymbolicLink()))
+        return undefined;
+      if (facts.isSymbolicLink()) {
+        const target = await readlink(at).catch(() => undefined);
+        if (target === undefined || ++links > MAX_LINKS) return undefined;
         if (target.startsWith('/')) for (const folder of folders.splice(1)) await folder.close();
         left.push(...splitPath(target).reverse());
         continue;
