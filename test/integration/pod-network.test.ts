@@ -33,7 +33,7 @@ describe.skipIf(lacking !== undefined)(title, () => {
     expect(await lab.ask(addressOfA, 80)).toMatch(/^I am a /);
     expect(await lab.ask(addressOfB, 80, a)).toBe(`I am b ${addressOfA}`);
     expect(await lab.ask('127.0.0.1', 80, b)).toBe('I am b 127.0.0.1');
-    await network.detach(a.id, a.pid);
+    await network.detach(a.id);
     await b.kill();
     await network.detach(b.id);
     await network.detach(b.id);

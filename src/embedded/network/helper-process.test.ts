@@ -23,6 +23,10 @@ describe('a helper process', () => {
     );
   });
 
+  it('that a signal ends has 128 and the number of the signal for its exit code', async () => {
+    expect((await runHelper(sh('kill -KILL $$'))).exitCode).toBe(137);
+  });
+
   it('may end without reading its input', async () => {
     const result = await runHelper(sh('exit 0', { input: 'x'.repeat(1_000_000) }));
     expect(result.exitCode).toBe(0);

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { type Clock } from '../../util/clock.js';
 import { refused } from '../rpc-error.js';
 
@@ -72,7 +73,7 @@ export function runHelper(call: HelperCall): Promise<HelperResult> {
       settle(-1);
     });
     child.once('exit', (code, endSignal) => {
-      const exitCode = code ?? (endSignal === null ? -1 : 128);
+      const exitCode = code ?? (endSignal === null ? -1 : 128 + constants.signals[endSignal]);
       lastWait.cancel();
       lastWait = clock.setTimer(LAST_OUTPUT_MS, () => settle(exitCode));
       child.once('close', () => settle(exitCode));

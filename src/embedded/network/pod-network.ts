@@ -115,7 +115,7 @@ export class PodNetwork implements AsyncDisposable {
    * Undoes everything that was made for a sandbox. Idempotent, and works by the record alone: the holder may be dead.
    * Rejects when something could not be undone; what is left is still on record then.
    */
-  async detach(sandboxId: string, _holderPid?: number): Promise<void> {
+  async detach(sandboxId: string): Promise<void> {
     this.#attaching.get(sandboxId)?.abort(refused(`sandbox ${sandboxId} is being removed`));
     await this.#turns.run(sandboxId, () => this.#undo(sandboxId));
   }
