@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { EmbeddedRuntime, waitForProcessEnd } from '../embedded/index.js';
+import { closeInheritedDescriptors, EmbeddedRuntime, waitForProcessEnd } from '../embedded/index.js';
 import { type Clock } from '../util/clock.js';
 import { type CliHost } from './cli-host.js';
 import { createLogger, verbosityOption } from './log-output.js';
@@ -76,6 +76,7 @@ export function runtimeCommand(host: CliHost): Command {
 
 async function serve(flags: RuntimeFlags, host: CliHost): Promise<void> {
   const { clock } = host;
+  if (process.platform === 'linux') closeInheritedDescriptors();
   const logger = createLogger(host, flags.verbosity);
   // Before anything is started, so that a signal that comes early is not lost.
   const interrupted = host.listenForInterrupts();

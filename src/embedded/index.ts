@@ -15,3 +15,4 @@
  */
 export { EmbeddedRuntime, type EmbeddedRuntimeOptions } from './embedded-runtime.js';
 export { waitForProcessEnd, type ProcessWatchOptions } from './parent-watch.js';
+export { closeInheritedDescriptors } from './close-inherited.js';

@@ -1,6 +1,7 @@
 import { type LinuxContainerResources } from '../cri/generated/runtime/v1/cri.js';
 import { messageOf } from '../util/errors.js';
 import { toOomScoreAdj } from './cgroups/oom-score.js';
+import { findSizeFault } from './command-size.js';
 import { type ContainerFiles } from './container-files.js';
 import { type ContainerRecord } from './container-record.js';
 import { type ContainerHost } from './container-run.js';
@@ -29,6 +30,8 @@ export async function prepareLaunch(
   const { record, files, command, resources, sandbox, findMain } = launch;
   const { isolation, images, cgroups } = host;
   const { id: containerId, imageId, sandboxId } = record;
+  const tooLong = await findSizeFault(command);
+  if (tooLong !== undefined) return `unable to start container process: ${tooLong}`;
   try {
     const root = await images.prepareRoot({ imageId, containerId, isolated: isolation.hasRoots });
     const cgroup = cgroups.findContainer(sandboxId, containerId);

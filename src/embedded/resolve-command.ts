@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { resolve } from 'node:path';
+import { normalize, resolve } from 'node:path';
 import { type ContainerConfig } from '../cri/generated/runtime/v1/cri.js';
 import { type ContainerRecord, type ImageDefaults } from './container-record.js';
 import { CONTAINER_MARK } from './process-table.js';
@@ -36,7 +36,7 @@ export function computeCommand(
   return {
     argv: computeArgv(config, image),
     environment: [...environment].map(([key, value]) => Buffer.concat([Buffer.from(`${key}=`), value])),
-    workingDir: [config.workingDir, image.workingDir, '/'].find((folder) => folder !== '')!,
+    workingDir: normalize([config.workingDir, image.workingDir, '/'].find((folder) => folder !== '')!),
   };
 }
 

@@ -48,8 +48,9 @@ export class HostTraces {
     const left: string[] = [];
     for (const pid of await processIds()) {
       const line = (await readText(`/proc/${pid}/cmdline`)).replaceAll('\0', ' ');
-      if (line.includes(this.#folder) || this.#processes.has(await identityOf(pid)))
-        left.push(`process ${pid}: ${line}`);
+      const isOurs = line.includes(this.#folder) || this.#processes.has(await identityOf(pid));
+      // A dead one waits for its parent, which may be the machine's first process and in no hurry.
+      if (isOurs && !(await isDead(pid))) left.push(`process ${pid}: ${line}`);
     }
     const mounts = (await readText('/proc/self/mountinfo')).split('\n');
     left.push(...mounts.filter((mount) => mount.includes(this.#folder)));
@@ -67,6 +68,11 @@ async function identityOf(pid: string): Promise<string> {
   const stat = await readText(`/proc/${pid}/stat`);
   const startTicks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? 'gone';
   return `${pid} ${startTicks}`;
+}
+
+async function isDead(pid: string): Promise<boolean> {
+  const stat = await readText(`/proc/${pid}/stat`);
+  return stat === '' || stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
 }
 
 async function namespacesOf(pid: string): Promise<string[]> {
