@@ -11,7 +11,7 @@ import { type ClockTimer } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { AnswerHistory } from './answer-history.js';
 import { type ChaosContext } from './chaos-context.js';
-import { EVENTS_METHOD, tellsPods } from './cri-method.js';
+import { EVENTS_METHOD, isCri, tellsPods } from './cri-method.js';
 import { describeCall } from './describe-call.js';
 import { EventFaults } from './event-faults.js';
 import { Gate } from './gate.js';
@@ -60,7 +60,7 @@ export class ChaosCall implements CallHandler {
     this.#method = method;
     this.#sides = sides;
     this.#responseIsOurs = sides.response === 'take';
-    if (method === EVENTS_METHOD) {
+    if (method === EVENTS_METHOD && isCri(call.path)) {
       const send = (message: GrpcMessage): void => this.#responseGate.do(() => call.response.send(message));
       this.#events = new EventFaults({ context, call, send });
     }
@@ -146,13 +146,17 @@ export class ChaosCall implements CallHandler {
     }
   }
 
+  /** Whether its answer tells whose an id is, and a rule wants to know. */
+  get #tellsPods(): boolean {
+    return this.#context.book.needsNames && isCri(this.#call.path) && tellsPods(this.#method);
+  }
+
   /** Nothing is to become of the answer; it is looked at only if something can be learned from it. */
   #releaseResponse(): void {
     if (!this.#responseIsOurs) return;
     const { book } = this.#context;
     if (this.#events !== undefined) return;
-    const isTold =
-      (book.needsNames && tellsPods(this.#method)) || book.concerns(this.#call.path).answersKept > 0;
+    const isTold = this.#tellsPods || book.concerns(this.#call.path).answersKept > 0;
     this.#responseIsOurs = !this.#call.releaseResponse(isTold ? 'tap' : 'pass');
   }
 
@@ -178,7 +182,7 @@ export class ChaosCall implements CallHandler {
     const answer = this.#answer;
     this.#answer = [];
     const { book, directory, history } = this.#context;
-    if (succeeded && book.needsNames && tellsPods(this.#method)) {
+    if (succeeded && this.#tellsPods) {
       for (const message of answer) {
         ifReadable(() => directory.learn(this.#method, this.#request, message));
       }

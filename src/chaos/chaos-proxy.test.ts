@@ -122,6 +122,19 @@ describe('a hang', () => {
     expect(harness.arrived).toEqual(['ListPodSandbox']);
   });
 
+  it('may be of many calls at once', async () => {
+    await using harness = await ChaosHarness.start(rule('methods: [Version]', 'type: hang'));
+    const warnings: string[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning.message);
+    process.on('warning', listen);
+    const calls = Array.from({ length: 30 }, () => follow(harness.client.version()));
+    await untilTrue(() => harness.injections.length === 30);
+    harness.replaceRules('rules: []');
+    await untilTrue(() => calls.every(({ state }) => state === 'answered'));
+    process.off('warning', listen);
+    expect(warnings).toEqual([]);
+  });
+
   it.each([
     ['its time is over', async (harness: ChaosHarness) => harness.clock.advance(60_000)],
     ['its rule is gone', async (harness: ChaosHarness) => harness.replaceRules('rules: []')],

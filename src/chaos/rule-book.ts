@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { EVENTS_METHOD, isCri, isList, shortMethod } from './cri-method.js';
 import { type KnownId } from './pod-directory.js';
@@ -86,7 +87,7 @@ export class RuleBook {
       const kept = old.get(JSON.stringify(rule));
       old.delete(JSON.stringify(rule));
       const controller =
-        kept === undefined || kept.controller.signal.aborted ? new AbortController() : kept.controller;
+        kept === undefined || kept.controller.signal.aborted ? createController() : kept.controller;
       return {
         ...{ rule, controller, withdrawn: controller.signal, seen: 0 },
         random: createSeededRandom(seed, rule.name),
@@ -181,6 +182,13 @@ export class RuleBook {
     for (const timer of this.#timers) timer.cancel();
     this.#timers = [];
   }
+}
+
+function createController(): AbortController {
+  const controller = new AbortController();
+  // One for each call that hangs, and all of them may.
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 /** What a timer of Node can hold, some 24 days. */

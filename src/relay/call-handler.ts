@@ -22,7 +22,7 @@ export interface CallHeaders {
 /** Fields to send: as read from the wire, or as pairs of name and value. */
 export type FieldsToSend = readonly (HeaderField | readonly [name: string, value: string])[];
 
-/** One side of a call, for its handler. To send is for sides that are taken. */
+/** One side of a call, for its handler. To send is for sides that are taken; behind the end it does nothing. */
 export interface CallSideControl {
   /** Sends headers or trailers on: as the bytes they came as, if this is where they stand in the order of things. */
   forwardHeaders(headers: CallHeaders): void;

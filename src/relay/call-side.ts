@@ -52,6 +52,8 @@ export class CallSide implements CallSideControl {
   /** Whether any frame of it has come. */
   touched = false;
   #queuedBytes = 0;
+  /** Nothing but a reset may follow what has been sent or queued. */
+  #isEnding = false;
   readonly #carrier: SideCarrier;
 
   constructor(streamId: number, mode: SideMode, window: number, carrier: SideCarrier) {
@@ -67,19 +69,22 @@ export class CallSide implements CallSideControl {
   }
 
   forwardHeaders(headers: CallHeaders): void {
-    if (this.queue.length === 0 && this.#carrier.tryForwardRaw(headers)) {
+    if (!this.#isEnding && this.queue.length === 0 && this.#carrier.tryForwardRaw(headers)) {
       this.headersSent = true;
-      if (headers.endStream) this.sinkEnded = true;
+      if (headers.endStream) this.#isEnding = this.sinkEnded = true;
       return;
     }
     this.sendHeaders(headers.fields, headers.endStream);
   }
 
   sendHeaders(fields: FieldsToSend, endStream: boolean): void {
+    if (this.#isEnding) return;
+    this.#isEnding = endStream;
     this.#enqueue({ kind: 'headers', fields, endStream });
   }
 
   send(message: GrpcMessage): void {
+    if (this.#isEnding) return;
     for (const bytes of message.pieces) {
       if (bytes.length === 0) continue;
       this.#queuedBytes += bytes.length;
@@ -89,12 +94,14 @@ export class CallSide implements CallSideControl {
   }
 
   end(): void {
-    const last = this.queue.at(-1);
-    const ends = last?.kind === 'end' || (last?.kind === 'headers' && last.endStream);
-    if (!ends && !this.sinkEnded) this.#enqueue({ kind: 'end' });
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    this.#enqueue({ kind: 'end' });
   }
 
+  /** Gives the stream up, behind all that is queued. */
   reset(code: number): void {
+    this.#isEnding = true;
     this.#enqueue({ kind: 'reset', code });
   }
 

@@ -79,7 +79,16 @@ describe('a call that is taken', () => {
     await using harness = await RelayHarness.start(() => ({
       request: 'take',
       response: 'take',
-      createHandler: (control) => ({ ...IGNORE, onMessage: () => control.fail(14, 'gone: 100 % «weg»') }),
+      createHandler: (control) => ({
+        ...IGNORE,
+        onMessage: (_side, message) => {
+          control.fail(14, 'gone: 100 % «weg»');
+          // Too late for anybody.
+          control.request.send(message);
+          control.request.end();
+          control.response.sendHeaders([[':status', '500']], true);
+        },
+      }),
     }));
     const both = await connected(harness);
     await call(both, 1);
