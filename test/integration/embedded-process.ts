@@ -55,6 +55,11 @@ export class RuntimeProgram implements AsyncDisposable {
     return [process.execPath, join(this.#folder, 'dist/cli/main.js')];
   }
 
+  /** The file that Node runs. */
+  get main(): string {
+    return join(this.#folder, 'dist/cli/main.js');
+  }
+
   /** Starts it with these arguments. */
   spawn(...args: string[]): ChildProcess {
     const [node = '', main = ''] = this.commandLine;

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EmbeddedRuntime } from '../../src/embedded/index.js';
-import { CONTAINER_EXITED, CONTAINER_RUNNING, EmbeddedNode, until } from './embedded-node.js';
+import { CONTAINER_EXITED, CONTAINER_RUNNING, EmbeddedNode, logLines, until } from './embedded-node.js';
 import { end, RuntimeProgram } from './embedded-process.js';
 
 let program: RuntimeProgram;
@@ -177,5 +177,25 @@ describe('podloop runtime', () => {
     const exited = once(child, 'exit');
     expect(await text(child.stderr!)).toContain('must be a process id');
     expect(await exited).toEqual([1, null]);
+  });
+
+  it('hands no descriptor that it was started with on to a container', async () => {
+    await using node = await EmbeddedNode.prepare();
+    await using folder = await open('/', 'r');
+    const words = [program.main, 'runtime', ...node.args, '--stop-pods'];
+    const stdio = [...Array<'ignore'>(40).fill('ignore'), folder.fd];
+    const child = spawn(process.execPath, words, { stdio });
+    try {
+      await until(
+        () => node.client.version({}).catch(() => undefined),
+        (answer) => answer !== undefined,
+      );
+      const id = await node.run(await node.runPod('p'), 'c', 'ls /proc/self/fd');
+      await node.exited(id);
+      // The fourth is that of the list itself.
+      expect(logLines(await node.log('c'))).toEqual(['0', '1', '2', '3'].map((fd) => `stdout F ${fd}`));
+    } finally {
+      await end(child, 'SIGTERM');
+    }
   });
 });
