@@ -62,7 +62,6 @@ describe.runIf(usable).each(VARIANTS)('cgroups %s', (_variant, mounts) => {
 
   afterAll(async () => {
     expect(await cgroups.removePod('pod')).toBe(true);
-    await cgroups.close();
   });
 
   it.runIf(usableHere)(

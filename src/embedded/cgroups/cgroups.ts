@@ -19,15 +19,16 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LinuxContainerResources, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { SystemClock, type Clock } from '../../util/clock.js';
-import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { Mutex } from '../mutex.js';
 import { applySettings } from './apply-settings.js';
 import { type CgroupIo, codeOf, KERNEL_CGROUPS } from './cgroup-io.js';
 import { DEFAULT_PARENT, toCgroupPath } from './cgroup-parent.js';
 import { type CgroupHost, ContainerCgroup } from './container-cgroup.js';
+import { type CgroupsDescription, describeCgroups, toNotice } from './describe-cgroups.js';
 import { type DetectedCgroups, detectCgroups } from './detect-cgroups.js';
 import { killGroup, type Killer, removeGroup } from './end-group.js';
+import { findPodGroups, listGroups, toPodGroup } from './find-pod-groups.js';
 import { type GroupUsage, readGroupUsage } from './group-usage.js';
 import { makeGroup } from './make-group.js';
 import { mayLowerOomScore } from './oom-score.js';
@@ -53,25 +54,6 @@ export interface LivePod {
   readonly config: PodSandboxConfig | undefined;
   readonly containerIds: readonly string[];
 }
-
-/** What people and Status are told. */
-export interface CgroupsDescription {
-  readonly version: 'none' | 'v1' | 'v2' | 'v1 and v2';
-  readonly controllers: readonly string[];
-  /** Controllers without which something is not limited. */
-  readonly missing: readonly string[];
-  /** Why there is not more, a sentence each. */
-  readonly reasons: readonly string[];
-  /** Without CAP_SYS_RESOURCE an OOM score below the runtime's own stays without effect. */
-  readonly oomScore: 'any' | 'raised only';
-}
-
-/** What is missed when it is not there. */
-const WANTED = ['cpu', 'memory', 'pids', 'cpuset', 'hugetlb'];
-/** What every pod asks for. */
-const USUAL = ['cpu', 'memory', 'pids'];
-/** Deeper trees than this are none that an agent has made. */
-const MAX_DEPTH = 12;
 
 /** The prefix for a runtime by its root folder: the same after every restart, another for every other runtime. */
 export function toCgroupPrefix(rootDir: string): string {
@@ -119,25 +101,12 @@ export class Cgroups {
 
   /** What there is and what not. */
   describe(): CgroupsDescription {
-    const versions = new Set(this.#layout.hierarchies.map(({ version }) => version));
-    const { controllers } = this.#layout;
-    return {
-      version: versions.size === 2 ? 'v1 and v2' : versions.has(1) ? 'v1' : versions.has(2) ? 'v2' : 'none',
-      controllers,
-      missing: WANTED.filter((name) => !controllers.includes(name)),
-      reasons: this.#detected.reasons,
-      oomScore: this.#mayLower ? 'any' : 'raised only',
-    };
+    return describeCgroups(this.#detected, this.#mayLower);
   }
 
   /** What is not limited here, in a sentence; undefined when everything that pods usually ask for is. */
   get notice(): string | undefined {
-    const { missing, reasons } = this.describe();
-    const unlimited = missing.filter((name) => USUAL.includes(name));
-    if (unlimited.length === 0) return undefined;
-    // The same is wrong with each tree as a rule; Status has them all in its verbose answer.
-    const more = reasons.length > 1 ? `, and ${reasons.length - 1} more like it` : '';
-    return `nothing limits ${unlimited.join(', ')} of containers: ${reasons[0] ?? 'no such controller'}${more}`;
+    return toNotice(this.describe());
   }
 
   /** Makes the group of a pod below its cgroup parent. Idempotent. A parent that is no path is INVALID_ARGUMENT. */
@@ -223,24 +192,20 @@ export class Cgroups {
     }
     const known = new Map(live.map(({ sandboxId, containerIds }) => [sandboxId, new Set(containerIds)]));
     let removed = 0;
-    for (const { path, sandboxId } of await this.#findOurs()) {
+    for (const { path, sandboxId } of await findPodGroups(this.#host, this.#prefix)) {
       const containers = known.get(sandboxId);
       if (containers === undefined) {
         if (await this.#end(path)) removed++;
         continue;
       }
       this.#pods.set(sandboxId, path);
-      for (const name of await this.#children(path)) {
+      for (const name of await listGroups(this.#host, path)) {
         if (!containers.has(name) && (await this.#end(join(path, name)))) removed++;
       }
     }
     if (removed > 0) this.#host.logger.info('Cgroups of nobody removed', { groups: removed });
+    if (this.#pods.size === 0) await this.#removeParents();
     return removed;
-  }
-
-  /** Removes what is left of the parents that were made for pods of ours. Groups with pods stay. */
-  async close(): Promise<void> {
-    await this.#removeParents();
   }
 
   get #layout() {
@@ -248,7 +213,7 @@ export class Cgroups {
   }
 
   #nameOf(sandboxId: string): string {
-    return `${this.#prefix}-${sandboxId}`;
+    return toPodGroup(this.#prefix, sandboxId);
   }
 
   #remember(sandboxId: string, config: PodSandboxConfig): string {
@@ -308,33 +273,6 @@ export class Cgroups {
     const gone = killed && (await removeGroup(this.#layout, path, this.#host));
     if (!gone) this.#host.logger.warn('Cgroup not removed: processes stay in it', { cgroup: path });
     return gone;
-  }
-
-  /** Every group of a pod that bears our prefix, wherever its parent is. */
-  async #findOurs(): Promise<{ path: string; sandboxId: string }[]> {
-    const found: { path: string; sandboxId: string }[] = [];
-    const mark = `${this.#prefix}-`;
-    const folders = [{ path: '/', depth: 0 }];
-    for (const { path, depth } of folders) {
-      for (const name of await this.#children(path)) {
-        const below = join(path, name);
-        if (name.startsWith(mark)) found.push({ path: below, sandboxId: name.slice(mark.length) });
-        else if (depth < MAX_DEPTH) folders.push({ path: below, depth: depth + 1 });
-      }
-    }
-    return found;
-  }
-
-  /** What cannot be read is passed over: nothing in it will be touched. */
-  async #children(path: string): Promise<readonly string[]> {
-    const [anchor] = this.#layout.hierarchies;
-    if (anchor === undefined) return [];
-    try {
-      return await this.#layout.io.children(join(anchor.mountpoint, path));
-    } catch (error) {
-      this.#host.logger.warn('Cgroup not readable', { cgroup: path, err: messageOf(error) });
-      return [];
-    }
   }
 
   /** As far as nobody else has groups in them. The default parent is ours whoever has made it. */
