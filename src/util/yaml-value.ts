@@ -1,5 +1,6 @@
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type YAMLMap } from 'yaml';
 import { type ErrorCode, PodloopError } from './errors.js';
+import { findSimilarWord } from './similar-word.js';
 
 /** The file that a {@link YamlValue} is of. */
 export interface YamlFile {
@@ -63,7 +64,7 @@ export class YamlValue {
     for (const { key } of map.items) {
       const name = String(isScalar(key) ? key.value : key);
       if (names.includes(name as Name)) continue;
-      const guess = names.find((candidate) => looksLike(candidate, name));
+      const guess = findSimilarWord(name, names);
       const hint = guess === undefined ? `there are ${names.join(', ')}` : `did you mean ${guess}?`;
       throw new YamlValue(key as Node, join(this.#path, name), this.#file, this.#lineOf).invalid(
         `unknown field, ${hint}`,
@@ -169,16 +170,4 @@ export class YamlValue {
 
 function join(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
-}
-
-/** Whether one was likely meant for the other: the same but for case, or one letter dropped, added or changed. */
-function looksLike(one: string, other: string): boolean {
-  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
-  if (Math.abs(a.length - b.length) > 1) return false;
-  let start = 0;
-  while (start < a.length && start < b.length && a[start] === b[start]) start++;
-  let end = 0;
-  const most = Math.min(a.length, b.length) - start;
-  while (end < most && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-  return Math.max(a.length, b.length) - start - end <= 1;
 }

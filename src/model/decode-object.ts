@@ -1,0 +1,216 @@
+import { type FieldFacts, type FieldTable, type FieldType } from './field-facts.js';
+import { type FieldPath, type FieldStep } from './field-path.js';
+import {
+  type FieldProblem,
+  type FieldProblemKind,
+  formatValue,
+  required,
+  unsupportedValue,
+} from './field-problem.js';
+import { findQuantity, formatQuantity } from './quantity.js';
+import { findSimilarWord } from '../util/similar-word.js';
+
+/** Which fields a reader honours, of those that the tables know. */
+export type SupportRule = (type: string, field: string, facts: FieldFacts) => boolean;
+
+/** A read object, with what was wrong in it. */
+export interface Decoded {
+  /** What could be read: fields with problems, ignored and refused ones are left out of it. */
+  readonly value: unknown;
+  readonly problems: readonly FieldProblem[];
+}
+
+const LARGEST_INT32 = 2 ** 31 - 1;
+
+/**
+ * Reads an object against the tables: strict, and all problems at once.
+ *
+ * `value` is plain JSON. Null and, for fields of text, the empty string count as absent, as in Kubernetes. Quantities
+ * come out in canonical form. Never throws.
+ */
+export function decodeObject(
+  value: unknown,
+  type: string,
+  tables: Readonly<Record<string, FieldTable>>,
+  isSupported: SupportRule,
+): Decoded {
+  const problems: FieldProblem[] = [];
+  const decoder = new Decoder(tables, isSupported, problems);
+  return { value: decoder.object(value, type, []), problems };
+}
+
+class Decoder {
+  readonly #tables: Readonly<Record<string, FieldTable>>;
+  readonly #isSupported: SupportRule;
+  readonly #problems: FieldProblem[];
+
+  constructor(
+    tables: Readonly<Record<string, FieldTable>>,
+    isSupported: SupportRule,
+    problems: FieldProblem[],
+  ) {
+    this.#tables = tables;
+    this.#isSupported = isSupported;
+    this.#problems = problems;
+  }
+
+  object(value: unknown, type: string, path: FieldPath): Record<string, unknown> | undefined {
+    if (!isRecord(value)) {
+      this.#add('type', path, `must be a mapping, not ${formatValue(value)}`);
+      return undefined;
+    }
+    const table = this.#tables[type]!;
+    this.#findUnknown(value, table, path);
+    const decoded: [string, unknown][] = [];
+    for (const [name, facts] of Object.entries(table)) {
+      const own = Object.hasOwn(value, name) ? value[name] : undefined;
+      const field = this.#field(own, type, name, facts, [...path, name]);
+      if (field !== undefined && facts.support !== 'ignored') decoded.push([name, field]);
+    }
+    return Object.fromEntries(decoded);
+  }
+
+  #findUnknown(value: Record<string, unknown>, table: FieldTable, path: FieldPath): void {
+    const names = Object.keys(table);
+    for (const name of Object.keys(value)) {
+      if (Object.hasOwn(table, name)) continue;
+      const guess = findSimilarWord(name, names);
+      const hint = guess === undefined ? `there are ${names.join(', ')}` : `did you mean ${guess}?`;
+      this.#add('unknown', [...path, name], `unknown field, ${hint}`);
+    }
+  }
+
+  #field(value: unknown, type: string, name: string, facts: FieldFacts, path: FieldPath): unknown {
+    if (isAbsent(value, facts)) {
+      if (facts.required) this.#problems.push(required(path));
+      return undefined;
+    }
+    if (facts.support === 'refused' || !this.#isSupported(type, name, facts)) {
+      if (!saysNothing(value, facts)) this.#add('refused', path, refusal(facts));
+      return undefined;
+    }
+    const before = this.#problems.length;
+    const decoded = this.value(value, facts.type, path);
+    // What can be read of it is kept, for what else there is to check.
+    if (this.#problems.length > before) return decoded;
+    if (facts.only !== undefined && !facts.only.includes(decoded as string)) {
+      this.#add('refused', path, `${formatValue(decoded)} is not supported: ${facts.otherwise}`);
+      return undefined;
+    }
+    return decoded;
+  }
+
+  value(value: unknown, type: FieldType, path: FieldPath): unknown {
+    switch (type.kind) {
+      case 'any':
+        return value;
+      case 'object':
+        return this.object(value, type.name, path);
+      case 'list':
+        return this.#list(value, type.of, path);
+      case 'map':
+        return this.#map(value, type.of, path);
+      case 'enum':
+        if (typeof value !== 'string') return this.#string(value, path);
+        if (type.words.includes(value)) return value;
+        this.#problems.push(unsupportedValue(path, value, type.words.filter(Boolean)));
+        return undefined;
+      case 'string':
+        return this.#string(value, path);
+      case 'boolean':
+        if (typeof value === 'boolean') return value;
+        this.#wrongType(path, 'true or false', value);
+        return undefined;
+      case 'int32':
+      case 'int64':
+        return this.#integer(value, type.kind, path);
+      case 'intOrString':
+        if (typeof value === 'string') return value;
+        return this.#integer(value, 'int32', path);
+      case 'quantity':
+        return this.#quantity(value, path);
+    }
+  }
+
+  #list(value: unknown, of: FieldType, path: FieldPath): unknown[] | undefined {
+    if (!Array.isArray(value)) {
+      this.#add('type', path, `must be a list, not ${formatValue(value)}`);
+      return undefined;
+    }
+    // An item that cannot be read leaves a gap, so that the others keep their places in messages.
+    return value.map((item: unknown, index) => this.value(item, of, [...path, index]));
+  }
+
+  #map(value: unknown, of: FieldType, path: FieldPath): Record<string, unknown> | undefined {
+    if (!isRecord(value)) {
+      this.#add('type', path, `must be a mapping, not ${formatValue(value)}`);
+      return undefined;
+    }
+    const entries = Object.entries(value).map(([key, item]): [string, unknown] => {
+      const step: FieldStep = { key };
+      return [key, this.value(item, of, [...path, step])];
+    });
+    return Object.fromEntries(entries.filter(([, item]) => item !== undefined));
+  }
+
+  #string(value: unknown, path: FieldPath): string | undefined {
+    if (typeof value === 'string') return value;
+    const hint = typeof value === 'object' ? '' : '; put it in quotes';
+    this.#add('type', path, `must be a string, not ${formatValue(value)}${hint}`);
+    return undefined;
+  }
+
+  #integer(value: unknown, kind: 'int32' | 'int64', path: FieldPath): number | undefined {
+    if (typeof value !== 'number' || !Number.isInteger(value)) {
+      this.#wrongType(path, 'a whole number', value);
+      return undefined;
+    }
+    const most = kind === 'int32' ? LARGEST_INT32 : Number.MAX_SAFE_INTEGER;
+    if (Math.abs(value) <= most) return value === 0 ? 0 : value;
+    this.#add('type', path, `must be a whole number from ${-most} to ${most}, not ${value}`);
+    return undefined;
+  }
+
+  #quantity(value: unknown, path: FieldPath): string | undefined {
+    const quantity =
+      typeof value === 'string' || typeof value === 'number' ? findQuantity(String(value)) : undefined;
+    if (quantity !== undefined) return formatQuantity(quantity);
+    this.#add('type', path, `must be a quantity such as 500m, 2 or 1.5Gi, not ${formatValue(value)}`);
+    return undefined;
+  }
+
+  #wrongType(path: FieldPath, right: string, value: unknown): void {
+    const hint = typeof value === 'string' ? '; leave the quotes out' : '';
+    this.#add('type', path, `must be ${right}, not ${formatValue(value)}${hint}`);
+  }
+
+  #add(kind: FieldProblemKind, path: FieldPath, message: string): void {
+    this.#problems.push({ kind, path, message });
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isAbsent(value: unknown, facts: FieldFacts): boolean {
+  const { type, required: isRequired, zeroIsAbsent } = facts;
+  if (value === undefined || value === null) return true;
+  if (value === 0) return zeroIsAbsent;
+  if (value === '') {
+    if (type.kind === 'enum') return !type.words.includes('');
+    return isRequired || (type.kind === 'string' && facts.default !== '');
+  }
+  return isRequired && Array.isArray(value) && value.length === 0;
+}
+
+/** Whether the value asks for no more than leaving the field out does, so that there is nothing to refuse. */
+export function saysNothing(value: unknown, facts: FieldFacts): boolean {
+  if (value === '' || value === facts.default || facts.neutral.includes(value as string)) return true;
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+function refusal(facts: FieldFacts): string {
+  if (facts.support === 'refused') return `not supported; ${facts.note}`;
+  return facts.support === 'planned' ? 'not supported yet' : 'not supported here';
+}

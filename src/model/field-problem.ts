@@ -1,0 +1,78 @@
+import { type FieldPath, formatFieldPath } from './field-path.js';
+
+/**
+ * What is wrong with a field:
+ *
+ * - `unknown`: Kubernetes has no such field; `type`: the value is of another type
+ * - `required`, `invalid`, `unsupported-value`, `duplicate`, `not-found`, `forbidden`: Kubernetes refuses the value,
+ *   in its own classes
+ * - `refused`: valid in Kubernetes, and not supported here
+ */
+export type FieldProblemKind =
+  | 'unknown'
+  | 'type'
+  | 'required'
+  | 'invalid'
+  | 'unsupported-value'
+  | 'duplicate'
+  | 'not-found'
+  | 'forbidden'
+  | 'refused';
+
+/** One thing that is wrong with an object that somebody wrote. */
+export interface FieldProblem {
+  readonly kind: FieldProblemKind;
+  readonly path: FieldPath;
+  /** What is wrong and what would be right, with the value and without the path. */
+  readonly message: string;
+}
+
+/** `spec.containers[0].image: Required value`. */
+export function formatFieldProblem({ path, message }: FieldProblem): string {
+  const place = formatFieldPath(path);
+  return place === '' ? message : `${place}: ${message}`;
+}
+
+/** The field has to be there, and not be empty. */
+export function required(path: FieldPath, why = ''): FieldProblem {
+  return { kind: 'required', path, message: why === '' ? 'Required value' : `Required value: ${why}` };
+}
+
+/** `rule` says what would be right. */
+export function invalid(path: FieldPath, value: unknown, rule: string): FieldProblem {
+  return { kind: 'invalid', path, message: `Invalid value: ${formatValue(value)}: ${rule}` };
+}
+
+/** The value is none of a few words. */
+export function unsupportedValue(path: FieldPath, value: unknown, words: readonly string[]): FieldProblem {
+  const list = words.map((word) => JSON.stringify(word)).join(', ');
+  return {
+    kind: 'unsupported-value',
+    path,
+    message: `Unsupported value: ${formatValue(value)}: supported values: ${list}`,
+  };
+}
+
+/** The value stands elsewhere already and may not. */
+export function duplicate(path: FieldPath, value: unknown): FieldProblem {
+  return { kind: 'duplicate', path, message: `Duplicate value: ${formatValue(value)}` };
+}
+
+/** The value names something that is not there. */
+export function notFound(path: FieldPath, value: unknown): FieldProblem {
+  return { kind: 'not-found', path, message: `Not found: ${formatValue(value)}` };
+}
+
+/** The field may not be set here. */
+export function forbidden(path: FieldPath, why: string): FieldProblem {
+  return { kind: 'forbidden', path, message: `Forbidden: ${why}` };
+}
+
+const LONGEST_VALUE = 120;
+
+/** A value as JSON, cut when it is long. */
+export function formatValue(value: unknown): string {
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) as string | undefined);
+  if (text === undefined) return String(value);
+  return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE)}…`;
+}

@@ -1,0 +1,150 @@
+/**
+ * Every field of v1 Pod, as data: its type, what podloop does with it and why.
+ *
+ * From these tables follow strictness (a field that is in none is an error), the refusal of what is valid in
+ * Kubernetes and not supported, the simple defaults, and the documentation. A field that starts to be supported
+ * changes here from `planned` to `supported`. Below a field that is refused or of type `any` nothing is looked at.
+ *
+ * @module
+ */
+import { CONTAINER_TABLES } from './container-fields.js';
+import { type FieldTable, ignored, planned, refused, supported, type TableOf } from './field-facts.js';
+import {
+  type HostAlias,
+  type ObjectMeta,
+  type Pod,
+  type PodDnsConfig,
+  type PodSecurityContext,
+  type PodSpec,
+} from './pod.js';
+import { SCHEDULING_TABLES } from './scheduling-fields.js';
+import { VOLUME_TABLES } from './volume-fields.js';
+
+const SCHEDULER = 'only a scheduler reads it, and the pod is here already';
+const API_SERVER = 'an API server writes it';
+const NO_ACCOUNT = 'leave it out: there is no API server to give the pod a token of its account';
+
+const OWN_TABLES = {
+  Pod: {
+    apiVersion: supported('string', { required: true, only: ['v1'], otherwise: 'use v1' }),
+    kind: supported('string', { required: true, only: ['Pod'], otherwise: 'use Pod' }),
+    metadata: supported('ObjectMeta', { required: true }),
+    spec: supported('PodSpec', { required: true }),
+    status: ignored('any', 'it says how the pod was elsewhere'),
+  } satisfies TableOf<Pod>,
+  ObjectMeta: {
+    name: supported('string', { required: true }),
+    generateName: refused('use name: a manifest is read again and again, and is the same pod each time'),
+    namespace: supported('string', { default: 'default' }),
+    selfLink: ignored('string', API_SERVER),
+    uid: supported('string'),
+    resourceVersion: ignored('string', API_SERVER),
+    generation: ignored('int64', API_SERVER),
+    creationTimestamp: ignored('string', API_SERVER),
+    deletionTimestamp: refused('remove the manifest to end the pod'),
+    deletionGracePeriodSeconds: refused('use spec.terminationGracePeriodSeconds'),
+    labels: supported('map[string]string'),
+    annotations: supported('map[string]string'),
+    ownerReferences: ignored('any', 'the objects that own it are of an API server'),
+    finalizers: refused('nobody here would take them off'),
+    managedFields: ignored('any', API_SERVER),
+  } satisfies TableOf<ObjectMeta>,
+  PodSpec: {
+    volumes: planned('[]Volume'),
+    initContainers: supported('[]Container'),
+    containers: supported('[]Container', { required: true }),
+    ephemeralContainers: refused('a manifest cannot have them: they are for pods that run'),
+    restartPolicy: supported('Always|OnFailure|Never', { default: 'Always' }),
+    terminationGracePeriodSeconds: supported('int64', { default: 30 }),
+    activeDeadlineSeconds: supported('int64'),
+    dnsPolicy: planned('ClusterFirstWithHostNet|ClusterFirst|Default|None', { default: 'ClusterFirst' }),
+    nodeSelector: ignored('map[string]string', SCHEDULER),
+    serviceAccountName: refused(NO_ACCOUNT),
+    serviceAccount: refused(NO_ACCOUNT),
+    automountServiceAccountToken: ignored('boolean', 'there is no token to mount', {
+      only: [false],
+      otherwise: NO_ACCOUNT,
+    }),
+    nodeName: ignored('string', 'the pod is of the node that reads its manifest'),
+    hostNetwork: supported('boolean'),
+    hostPID: planned('boolean', { neutral: [false] }),
+    hostIPC: planned('boolean', { neutral: [false] }),
+    shareProcessNamespace: planned('boolean', { neutral: [false] }),
+    securityContext: planned('PodSecurityContext'),
+    imagePullSecrets: refused('give the runtime its credentials in its own configuration'),
+    hostname: planned('string'),
+    subdomain: planned('string'),
+    affinity: ignored('Affinity', SCHEDULER),
+    schedulerName: ignored('string', SCHEDULER),
+    tolerations: ignored('[]Toleration', SCHEDULER),
+    hostAliases: planned('[]HostAlias'),
+    priorityClassName: planned('string'),
+    priority: planned('int32', { neutral: [0] }),
+    dnsConfig: planned('PodDNSConfig'),
+    readinessGates: refused('there is no API server through which a condition could be set'),
+    runtimeClassName: planned('string'),
+    enableServiceLinks: ignored('boolean', 'there are no services here'),
+    preemptionPolicy: ignored('Never|PreemptLowerPriority', SCHEDULER),
+    overhead: refused('only an API server may set it, from a RuntimeClass'),
+    topologySpreadConstraints: ignored('[]TopologySpreadConstraint', SCHEDULER),
+    setHostnameAsFQDN: planned('boolean', { neutral: [false] }),
+    os: ignored('PodOS', 'podloop runs Linux containers'),
+    hostUsers: ignored('boolean', 'pods have the users of the node', {
+      only: [true],
+      otherwise: 'leave it out: pods have the users of the node',
+    }),
+    schedulingGates: refused('nobody here would take them off'),
+    resourceClaims: refused('use hostPath for what the node has'),
+    resources: refused('give each container its own resources'),
+    hostnameOverride: refused('use hostname'),
+    schedulingGroup: refused('there is no scheduler here that would wait for the group'),
+    evictionResponders: refused('nobody here evicts pods through an API server'),
+  } satisfies TableOf<PodSpec>,
+  PodOS: {
+    name: ignored('linux|windows', 'it says that the containers are for Linux', {
+      required: true,
+      only: ['linux'],
+      otherwise: 'podloop runs Linux containers',
+    }),
+  } satisfies FieldTable,
+  HostAlias: {
+    ip: planned('string', { required: true }),
+    hostnames: planned('[]string'),
+  } satisfies TableOf<HostAlias>,
+  PodDNSConfig: {
+    nameservers: planned('[]string'),
+    searches: planned('[]string'),
+    options: planned('[]PodDNSConfigOption'),
+  } satisfies TableOf<PodDnsConfig>,
+  PodDNSConfigOption: {
+    name: planned('string', { required: true }),
+    value: planned('string'),
+  } satisfies FieldTable,
+  PodSecurityContext: {
+    seLinuxOptions: planned('SELinuxOptions'),
+    windowsOptions: refused('podloop runs Linux containers'),
+    runAsUser: planned('int64'),
+    runAsGroup: planned('int64'),
+    runAsNonRoot: planned('boolean'),
+    supplementalGroups: planned('[]int64'),
+    supplementalGroupsPolicy: planned('Merge|Strict'),
+    fsGroup: planned('int64'),
+    fsGroupChangePolicy: planned('OnRootMismatch|Always'),
+    sysctls: planned('[]Sysctl'),
+    seccompProfile: planned('SecurityProfile'),
+    appArmorProfile: planned('SecurityProfile'),
+    seLinuxChangePolicy: refused('leave it out: files of volumes are labelled as the runtime does'),
+  } satisfies TableOf<PodSecurityContext>,
+  Sysctl: {
+    name: planned('string', { required: true }),
+    value: planned('string', { required: true }),
+  } satisfies FieldTable,
+} as const satisfies Record<string, FieldTable>;
+
+/** The tables of all types below Pod, by the name of the type. */
+export const POD_TABLES: Readonly<Record<string, FieldTable>> = {
+  ...OWN_TABLES,
+  ...CONTAINER_TABLES,
+  ...VOLUME_TABLES,
+  ...SCHEDULING_TABLES,
+};

@@ -1,0 +1,84 @@
+/**
+ * The desired pod: the fields of v1 Pod that podloop supports, or is prepared to.
+ *
+ * Plain JSON, as in a manifest: what is absent was not written, unless {@link applyPodDefaults} has been there;
+ * quantities are strings in canonical form. What each field does is in the tables of pod-fields.ts.
+ *
+ * @module
+ */
+import { type Container, type SeLinuxOptions, type SecurityProfile } from './container.js';
+import { type Volume } from './volume.js';
+
+/** A v1 Pod without its status. */
+export interface Pod {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Pod';
+  readonly metadata: ObjectMeta;
+  readonly spec: PodSpec;
+}
+
+/** Who a pod is. */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** When a container that ended is started again. */
+export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
+
+/** What a pod is to be. */
+export interface PodSpec {
+  readonly volumes?: readonly Volume[];
+  readonly initContainers?: readonly Container[];
+  /** Never empty. */
+  readonly containers: readonly Container[];
+  readonly restartPolicy?: RestartPolicy;
+  readonly terminationGracePeriodSeconds?: number;
+  readonly activeDeadlineSeconds?: number;
+  readonly dnsPolicy?: 'ClusterFirst' | 'ClusterFirstWithHostNet' | 'Default' | 'None';
+  readonly dnsConfig?: PodDnsConfig;
+  readonly nodeName?: string;
+  readonly hostNetwork?: boolean;
+  readonly hostPID?: boolean;
+  readonly hostIPC?: boolean;
+  readonly shareProcessNamespace?: boolean;
+  readonly securityContext?: PodSecurityContext;
+  readonly hostname?: string;
+  readonly subdomain?: string;
+  readonly setHostnameAsFQDN?: boolean;
+  readonly hostAliases?: readonly HostAlias[];
+  readonly runtimeClassName?: string;
+  readonly priority?: number;
+  readonly priorityClassName?: string;
+}
+
+/** Additions to /etc/resolv.conf. */
+export interface PodDnsConfig {
+  readonly nameservers?: readonly string[];
+  readonly searches?: readonly string[];
+  readonly options?: readonly { readonly name: string; readonly value?: string }[];
+}
+
+/** A line of /etc/hosts. */
+export interface HostAlias {
+  readonly ip: string;
+  readonly hostnames?: readonly string[];
+}
+
+/** What holds for all containers of a pod that do not say otherwise. */
+export interface PodSecurityContext {
+  readonly seLinuxOptions?: SeLinuxOptions;
+  readonly runAsUser?: number;
+  readonly runAsGroup?: number;
+  readonly runAsNonRoot?: boolean;
+  readonly supplementalGroups?: readonly number[];
+  readonly supplementalGroupsPolicy?: 'Merge' | 'Strict';
+  readonly fsGroup?: number;
+  readonly fsGroupChangePolicy?: 'OnRootMismatch' | 'Always';
+  readonly sysctls?: readonly { readonly name: string; readonly value: string }[];
+  readonly seccompProfile?: SecurityProfile;
+  readonly appArmorProfile?: SecurityProfile;
+}

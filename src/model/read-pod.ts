@@ -1,0 +1,37 @@
+import { type Draft } from './draft.js';
+import { decodeObject, type SupportRule } from './decode-object.js';
+import { type FieldProblem } from './field-problem.js';
+import { type Pod } from './pod.js';
+import { POD_TABLES } from './pod-fields.js';
+import { validatePod } from './validate-pod.js';
+
+/** What {@link readPod} makes of an object. */
+export interface PodReading {
+  /** The pod as it was written, without defaults; absent when there are problems. */
+  readonly pod?: Pod;
+  /** Who it claims to be, as far as that can be read: for messages. */
+  readonly name: string;
+  readonly namespace: string;
+  /** All of them, those of types and unknown fields first. Empty for a pod that can be run. */
+  readonly problems: readonly FieldProblem[];
+}
+
+/** Honours what is supported today. */
+export const SUPPORTED_FIELDS: SupportRule = (_type, _field, { support }) => support !== 'planned';
+
+/** Honours what is planned, too: for whoever works on it. */
+export const PLANNED_FIELDS: SupportRule = () => true;
+
+/** Reads a v1 Pod from plain JSON, strictly, and holds it against Kubernetes' rules. Never throws. */
+export function readPod(value: unknown, isSupported: SupportRule = SUPPORTED_FIELDS): PodReading {
+  const { value: decoded, problems } = decodeObject(value, 'Pod', POD_TABLES, isSupported);
+  const draft = (decoded ?? {}) as Draft<Pod>;
+  const all = [...problems, ...validatePod(draft)];
+  return {
+    // The tables know every field of the interface, and nothing was found missing.
+    ...(all.length === 0 ? { pod: draft as Pod } : {}),
+    name: draft.metadata?.name ?? '',
+    namespace: draft.metadata?.namespace ?? '',
+    problems: all,
+  };
+}

@@ -1,0 +1,56 @@
+import { type FieldTable, ignored } from './field-facts.js';
+
+const SCHEDULER = 'only a scheduler reads it, and the pod is here already';
+
+const at = (type: string, required = false) => ignored(type, SCHEDULER, { required });
+
+/** The fields that only a scheduler reads: known, so that a misspelt one is an error, and otherwise without effect. */
+export const SCHEDULING_TABLES = {
+  Affinity: {
+    nodeAffinity: at('NodeAffinity'),
+    podAffinity: at('PodAffinity'),
+    podAntiAffinity: at('PodAffinity'),
+  },
+  NodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: at('NodeSelector'),
+    preferredDuringSchedulingIgnoredDuringExecution: at('[]PreferredSchedulingTerm'),
+  },
+  NodeSelector: { nodeSelectorTerms: at('[]NodeSelectorTerm', true) },
+  NodeSelectorTerm: {
+    matchExpressions: at('[]SelectorRequirement'),
+    matchFields: at('[]SelectorRequirement'),
+  },
+  SelectorRequirement: { key: at('string', true), operator: at('string', true), values: at('[]string') },
+  PreferredSchedulingTerm: { weight: at('int32', true), preference: at('NodeSelectorTerm', true) },
+  PodAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: at('[]PodAffinityTerm'),
+    preferredDuringSchedulingIgnoredDuringExecution: at('[]WeightedPodAffinityTerm'),
+  },
+  PodAffinityTerm: {
+    labelSelector: at('LabelSelector'),
+    namespaces: at('[]string'),
+    topologyKey: at('string', true),
+    namespaceSelector: at('LabelSelector'),
+    matchLabelKeys: at('[]string'),
+    mismatchLabelKeys: at('[]string'),
+  },
+  WeightedPodAffinityTerm: { weight: at('int32', true), podAffinityTerm: at('PodAffinityTerm', true) },
+  LabelSelector: { matchLabels: at('map[string]string'), matchExpressions: at('[]SelectorRequirement') },
+  Toleration: {
+    key: at('string'),
+    operator: at('Exists|Equal|Lt|Gt'),
+    value: at('string'),
+    effect: at('|NoSchedule|PreferNoSchedule|NoExecute'),
+    tolerationSeconds: at('int64'),
+  },
+  TopologySpreadConstraint: {
+    maxSkew: at('int32', true),
+    topologyKey: at('string', true),
+    whenUnsatisfiable: at('DoNotSchedule|ScheduleAnyway', true),
+    labelSelector: at('LabelSelector'),
+    minDomains: at('int32'),
+    nodeAffinityPolicy: at('Honor|Ignore'),
+    nodeTaintsPolicy: at('Honor|Ignore'),
+    matchLabelKeys: at('[]string'),
+  },
+} as const satisfies Record<string, FieldTable>;

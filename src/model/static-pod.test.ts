@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { type Pod } from './pod.js';
+import { applyPodDefaults } from './pod-defaults.js';
+import { PLANNED_FIELDS } from './read-pod.js';
+import { checkStaticPod, hashPod, staticPodUid, toStaticPod } from './static-pod.js';
+
+const POD: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', labels: { b: '1', a: '2' } },
+  spec: { containers: [{ name: 'main', image: 'nginx:1.27' }] },
+};
+const ORIGIN = { source: 'file', nodeName: 'Node-1' };
+
+describe('the defaults of a pod', () => {
+  it('are Kubernetes’', () => {
+    const pod: Pod = {
+      ...POD,
+      spec: {
+        containers: [
+          {
+            ...{ name: 'main', image: 'nginx' },
+            ports: [{ containerPort: 80 }],
+            resources: { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '500m' } },
+            livenessProbe: { httpGet: { port: 80 } },
+            readinessProbe: { grpc: { port: 1 }, periodSeconds: 3 },
+          },
+        ],
+      },
+    };
+    expect(applyPodDefaults(pod)).toEqual({
+      ...pod,
+      metadata: { ...pod.metadata, namespace: 'default' },
+      spec: {
+        ...{ restartPolicy: 'Always', terminationGracePeriodSeconds: 30 },
+        containers: [
+          {
+            ...{ name: 'main', image: 'nginx', imagePullPolicy: 'Always' },
+            ...{ terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' },
+            ports: [{ containerPort: 80, protocol: 'TCP' }],
+            resources: {
+              limits: { cpu: '1', memory: '1Gi' },
+              requests: { cpu: '500m', memory: '1Gi' },
+            },
+            livenessProbe: {
+              httpGet: { port: 80, path: '/', scheme: 'HTTP' },
+              ...{ timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 },
+            },
+            readinessProbe: {
+              grpc: { port: 1, service: '' },
+              ...{ timeoutSeconds: 1, periodSeconds: 3, successThreshold: 1, failureThreshold: 3 },
+            },
+          },
+        ],
+      },
+    });
+  });
+
+  it.each([
+    ['nginx', 'Always'],
+    ['nginx:latest', 'Always'],
+    ['registry:5000/nginx', 'Always'],
+    ['registry:5000/nginx:1', 'IfNotPresent'],
+    [`nginx@sha256:${'0'.repeat(64)}`, 'IfNotPresent'],
+    [`nginx:latest@sha256:${'0'.repeat(64)}`, 'Always'],
+  ])('pull %s %s', (image, policy) => {
+    const pod: Pod = {
+      ...POD,
+      spec: { containers: [{ name: 'a', image }], initContainers: [{ name: 'b', image }] },
+    };
+    const { containers, initContainers } = applyPodDefaults(pod).spec;
+    expect([...containers, ...initContainers!].map(({ imagePullPolicy }) => imagePullPolicy)).toEqual([
+      policy,
+      policy,
+    ]);
+  });
+
+  it('give ports of the node on its network, and a folder to a volume without a source', () => {
+    const pod: Pod = {
+      ...POD,
+      spec: {
+        hostNetwork: true,
+        volumes: [
+          { name: 'v' },
+          { name: 'h', hostPath: { path: '/x' } },
+          { name: 'c', configMap: { name: 'c' } },
+        ],
+        containers: [{ name: 'a', image: 'x:1', ports: [{ containerPort: 80 }] }],
+      },
+    };
+    const { spec } = applyPodDefaults(pod, PLANNED_FIELDS);
+    expect(spec.containers[0]!.ports).toEqual([{ containerPort: 80, hostPort: 80, protocol: 'TCP' }]);
+    expect(spec.volumes).toEqual([
+      { name: 'v', emptyDir: {} },
+      { name: 'h', hostPath: { path: '/x', type: '' } },
+      { name: 'c', configMap: { name: 'c', defaultMode: 0o644 } },
+    ]);
+    expect(spec.dnsPolicy).toBe('ClusterFirst');
+    expect(applyPodDefaults(pod).spec.dnsPolicy).toBeUndefined();
+  });
+
+  it('change nothing when they are applied again', () => {
+    const once = applyPodDefaults(POD);
+    expect(applyPodDefaults(once)).toEqual(once);
+  });
+});
+
+describe('a static pod', () => {
+  it('is of its node, by name and by identity', () => {
+    const { pod, hash } = toStaticPod(POD, ORIGIN);
+    expect(pod.metadata).toEqual({
+      ...{ name: 'web-node-1', namespace: 'default', labels: { b: '1', a: '2' } },
+      uid: staticPodUid({ source: 'file', namespace: 'default', name: 'web-node-1', nodeName: 'Node-1' }),
+      annotations: { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': hash },
+    });
+    expect(pod.metadata.uid).toMatch(/^[0-9a-f]{32}$/);
+    expect(pod.spec.nodeName).toBe('Node-1');
+    expect(pod.spec.restartPolicy).toBe('Always');
+  });
+
+  it('keeps its identity when it is edited, and the uid that it was given', () => {
+    const edited: Pod = { ...POD, spec: { containers: [{ name: 'main', image: 'nginx:1.28' }] } };
+    const [one, other] = [toStaticPod(POD, ORIGIN), toStaticPod(edited, ORIGIN)];
+    expect(other.pod.metadata.uid).toBe(one.pod.metadata.uid);
+    expect(other.hash).not.toBe(one.hash);
+    const own: Pod = { ...POD, metadata: { ...POD.metadata, uid: 'mine' } };
+    expect(toStaticPod(own, ORIGIN).pod.metadata.uid).toBe('mine');
+  });
+
+  it('is another one through another source, on another node, or under another name', () => {
+    const uids = [
+      toStaticPod(POD, ORIGIN),
+      toStaticPod(POD, { ...ORIGIN, source: 'http' }),
+      toStaticPod(POD, { ...ORIGIN, nodeName: 'node-2' }),
+      toStaticPod({ ...POD, metadata: { name: 'web', namespace: 'other' } }, ORIGIN),
+      toStaticPod({ ...POD, metadata: { name: 'web2' } }, ORIGIN),
+    ].map(({ pod }) => pod.metadata.uid);
+    expect(new Set(uids).size).toBe(5);
+  });
+
+  it('has the same hash and uid in every version of podloop', () => {
+    // Another value here means that an update of podloop restarts every pod.
+    expect(hashPod(POD)).toBe('9613826b7137aa62dcf8f48b76e72fd5');
+    expect(toStaticPod(POD, ORIGIN).pod.metadata.uid).toBe('10de24a10aa33cceddbd94a35eea01ff');
+  });
+
+  it('has a hash that the order of keys and written defaults do not change, and the order of lists does', () => {
+    const reordered: Pod = { ...POD, metadata: { labels: { a: '2', b: '1' }, name: 'web' } };
+    expect(hashPod(reordered)).toBe(hashPod(POD));
+    const verbose: Pod = {
+      ...POD,
+      spec: { ...POD.spec, restartPolicy: 'Always', hostPID: false, volumes: [] },
+    };
+    expect(hashPod(verbose)).toBe(hashPod(POD));
+    expect(hashPod({ ...POD, spec: { ...POD.spec, restartPolicy: 'Never' } })).not.toBe(hashPod(POD));
+    const args = (...words: string[]): string =>
+      hashPod({ ...POD, spec: { containers: [{ name: 'a', image: 'b', args: words }] } });
+    expect(args('a', 'b')).not.toBe(args('b', 'a'));
+  });
+
+  it('may not have a name that the node’s makes too long', () => {
+    const long: Pod = { ...POD, metadata: { name: 'a'.repeat(250) } };
+    expect(checkStaticPod(POD, 'node-1')).toEqual([]);
+    expect(checkStaticPod(long, 'node-1')[0]!.message).toContain('and has 257');
+  });
+});

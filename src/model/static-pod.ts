@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { saysNothing, type SupportRule } from './decode-object.js';
+import { type FieldType } from './field-facts.js';
+import { type FieldProblem, invalid } from './field-problem.js';
+import { type Pod } from './pod.js';
+import { applyPodDefaults } from './pod-defaults.js';
+import { POD_TABLES } from './pod-fields.js';
+
+/** Where a static pod comes from and which node it is of. */
+export interface StaticPodOrigin {
+  /** What the manifest came through: `file`, `http`, `stdin`. Part of the identity. */
+  readonly source: string;
+  readonly nodeName: string;
+  /** Unless told, what is supported today gets its defaults. */
+  readonly isSupported?: SupportRule;
+}
+
+/** A pod of this node, out of a manifest. */
+export interface StaticPod {
+  /** With defaults, and with the name, uid, namespace and node that it has here. */
+  readonly pod: Pod;
+  /** Of the manifest as it was written: changes when somebody changes it, and not with the version of podloop. */
+  readonly hash: string;
+}
+
+/** The annotations by which kubelets mark static pods, and others recognise them. */
+export const STATIC_POD_ANNOTATIONS = {
+  source: 'kubernetes.io/config.source',
+  hash: 'kubernetes.io/config.hash',
+} as const;
+
+const DEFAULT_NAMESPACE = 'default';
+const LONGEST_NAME = 253;
+
+/**
+ * Makes the pod of a manifest a pod of this node. Pure.
+ *
+ * Its name gets the node's behind it. Its uid is metadata.uid, or follows from source, namespace, name and node: an
+ * edit is an update of the same pod.
+ */
+export function toStaticPod(written: Pod, { source, nodeName, isSupported }: StaticPodOrigin): StaticPod {
+  const hash = hashPod(written);
+  const full = applyPodDefaults(written, isSupported);
+  const namespace = written.metadata.namespace ?? DEFAULT_NAMESPACE;
+  const name = staticPodName(written.metadata.name, nodeName);
+  const uid = written.metadata.uid ?? staticPodUid({ source, namespace, name, nodeName });
+  const annotations = {
+    ...full.metadata.annotations,
+    [STATIC_POD_ANNOTATIONS.source]: source,
+    [STATIC_POD_ANNOTATIONS.hash]: hash,
+  };
+  const metadata = { ...full.metadata, name, namespace, uid, annotations };
+  return { pod: { ...full, metadata, spec: { ...full.spec, nodeName } }, hash };
+}
+
+/** What the node's name behind it would break: the pod's name becomes too long. */
+export function checkStaticPod(written: Pod, nodeName: string): FieldProblem[] {
+  const name = staticPodName(written.metadata.name, nodeName);
+  if (name.length <= LONGEST_NAME) return [];
+  const rule = `must have at most ${LONGEST_NAME} characters with the node's name behind it, and has ${name.length}`;
+  return [invalid(['metadata', 'name'], written.metadata.name, rule)];
+}
+
+/** The manifest's name with the node's behind it, in small letters. */
+export function staticPodName(name: string, nodeName: string): string {
+  return `${name}-${nodeName.toLowerCase()}`;
+}
+
+/** 32 hexadecimal digits, as a kubelet's: the same for the same four words, on every machine. */
+export function staticPodUid(identity: {
+  readonly source: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly nodeName: string;
+}): string {
+  const { source, namespace, name, nodeName } = identity;
+  return digest(['podloop static pod', source, namespace, name, nodeName]);
+}
+
+/**
+ * Of everything that was written, honoured, and says more than leaving it out. The order of keys does not count, that
+ * of lists does.
+ */
+export function hashPod(pod: Pod): string {
+  return digest(sorted(pod, { kind: 'object', name: 'Pod' }));
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32);
+}
+
+function sorted(value: unknown, type: FieldType): unknown {
+  if (type.kind === 'list') return (value as unknown[]).map((item): unknown => sorted(item, type.of));
+  if (typeof value !== 'object' || value === null) return value;
+  const table = type.kind === 'object' ? POD_TABLES[type.name]! : {};
+  const entries = Object.entries(value as Record<string, unknown>)
+    // What starts to be supported later must not count as an edit where it was written without effect before.
+    .filter(([key, item]) => !Object.hasOwn(table, key) || !saysNothing(item, table[key]!))
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  // Pairs, not an object: keys that look like numbers would be put in front.
+  return entries.map(([key, item]) => [
+    key,
+    Object.hasOwn(table, key) ? sorted(item, table[key]!.type) : item,
+  ]);
+}

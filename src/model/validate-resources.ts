@@ -1,0 +1,69 @@
+import { type ResourceList, type ResourceRequirements } from './container.js';
+import { type Draft } from './draft.js';
+import { type FieldPath } from './field-path.js';
+import { invalid, required, unsupportedValue } from './field-problem.js';
+import { checkQualifiedName } from './name-rules.js';
+import { type ProblemList } from './problem-list.js';
+import { compareQuantities, getQuantity } from './quantity.js';
+
+const STANDARD = ['cpu', 'memory', 'ephemeral-storage'];
+const HUGE_PAGES = 'hugepages-';
+/** Nano units in a whole one. */
+const BILLION = 1_000_000_000n;
+
+/** Holds limits and requests against Kubernetes' rules. Amounts are quantities that could be read. */
+export function validateResources(
+  resources: Draft<ResourceRequirements>,
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  const limits = validateAmounts(resources.limits, [...path, 'limits'], list);
+  const requests = validateAmounts(resources.requests, [...path, 'requests'], list);
+  for (const [key, request] of requests) {
+    const limit = limits.get(key);
+    const place: FieldPath = [...path, 'requests', { key }];
+    if (!mayOvercommit(key)) {
+      if (limit === undefined) {
+        list.add(required([...path, 'limits', { key }], `${key} cannot be had without a limit`));
+      } else if (compareQuantities(getQuantity(request), getQuantity(limit)) !== 0) {
+        list.add(invalid(place, request, `must be the limit of ${key}, ${limit}`));
+      }
+    } else if (limit !== undefined && compareQuantities(getQuantity(request), getQuantity(limit)) > 0) {
+      list.add(invalid(place, request, `must be at most the limit of ${key}, ${limit}`));
+    }
+  }
+  const names = [...limits.keys(), ...requests.keys()];
+  if (!names.some((name) => name.startsWith(HUGE_PAGES))) return;
+  if (names.includes('cpu') || names.includes('memory')) return;
+  list.add(required(path, 'huge pages need a limit or request of cpu or memory beside them'));
+}
+
+function validateAmounts(
+  amounts: Draft<ResourceList> | undefined,
+  path: FieldPath,
+  list: ProblemList,
+): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [key, amount] of Object.entries(amounts ?? {})) {
+    if (amount === undefined) continue;
+    found.set(key, amount);
+    const place: FieldPath = [...path, { key }];
+    validateName(key, place, list);
+    const { nanos } = getQuantity(amount);
+    if (nanos < 0n) list.add(invalid(place, amount, 'must not be negative'));
+    else if (!mayOvercommit(key) && nanos % BILLION !== 0n) list.add(invalid(place, amount, 'must be whole'));
+  }
+  return found;
+}
+
+function validateName(name: string, path: FieldPath, list: ProblemList): void {
+  const broken = checkQualifiedName(name);
+  if (broken !== undefined) list.add(invalid(path, name, broken));
+  else if (!name.includes('/') && !STANDARD.includes(name) && !name.startsWith(HUGE_PAGES))
+    list.add(unsupportedValue(path, name, [...STANDARD, `${HUGE_PAGES}2Mi`, 'example.org/device']));
+}
+
+/** Whether more of it may be allowed than is promised. */
+function mayOvercommit(name: string): boolean {
+  return STANDARD.includes(name);
+}

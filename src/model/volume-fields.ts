@@ -1,0 +1,122 @@
+import { type FieldTable, planned, refused, type TableOf } from './field-facts.js';
+import {
+  type ConfigMapVolume,
+  type DownwardApiFile,
+  type DownwardApiVolume,
+  type EmptyDirVolume,
+  type HostPathVolume,
+  type KeyToPath,
+  type ObjectProjection,
+  type ProjectedVolume,
+  type SecretVolume,
+  type Volume,
+  type VolumeProjection,
+} from './volume.js';
+
+const GONE = 'Kubernetes has removed it';
+const MOUNT_IT = 'mount it on the node and use hostPath';
+const NO_OWNER = 'leave it out: files belong to the user that the mode and fsGroup say';
+
+/** Kubernetes' default for files of ConfigMaps, Secrets and the downward API: 0644. */
+const FILE_MODE = 0o644;
+
+/** The fields of volumes. */
+export const VOLUME_TABLES = {
+  Volume: {
+    name: planned('string', { required: true }),
+    emptyDir: planned('EmptyDirVolumeSource'),
+    hostPath: planned('HostPathVolumeSource'),
+    configMap: planned('ConfigMapVolumeSource'),
+    secret: planned('SecretVolumeSource'),
+    downwardAPI: planned('DownwardAPIVolumeSource'),
+    projected: planned('ProjectedVolumeSource'),
+    persistentVolumeClaim: refused('use hostPath with the path of the volume on this node'),
+    csi: refused(MOUNT_IT),
+    ephemeral: refused('use emptyDir, or hostPath'),
+    image: refused('copy the files with an init container into an emptyDir'),
+    nfs: refused(MOUNT_IT),
+    iscsi: refused(MOUNT_IT),
+    fc: refused(MOUNT_IT),
+    rbd: refused(MOUNT_IT),
+    cephfs: refused(MOUNT_IT),
+    flexVolume: refused(MOUNT_IT),
+    azureFile: refused(MOUNT_IT),
+    azureDisk: refused(MOUNT_IT),
+    awsElasticBlockStore: refused(MOUNT_IT),
+    gcePersistentDisk: refused(MOUNT_IT),
+    cinder: refused(MOUNT_IT),
+    vsphereVolume: refused(MOUNT_IT),
+    portworxVolume: refused(MOUNT_IT),
+    gitRepo: refused('clone it with an init container into an emptyDir'),
+    glusterfs: refused(`${GONE}; ${MOUNT_IT}`),
+    flocker: refused(`${GONE}; ${MOUNT_IT}`),
+    quobyte: refused(`${GONE}; ${MOUNT_IT}`),
+    photonPersistentDisk: refused(`${GONE}; ${MOUNT_IT}`),
+    scaleIO: refused(`${GONE}; ${MOUNT_IT}`),
+    storageos: refused(`${GONE}; ${MOUNT_IT}`),
+  } satisfies TableOf<Volume>,
+  EmptyDirVolumeSource: {
+    medium: planned('|Memory'),
+    sizeLimit: planned('quantity'),
+    mode: refused('set the mode with an init container'),
+  } satisfies TableOf<EmptyDirVolume>,
+  HostPathVolumeSource: {
+    path: planned('string', { required: true }),
+    type: planned('|DirectoryOrCreate|Directory|FileOrCreate|File|Socket|CharDevice|BlockDevice', {
+      default: '',
+    }),
+  } satisfies TableOf<HostPathVolume>,
+  KeyToPath: {
+    key: planned('string', { required: true }),
+    path: planned('string', { required: true }),
+    mode: planned('int32'),
+    user: refused(NO_OWNER),
+  } satisfies TableOf<KeyToPath>,
+  ConfigMapVolumeSource: {
+    name: planned('string', { required: true }),
+    items: planned('[]KeyToPath'),
+    defaultMode: planned('int32', { default: FILE_MODE }),
+    optional: planned('boolean'),
+    defaultUser: refused(NO_OWNER),
+  } satisfies TableOf<ConfigMapVolume>,
+  SecretVolumeSource: {
+    secretName: planned('string', { required: true }),
+    items: planned('[]KeyToPath'),
+    defaultMode: planned('int32', { default: FILE_MODE }),
+    optional: planned('boolean'),
+    defaultUser: refused(NO_OWNER),
+  } satisfies TableOf<SecretVolume>,
+  DownwardAPIVolumeFile: {
+    path: planned('string', { required: true }),
+    fieldRef: planned('ObjectFieldSelector'),
+    resourceFieldRef: planned('ResourceFieldSelector'),
+    mode: planned('int32'),
+    user: refused(NO_OWNER),
+  } satisfies TableOf<DownwardApiFile>,
+  DownwardAPIVolumeSource: {
+    items: planned('[]DownwardAPIVolumeFile'),
+    defaultMode: planned('int32', { default: FILE_MODE }),
+    defaultUser: refused(NO_OWNER),
+  } satisfies TableOf<DownwardApiVolume>,
+  ObjectProjection: {
+    name: planned('string', { required: true }),
+    items: planned('[]KeyToPath'),
+    optional: planned('boolean'),
+  } satisfies TableOf<ObjectProjection>,
+  DownwardAPIProjection: {
+    items: planned('[]DownwardAPIVolumeFile'),
+  } satisfies TableOf<NonNullable<VolumeProjection['downwardAPI']>>,
+  VolumeProjection: {
+    configMap: planned('ObjectProjection'),
+    secret: planned('ObjectProjection'),
+    downwardAPI: planned('DownwardAPIProjection'),
+    serviceAccountToken: refused('there is no API server that would give a token'),
+    clusterTrustBundle: refused('put the certificates into a ConfigMap'),
+    podCertificate: refused('there is no API server that would sign one'),
+  } satisfies TableOf<VolumeProjection>,
+  ProjectedVolumeSource: {
+    sources: planned('[]VolumeProjection'),
+    defaultMode: planned('int32', { default: FILE_MODE }),
+    defaultUser: refused(NO_OWNER),
+  } satisfies TableOf<ProjectedVolume>,
+} as const satisfies Record<string, FieldTable>;

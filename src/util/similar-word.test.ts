@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { findSimilarWord } from './similar-word.js';
+
+it.each([
+  ['comand', 'command'],
+  ['Command', 'command'],
+  ['commandd', 'command'],
+  ['cimmand', 'command'],
+  ['comamnd', undefined],
+  ['', undefined],
+  ['image', undefined],
+])('takes %j for %j', (word, meant) => {
+  expect(findSimilarWord(word, ['name', 'command'])).toBe(meant);
+});

@@ -1,0 +1,181 @@
+import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
+import { type YamlStep } from './yaml-path.js';
+import { resolvePlainScalar } from './yaml-scalar.js';
+
+/** Where a value stands, and all that is in it. */
+export interface LocatedNode {
+  readonly offset: number;
+  /** Of its key, when it is in a mapping. */
+  readonly keyOffset?: number;
+  readonly children?: ReadonlyMap<YamlStep, LocatedNode>;
+}
+
+/** A problem at an offset into the text. */
+export interface OffsetProblem {
+  readonly path: readonly YamlStep[];
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** A converted document. */
+export interface ConvertedDocument {
+  readonly value: unknown;
+  readonly node: LocatedNode;
+  readonly problems: readonly OffsetProblem[];
+}
+
+interface Converted {
+  readonly value: unknown;
+  readonly node: LocatedNode;
+}
+
+/** Deeper than anything people write. */
+const DEEPEST = 64;
+/** Of a whole file, each use of an alias counted again: what keeps aliases of aliases from filling the memory. */
+const MOST_VALUES = 200_000;
+/** More help nobody, and each is compared with those before. */
+const MOST_PROBLEMS = 100;
+const MERGE = '<<';
+const TEXT_TAG = 'tag:yaml.org,2002:str';
+const TAGS: ReadonlySet<string> = new Set([TEXT_TAG, 'tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq']);
+
+/** Makes plain values of parsed YAML, document after document of one file. */
+export class YamlConverter {
+  #valuesLeft = MOST_VALUES;
+  #anchors = new Map<string, Node | 'open'>();
+  #problems: OffsetProblem[] = [];
+
+  convert(contents: Node | null): ConvertedDocument {
+    this.#anchors = new Map();
+    this.#problems = [];
+    const { value, node } = this.#node(contents, [], 0);
+    return { value, node, problems: this.#problems };
+  }
+
+  #node(node: Node | null | undefined, path: readonly YamlStep[], at: number): Converted {
+    const offset = node?.range?.[0] ?? at;
+    if (node === null || node === undefined) return { value: null, node: { offset } };
+    this.#valuesLeft--;
+    if (this.#valuesLeft < 0) return this.#overLimit(path, offset);
+    if (path.length > DEEPEST) return this.#refuse(path, offset, 'it is nested too deep');
+    if (isAlias(node)) return this.#alias(node.source, path, offset);
+    const anchor = 'anchor' in node ? node.anchor : undefined;
+    if (anchor === undefined) return this.#content(node, path, offset);
+    // An alias inside of what it stands for would have no end.
+    this.#anchors.set(anchor, 'open');
+    const converted = this.#content(node, path, offset);
+    this.#anchors.set(anchor, node);
+    return converted;
+  }
+
+  #content(node: Node, path: readonly YamlStep[], offset: number): Converted {
+    if (!isTagAllowed(node)) return this.#refuse(path, offset, `the tag ${node.tag ?? ''} is not allowed`);
+    if (isMap(node)) return this.#map(node, path, offset);
+    if (isSeq(node)) {
+      const items = node.items.map((item, index) =>
+        this.#node(item as Node | null, [...path, index], offset),
+      );
+      const children = new Map(items.map((item, index): [YamlStep, LocatedNode] => [index, item.node]));
+      return { value: items.map((item) => item.value), node: { offset, children } };
+    }
+    return { value: isScalar(node) ? resolveScalar(node) : null, node: { offset } };
+  }
+
+  #map(map: YAMLMap, path: readonly YamlStep[], offset: number): Converted {
+    const own = new Map<string, Converted & { readonly keyOffset: number }>();
+    const merged: Converted[] = [];
+    for (const pair of map.items) {
+      const keyNode = pair.key as Node | null;
+      const keyOffset = keyNode?.range?.[0] ?? offset;
+      const isMerge = isScalar(keyNode) && keyNode.type === 'PLAIN' && keyNode.value === MERGE;
+      const key = this.#key(keyNode, path, keyOffset);
+      if (key === undefined) continue;
+      if (isMerge) {
+        merged.push(...this.#merged(pair.value as Node | null, path, keyOffset));
+        continue;
+      }
+      if (own.has(key)) {
+        this.#problem([...path, key], keyOffset, `the key ${JSON.stringify(key)} stands here twice`);
+      }
+      own.set(key, { ...this.#node(pair.value as Node | null, [...path, key], keyOffset), keyOffset });
+    }
+    const entries: [string, unknown][] = [];
+    const children = new Map<YamlStep, LocatedNode>();
+    for (const { value, node } of merged) {
+      // Of several, the first wins; what is written beside them wins over all.
+      for (const [key, item] of Object.entries(value as object)) {
+        if (own.has(key) || children.has(key)) continue;
+        entries.push([key, item]);
+        children.set(key, node.children?.get(key) ?? node);
+      }
+    }
+    for (const [key, { value, node, keyOffset }] of own) {
+      entries.push([key, value]);
+      children.set(key, { ...node, keyOffset });
+    }
+    return { value: Object.fromEntries(entries), node: { offset, children } };
+  }
+
+  #key(node: Node | null, path: readonly YamlStep[], offset: number): string | undefined {
+    if (!isScalar(node)) {
+      this.#problem(path, offset, 'a key must be a single word');
+      return undefined;
+    }
+    const text = String(node.value);
+    const meaning = resolveScalar(node);
+    if (typeof meaning === 'string' || typeof meaning === 'number') return text;
+    this.#problem(path, offset, `the key ${JSON.stringify(text)} means ${String(meaning)}; put it in quotes`);
+    return undefined;
+  }
+
+  #merged(node: Node | null, path: readonly YamlStep[], offset: number): Converted[] {
+    const { value, node: located } = this.#node(node, path, offset);
+    const parts = Array.isArray(value)
+      ? value.map((part: unknown, index) => ({ value: part, node: located.children!.get(index)! }))
+      : [{ value, node: located }];
+    if (parts.every((part) => isPlainObject(part.value))) return parts;
+    this.#problem(path, offset, `${MERGE} takes a mapping or a list of mappings`);
+    return [];
+  }
+
+  #alias(name: string, path: readonly YamlStep[], offset: number): Converted {
+    const target = this.#anchors.get(name);
+    if (target === undefined)
+      return this.#refuse(path, offset, `there is no anchor &${name} before *${name}`);
+    if (target === 'open') return this.#refuse(path, offset, `*${name} stands inside of &${name}`);
+    // Found at the alias, and not where the anchor is: that is where it can be repaired.
+    return { value: this.#content(target, path, offset).value, node: { offset } };
+  }
+
+  #overLimit(path: readonly YamlStep[], offset: number): Converted {
+    if (this.#valuesLeft === -1)
+      this.#problem(path, offset, `more than ${MOST_VALUES} values, aliases counted each time`);
+    return { value: null, node: { offset } };
+  }
+
+  #refuse(path: readonly YamlStep[], offset: number, message: string): Converted {
+    this.#problem(path, offset, message);
+    return { value: null, node: { offset } };
+  }
+
+  #problem(path: readonly YamlStep[], offset: number, message: string): void {
+    // What an alias stands for is read again at each of its uses.
+    if (this.#problems.some((other) => other.offset === offset && other.message === message)) return;
+    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ path, offset, message });
+  }
+}
+
+/** A tag may say what a value is anyway, and that a scalar is text. */
+function isTagAllowed(node: Node): boolean {
+  if (node.tag === undefined) return true;
+  return TAGS.has(node.tag);
+}
+
+function resolveScalar(node: Scalar): unknown {
+  const text = typeof node.value === 'string' ? node.value : '';
+  return node.type === 'PLAIN' && node.tag !== TEXT_TAG ? resolvePlainScalar(text) : text;
+}
+
+function isPlainObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,106 @@
+/**
+ * YAML and JSON that people wrote, as plain values of which every part knows its place.
+ *
+ * In: the text of a file. Out: one {@link YamlDocument} for each document, with what is wrong in it: syntax, keys that
+ * stand twice, tags, more nesting or aliases than anybody means. Nothing is thrown and nothing is converted; a document
+ * that has problems harms no other.
+ *
+ * @module
+ */
+import { LineCounter, parseAllDocuments } from 'yaml';
+import { messageOf } from './errors.js';
+import { type LocatedNode, YamlConverter } from './yaml-converter.js';
+import { type YamlStep } from './yaml-path.js';
+
+/** A place in a text; both count from 1. */
+export interface TextPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Something wrong with a document as such, whatever it is of. */
+export interface YamlProblem {
+  readonly path: readonly YamlStep[];
+  readonly place: TextPlace;
+  readonly message: string;
+}
+
+/** One document of a file. */
+export interface YamlDocument {
+  /** Plain JSON, but for numbers that are none (`.nan`); undefined where syntax is wrong. */
+  readonly value: unknown;
+  readonly problems: readonly YamlProblem[];
+  /** Where a value stands, or the nearest value around it that is there. */
+  placeOf(path: readonly YamlStep[], of?: 'value' | 'key'): TextPlace;
+}
+
+const OPTIONS = {
+  // Everything is text: what plain scalars mean is decided by the converter. Keys are compared there, too, as here
+  // each would be compared with each.
+  schema: 'failsafe',
+  uniqueKeys: false,
+  logLevel: 'silent',
+  prettyErrors: false,
+} as const;
+
+/** Reads every document of a text; those that are empty are left out. Never throws. */
+export function parseYamlDocuments(text: string): YamlDocument[] {
+  const lines = new LineCounter();
+  const placeAt = (offset: number): TextPlace => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const control = CONTROL.exec(text);
+  if (control !== null)
+    return [unreadable('control characters are not allowed', placeIn(text, control.index))];
+  let parsed;
+  try {
+    parsed = parseAllDocuments(text, { ...OPTIONS, lineCounter: lines });
+  } catch (error) {
+    // The parser goes down one call for each level.
+    const why = error instanceof RangeError ? 'it is nested too deep' : messageOf(error);
+    return [unreadable(why, { line: 1, column: 1 })];
+  }
+  const documents: YamlDocument[] = [];
+  const converter = new YamlConverter();
+  for (const document of parsed) {
+    const [fault] = document.errors;
+    if (fault !== undefined) {
+      documents.push(unreadable(fault.message.split('\n')[0]!, placeAt(fault.pos[0])));
+      continue;
+    }
+    const root = converter.convert(document.contents);
+    if (root.value === null && root.problems.length === 0) continue;
+    const problems = root.problems.map(({ path, offset, message }) => ({
+      ...{ path, message, place: placeAt(offset) },
+    }));
+    const placeOf = (path: readonly YamlStep[], of: 'value' | 'key' = 'value'): TextPlace =>
+      placeAt(offsetOf(root.node, path, of));
+    documents.push({ value: root.value, problems, placeOf });
+  }
+  return documents;
+}
+
+/** YAML allows none of them, and no name or command has one. */
+const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
+
+function placeIn(text: string, offset: number): TextPlace {
+  const before = text.slice(0, offset).split('\n');
+  return { line: before.length, column: before.at(-1)!.length + 1 };
+}
+
+function unreadable(message: string, place: TextPlace): YamlDocument {
+  return { value: undefined, problems: [{ path: [], place, message }], placeOf: () => place };
+}
+
+function offsetOf(root: LocatedNode, path: readonly YamlStep[], of: 'value' | 'key'): number {
+  let node = root;
+  let offset = root.offset;
+  for (const step of path) {
+    const child = node.children?.get(step);
+    if (child === undefined) break;
+    offset = of === 'key' && step === path.at(-1) ? (child.keyOffset ?? child.offset) : child.offset;
+    node = child;
+  }
+  return offset;
+}

@@ -1,0 +1,2 @@
+/** One step into a document: a key or the number of an item. */
+export type YamlStep = string | number;
