@@ -40,10 +40,10 @@ describe.runIf(process.getuid?.() === 0)(`${PODS} pods of two containers, twice`
   }, TIME_LIMIT_MS);
 
   afterAll(async () => {
-    for (const each of toDispose) await each[Symbol.asyncDispose]();
     const { PODLOOP_LEAK_RESULTS: path } = process.env;
     if (path !== undefined) await writeFile(path, `${JSON.stringify(measured, undefined, 2)}\n`);
-  });
+    for (const each of toDispose) await each[Symbol.asyncDispose]();
+  }, TIME_LIMIT_MS);
 
   /** Starts pods with a container that runs and one that has ended. */
   async function startPods(name: string, count: number): Promise<void> {
