@@ -92,7 +92,8 @@ export class StreamingServer implements AsyncDisposable {
     this.#options = options;
     const { idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
     const { streamCreationTimeoutMs = STREAM_CREATION_TIMEOUT_MS } = options;
-    this.#services = { ...options, connects: new ConnectQueue(), idleTimeoutMs, streamCreationTimeoutMs };
+    const connects = new ConnectQueue({ clock: options.clock });
+    this.#services = { ...options, connects, idleTimeoutMs, streamCreationTimeoutMs };
     this.#tokens = new TokenStore({ clock: options.clock });
     const { mostSessions = MOST_SESSIONS, requestHeadTimeoutMs: headMs = REQUEST_HEAD_MS } = options;
     this.#mostSessions = mostSessions;

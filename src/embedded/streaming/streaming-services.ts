@@ -33,5 +33,5 @@ export function connectPortsOf(
   { ports, connects }: StreamingServices,
   { sandboxId }: StreamRequest & { kind: 'portforward' },
 ): ConnectPort {
-  return (port, signal) => connects.connect(() => ports.connectPort(sandboxId, port, signal), signal);
+  return (port, signal) => connects.connect((attempt) => ports.connectPort(sandboxId, port, attempt), signal);
 }
