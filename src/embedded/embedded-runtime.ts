@@ -22,6 +22,7 @@ import { ImageServiceService, RuntimeServiceService } from '../cri/generated/run
 import { SystemClock, type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { SILENT_LOGGER, type Logger } from '../util/logger.js';
+import { parseSocketPath, type PrivateSocket } from '../util/private-socket.js';
 import { rootIdsOf } from './container-record.js';
 import { type IsolationChoice } from './isolation/detect-isolation.js';
 import { makeContext } from './make-context.js';
@@ -31,7 +32,7 @@ import { removeOne } from './rpc/remove-container.js';
 import { removePodSandbox } from './rpc/remove-pod-sandbox.js';
 import { type RpcContext } from './rpc/rpc-context.js';
 import { imageService, runtimeService } from './rpc/services.js';
-import { listenAt, parseListen, type ServerSocket } from './server-socket.js';
+import { listenAt } from './server-socket.js';
 
 /** What {@link EmbeddedRuntime.start} takes. */
 export interface EmbeddedRuntimeOptions {
@@ -66,7 +67,7 @@ const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 export class EmbeddedRuntime implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #server: Server;
-  readonly #socket: ServerSocket;
+  readonly #socket: PrivateSocket;
   readonly #lock: RootLock;
   readonly #context: RpcContext;
   #timer: ClockTimer | undefined;
@@ -76,7 +77,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
   private constructor(parts: {
     clock: Clock;
     server: Server;
-    socket: ServerSocket;
+    socket: PrivateSocket;
     lock: RootLock;
     context: RpcContext;
   }) {
@@ -101,7 +102,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     }
     const { clock = new SystemClock(), logger = SILENT_LOGGER } = options;
     const rootDir = resolve(options.rootDir);
-    parseListen(options.listen);
+    parseSocketPath(options.listen, 'listen');
     const lock = await lockRoot(rootDir);
     let context: RpcContext | undefined;
     try {

@@ -1,96 +1,16 @@
-import { chmod, lstat, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { connect } from 'node:net';
-import { basename, dirname, isAbsolute, join } from 'node:path';
 import { ServerCredentials, type Server } from '@grpc/grpc-js';
-import { PodloopError } from '../util/errors.js';
+import { listenPrivately, type PrivateSocket } from '../util/private-socket.js';
 
-/** Longest path of a unix socket on Linux, without the final NUL. */
-const MAX_SOCKET_PATH = 107;
-
-/** A socket at which a server listens. */
-export interface ServerSocket {
-  /** `unix:///path`, as clients write it. */
-  readonly endpoint: string;
-  /** Takes the socket out of the file system, if it is still ours. */
-  remove(): Promise<void>;
-}
-
-/** The path in `unix:///path` or a bare absolute path. */
-export function parseListen(listen: string): string {
-  const path = listen.startsWith('unix://') ? listen.slice('unix://'.length) : listen;
-  if (!isAbsolute(path)) {
-    throw new PodloopError('OPTION_INVALID', `listen "${listen}" is not unix:///absolute/path.sock`);
-  }
-  return path;
-}
-
-/**
- * Lets a gRPC server listen at a unix socket that only its owner may open.
- *
- * The socket is made in a private folder beside its place and moved there once it listens, so that nobody ever
- * finds it half made or open to others, and one that a killed server has left is replaced in one step. Throws
- * ENDPOINT_IN_USE when somebody answers at it.
- */
-export async function listenAt(server: Server, listen: string): Promise<ServerSocket> {
-  const path = parseListen(listen);
-  await mkdir(dirname(path), { recursive: true });
-  await assertFree(path);
-  const workshop = await mkdtemp(join(dirname(path), '.s'));
-  const draft = join(workshop, 's');
-  try {
-    assertShort(draft);
-    await bind(server, draft);
-    await chmod(draft, 0o600);
-    const { ino } = await lstat(draft, { bigint: true });
-    await rename(draft, path);
-    const remove = async () => {
-      const current = await lstat(path, { bigint: true }).catch(() => undefined);
-      if (current?.ino === ino) await rm(path, { force: true });
-    };
-    return { endpoint: `unix://${path}`, remove };
-  } finally {
-    await rm(workshop, { recursive: true, force: true });
-  }
-}
-
-function assertShort(path: string): void {
-  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH) return;
-  const message = `the folder of the socket, ${dirname(dirname(path))}, is too long for a unix socket`;
-  throw new PodloopError('OPTION_INVALID', message);
-}
-
-function bind(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) => {
-      if (error === null) resolve();
-      else reject(error);
-    });
-  });
-}
-
-async function assertFree(path: string): Promise<void> {
-  const facts = await lstat(path).catch(() => undefined);
-  if (facts === undefined) return;
-  if (!facts.isSocket()) {
-    throw new PodloopError(
-      'OPTION_INVALID',
-      `${path} exists and is not a socket: ${basename(path)} is left alone`,
-    );
-  }
-  if (await answers(path)) {
-    throw new PodloopError('ENDPOINT_IN_USE', `somebody listens at ${path} already`);
-  }
-}
-
-function answers(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    const settle = (alive: boolean) => {
-      socket.destroy();
-      resolve(alive);
-    };
-    socket.once('connect', () => settle(true));
-    // EAGAIN: it is there, and too busy to take one more.
-    socket.once('error', (error: NodeJS.ErrnoException) => settle(error.code === 'EAGAIN'));
-  });
+/** Lets a gRPC server listen at a unix socket that only its owner may open; see {@link listenPrivately}. */
+export function listenAt(server: Server, listen: string): Promise<PrivateSocket> {
+  return listenPrivately(
+    listen,
+    (path) =>
+      new Promise((resolve, reject) => {
+        server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) => {
+          if (error === null) resolve();
+          else reject(error);
+        });
+      }),
+  );
 }
