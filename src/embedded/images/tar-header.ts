@@ -1,19 +1,10 @@
-import { badArchive, type TarKind } from './tar-entry.js';
+import { badArchive, type TarEntry, type TarKind } from './tar-entry.js';
 
 export const BLOCK = 512;
 
 /** A header block as it stands there, without what extended headers before it say. */
-export interface TarHeader {
+export interface TarHeader extends Omit<TarEntry, 'kind' | 'attributes' | 'stored' | 'content'> {
   readonly flag: string;
-  readonly name: string;
-  readonly linkName: string;
-  readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
-  readonly size: number;
-  readonly mtime: number;
-  readonly deviceMajor: number;
-  readonly deviceMinor: number;
 }
 
 const KINDS: Readonly<Record<string, TarKind>> = {
