@@ -57,7 +57,7 @@ class ChaosCommand implements AsyncDisposable {
     stderr.on('data', (chunk) => (this.stderr += String(chunk)));
     const host: CliHost = {
       ...{ env: {}, pid: 1, clock: this.clock, selfCommand: ['podloop'] },
-      ...{ stdout: new LineOutput(stdout), stderr: new LineOutput(stderr) },
+      ...{ stdin: new PassThrough(), stdout: new LineOutput(stdout), stderr: new LineOutput(stderr) },
       listenForInterrupts: () => this.#interrupt.signal,
       onUserSignal: (listener) => {
         this.userSignal = listener;

@@ -1,3 +1,4 @@
+import { type Readable } from 'node:stream';
 import { type Clock } from '../util/clock.js';
 import { type LineOutput } from './line-output.js';
 
@@ -6,6 +7,7 @@ export interface CliHost {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly clock: Clock;
+  readonly stdin: Readable;
   /** Results. */
   readonly stdout: LineOutput;
   /** Everything that is not a result. */

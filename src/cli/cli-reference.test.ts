@@ -11,6 +11,7 @@ const host: CliHost = {
   env: {},
   pid: 1,
   clock: new FakeClock(),
+  stdin: new PassThrough(),
   stdout: new LineOutput(new PassThrough()),
   stderr: new LineOutput(new PassThrough()),
   selfCommand: ['podloop'],

@@ -22,6 +22,10 @@ const host: CliHost = {
   env: process.env,
   pid: process.pid,
   clock,
+  // Opened only by the command that reads it.
+  get stdin() {
+    return process.stdin;
+  },
   stdout: new LineOutput(process.stdout),
   stderr: new LineOutput(process.stderr),
   selfCommand: [process.execPath, fileURLToPath(import.meta.url)],

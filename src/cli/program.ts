@@ -24,6 +24,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./demo.js')).demoCommand(host),
   },
   {
+    name: 'validate',
+    summary: 'Say of Pod manifests whether they could be run here, and all that is wrong with them',
+    load: async (host) => (await import('./validate.js')).validateCommand(host),
+  },
+  {
     name: 'runtime',
     summary: 'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket',
     load: async (host) => (await import('./runtime.js')).runtimeCommand(host),

@@ -107,7 +107,7 @@ function readObject(found: FoundObject, document: YamlDocument, options: Manifes
 function toText(source: Uint8Array | string): string | { readonly why: string } {
   const size = typeof source === 'string' ? Buffer.byteLength(source) : source.byteLength;
   if (size > LARGEST_MANIFEST_BYTES) {
-    return { why: `has ${size} bytes; at most ${LARGEST_MANIFEST_BYTES} are read, split it` };
+    return { why: `has more than ${LARGEST_MANIFEST_BYTES} bytes; split it` };
   }
   if (typeof source === 'string') return source;
   try {

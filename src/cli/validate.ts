@@ -1,0 +1,76 @@
+import { hostname } from 'node:os';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { formatManifestProblem, validateManifests, type Validation } from '../agent/validate-manifests.js';
+import { checkSubdomain } from '../model/name-rules.js';
+import { PodloopError } from '../util/errors.js';
+import { type CliHost } from './cli-host.js';
+
+interface ValidateFlags {
+  readonly nodeName?: string;
+  readonly output: 'text' | 'json';
+}
+
+const HELP = `
+Nothing is run and no runtime is needed. The exit code is 0 when every manifest is valid, else 1.
+
+Examples:
+  # A folder of manifests, as an agent would read it
+  podloop validate /etc/kubernetes/manifests
+
+  # What kubectl would send
+  kubectl run web --image nginx --dry-run=client -o yaml | podloop validate -
+
+  # For a program to read
+  podloop validate -o json pods/ | jq .problems`;
+
+/** `podloop validate`: reads manifests as the agent will, and says what is wrong. */
+export function validateCommand(host: CliHost): Command {
+  return new Command('validate')
+    .description('Say of Pod manifests whether they could be run here, and all that is wrong with them.')
+    .argument('<path...>', 'Files, folders of .yaml, .yml and .json files, or - for standard input')
+    .option('--node-name <name>', 'Node that the pods would be of; this machine unless told', parseNodeName)
+    .addOption(
+      new Option('-o, --output <format>', 'text: a line for each pod or problem; json: one object for all')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
+    .addHelpText('after', HELP)
+    .action(async (paths: string[], flags: ValidateFlags) => runValidate(paths, flags, host));
+}
+
+async function runValidate(paths: readonly string[], flags: ValidateFlags, host: CliHost): Promise<void> {
+  const nodeName = flags.nodeName ?? hostname().toLowerCase();
+  const validation = await validateManifests({ paths, nodeName, stdin: host.stdin });
+  if (flags.output === 'json') await host.stdout.writeLine(JSON.stringify(validation));
+  else await printText(validation, host);
+  if (host.stdout.failure !== undefined) throw host.stdout.failure;
+  const { pods, problems } = validation;
+  if (problems.length === 0) return;
+  const of = `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`;
+  throw new PodloopError(
+    'MANIFEST_INVALID',
+    `${of}; ${pods.length} valid ${pods.length === 1 ? 'pod' : 'pods'}`,
+  );
+}
+
+async function printText({ pods, problems }: Validation, { stdout, stderr }: CliHost): Promise<void> {
+  for (const { file, line, name, namespace } of pods) {
+    await stdout.writeLine(toOneLine(`${file}:${line}: pod/${name} in namespace ${namespace} is valid`));
+  }
+  for (const problem of problems)
+    await stderr.writeLine(`error: ${toOneLine(formatManifestProblem(problem))}`);
+}
+
+/** A name or key from a file must write no lines of its own, and command no terminal. */
+function toOneLine(text: string): string {
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/[\p{Cc}\p{Cf}]/gu, '\uFFFD')
+    .trim();
+}
+
+function parseNodeName(text: string): string {
+  const broken = checkSubdomain(text.toLowerCase());
+  if (broken !== undefined) throw new InvalidArgumentError(broken);
+  return text;
+}
