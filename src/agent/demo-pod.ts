@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { type ManifestPod, readManifests } from '../config/manifest-reader.js';
+import { type ManifestProblem } from '../config/manifest-problem.js';
+import { type Container } from '../model/container.js';
+import { type SupportRule } from '../model/decode-object.js';
+import { type Pod, type RestartPolicy } from '../model/pod.js';
 import { messageOf, PodloopError } from '../util/errors.js';
-import { YamlValue } from '../util/yaml-value.js';
 
-const MANIFEST = {
-  code: 'MANIFEST_INVALID',
-  insteadOfSecond: 'put each pod into a file of its own',
-} as const;
-
-/** When a container that ended is started again. */
-export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
+export { type RestartPolicy } from '../model/pod.js';
 
 /** One container of a {@link DemoPod}. */
 export interface DemoContainer {
@@ -38,9 +36,19 @@ export interface DemoPod {
 /** The annotation in which an example says what it shows. */
 export const STORY_ANNOTATION = 'podloop.dev/story';
 
-const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+/** What the demo's driver honours, by type; whatever else asks for something is refused. */
+const HONOURED: Readonly<Record<string, readonly string[]>> = {
+  Pod: ['apiVersion', 'kind', 'metadata', 'spec'],
+  ObjectMeta: ['name', 'namespace', 'uid', 'labels', 'annotations'],
+  PodSpec: ['restartPolicy', 'terminationGracePeriodSeconds', 'containers'],
+  Container: ['name', 'image', 'command', 'args', 'env', 'workingDir'],
+  EnvVar: ['name', 'value'],
+};
 
-/** Reads every .yaml, .yml and .json file of a folder, one pod each, in the order of their names. */
+const isHonoured: SupportRule = (type, field, { support }) =>
+  support === 'ignored' || (HONOURED[type] ?? []).includes(field);
+
+/** Reads every .yaml, .yml and .json file of a folder, in the order of their names. */
 export async function readDemoPods(folder: string): Promise<DemoPod[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     throw new PodloopError('MANIFEST_INVALID', `cannot read the folder ${folder}: ${messageOf(error)}`, {
@@ -53,86 +61,54 @@ export async function readDemoPods(folder: string): Promise<DemoPod[]> {
   const pods: DemoPod[] = [];
   for (const name of files) {
     const file = join(folder, name);
-    const pod = parseDemoPod(await readFile(file, 'utf8'), file);
-    if (pods.some((other) => other.namespace === pod.namespace && other.name === pod.name)) {
-      throw new PodloopError(
-        'MANIFEST_INVALID',
-        `${file}: there is a pod ${pod.namespace}/${pod.name} already`,
-      );
+    for (const pod of parseDemoPods(await readFile(file, 'utf8'), file)) {
+      if (pods.some((other) => other.namespace === pod.namespace && other.name === pod.name)) {
+        throw new PodloopError(
+          'MANIFEST_INVALID',
+          `${file}: there is a pod ${pod.namespace}/${pod.name} already`,
+        );
+      }
+      pods.push(pod);
     }
-    pods.push(pod);
   }
   return pods;
 }
 
 /**
- * Reads one v1 Pod. `file` is for messages; a pod without metadata.uid gets a new one.
+ * Reads the pods of a file. `file` is for messages; a pod without metadata.uid gets a new one.
  *
- * Throws MANIFEST_INVALID for everything that is wrong, and for every field that the demo would have to ignore.
+ * Throws MANIFEST_INVALID with the first thing that is wrong, also for every field that the demo would have to ignore.
  */
-export function parseDemoPod(text: string, file: string): DemoPod {
-  const { apiVersion, kind, metadata, spec } = YamlValue.parse(text, { ...MANIFEST, name: file }).fields(
-    'apiVersion',
-    'kind',
-    'metadata',
-    'spec',
-  );
-  apiVersion.oneOf(['v1']);
-  kind.oneOf(['Pod']);
-  const meta = metadata.fields('name', 'namespace', 'uid', 'labels', 'annotations');
-  const { restartPolicy, terminationGracePeriodSeconds, containers } = spec.fields(
-    'restartPolicy',
-    'terminationGracePeriodSeconds',
-    'containers',
-  );
-  const gracePeriodSeconds = terminationGracePeriodSeconds.integer(30);
-  if (gracePeriodSeconds < 0) throw terminationGracePeriodSeconds.invalid('must not be negative');
-  const parsed = containers.items().map(parseContainer);
-  if (parsed.length === 0) throw containers.invalid('must have at least one container');
-  containers.items().forEach((container, index) => {
-    const { name } = parsed[index]!;
-    if (parsed.findIndex((other) => other.name === name) !== index) {
-      throw container.invalid(`there is a container ${name} already`);
-    }
-  });
+export function parseDemoPods(text: string, file: string): DemoPod[] {
+  const { pods, problems } = readManifests(text, { file, isSupported: isHonoured });
+  const [first] = problems;
+  if (first !== undefined) throw invalid(first);
+  if (pods.length === 0) throw new PodloopError('MANIFEST_INVALID', `${file}:1: there is no pod in it`);
+  return pods.map(toDemoPod);
+}
+
+function toDemoPod({ pod }: ManifestPod): DemoPod {
+  const { metadata, spec }: Pod = pod;
   return {
-    uid: meta.uid.string(randomUUID()),
-    namespace: nameOf(meta.namespace, 'default'),
-    name: nameOf(meta.name),
-    labels: meta.labels.stringMap(),
-    annotations: meta.annotations.stringMap(),
-    restartPolicy: restartPolicy.oneOf(['Always', 'OnFailure', 'Never'], 'Always'),
-    gracePeriodSeconds,
-    containers: parsed,
+    uid: metadata.uid ?? randomUUID(),
+    namespace: metadata.namespace ?? 'default',
+    name: metadata.name,
+    labels: metadata.labels ?? {},
+    annotations: metadata.annotations ?? {},
+    restartPolicy: spec.restartPolicy ?? 'Always',
+    gracePeriodSeconds: spec.terminationGracePeriodSeconds ?? 30,
+    containers: spec.containers.map(toDemoContainer),
   };
 }
 
-function parseContainer(value: YamlValue): DemoContainer {
-  const { name, image, command, args, env, workingDir } = value.fields(
-    'name',
-    'image',
-    'command',
-    'args',
-    'env',
-    'workingDir',
-  );
+function toDemoContainer({ name, image, command, args, env, workingDir }: Container): DemoContainer {
   return {
-    name: nameOf(name),
-    image: image.string(),
-    command: command.items().map((item) => item.string()),
-    args: args.items().map((item) => item.string()),
-    env: env.items().map((item) => {
-      const variable = item.fields('name', 'value');
-      return { name: variable.name.string(), value: variable.value.string('') };
-    }),
-    workingDir: workingDir.string(''),
+    ...{ name, image, command: command ?? [], args: args ?? [], workingDir: workingDir ?? '' },
+    env: (env ?? []).map((variable) => ({ name: variable.name, value: variable.value ?? '' })),
   };
 }
 
-function nameOf(value: YamlValue, fallback?: string): string {
-  const name = value.string(fallback);
-  if (NAME.test(name)) return name;
-  throw value.invalid(
-    `${JSON.stringify(name)} is not a name: use at most 63 of a-z, 0-9 and "-", not at either end`,
-  );
+function invalid({ file, line, path, message }: ManifestProblem): PodloopError {
+  const place = path === '' ? '' : `${path}: `;
+  return new PodloopError('MANIFEST_INVALID', `${file}:${line}: ${place}${message}`);
 }

@@ -24,7 +24,7 @@ Examples:
 export function demoCommand(host: CliHost): Command {
   return new Command('demo')
     .description('Live a folder of example pods through on an embedded runtime and show their events.')
-    .argument('<folder>', 'Folder of v1 Pod manifests, one for each file')
+    .argument('<folder>', 'Folder of v1 Pod manifests')
     .option('--once', 'End when nothing happens any more, instead of at Ctrl-C', false)
     .addOption(
       new Option('-o, --output <format>', 'How events are printed').choices(OUTPUT_FORMATS).default('text'),

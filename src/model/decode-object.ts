@@ -20,6 +20,8 @@ export interface Decoded {
   readonly problems: readonly FieldProblem[];
 }
 
+/** Text that would be something else without quotes. */
+const BARE = /^(?:true|false|[-+]?\d+)$/;
 const LARGEST_INT32 = 2 ** 31 - 1;
 
 /**
@@ -180,7 +182,7 @@ class Decoder {
   }
 
   #wrongType(path: FieldPath, right: string, value: unknown): void {
-    const hint = typeof value === 'string' ? '; leave the quotes out' : '';
+    const hint = typeof value === 'string' && BARE.test(value) ? '; leave the quotes out' : '';
     this.#add('type', path, `must be ${right}, not ${formatValue(value)}${hint}`);
   }
 
