@@ -23,7 +23,6 @@ import { SystemClock, type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { SILENT_LOGGER, type Logger } from '../util/logger.js';
 import { parseSocketPath, type PrivateSocket } from '../util/private-socket.js';
-import { rootIdsOf } from './container-record.js';
 import { type IsolationChoice } from './isolation/detect-isolation.js';
 import { makeContext } from './make-context.js';
 import { type NetworkMode } from './network/network-choice.js';
@@ -109,7 +108,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
       const imageDirs = (options.imageDirs ?? []).map((folder) => resolve(folder));
       context = await makeContext({ ...options, rootDir, imageDirs, clock, logger });
       await context.pods.load();
-      await context.images.restore(context.pods.containers.flatMap(({ record }) => rootIdsOf(record)));
+      await context.images.restore(context.pods.findRootOwners());
       const server = new Server({
         'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
         'grpc.max_send_message_length': -1,
@@ -121,7 +120,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     } catch (error) {
       await context?.streaming.close();
       await context?.pods.close();
-      await context?.network?.close();
+      await context?.network.close();
       await context?.images.close();
       await lock.release();
       throw error;
@@ -140,7 +139,8 @@ export class EmbeddedRuntime implements AsyncDisposable {
 
   /** What network pods have, in a sentence; empty when there is nothing to say. */
   get networkNotice(): string {
-    return this.#context.network?.status().message ?? '';
+    const { isolation, network } = this.#context;
+    return isolation.kind === 'namespaces' ? network.status().message : '';
   }
 
   /** How many sandboxes there are, ready or not. */
@@ -175,7 +175,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     await this.#shutDownServer();
     await this.#scanning;
     await this.#context.pods.close();
-    await this.#context.network?.close();
+    await this.#context.network.close();
     await this.#context.images.close();
     await this.#lock.release();
   }

@@ -22,7 +22,7 @@ import { PodEvents } from './pod-events.js';
 import { PodRegistry } from './pod-registry.js';
 import { readBootId } from './process-identity.js';
 import { ProcessTable } from './process-table.js';
-import { writeWhole } from './record-file.js';
+import { writeIfOther } from './record-file.js';
 import { type RpcContext } from './rpc/rpc-context.js';
 import { SandboxParts } from './sandbox-parts.js';
 import { streamsOf } from './streaming/runtime-streams.js';
@@ -52,11 +52,14 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
   const script = join(rootDir, 'supervisor.sh');
   await mkdir(rootDir, { recursive: true, mode: 0o700 });
   // Running supervisors read the script as they go: the old file stays theirs, the name gets a new one.
-  await writeWhole(script, SUPERVISOR_SCRIPT);
+  await writeIfOther(script, SUPERVISOR_SCRIPT);
   const processes = new ProcessTable({ clock });
   const images = await ImageStore.open({ rootDir, imageDirs, logger, clock });
   const cgroups = await Cgroups.detect({ prefix: toCgroupPrefix(rootDir), logger, clock });
-  const { network, isolation, tools } = await makeWalls(options);
+  const { network, isolation, tools } = await makeWalls(options).catch(async (error: unknown) => {
+    await images.close();
+    throw error;
+  });
   const parts = new SandboxParts({ isolation, cgroups, network, logger });
   const bootId = await readBootId();
   const path = TOOL_PATH;
@@ -80,27 +83,37 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
   });
   const version = await readVersion();
   const { streamingPort: port } = options;
-  const streaming = await StreamingServer.start({ ports: streamsOf(pods), port, clock, logger });
+  const ports = streamsOf(pods);
+  const streaming = await StreamingServer.start({ ports, port, clock, logger }).catch(
+    async (error: unknown) => {
+      await network.close();
+      await images.close();
+      throw error;
+    },
+  );
   return {
     ...{ streaming, version },
     ...{ pods, images, cgroups, stats, events, hub, isolation, parts, network, clock, time, logger, rootDir },
   };
 }
 
-/** The network comes first, since it says whether sandboxes have one of their own; without walls there is none. */
+/**
+ * The network comes first, since it says whether sandboxes have one of their own. It is there without walls, too: for
+ * what an earlier runtime, which had them, has made.
+ */
 async function makeWalls(options: ContextOptions) {
   const { rootDir, clock, logger, podCidr, cniBinDir, cniConfDir } = options;
   const tools = await findTools();
   const { isolation: choice = 'auto', network: mode = 'auto' } = options;
-  const network =
-    choice === 'none'
-      ? undefined
-      : await PodNetwork.open({ mode, rootDir, podCidr, cniBinDir, cniConfDir, logger, clock });
-  const isolatesNetwork = network?.isolates === true;
-  const isolation = await detectIsolation({ choice, rootDir, tools, clock, isolatesNetwork });
-  if (isolation.kind === 'namespaces') return { tools, isolation, network };
-  await network?.close();
-  return { tools, isolation, network: undefined };
+  const network = await PodNetwork.open({ mode, rootDir, podCidr, cniBinDir, cniConfDir, logger, clock });
+  try {
+    const isolatesNetwork = network.isolates;
+    const isolation = await detectIsolation({ choice, rootDir, tools, clock, isolatesNetwork });
+    return { tools, isolation, network };
+  } catch (error) {
+    await network.close();
+    throw error;
+  }
 }
 
 async function readVersion(): Promise<string> {

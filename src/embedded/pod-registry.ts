@@ -53,6 +53,8 @@ export class PodRegistry {
   readonly #containers = new Map<string, Container>();
   readonly #sandboxNames = new NameIndex('sandbox');
   readonly #containerNames = new NameIndex('container');
+  /** Containers whose records cannot be read: they are left alone. */
+  #unread: readonly string[] = [];
 
   constructor(options: PodRegistryOptions) {
     const { rootDir, host, tools } = options;
@@ -140,9 +142,8 @@ export class PodRegistry {
       const holder = await parts.assemble(sandbox, signal);
       await sandbox.markReady(holder);
     } catch (error) {
-      await parts.dismantle(sandbox).catch(() => undefined);
-      await this.#folders.remove(sandbox.dir);
       this.#sandboxNames.release(name);
+      await this.#undoSandbox(sandbox);
       throw error;
     }
     this.#addSandbox(sandbox);
@@ -187,8 +188,15 @@ export class PodRegistry {
       return container;
     } catch (error) {
       this.#containerNames.release(name);
-      await host.cgroups.findContainer(sandbox.id, id).remove();
-      for (const rootId of rootIdsOf({ id, imageVolumes })) await host.images.releaseRoot(rootId);
+      const { images, cgroups, logger } = host;
+      const undone = await Promise.allSettled([
+        cgroups.findContainer(sandbox.id, id).remove(),
+        ...rootIdsOf({ id, imageVolumes }).map((rootId) => images.releaseRoot(rootId)),
+      ]);
+      for (const each of undone) {
+        if (each.status === 'fulfilled') continue;
+        logger.warn('Half a container not undone', { containerId: id, err: messageOf(each.reason) });
+      }
       throw error;
     }
   }
@@ -202,6 +210,12 @@ export class PodRegistry {
     for (const rootId of rootIdsOf(container.record)) await images.releaseRoot(rootId);
     this.#containers.delete(container.id);
     this.#containerNames.release(container.record.name);
+  }
+
+  /** Tells whether files under an id are, or may be, those of a container that there is. */
+  findRootOwners(): (rootId: string) => boolean {
+    const known = new Set(this.containers.flatMap(({ record }) => rootIdsOf(record)));
+    return (rootId) => known.has(rootId) || this.#unread.some((id) => rootId.startsWith(id));
   }
 
   /** Looks at the facts of every container; see {@link Container.scan}. */
@@ -222,23 +236,26 @@ export class PodRegistry {
     sandboxIds: readonly string[],
     containerIds: readonly string[],
   ): Promise<void> {
-    const { parts, host } = this.#options;
-    const unread = containerIds.filter((id) => !this.#containers.has(id));
+    const { parts } = this.#options;
+    this.#unread = containerIds.filter((id) => !this.#containers.has(id));
     const live: LiveSandbox[] = [];
     for (const id of sandboxIds) {
       const sandbox = this.findSandbox(id) ?? half.find((each) => each.id === id);
       const own = this.containersOf(id).map((container) => container.id);
       const holder = sandbox === undefined ? await findHolder(this.#folders.sandboxDir(id)) : sandbox.holder;
-      live.push({ sandboxId: id, config: sandbox?.config, containerIds: [...own, ...unread], holder });
+      live.push({ sandboxId: id, config: sandbox?.config, containerIds: [...own, ...this.#unread], holder });
     }
     await parts.restore(live);
-    for (const sandbox of half) {
-      try {
-        await parts.dismantle(sandbox);
-        await this.#folders.remove(sandbox.dir);
-      } catch (error) {
-        host.logger.error('Half a sandbox not undone', error, { sandboxId: sandbox.id });
-      }
+    for (const sandbox of half) await this.#undoSandbox(sandbox);
+  }
+
+  /** What cannot be undone keeps its record: the next start tries it again. */
+  async #undoSandbox(sandbox: Sandbox): Promise<void> {
+    try {
+      await this.#options.parts.dismantle(sandbox);
+      await this.#folders.remove(sandbox.dir);
+    } catch (error) {
+      this.#options.host.logger.error('Half a sandbox not undone', error, { sandboxId: sandbox.id });
     }
   }
 

@@ -30,6 +30,14 @@ export async function writeWhole(
   if (durable) await syncPath(dirname(path));
 }
 
+/**
+ * As {@link writeWhole}, unless the content is there already. For what is the same at every start: a start must need no
+ * room on the disk, else a full one could not be made room on by removing pods.
+ */
+export async function writeIfOther(path: string, content: string): Promise<void> {
+  if ((await readIfThere(path)) !== content) await writeWhole(path, content);
+}
+
 /** Brings what was written to a file, or the names in a folder, to the disk. */
 export async function syncPath(path: string): Promise<void> {
   await using file = await open(path, 'r');

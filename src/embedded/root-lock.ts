@@ -29,7 +29,8 @@ export async function lockRoot(rootDir: string): Promise<RootLock> {
     const message = `another embedded runtime works in ${rootDir} (pid ${owner})`;
     throw new PodloopError('RUNTIME_ROOT_IN_USE', message, { cause: error });
   });
-  await writeWhole(ownerPath, `${process.pid}\n`, { durable: false });
+  // Only told to people: a full disk must not keep a runtime from starting.
+  await writeWhole(ownerPath, `${process.pid}\n`, { durable: false }).catch(() => undefined);
   const release = () => new Promise<void>((resolve) => server.close(() => resolve()));
   return { release, [Symbol.asyncDispose]: release };
 }

@@ -20,8 +20,7 @@ export interface SandboxNetwork {
 export interface SandboxPartsOptions {
   readonly isolation: Isolation;
   readonly cgroups: Cgroups;
-  /** Undefined where sandboxes have the host's. */
-  readonly network: SandboxNetwork | undefined;
+  readonly network: SandboxNetwork;
   readonly logger: Logger;
 }
 
@@ -56,7 +55,7 @@ export class SandboxParts {
     try {
       await cgroups.createPod(place.id, place.config);
       const holder = await isolation.startSandbox(place);
-      if (network !== undefined && holder !== undefined) {
+      if (holder !== undefined) {
         await network.attach({ sandboxId: place.id, holderPid: holder.pid, config: place.config }, signal);
       }
       return holder;
@@ -75,13 +74,13 @@ export class SandboxParts {
   /** Undoes what a stopped sandbox does not need any more. Idempotent. */
   async release(place: SandboxPlace): Promise<void> {
     const { isolation, network } = this.#options;
-    const detached = await Promise.allSettled([network?.detach(place.id)]);
+    const detached = await Promise.allSettled([network.detach(place.id)]);
     await isolation.endSandbox(place);
     for (const each of detached) if (each.status === 'rejected') throw each.reason;
   }
 
   ipsOf(sandboxId: string): readonly string[] {
-    return this.#options.network?.ipsOf(sandboxId) ?? [];
+    return this.#options.network.ipsOf(sandboxId);
   }
 
   /** Undoes what belongs to none of these sandboxes and containers; `live` must be complete. */
@@ -89,7 +88,7 @@ export class SandboxParts {
     const { isolation, cgroups, network } = this.#options;
     await cgroups.restore(live);
     await isolation.pruneSandboxes(new Set(live.map(({ sandboxId }) => sandboxId)));
-    await network?.restore(
+    await network.restore(
       live.flatMap(({ sandboxId, holder }) =>
         holder === undefined ? [] : [{ id: sandboxId, holderPid: holder.pid }],
       ),

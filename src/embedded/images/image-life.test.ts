@@ -266,9 +266,9 @@ describe("a container's root", () => {
     await copy('dead');
     await store.remove(ONE);
     await reopen();
-    await store.restore(['alive', 'other']);
+    await store.restore((id) => ['alive', 'other'].includes(id));
     expect(await list('containers')).toEqual(['alive']);
-    await store.restore([]);
+    await store.restore(() => false);
     expect(await list('roots')).toEqual([]);
   });
 
@@ -279,7 +279,7 @@ describe("a container's root", () => {
     await writeFile(at('containers', 'alive', 'facts.json'), '');
     await writeFile(at('containers', 'dead', 'facts.json'), '{}');
     await reopen();
-    await store.restore(['alive']);
+    await store.restore((id) => id === 'alive');
     expect(await list('containers')).toEqual(['alive']);
     await store.remove(ONE);
     expect(await list('roots')).toHaveLength(1);

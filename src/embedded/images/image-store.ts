@@ -224,9 +224,8 @@ export class ImageStore {
   }
 
   /** To be called once after {@link open}: throws away the roots of containers that are no more. */
-  async restore(containerIds: Iterable<string>): Promise<void> {
-    const alive = new Set(containerIds);
-    const dead = this.#parts.roots.containerIds.filter((id) => !alive.has(id));
+  async restore(isAlive: (containerId: string) => boolean): Promise<void> {
+    const dead = this.#parts.roots.containerIds.filter((id) => !isAlive(id));
     for (const id of dead) await this.releaseRoot(id);
   }
 

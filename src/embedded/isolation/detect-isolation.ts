@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PodSandboxConfig, ContainerConfig } from '../../cri/generated/runtime/v1/cri.js';
@@ -77,7 +79,23 @@ async function openNamespaces(options: DetectIsolationOptions): Promise<Namespac
 
 /** Runs `true` of the host in a sandbox of its own. */
 async function probe(isolation: NamespaceIsolation, rootDir: string): Promise<void> {
-  const dir = await mkdtemp(join(rootDir, 'probe-'));
+  // In memory, since a start must be possible on a full disk.
+  const folder = await access('/dev/shm', constants.W_OK).then(
+    () => '/dev/shm',
+    () => rootDir,
+  );
+  const prefix = `.podloop-probe-${createHash('sha256').update(rootDir).digest('hex').slice(0, 12)}-`;
+  // Of a runtime that was killed while it probed: we have its root, so it is gone.
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(prefix)) continue;
+    await isolation.endSandbox({
+      id: 'probe',
+      dir: join(folder, name),
+      config: PodSandboxConfig.fromPartial({}),
+    });
+    await rm(join(folder, name), { recursive: true, force: true });
+  }
+  const dir = await mkdtemp(join(folder, prefix));
   const place = { id: 'probe', dir, config: PodSandboxConfig.fromPartial({}) };
   try {
     const holder = await isolation.startSandbox(place);

@@ -27,6 +27,7 @@ import {
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findTool } from '../find-tools.js';
+import { syncPath } from '../record-file.js';
 import { readElfInterpreter } from './elf-interpreter.js';
 
 const INSIDE = ['mount', 'umount', 'mkdir', 'setsid', 'setpriv', 'chroot', 'env', 'sleep'] as const;
@@ -151,8 +152,13 @@ async function copyAll(files: ReadonlyMap<string, string>, folder: string, dir: 
       else await copyFile(path, join(draft, name));
       // Not the original's mode: some are setuid. Everybody, since users other than root take the last steps.
       await chmod(join(draft, name), 0o755);
+      // Else a loss of power could leave empty files under a name that says that they are good.
+      await syncPath(join(draft, name));
     }),
   );
+  await syncPath(join(draft, 'proc', 'self', 'mountinfo'));
   await chmod(draft, 0o755);
+  await syncPath(draft);
   await rename(draft, dir);
+  await syncPath(folder);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
 import { defer } from '../deferred.js';
 import { isAlive, type ProcessIdentity } from '../process-identity.js';
-import { readIfThere, writeWhole } from '../record-file.js';
+import { readIfThere, writeIfOther } from '../record-file.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord, type HostPort } from './attachment-record.js';
 import { PORT_PROXY_SCRIPT } from './port-proxy-script.js';
@@ -42,7 +42,7 @@ export class PortProxies {
 
   static async open(options: PortProxiesOptions): Promise<PortProxies> {
     const proxies = new PortProxies(options);
-    await writeWhole(proxies.#script, PORT_PROXY_SCRIPT, { durable: false });
+    await writeIfOther(proxies.#script, PORT_PROXY_SCRIPT);
     return proxies;
   }
 

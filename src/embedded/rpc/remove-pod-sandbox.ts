@@ -16,7 +16,7 @@ export async function removePodSandbox(
   const sandbox = pods.findSandbox(requireId('sandbox', podSandboxId));
   await sandbox?.lifecycle.run(async () => {
     if (pods.findSandbox(sandbox.id) === undefined) return;
-    await stopSandbox(context, sandbox);
+    await stopSandbox(context, sandbox, 'may');
     for (const container of pods.containersOf(sandbox.id)) await removeOne(context, container);
     await pods.deleteSandbox(sandbox);
     events.publish('deleted', sandbox.id, sandbox.id);

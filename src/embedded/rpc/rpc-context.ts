@@ -22,8 +22,8 @@ export interface RpcContext {
   readonly stats: PodStats;
   readonly isolation: Isolation;
   readonly parts: SandboxParts;
-  /** Undefined where pods have the host's. */
-  readonly network: PodNetwork | undefined;
+  /** Without isolation no new pod gets anything of it. */
+  readonly network: PodNetwork;
   /** Grants the streams of Exec, Attach and PortForward. */
   readonly streaming: Pick<StreamingServer, 'grant' | 'close'>;
   readonly clock: Clock;

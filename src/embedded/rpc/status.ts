@@ -39,9 +39,10 @@ function describeLimits({ cgroups }: RpcContext): Partial<RuntimeCondition> {
   return { type: 'Limits', status: notice === undefined, reason, message: notice ?? '' };
 }
 
-function describeNetwork({ network }: RpcContext): NetworkStatus {
+function describeNetwork({ isolation, network }: RpcContext): NetworkStatus {
   const message = 'pods use the host’s network, as there is no isolation';
-  return network?.status() ?? { ready: true, mode: 'host', reason: 'NoIsolation', message };
+  if (isolation.kind === 'namespaces') return network.status();
+  return { ready: true, mode: 'host', reason: 'NoIsolation', message };
 }
 
 function describe(context: RpcContext): object {

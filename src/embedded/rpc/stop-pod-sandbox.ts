@@ -3,6 +3,7 @@ import {
   type StopPodSandboxRequest,
   type StopPodSandboxResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
+import { messageOf } from '../../util/errors.js';
 import { type Sandbox } from '../sandbox.js';
 import { requireId } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';
@@ -13,17 +14,31 @@ export async function stopPodSandbox(
   { podSandboxId }: StopPodSandboxRequest,
 ): Promise<StopPodSandboxResponse> {
   const sandbox = context.pods.findSandbox(requireId('sandbox', podSandboxId));
-  if (sandbox !== undefined) await sandbox.lifecycle.run(() => stopSandbox(context, sandbox));
+  if (sandbox !== undefined) await sandbox.lifecycle.run(() => stopSandbox(context, sandbox, 'must'));
   return {};
 }
 
-/** Whoever calls it holds the sandbox's lifecycle. */
-export async function stopSandbox({ pods, events, parts }: RpcContext, sandbox: Sandbox): Promise<void> {
+/**
+ * Whoever calls it holds the sandbox's lifecycle.
+ *
+ * @param recorded whether it fails when the stop cannot be recorded: on a full disk a removal must go on, since it is
+ * what makes room.
+ */
+export async function stopSandbox(
+  { pods, events, parts, logger }: RpcContext,
+  sandbox: Sandbox,
+  recorded: 'must' | 'may',
+): Promise<void> {
   sandbox.beginStop();
   const wasReady = sandbox.state === PodSandboxState.SANDBOX_READY;
   await Promise.all(pods.containersOf(sandbox.id).map((container) => container.stop('SIGKILL', 0)));
   // Before anything is undone: a runtime that is killed in between must not find a ready sandbox without a network.
-  if (!sandbox.record.stopped) await sandbox.markStopped();
+  if (!sandbox.record.stopped) {
+    await sandbox.markStopped().catch((error: unknown) => {
+      if (recorded === 'must') throw error;
+      logger.warn('Stop not recorded', { sandboxId: sandbox.id, err: messageOf(error) });
+    });
+  }
   if (wasReady) events.publish('stopped', sandbox.id, sandbox.id);
   await parts.release(sandbox);
 }
