@@ -11,7 +11,7 @@ import { type ClockTimer } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { AnswerHistory } from './answer-history.js';
 import { type ChaosContext } from './chaos-context.js';
-import { EVENTS_METHOD, isCri, tellsPods } from './cri-method.js';
+import { EVENTS_METHOD, isCri, isUnary, tellsPods } from './cri-method.js';
 import { describeCall } from './describe-call.js';
 import { EventFaults } from './event-faults.js';
 import { Gate } from './gate.js';
@@ -173,7 +173,7 @@ export class ChaosCall implements CallHandler {
       this.#hold(active, this.#responseGate);
     } else if (fault.type === 'error') {
       this.#context.injections.note(active.rule, this.#subject, fault.message);
-      this.#call.fail(fault.code, fault.message);
+      this.#call.fail(fault.code, fault.message, { letServerFinish: isUnary(this.#call.path) });
     }
   }
 

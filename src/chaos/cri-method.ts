@@ -75,3 +75,9 @@ export function tellsPods(method: string): boolean {
 export function concernsPod(method: string): boolean {
   return subjectOf(method) !== undefined || method === 'RunPodSandbox';
 }
+
+/** Whether a call of it is known to end with one answer. */
+export function isUnary(path: string): boolean {
+  const method = shortMethod(path);
+  return isCri(path) && !method.startsWith('Stream') && method !== EVENTS_METHOD;
+}

@@ -14,16 +14,17 @@ export interface RulesWatchOptions {
   readonly onRules: (rules: Rule[]) => void;
 }
 
-/** Editors write in steps, and a file system has no event that all of them agree on. */
-const LOOK_EVERY_MS = 500;
+/** A file system has no event that all editors agree on. */
+const LOOK_EVERY_MS = 250;
 
 /**
  * Reads the rules again whenever the file's text has changed, until the signal aborts. A file that cannot be used, or
- * read, is told of once, and what was in force stays so.
+ * read, is told of once, and what was in force stays so. A text counts once two looks have seen it: editors write in
+ * steps.
  */
 export async function watchRules(options: RulesWatchOptions, signal: AbortSignal): Promise<void> {
   const { file, clock, logger, onRules } = options;
-  let seen = options.text;
+  let [judged, seen] = [options.text, options.text];
   let complaint: string | undefined;
   const complain = (message: string, error: unknown): void => {
     if (complaint !== messageOf(error)) logger.error(message, error, { file });
@@ -37,8 +38,10 @@ export async function watchRules(options: RulesWatchOptions, signal: AbortSignal
       complain('Rules file cannot be read, the rules from before stay in force', error);
       continue;
     }
-    if (text === seen) continue;
+    const isSteady = text === seen;
     seen = text;
+    if (!isSteady || text === judged) continue;
+    judged = text;
     try {
       const rules = parseRules(text, file);
       onRules(rules);

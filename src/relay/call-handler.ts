@@ -48,9 +48,10 @@ export interface CallControl {
   releaseResponse(mode: 'pass' | 'tap'): boolean;
   /**
    * Ends the call for its client with a gRPC status, and gives it up towards the server. Of a request that was held
-   * back the server has seen the headers only, and so has done nothing.
+   * back the server has seen the headers only, and then its end: without a message it does nothing. A server that has
+   * got the message is told by a reset; with `letServerFinish` not even that, for calls that end by themselves soon.
    */
-  fail(code: number, message: string): void;
+  fail(code: number, message: string, options?: { readonly letServerFinish?: boolean }): void;
   /** Breaks the connection, with everything else that is on it. */
   breakConnection(): void;
 }

@@ -49,6 +49,8 @@ export class CallSide implements CallSideControl {
   sourceEnded = false;
   sinkEnded = false;
   headersSent = false;
+  /** Whether the sink has got any of its messages. */
+  hasSentData = false;
   /** Whether any frame of it has come. */
   touched = false;
   #queuedBytes = 0;
@@ -114,6 +116,7 @@ export class CallSide implements CallSideControl {
 
   /** So many queued bytes went out. */
   noteSent(bytes: number): void {
+    this.hasSentData = true;
     this.window -= bytes;
     this.#queuedBytes -= bytes;
     if (this.creditDue > 0 && this.hasRoom) this.#carrier.credit(this);

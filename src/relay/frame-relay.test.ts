@@ -125,6 +125,16 @@ describe('the relay of frames', () => {
     await untilTrue(() => harness.relay.counts.openConnections === 0);
   });
 
+  it('does not wait for ever for a server that keeps what its client has left', async () => {
+    await using harness = await RelayHarness.start(undefined, { lingerMs: 20 });
+    const { client, server } = await harness.connect();
+    client.send(RAW_PREFACE);
+    await untilTrue(() => server.received.length > 0);
+    client.socket.destroy();
+    await untilTrue(() => server.closed || server.ended);
+    await untilTrue(() => harness.relay.counts.openConnections === 0);
+  });
+
   it('closes a client’s connection when there is no server', async () => {
     await using harness = await RelayHarness.start();
     await harness.server[Symbol.asyncDispose]();

@@ -15,7 +15,11 @@ export interface FrameRelayOptions {
   /** Asked about each connection: false closes it at once, as if nobody were there. */
   readonly admit?: () => boolean;
   readonly logger?: Logger;
+  /** How long one end may be silent, in milliseconds, after the other has said its last word; 30 s unless told. */
+  readonly lingerMs?: number;
 }
+
+const LINGER_MS = 30_000;
 
 /** What passed so far. */
 export interface RelayCounts {
@@ -86,7 +90,12 @@ export class FrameRelay implements AsyncDisposable {
   }
 
   #accept(client: Socket): void {
-    const { admit, intercept = () => undefined, logger = SILENT_LOGGER } = this.#options;
+    const {
+      admit,
+      intercept = () => undefined,
+      logger = SILENT_LOGGER,
+      lingerMs = LINGER_MS,
+    } = this.#options;
     if (admit?.() === false) {
       client.destroy();
       return;
@@ -94,7 +103,7 @@ export class FrameRelay implements AsyncDisposable {
     const server = connect({ path: this.#upstreamPath, allowHalfOpen: true });
     this.#watchUpstream(server, logger);
     const connection: RelayConnection = new RelayConnection({
-      ...{ id: ++this.#lastConnectionId, client, server, intercept, logger },
+      ...{ id: ++this.#lastConnectionId, client, server, intercept, logger, lingerMs },
       onClosed: () => {
         this.#connections.delete(connection);
       },

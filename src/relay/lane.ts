@@ -113,6 +113,7 @@ export class Lane implements FrameJudge, SideCarrier {
     } else {
       this.#taken += length;
     }
+    if (side !== undefined && mode !== 'take' && mode !== 'discard') side.hasSentData = true;
     if (side === undefined || mode === 'pass') {
       if (call !== undefined && (flags & FrameFlag.END_STREAM) !== 0) call.noteSourceEnded(this.name);
       return 'pass';

@@ -14,6 +14,8 @@ export interface RelayConnectionOptions {
   readonly server: Socket;
   readonly intercept: CallInterceptor;
   readonly logger: Logger;
+  /** How long one end may say nothing, in milliseconds, after the other has said its last word. */
+  readonly lingerMs: number;
   readonly onClosed: () => void;
 }
 
@@ -82,7 +84,11 @@ export class RelayConnection {
     sink.on('drain', () => {
       if (!lane.scanner.stalled) source.resume();
     });
-    source.on('end', () => sink.end());
+    source.on('end', () => {
+      sink.end();
+      // Mostly it is gone altogether, which cannot be told from having said all, and some servers then wait for ever.
+      sink.setTimeout(this.#options.lingerMs, () => this.break());
+    });
     source.on('error', (error: NodeJS.ErrnoException) => {
       this.#options.logger.info('A relayed connection broke', { side: lane.name, err: error.message }, 4);
       sink.destroy();

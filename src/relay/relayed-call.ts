@@ -71,14 +71,20 @@ export class RelayedCall implements CallControl, LaneCall {
     return true;
   }
 
-  fail(code: number, message: string): void {
+  fail(code: number, message: string, { letServerFinish = false } = {}): void {
     if (this.#failed || this.#closed) return;
     this.#failed = true;
     const { request, response } = this;
     const sendsAnswer = response.mode === 'take' || !response.headersSent;
     response.mode = 'discard';
-    request.clear();
-    request.reset(Http2Error.CANCEL);
+    // Servers count resets, and cut a connection with many. Of a request without a message they make an error by
+    // themselves, which is for nobody.
+    if (!request.hasSentData) request.clear();
+    if (!request.hasSentData || letServerFinish) request.end();
+    else {
+      request.clear();
+      request.reset(Http2Error.CANCEL);
+    }
     if (request.mode !== 'pass' || !request.sourceEnded) request.mode = 'discard';
     if (!sendsAnswer) {
       response.clear();

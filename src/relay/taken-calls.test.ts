@@ -75,7 +75,7 @@ describe('a call that is taken', () => {
     expect(both.server.of('DATA', 1)[0]).toMatchObject({ flags: END_STREAM, payload: Buffer.alloc(0) });
   });
 
-  it('that fails gets a status from the relay; the server saw headers and a reset, no message', async () => {
+  it('that fails gets a status from the relay; the server saw headers and an end, no message', async () => {
     await using harness = await RelayHarness.start(() => ({
       request: 'take',
       response: 'take',
@@ -92,10 +92,10 @@ describe('a call that is taken', () => {
     }));
     const both = await connected(harness);
     await call(both, 1);
-    await untilTrue(() => both.server.of('RST_STREAM', 1).length === 1);
+    await untilTrue(() => both.server.of('DATA', 1).length === 1);
     await untilTrue(() => both.client.of('HEADERS', 1).length === 1);
-    expect(both.server.of('DATA', 1)).toEqual([]);
-    expect(both.server.of('RST_STREAM', 1)[0]!.payload).toEqual(uint32(CANCEL));
+    expect(both.server.of('DATA', 1)).toMatchObject([{ payload: Buffer.alloc(0), flags: END_STREAM }]);
+    expect(both.server.of('RST_STREAM')).toEqual([]);
     expect(readHeaders(both.client)).toEqual([
       '1 :status=200 content-type=application/grpc grpc-status=14 ' +
         'grpc-message=gone: 100 %25 %C2%ABweg%C2%BB',
@@ -106,6 +106,21 @@ describe('a call that is taken', () => {
     both.client.send(rawFrame('PING', 0, 'pingpong'));
     await untilTrue(() => both.server.of('PING').length === 1);
     expect(both.client.of('HEADERS')).toHaveLength(1);
+  });
+
+  it('that fails after its message went on is reset towards the server', async () => {
+    await using harness = await RelayHarness.start(() => ({
+      request: 'pass',
+      response: 'take',
+      createHandler: (control) => ({ ...IGNORE, onHeaders: () => control.fail(14, 'lost') }),
+    }));
+    const both = await connected(harness);
+    await call(both, 1);
+    both.server.send(rawFrame('HEADERS', 1, ADDS_FIELD, END_HEADERS));
+    await untilTrue(() => both.server.of('RST_STREAM', 1).length === 1);
+    expect(both.server.of('RST_STREAM', 1)[0]!.payload).toEqual(uint32(CANCEL));
+    await untilTrue(() => both.client.of('HEADERS', 1).length === 1);
+    expect(readHeaders(both.client)[0]).toContain('grpc-status=14');
   });
 
   it('that fails while the client still speaks tells it to stop, and gives it back the room it used', async () => {
@@ -122,7 +137,7 @@ describe('a call that is taken', () => {
     const roomGiven = (): number =>
       both.client.of('WINDOW_UPDATE', 0).reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 0);
     await untilTrue(() => roomGiven() === MESSAGE.length + 1000);
-    expect(both.server.of('DATA', 1)).toEqual([]);
+    expect(both.server.of('DATA', 1)).toMatchObject([{ payload: Buffer.alloc(0), flags: END_STREAM }]);
   });
 
   it('is given up on both ends when its client gives it up', async () => {

@@ -24,7 +24,10 @@ export class RelayHarness implements AsyncDisposable {
     this.relay = relay;
   }
 
-  static async start(intercept?: CallInterceptor): Promise<RelayHarness> {
+  static async start(
+    intercept?: CallInterceptor,
+    options: { readonly lingerMs?: number } = {},
+  ): Promise<RelayHarness> {
     const folder = await mkdtemp(join(tmpdir(), 'podloop-relay-'));
     const path = join(folder, 'server.sock');
     const server = await RawHttp2Server.listen(path);
@@ -34,6 +37,7 @@ export class RelayHarness implements AsyncDisposable {
       logger: { ...SILENT_LOGGER, warn: note, error: note },
       listen: `unix://${join(folder, 'relay.sock')}`,
       upstream: `unix://${path}`,
+      ...options,
       ...(intercept === undefined ? {} : { intercept }),
     });
     return new RelayHarness(folder, server, relay, log);
