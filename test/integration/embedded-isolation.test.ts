@@ -48,6 +48,9 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
           linkTo: join(images, 'of-the-host', name),
         })),
         { name: 'climb', linkTo: `../../../../../../..${join(images, 'of-the-host')}` },
+        { name: 'var/' },
+        { name: 'var/hole', linkTo: `..${join(images, 'of-the-host')}` },
+        { name: 'var/run', linkTo: '../run' },
         { name: 'proc/', mode: 0o755 },
         // So that it looks as if everything were mounted already.
         { name: 'proc/self/' },
@@ -550,6 +553,48 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
     expect(await readdir(secret)).toEqual(['x']);
     await expect(stat('/pwned')).rejects.toThrow('ENOENT');
     expect(await findOurMounts(node.folder)).toEqual([]);
+  });
+
+  it('has its mounts where the image’s links lead to in its own files, also above its root and to what is not there', async () => {
+    const secret = join(node.folder, 'secret-below-links');
+    await mkdir(secret, { recursive: true });
+    await writeFile(join(secret, 'x'), 'seen\n');
+    const mounts = [
+      { hostPath: secret, containerPath: '/var/run/secrets/token' },
+      { hostPath: secret, containerPath: '/var/hole/folder' },
+      { hostPath: join(secret, 'x'), containerPath: '/var/hole/file' },
+      { hostPath: join(secret, 'x'), containerPath: '/data/file' },
+    ];
+    const script =
+      'cat /var/run/secrets/token/x /run/secrets/token/x /var/hole/folder/x /var/hole/file /data/file; echo $PWD; cat /etc/hostname';
+    const lines = await say(script, {
+      image: { image: HOSTILE_IMAGE },
+      workingDir: '/var/hole/made',
+      mounts,
+      ...secured({ maskedPaths: ['/var/hole/none'], readonlyPaths: ['/var/hole/made'] }),
+    });
+    // The image has an /etc/ld.so.preload, which its own loader speaks of.
+    expect(lines.filter((line) => !line.startsWith('ERROR: ld.so'))).toEqual([
+      ...Array.from({ length: 5 }, () => 'seen'),
+      join(images, 'of-the-host', 'made'),
+      'inside',
+    ]);
+    expect(await readdir(join(images, 'of-the-host'), { recursive: true })).toEqual(['data']);
+    await expect(stat('/run/secrets/token')).rejects.toThrow('ENOENT');
+  });
+
+  it('does not start when somebody put a link into a volume below which another is to be mounted', async () => {
+    const shared = join(node.folder, 'shared');
+    await mkdir(join(shared, 'inner'), { recursive: true });
+    await symlink(`../../..${join(images, 'of-the-host')}`, join(shared, 'link'));
+    const mounts = [
+      { hostPath: shared, containerPath: '/shared' },
+      { hostPath: join(shared, 'inner'), containerPath: '/shared/link/x' },
+    ];
+    const id = await node.create(pod, `c${count++}`, 'true', { image: { image: PROGRAM_IMAGE }, mounts });
+    await expect(node.client.startContainer({ containerId: id })).rejects.toThrow('/shared/link is a link');
+    expect(await readdir(join(images, 'of-the-host'), { recursive: true })).toEqual(['data']);
+    await node.client.removeContainer({ containerId: id });
   });
 
   it('leaves no mount on the host', async () => {

@@ -89,7 +89,10 @@ describe('planMounts', () => {
         '../api/proc /proc rbind,X-mount.mkdir',
       ],
     ]);
-    expect(plan.after[0]!.points).toEqual([{ path: '/etc/hosts', folder: false }]);
+    expect(plan.after[0]!.points).toEqual([
+      { path: '/etc/hosts', folder: false },
+      { path: '/data', folder: true },
+    ]);
   });
 
   it('leaves out the pod’s files where the container mounts something else', () => {
@@ -99,13 +102,16 @@ describe('planMounts', () => {
     expect(over('/etc/hosts2').join()).toContain('/s/hosts');
   });
 
-  it('makes a file to mount on when what it lies in is mounted', () => {
+  it('makes what is mounted on when what it lies in is mounted', () => {
     const plan = planMounts({
       ...REQUEST,
       files: [],
       volumes: [volume('/v'), volume('/v/file', { folder: false })],
     });
-    expect(plan.after.map(({ points }) => points)).toEqual([[], [{ path: '/v/file', folder: false }]]);
+    expect(plan.after.map(({ points }) => points)).toEqual([
+      [{ path: '/v', folder: true }],
+      [{ path: '/v/file', folder: false }],
+    ]);
     expect(lines(plan)[1]).toEqual([
       '../../../../../host/v/file /v/file rbind,rprivate',
       '../api/proc /proc rbind,X-mount.mkdir',

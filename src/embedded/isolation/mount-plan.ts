@@ -50,7 +50,7 @@ export interface MountRequest {
   readonly readonly: readonly ApiPath[];
 }
 
-/** Something that must be there before a batch of mounts. */
+/** Something that must be there before a batch of mounts; a path without links. */
 export interface MountPoint {
   readonly path: string;
   readonly folder: boolean;
@@ -166,10 +166,10 @@ function planAfter(request: MountRequest, up: string): MountBatch[] {
     const inMount = batches
       .at(-1)!
       .entries.some(({ target }) => target !== '/dev' && isBelow(point.path, target));
-    // A file to mount on must be made when what it lies in is there.
-    if (!point.folder && inMount) batches.push({ points: [], entries: [] });
+    // What it lies in must be there when it is made, and looked at for links.
+    if (inMount) batches.push({ points: [], entries: [] });
     const batch = batches.at(-1)!;
-    if (!point.folder && !isBelow(point.path, '/dev')) batch.points.push(point);
+    if (!isBelow(point.path, '/dev')) batch.points.push(point);
     batch.entries.push(...entries);
   };
   for (const { source, target } of files) {

@@ -19,6 +19,7 @@ import {
   type Isolation,
   type LaunchRequest,
 } from './isolation.js';
+import { findLinkFreePath } from './link-free-path.js';
 import { planMounts, type ApiPath } from './mount-plan.js';
 import { findMountOf, isBelow, parseMountinfo } from './mountinfo.js';
 import { checkIsolatedContainer, checkIsolatedSandbox } from './namespace-checks.js';
@@ -30,7 +31,7 @@ import { endHolder, findHolder, startHolder, voidHolder } from './sandbox-holder
 import { type SandboxShm } from './sandbox-shm.js';
 import { renderSetup } from './setup-script.js';
 import { type ToolKit } from './tool-kit.js';
-import { findVolumes } from './volumes.js';
+import { findVolumes, inOrderOfDepth, type Volume } from './volumes.js';
 
 /** What a {@link NamespaceIsolation} needs. */
 export interface NamespaceIsolationOptions {
@@ -51,6 +52,9 @@ export interface NamespaceIsolationOptions {
 
 /** Where the mounts of a container are made whose volumes hand theirs on to the host: /proc is never one of those. */
 const APART = '/proc/driver';
+
+/** File systems of our own in every container, whatever its image has there. */
+const API = ['/proc', '/sys', '/dev'];
 
 /** Containers in namespaces, each with a root of its own. See the modules that it is put together from. */
 export class NamespaceIsolation implements Isolation {
@@ -121,9 +125,10 @@ export class NamespaceIsolation implements Isolation {
     const context = config.linux?.securityContext;
     const privileged = context?.privileged === true;
     const namespaces = sandboxNamespaces(this.#effective(sandbox.config));
-    const volumes = await findVolumes(config.mounts, request.imageFolders);
+    const roots = rootFolders(root);
+    const volumes = await placeVolumes(await findVolumes(config.mounts, request.imageFolders), roots);
     const hidden = ['/proc', '/sys', '/dev', ...volumes.map(({ target }) => target)];
-    const fault = await findFormatFault(rootFolders(root), request.command, hidden);
+    const fault = await findFormatFault(roots, request.command, hidden);
     if (fault !== undefined) throw refused(`unable to start container process: ${fault}`);
     const sharesMounts = volumes.some(({ propagation }) => propagation === 'rshared');
     const base = sharesMounts ? APART : join(rootDir, 'stage');
@@ -137,10 +142,15 @@ export class NamespaceIsolation implements Isolation {
       privileged,
       shmDir: namespaces.ipc ? await this.#options.shm.find(sandbox.id) : '/dev/shm',
       volumes,
-      files: SANDBOX_FILES.map((file) => ({
-        source: sandboxFilePath(sandbox.dir, file),
-        target: `/etc/${file}`,
-      })),
+      files: await Promise.all(
+        SANDBOX_FILES.map(async (file) => ({
+          source: sandboxFilePath(sandbox.dir, file),
+          target: await findLinkFreePath(roots, `/etc/${file}`, [
+            ...API,
+            ...volumes.map(({ target }) => target),
+          ]),
+        })),
+      ),
       masked: await findApiPaths(masked.api),
       readonly: await findApiPaths(readonly.api),
     });
@@ -224,6 +234,21 @@ export class NamespaceIsolation implements Isolation {
       extraDevices: wanted.filter((node) => !flat(node)),
     };
   }
+}
+
+/** Puts them where the container will see them: an image may have links where they are to be mounted. */
+async function placeVolumes(
+  volumes: readonly Volume[],
+  roots: readonly string[],
+): Promise<readonly Volume[]> {
+  const placed = new Map<string, Volume>();
+  for (const volume of volumes) {
+    const target = await findLinkFreePath(roots, volume.target, [...API, ...placed.keys()]);
+    if (target === '/' || isBelow(target, '/proc'))
+      throw refused(`"${volume.target}" cannot be mounted, as the image's links lead to ${target}`);
+    placed.set(target, { ...volume, target });
+  }
+  return inOrderOfDepth([...placed.values()]);
 }
 
 /** The uppermost first. */

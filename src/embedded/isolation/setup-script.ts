@@ -51,9 +51,22 @@ export interface SetupFiles {
   readonly files: ReadonlyMap<string, string>;
 }
 
+/*
+ * `plain` ends the start at a link: the host's files lie on top of the container's root until they are cut off, and
+ * a link that goes above the root would lead there. The paths were found without links before; this is for what others
+ * have put into a volume meanwhile.
+ */
 const HEAD = `exec 8>pid 9>fault 3>&2 2>/dev/null
 fault() { printf '%s\\n' "$*" >&9; exit 125; }
 must() { said=$("$@" 2>&1) || fault "$1: $said"; }
+plain() {
+  rest=\${1#/} path=
+  while [ -n "$rest" ]; do
+    path=$path/\${rest%%/*}
+    if [ -L "$path" ]; then fault "$1: $path is a link"; fi
+    case $rest in */*) rest=\${rest#*/} ;; *) rest= ;; esac
+  done
+}
 folder() { [ -d "$1" ] || must $mkdir -p -- "$1"; }
 file() { [ -e "$1" ] || { folder "\${1%/*}/"; true >"$1" || fault "cannot make $1"; }; }
 `;
@@ -132,24 +145,27 @@ function renderInside(request: SetupRequest): string[] {
   return [
     `mkdir=${quoteWord(tools.inside('mkdir').join(' '))}\n`,
     ...plan.after.flatMap(({ points }, number) => [
-      ...points.map(renderPoint),
+      ...points.flatMap((point) => [`plain ${quoteWord(point.path)}\n`, renderPoint(point)]),
       `must ${mount} --all --fstab ${at(`mounts.${number}`)}\n`,
     ]),
-    ...renderPathRules(request, mount, at('mounts.rules')),
-    `folder ${quoteWord(workingDir)}\n`,
-    ...(readonlyRoot
-      ? [`must ${mount} -o ${['remount', 'bind', 'ro', ...rootRestrictions].join(',')} podloop /\n`]
-      : []),
+    `exec 7<>${at('mounts.rules')}\n`,
     // Else the host's mounts would go, too.
     ...(sharesMounts ? [`must ${mount} --make-rprivate ${plan.up}\n`] : []),
     `must ${quoteWords(tools.inside('umount'))} -n -i -c -l ${plan.up}\n`,
+    // From here on no link of the container's leads anywhere but to its own files.
+    `folder ${quoteWord(workingDir)}\n`,
     `[ -d ${quoteWord(workingDir)} ] || fault ${quoteWord(`chdir to cwd ("${workingDir}"): not a directory`)}\n`,
+    ...renderPathRules(request, mount),
+    'exec 7>&-\n',
+    ...(readonlyRoot
+      ? [`must ${mount} -o ${['remount', 'bind', 'ro', ...rootRestrictions].join(',')} podloop /\n`]
+      : []),
     ...renderLookup(request),
   ];
 }
 
-/** Masked and read-only paths among the container's own files. */
-function renderPathRules({ masked, readonly }: SetupRequest, mount: string, file: string): string[] {
+/** Masked and read-only paths among the container's own files; their list goes through descriptor 7. */
+function renderPathRules({ masked, readonly }: SetupRequest, mount: string): string[] {
   if (masked.length + readonly.length === 0) return [];
   const line = (source: string, target: string, type: string, options: string) =>
     `printf '%s\\n' ${quoteWord(renderFstabLine({ source, target, type, options: [options] }))}`;
@@ -162,7 +178,7 @@ function renderPathRules({ masked, readonly }: SetupRequest, mount: string, file
       (path) =>
         `if [ -d ${quoteWord(path)} ]; then ${line('podloop', path, 'tmpfs', 'ro')}; elif [ -e ${quoteWord(path)} ]; then ${line('/dev/null', path, 'none', 'bind')}; fi\n`,
     ),
-    `} >${file}\nif [ -s ${file} ]; then must ${mount} --all --fstab ${file}; fi\n`,
+    `} >&7\nif [ -s /proc/self/fd/7 ]; then must ${mount} --all --fstab /proc/self/fd/7; fi\n`,
   ];
 }
 

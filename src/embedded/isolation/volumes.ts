@@ -9,7 +9,7 @@ import { resolveInRoot } from './path-in-root.js';
 export interface Volume {
   /** Absolute, without links. */
   readonly source: string;
-  /** Absolute and normal; links in it are the container's own. */
+  /** Absolute and normal; see findLinkFreePath for what links of the container's own files make of it. */
   readonly target: string;
   readonly folder: boolean;
   readonly readonly: boolean;
@@ -88,10 +88,15 @@ export async function findVolumes(
       return folder === undefined ? findVolume(mount, table) : findImageVolume(mount, folder);
     }),
   );
-  const depth = ({ target }: Volume) => target.split('/').length;
   // Later ones for the same target hide earlier ones anyway.
   const last = new Map(volumes.map((volume) => [volume.target, volume]));
-  return [...last.values()].sort((a, b) => depth(a) - depth(b));
+  return inOrderOfDepth([...last.values()]);
+}
+
+/** Those on which others may lie first. */
+export function inOrderOfDepth(volumes: readonly Volume[]): readonly Volume[] {
+  const depth = ({ target }: Volume) => target.split('/').length;
+  return volumes.toSorted((a, b) => depth(a) - depth(b));
 }
 
 async function findVolume(mount: Mount, table: readonly MountEntry[]): Promise<Volume> {
