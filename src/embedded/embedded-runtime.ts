@@ -23,9 +23,7 @@ import { SystemClock, type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { SILENT_LOGGER, type Logger } from '../util/logger.js';
 import { parseSocketPath, type PrivateSocket } from '../util/private-socket.js';
-import { type IsolationChoice } from './isolation/detect-isolation.js';
-import { makeContext } from './make-context.js';
-import { type NetworkMode } from './network/network-choice.js';
+import { makeContext, type PartChoices } from './make-context.js';
 import { lockRoot, type RootLock } from './root-lock.js';
 import { removeOne } from './rpc/remove-container.js';
 import { removePodSandbox } from './rpc/remove-pod-sandbox.js';
@@ -34,22 +32,11 @@ import { imageService, runtimeService } from './rpc/services.js';
 import { listenAt } from './server-socket.js';
 
 /** What {@link EmbeddedRuntime.start} takes. */
-export interface EmbeddedRuntimeOptions {
+export interface EmbeddedRuntimeOptions extends PartChoices {
   /** Where to listen: `unix:///absolute/path.sock` or the bare path. */
   readonly listen: string;
   /** Folder for records and spools; made when it is missing. One runtime at a time may have it. */
   readonly rootDir: string;
-  /** How containers are kept apart: the best that is possible unless told. */
-  readonly isolation?: IsolationChoice;
-  /** What network pods get: an address of their own where that is possible, unless told. */
-  readonly network?: NetworkMode;
-  /** The range of the pods' addresses, as `10.88.0.0/16`; one that nothing else uses unless told. */
-  readonly podCidr?: string;
-  /** Folders with CNI plugins, with colons between them, and the folder with their configuration lists. */
-  readonly cniBinDir?: string;
-  readonly cniConfDir?: string;
-  /** The port on loopback for the streams of Exec, Attach and PortForward: any free one unless told. */
-  readonly streamingPort?: number;
   /** Where images are found: OCI image layouts, as folders or tars. See docs/reference/images.md. */
   readonly imageDirs?: readonly string[];
   readonly clock?: Clock;

@@ -29,17 +29,26 @@ import { streamsOf } from './streaming/runtime-streams.js';
 import { StreamingServer } from './streaming/streaming-server.js';
 import { SUPERVISOR_SCRIPT } from './supervisor-script.js';
 
+/** What may be chosen of a runtime's parts. */
+export interface PartChoices {
+  /** How containers are kept apart: the best that is possible unless told. */
+  readonly isolation?: IsolationChoice;
+  /** What network pods get: an address of their own where that is possible, unless told. */
+  readonly network?: NetworkMode;
+  /** The range of the pods' addresses, as `10.88.0.0/16`; one that nothing else uses unless told. */
+  readonly podCidr?: string;
+  /** Folders with CNI plugins, with colons between them, and the folder with their configuration lists. */
+  readonly cniBinDir?: string;
+  readonly cniConfDir?: string;
+  /** The port on loopback for the streams of Exec, Attach and PortForward: any free one unless told. */
+  readonly streamingPort?: number;
+}
+
 /** What {@link makeContext} needs. */
-export interface ContextOptions {
+export interface ContextOptions extends PartChoices {
   /** Absolute, there already. */
   readonly rootDir: string;
   readonly imageDirs: readonly string[];
-  readonly isolation?: IsolationChoice;
-  readonly network?: NetworkMode;
-  readonly podCidr?: string;
-  readonly cniBinDir?: string;
-  readonly cniConfDir?: string;
-  readonly streamingPort?: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -43,7 +43,7 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
       name: HOSTILE_IMAGE,
       members: [
         // Where the host has something, and the container must not get at it.
-        ...['data', 'etc/resolv.conf', 'etc/hosts', 'etc/hostname', 'work'].map((name) => ({
+        ...['data', 'etc/resolv.conf', 'etc/hosts', 'etc/hostname', 'place'].map((name) => ({
           name,
           linkTo: join(images, 'of-the-host', name),
         })),
@@ -530,7 +530,7 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
   });
 
   it('cannot lead the runtime out of its root, whatever its image holds', async () => {
-    const image = { image: { image: HOSTILE_IMAGE }, workingDir: '/work/below' };
+    const image = { image: { image: HOSTILE_IMAGE }, workingDir: '/place/below' };
     const secret = join(node.folder, 'secret');
     await mkdir(secret, { recursive: true });
     await writeFile(join(secret, 'x'), 'seen');

@@ -144,12 +144,7 @@ export class PodStats {
     );
     const network = toNetworkUsage(await this.networkOf(sandbox), time.now());
     return {
-      attributes: {
-        id,
-        metadata: config.metadata,
-        labels: config.labels,
-        annotations: config.annotations,
-      },
+      attributes: attributesOf(id, config),
       linux: {
         cpu,
         memory,
@@ -166,12 +161,7 @@ export class PodStats {
     const { config, id } = container.record;
     const { cpu, memory, swap, io } = this.#toMessages(id, usage, container.startedAtNs);
     return {
-      attributes: {
-        id,
-        metadata: config.metadata,
-        labels: config.labels,
-        annotations: config.annotations,
-      },
+      attributes: attributesOf(id, config),
       cpu,
       memory,
       swap,
@@ -188,6 +178,18 @@ export class PodStats {
     const rate = usage.cpu && this.#rates.compute(key, usage.cpu.totalNs, clock.monotonicMs(), ageMs);
     return toUsageMessages(usage, now, rate);
   }
+}
+
+/** What containers and sandboxes say of themselves. */
+interface Described<M> {
+  readonly metadata: M | undefined;
+  readonly labels: Record<string, string>;
+  readonly annotations: Record<string, string>;
+}
+
+function attributesOf<M>(id: string, config: Described<M>): Described<M> & { readonly id: string } {
+  const { metadata, labels, annotations } = config;
+  return { id, metadata, labels, annotations };
 }
 
 /** The measured containers of each pod; `measured` is in the order of the pods' containers. */

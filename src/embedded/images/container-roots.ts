@@ -21,6 +21,18 @@ export type ContainerRoot =
   /** A copy of its own. */
   | { readonly kind: 'folder'; readonly path: string };
 
+/** The folders with the files of the image, the uppermost first. */
+export function imageFoldersOf(root: ContainerRoot): readonly string[] {
+  switch (root.kind) {
+    case 'host':
+      return ['/'];
+    case 'folder':
+      return [root.path];
+    case 'overlay':
+      return root.lowerDirs;
+  }
+}
+
 /** Which image and which unpacked files a container uses. */
 export interface RootUse {
   readonly imageId: string;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openInRoot } from './open-in-root.js';
+import { openFileInRoot } from './path-in-root.js';
 import { readUsers } from './read-users.js';
 
 let folder: string;
@@ -83,9 +83,9 @@ describe('the users of a root', () => {
 describe('opening in a root', () => {
   it('gives files alone, and leaves nothing open', async () => {
     await writeFile(join(root, 'etc/file'), 'x');
-    await using file = await openInRoot(root, '/etc/../../etc/./file');
+    await using file = await openFileInRoot(root, '/etc/../../etc/./file');
     expect(await file?.readFile('utf8')).toBe('x');
     for (const path of ['etc', '/', '', 'none', 'etc/file/x', '../secret'])
-      expect(await openInRoot(root, path)).toBeUndefined();
+      expect(await openFileInRoot(root, path)).toBeUndefined();
   });
 });

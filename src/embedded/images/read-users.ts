@@ -1,5 +1,5 @@
-import { type ContainerRoot } from './container-roots.js';
-import { openInRoot } from './open-in-root.js';
+import { imageFoldersOf, type ContainerRoot } from './container-roots.js';
+import { openFileInRoot } from './path-in-root.js';
 
 /** A line of etc/passwd. */
 export interface UserEntry {
@@ -72,8 +72,8 @@ function isId(text: string): boolean {
 }
 
 async function readLines(root: ContainerRoot, path: string): Promise<string[]> {
-  for (const folder of foldersOf(root)) {
-    await using file = await openInRoot(folder, path);
+  for (const folder of imageFoldersOf(root)) {
+    await using file = await openFileInRoot(folder, path);
     if (file === undefined) continue;
     const { size } = await file.stat();
     const buffer = Buffer.alloc(Math.min(size, MAX_BYTES));
@@ -81,15 +81,4 @@ async function readLines(root: ContainerRoot, path: string): Promise<string[]> {
     return buffer.toString('utf8', 0, bytesRead).split('\n');
   }
   return [];
-}
-
-function foldersOf(root: ContainerRoot): readonly string[] {
-  switch (root.kind) {
-    case 'host':
-      return ['/'];
-    case 'folder':
-      return [root.path];
-    case 'overlay':
-      return root.lowerDirs;
-  }
 }

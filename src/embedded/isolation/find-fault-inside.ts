@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { type ContainerCommand } from '../supervisor-script.js';
 import { findCandidates } from './command-candidates.js';
 import { isBelow } from './mountinfo.js';
-import { openPathInRoot } from './path-in-root.js';
+import { openPathInRoot } from '../images/path-in-root.js';
 
 const MISSING = 'no such file or directory';
 

@@ -1,9 +1,8 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { MAX_LINKS, splitPath } from '../images/path-in-root.js';
 import { refused } from '../rpc-error.js';
 import { isBelow } from './mountinfo.js';
-
-const MAX_LINKS = 40;
 
 /**
  * The path without links that a path means to a process whose `/` are these files; what is not there is kept as it is
@@ -49,8 +48,4 @@ async function findLink(roots: readonly string[], path: string): Promise<string 
     if (facts !== undefined) return facts.isSymbolicLink() ? readlink(file) : undefined;
   }
   return undefined;
-}
-
-function splitPath(path: string): string[] {
-  return path.split('/').filter((part) => part !== '' && part !== '.');
 }

@@ -10,7 +10,7 @@ import { findCandidates } from './command-candidates.js';
 import { findDevices, listAllDevices, PLAIN_DEVICES, type DeviceNode } from './devices.js';
 import { renderEnter } from './enter-script.js';
 import { findFaultInside, findFormatFault } from './find-fault-inside.js';
-import { type ContainerRoot } from '../images/container-roots.js';
+import { imageFoldersOf, type ContainerRoot } from '../images/container-roots.js';
 import { readUsers } from '../images/read-users.js';
 import {
   type EnterRequest,
@@ -125,7 +125,7 @@ export class NamespaceIsolation implements Isolation {
     const context = config.linux?.securityContext;
     const privileged = context?.privileged === true;
     const namespaces = sandboxNamespaces(this.#effective(sandbox.config));
-    const roots = rootFolders(root);
+    const roots = [...(root.kind === 'overlay' ? [root.upperDir] : []), ...imageFoldersOf(root)];
     const volumes = await placeVolumes(await findVolumes(config.mounts, request.imageFolders), roots);
     const hidden = ['/proc', '/sys', '/dev', ...volumes.map(({ target }) => target)];
     const fault = await findFormatFault(roots, request.command, hidden);
@@ -249,18 +249,6 @@ async function placeVolumes(
     placed.set(target, { ...volume, target });
   }
   return inOrderOfDepth([...placed.values()]);
-}
-
-/** The uppermost first. */
-function rootFolders(root: ContainerRoot): readonly string[] {
-  switch (root.kind) {
-    case 'host':
-      return ['/'];
-    case 'folder':
-      return [root.path];
-    case 'overlay':
-      return [root.upperDir, ...root.lowerDirs];
-  }
 }
 
 function onHostNetwork(config: PodSandboxConfig): PodSandboxConfig {

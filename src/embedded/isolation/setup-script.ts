@@ -145,7 +145,11 @@ function renderInside(request: SetupRequest): string[] {
   return [
     `mkdir=${quoteWord(tools.inside('mkdir').join(' '))}\n`,
     ...plan.after.flatMap(({ points }, number) => [
-      ...points.flatMap((point) => [`plain ${quoteWord(point.path)}\n`, renderPoint(point)]),
+      ...points.flatMap((point) => [
+        `plain ${quoteWord(point.path)}\n`,
+        // Folders are made by mount.
+        ...(point.folder ? [] : [renderPoint(point)]),
+      ]),
       `must ${mount} --all --fstab ${at(`mounts.${number}`)}\n`,
     ]),
     `exec 7<>${at('mounts.rules')}\n`,

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { MountPropagation, type Mount } from '../../cri/generated/runtime/v1/cri.js';
 import { invalidArgument, refused, unimplemented } from '../rpc-error.js';
 import { findMountOf, isBelow, mountPointsBelow, parseMountinfo, type MountEntry } from './mountinfo.js';
-import { resolveInRoot } from './path-in-root.js';
+import { resolveInRoot } from '../images/path-in-root.js';
 
 /** Something of the host that a container sees at a path of its own. */
 export interface Volume {
