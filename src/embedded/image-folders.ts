@@ -1,4 +1,4 @@
-import { type ContainerRecord, volumeRootId } from './container-record.js';
+import { type ContainerRecord, volumeRootId } from './container/container-record.js';
 import { type ContainerRoot } from './images/container-roots.js';
 import { type ImageStore } from './images/image-store.js';
 import { resolveImagePath } from './isolation/volumes.js';

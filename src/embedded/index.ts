@@ -15,4 +15,4 @@
  */
 export { EmbeddedRuntime, type EmbeddedRuntimeOptions } from './embedded-runtime.js';
 export { waitForProcessEnd, type ProcessWatchOptions } from './parent-watch.js';
-export { closeInheritedDescriptors } from './close-inherited.js';
+export { closeInheritedDescriptors } from './container/close-inherited.js';

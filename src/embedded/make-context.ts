@@ -9,25 +9,25 @@ import { join } from 'node:path';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { Cgroups, toCgroupPrefix } from './cgroups/cgroups.js';
-import { PodStats } from './cgroups/pod-stats.js';
-import { type ContainerHost } from './container-run.js';
-import { EventHub } from './event-hub.js';
-import { findTools, TOOL_PATH } from './find-tools.js';
+import { PodStats } from './stats/pod-stats.js';
+import { type ContainerHost } from './container/container-run.js';
+import { EventHub } from './pods/event-hub.js';
+import { findTools, TOOL_PATH } from './process/find-tools.js';
 import { ImageStore } from './images/image-store.js';
 import { detectIsolation, type IsolationChoice } from './isolation/detect-isolation.js';
 import { NanoClock } from './nano-clock.js';
 import { type NetworkMode } from './network/network-choice.js';
 import { PodNetwork } from './network/pod-network.js';
-import { PodEvents } from './pod-events.js';
-import { PodRegistry } from './pod-registry.js';
-import { readBootId } from './process-identity.js';
-import { ProcessTable } from './process-table.js';
+import { PodEvents } from './pods/pod-events.js';
+import { PodRegistry } from './pods/pod-registry.js';
+import { readBootId } from './process/process-identity.js';
+import { ProcessTable } from './process/process-table.js';
 import { writeIfOther } from './record-file.js';
 import { type RpcContext } from './rpc/rpc-context.js';
-import { SandboxParts } from './sandbox-parts.js';
+import { SandboxParts } from './pods/sandbox-parts.js';
 import { streamsOf } from './streaming/runtime-streams.js';
 import { StreamingServer } from './streaming/streaming-server.js';
-import { SUPERVISOR_SCRIPT } from './supervisor-script.js';
+import { SUPERVISOR_SCRIPT } from './container/supervisor-script.js';
 
 /** What may be chosen of a runtime's parts. */
 export interface PartChoices {

@@ -11,12 +11,12 @@ import {
   type PodSandbox,
   type PodSandboxStatus,
 } from '../cri/generated/runtime/v1/cri.js';
-import { type Container } from './container.js';
-import { type ContainerRecord } from './container-record.js';
+import { type Container } from './container/container.js';
+import { type ContainerRecord } from './container/container-record.js';
 import { type ContainerUser } from './isolation/container-user.js';
 import { describeNamespaces } from './isolation/namespace-options.js';
-import { type Sandbox } from './sandbox.js';
-import { toSignal } from './stop-signal.js';
+import { type Sandbox } from './pods/sandbox.js';
+import { toSignal } from './container/stop-signal.js';
 
 /** A sandbox as ListPodSandbox shows it. */
 export function toPodSandbox(sandbox: Sandbox): PodSandbox {

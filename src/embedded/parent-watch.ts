@@ -1,6 +1,6 @@
 import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
-import { findProcess, isAlive } from './process-identity.js';
+import { findProcess, isAlive } from './process/process-identity.js';
 
 /** What {@link waitForProcessEnd} needs. */
 export interface ProcessWatchOptions {

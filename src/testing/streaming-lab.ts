@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { PassThrough, type Duplex } from 'node:stream';
 import { type ContainerConsole } from '../embedded/isolation/container-process.js';
-import { spawnProcess } from '../embedded/streaming/spawn-process.js';
+import { spawnProcess } from '../embedded/process/spawn-process.js';
 import { type StreamRequest } from '../embedded/streaming/stream-request.js';
 import { StreamingServer, type StreamingServerOptions } from '../embedded/streaming/streaming-server.js';
 import { SystemClock } from '../util/clock.js';

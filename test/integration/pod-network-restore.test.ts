@@ -1,7 +1,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findProcess, readBootId } from '../../src/embedded/process-identity.js';
+import { findProcess, readBootId } from '../../src/embedded/process/process-identity.js';
 import { NetworkLab, NEVER, sandboxConfig, whyNoNetworkLab } from './network-lab.js';
 
 const lacking = whyNoNetworkLab();

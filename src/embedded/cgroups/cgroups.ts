@@ -29,7 +29,7 @@ import { type CgroupsDescription, describeCgroups, toNotice } from './describe-c
 import { type DetectedCgroups, detectCgroups } from './detect-cgroups.js';
 import { killGroup, type Killer, removeGroup } from './end-group.js';
 import { findPodGroups, listGroups, toPodGroup } from './find-pod-groups.js';
-import { type GroupUsage, readGroupUsage } from './group-usage.js';
+import { type GroupUsage, readGroupUsage } from '../stats/group-usage.js';
 import { makeGroup } from './make-group.js';
 import { mayLowerOomScore } from './oom-score.js';
 import { balancePodWeight } from './pod-weight.js';

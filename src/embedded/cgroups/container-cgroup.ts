@@ -6,7 +6,7 @@ import { unimplemented } from '../rpc-error.js';
 import { applySettings } from './apply-settings.js';
 import { type CgroupLayout } from './cgroup-layout.js';
 import { killGroup, type Killer, membersOf, removeGroup } from './end-group.js';
-import { type GroupUsage, readGroupUsage, readOomKills, type UsageDetail } from './group-usage.js';
+import { type GroupUsage, readGroupUsage, readOomKills, type UsageDetail } from '../stats/group-usage.js';
 import { setOomScoreAdj, toOomScoreAdj } from './oom-score.js';
 import { computeSettings } from './resource-settings.js';
 

@@ -4,7 +4,7 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { TOOL_PATH } from '../find-tools.js';
+import { TOOL_PATH } from '../process/find-tools.js';
 import { type TarEntry } from './tar-entry.js';
 import { BLOCK } from './tar-header.js';
 

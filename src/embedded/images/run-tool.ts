@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { TOOL_PATH } from '../find-tools.js';
+import { TOOL_PATH } from '../process/find-tools.js';
 
 /** A copy of a large image to a slow disk takes minutes; what takes longer than this hangs. */
 const DEADLINE_MS = 30 * 60_000;

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { type ContainerCommand } from '../supervisor-script.js';
+import { type ContainerCommand } from '../container/supervisor-script.js';
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 

@@ -2,9 +2,9 @@ import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { type Writable } from 'node:stream';
 import { type Clock } from '../../util/clock.js';
-import { type ContainerFiles } from '../container-files.js';
-import { type ContainerOutput } from '../container-output.js';
-import { PtyResizer } from '../streaming/pty.js';
+import { type ContainerFiles } from '../container/container-files.js';
+import { type ContainerOutput } from '../container/container-output.js';
+import { PtyResizer } from '../process/pty.js';
 import { type ContainerConsole } from './container-process.js';
 
 /** What {@link openConsole} needs. */

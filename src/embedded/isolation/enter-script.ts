@@ -1,7 +1,7 @@
 import { quoteWord, quoteWords } from './shell-words.js';
 import { renderEnv, type SetupRequest } from './setup-script.js';
-import { renderVerify } from './verify-process.js';
-import { type ProcessIdentity } from '../process-identity.js';
+import { renderVerify } from '../process/verify-process.js';
+import { type ProcessIdentity } from '../process/process-identity.js';
 
 /** What {@link renderEnter} puts together. */
 export interface EnterRequest extends Pick<

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { type ContainerCommand } from '../supervisor-script.js';
+import { type ContainerCommand } from '../container/supervisor-script.js';
 import { findCandidates } from './command-candidates.js';
 import { isBelow } from './mountinfo.js';
 import { openPathInRoot } from '../images/path-in-root.js';

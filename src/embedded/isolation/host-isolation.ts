@@ -3,11 +3,11 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type ContainerConfig, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { type Clock } from '../../util/clock.js';
-import { findCommandFault } from '../resolve-command.js';
+import { findCommandFault } from '../container/resolve-command.js';
 import { refused } from '../rpc-error.js';
-import { renderCommand, type CommandTools } from '../supervisor-script.js';
+import { renderCommand, type CommandTools } from '../container/supervisor-script.js';
 import { checkPlainContainer, checkPlainSandbox } from '../unsupported.js';
-import { wrapInPty } from '../streaming/pty.js';
+import { wrapInPty } from '../process/pty.js';
 import { type ContainerUser } from './container-user.js';
 import {
   type EnterRequest,

@@ -1,10 +1,10 @@
 import { type ContainerConfig, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
-import { type ContainerRecord } from '../container-record.js';
+import { type ContainerRecord } from '../container/container-record.js';
 import { type ContainerRoot } from '../images/container-roots.js';
-import { type ProcessIdentity } from '../process-identity.js';
+import { type ProcessIdentity } from '../process/process-identity.js';
 import { type ContainerUser } from './container-user.js';
 import { type IsolationKind } from './isolation-kind.js';
-import { type ContainerCommand } from '../supervisor-script.js';
+import { type ContainerCommand } from '../container/supervisor-script.js';
 
 /** A sandbox as its isolation sees it. */
 export interface IsolatedSandbox {

@@ -1,9 +1,9 @@
-import { type ProcessIdentity } from '../process-identity.js';
-import { wrapInPty } from '../streaming/pty.js';
+import { type ProcessIdentity } from '../process/process-identity.js';
+import { wrapInPty } from '../process/pty.js';
 import { type SandboxNamespaces } from './namespace-options.js';
 import { quoteWord, quoteWords } from './shell-words.js';
 import { type ToolKit } from './tool-kit.js';
-import { renderVerify } from './verify-process.js';
+import { renderVerify } from '../process/verify-process.js';
 
 /** What {@link renderLaunch} puts together. */
 export interface LaunchScriptRequest {

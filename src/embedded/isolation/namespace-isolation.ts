@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { NamespaceMode, PodSandboxConfig, type ContainerConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { type Clock } from '../../util/clock.js';
-import { type ProcessIdentity } from '../process-identity.js';
+import { type ProcessIdentity } from '../process/process-identity.js';
 import { refused } from '../rpc-error.js';
 import { computeCapabilities } from './capabilities.js';
 import { resolveContainerUser, type ContainerUser } from './container-user.js';

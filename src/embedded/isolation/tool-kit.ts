@@ -26,7 +26,7 @@ import {
 } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { findTool } from '../find-tools.js';
+import { findTool } from '../process/find-tools.js';
 import { syncPath } from '../record-file.js';
 import { readElfInterpreter } from './elf-interpreter.js';
 

@@ -1,5 +1,5 @@
 import { type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
-import { isAlive } from '../process-identity.js';
+import { isAlive } from '../process/process-identity.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord, type CniNetworkList, type CniResult } from './attachment-record.js';
 import { type AttachmentStore } from './attachment-store.js';

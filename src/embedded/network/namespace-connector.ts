@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { connect, Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
-import { TOOL_PATH } from '../find-tools.js';
+import { TOOL_PATH } from '../process/find-tools.js';
 
 /** A connection inside a sandbox that did not come about. */
 export class InsideConnectionError extends Error {

@@ -21,7 +21,7 @@ import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtim
 import { type ClockTimer } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { linkAbort, type LinkedAbort } from '../../util/linked-abort.js';
-import { findProcess, isAlive } from '../process-identity.js';
+import { findProcess, isAlive } from '../process/process-identity.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord } from './attachment-record.js';
 import { type NewAttachment } from './bridge-attachments.js';

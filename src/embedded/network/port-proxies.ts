@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
 import { defer } from '../deferred.js';
-import { isAlive, type ProcessIdentity } from '../process-identity.js';
+import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
 import { readIfThere, writeIfOther } from '../record-file.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord, type HostPort } from './attachment-record.js';

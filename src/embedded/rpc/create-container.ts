@@ -4,13 +4,13 @@ import {
   type CreateContainerRequest,
   type CreateContainerResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { type ContainerRecord } from '../container-record.js';
+import { type ContainerRecord } from '../container/container-record.js';
 import { HOST, HOST_IMAGE } from '../images/host-image.js';
 import { type ImageStore } from '../images/image-store.js';
 import { isImageVolume } from '../isolation/volumes.js';
-import { resolveLogPath } from '../log-path.js';
-import { type PodRegistry } from '../pod-registry.js';
-import { computeArgv } from '../resolve-command.js';
+import { resolveLogPath } from '../container/log-path.js';
+import { type PodRegistry } from '../pods/pod-registry.js';
+import { computeArgv } from '../container/resolve-command.js';
 import { notFound, refused, unimplemented } from '../rpc-error.js';
 import { requireId, requireImage } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';

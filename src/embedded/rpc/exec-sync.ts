@@ -3,7 +3,7 @@ import {
   type ExecSyncRequest,
   type ExecSyncResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { collectOutput } from '../collect-output.js';
+import { collectOutput } from '../container/collect-output.js';
 import { refused } from '../rpc-error.js';
 import { requireId } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';

@@ -1,6 +1,6 @@
 import { Metadata, status, type ServerWritableStream } from '@grpc/grpc-js';
 import { type ContainerEventResponse, type GetEventsRequest } from '../../cri/generated/runtime/v1/cri.js';
-import { EventReader, READER_QUEUE_CAPACITY } from '../event-hub.js';
+import { EventReader, READER_QUEUE_CAPACITY } from '../pods/event-hub.js';
 import { type RpcContext } from './rpc-context.js';
 
 /**

@@ -1,5 +1,5 @@
 import { ContainerState } from '../../cri/generated/runtime/v1/cri.js';
-import { type Container } from '../container.js';
+import { type Container } from '../container/container.js';
 import { invalidArgument, refused } from '../rpc-error.js';
 import { requireId } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';

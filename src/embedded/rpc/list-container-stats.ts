@@ -4,7 +4,7 @@ import {
   type ListContainerStatsRequest,
   type ListContainerStatsResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { type Container } from '../container.js';
+import { type Container } from '../container/container.js';
 import { matchesLabels } from './label-selector.js';
 import { type RpcContext } from './rpc-context.js';
 

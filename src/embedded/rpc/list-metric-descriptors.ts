@@ -2,7 +2,7 @@ import {
   type ListMetricDescriptorsRequest,
   type ListMetricDescriptorsResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { describeMetrics } from '../cgroups/pod-metrics.js';
+import { describeMetrics } from '../stats/pod-metrics.js';
 import { type RpcContext } from './rpc-context.js';
 
 /** CRI ListMetricDescriptors: every metric that ListPodSandboxMetrics may give. */

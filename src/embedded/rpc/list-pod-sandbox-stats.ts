@@ -3,8 +3,8 @@ import {
   type ListPodSandboxStatsResponse,
   type PodSandboxStatsFilter,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { type PodOfStats } from '../cgroups/pod-stats.js';
-import { type Container } from '../container.js';
+import { type PodOfStats } from '../stats/pod-stats.js';
+import { type Container } from '../container/container.js';
 import { matchesLabels } from './label-selector.js';
 import { type RpcContext } from './rpc-context.js';
 

@@ -2,7 +2,7 @@ import {
   type RemoveContainerRequest,
   type RemoveContainerResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { type Container } from '../container.js';
+import { type Container } from '../container/container.js';
 import { requireId } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';
 

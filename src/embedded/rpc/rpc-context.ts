@@ -1,15 +1,15 @@
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type Cgroups } from '../cgroups/cgroups.js';
-import { type PodStats } from '../cgroups/pod-stats.js';
-import { type EventHub } from '../event-hub.js';
+import { type PodStats } from '../stats/pod-stats.js';
+import { type EventHub } from '../pods/event-hub.js';
 import { type ImageStore } from '../images/image-store.js';
 import { type Isolation } from '../isolation/isolation.js';
 import { type NanoClock } from '../nano-clock.js';
 import { type PodNetwork } from '../network/pod-network.js';
-import { type PodEvents } from '../pod-events.js';
-import { type PodRegistry } from '../pod-registry.js';
-import { type SandboxParts } from '../sandbox-parts.js';
+import { type PodEvents } from '../pods/pod-events.js';
+import { type PodRegistry } from '../pods/pod-registry.js';
+import { type SandboxParts } from '../pods/sandbox-parts.js';
 import { type StreamingServer } from '../streaming/streaming-server.js';
 
 /** What the handlers of the calls work on. */

@@ -3,7 +3,7 @@ import {
   StatusResponse,
   type StatusRequest,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { READER_QUEUE_CAPACITY } from '../event-hub.js';
+import { READER_QUEUE_CAPACITY } from '../pods/event-hub.js';
 import { type NetworkStatus } from '../network/network-choice.js';
 import { type RpcContext } from './rpc-context.js';
 

@@ -4,7 +4,7 @@ import {
   type StopPodSandboxResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
 import { messageOf } from '../../util/errors.js';
-import { type Sandbox } from '../sandbox.js';
+import { type Sandbox } from '../pods/sandbox.js';
 import { requireId } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';
 

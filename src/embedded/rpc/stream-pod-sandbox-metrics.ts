@@ -2,7 +2,7 @@ import {
   type StreamPodSandboxMetricsRequest,
   type StreamPodSandboxMetricsResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { listPodMetrics } from '../cgroups/pod-metrics.js';
+import { listPodMetrics } from '../stats/pod-metrics.js';
 import { inPieces } from './in-pieces.js';
 import { selectPods } from './list-pod-sandbox-stats.js';
 import { type RpcContext } from './rpc-context.js';

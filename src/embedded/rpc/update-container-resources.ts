@@ -3,7 +3,7 @@ import {
   type UpdateContainerResourcesRequest,
   type UpdateContainerResourcesResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { type Container } from '../container.js';
+import { type Container } from '../container/container.js';
 import { unimplemented } from '../rpc-error.js';
 import { requireId } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';

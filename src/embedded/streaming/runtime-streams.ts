@@ -1,5 +1,5 @@
 import { connectInside } from '../network/namespace-connector.js';
-import { type PodRegistry } from '../pod-registry.js';
+import { type PodRegistry } from '../pods/pod-registry.js';
 import { refused } from '../rpc-error.js';
 import { type StreamingPorts } from './streaming-ports.js';
 

@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, constants, openSync, rmSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { TOOL_PATH } from './find-tools.js';
+
+const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
+
+/** Which streams of a process are wanted, and where their pipes may be made. */
+export interface PipesOptions {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  /** A folder; nothing stays in it. */
+  readonly folder: string;
+}
+
+/** The two ends of a process's streams. */
+export interface ProcessPipes {
+  readonly stdin: Socket | undefined;
+  readonly stdout: Socket | undefined;
+  readonly stderr: Socket | undefined;
+  /** What the process gets as its first three files: a file descriptor each, /dev/null where nothing is wanted. */
+  readonly stdio: readonly (number | 'ignore')[];
+  /** To be called once the process has them: until then our copies keep the pipes open. */
+  readonly closeTheirs: () => void;
+}
+
+/**
+ * Makes real pipes for a process's streams.
+ *
+ * What Node makes of `stdio: 'pipe'` are sockets, and a socket cannot be opened again: a shell's `> /dev/stderr`
+ * fails with ENXIO. These are named pipes whose names are gone before the process starts. Everybody may open them
+ * again, for a container's user is not ours. Costs the start of one `mkfifo`.
+ */
+export async function makeProcessPipes({ folder, ...wanted }: PipesOptions): Promise<ProcessPipes> {
+  const names = (['stdin', 'stdout', 'stderr'] as const).filter((name) => wanted[name]);
+  const nothing = { stdin: undefined, stdout: undefined, stderr: undefined };
+  if (names.length === 0) return { ...nothing, stdio: Array(3).fill('ignore'), closeTheirs: () => undefined };
+  const mark = randomBytes(8).toString('hex');
+  const pathOf = (name: string): string => join(folder, `${mark}.${name}`);
+  const theirs = new Map<string, number>();
+  const ours = new Map<string, Socket>();
+  const closeTheirs = (): void => {
+    for (const fd of theirs.values()) closeSync(fd);
+    theirs.clear();
+  };
+  try {
+    await makeFifos(names.map(pathOf));
+    for (const name of names) {
+      const [our, their] = openEnds(pathOf(name), name === 'stdin');
+      theirs.set(name, their);
+      ours.set(name, new Socket({ fd: our, readable: name !== 'stdin', writable: name === 'stdin' }));
+    }
+  } catch (error) {
+    closeTheirs();
+    for (const socket of ours.values()) socket.destroy();
+    throw error;
+  } finally {
+    // At once and not by way of the thread pool: it costs microseconds.
+    for (const name of names) rmSync(pathOf(name), { force: true });
+  }
+  return {
+    stdin: ours.get('stdin'),
+    stdout: ours.get('stdout'),
+    stderr: ours.get('stderr'),
+    stdio: ['stdin', 'stdout', 'stderr'].map((name) => theirs.get(name) ?? 'ignore'),
+    closeTheirs,
+  };
+}
+
+function makeFifos(paths: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const mkfifo = spawn('mkfifo', ['-m', '666', ...paths], { env: { PATH: TOOL_PATH }, stdio: 'ignore' });
+    mkfifo.once('error', reject);
+    mkfifo.once('exit', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error('no pipes can be made: is the disk full?'));
+    });
+  });
+}
+
+/** Our end does not block and theirs does, as programs expect it; no open waits for the other end. */
+function openEnds(path: string, weWrite: boolean): [our: number, their: number] {
+  const both = openSync(path, O_RDWR | O_NONBLOCK);
+  try {
+    const our = openSync(path, (weWrite ? O_WRONLY : O_RDONLY) | O_NONBLOCK);
+    try {
+      return [our, openSync(path, weWrite ? O_RDONLY : O_WRONLY)];
+    } catch (error) {
+      closeSync(our);
+      throw error;
+    }
+  } finally {
+    closeSync(both);
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * What a group of processes has used and uses, as the control files of cgroups tell it.
+ *
+ * Source: the kernel's documentation of cgroup-v1 (memory, cpuacct) and cgroup-v2. How the fields of CRI follow
+ * from it is what containerd and cAdvisor do: the working set is the usage without the file pages that were not
+ * used lately, rss is anonymous memory.
+ *
+ * @module
+ */
+import { type CgroupLayout } from '../cgroups/cgroup-layout.js';
+import { type DeviceUse, type HugepageUse, readDeviceUses, readHugepageUses } from './device-usage.js';
+import { type Pressure, readPressure } from './pressure.js';
+
+/** Bytes, counts and nanoseconds. What the machine does not tell, or was not asked for, is undefined. */
+export interface GroupUsage {
+  readonly cpu: CpuUse | undefined;
+  readonly memory: MemoryUse | undefined;
+  readonly pids: PidsUse | undefined;
+  readonly io: readonly DeviceUse[];
+  readonly hugepages: readonly HugepageUse[];
+  /** Pressure stall information: only where there is a tree of version 2. */
+  readonly pressure: { readonly [resource in 'cpu' | 'memory' | 'io']?: Pressure };
+}
+
+/** CPU time since the group was made. */
+export interface CpuUse {
+  readonly totalNs: bigint;
+  readonly userNs: bigint | undefined;
+  readonly systemNs: bigint | undefined;
+  /** Periods of the quota: all, those in which somebody had to wait, and how long they waited together. */
+  readonly periods: bigint | undefined;
+  readonly throttledPeriods: bigint | undefined;
+  readonly throttledNs: bigint | undefined;
+}
+
+/** Memory of a group and of those below it. */
+export interface MemoryUse {
+  readonly usageBytes: bigint;
+  readonly workingSetBytes: bigint;
+  readonly rssBytes: bigint;
+  readonly cacheBytes: bigint | undefined;
+  readonly mappedFileBytes: bigint | undefined;
+  readonly kernelBytes: bigint | undefined;
+  readonly pageFaults: bigint | undefined;
+  readonly majorPageFaults: bigint | undefined;
+  readonly swapBytes: bigint | undefined;
+  /** Undefined when there is no limit. */
+  readonly limitBytes: bigint | undefined;
+  /** Of swap alone; undefined when there is no limit. */
+  readonly swapLimitBytes: bigint | undefined;
+  readonly highestUsageBytes: bigint | undefined;
+  /** How often the limit was met. */
+  readonly limitHits: bigint | undefined;
+  /** How many processes were killed for want of memory. */
+  readonly oomKills: bigint | undefined;
+}
+
+/** Processes and threads of a group. */
+export interface PidsUse {
+  readonly threads: bigint;
+  /** Undefined when there is no limit. */
+  readonly threadLimit: bigint | undefined;
+}
+
+/** Version 1 says "no limit" with the highest number of pages that a long can count. */
+const UNLIMITED = 2n ** 62n;
+
+/** How much somebody wants to know: metrics need some files more than statistics do. */
+export type UsageDetail = 'stats' | 'metrics';
+
+/** Reads what a group uses; about ten small files for statistics, twenty for metrics. */
+export function readGroupUsage(layout: CgroupLayout, group: string, detail: UsageDetail): GroupUsage {
+  const v1 = layout.version === 1;
+  const all = detail === 'metrics';
+  return {
+    cpu: v1 ? readCpuV1(layout, group, all) : readCpuV2(layout, group),
+    memory: v1 ? readMemoryV1(layout, group, all) : readMemoryV2(layout, group, all),
+    pids: readPids(layout, group),
+    io: all ? readDeviceUses(layout, group) : [],
+    hugepages: all ? readHugepageUses(layout, group) : [],
+    pressure: readPressure(layout, group),
+  };
+}
+
+/** How many processes of a group were killed for want of memory; undefined when the machine does not tell. */
+export function readOomKills(layout: CgroupLayout, group: string): bigint | undefined {
+  const file = layout.version === 1 ? 'memory.oom_control' : 'memory.events';
+  return toTable(layout.read('memory', group, file)).get('oom_kill');
+}
+
+function readCpuV1(layout: CgroupLayout, group: string, all: boolean): CpuUse | undefined {
+  const read = (file: string): bigint | undefined => toNumber(layout.read('cpuacct', group, file));
+  const totalNs = read('cpuacct.usage');
+  if (totalNs === undefined) return undefined;
+  const stat = all ? readCpuStat(layout, group) : new Map<string, bigint>();
+  return {
+    totalNs,
+    userNs: all ? read('cpuacct.usage_user') : undefined,
+    systemNs: all ? read('cpuacct.usage_sys') : undefined,
+    periods: stat.get('nr_periods'),
+    throttledPeriods: stat.get('nr_throttled'),
+    throttledNs: stat.get('throttled_time'),
+  };
+}
+
+function readCpuV2(layout: CgroupLayout, group: string): CpuUse | undefined {
+  const stat = readCpuStat(layout, group);
+  const totalNs = times1000(stat.get('usage_usec'));
+  if (totalNs === undefined) return undefined;
+  return {
+    totalNs,
+    userNs: times1000(stat.get('user_usec')),
+    systemNs: times1000(stat.get('system_usec')),
+    periods: stat.get('nr_periods'),
+    throttledPeriods: stat.get('nr_throttled'),
+    throttledNs: times1000(stat.get('throttled_usec')),
+  };
+}
+
+function readCpuStat(layout: CgroupLayout, group: string): ReadonlyMap<string, bigint> {
+  return toTable(layout.read('cpu', group, 'cpu.stat'));
+}
+
+function readMemoryV1(layout: CgroupLayout, group: string, all: boolean): MemoryUse | undefined {
+  const read = (file: string): string | undefined => layout.read('memory', group, file);
+  const usageBytes = toNumber(read('memory.usage_in_bytes'));
+  if (usageBytes === undefined) return undefined;
+  const stat = toTable(read('memory.stat'));
+  const limitBytes = toLimit(stat.get('hierarchical_memory_limit'));
+  const both = toLimit(stat.get('hierarchical_memsw_limit'));
+  return {
+    usageBytes,
+    workingSetBytes: subtract(usageBytes, stat.get('total_inactive_file')),
+    rssBytes: stat.get('total_rss') ?? 0n,
+    cacheBytes: stat.get('total_cache'),
+    mappedFileBytes: stat.get('total_mapped_file'),
+    kernelBytes: all ? toNumber(read('memory.kmem.usage_in_bytes')) : undefined,
+    pageFaults: stat.get('total_pgfault'),
+    majorPageFaults: stat.get('total_pgmajfault'),
+    swapBytes: stat.get('total_swap'),
+    limitBytes,
+    swapLimitBytes: both === undefined ? undefined : subtract(both, limitBytes),
+    highestUsageBytes: all ? toNumber(read('memory.max_usage_in_bytes')) : undefined,
+    limitHits: all ? toNumber(read('memory.failcnt')) : undefined,
+    oomKills: all ? readOomKills(layout, group) : undefined,
+  };
+}
+
+function readMemoryV2(layout: CgroupLayout, group: string, all: boolean): MemoryUse | undefined {
+  const read = (file: string): string | undefined => layout.read('memory', group, file);
+  const usageBytes = toNumber(read('memory.current'));
+  if (usageBytes === undefined) return undefined;
+  const stat = toTable(read('memory.stat'));
+  const events = all ? toTable(read('memory.events')) : new Map<string, bigint>();
+  return {
+    usageBytes,
+    workingSetBytes: subtract(usageBytes, stat.get('inactive_file')),
+    rssBytes: stat.get('anon') ?? 0n,
+    cacheBytes: stat.get('file'),
+    mappedFileBytes: stat.get('file_mapped'),
+    kernelBytes: stat.get('kernel'),
+    pageFaults: stat.get('pgfault'),
+    majorPageFaults: stat.get('pgmajfault'),
+    swapBytes: toNumber(read('memory.swap.current')),
+    limitBytes: toNumber(read('memory.max')),
+    swapLimitBytes: toNumber(read('memory.swap.max')),
+    highestUsageBytes: all ? toNumber(read('memory.peak')) : undefined,
+    limitHits: events.get('max'),
+    oomKills: events.get('oom_kill'),
+  };
+}
+
+function readPids(layout: CgroupLayout, group: string): PidsUse | undefined {
+  const threads = toNumber(layout.read('pids', group, 'pids.current'));
+  if (threads === undefined) return undefined;
+  return {
+    threads,
+    threadLimit: toNumber(layout.read('pids', group, 'pids.max')),
+  };
+}
+
+/** Lines of a name and a number each. */
+function toTable(text: string | undefined): ReadonlyMap<string, bigint> {
+  const table = new Map<string, bigint>();
+  for (const line of (text ?? '').split('\n')) {
+    const [name = '', value] = line.split(' ');
+    const number = toNumber(value);
+    if (number !== undefined) table.set(name, number);
+  }
+  return table;
+}
+
+/** Undefined for `max`, and for what is not there. */
+function toNumber(text: string | undefined): bigint | undefined {
+  const digits = text?.trim() ?? '';
+  return /^\d+$/.test(digits) ? BigInt(digits) : undefined;
+}
+
+function toLimit(value: bigint | undefined): bigint | undefined {
+  return value === undefined || value >= UNLIMITED ? undefined : value;
+}
+
+function subtract(value: bigint, part = 0n): bigint {
+  return value > part ? value - part : 0n;
+}
+
+function times1000(value: bigint | undefined): bigint | undefined {
+  return value === undefined ? undefined : value * 1000n;
+}

@@ -1,0 +1,126 @@
+import { statfs } from 'node:fs/promises';
+import {
+  type ContainerMetrics,
+  type LinuxContainerResources,
+  type Metric,
+  type MetricDescriptor,
+  type PodSandboxMetrics,
+} from '../../cri/generated/runtime/v1/cri.js';
+import { type NanoClock } from '../nano-clock.js';
+import { type Sandbox } from '../pods/sandbox.js';
+import {
+  COMMON_LABELS,
+  CONTAINER_METRICS,
+  type ContainerFacts,
+  type ContainerLimits,
+  type MetricRow,
+  NETWORK_METRICS,
+} from './metric-table.js';
+import { type MeasuredContainer, type PodOfStats, type PodStats, splitByPod } from './pod-stats.js';
+import { countOpenFiles, findOpenFileLimit } from './process-usage.js';
+
+/** What {@link listPodMetrics} needs. */
+export interface PodMetricsOptions {
+  readonly stats: PodStats;
+  readonly time: NanoClock;
+  readonly rootDir: string;
+}
+
+/** CRI's descriptors of all metrics that there may be. */
+export function describeMetrics(): MetricDescriptor[] {
+  const rows: readonly Pick<MetricRow<never>, 'name' | 'help' | 'labels'>[] = [
+    ...CONTAINER_METRICS,
+    ...NETWORK_METRICS,
+  ];
+  return rows.map(({ name, help, labels }) => ({ name, help, labelKeys: [...COMMON_LABELS, ...labels] }));
+}
+
+/** CRI's metrics of pods: the network of each, and the rest for each container that runs. */
+export async function listPodMetrics(
+  { stats, time, rootDir }: PodMetricsOptions,
+  pods: readonly PodOfStats[],
+): Promise<PodSandboxMetrics[]> {
+  const containers = pods.flatMap((pod) => pod.containers);
+  const measured = await stats.measure(containers, 'metrics');
+  const disk = await findDisk(rootDir);
+  const answers: PodSandboxMetrics[] = [];
+  for (const { sandbox, measured: own } of splitByPod(pods, measured)) {
+    const timestamp = time.now();
+    const labels = commonLabels(sandbox, undefined);
+    const network = await stats.networkOf(sandbox);
+    const containerMetrics: ContainerMetrics[] = [];
+    for (const each of own) {
+      const facts = await toFacts(each, disk, timestamp);
+      if (facts === undefined) continue;
+      const metrics = toMetrics(CONTAINER_METRICS, facts, commonLabels(sandbox, each), timestamp);
+      containerMetrics.push({ containerId: each.container.id, metrics });
+    }
+    answers.push({
+      podSandboxId: sandbox.id,
+      metrics: toMetrics(NETWORK_METRICS, network, labels, timestamp),
+      containerMetrics,
+    });
+  }
+  return answers;
+}
+
+function toMetrics<F>(
+  rows: readonly MetricRow<F>[],
+  facts: F,
+  common: readonly string[],
+  timestamp: bigint,
+): Metric[] {
+  return rows.flatMap(({ name, type, read }) =>
+    read(facts).flatMap(({ value, labels }) =>
+      value === undefined
+        ? []
+        : [{ name, timestamp, metricType: type, labelValues: [...common, ...labels], value: { value } }],
+    ),
+  );
+}
+
+/** In the order of {@link COMMON_LABELS}. */
+function commonLabels(sandbox: Sandbox, measured: MeasuredContainer | undefined): string[] {
+  const { namespace = '', name: pod = '' } = sandbox.config.metadata ?? {};
+  if (measured === undefined) return ['', sandbox.id, '', sandbox.record.name, namespace, pod];
+  const { config, id, name } = measured.container.record;
+  return [config.metadata?.name ?? '', id, config.image?.image ?? '', name, namespace, pod];
+}
+
+async function toFacts(
+  { container, usage, pids = [], writable }: MeasuredContainer,
+  disk: ContainerFacts['disk'],
+  seenAtNs: bigint,
+): Promise<ContainerFacts | undefined> {
+  if (usage === undefined) return undefined;
+  return {
+    usage,
+    limits: toLimits(container.resources),
+    openFiles: await countOpenFiles(pids),
+    openFileLimit: await findOpenFileLimit(container.pid),
+    processes: BigInt(pids.length),
+    writable,
+    disk,
+    startedAtNs: container.startedAtNs,
+    seenAtNs,
+  };
+}
+
+function toLimits(resources: Partial<LinuxContainerResources> = {}): ContainerLimits {
+  return {
+    cpuPeriod: resources.cpuPeriod ?? 0n,
+    cpuQuota: resources.cpuQuota ?? 0n,
+    cpuShares: resources.cpuShares ?? 0n,
+    memoryBytes: resources.memoryLimitInBytes ?? 0n,
+    memoryAndSwapBytes: resources.memorySwapLimitInBytes ?? 0n,
+  };
+}
+
+async function findDisk(path: string): Promise<ContainerFacts['disk']> {
+  try {
+    const { bsize, blocks, files, ffree } = await statfs(path, { bigint: true });
+    return { sizeBytes: bsize * blocks, inodes: files, freeInodes: ffree };
+  } catch {
+    return undefined;
+  }
+}
