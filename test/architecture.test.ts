@@ -31,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   probes: ['runtime', 'model'],
   config: ['runtime', 'model'],
   status: ['runtime', 'model'],
-  workers: ['model', 'type pleg/pod-cache'],
+  workers: ['model', 'type pleg/pod-cache', 'type runtime/runtime'],
   sync: ['workers', 'status', 'pleg', 'images', 'volumes', 'probes', 'config', 'runtime', 'model'],
   gc: ['runtime', 'model'],
   cluster: ['model'],

@@ -166,6 +166,11 @@ export const ERROR_CODES = {
     when: 'An event generator was told to run while it was running.',
     remedy: 'Run each generator once at a time; make another for another runtime.',
   },
+  NETWORK_NOT_READY: {
+    retryable: true,
+    when: 'A pod with a network of its own was to start while the runtime says that its network is not ready.',
+    remedy: 'Set up the runtime’s network (CNI); podloop tries every pod again as soon as it is ready.',
+  },
   SUBSCRIPTION_IN_USE: {
     retryable: false,
     when: 'A subscription was read by two readers at once.',
