@@ -139,6 +139,11 @@ export const ERROR_CODES = {
     when: 'Another embedded runtime works in the same root folder.',
     remedy: 'End the other one, or choose another folder with --root.',
   },
+  NODE_ROOT_IN_USE: {
+    retryable: false,
+    when: 'Another node agent of podloop works in the same root folder.',
+    remedy: 'End the other one, or choose another folder with --root-dir.',
+  },
   PLATFORM_UNSUPPORTED: {
     retryable: false,
     when: 'The embedded runtime was started on a machine that is not Linux or lacks a program that it needs.',
@@ -185,6 +190,11 @@ export const ERROR_CODES = {
     retryable: false,
     when: 'A pod manifest cannot be used.',
     remedy: 'The message names the file, the path in it and what would be right.',
+  },
+  CONFIG_INVALID: {
+    retryable: false,
+    when: 'A KubeletConfiguration file cannot be used.',
+    remedy: 'The message names file, line and field, and what would be right.',
   },
   RULES_INVALID: {
     retryable: false,
