@@ -1,0 +1,12 @@
+/** A file or folder of the node that appears in a container. */
+export interface ContainerMount {
+  /** Absolute. */
+  readonly containerPath: string;
+  /** Absolute; whoever gives it has made sure of what is there. */
+  readonly hostPath: string;
+  readonly readOnly: boolean;
+  /** What happens to mounts made below it later; private unless told. */
+  readonly propagation?: 'private' | 'host-to-container' | 'bidirectional';
+  /** Whether the runtime labels it for SELinux. */
+  readonly selinuxRelabel?: boolean;
+}
