@@ -1,0 +1,65 @@
+import { type FieldProblem, invalid } from '../../model/field-problem.js';
+import { inRange, ProblemList, type Rule } from '../../model/problem-list.js';
+import { type KubeletConfig } from './kubelet-config.js';
+
+const SECOND_MS = 1_000;
+const NOT_NEGATIVE: Rule<number> = (value) => (value >= 0 ? undefined : 'must not be negative');
+
+/** Holds the values of a configuration against the kubelet's own rules for them. Pure. */
+export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem[] {
+  const list = new ProblemList();
+  const least = (ms: number, most: number, rule: string): Rule<number> => {
+    return (value) => (value >= ms && value <= most ? undefined : rule);
+  };
+  const atLeastOneSecond = least(SECOND_MS, Infinity, 'must be at least 1s');
+  list.check(['syncFrequency'], config.syncFrequencyMs, atLeastOneSecond);
+  list.check(['fileCheckFrequency'], config.fileCheckFrequencyMs, atLeastOneSecond);
+  list.check(['httpCheckFrequency'], config.httpCheckFrequencyMs, atLeastOneSecond);
+  list.check(['runtimeRequestTimeout'], config.runtimeRequestTimeoutMs, atLeastOneSecond);
+  list.check(['imageMinimumGCAge'], config.imageMinimumGCAgeMs, NOT_NEGATIVE);
+  list.check(
+    ['containerLogMonitorInterval'],
+    config.containerLogMonitorIntervalMs,
+    least(3 * SECOND_MS, Infinity, 'must be at least 3s'),
+  );
+  list.check(
+    ['cpuCFSQuotaPeriod'],
+    config.cpuCFSQuotaPeriodMs,
+    least(1, SECOND_MS, 'must be from 1ms to 1s'),
+  );
+  list.check(
+    ['crashLoopBackOff', 'maxContainerRestartPeriod'],
+    config.maxContainerRestartPeriodMs,
+    least(SECOND_MS, 300 * SECOND_MS, 'must be from 1s to 300s'),
+  );
+  list.check(['maxPods'], config.maxPods, inRange(0));
+  list.check(['podsPerCore'], config.podsPerCore, inRange(0));
+  list.check(['imageGCHighThresholdPercent'], config.imageGCHighThresholdPercent, inRange(0, 100));
+  list.check(['imageGCLowThresholdPercent'], config.imageGCLowThresholdPercent, inRange(0, 100));
+  list.check(['containerLogMaxFiles'], config.containerLogMaxFiles, inRange(2));
+  list.check(['containerLogMaxSize'], config.containerLogMaxSizeBytes, inRange(1));
+  list.check(['maxParallelImagePulls'], config.maxParallelImagePulls, inRange(1));
+  list.check(['staticPodURL'], config.staticPodURL, mustBeHttp);
+  list.add(...checkPairs(config));
+  return list.problems;
+}
+
+const mustBeHttp: Rule<string> = (value) => {
+  const protocol = URL.canParse(value) ? new URL(value).protocol : '';
+  return protocol === 'http:' || protocol === 'https:' ? undefined : 'must be an http:// or https:// URL';
+};
+
+function checkPairs(config: KubeletConfig): FieldProblem[] {
+  const { imageGCHighThresholdPercent: high = 85, imageGCLowThresholdPercent: low = 80 } = config;
+  const problems: FieldProblem[] = [];
+  if (low >= high) {
+    problems.push(
+      invalid(['imageGCLowThresholdPercent'], low, `must be less than imageGCHighThresholdPercent, ${high}`),
+    );
+  }
+  const { maxParallelImagePulls: pulls, serializeImagePulls: oneByOne } = config;
+  if (pulls !== undefined && pulls > 1 && oneByOne === true) {
+    problems.push(invalid(['maxParallelImagePulls'], pulls, 'must be 1 while serializeImagePulls is true'));
+  }
+  return problems;
+}

@@ -1,0 +1,34 @@
+/**
+ * A KubeletConfiguration as far as podloop honours it: the fields of kubelet.config.k8s.io/v1beta1 that apply to a
+ * node agent without a control plane. Durations are in milliseconds; what is absent was not written.
+ *
+ * Source: https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
+ */
+export interface KubeletConfig {
+  readonly staticPodPath?: string;
+  readonly staticPodURL?: string;
+  readonly staticPodURLHeader?: Readonly<Record<string, readonly string[]>>;
+  readonly podLogsDir?: string;
+  readonly syncFrequencyMs?: number;
+  readonly fileCheckFrequencyMs?: number;
+  readonly httpCheckFrequencyMs?: number;
+  readonly runtimeRequestTimeoutMs?: number;
+  readonly containerRuntimeEndpoint?: string;
+  readonly cgroupDriver?: 'cgroupfs' | 'systemd';
+  readonly cpuCFSQuota?: boolean;
+  readonly cpuCFSQuotaPeriodMs?: number;
+  readonly maxPods?: number;
+  readonly podsPerCore?: number;
+  readonly resolvConf?: string;
+  readonly serializeImagePulls?: boolean;
+  readonly maxParallelImagePulls?: number;
+  readonly imageMinimumGCAgeMs?: number;
+  readonly imageGCHighThresholdPercent?: number;
+  readonly imageGCLowThresholdPercent?: number;
+  readonly containerLogMaxSizeBytes?: number;
+  readonly containerLogMaxFiles?: number;
+  readonly containerLogMonitorIntervalMs?: number;
+  readonly maxContainerRestartPeriodMs?: number;
+  readonly systemReserved?: Readonly<Record<string, string>>;
+  readonly kubeReserved?: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { KUBELET_CONFIG_TABLES } from './kubelet-config-fields.js';
+import { readKubeletConfig } from './read-kubelet-config.js';
+
+const HEAD = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+const read = (text: string) => readKubeletConfig(HEAD + text, '/etc/podloop/kubelet.yaml');
+const failure = (text: string): string => {
+  try {
+    readKubeletConfig(text, 'kubelet.yaml');
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error('it was read');
+};
+
+describe('a KubeletConfiguration', () => {
+  it('is read with its durations in milliseconds and its sizes in bytes', () => {
+    const { config, warnings } = read(
+      'syncFrequency: 1m30s\nmaxPods: 50\ncontainerLogMaxSize: 10Mi\nstaticPodURLHeader: {A: [b, c]}\n' +
+        'crashLoopBackOff: {maxContainerRestartPeriod: 30s}\nkubeReserved: {cpu: 0.5, memory: 1Gi}\n',
+    );
+    expect(config).toEqual({
+      syncFrequencyMs: 90_000,
+      maxPods: 50,
+      containerLogMaxSizeBytes: 10 * 1024 * 1024,
+      staticPodURLHeader: { A: ['b', 'c'] },
+      maxContainerRestartPeriodMs: 30_000,
+      kubeReserved: { cpu: '500m', memory: '1Gi' },
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  it('names its files relative to its own folder', () => {
+    const { config } = read('staticPodPath: manifests\nresolvConf: ""\npodLogsDir: /var/log/pods\n');
+    expect(config).toEqual({
+      staticPodPath: '/etc/podloop/manifests',
+      resolvConf: '',
+      podLogsDir: '/var/log/pods',
+    });
+  });
+
+  it('takes a duration of zero for the default, as a kubelet does', () => {
+    expect(read('syncFrequency: 0s\n').config).toEqual({});
+  });
+
+  it('is warned of, field by field, where it says what has no effect', () => {
+    const { warnings } = read('cgroupsPerQOS: true\nmaxPods: 5\nevictionHard: {memory.available: 100Mi}\n');
+    expect(warnings).toEqual([
+      '/etc/podloop/kubelet.yaml:3:1: cgroupsPerQOS: has no effect: pods get their cgroups from the runtime',
+      '/etc/podloop/kubelet.yaml:5:1: evictionHard: has no effect: podloop evicts nothing yet',
+    ]);
+  });
+
+  it('may be written as JSON', () => {
+    const text = '{"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","maxPods":3}';
+    expect(readKubeletConfig(text, 'k.json').config).toEqual({ maxPods: 3 });
+  });
+
+  it.each([
+    ['maxPod: 3\n', 'kubelet.yaml:3:1: maxPod: unknown field, did you mean maxPods?'],
+    ['maxPods: "3"\n', 'maxPods: must be a whole number, not "3"; leave the quotes out'],
+    ['syncFrequency: 60\n', 'syncFrequency: must be a string, not 60; put it in quotes'],
+    [
+      'syncFrequency: "60"\n',
+      'syncFrequency: Invalid value: "60": is not a duration: the unit is missing, as in 60s',
+    ],
+    ['syncFrequency: 10ms\n', 'syncFrequency: Invalid value: 10: must be at least 1s'],
+    ['imageGCLowThresholdPercent: 90\n', 'must be less than imageGCHighThresholdPercent, 85'],
+    ['imageGCHighThresholdPercent: 101\n', 'must be from 0 to 100'],
+    ['serializeImagePulls: true\nmaxParallelImagePulls: 4\n', 'must be 1 while serializeImagePulls is true'],
+    ['containerLogMaxFiles: 1\n', 'containerLogMaxFiles: Invalid value: 1: must be at least 2'],
+    ['cgroupDriver: sytemd\n', 'cgroupDriver: Unsupported value: "sytemd"'],
+    ['staticPodURL: ftp://x/\n', 'must be an http:// or https:// URL'],
+    ['crashLoopBackOff: {maxRestart: 3s}\n', 'crashLoopBackOff.maxRestart: unknown field'],
+    ['maxPods: 1\nmaxPods: 2\n', 'kubelet.yaml:4:1: maxPods: Duplicate'],
+  ])('is refused as a whole for %j', (text, message) => {
+    expect(failure(HEAD + text)).toContain(message);
+  });
+
+  it('tells all that is wrong at once', () => {
+    const message = failure(HEAD + 'maxPods: x\npodsPerCore: y\n');
+    expect(message).toContain('kubelet.yaml:3:10: maxPods: must be');
+    expect(message).toContain('kubelet.yaml:4:14: podsPerCore: must be');
+  });
+
+  it.each([
+    ['', 'there is nothing in it'],
+    [`${HEAD}---\n${HEAD}`, 'more than one document'],
+    ['kind: KubeletConfiguration\n', 'apiVersion: Required value'],
+    [
+      'apiVersion: kubelet.config.k8s.io/v1\nkind: KubeletConfiguration\n',
+      'use kubelet.config.k8s.io/v1beta1',
+    ],
+    ['apiVersion: v1\nkind: Pod\n', 'use KubeletConfiguration'],
+  ])('has to be one: %j is none', (text, message) => {
+    expect(failure(text)).toContain(message);
+  });
+});
+
+describe('the table of its fields', () => {
+  it('gives a reason for each field that has no effect', () => {
+    for (const table of Object.values(KUBELET_CONFIG_TABLES)) {
+      for (const facts of Object.values(table)) {
+        expect(facts.support).toMatch(/^(supported|ignored)$/);
+        if (facts.support === 'ignored') expect(facts.note).not.toBe('');
+      }
+    }
+  });
+});

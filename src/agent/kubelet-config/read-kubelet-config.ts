@@ -1,0 +1,148 @@
+import { dirname, isAbsolute, resolve } from 'node:path';
+import { decodeObject } from '../../model/decode-object.js';
+import { type FieldPath, formatFieldPath, toPlainPath } from '../../model/field-path.js';
+import { type FieldProblem, invalid } from '../../model/field-problem.js';
+import { findQuantity, toWholeUnits } from '../../model/quantity.js';
+import { messageOf, PodloopError } from '../../util/errors.js';
+import { parseGoDuration } from '../../util/go-duration.js';
+import { parseYamlDocuments, type TextPlace } from '../../util/yaml-document.js';
+import { checkKubeletConfig } from './check-kubelet-config.js';
+import { KUBELET_CONFIG_TABLES } from './kubelet-config-fields.js';
+import { type KubeletConfig } from './kubelet-config.js';
+
+/** What a file of configuration says. */
+export interface KubeletConfigReading {
+  readonly config: KubeletConfig;
+  /** One sentence for each field that is valid and without effect, with its place. */
+  readonly warnings: readonly string[];
+}
+
+/** More than any configuration has. */
+export const LARGEST_CONFIG_BYTES = 256 * 1024;
+/** How many problems an error names before it only counts them. */
+const NAMED_PROBLEMS = 20;
+
+/**
+ * Reads the text of a KubeletConfiguration file. Paths in it are relative to the folder of `file`, as in a kubelet.
+ * Throws CONFIG_INVALID with every problem, each with line, column and field.
+ */
+export function readKubeletConfig(text: string, file: string): KubeletConfigReading {
+  if (Buffer.byteLength(text) > LARGEST_CONFIG_BYTES) {
+    throw new PodloopError('CONFIG_INVALID', `${file}: has more than ${LARGEST_CONFIG_BYTES} bytes`);
+  }
+  const documents = parseYamlDocuments(text);
+  const [document] = documents;
+  if (document === undefined || documents.length > 1) {
+    const why = document === undefined ? 'there is nothing in it' : 'there is more than one document in it';
+    throw new PodloopError('CONFIG_INVALID', `${file}: ${why}; write one KubeletConfiguration`);
+  }
+  if (document.problems.length > 0) {
+    throw invalidFile(document.problems.map(({ path, place, message }) => at(file, place, path, message)));
+  }
+  const placed = (path: FieldPath, message: string, of: 'key' | 'value'): string =>
+    at(file, document.placeOf(toPlainPath(path), of), path, message);
+  const decoded = decodeObject(document.value, 'KubeletConfiguration', KUBELET_CONFIG_TABLES, () => true);
+  const problems = [...decoded.problems];
+  const config = convert((decoded.value ?? {}) as Readonly<Record<string, unknown>>, file, problems);
+  problems.push(...checkKubeletConfig(config));
+  if (problems.length > 0) {
+    throw invalidFile(
+      problems.map(({ kind, path, message }) => placed(path, message, kind === 'unknown' ? 'key' : 'value')),
+    );
+  }
+  const warnings = fieldsWithoutEffect(document.value as Readonly<Record<string, unknown>>).map(
+    ({ field, why }) => placed([field], `has no effect: ${why}`, 'key'),
+  );
+  return { config, warnings };
+}
+
+function fieldsWithoutEffect(
+  value: Readonly<Record<string, unknown>>,
+): { readonly field: string; readonly why: string }[] {
+  return Object.entries(KUBELET_CONFIG_TABLES.KubeletConfiguration)
+    .filter(([field, facts]) => facts.support === 'ignored' && (value[field] ?? null) !== null)
+    .map(([field, facts]) => ({ field, why: facts.note }));
+}
+
+type Written = Readonly<Record<string, unknown>>;
+
+const DURATIONS = [
+  'syncFrequency',
+  'fileCheckFrequency',
+  'httpCheckFrequency',
+  'runtimeRequestTimeout',
+  'cpuCFSQuotaPeriod',
+  'imageMinimumGCAge',
+  'containerLogMonitorInterval',
+] as const;
+
+const AS_WRITTEN = [
+  'staticPodURL',
+  'staticPodURLHeader',
+  'containerRuntimeEndpoint',
+  'cgroupDriver',
+  'cpuCFSQuota',
+  'maxPods',
+  'podsPerCore',
+  'serializeImagePulls',
+  'maxParallelImagePulls',
+  'imageGCHighThresholdPercent',
+  'imageGCLowThresholdPercent',
+  'containerLogMaxFiles',
+  'systemReserved',
+  'kubeReserved',
+] as const satisfies readonly (keyof KubeletConfig)[];
+
+const PATHS = [
+  'staticPodPath',
+  'resolvConf',
+  'podLogsDir',
+] as const satisfies readonly (keyof KubeletConfig)[];
+
+function convert(written: Written, file: string, problems: FieldProblem[]): KubeletConfig {
+  const config: Record<string, unknown> = {};
+  for (const field of AS_WRITTEN) if (written[field] !== undefined) config[field] = written[field];
+  for (const field of PATHS) {
+    const path = written[field] as string | undefined;
+    // An empty resolvConf says that there is none to read.
+    if (path !== undefined)
+      config[field] = path === '' || isAbsolute(path) ? path : resolve(dirname(file), path);
+  }
+  const read = (holder: Written | undefined, name: string, to: string, path: FieldPath): void => {
+    const text = holder?.[name] as string | undefined;
+    if (text === undefined) return;
+    const milliseconds = durationOf(text, path, problems);
+    // Zero stands for the default, as in a kubelet.
+    if (milliseconds !== undefined && milliseconds !== 0) config[to] = milliseconds;
+  };
+  for (const field of DURATIONS) read(written, field, `${field}Ms`, [field]);
+  const restarts = written['crashLoopBackOff'] as Written | undefined;
+  const longest = 'maxContainerRestartPeriod';
+  read(restarts, longest, `${longest}Ms`, ['crashLoopBackOff', longest]);
+  const logSize = findQuantity((written['containerLogMaxSize'] as string | undefined) ?? '');
+  if (logSize !== undefined) config['containerLogMaxSizeBytes'] = Number(toWholeUnits(logSize));
+  return config;
+}
+
+function durationOf(text: string, path: FieldPath, problems: FieldProblem[]): number | undefined {
+  try {
+    return parseGoDuration(text, 'duration');
+  } catch (error) {
+    problems.push(invalid(path, text, messageOf(error).replace(/^duration: "[^"]*" /, '')));
+    return undefined;
+  }
+}
+
+function at(file: string, { line, column }: TextPlace, path: FieldPath, message: string): string {
+  const field = formatFieldPath(path);
+  return `${file}:${line}:${column}: ${field === '' ? '' : `${field}: `}${message}`;
+}
+
+function invalidFile(problems: readonly string[]): PodloopError {
+  const named = problems.slice(0, NAMED_PROBLEMS);
+  const more = problems.length - named.length;
+  return new PodloopError(
+    'CONFIG_INVALID',
+    [...named, ...(more > 0 ? [`and ${more} more problems`] : [])].join('; '),
+  );
+}
