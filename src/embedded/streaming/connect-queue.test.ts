@@ -9,15 +9,22 @@ function setUp() {
   const queue = new ConnectQueue({ clock });
   const begun: number[] = [];
   const settle: ((error?: Error) => void)[] = [];
-  const connect = (id: number, signal = new AbortController().signal): Promise<Duplex> =>
-    queue.connect((attempt) => {
-      begun.push(id);
-      return new Promise((resolve, reject) => {
-        attempt.addEventListener('abort', () => reject(attempt.reason as Error));
-        settle[id] = (error) => (error === undefined ? resolve(new PassThrough()) : reject(error));
-      });
-    }, signal);
-  return { clock, connect, begun, settle };
+  /** Each into a sandbox of its own unless told. */
+  const connect = (
+    id: number,
+    { signal = new AbortController().signal, sandboxId = String(id) } = {},
+  ): Promise<Duplex> =>
+    queue.connect(
+      (attempt) => {
+        begun.push(id);
+        return new Promise((resolve, reject) => {
+          attempt.addEventListener('abort', () => reject(attempt.reason as Error));
+          settle[id] = (error) => (error === undefined ? resolve(new PassThrough()) : reject(error));
+        });
+      },
+      { sandboxId, signal },
+    );
+  return { clock, queue, connect, begun, settle };
 }
 
 it('makes four connections at a time, then the next ones in their order', async () => {
@@ -32,16 +39,53 @@ it('makes four connections at a time, then the next ones in their order', async 
   expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
 });
 
-it('makes none for a client that has left while it waited', async () => {
+it('keeps those who wait before one who comes just as a place is given back', async () => {
   const { connect, begun, settle } = setUp();
-  for (const id of [0, 1, 2, 3]) void connect(id);
-  const client = new AbortController();
-  const late = connect(4, client.signal);
-  client.abort(new Error('gone'));
+  const all = [0, 1, 2, 3, 4].map((id) => connect(id));
   await nextRound();
   settle[0]!();
+  await all[0];
+  void connect(5);
+  await nextRound();
+  expect(begun).toEqual([0, 1, 2, 3, 4]);
+});
+
+it('lets a client that leaves while it waits go at once, and its place with it', async () => {
+  const { connect, queue, begun, settle } = setUp();
+  for (const id of [0, 1, 2, 3]) void connect(id);
+  const client = new AbortController();
+  const late = connect(4, { signal: client.signal });
+  void connect(5);
+  expect(queue.waitingCount).toBe(2);
+  client.abort(new Error('gone'));
+  // Nothing has settled: whoever leaves does not wait for those who are being connected.
   await expect(late).rejects.toThrow('gone');
-  expect(begun).toEqual([0, 1, 2, 3]);
+  expect(queue.waitingCount).toBe(1);
+  settle[0]!();
+  await nextRound();
+  expect(begun).toEqual([0, 1, 2, 3, 5]);
+});
+
+it('makes no connection for a client that has left before', async () => {
+  const { connect, begun } = setUp();
+  await expect(connect(0, { signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone');
+  expect(begun).toEqual([]);
+});
+
+it('leaves places for other pods when one has many connections and answers none', async () => {
+  const { connect, begun, settle } = setUp();
+  for (let id = 0; id < 10; id++) void connect(id, { sandboxId: 'deaf' });
+  void connect(10, { sandboxId: 'a' });
+  void connect(11, { sandboxId: 'b' });
+  void connect(12, { sandboxId: 'a' });
+  await nextRound();
+  expect(begun).toEqual([0, 1, 10, 11]);
+  settle[10]!();
+  await nextRound();
+  expect(begun).toEqual([0, 1, 10, 11, 12]);
+  settle[0]!();
+  await nextRound();
+  expect(begun.at(-1)).toBe(2);
 });
 
 it('gives up those that nobody answers, so that the next ones have their turn', async () => {

@@ -5,37 +5,112 @@ import { refused } from '../rpc-error.js';
 
 /** How many connections into sandboxes are being made at once: each costs a process for some 50 ms. */
 const MOST_AT_ONCE = 4;
+/** And how many into the same one: a pod of which no port answers leaves room for the others. */
+const MOST_INTO_ONE = 2;
 /** A program that does not accept leaves an attempt without an answer: it must not take a place from other pods. */
 export const CONNECT_MS = 10_000;
 
-/** Makes connections a few at a time, in the order in which they were asked for. */
+/** Who wants to be connected. */
+export interface ConnectTurn {
+  readonly sandboxId: string;
+  /** Aborts when nobody wants the connection any more. */
+  readonly signal: AbortSignal;
+}
+
+interface Waiter {
+  readonly sandboxId: string;
+  readonly begin: () => void;
+}
+
+/**
+ * Makes connections a few at a time: of those that wait the sandbox has its turn into which the fewest are being made,
+ * and of its own the one that was asked for first.
+ */
 export class ConnectQueue {
   readonly #clock: Clock;
-  readonly #waiting: (() => void)[] = [];
-  #underWay = 0;
+  /** In the order in which they came. */
+  readonly #waiting = new Set<Waiter>();
+  /** How many are being made, by sandbox. */
+  readonly #underWay = new Map<string, number>();
+  #total = 0;
 
   constructor(options: { readonly clock: Clock }) {
     this.#clock = options.clock;
   }
 
+  /** How many wait for their turn. */
+  get waitingCount(): number {
+    return this.#waiting.size;
+  }
+
   /**
-   * Connects when it is its turn. Rejects as `connect` does, whose signal aborts when `signal` does and when nobody
-   * has answered within {@link CONNECT_MS}; and with the signal's reason when that aborts before.
+   * Connects when it is its turn. Rejects as `connect` does, whose signal aborts when the turn's does and when nobody
+   * has answered within {@link CONNECT_MS}; and with the turn's reason, at once, when that aborts before.
    */
-  async connect(connect: (signal: AbortSignal) => Promise<Duplex>, signal: AbortSignal): Promise<Duplex> {
-    while (this.#underWay >= MOST_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#underWay++;
-    const attempt = linkAbort(signal);
+  async connect(connect: (signal: AbortSignal) => Promise<Duplex>, turn: ConnectTurn): Promise<Duplex> {
+    await this.#takePlace(turn);
+    const attempt = linkAbort(turn.signal);
     const late = refused(`nobody accepts the connection within ${CONNECT_MS / 1000} s`);
     const limit = this.#clock.setTimer(CONNECT_MS, () => attempt.abort(late), { unref: true });
     try {
-      signal.throwIfAborted();
       return await connect(attempt.signal);
     } finally {
       limit.cancel();
       attempt.unlink();
-      this.#underWay--;
-      this.#waiting.shift()?.();
+      this.#givePlace(turn.sandboxId);
     }
+  }
+
+  #takePlace({ sandboxId, signal }: ConnectTurn): Promise<void> {
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting.delete(waiter);
+        reject(signal.reason as Error);
+      };
+      const begin = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const waiter = { sandboxId, begin };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#waiting.add(waiter);
+      this.#admit();
+    });
+  }
+
+  #givePlace(sandboxId: string): void {
+    this.#total--;
+    const left = this.#countOf(sandboxId) - 1;
+    if (left === 0) this.#underWay.delete(sandboxId);
+    else this.#underWay.set(sandboxId, left);
+    this.#admit();
+  }
+
+  /** A place is given away here and not taken later, so that nobody who comes in between is first. */
+  #admit(): void {
+    while (this.#total < MOST_AT_ONCE) {
+      const next = this.#findNext();
+      if (next === undefined) return;
+      this.#waiting.delete(next);
+      this.#underWay.set(next.sandboxId, this.#countOf(next.sandboxId) + 1);
+      this.#total++;
+      next.begin();
+    }
+  }
+
+  #findNext(): Waiter | undefined {
+    let next: Waiter | undefined;
+    let fewest = MOST_INTO_ONE;
+    for (const waiter of this.#waiting) {
+      const count = this.#countOf(waiter.sandboxId);
+      if (count < fewest) [next, fewest] = [waiter, count];
+      if (fewest === 0) break;
+    }
+    return next;
+  }
+
+  #countOf(sandboxId: string): number {
+    return this.#underWay.get(sandboxId) ?? 0;
   }
 }

@@ -33,5 +33,6 @@ export function connectPortsOf(
   { ports, connects }: StreamingServices,
   { sandboxId }: StreamRequest & { kind: 'portforward' },
 ): ConnectPort {
-  return (port, signal) => connects.connect((attempt) => ports.connectPort(sandboxId, port, attempt), signal);
+  return (port, signal) =>
+    connects.connect((attempt) => ports.connectPort(sandboxId, port, attempt), { sandboxId, signal });
 }
