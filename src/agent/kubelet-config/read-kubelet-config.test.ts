@@ -72,7 +72,7 @@ describe('a KubeletConfiguration', () => {
     ['cgroupDriver: sytemd\n', 'cgroupDriver: Unsupported value: "sytemd"'],
     ['staticPodURL: ftp://x/\n', 'must be an http:// or https:// URL'],
     ['crashLoopBackOff: {maxRestart: 3s}\n', 'crashLoopBackOff.maxRestart: unknown field'],
-    ['maxPods: 1\nmaxPods: 2\n', 'kubelet.yaml:4:1: maxPods: Duplicate'],
+    ['maxPods: 1\nmaxPods: 2\n', 'kubelet.yaml:4:1: maxPods: the key "maxPods" stands here twice'],
   ])('is refused as a whole for %j', (text, message) => {
     expect(failure(HEAD + text)).toContain(message);
   });
