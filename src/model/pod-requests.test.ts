@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { type Container } from './container.js';
+import { computePodRequests } from './pod-requests.js';
+
+function container(cpu: string, memory = '0', more: Partial<Container> = {}): Container {
+  return { name: 'c', image: 'i', resources: { requests: { cpu, memory } }, ...more };
+}
+const SIDECAR = { restartPolicy: 'Always' } as const;
+const cpuOf = (containers: Container[], initContainers: Container[] = []): number =>
+  Number(computePodRequests({ containers, initContainers }).cpuMilli);
+
+describe('what a pod asks for', () => {
+  it('is the sum of its containers', () => {
+    const requests = computePodRequests({ containers: [container('100m', '1Ki'), container('1', '2Ki')] });
+    expect(requests).toEqual({ cpuMilli: 1_100n, memoryBytes: 3_072n });
+  });
+
+  it('is as much as the largest init container, where that is more', () => {
+    expect(cpuOf([container('100m')], [container('2'), container('1')])).toBe(2_000);
+    expect(cpuOf([container('3')], [container('2'), container('1')])).toBe(3_000);
+  });
+
+  it('counts sidecars beside the containers, and beside the init containers behind them', () => {
+    expect(cpuOf([container('1')], [container('500m', '0', SIDECAR)])).toBe(1_500);
+    expect(cpuOf([container('1')], [container('500m', '0', SIDECAR), container('2')])).toBe(2_500);
+    expect(cpuOf([container('1')], [container('2'), container('500m', '0', SIDECAR)])).toBe(2_000);
+  });
+
+  it('takes a limit for the request where only that is written', () => {
+    const limited: Container = { name: 'c', image: 'i', resources: { limits: { cpu: '250m' } } };
+    expect(cpuOf([limited])).toBe(250);
+  });
+
+  it('is nothing for a pod that asks for nothing', () => {
+    expect(computePodRequests({ containers: [{ name: 'c', image: 'i' }] })).toEqual({
+      cpuMilli: 0n,
+      memoryBytes: 0n,
+    });
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { type ContainerPort } from '../model/container.js';
+import { type NodePod } from '../model/node-pod.js';
+import { type Admission, admitPod, type NodeCapacity } from './admit-pod.js';
+
+const CAPACITY: NodeCapacity = { pods: 3, cpuMilli: 2_000n, memoryBytes: 1_000n };
+
+interface Wish {
+  readonly cpu?: string;
+  readonly memory?: string;
+  readonly ports?: readonly ContainerPort[];
+  readonly hostNetwork?: boolean;
+}
+
+function pod(name: string, { cpu = '0', memory = '0', ports = [], hostNetwork = false }: Wish = {}): NodePod {
+  const resources = { requests: { cpu, memory } };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', uid: name },
+    spec: { containers: [{ name: 'c', image: 'i', resources, ports }], hostNetwork },
+  };
+}
+
+const admit = (wish: Wish, ...active: Wish[]): Admission =>
+  admitPod(
+    pod('new', wish),
+    active.map((each, index) => pod(`p${index}`, each)),
+    CAPACITY,
+  );
+const port = (hostPort: number, more: Partial<ContainerPort> = {}): Wish => ({
+  ports: [{ containerPort: 80, hostPort, ...more }],
+});
+
+describe('admission', () => {
+  it('takes pods as long as there is room', () => {
+    expect(admit({ cpu: '1', memory: '500' }, { cpu: '1', memory: '500' })).toEqual({ admit: true });
+  });
+
+  it('rejects one pod too many in the kubelet’s words', () => {
+    expect(admit({}, {}, {}, {})).toEqual({
+      admit: false,
+      reason: 'OutOfpods',
+      message: "Pod was rejected: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3",
+    });
+  });
+
+  it('rejects what asks for more cpu or memory than is left', () => {
+    expect(admit({ cpu: '1500m' }, { cpu: '1' })).toEqual({
+      admit: false,
+      reason: 'OutOfcpu',
+      message:
+        "Pod was rejected: Node didn't have enough resource: cpu, requested: 1500, used: 1000, capacity: 2000",
+    });
+    expect(admit({ memory: '600' }, { memory: '500' })).toMatchObject({ reason: 'OutOfmemory' });
+  });
+
+  it('takes a pod that asks for nothing even where more was promised than there is', () => {
+    expect(admit({}, { cpu: '3' })).toEqual({ admit: true });
+  });
+
+  it.each<[string, Wish, Wish]>([
+    ['the same port', port(8080), port(8080)],
+    [
+      'the same port at all addresses and at one',
+      port(8080, { hostIP: '0.0.0.0' }),
+      port(8080, { hostIP: '10.0.0.1' }),
+    ],
+    [
+      'a port of a pod on the host’s network',
+      port(80),
+      { hostNetwork: true, ports: [{ containerPort: 80 }] },
+    ],
+  ])('rejects %s', (_what, one, other) => {
+    expect(admit(one, other)).toEqual({
+      admit: false,
+      reason: 'NodePorts',
+      message:
+        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+    });
+  });
+
+  it.each<[string, Wish, Wish]>([
+    ['another port', port(8080), port(8081)],
+    ['the same number of another protocol', port(53), port(53, { protocol: 'UDP' })],
+    ['the same port at another address', port(80, { hostIP: '10.0.0.1' }), port(80, { hostIP: '10.0.0.2' })],
+    ['ports of containers only', { ports: [{ containerPort: 80 }] }, { ports: [{ containerPort: 80 }] }],
+  ])('takes %s', (_what, one, other) => {
+    expect(admit(one, other)).toEqual({ admit: true });
+  });
+});

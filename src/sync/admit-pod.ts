@@ -1,0 +1,96 @@
+/**
+ * Whether a node can take a pod: pure, in the kubelet's order and words.
+ *
+ * In: the pod, the pods that are active here, and what the node has. Out: admitted, or the reason and message that the
+ * pod's status then carries. It assumes that pods which ran before the agent started are not asked about again: what
+ * already runs is never rejected.
+ *
+ * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/ and the kubelet's admission
+ * handlers.
+ *
+ * @module
+ */
+import { type ContainerPort } from '../model/container.js';
+import { type NodePod } from '../model/node-pod.js';
+import { computePodRequests, type PodRequests } from '../model/pod-requests.js';
+
+/** What pods may use together. */
+export interface NodeCapacity {
+  /** How many at once. */
+  readonly pods: number;
+  readonly cpuMilli: bigint;
+  readonly memoryBytes: bigint;
+}
+
+/** The answer; `reason` and `message` are for the status of a pod that is not admitted. */
+export type Admission =
+  { readonly admit: true } | { readonly admit: false; readonly reason: string; readonly message: string };
+
+const ADMITTED: Admission = { admit: true };
+
+/** `active`: every admitted pod that is not finished, without this one. */
+export function admitPod(pod: NodePod, active: readonly NodePod[], capacity: NodeCapacity): Admission {
+  if (active.length + 1 > capacity.pods) {
+    return outOf('pods', 1n, BigInt(active.length), BigInt(capacity.pods));
+  }
+  const wanted = computePodRequests(pod.spec);
+  const used = active.map((other) => computePodRequests(other.spec)).reduce(sum, NO_REQUESTS);
+  const { cpuMilli, memoryBytes } = capacity;
+  if (wanted.cpuMilli > 0n && used.cpuMilli + wanted.cpuMilli > cpuMilli) {
+    return outOf('cpu', wanted.cpuMilli, used.cpuMilli, cpuMilli);
+  }
+  if (wanted.memoryBytes > 0n && used.memoryBytes + wanted.memoryBytes > memoryBytes) {
+    return outOf('memory', wanted.memoryBytes, used.memoryBytes, memoryBytes);
+  }
+  const taken = active.flatMap(hostPortsOf);
+  if (hostPortsOf(pod).some((port) => taken.some((other) => collide(port, other)))) {
+    return {
+      admit: false,
+      reason: 'NodePorts',
+      message:
+        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+    };
+  }
+  return ADMITTED;
+}
+
+const NO_REQUESTS: PodRequests = { cpuMilli: 0n, memoryBytes: 0n };
+
+function sum(one: PodRequests, other: PodRequests): PodRequests {
+  return { cpuMilli: one.cpuMilli + other.cpuMilli, memoryBytes: one.memoryBytes + other.memoryBytes };
+}
+
+function outOf(resource: string, requested: bigint, used: bigint, capacity: bigint): Admission {
+  const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+  const message = `Pod was rejected: Node didn't have enough resource: ${resource}, ${amounts}`;
+  return { admit: false, reason: `OutOf${resource}`, message };
+}
+
+/** A port of the node that a pod takes, at one address or at all. */
+interface HostPort {
+  readonly port: number;
+  readonly protocol: string;
+  readonly address: string;
+}
+
+const EVERY_ADDRESS = ['', '0.0.0.0', '::'];
+
+function hostPortsOf({ spec }: NodePod): HostPort[] {
+  const sidecars = (spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+  return [...spec.containers, ...sidecars].flatMap(({ ports = [] }) =>
+    ports.flatMap((port) => toHostPort(port, spec.hostNetwork === true)),
+  );
+}
+
+function toHostPort(port: ContainerPort, hostNetwork: boolean): HostPort[] {
+  // On the host's network the container's own port is the host's.
+  const number = port.hostPort ?? (hostNetwork ? port.containerPort : 0);
+  if (number === 0) return [];
+  const address = EVERY_ADDRESS.includes(port.hostIP ?? '') ? '' : port.hostIP!;
+  return [{ port: number, protocol: port.protocol ?? 'TCP', address }];
+}
+
+function collide(one: HostPort, other: HostPort): boolean {
+  const sameAddress = one.address === '' || other.address === '' || one.address === other.address;
+  return one.port === other.port && one.protocol === other.protocol && sameAddress;
+}
