@@ -21,21 +21,18 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { type Duplex } from 'node:stream';
-import { createWebSocketStream, WebSocketServer, type WebSocket } from 'ws';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { ConnectQueue } from './connect-queue.js';
 import { refuseUpgrade } from './http-refusal.js';
-import { listNames, negotiateProtocol } from './negotiate-protocol.js';
-import { serveSpdy } from './serve-spdy.js';
-import { SPDY_COMMAND_PROTOCOLS } from './spdy-command.js';
-import { PORT_FORWARD_PROTOCOL } from './spdy-port-forward.js';
+import { OpenSessions } from './open-sessions.js';
 import { type StreamRequest } from './stream-request.js';
-import { connectPortsOf, runCommand, type StreamingServices } from './streaming-services.js';
+import { type StreamingServices } from './streaming-services.js';
 import { type StreamingPorts } from './streaming-ports.js';
 import { TokenStore } from './token-store.js';
-import { WEBSOCKET_COMMAND_PROTOCOLS, WebSocketCommandPeer } from './websocket-command.js';
-import { forwardPortsByChannels, WEBSOCKET_PORT_FORWARD_PROTOCOLS } from './websocket-port-forward.js';
+import { type UpgradeRequest } from './upgrade-request.js';
+import { upgradeToSpdy } from './upgrade-spdy.js';
+import { WebSocketUpgrades } from './upgrade-websocket.js';
 
 /** What {@link StreamingServer.start} takes. */
 export interface StreamingServerOptions {
@@ -63,11 +60,6 @@ const HEAD_BYTES = 16 * 1024;
 const MOST_SESSIONS = 1_000;
 /** Connections that are not sessions yet, beyond the sessions. */
 const MOST_ASKING = 500;
-/** In the name of a WebSocket subprotocol: the messages are the bytes of a SPDY connection. */
-const TUNNEL_PREFIX = 'SPDY/3.1+';
-const PROTOCOL_HEADER = 'x-stream-protocol-version';
-/** The largest WebSocket message; client-go sends at most 32 KiB, other clients send files whole. */
-const MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /** A listening streaming server; see the module's description. */
 export class StreamingServer implements AsyncDisposable {
@@ -76,16 +68,9 @@ export class StreamingServer implements AsyncDisposable {
   readonly #http: Server;
   readonly #tokens: TokenStore<StreamRequest>;
   readonly #mostSessions: number;
-  readonly #sessions = new Set<Promise<void>>();
+  readonly #sessions: OpenSessions;
   readonly #sockets = new Set<Duplex>();
-  readonly #webSockets = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    // Compression costs 300 KiB a connection and the clients do not ask for it.
-    perMessageDeflate: false,
-    maxPayload: MESSAGE_BYTES,
-  });
-  readonly #subprotocols = new WeakMap<IncomingMessage, string>();
+  readonly #webSockets: WebSocketUpgrades;
   #baseUrl = '';
 
   private constructor(options: StreamingServerOptions) {
@@ -94,6 +79,8 @@ export class StreamingServer implements AsyncDisposable {
     const { streamCreationTimeoutMs = STREAM_CREATION_TIMEOUT_MS } = options;
     const connects = new ConnectQueue({ clock: options.clock });
     this.#services = { ...options, connects, idleTimeoutMs, streamCreationTimeoutMs };
+    this.#sessions = new OpenSessions(options);
+    this.#webSockets = new WebSocketUpgrades(this.#services);
     this.#tokens = new TokenStore({ clock: options.clock });
     const { mostSessions = MOST_SESSIONS, requestHeadTimeoutMs: headMs = REQUEST_HEAD_MS } = options;
     this.#mostSessions = mostSessions;
@@ -108,10 +95,6 @@ export class StreamingServer implements AsyncDisposable {
     this.#http.on('request', (_request, response) => {
       response.writeHead(400, { 'Content-Type': 'text/plain', Connection: 'close' });
       response.end('streams need an upgrade of the connection to WebSocket or SPDY/3.1\n');
-    });
-    this.#webSockets.on('headers', (lines, request) => {
-      const protocol = this.#subprotocols.get(request);
-      if (protocol !== undefined) lines.push(`Sec-WebSocket-Protocol: ${protocol}`);
     });
     this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
@@ -135,15 +118,18 @@ export class StreamingServer implements AsyncDisposable {
 
   /** How many sessions are open. */
   get sessionCount(): number {
-    return this.#sessions.size;
+    return this.#sessions.count;
   }
 
-  /** Ends all sessions, and commands with them; containers go on. */
+  /**
+   * Ends all sessions, and commands with them; containers go on. A command that the kernel does not let go is waited
+   * for some seconds, and then named in the log.
+   */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()));
     this.#http.closeAllConnections();
     for (const socket of this.#sockets) socket.destroy();
-    await Promise.all(this.#sessions);
+    await this.#sessions.waitForEnd();
     await closed;
   }
 
@@ -180,78 +166,18 @@ export class StreamingServer implements AsyncDisposable {
         404,
         'no such request: it is unknown, was used already or is older than a minute',
       );
-    } else if (this.#sessions.size >= this.#mostSessions) {
+      return;
+    }
+    const asking: UpgradeRequest = { grant, request, socket, head };
+    const onSession = (session: Promise<void>): void => this.#sessions.add(grant, session);
+    if (this.#sessions.count >= this.#mostSessions) {
       refuseUpgrade(socket, 503, `${this.#mostSessions} sessions are open`);
     } else if (upgrade === 'websocket') {
-      this.#upgradeToWebSocket(grant, request, socket, head);
+      this.#webSockets.upgrade(asking, onSession);
     } else if (upgrade === 'spdy/3.1') {
-      this.#upgradeToSpdy(grant, request, socket, head);
+      upgradeToSpdy(this.#services, asking, onSession);
     } else {
       refuseUpgrade(socket, 400, 'streams need an upgrade to WebSocket or SPDY/3.1');
     }
-  }
-
-  #upgradeToWebSocket(grant: StreamRequest, request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const asked = listNames(request.headers, 'sec-websocket-protocol');
-    const supported =
-      grant.kind === 'portforward'
-        ? [TUNNEL_PREFIX + PORT_FORWARD_PROTOCOL, ...WEBSOCKET_PORT_FORWARD_PROTOCOLS]
-        : WEBSOCKET_COMMAND_PROTOCOLS;
-    const protocol = asked.length === 0 ? '' : negotiateProtocol(asked, supported);
-    if (protocol === undefined) {
-      refuseUpgrade(socket, 403, `none of ${asked.join(', ')} is spoken here, but ${supported.join(', ')}`);
-      return;
-    }
-    // Settled here: ws would refuse the whole request over the slash in the tunnel's name.
-    delete request.headers['sec-websocket-protocol'];
-    if (protocol !== '') this.#subprotocols.set(request, protocol);
-    this.#webSockets.handleUpgrade(request, socket, head, (webSocket) =>
-      this.#serve(this.#serveWebSocket(grant, webSocket, protocol)),
-    );
-  }
-
-  #upgradeToSpdy(grant: StreamRequest, request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const asked = listNames(request.headers, PROTOCOL_HEADER);
-    const supported = grant.kind === 'portforward' ? [PORT_FORWARD_PROTOCOL] : SPDY_COMMAND_PROTOCOLS;
-    const protocol = negotiateProtocol(asked, supported);
-    if (asked.length === 0) {
-      refuseUpgrade(socket, 400, `the header ${PROTOCOL_HEADER} is missing`);
-    } else if (protocol === undefined) {
-      const accepted = supported.map((name) => `X-Accepted-Stream-Protocol-Versions: ${name}`);
-      refuseUpgrade(socket, 403, `none of ${asked.join(', ')} is spoken here`, accepted);
-    } else {
-      const lines = ['101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: SPDY/3.1'];
-      lines.push(`X-Stream-Protocol-Version: ${protocol}`);
-      socket.write(`HTTP/1.1 ${lines.join('\r\n')}\r\n\r\n`);
-      if (head.length > 0) socket.unshift(head);
-      this.#serve(serveSpdy(this.#services, { grant, protocol, transport: socket }));
-    }
-  }
-
-  async #serveWebSocket(grant: StreamRequest, socket: WebSocket, protocol: string): Promise<void> {
-    const { clock, idleTimeoutMs } = this.#services;
-    if (grant.kind !== 'portforward') {
-      const peer = new WebSocketCommandPeer({ socket, protocol, request: grant, clock, idleTimeoutMs });
-      await runCommand(this.#services, peer, grant);
-    } else if (protocol.startsWith(TUNNEL_PREFIX)) {
-      await serveSpdy(this.#services, {
-        grant,
-        protocol: protocol.slice(TUNNEL_PREFIX.length),
-        transport: createWebSocketStream(socket),
-        endTransport: () => socket.close(1000),
-      });
-    } else {
-      const connect = connectPortsOf(this.#services, grant);
-      const { ports } = grant;
-      await forwardPortsByChannels({ socket, protocol, ports, connect, clock, idleTimeoutMs });
-    }
-  }
-
-  #serve(session: Promise<void>): void {
-    const settled = session.catch((error: unknown) => {
-      this.#options.logger.error('Streaming session failed', error);
-    });
-    this.#sessions.add(settled);
-    void settled.then(() => this.#sessions.delete(settled));
   }
 }
