@@ -176,10 +176,31 @@ export const ERROR_CODES = {
     when: 'A pod with a network of its own was to start while the runtime says that its network is not ready.',
     remedy: 'Set up the runtime’s network (CNI); podloop tries every pod again as soon as it is ready.',
   },
+  CHANGE_UNSETTLED: {
+    retryable: true,
+    when: 'The runtime has an object of that name that podloop asked for before, and it cannot be taken up (yet).',
+    remedy: 'Usually nothing: podloop tries again. If it stays, look for the object in the runtime’s log.',
+  },
+  POD_SYNC_FAILED: {
+    retryable: true,
+    when: 'Something of a pod could not be started or ended as its manifest says.',
+    remedy:
+      'The message says what of which container, in the kubelet’s words; podloop tries again with growing delays.',
+  },
   SUBSCRIPTION_IN_USE: {
     retryable: false,
     when: 'A subscription was read by two readers at once.',
     remedy: 'Subscribe once for each reader.',
+  },
+  VOLUME_NOT_READY: {
+    retryable: true,
+    when: 'A volume of a pod cannot be set up now.',
+    remedy: 'The message names the volume and what is missing; the pod starts as soon as it is there.',
+  },
+  VOLUME_IN_USE: {
+    retryable: true,
+    when: 'A volume of a pod that has ended cannot be removed, since something is still mounted below it.',
+    remedy: 'Unmount what the message names; podloop tries again.',
   },
   OPTION_INVALID: {
     retryable: false,
