@@ -11,7 +11,7 @@ export const LABELS = {
   nodeInstance: 'podloop.dev/node-instance',
 } as const;
 
-/** The annotations that the kubelet writes on containers. */
+/** The annotations that the kubelet writes on containers, and ours. */
 export const ANNOTATIONS = {
   /** Hexadecimal. */
   hash: 'io.kubernetes.container.hash',
@@ -28,6 +28,12 @@ export const ANNOTATIONS = {
   podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
   /** Seconds. */
   podTerminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
+  /** Ours, on containers: milliseconds to wait after its end before the next of its name starts. */
+  restartDelayMs: 'podloop.dev/restart-delay-ms',
+  /** Ours, on sandboxes, hexadecimal: of all in the pod whose change needs a new sandbox. */
+  sandboxHash: 'podloop.dev/sandbox-hash',
+  /** Ours, on sandboxes, RFC 3339: since when the pod is on this node, over all its sandboxes. */
+  podStartTime: 'podloop.dev/pod-start-time',
 } as const;
 
 /** Labels as a decoded message has them. */
