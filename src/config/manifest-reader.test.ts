@@ -6,8 +6,8 @@ import { PLANNED_FIELDS } from '../model/read-pod.js';
 import { formatManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
 
-const MANIFESTS = new URL('../../test/manifests', import.meta.url);
-const EXAMPLES = new URL('../../examples/pods', import.meta.url);
+const MANIFESTS = new URL('../../test/manifests/', import.meta.url);
+const EXAMPLES = new URL('../../examples/pods/', import.meta.url);
 
 const POD =
   'apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec: { containers: [{ name: a, image: b }] }\n';

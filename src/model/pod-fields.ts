@@ -50,7 +50,7 @@ const OWN_TABLES = {
     managedFields: ignored('any', API_SERVER),
   } satisfies TableOf<ObjectMeta>,
   PodSpec: {
-    volumes: planned('[]Volume'),
+    volumes: supported('[]Volume'),
     initContainers: supported('[]Container'),
     containers: supported('[]Container', { required: true }),
     ephemeralContainers: refused('a manifest cannot have them: they are for pods that run'),

@@ -77,7 +77,11 @@ describe('a pod as written', () => {
   });
 
   it.each([
-    [podOf({ volumes: [{ name: 'v' }] }), 'spec.volumes: not supported yet'],
+    [podOf({ hostAliases: [{ ip: '10.0.0.1' }] }), 'spec.hostAliases: not supported yet'],
+    [
+      podOf({ volumes: [{ name: 'v', configMap: { name: 'c' } }] }),
+      'spec.volumes[0].configMap: not supported yet',
+    ],
     [
       podOf({ imagePullSecrets: [{ name: 's' }] }),
       /^spec\.imagePullSecrets: not supported; give the runtime/,
@@ -124,7 +128,7 @@ describe('a pod as written', () => {
     };
     expect(readPod(value)).toEqual({
       ...{ name: 'web', namespace: '', problems: [] },
-      pod: podOf({ restartPolicy: 'Always' }),
+      pod: podOf({ restartPolicy: 'Always', volumes: [] }),
     });
   });
 

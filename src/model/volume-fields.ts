@@ -1,4 +1,4 @@
-import { type FieldTable, planned, refused, type TableOf } from './field-facts.js';
+import { type FieldTable, planned, refused, supported, type TableOf } from './field-facts.js';
 import {
   type ConfigMapVolume,
   type DownwardApiFile,
@@ -23,9 +23,9 @@ const FILE_MODE = 0o644;
 /** The fields of volumes. */
 export const VOLUME_TABLES = {
   Volume: {
-    name: planned('string', { required: true }),
-    emptyDir: planned('EmptyDirVolumeSource'),
-    hostPath: planned('HostPathVolumeSource'),
+    name: supported('string', { required: true }),
+    emptyDir: supported('EmptyDirVolumeSource'),
+    hostPath: supported('HostPathVolumeSource'),
     configMap: planned('ConfigMapVolumeSource'),
     secret: planned('SecretVolumeSource'),
     downwardAPI: planned('DownwardAPIVolumeSource'),
@@ -56,13 +56,13 @@ export const VOLUME_TABLES = {
     storageos: refused(`${GONE}; ${MOUNT_IT}`),
   } satisfies TableOf<Volume>,
   EmptyDirVolumeSource: {
-    medium: planned('|Memory'),
+    medium: planned('|Memory', { neutral: [''] }),
     sizeLimit: planned('quantity'),
     mode: refused('set the mode with an init container'),
   } satisfies TableOf<EmptyDirVolume>,
   HostPathVolumeSource: {
-    path: planned('string', { required: true }),
-    type: planned('|DirectoryOrCreate|Directory|FileOrCreate|File|Socket|CharDevice|BlockDevice', {
+    path: supported('string', { required: true }),
+    type: supported('|DirectoryOrCreate|Directory|FileOrCreate|File|Socket|CharDevice|BlockDevice', {
       default: '',
     }),
   } satisfies TableOf<HostPathVolume>,

@@ -6,7 +6,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
 
-const PROJECT = new URL('../..', import.meta.url);
+const PROJECT = new URL('../../', import.meta.url);
 const EXAMPLE = new URL('examples/library/print-deaths.ts', PROJECT);
 
 describe('the example of the library', () => {

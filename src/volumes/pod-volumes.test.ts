@@ -1,0 +1,152 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type VolumeMount } from '../model/container.js';
+import { type NodePod } from '../model/node-pod.js';
+import { type HostPathType, type Volume } from '../model/volume.js';
+import { PodVolumes } from './pod-volumes.js';
+
+const NEVER = new AbortController().signal;
+let folder: string;
+let mounts: string;
+let volumes: PodVolumes;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podloop-volumes-'));
+  mounts = '';
+  volumes = new PodVolumes({ podsFolder: join(folder, 'pods'), readMounts: () => Promise.resolve(mounts) });
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+function pod(list: readonly Volume[], volumeMounts: readonly VolumeMount[] = []): NodePod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace: 'default', uid: 'u1' },
+    spec: { containers: [{ name: 'c', image: 'i', volumeMounts }], volumes: list },
+  };
+}
+const emptyDir = (name: string): string => join(folder, 'pods/u1/volumes/kubernetes.io~empty-dir', name);
+const hostPath = (path: string, type: HostPathType): NodePod =>
+  pod([{ name: 'data', hostPath: { path, type } }]);
+
+describe('an emptyDir', () => {
+  it('is a folder that every user may write to, and keeps what is in it when it is set up again', async () => {
+    const owner = pod([{ name: 'data', emptyDir: {} }]);
+    await volumes.setUp(owner, NEVER);
+    expect((await stat(emptyDir('data'))).mode & 0o7777).toBe(0o777);
+    await writeFile(join(emptyDir('data'), 'file'), 'kept');
+    await volumes.setUp(owner, NEVER);
+    expect(await readFile(join(emptyDir('data'), 'file'), 'utf8')).toBe('kept');
+  });
+
+  it('is where the container’s mount leads', async () => {
+    const owner = pod(
+      [{ name: 'data', emptyDir: {} }],
+      [{ name: 'data', mountPath: '/var/data/', readOnly: true, mountPropagation: 'HostToContainer' }],
+    );
+    expect(await volumes.mountsFor(owner, owner.spec.containers[0]!)).toEqual([
+      {
+        containerPath: '/var/data',
+        hostPath: emptyDir('data'),
+        readOnly: true,
+        propagation: 'host-to-container',
+      },
+    ]);
+  });
+
+  it('is gone after the pod, and no link in it is followed', async () => {
+    const owner = pod([{ name: 'data', emptyDir: {} }]);
+    await volumes.setUp(owner, NEVER);
+    await mkdir(join(folder, 'outside'));
+    await writeFile(join(folder, 'outside/file'), '');
+    await symlink(join(folder, 'outside'), join(emptyDir('data'), 'link'));
+    expect(await volumes.findPods()).toEqual(['u1']);
+    await volumes.tearDown(owner);
+    await volumes.tearDown(owner);
+    expect(await volumes.findPods()).toEqual([]);
+    expect(await readdir(join(folder, 'outside'))).toEqual(['file']);
+  });
+
+  it('is kept while something is mounted below it', async () => {
+    const owner = pod([{ name: 'data', emptyDir: {} }]);
+    await volumes.setUp(owner, NEVER);
+    mounts = `30 22 0:24 / ${emptyDir('data')}/a\\040b rw shared:1 - tmpfs tmpfs rw\n`;
+    await expect(volumes.tearDown(owner)).rejects.toMatchObject({
+      code: 'VOLUME_IN_USE',
+      message: `${emptyDir('data')}/a b is still mounted; its volume is kept until it is not`,
+    });
+    expect(await volumes.findPods()).toEqual(['u1']);
+    mounts = `30 22 0:24 / ${folder}/pods/u1/volumes-of-others rw - tmpfs tmpfs rw\n`;
+    await volumes.tearDown(owner);
+    expect(await volumes.findPods()).toEqual([]);
+  });
+});
+
+describe('a hostPath', () => {
+  it('is mounted as it is', async () => {
+    const owner = pod(
+      [{ name: 'data', hostPath: { path: '/srv/data', type: '' } }],
+      [{ name: 'data', mountPath: '/data' }],
+    );
+    await volumes.setUp(owner, NEVER);
+    expect(await volumes.mountsFor(owner, owner.spec.containers[0]!)).toEqual([
+      { containerPath: '/data', hostPath: '/srv/data', readOnly: false, propagation: 'private' },
+    ]);
+  });
+
+  it('is made where its type says so', async () => {
+    await volumes.setUp(hostPath(join(folder, 'a/b'), 'DirectoryOrCreate'), NEVER);
+    await volumes.setUp(hostPath(join(folder, 'a/b/file'), 'FileOrCreate'), NEVER);
+    expect((await stat(join(folder, 'a/b'))).isDirectory()).toBe(true);
+    expect((await stat(join(folder, 'a/b/file'))).isFile()).toBe(true);
+  });
+
+  it('is left as it is where it is there already', async () => {
+    const path = join(folder, 'file');
+    await writeFile(path, 'content');
+    await chmod(path, 0o600);
+    await volumes.setUp(hostPath(path, 'FileOrCreate'), NEVER);
+    expect(await readFile(path, 'utf8')).toBe('content');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  it.each<[HostPathType, string]>([
+    ['Directory', 'a directory'],
+    ['DirectoryOrCreate', 'a directory'],
+    ['Socket', 'a socket file'],
+    ['CharDevice', 'a character device'],
+    ['BlockDevice', 'a block device'],
+  ])('that is a file is no %s', async (type, words) => {
+    const path = join(folder, 'file');
+    await writeFile(path, '');
+    await expect(volumes.setUp(hostPath(path, type), NEVER)).rejects.toMatchObject({
+      code: 'VOLUME_NOT_READY',
+      message: `MountVolume.SetUp failed for volume "data" : hostPath type check failed: ${path} is not ${words}`,
+    });
+  });
+
+  it('that is missing is no file, and becomes one as soon as it is there', async () => {
+    const path = join(folder, 'later');
+    await expect(volumes.setUp(hostPath(path, 'File'), NEVER)).rejects.toThrow(`${path} is not a file`);
+    await writeFile(path, '');
+    await volumes.setUp(hostPath(path, 'File'), NEVER);
+  });
+
+  it('may be a socket or a device', async () => {
+    const path = join(folder, 'socket');
+    const server = createServer();
+    await new Promise<void>((done) => server.listen(path, done));
+    await volumes.setUp(hostPath(path, 'Socket'), NEVER);
+    await volumes.setUp(hostPath('/dev/null', 'CharDevice'), NEVER);
+    await new Promise((done) => server.close(done));
+  });
+});
+
+it('starts no volume more once it is told to end', async () => {
+  const ended = AbortSignal.abort(new Error('ended'));
+  await expect(volumes.setUp(pod([{ name: 'data', emptyDir: {} }]), ended)).rejects.toThrow('ended');
+  expect(await volumes.findPods()).toEqual([]);
+});
