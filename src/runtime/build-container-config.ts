@@ -1,0 +1,110 @@
+import { cri } from '../cri/index.js';
+import { type Container } from '../model/container.js';
+import { type NodePod } from '../model/node-pod.js';
+
+import { podLabels } from './build-sandbox-config.js';
+import { computeEnvironment, expandVariables } from './container-environment.js';
+import { type ContainerMount } from './container-mount.js';
+import { computeContainerResources } from './container-resources.js';
+import { ANNOTATIONS, LABELS } from './labels.js';
+import { type NodeFacts } from './node-facts.js';
+import { containerLogPath } from './pod-paths.js';
+import { type ContainerConfig } from './runtime-changes.js';
+import { computeContainerSecurity } from './security-context.js';
+
+/** What a container's configuration follows from beside the pod. */
+export interface ContainerFacts {
+  readonly node: NodeFacts;
+  readonly kind: 'container' | 'init';
+  /** How many of that name came before: CRI's attempt, and the name of the log. */
+  readonly restartCount: number;
+  /** The image as the runtime resolved it. */
+  readonly imageRef: string;
+  /** Everything that is mounted, the file for the termination message included. */
+  readonly mounts: readonly ContainerMount[];
+  /** Ours, and the kubelet's hash. */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const PROPAGATION = {
+  private: 'PROPAGATION_PRIVATE',
+  'host-to-container': 'PROPAGATION_HOST_TO_CONTAINER',
+  bidirectional: 'PROPAGATION_BIDIRECTIONAL',
+} as const;
+
+/**
+ * A container, as CRI takes it: with the kubelet's labels and annotations, from which it can be ended without its
+ * manifest, and our mark. Pure.
+ */
+export function buildContainerConfig(
+  pod: NodePod,
+  container: Container,
+  facts: ContainerFacts,
+): ContainerConfig {
+  const { node, restartCount, imageRef } = facts;
+  const environment = computeEnvironment(container.env ?? []);
+  const values = new Map(environment.map(({ name, value }) => [name, value]));
+  const expand = (text: string): string => expandVariables(text, (name) => values.get(name));
+  return cri.ContainerConfig.fromPartial({
+    metadata: { name: container.name, attempt: restartCount },
+    image: { image: imageRef, userSpecifiedImage: container.image },
+    command: (container.command ?? []).map(expand),
+    args: (container.args ?? []).map(expand),
+    workingDir: container.workingDir ?? '',
+    envs: environment.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
+    mounts: facts.mounts.map(toMount),
+    labels: { ...podLabels(pod, node.nodeInstance), [LABELS.containerName]: container.name },
+    annotations: { ...describeContainer(pod, container, facts), ...facts.annotations },
+    logPath: containerLogPath(container.name, restartCount),
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    linux: {
+      resources: computeContainerResources(pod, container, node),
+      securityContext: computeContainerSecurity(pod, container, node.seccompDir),
+    },
+  });
+}
+
+/** What has to be known of a container when its manifest is gone, as the kubelet writes it. */
+function describeContainer(
+  { metadata, spec }: NodePod,
+  container: Container,
+  { kind, restartCount }: ContainerFacts,
+): Record<string, string> {
+  const { terminationGracePeriodSeconds } = spec;
+  const { deletionGracePeriodSeconds } = metadata;
+  const { lifecycle, ports, terminationMessagePath, terminationMessagePolicy } = container;
+  return {
+    [ANNOTATIONS.type]: kind,
+    [ANNOTATIONS.restartCount]: String(restartCount),
+    [ANNOTATIONS.terminationMessagePath]: terminationMessagePath ?? '',
+    [ANNOTATIONS.terminationMessagePolicy]: terminationMessagePolicy ?? '',
+    ...(deletionGracePeriodSeconds === undefined
+      ? {}
+      : { [ANNOTATIONS.podDeletionGracePeriod]: String(deletionGracePeriodSeconds) }),
+    ...(terminationGracePeriodSeconds === undefined
+      ? {}
+      : { [ANNOTATIONS.podTerminationGracePeriod]: String(terminationGracePeriodSeconds) }),
+    ...(lifecycle?.preStop === undefined
+      ? {}
+      : { [ANNOTATIONS.preStopHandler]: JSON.stringify(lifecycle.preStop) }),
+    ...(ports === undefined || ports.length === 0 ? {} : { [ANNOTATIONS.ports]: JSON.stringify(ports) }),
+  };
+}
+
+function toMount({
+  containerPath,
+  hostPath,
+  readOnly,
+  propagation = 'private',
+  selinuxRelabel = false,
+}: ContainerMount): cri.DeepPartial<cri.Mount> {
+  return {
+    containerPath,
+    hostPath,
+    readonly: readOnly,
+    propagation: cri.MountPropagation[PROPAGATION[propagation]],
+    selinuxRelabel,
+  };
+}

@@ -1,0 +1,52 @@
+import { cri } from '../cri/index.js';
+import { type Container } from '../model/container.js';
+import { computePodRequests } from '../model/pod-requests.js';
+import { type Pod } from '../model/pod.js';
+
+import { type NodeFacts } from './node-facts.js';
+import { amountOf, computeOomScore, computePodLimit } from './quality-of-service.js';
+import { type ContainerResources } from './runtime-changes.js';
+
+type ResourceFacts = Pick<NodeFacts, 'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs'>;
+
+const SHARES_PER_CPU = 1024n;
+const LEAST_SHARES = 2n;
+const MOST_SHARES = 262_144n;
+const LEAST_QUOTA_US = 1000n;
+
+/** CRI's limits of a container: cpu by shares and quota, memory by its limit, and the OOM score. Pure. */
+export function computeContainerResources(
+  pod: Pod,
+  container: Container,
+  facts: ResourceFacts,
+): ContainerResources {
+  const cpuRequest = amountOf(container, 'requests', 'cpu');
+  const cpuLimit = amountOf(container, 'limits', 'cpu');
+  return cri.LinuxContainerResources.fromPartial({
+    cpuShares: toShares(cpuRequest === 0n ? cpuLimit : cpuRequest),
+    ...toQuota(cpuLimit, facts),
+    memoryLimitInBytes: amountOf(container, 'limits', 'memory'),
+    oomScoreAdj: BigInt(computeOomScore(pod, container, facts.memoryCapacityBytes)),
+  });
+}
+
+/** What a whole pod may use, for runtimes that size the sandbox by it. Pure. */
+export function computePodResources(pod: Pod, facts: ResourceFacts): ContainerResources {
+  return cri.LinuxContainerResources.fromPartial({
+    cpuShares: toShares(computePodRequests(pod.spec).cpuMilli),
+    ...toQuota(computePodLimit(pod.spec, 'cpu') ?? 0n, facts),
+    memoryLimitInBytes: computePodLimit(pod.spec, 'memory') ?? 0n,
+  });
+}
+
+function toShares(milli: bigint): bigint {
+  const shares = (milli * SHARES_PER_CPU) / 1000n;
+  return shares < LEAST_SHARES ? LEAST_SHARES : shares > MOST_SHARES ? MOST_SHARES : shares;
+}
+
+function toQuota(milli: bigint, { cpuCfsQuota, cpuCfsPeriodUs }: ResourceFacts): Partial<ContainerResources> {
+  if (!cpuCfsQuota || milli === 0n) return {};
+  const cpuPeriod = BigInt(cpuCfsPeriodUs);
+  const quota = (milli * cpuPeriod) / 1000n;
+  return { cpuPeriod, cpuQuota: quota < LEAST_QUOTA_US ? LEAST_QUOTA_US : quota };
+}

@@ -1,0 +1,27 @@
+import { type ResolverConfig } from './resolver-config.js';
+
+/** What the configurations of sandboxes and containers need to know of the node. */
+export interface NodeFacts {
+  /** Written on everything as the mark that it is ours. */
+  readonly nodeInstance: string;
+  /** The node's own host name: that of pods on its network. */
+  readonly hostname: string;
+  /** What the node's resolv.conf says. */
+  readonly resolver: ResolverConfig;
+  /** Name servers for pods with dnsPolicy ClusterFirst; empty where there is no cluster. */
+  readonly clusterDns: readonly string[];
+  /** Appended to names in the cluster, such as `cluster.local`; empty where there is none. */
+  readonly clusterDomain: string;
+  /** For the OOM score. */
+  readonly memoryCapacityBytes: bigint;
+  /** Whether limits of cpu are enforced. */
+  readonly cpuCfsQuota: boolean;
+  /** In microseconds. */
+  readonly cpuCfsPeriodUs: number;
+  /** Where the pods' cgroups go; empty for the runtime's own choice. */
+  readonly cgroupParent: string;
+  /** Where seccomp profiles are, for those with `Localhost`. */
+  readonly seccompDir: string;
+  /** Whether the runtime can mount anything: the embedded one cannot where it has no isolation. */
+  readonly canMount: boolean;
+}

@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+
+/** Which pod, by the three names that its paths are made of. */
+export interface PodPathRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/**
+ * Where what belongs to a pod is on the node: one place for those who make it and those who clear it up. Pure.
+ *
+ * ```
+ * ROOT/pods/<uid>/                                     the pod's folder
+ * ROOT/pods/<uid>/containers/<container>/<count>       the termination message of one start of a container
+ * ROOT/pods/<uid>/etc-hosts
+ * LOGS/<namespace>_<name>_<uid>/<container>/<count>.log
+ * ```
+ *
+ * Names and uids are validated before they come here: none has a slash or is `..`.
+ */
+export class PodPaths {
+  readonly #rootDir: string;
+  readonly #podLogsDir: string;
+
+  /** Both absolute. */
+  constructor(options: { readonly rootDir: string; readonly podLogsDir: string }) {
+    this.#rootDir = options.rootDir;
+    this.#podLogsDir = options.podLogsDir;
+  }
+
+  /** Where the folders of all pods are. */
+  get podsDir(): string {
+    return join(this.#rootDir, 'pods');
+  }
+
+  get podLogsDir(): string {
+    return this.#podLogsDir;
+  }
+
+  podDir(uid: string): string {
+    return join(this.podsDir, uid);
+  }
+
+  containerDir(uid: string, container: string): string {
+    return join(this.podDir(uid), 'containers', container);
+  }
+
+  terminationMessageFile(uid: string, container: string, restartCount: number): string {
+    return join(this.containerDir(uid, container), String(restartCount));
+  }
+
+  hostsFile(uid: string): string {
+    return join(this.podDir(uid), 'etc-hosts');
+  }
+
+  logDir({ namespace, name, uid }: PodPathRef): string {
+    return join(this.#podLogsDir, `${namespace}_${name}_${uid}`);
+  }
+
+  containerLogDir(pod: PodPathRef, container: string): string {
+    return join(this.logDir(pod), container);
+  }
+
+  containerLogFile(pod: PodPathRef, container: string, restartCount: number): string {
+    return join(this.logDir(pod), containerLogPath(container, restartCount));
+  }
+}
+
+/** The path of a container's log below the pod's folder of logs, as CRI wants it. */
+export function containerLogPath(container: string, restartCount: number): string {
+  return `${container}/${restartCount}.log`;
+}

@@ -1,0 +1,79 @@
+import { type Container } from '../model/container.js';
+import { type Pod, type PodSpec } from '../model/pod.js';
+import { type PodQosClass } from '../model/v1-pod-status.js';
+import { findQuantity, toMilliUnits, toWholeUnits } from '../model/quantity.js';
+
+const COUNTED = ['cpu', 'memory'] as const;
+const GUARANTEED_SCORE = -997;
+const BEST_EFFORT_SCORE = 1000;
+/** Kubernetes' system-node-critical. */
+const CRITICAL_PRIORITY = 2_000_001_000;
+
+/**
+ * The class of a pod: Guaranteed when every container has equal limits and requests of cpu and memory, BestEffort when
+ * none has any, else Burstable. Pure.
+ *
+ * Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/
+ */
+export function computeQosClass({ containers, initContainers = [] }: PodSpec): PodQosClass {
+  const all = [...containers, ...initContainers];
+  const amounts = all.flatMap((container) =>
+    COUNTED.map((name) => ({
+      limit: amountOf(container, 'limits', name),
+      request: amountOf(container, 'requests', name) || amountOf(container, 'limits', name),
+    })),
+  );
+  if (amounts.every(({ limit, request }) => limit === 0n && request === 0n)) return 'BestEffort';
+  return amounts.every(({ limit, request }) => limit !== 0n && limit === request)
+    ? 'Guaranteed'
+    : 'Burstable';
+}
+
+/**
+ * The kernel's oom_score_adj of a container, 1000 for the first to go. Pure.
+ *
+ * Burstable containers get less the more of the node's memory they asked for; a sidecar never goes before the
+ * containers that it serves.
+ *
+ * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-out-of-memory-behavior
+ */
+export function computeOomScore(pod: Pod, container: Container, memoryCapacityBytes: bigint): number {
+  const { spec } = pod;
+  if ((spec.priority ?? 0) >= CRITICAL_PRIORITY || spec.priorityClassName === 'system-node-critical') {
+    return GUARANTEED_SCORE;
+  }
+  const qos = computeQosClass(spec);
+  if (qos === 'Guaranteed') return GUARANTEED_SCORE;
+  if (qos === 'BestEffort') return BEST_EFFORT_SCORE;
+  const own = burstableScore(container, memoryCapacityBytes);
+  if (container.restartPolicy !== 'Always') return own;
+  return Math.min(own, ...spec.containers.map((served) => burstableScore(served, memoryCapacityBytes)));
+}
+
+/** What the pod may use of something at most, undefined when a container has no limit. */
+export function computePodLimit(
+  { containers, initContainers = [] }: PodSpec,
+  name: 'cpu' | 'memory',
+): bigint | undefined {
+  const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const limits = [...containers, ...sidecars].map((container) => amountOf(container, 'limits', name));
+  const others = initContainers.map((container) => amountOf(container, 'limits', name));
+  if ([...limits, ...others].includes(0n)) return undefined;
+  const together = limits.reduce((sum, limit) => sum + limit, 0n);
+  return others.reduce((most, limit) => (limit > most ? limit : most), together);
+}
+
+/** What a container asks for or may use at most: millicores of cpu, else whole units; 0n where it does not say. */
+export function amountOf(container: Container, side: 'limits' | 'requests', name: 'cpu' | 'memory'): bigint {
+  const quantity = findQuantity(container.resources?.[side]?.[name] ?? '0');
+  if (quantity === undefined) return 0n;
+  return name === 'cpu' ? toMilliUnits(quantity) : toWholeUnits(quantity);
+}
+
+function burstableScore(container: Container, memoryCapacityBytes: bigint): number {
+  const request = amountOf(container, 'requests', 'memory') || amountOf(container, 'limits', 'memory');
+  const score = 1000n - (1000n * request) / (memoryCapacityBytes > 0n ? memoryCapacityBytes : 1n);
+  const least = BigInt(1000 + GUARANTEED_SCORE);
+  if (score < least) return Number(least);
+  return score >= BigInt(BEST_EFFORT_SCORE) ? BEST_EFFORT_SCORE - 1 : Number(score);
+}

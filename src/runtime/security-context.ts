@@ -1,0 +1,146 @@
+import { cri } from '../cri/index.js';
+import { type Container, type SecurityProfile, type SeLinuxOptions } from '../model/container.js';
+import { type Pod, type PodSpec } from '../model/pod.js';
+
+// What containers do not get to see of the kernel, unless they are privileged: the list that kubelets and runtimes share.
+const MASKED_PATHS = [
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+];
+const READ_ONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+
+/** Which namespaces a pod shares with the node, and its containers with each other. Pure. */
+export function computeNamespaces(spec: PodSpec): cri.NamespaceOption {
+  const { POD, CONTAINER, NODE } = cri.NamespaceMode;
+  const shared = spec.shareProcessNamespace === true ? POD : CONTAINER;
+  return cri.NamespaceOption.fromPartial({
+    network: spec.hostNetwork === true ? NODE : POD,
+    ipc: spec.hostIPC === true ? NODE : POD,
+    pid: spec.hostPID === true ? NODE : shared,
+  });
+}
+
+/** CRI's security context of a pod's sandbox. Pure. */
+export function computeSandboxSecurity({ spec }: Pod, seccompDir: string): cri.LinuxSandboxSecurityContext {
+  const context = spec.securityContext ?? {};
+  return cri.LinuxSandboxSecurityContext.fromPartial({
+    namespaceOptions: computeNamespaces(spec),
+    // A runtime may run the sandbox's own process less privileged than any container needs.
+    privileged: allContainers(spec).some(({ securityContext }) => securityContext?.privileged === true),
+    runAsUser: toInt64(context.runAsUser),
+    runAsGroup: toInt64(context.runAsGroup),
+    supplementalGroups: supplementalGroups(spec),
+    supplementalGroupsPolicy: groupsPolicy(spec),
+    selinuxOptions: toSeLinux(context.seLinuxOptions),
+    seccomp: toSeccomp(context.seccompProfile ?? { type: 'RuntimeDefault' }, seccompDir),
+    apparmor: toAppArmor(context.appArmorProfile),
+  });
+}
+
+/** CRI's security context of a container: what it says itself, else what its pod says. Pure. */
+export function computeContainerSecurity(
+  { spec }: Pod,
+  container: Container,
+  seccompDir: string,
+): cri.LinuxContainerSecurityContext {
+  const own = container.securityContext ?? {};
+  const pod = spec.securityContext ?? {};
+  const privileged = own.privileged === true;
+  const isUnmasked = privileged || own.procMount === 'Unmasked';
+  const capabilities = own.capabilities && {
+    addCapabilities: [...(own.capabilities.add ?? [])],
+    dropCapabilities: [...(own.capabilities.drop ?? [])],
+  };
+  return cri.LinuxContainerSecurityContext.fromPartial({
+    namespaceOptions: computeNamespaces(spec),
+    ...(capabilities && { capabilities }),
+    privileged,
+    readonlyRootfs: own.readOnlyRootFilesystem === true,
+    runAsUser: toInt64(own.runAsUser ?? pod.runAsUser),
+    runAsGroup: toInt64(own.runAsGroup ?? pod.runAsGroup),
+    supplementalGroups: supplementalGroups(spec),
+    supplementalGroupsPolicy: groupsPolicy(spec),
+    noNewPrivs: own.allowPrivilegeEscalation === false,
+    maskedPaths: isUnmasked ? [] : MASKED_PATHS,
+    readonlyPaths: isUnmasked ? [] : READ_ONLY_PATHS,
+    selinuxOptions: toSeLinux(own.seLinuxOptions ?? pod.seLinuxOptions),
+    // As a kubelet without a default of its own: who asks for none gets none.
+    seccomp: toSeccomp(own.seccompProfile ?? pod.seccompProfile ?? { type: 'Unconfined' }, seccompDir),
+    apparmor: toAppArmor(own.appArmorProfile ?? pod.appArmorProfile),
+  });
+}
+
+/** The user that an image runs as, where it says so. */
+export interface ImageUser {
+  readonly uid: bigint | undefined;
+  readonly username: string;
+}
+
+/**
+ * Why a container that must not run as root could, in the kubelet's words; undefined when it cannot, or may. Pure.
+ */
+export function findRootUser(pod: Pod, container: Container, image: ImageUser): string | undefined {
+  const own = container.securityContext ?? {};
+  const context = pod.spec.securityContext ?? {};
+  if ((own.runAsNonRoot ?? context.runAsNonRoot) !== true) return undefined;
+  const where = `(pod: "${pod.metadata.name}_${pod.metadata.namespace ?? ''}(${pod.metadata.uid ?? ''})", container: ${container.name})`;
+  const asked = own.runAsUser ?? context.runAsUser;
+  if (asked !== undefined) {
+    return asked === 0 ? `container's runAsUser breaks non-root policy ${where}` : undefined;
+  }
+  if (image.uid === undefined && image.username !== '') {
+    return `container has runAsNonRoot and image has non-numeric user (${image.username}), cannot verify user is non-root ${where}`;
+  }
+  return (image.uid ?? 0n) === 0n
+    ? `container has runAsNonRoot and image will run as root ${where}`
+    : undefined;
+}
+
+function allContainers({ containers, initContainers = [] }: PodSpec): readonly Container[] {
+  return [...initContainers, ...containers];
+}
+
+function supplementalGroups({ securityContext = {} }: PodSpec): bigint[] {
+  const { fsGroup, supplementalGroups = [] } = securityContext;
+  return [...(fsGroup === undefined ? [] : [fsGroup]), ...supplementalGroups].map(BigInt);
+}
+
+function groupsPolicy({ securityContext }: PodSpec): cri.SupplementalGroupsPolicy {
+  const { Merge, Strict } = cri.SupplementalGroupsPolicy;
+  return securityContext?.supplementalGroupsPolicy === 'Strict' ? Strict : Merge;
+}
+
+function toInt64(value: number | undefined): { value: bigint } | undefined {
+  return value === undefined ? undefined : { value: BigInt(value) };
+}
+
+function toSeLinux(options: SeLinuxOptions | undefined): cri.SELinuxOption | undefined {
+  return options && cri.SELinuxOption.fromPartial({ ...options });
+}
+
+function toSeccomp(
+  { type, localhostProfile = '' }: SecurityProfile,
+  seccompDir: string,
+): cri.SecurityProfile {
+  const profileType = cri.SecurityProfile_ProfileType[type];
+  return { profileType, localhostRef: type === 'Localhost' ? `${seccompDir}/${localhostProfile}` : '' };
+}
+
+function toAppArmor(profile: SecurityProfile | undefined): cri.SecurityProfile | undefined {
+  if (profile === undefined) return undefined;
+  const { type, localhostProfile = '' } = profile;
+  return {
+    profileType: cri.SecurityProfile_ProfileType[type],
+    localhostRef: type === 'Localhost' ? localhostProfile : '',
+  };
+}
