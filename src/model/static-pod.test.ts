@@ -108,10 +108,16 @@ describe('the defaults of a pod', () => {
 describe('a static pod', () => {
   it('is of its node, by name and by identity', () => {
     const { pod, hash } = toStaticPod(POD, ORIGIN);
+    const uid = staticPodUid({
+      ...{ source: 'file', namespace: 'default', name: 'web-node-1', nodeName: 'Node-1' },
+    });
     expect(pod.metadata).toEqual({
-      ...{ name: 'web-node-1', namespace: 'default', labels: { b: '1', a: '2' } },
-      uid: staticPodUid({ source: 'file', namespace: 'default', name: 'web-node-1', nodeName: 'Node-1' }),
-      annotations: { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': hash },
+      ...{ name: 'web-node-1', namespace: 'default', labels: { b: '1', a: '2' }, uid },
+      annotations: {
+        'kubernetes.io/config.source': 'file',
+        'kubernetes.io/config.hash': uid,
+        'podloop.dev/manifest-hash': hash,
+      },
     });
     expect(pod.metadata.uid).toMatch(/^[0-9a-f]{32}$/);
     expect(pod.spec.nodeName).toBe('Node-1');

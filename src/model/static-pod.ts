@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { saysNothing, type SupportRule } from './decode-object.js';
 import { type FieldType } from './field-facts.js';
 import { type FieldProblem, invalid } from './field-problem.js';
+import { type NodePod } from './node-pod.js';
 import { type Pod } from './pod.js';
 import { applyPodDefaults } from './pod-defaults.js';
 import { POD_TABLES } from './pod-fields.js';
@@ -18,15 +19,22 @@ export interface StaticPodOrigin {
 /** A pod of this node, out of a manifest. */
 export interface StaticPod {
   /** With defaults, and with the name, uid, namespace and node that it has here. */
-  readonly pod: Pod;
+  readonly pod: NodePod;
   /** Of the manifest as it was written: changes when somebody changes it, and not with the version of podloop. */
   readonly hash: string;
 }
 
-/** The annotations by which kubelets mark static pods, and others recognise them. */
+/** The annotations by which static pods are marked, and others recognise them. */
 export const STATIC_POD_ANNOTATIONS = {
+  /** What the manifest came through. */
   source: 'kubernetes.io/config.source',
-  hash: 'kubernetes.io/config.hash',
+  /**
+   * The uid, as with a kubelet: it names the pod's cgroups and log folder, and log collectors and metrics look here for
+   * that name, because a mirror pod on an API server has another uid.
+   */
+  uid: 'kubernetes.io/config.hash',
+  /** Ours: {@link StaticPod.hash}. Whether a manifest changed is judged by it. */
+  manifestHash: 'podloop.dev/manifest-hash',
 } as const;
 
 const DEFAULT_NAMESPACE = 'default';
@@ -47,7 +55,8 @@ export function toStaticPod(written: Pod, { source, nodeName, isSupported }: Sta
   const annotations = {
     ...full.metadata.annotations,
     [STATIC_POD_ANNOTATIONS.source]: source,
-    [STATIC_POD_ANNOTATIONS.hash]: hash,
+    [STATIC_POD_ANNOTATIONS.uid]: uid,
+    [STATIC_POD_ANNOTATIONS.manifestHash]: hash,
   };
   const metadata = { ...full.metadata, name, namespace, uid, annotations };
   return { pod: { ...full, metadata, spec: { ...full.spec, nodeName } }, hash };
