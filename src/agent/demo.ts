@@ -43,6 +43,8 @@ export interface DemoOptions {
 /** With `once`, the demo has been lived through when nothing has happened for so long, in milliseconds. */
 const QUIET_MS = 3_000;
 const RESTARTS_ONCE = 2;
+/** What is shown needs no more than processes; the machine's network is left as it is, and no pod stays. */
+const RUNTIME_FLAGS = ['--isolation', 'none', '--stop-pods'];
 /** How long the events of the removal are waited for, in milliseconds. */
 const LAST_EVENTS_MS = 5_000;
 
@@ -67,7 +69,13 @@ export class Demo implements AsyncDisposable {
     const { manifestFolder, temporaryFolder, podloopCommand, clock, pid } = options;
     const pods = await readDemoPods(manifestFolder);
     const folder = await mkdtemp(join(temporaryFolder, 'podloop-demo-'));
-    const runtime = new RuntimeProcess({ podloopCommand, folder, clock, parentPid: pid });
+    const runtime = new RuntimeProcess({
+      podloopCommand,
+      folder,
+      clock,
+      parentPid: pid,
+      flags: RUNTIME_FLAGS,
+    });
     try {
       await runtime.start(signal);
       const observer = await Observer.connect(

@@ -12,8 +12,10 @@ export interface RuntimeProcessOptions {
   /** An existing folder of its own: socket, state and log go there. */
   readonly folder: string;
   readonly clock: Clock;
-  /** When this process is gone, however it ended, the runtime removes its pods and ends as well. */
+  /** The runtime ends as well when this process is gone, however it ended, and no pod is left. */
   readonly parentPid: number;
+  /** Further flags of `podloop runtime`: isolation, images, what to do with pods at the end. */
+  readonly flags: readonly string[];
 }
 
 /** How long a runtime may take to come up and to go down, in milliseconds. */
@@ -24,8 +26,9 @@ const ASK_AGAIN_MS = 50;
 /**
  * An embedded runtime in a process of its own.
  *
- * It is in a session of its own, so that a Ctrl-C in the terminal does not end it before its pods are removed.
- * Ended by {@link RuntimeProcess.stop} it removes the pods that are left; killed, it leaves them.
+ * It is in a session of its own, so that a Ctrl-C in the terminal does not reach it. Killed, it leaves its pods as
+ * they are, and the next one with the same folder takes them up; whether it removes them when it is ended is said by
+ * its flags.
  */
 export class RuntimeProcess {
   readonly endpoint: string;
@@ -43,15 +46,15 @@ export class RuntimeProcess {
 
   /** Starts it, again if need be, and resolves when it answers. Rejects with its last words when it does not. */
   async start(signal?: AbortSignal): Promise<void> {
-    const { podloopCommand, folder, clock, parentPid } = this.#options;
+    const { podloopCommand, folder, clock, parentPid, flags } = this.#options;
     const [program, ...args] = podloopCommand;
     const log = await open(this.#logPath, 'a');
-    // What is shown needs no more than processes, and the machine's network is left as it is.
-    const flags = ['--listen', this.endpoint, '--root', join(folder, 'root'), '--isolation', 'none'];
-    const lifetime = ['--exit-with-parent', String(parentPid), '--stop-pods'];
-    const words = [...args, 'runtime', ...flags, ...lifetime];
+    const place = ['--listen', this.endpoint, '--root', join(folder, 'root')];
+    const words = [...args, 'runtime', ...place, '--exit-with-parent', String(parentPid), ...flags];
     const child = spawn(program, words, { stdio: ['ignore', log.fd, log.fd], detached: true });
     this.#child = child;
+    // It may outlive this process, which must not wait for it.
+    child.unref();
     let failure: string | undefined;
     child.on('error', (error) => (failure = error.message));
     await log.close();

@@ -67,10 +67,11 @@ async function assertFree(path: string): Promise<void> {
       `${path} exists and is not a socket: ${basename(path)} is left alone`,
     );
   }
-  if (await answers(path)) throw new PodloopError('ENDPOINT_IN_USE', `somebody listens at ${path} already`);
+  if (await answersAt(path)) throw new PodloopError('ENDPOINT_IN_USE', `somebody listens at ${path} already`);
 }
 
-function answers(path: string): Promise<boolean> {
+/** Whether a process listens at the unix socket `path`: that it can be connected to, whatever it speaks. */
+export function answersAt(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     const settle = (alive: boolean): void => {

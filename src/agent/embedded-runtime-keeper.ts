@@ -1,0 +1,66 @@
+import { type Clock } from '../util/clock.js';
+import { Backoff } from '../util/backoff.js';
+import { messageOf } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { answersAt } from '../util/private-socket.js';
+import { type RuntimeProcess } from './runtime-process.js';
+
+/** What {@link EmbeddedRuntimeKeeper} needs. */
+export interface EmbeddedRuntimeKeeperOptions {
+  readonly process: Pick<RuntimeProcess, 'endpoint' | 'isRunning' | 'start'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const LOOK_MS = 500;
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5_000;
+
+/**
+ * Sees to it that an embedded runtime runs as long as the agent does. One that an earlier agent has left is taken up;
+ * one that ends is started again, and finds its pods as they are. Never ends one.
+ */
+export class EmbeddedRuntimeKeeper {
+  readonly endpoint: string;
+  readonly #options: EmbeddedRuntimeKeeperOptions;
+
+  constructor(options: EmbeddedRuntimeKeeperOptions) {
+    this.#options = options;
+    this.endpoint = options.process.endpoint;
+  }
+
+  /** Resolves once one answers. Rejects with its last words when it does not come up. */
+  async start(signal: AbortSignal): Promise<'found' | 'started'> {
+    if (await this.#answers()) return 'found';
+    await this.#options.process.start(signal);
+    return 'started';
+  }
+
+  /** Starts it again whenever it is gone, until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, process } = this.#options;
+    const backoff = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
+    let waitMs = LOOK_MS;
+    for (;;) {
+      await clock.sleep(waitMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      waitMs = LOOK_MS;
+      // While a process of ours runs nobody else can listen there, and one that is busy is left alone.
+      if (process.isRunning || (await this.#answers())) continue;
+      logger.error('Embedded runtime is gone, starting it again', { endpoint: this.endpoint });
+      try {
+        await process.start(signal);
+        logger.info('Embedded runtime is back', { endpoint: this.endpoint });
+        backoff.reset();
+      } catch (error) {
+        if (error === signal.reason) return;
+        logger.error('Embedded runtime does not start', { err: messageOf(error) });
+        waitMs = backoff.nextMs();
+      }
+    }
+  }
+
+  #answers(): Promise<boolean> {
+    return answersAt(this.endpoint.slice('unix://'.length));
+  }
+}
