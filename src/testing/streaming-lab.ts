@@ -7,6 +7,9 @@ import { type StreamRequest } from '../embedded/streaming/stream-request.js';
 import { StreamingServer, type StreamingServerOptions } from '../embedded/streaming/streaming-server.js';
 import { SystemClock } from '../util/clock.js';
 import { SILENT_LOGGER } from '../util/logger.js';
+import { ChannelClient } from './channel-client.js';
+
+const STEADY_LOOKS = 5;
 
 /** A container to attach to that a test plays. */
 export interface PlayedContainer extends ContainerConsole {
@@ -59,9 +62,33 @@ export class StreamingLab implements AsyncDisposable {
     await this.server.close();
   }
 
+  /** Serves somebody else, from the grant to the end of the command; returns the code of the close. */
+  async serveOther(): Promise<number> {
+    return (await ChannelClient.open(this.server.grant(execRequest('true')), 'v5.channel.k8s.io')).closed;
+  }
+
+  /**
+   * Resolves once a number stays the same while others are served, several times over: what flowed has come to a
+   * halt.
+   */
+  async untilSteady(read: () => number): Promise<void> {
+    let before = NaN;
+    for (let same = 0; same < STEADY_LOOKS;) {
+      await this.serveOther();
+      const now = read();
+      same = now === before ? same + 1 : 0;
+      before = now;
+    }
+  }
+
   /** Resolves once no session is open any more. */
-  async idle(): Promise<void> {
-    while (this.server.sessionCount > 0) await this.clock.sleep(5);
+  idle(): Promise<void> {
+    return this.untilSessions(0);
+  }
+
+  /** Resolves once no more than so many sessions are open. */
+  async untilSessions(count: number): Promise<void> {
+    while (this.server.sessionCount > count) await this.clock.sleep(5);
   }
 }
 

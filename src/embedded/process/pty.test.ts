@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
@@ -55,7 +56,7 @@ describe('a command at a terminal', () => {
 
   it('loses nothing of much output, however late it is read', async () => {
     const process = await shell('head -c 2000000 /dev/zero | tr "\\0" x');
-    await clock.sleep(50);
+    await once(process.stdout!, 'readable');
     expect((await text(process.stdout!)).length).toBe(2_000_000);
     expect(await process.exit).toBe(0);
   });
@@ -78,7 +79,7 @@ describe('a command at a terminal', () => {
       const process = await shell('cat; echo over');
       process.stdin!.write('line\n');
       const seen = see(process, /over/);
-      await clock.sleep(100);
+      await see(process, /line\r\nline\r\n/);
       end(process);
       expect(await seen).toBe('line\r\nline\r\nover\r\n');
       expect(await process.exit).toBe(0);

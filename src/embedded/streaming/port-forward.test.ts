@@ -239,4 +239,40 @@ describe('ports forwarded by WebSocket channels', () => {
     expect(seen[3]).toContain('error forwarding port 1: connect ECONNREFUSED');
     expect(code).toBe(1000);
   });
+
+  it('have a digit each in the variant that is text, beyond the tenth too', async () => {
+    onConnection = (socket) => socket.end('here');
+    const ports = [...Array.from({ length: 6 }, () => 1), port];
+    const socket = new WebSocket(grant(...ports).replace('http', 'ws'), 'v4.base64.channel.k8s.io');
+    const seen = new Map<string, string>();
+    socket.on('message', (message: Buffer) => {
+      const text = message.toString();
+      const channel = text.slice(0, 1);
+      const data = Buffer.from(text.slice(1), 'base64').toString('latin1');
+      seen.set(channel, (seen.get(channel) ?? '') + data);
+    });
+    await new Promise((resolve) => socket.once('close', resolve));
+    // '0' and twelve more.
+    expect(seen.get('<')?.slice(2)).toBe('here');
+    expect([...seen.keys()].sort().join('')).toBe('0123456789:;<=');
+  });
+
+  it.each([
+    ['v4.channel.k8s.io', 127],
+    ['v4.base64.channel.k8s.io', 40],
+  ])('are refused when there are more than channels: %s', async (protocol, most) => {
+    const answerTo = (count: number): Promise<number> =>
+      new Promise((resolve) => {
+        const url = grant(...Array.from({ length: count }, () => 1)).replace('http', 'ws');
+        const socket = new WebSocket(url, protocol);
+        socket.once('unexpected-response', (request_, response) => {
+          request_.destroy();
+          resolve(response.statusCode ?? 0);
+        });
+        socket.once('close', (code) => resolve(code));
+        socket.on('error', () => undefined);
+      });
+    expect(await answerTo(most + 1)).toBe(400);
+    expect(await answerTo(most)).toBe(1000);
+  });
 });

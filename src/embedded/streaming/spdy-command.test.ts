@@ -69,7 +69,9 @@ describe('exec through SPDY/3.1', () => {
     client.sendFrame(9, Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]));
     streams.stdin.write(Buffer.alloc(100_000, 'x'));
     while (streams.stdout.data.length < 100) await lab.clock.sleep(5);
-    await lab.clock.sleep(100);
+    // The command has all of its input by then, and would have answered with more.
+    while ((client.granted.get(streams.stdin.id) ?? 0) < 30_000) await lab.clock.sleep(5);
+    await lab.untilSteady(() => streams.stdout.data.length);
     expect(streams.stdout.data).toHaveLength(100);
     const more = Buffer.alloc(8);
     more.writeUInt32BE(streams.stdout.id, 0);

@@ -8,12 +8,18 @@ import { type StreamRequest } from './stream-request.js';
 import { connectPortsOf, runCommand, type StreamingServices } from './streaming-services.js';
 import { type UpgradeRequest } from './upgrade-request.js';
 import { WEBSOCKET_COMMAND_PROTOCOLS, WebSocketCommandPeer } from './websocket-command.js';
-import { forwardPortsByChannels, WEBSOCKET_PORT_FORWARD_PROTOCOLS } from './websocket-port-forward.js';
+import {
+  forwardPortsByChannels,
+  mostPortsOf,
+  WEBSOCKET_PORT_FORWARD_PROTOCOLS,
+} from './websocket-port-forward.js';
 
 /** In the name of a WebSocket subprotocol: the messages are the bytes of a SPDY connection. */
 const TUNNEL_PREFIX = 'SPDY/3.1+';
 /** The largest WebSocket message; client-go sends at most 32 KiB, other clients send files whole. */
 const MESSAGE_BYTES = 4 * 1024 * 1024;
+/** A client that pings all the time and reads nothing gets no answers beyond these. */
+const UNREAD_PONG_BYTES = 256 * 1024;
 
 /** Makes WebSockets of connections that ask for it, and serves what they were granted. */
 export class WebSocketUpgrades {
@@ -24,6 +30,8 @@ export class WebSocketUpgrades {
     // Compression costs 300 KiB a connection and the clients do not ask for it.
     perMessageDeflate: false,
     maxPayload: MESSAGE_BYTES,
+    // ws would keep answers without end for a client that does not read them.
+    autoPong: false,
   });
   readonly #subprotocols = new WeakMap<IncomingMessage, string>();
 
@@ -50,12 +58,20 @@ export class WebSocketUpgrades {
       refuseUpgrade(socket, 403, `none of ${asked.join(', ')} is spoken here, but ${supported.join(', ')}`);
       return;
     }
+    const tunnels = protocol.startsWith(TUNNEL_PREFIX);
+    if (grant.kind === 'portforward' && !tunnels && grant.ports.length > mostPortsOf(protocol)) {
+      refuseUpgrade(socket, 400, `no more than ${mostPortsOf(protocol)} ports can be forwarded by channels`);
+      return;
+    }
     // Settled here: ws would refuse the whole request over the slash in the tunnel's name.
     delete request.headers['sec-websocket-protocol'];
     if (protocol !== '') this.#subprotocols.set(request, protocol);
-    this.#server.handleUpgrade(request, socket, head, (webSocket) =>
-      onSession(this.#serve(grant, webSocket, protocol)),
-    );
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      webSocket.on('ping', (data) => {
+        if (webSocket.bufferedAmount < UNREAD_PONG_BYTES) webSocket.pong(data, undefined, () => undefined);
+      });
+      onSession(this.#serve(grant, webSocket, protocol));
+    });
   }
 
   async #serve(grant: StreamRequest, socket: WebSocket, protocol: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Writable, type Readable } from 'node:stream';
 import { type RawData, type WebSocket } from 'ws';
 import { type Clock, type ClockTimer } from '../../util/clock.js';
@@ -18,6 +19,8 @@ export interface WebSocketChannelsOptions {
 
 const CLOSE_CHANNEL = 255;
 const DIGIT_ZERO = 0x30;
+/** What the first byte of a message can name; of text, the first character that is one byte. */
+export const MOST_CHANNELS = { binary: CLOSE_CHANNEL, base64: 0x80 - DIGIT_ZERO } as const;
 /** So much of one connection waits for slow readers before the connection is not read any more. */
 const READ_AHEAD_BYTES = 1024 * 1024;
 /**
@@ -43,6 +46,8 @@ export class WebSocketChannels {
   constructor(options: WebSocketChannelsOptions) {
     this.#options = options;
     const { socket, clock, idleTimeoutMs } = options;
+    // A listener for each channel is no leak.
+    setMaxListeners(0, this.#gone.signal);
     this.#idle = new IdleTimer({ clock, timeoutMs: idleTimeoutMs, onIdle: () => socket.terminate() });
     this.#readAhead = new ReadAhead({
       limitBytes: READ_AHEAD_BYTES,
@@ -118,7 +123,8 @@ export class WebSocketChannels {
     const { socket, base64 } = this.#options;
     this.#idle.touch();
     if (base64) {
-      socket.send(`${channel}${data.toString('base64')}`, { binary: false }, callback);
+      const digit = String.fromCharCode(DIGIT_ZERO + channel);
+      socket.send(`${digit}${data.toString('base64')}`, { binary: false }, callback);
     } else {
       socket.send(Buffer.concat([Buffer.of(channel), data]), { binary: true }, callback);
     }

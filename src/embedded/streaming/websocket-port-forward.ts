@@ -1,7 +1,7 @@
 import { type WebSocket } from 'ws';
 import { type Clock } from '../../util/clock.js';
 import { forwardPort, type ConnectPort } from './forward-port.js';
-import { WebSocketChannels } from './websocket-channels.js';
+import { MOST_CHANNELS, WebSocketChannels } from './websocket-channels.js';
 
 /** The subprotocols of port-forward by channels; '' is what a client gets that asks for none. */
 export const WEBSOCKET_PORT_FORWARD_PROTOCOLS: readonly string[] = [
@@ -9,11 +9,20 @@ export const WEBSOCKET_PORT_FORWARD_PROTOCOLS: readonly string[] = [
   'v4.base64.channel.k8s.io',
 ];
 
+/** How many ports the channels of a subprotocol have room for: each takes two. */
+export function mostPortsOf(protocol: string): number {
+  return Math.floor((isBase64(protocol) ? MOST_CHANNELS.base64 : MOST_CHANNELS.binary) / 2);
+}
+
+function isBase64(protocol: string): boolean {
+  return protocol === 'v4.base64.channel.k8s.io';
+}
+
 /** What {@link forwardPortsByChannels} needs. */
 export interface WebSocketPortForwardOptions {
   readonly socket: WebSocket;
   readonly protocol: string;
-  /** Those that the request named. */
+  /** Those that the request named, not more than {@link mostPortsOf} says. */
   readonly ports: readonly number[];
   readonly connect: ConnectPort;
   readonly clock: Clock;
@@ -27,7 +36,7 @@ export interface WebSocketPortForwardOptions {
  */
 export async function forwardPortsByChannels(options: WebSocketPortForwardOptions): Promise<void> {
   const { socket, protocol, ports, connect, clock, idleTimeoutMs } = options;
-  const base64 = protocol === 'v4.base64.channel.k8s.io';
+  const base64 = isBase64(protocol);
   const channels = new WebSocketChannels({ socket, base64, halfClose: false, clock, idleTimeoutMs });
   await Promise.all(
     ports.map(async (port, at) => {

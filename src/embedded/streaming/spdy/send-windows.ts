@@ -16,7 +16,8 @@ export class SendWindows {
   #countsConnection = false;
   #initial = INITIAL_WINDOW_BYTES;
   #connection = INITIAL_WINDOW_BYTES;
-  #blocked: (() => void)[] = [];
+  /** A stream has one piece of data under way. */
+  readonly #blocked = new Map<SpdyStream, () => void>();
 
   /** The window with which a new stream begins. */
   get initial(): number {
@@ -32,7 +33,7 @@ export class SendWindows {
       this.#countsConnection ? this.#connection : FRAME_BYTES,
     );
     if (window <= 0) {
-      this.#blocked.push(retry);
+      this.#blocked.set(stream, retry);
       return undefined;
     }
     const part = data.subarray(0, Math.min(window, FRAME_BYTES));
@@ -55,12 +56,26 @@ export class SendWindows {
     return (stream?.sendWindow ?? this.#connection) <= LARGEST_WINDOW;
   }
 
-  /** The client names the window with which streams begin, which changes those of open ones by the difference. */
-  setInitial(bytes: number, streams: Iterable<SpdyStream>): void {
+  /**
+   * The client names the window with which streams begin, which changes those of open ones by the difference. Nothing
+   * changes where it names none.
+   */
+  setInitial(bytes: number | undefined, streams: Iterable<SpdyStream>): void {
+    if (bytes === undefined) return;
     this.#countsStreams = true;
     for (const stream of streams) stream.sendWindow += bytes - this.#initial;
     this.#initial = bytes;
     this.#retry();
+  }
+
+  /** Lets go of what waits to be sent on a stream that is closed: a client may never grant anything any more. */
+  forget(stream: SpdyStream): void {
+    this.#blocked.delete(stream);
+  }
+
+  /** How many streams wait for the client to grant something. */
+  get blockedCount(): number {
+    return this.#blocked.size;
   }
 
   /** Lets those who wait find out that the connection is closed. */
@@ -69,6 +84,8 @@ export class SendWindows {
   }
 
   #retry(): void {
-    for (const retry of this.#blocked.splice(0)) retry();
+    const retries = [...this.#blocked.values()];
+    this.#blocked.clear();
+    for (const retry of retries) retry();
   }
 }

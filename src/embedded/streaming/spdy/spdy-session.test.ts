@@ -117,3 +117,18 @@ it('gives the client time to read the last words, and no more', async () => {
   await closed;
   await ended;
 });
+
+it('keeps nothing for streams that a client resets while it grants nothing', async () => {
+  const { client, streams } = setUp();
+  // Windows of no bytes.
+  client.sendFrame(4, Buffer.from([0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 0]));
+  for (let at = 0; at < 3; at++) {
+    const stream = await client.open({});
+    await stream.replied;
+    streams[at]!.outbound.write(Buffer.alloc(1000));
+    expect(streams[at]!.outbound.writableNeedDrain).toBe(true);
+    stream.reset();
+    await until(() => streams[at]!.outbound.destroyed);
+  }
+  expect(streams.map(({ closed }) => closed)).toEqual([true, true, true]);
+});

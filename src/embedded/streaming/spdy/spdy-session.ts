@@ -1,13 +1,13 @@
+import { setMaxListeners } from 'node:events';
 import { type Duplex } from 'node:stream';
 import { type Clock, type ClockTimer } from '../../../util/clock.js';
 import { messageOf } from '../../../util/errors.js';
 import { type Logger } from '../../../util/logger.js';
 import { IdleTimer } from '../idle-timer.js';
 import { ReadAhead } from '../read-ahead.js';
-import { encodeGoAway, encodePing, encodeRstStream, encodeSynReply } from './encode-frame.js';
+import { encodeGoAway, encodePing, encodeRstStream } from './encode-frame.js';
 import { FrameReader } from './frame-reader.js';
-import { decodeHeaderBlock, encodeHeaderBlock } from './header-block.js';
-import { HeaderDeflater } from './header-deflater.js';
+import { decodeHeaderBlock } from './header-block.js';
 import { HeaderInflater } from './header-inflater.js';
 import {
   FLAG_FIN,
@@ -17,8 +17,10 @@ import {
   SpdyError,
   type SpdyFrame,
 } from './spdy-frame.js';
+import { linkStreams } from './spdy-link.js';
 import { SpdyOutput } from './spdy-output.js';
 import { SpdyStream, type SpdyLink } from './spdy-stream.js';
+import { SpdyStreamTable } from './spdy-stream-table.js';
 
 /** What a {@link SpdySession} needs. */
 export interface SpdySessionOptions {
@@ -33,8 +35,6 @@ export interface SpdySessionOptions {
   readonly endTransport?: () => void;
 }
 
-/** Open streams at once; a forwarded connection has two. A further one is refused. */
-export const MOST_STREAMS = 512;
 /** So much waits for slow readers, over all streams, before the connection is not read any more. */
 const READ_AHEAD_BYTES = 1024 * 1024;
 /** How long a client may take to close the connection after us, before its last bytes are lost to it. */
@@ -49,10 +49,9 @@ const LINGER_MS = 5_000;
  */
 export class SpdySession {
   readonly #options: SpdySessionOptions;
-  readonly #streams = new Map<number, SpdyStream>();
+  readonly #streams = new SpdyStreamTable();
   readonly #reader = new FrameReader();
   readonly #inflater = new HeaderInflater();
-  readonly #deflater = new HeaderDeflater();
   readonly #readAhead = new ReadAhead({ limitBytes: READ_AHEAD_BYTES });
   readonly #output: SpdyOutput;
   readonly #gone = new AbortController();
@@ -60,7 +59,6 @@ export class SpdySession {
   readonly #closed: Promise<void>;
   readonly #link: SpdyLink;
   #linger: ClockTimer | undefined;
-  #lastStream = 0;
   #closing = false;
 
   constructor(options: SpdySessionOptions) {
@@ -68,7 +66,12 @@ export class SpdySession {
     const { transport, clock, idleTimeoutMs } = options;
     this.#idle = new IdleTimer({ clock, timeoutMs: idleTimeoutMs, onIdle: () => transport.destroy() });
     this.#output = new SpdyOutput({ transport, clock });
-    this.#link = this.#makeLink();
+    this.#link = linkStreams({
+      ...{ output: this.#output, readAhead: this.#readAhead, idle: this.#idle },
+      onMaybeClosed: (stream) => this.#forgetIfClosed(stream),
+    });
+    // Each connection that is made for a stream listens.
+    setMaxListeners(0, this.#gone.signal);
     transport.on('error', () => undefined);
     this.#closed = new Promise((resolve) => {
       if (transport.closed) resolve();
@@ -128,14 +131,12 @@ export class SpdySession {
         this.#receiveWindow(frame.stream, frame.delta);
         return undefined;
       case 'settings':
-        if (frame.initialWindow !== undefined) {
-          this.#output.windows.setInitial(frame.initialWindow, this.#streams.values());
-        }
+        this.#output.windows.setInitial(frame.initialWindow, this.#streams.values());
         return undefined;
       case 'go-away':
         this.#shutDown(GoAwayStatus.ok);
         return undefined;
-      case 'unknown':
+      default:
         return undefined;
     }
   }
@@ -145,13 +146,9 @@ export class SpdySession {
     const headers = decodeHeaderBlock(await this.#inflater.inflate(frame.block));
     if (this.#closing) return;
     const { stream: id, flags } = frame;
-    if (id % 2 === 0 || id <= this.#lastStream) {
-      this.#output.reply(encodeRstStream(id, ResetStatus.protocolError));
-      return;
-    }
-    this.#lastStream = id;
-    if (this.#streams.size >= MOST_STREAMS) {
-      this.#output.reply(encodeRstStream(id, ResetStatus.refusedStream));
+    const fault = this.#streams.claim(id);
+    if (fault !== undefined) {
+      this.#output.reply(encodeRstStream(id, fault));
       return;
     }
     this.#idle.touch();
@@ -159,7 +156,7 @@ export class SpdySession {
     const localEnded = (flags & FLAG_UNIDIRECTIONAL) !== 0;
     const stream = new SpdyStream({ id, headers, link: this.#link, remoteEnded, localEnded });
     stream.sendWindow = this.#output.windows.initial;
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     this.#options.onStream(stream);
   }
 
@@ -171,7 +168,7 @@ export class SpdySession {
 
   #receiveData({ stream: id, payload, fin }: SpdyFrame & { type: 'data' }): void {
     this.#idle.touch();
-    const stream = this.#streams.get(id);
+    const stream = this.#streams.find(id);
     if (stream === undefined || stream.remoteEnded) {
       // On its way when we closed the stream: it counts for the connection all the same.
       this.#output.acknowledge(undefined, payload.length);
@@ -182,38 +179,11 @@ export class SpdySession {
   }
 
   #receiveWindow(id: number, delta: number): void {
-    const stream = id === 0 ? undefined : this.#streams.get(id);
+    const stream = id === 0 ? undefined : this.#streams.find(id);
     if (id !== 0 && stream === undefined) return;
     if (this.#output.windows.widen(stream, delta)) return;
     if (stream === undefined) throw new SpdyError('a window beyond all bounds');
     this.#forget(stream.id)?.reset(ResetStatus.flowControlError);
-  }
-
-  #makeLink(): SpdyLink {
-    const output = this.#output;
-    return {
-      sendReply: ({ id }) => {
-        const block = this.#deflater.deflate(encodeHeaderBlock(new Map()));
-        output.reply(encodeSynReply(id, block));
-      },
-      sendData: (stream, data, callback) => {
-        this.#idle.touch();
-        output.sendData(stream, data, callback);
-      },
-      sendEnd: (stream, callback) => {
-        output.sendEnd(stream, callback);
-        this.#forgetIfClosed(stream);
-      },
-      sendReset: (stream, status) => {
-        output.reply(encodeRstStream(stream.id, status));
-        this.#forgetIfClosed(stream);
-      },
-      take: (cost) => this.#readAhead.take(cost),
-      release: (stream, cost, bytes) => {
-        this.#readAhead.release(cost);
-        output.acknowledge(stream, bytes);
-      },
-    };
   }
 
   #forgetIfClosed(stream: SpdyStream): void {
@@ -221,8 +191,8 @@ export class SpdySession {
   }
 
   #forget(id: number): SpdyStream | undefined {
-    const stream = this.#streams.get(id);
-    this.#streams.delete(id);
+    const stream = this.#streams.remove(id);
+    if (stream !== undefined) this.#output.windows.forget(stream);
     return stream;
   }
 
@@ -231,7 +201,7 @@ export class SpdySession {
     if (this.#closing) return;
     this.#closing = true;
     const { transport, clock, endTransport } = this.#options;
-    this.#output.reply(encodeGoAway(this.#lastStream, status));
+    this.#output.reply(encodeGoAway(this.#streams.last, status));
     this.#abandonStreams();
     this.#linger = clock.setTimer(LINGER_MS, () => transport.destroy(), { unref: true });
     if (endTransport === undefined) transport.end();
@@ -242,8 +212,7 @@ export class SpdySession {
   }
 
   #abandonStreams(): void {
-    for (const stream of this.#streams.values()) stream.abandon();
-    this.#streams.clear();
+    this.#streams.abandonAll();
     this.#readAhead.abandon();
     this.#output.abandon();
   }
