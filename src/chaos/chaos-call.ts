@@ -15,9 +15,12 @@ import { EVENTS_METHOD, isCri, isUnary, tellsPods } from './cri-method.js';
 import { describeCall } from './describe-call.js';
 import { EventFaults } from './event-faults.js';
 import { Gate } from './gate.js';
-import { growList, type ListAnswer, truncateList } from './list-changes.js';
+import { guardDeferred } from './guard-deferred.js';
+import { applyListFault } from './list-faults.js';
+import { ifReadable } from './protobuf-fields.js';
 import { type Fault, hitsAnswer, isListFault } from './rule.js';
-import { type ActiveRule, matchesNames, type Subject } from './rule-book.js';
+import { type ActiveRule } from './rule-book.js';
+import { type Subject } from './subject.js';
 
 const NO_REQUEST = Buffer.alloc(0);
 
@@ -87,14 +90,13 @@ export class ChaosCall implements CallHandler {
       if (this.#sides.request === 'take') this.#requestGate.do(() => this.#call.request.send(message));
       return;
     }
-    if (!this.#responseIsOurs) {
-      this.#answer.push(message);
-      return;
-    }
+    this.#learn(message);
+    if (this.#keepsAnswer) this.#answer.push(message);
+    if (!this.#responseIsOurs) return;
     this.#beginAnswer();
     // Lists are changed as a whole, and sent when all of it is there.
-    if (this.#active !== undefined && isListFault(this.#active.rule.fault.type)) this.#answer.push(message);
-    else if (this.#events !== undefined) this.#events.take(message);
+    if (this.#hitsList) return;
+    if (this.#events !== undefined) this.#events.take(message);
     else this.#responseGate.do(() => this.#call.response.send(message));
   }
 
@@ -104,7 +106,7 @@ export class ChaosCall implements CallHandler {
       if (this.#sides.request === 'take') this.#requestGate.do(() => this.#call.request.end());
     } else if (this.#responseIsOurs) {
       // An answer without trailers is no list to change.
-      for (const message of this.#answer.splice(0)) this.#call.response.send(message);
+      if (this.#hitsList) this.#sendAll(this.#answer.splice(0));
       this.#responseGate.do(() => this.#call.response.end());
     }
   }
@@ -151,12 +153,29 @@ export class ChaosCall implements CallHandler {
     return this.#context.book.needsNames && isCri(this.#call.path) && tellsPods(this.#method);
   }
 
+  /** Whether the answer is a list that is held as a whole, for a rule to change it. */
+  get #hitsList(): boolean {
+    return this.#active !== undefined && isListFault(this.#active.rule.fault.type);
+  }
+
+  get #answersKept(): number {
+    return this.#context.book.concerns(this.#call.path).answersKept;
+  }
+
+  get #keepsAnswer(): boolean {
+    return this.#hitsList || this.#answersKept > 0;
+  }
+
+  #learn(message: GrpcMessage): void {
+    if (!this.#tellsPods) return;
+    ifReadable(() => this.#context.directory.learn(this.#method, this.#request, message));
+  }
+
   /** Nothing is to become of the answer; it is looked at only if something can be learned from it. */
   #releaseResponse(): void {
     if (!this.#responseIsOurs) return;
-    const { book } = this.#context;
     if (this.#events !== undefined) return;
-    const isTold = this.#tellsPods || book.concerns(this.#call.path).answersKept > 0;
+    const isTold = this.#tellsPods || this.#answersKept > 0;
     this.#responseIsOurs = !this.#call.releaseResponse(isTold ? 'tap' : 'pass');
   }
 
@@ -177,71 +196,44 @@ export class ChaosCall implements CallHandler {
     }
   }
 
-  /** The answer is complete: it is remembered, learned from, and changed if a rule says so. */
+  /** The answer is complete: it is remembered, and changed if a rule says so. */
   #finishAnswer(succeeded: boolean): void {
-    const answer = this.#answer;
-    this.#answer = [];
-    const { book, directory, history } = this.#context;
-    if (succeeded && this.#tellsPods) {
-      for (const message of answer) {
-        ifReadable(() => directory.learn(this.#method, this.#request, message));
-      }
-    }
-    const key = AnswerHistory.keyOf(this.#call.path, this.#request);
-    const { answersKept } = book.concerns(this.#call.path);
-    if (succeeded && answersKept > 0) history.add(key, answer, answersKept);
-    if (this.#active === undefined || !this.#responseIsOurs) return;
+    const answer = this.#answer.splice(0);
+    const { history } = this.#context;
+    const { path } = this.#call;
+    const kept = this.#answersKept;
+    if (succeeded && kept > 0) history.add(AnswerHistory.keyOf(path, this.#request), answer, kept);
     const active = this.#active;
+    if (active === undefined || !this.#hitsList || !this.#responseIsOurs) return;
     this.#active = undefined;
-    const changed = succeeded ? ifReadable(() => this.#change(active, answer, key)) : undefined;
-    for (const message of changed ?? answer) this.#call.response.send(message);
+    const subject = this.#subject ?? { method: this.#method, path };
+    this.#sendAll(succeeded ? applyListFault(this.#context, active, subject, this.#request, answer) : answer);
   }
 
-  #change(active: ActiveRule, answer: ListAnswer, key: string): ListAnswer {
-    const { injections, history } = this.#context;
-    const { fault } = active.rule;
-    if (!answer.every((message) => message.isReadable)) return answer;
-    if (fault.type === 'truncate-list') {
-      const truncated = truncateList(answer, fault.keep, (item) => this.#isChosen(active, item));
-      const { leftOut, items } = truncated;
-      if (leftOut > 0) injections.note(active.rule, this.#subject, `${leftOut} of ${items} items left out`);
-      return truncated.answer;
-    }
-    if (fault.type === 'stale-list') {
-      const old = history.find(key, fault.behind);
-      if (old === undefined) return answer;
-      injections.note(active.rule, this.#subject, `${fault.behind} behind`);
-      return old;
-    }
-    if (fault.type === 'grow-list') {
-      injections.note(active.rule, this.#subject, `${fault.toBytes} bytes`);
-      return growList(answer, fault.toBytes);
-    }
-    return answer;
-  }
-
-  #isChosen({ rule }: ActiveRule, item: Buffer): boolean {
-    const { pods, containers } = rule.match;
-    if (pods === undefined && containers === undefined) return true;
-    const { directory } = this.#context;
-    const ofContainers = this.#method.endsWith('Containers');
-    const known = ofContainers ? directory.learnContainer(item, 3, 8) : directory.learnSandbox(item);
-    return matchesNames(rule, { method: this.#method, path: this.#call.path, known: () => known });
+  #sendAll(answer: readonly GrpcMessage[]): void {
+    for (const message of answer) this.#call.response.send(message);
   }
 
   #delay(active: ActiveRule, { forMs, jitterMs }: Fault & { type: 'delay' }, gate: Gate): void {
     const delayMs = forMs + active.random() * jitterMs;
     this.#context.injections.note(active.rule, this.#subject, formatGoDuration(delayMs));
     gate.close();
-    this.#timer = this.#context.clock.setTimer(delayMs, () => gate.open());
+    this.#timer = this.#context.clock.setTimer(
+      delayMs,
+      this.#later(() => gate.open()),
+    );
   }
 
   /** Until the client gives it up, or the rule is over. */
   #hold({ withdrawn }: ActiveRule, gate: Gate): void {
     gate.close();
-    const open = (): void => gate.open();
+    const open = this.#later(() => gate.open());
     withdrawn.addEventListener('abort', open, { once: true });
     this.#stopHolding = () => withdrawn.removeEventListener('abort', open);
+  }
+
+  #later(act: () => void): () => void {
+    return guardDeferred(this.#context.logger, this.#call, act);
   }
 
   #letGo(): void {
@@ -250,15 +242,5 @@ export class ChaosCall implements CallHandler {
     this.#stopHolding?.();
     this.#requestGate.clear();
     this.#responseGate.clear();
-  }
-}
-
-/** What cannot be read stays as it is: it is the client's to make sense of it. */
-function ifReadable<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
   }
 }

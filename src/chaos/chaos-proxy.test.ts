@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { CriClient } from '../cri/client.js';
 import { ChaosHarness, idsOf } from '../testing/chaos-harness.js';
 import { untilTrue } from '../testing/relay-harness.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 
 const WEB = { containerId: idsOf('web').containerId };
 const DB = { containerId: idsOf('db').containerId };
@@ -219,7 +221,6 @@ describe('a rule that names pods', () => {
       await expect(client.podSandboxStatus({ podSandboxId: idsOf('web').sandboxId })).rejects.toMatchObject({
         code: 'CRI_UNAVAILABLE',
       });
-      if (name.startsWith('sandbox')) return;
       await expect(client.containerStatus(WEB)).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
       expect((await client.containerStatus(DB)).status?.id).toBe(DB.containerId);
       expect(harness.injections[1]).toMatchObject({
@@ -228,6 +229,58 @@ describe('a rule that names pods', () => {
       });
     },
   );
+
+  it.each(['listContainers', 'listPodSandbox'] as const)(
+    'knows containers without labels by their sandbox, after lists of both that began with %s',
+    async (first) => {
+      await using harness = await ChaosHarness.start(
+        rule('methods: [ContainerStatus], pods: [default/web]', 'type: error'),
+        { labels: false },
+      );
+      const { client } = harness;
+      await client[first]();
+      await client.listPodSandbox();
+      await client.listContainers();
+      await expect(client.containerStatus(WEB)).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
+      expect((await client.containerStatus(DB)).status?.id).toBe(DB.containerId);
+      expect(harness.injections).toMatchObject([{ pod: { uid: 'uid-web', name: 'web' }, container: 'app' }]);
+    },
+  );
+
+  it('leaves containers without labels out of a list, too', async () => {
+    await using harness = await ChaosHarness.start(
+      rule('methods: [ListContainers], pods: [web]', 'type: truncate-list'),
+      { labels: false },
+    );
+    await harness.client.listPodSandbox();
+    expect((await harness.client.listContainers()).containers.map(({ id }) => id)).toEqual([DB.containerId]);
+  });
+
+  it('learns from answers that another rule delays', async () => {
+    await using harness = await ChaosHarness.start(
+      'rules:\n' +
+        '  - {name: late, match: {methods: [ListContainers]}, fault: {type: delay, for: 1s, at: answer}}\n' +
+        '  - {name: web, match: {methods: [ContainerStatus], pods: [web]}, fault: {type: error}}\n',
+    );
+    const list = follow(harness.client.listContainers());
+    await untilTrue(() => harness.injections.length === 1);
+    await harness.clock.advance(1_000);
+    await untilTrue(() => list.state === 'answered');
+    await expect(harness.client.containerStatus(WEB)).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
+  });
+
+  it('learns from events of which no rule is about', async () => {
+    await using harness = await ChaosHarness.start(
+      rule('methods: [PodSandboxStatus], pods: [web]', 'type: error'),
+    );
+    const seen = harness.readEvents();
+    await harness.emit('started', 'web');
+    await untilTrue(() => seen.length === 1);
+    const { sandboxId } = idsOf('web');
+    await expect(harness.client.podSandboxStatus({ podSandboxId: sandboxId })).rejects.toMatchObject({
+      code: 'CRI_UNAVAILABLE',
+    });
+  });
 
   it.each(['app', 'container-of-web'])('or containers, by %s', async (name) => {
     await using harness = await ChaosHarness.start(
@@ -493,5 +546,51 @@ describe('events', () => {
     await untilTrue(() => seen.length === 1);
     expect(seen).toEqual(['CRI_UNIMPLEMENTED']);
     expect(harness.arrived).toEqual([]);
+  });
+});
+
+describe('what fails in a timer', () => {
+  /** Says nothing, keeps errors, and fails to tell of faults once it is told to. */
+  function failingLogger(): Logger & { errors: string[]; fails: boolean } {
+    const logger = {
+      ...SILENT_LOGGER,
+      errors: [] as string[],
+      fails: false,
+      enabled: () => true,
+      info: () => {
+        if (logger.fails) throw new Error('no room to write');
+      },
+      error: (message: string) => void logger.errors.push(message),
+    };
+    return logger;
+  }
+
+  it('costs the connection that it is about, is logged, and nothing else notices', async () => {
+    const logger = failingLogger();
+    await using harness = await ChaosHarness.start(rule('', 'type: end-stream, openFor: 5s'), { logger });
+    const seen = harness.readEvents();
+    await harness.emit('created', 'web');
+    await untilTrue(() => seen.length === 1);
+    const other = new CriClient({ endpoint: harness.proxy.endpoint });
+    await other.version();
+    logger.fails = true;
+    await harness.clock.advance(5_000);
+    await untilTrue(() => seen.length === 2);
+    logger.fails = false;
+    expect(seen).toEqual(['created web', 'CRI_UNAVAILABLE']);
+    expect(logger.errors).toEqual(['A fault could not be injected, the connection is cut']);
+    expect((await other.version()).runtimeName).toBe('test');
+    expect(harness.proxy.counts).toEqual({ connections: 2, openConnections: 1 });
+    other.close();
+  });
+
+  it('stops no outage', async () => {
+    const logger = failingLogger();
+    await using harness = await ChaosHarness.start(rule('after: 5s', 'type: outage'), { logger });
+    await harness.client.version();
+    logger.fails = true;
+    await harness.clock.advance(5_000);
+    await untilTrue(() => harness.proxy.counts.openConnections === 0);
+    expect(logger.errors).toEqual(['The time of a rule could not be kept']);
   });
 });

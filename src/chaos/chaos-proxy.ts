@@ -6,8 +6,8 @@
  * rule hits. Pods are known to the runtime by ids only, so that, as long as a rule names one, the answers that tell
  * which pod an id belongs to are read as they pass.
  *
- * It assumes that a client has listed its pods, or made them, through this proxy before it asks about one of them: an
- * id of which nothing was heard is of no pod that a rule could name.
+ * It assumes that somebody has listed the pods, or made them, through this proxy before a client asks about one of
+ * them: an id of which nothing was heard is of no pod that a rule could name, until the answer tells.
  *
  * @module
  */
@@ -46,14 +46,15 @@ export class ChaosProxy implements AsyncDisposable {
   private constructor({ clock = new SystemClock(), logger = SILENT_LOGGER, ...options }: ChaosProxyOptions) {
     const injections = new Injections({ clock, logger, onInjection: options.onInjection });
     const book = new RuleBook({
-      ...{ clock, seed: options.seed },
+      ...{ clock, logger, seed: options.seed },
       onOutage: ({ rule }) => {
-        injections.note(rule, {}, `${this.counts.openConnections} connections cut`);
+        const cut = this.#relay?.counts.openConnections ?? 0;
         this.#relay?.breakConnections();
+        injections.note(rule, {}, `${cut} connections cut`);
       },
     });
     const [directory, history] = [new PodDirectory(), new AnswerHistory()];
-    this.#context = { clock, book, directory, history, injections };
+    this.#context = { clock, logger, book, directory, history, injections };
   }
 
   /** Listens. Throws OPTION_INVALID, or ENDPOINT_IN_USE when somebody else answers there. */
@@ -94,6 +95,7 @@ export class ChaosProxy implements AsyncDisposable {
 
   async close(): Promise<void> {
     this.#context.book.close();
+    this.#context.directory.close();
     await this.#relay?.close();
   }
 

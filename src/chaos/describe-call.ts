@@ -1,7 +1,14 @@
 import { isCri, shortMethod, subjectOf } from './cri-method.js';
-import { type KnownId, type PodDirectory } from './pod-directory.js';
+import {
+  CONTAINER_CONFIG_FIELDS,
+  CONTAINER_METADATA_FIELDS,
+  CREATE_CONTAINER_REQUEST_FIELDS,
+  RUN_SANDBOX_REQUEST_FIELDS,
+  SUBJECT_REQUEST_FIELDS,
+} from './cri-fields.js';
+import { type KnownId, type PodDirectory, readPodOfConfig } from './pod-directory.js';
 import { findBytes, readString } from './protobuf-fields.js';
-import { type Subject } from './rule-book.js';
+import { lookUpOnce, type Subject } from './subject.js';
 
 /** What a call is about, by its request. A request that cannot be read is about nothing in particular. */
 export function describeCall(path: string, request: Buffer, directory: PodDirectory): Subject {
@@ -9,37 +16,31 @@ export function describeCall(path: string, request: Buffer, directory: PodDirect
   const subject = { method, path };
   if (!isCri(path)) return subject;
   try {
-    if (method === 'RunPodSandbox') return { ...subject, known: () => podOfConfig(findBytes(request, 1)) };
+    if (method === 'RunPodSandbox') {
+      const pod = readPodOfConfig(findBytes(request, RUN_SANDBOX_REQUEST_FIELDS.config));
+      return { ...subject, known: () => pod && { pod } };
+    }
     const kind = subjectOf(method);
     if (kind === undefined) return subject;
-    const id = readString(request, 1);
+    const id = readString(request, SUBJECT_REQUEST_FIELDS.id);
     if (kind === 'container')
-      return { ...subject, containerId: id, known: () => directory.findContainer(id) };
-    const known = (): KnownId | undefined => {
-      const sandbox = directory.findSandbox(id);
-      if (method !== 'CreateContainer' || sandbox === undefined) return sandbox;
-      return { ...sandbox, containerName: containerNameOf(request) };
-    };
+      return { ...subject, containerId: id, known: lookUpOnce(() => directory.findContainer(id)) };
+    if (method !== 'CreateContainer')
+      return { ...subject, sandboxId: id, known: lookUpOnce(() => directory.findSandbox(id)) };
+    const containerName = containerNameOf(request);
+    const configured = readPodOfConfig(findBytes(request, CREATE_CONTAINER_REQUEST_FIELDS.sandboxConfig));
+    const known = lookUpOnce((): KnownId => ({
+      ...{ pod: directory.findSandbox(id)?.pod ?? configured, sandboxId: id, containerName },
+    }));
     return { ...subject, sandboxId: id, known };
   } catch {
     return subject;
   }
 }
 
-function podOfConfig(config: Buffer | undefined): KnownId | undefined {
-  const metadata = config && findBytes(config, 1);
-  if (metadata === undefined) return undefined;
-  const pod = {
-    name: readString(metadata, 1),
-    uid: readString(metadata, 2),
-    namespace: readString(metadata, 3),
-  };
-  return { pod };
-}
-
 /** Of a CreateContainerRequest: config.metadata.name. */
 function containerNameOf(request: Buffer): string {
-  const config = findBytes(request, 2);
-  const metadata = config && findBytes(config, 1);
-  return metadata === undefined ? '' : readString(metadata, 1);
+  const config = findBytes(request, CREATE_CONTAINER_REQUEST_FIELDS.config);
+  const metadata = config && findBytes(config, CONTAINER_CONFIG_FIELDS.metadata);
+  return metadata === undefined ? '' : readString(metadata, CONTAINER_METADATA_FIELDS.name);
 }

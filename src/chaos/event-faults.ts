@@ -2,11 +2,11 @@ import { type CallControl, type GrpcMessage } from '../relay/index.js';
 import { type ClockTimer } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { type ChaosContext } from './chaos-context.js';
-import { EVENTS_METHOD } from './cri-method.js';
-import { type KnownId, type PodDirectory } from './pod-directory.js';
-import { readFields } from './protobuf-fields.js';
-import { EVENT_KINDS, type Fault } from './rule.js';
-import { type ActiveRule, streamSubject, type Subject } from './rule-book.js';
+import { describeEvent } from './describe-event.js';
+import { guardDeferred } from './guard-deferred.js';
+import { type Fault } from './rule.js';
+import { type ActiveRule } from './rule-book.js';
+import { streamSubject, type Subject } from './subject.js';
 
 export interface EventFaultsOptions {
   readonly context: ChaosContext;
@@ -44,7 +44,7 @@ export class EventFaults {
     const active = context.book.decideStream(streamSubject(call.path));
     const fault = active?.rule.fault;
     if (active === undefined || fault?.type !== 'end-stream' || fault.openForMs === undefined) return;
-    this.#endTimer = context.clock.setTimer(fault.openForMs, () =>
+    this.#endTimer = this.#setTimer(fault.openForMs, () =>
       this.#end(active, fault.code, streamSubject(call.path)),
     );
   }
@@ -56,6 +56,8 @@ export class EventFaults {
     const subject = event.isReadable
       ? describeEvent(call.path, event.payload, context.directory)
       : streamSubject(call.path);
+    // Calls about what it tells of may follow at once.
+    if (context.book.needsNames) subject.known?.();
     const active = context.book.decideEvent(subject);
     if (active === undefined) {
       send(event);
@@ -120,7 +122,7 @@ export class EventFaults {
     { forMs, jitterMs }: Fault & { type: 'delay-events' },
     note: (detail: string) => void,
   ): void {
-    const { context, send } = this.#options;
+    const { send } = this.#options;
     if (this.#late.size >= MOST_WAITING) {
       note('not delayed: too many wait');
       send(event);
@@ -128,7 +130,7 @@ export class EventFaults {
     }
     const delayMs = forMs + active.random() * jitterMs;
     note(formatGoDuration(delayMs));
-    const timer = context.clock.setTimer(delayMs, () => {
+    const timer = this.#setTimer(delayMs, () => {
       this.#late.delete(timer);
       send(event);
     });
@@ -139,12 +141,17 @@ export class EventFaults {
     const { name } = active.rule;
     let mixture = this.#mixtures.get(name);
     if (mixture === undefined) {
-      const timer = this.#options.context.clock.setTimer(waitMs, () => this.#pour(name));
+      const timer = this.#setTimer(waitMs, () => this.#pour(name));
       mixture = { active, events: [], timer };
       this.#mixtures.set(name, mixture);
     }
     mixture.events.push(event);
     if (mixture.events.length >= among) this.#pour(name);
+  }
+
+  #setTimer(delayMs: number, act: () => void): ClockTimer {
+    const { context, call } = this.#options;
+    return context.clock.setTimer(delayMs, guardDeferred(context.logger, call, act));
   }
 
   /** Sends the events of a mixture in an order that chance makes. */
@@ -159,28 +166,4 @@ export class EventFaults {
       this.#options.send(event!);
     }
   }
-}
-
-/** What a ContainerEventResponse is about. */
-function describeEvent(path: string, event: Buffer, directory: PodDirectory): Subject {
-  let containerId = '';
-  let kind = 0;
-  let sandbox: Buffer | undefined;
-  const containers: Buffer[] = [];
-  try {
-    for (const { number, bytes, value } of readFields(event)) {
-      if (number === 1) containerId = bytes.toString('latin1');
-      else if (number === 2) kind = value;
-      else if (number === 4) sandbox = bytes;
-      else if (number === 5) containers.push(bytes);
-    }
-  } catch {
-    return streamSubject(path);
-  }
-  const known = (): KnownId | undefined => {
-    const pod = directory.learnSandbox(sandbox);
-    for (const status of containers) directory.learnContainer(status, 2, 12);
-    return directory.findContainer(containerId) ?? pod ?? directory.findSandbox(containerId);
-  };
-  return { method: EVENTS_METHOD, path, containerId, eventKind: EVENT_KINDS[kind], known };
 }

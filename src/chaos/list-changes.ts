@@ -1,7 +1,8 @@
 import { GrpcMessage } from '../relay/index.js';
+import { LIST_FIELDS } from './cri-fields.js';
 import { makeUnknownField, type ProtobufField, readFields } from './protobuf-fields.js';
 
-/** An answer that is a list: one message, or many when it is streamed. The items are in field 1. */
+/** An answer that is a list: one message, or many when it is streamed. */
 export type ListAnswer = readonly GrpcMessage[];
 
 /**
@@ -15,7 +16,7 @@ export function truncateList(
 ): { readonly answer: ListAnswer; readonly leftOut: number; readonly items: number } {
   let [items, candidates, leftOut] = [0, 0, 0];
   const stays = ({ number, bytes }: ProtobufField): boolean => {
-    if (number !== 1) return true;
+    if (number !== LIST_FIELDS.items) return true;
     items++;
     if (!isCandidate(bytes)) return true;
     candidates++;

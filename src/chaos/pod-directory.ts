@@ -1,5 +1,22 @@
 import { type GrpcMessage } from '../relay/index.js';
-import { findBytes, findInMap, readFields, readString } from './protobuf-fields.js';
+import {
+  CONTAINER_CONFIG_FIELDS,
+  CONTAINER_FIELDS,
+  CONTAINER_METADATA_FIELDS,
+  CONTAINER_STATUS_ANSWER_FIELDS,
+  CONTAINER_STATUS_FIELDS,
+  type ContainerFields,
+  CREATE_CONTAINER_ANSWER_FIELDS,
+  CREATE_CONTAINER_REQUEST_FIELDS,
+  RUN_SANDBOX_ANSWER_FIELDS,
+  RUN_SANDBOX_REQUEST_FIELDS,
+  SANDBOX_CONFIG_FIELDS,
+  SANDBOX_FIELDS,
+  SANDBOX_METADATA_FIELDS,
+  SANDBOX_STATUS_ANSWER_FIELDS,
+} from './cri-fields.js';
+import { ListBacklog } from './list-backlog.js';
+import { findAllBytes, findBytes, findInMap, readString } from './protobuf-fields.js';
 
 /** A pod as people name it. */
 export interface PodName {
@@ -10,12 +27,28 @@ export interface PodName {
 
 /** What is known of an id. */
 export interface KnownId {
-  readonly pod: PodName;
+  /** Undefined as long as nothing has told the pod's name. */
+  readonly pod: PodName | undefined;
+  readonly sandboxId?: string;
   /** Of a container. */
   readonly containerName?: string;
 }
 
-/** Far more than a node has; the oldest go first. */
+/** What messages have told of a container; empty where they have not. */
+interface ContainerEntry {
+  readonly sandboxId: string;
+  readonly name: string;
+  /** By the labels that the kubelet writes on containers; others write none. */
+  readonly labelled: PodName | undefined;
+}
+
+export interface PodDirectoryOptions {
+  /** How many ids of each kind are kept, far more than a node has; the oldest go first. */
+  readonly mostIds?: number;
+  /** Calls back soon, once what there is to send has gone out; setImmediate unless told. */
+  readonly defer?: (act: () => void) => void;
+}
+
 const MOST_IDS = 100_000;
 
 const POD_NAME_LABEL = 'io.kubernetes.pod.name';
@@ -25,159 +58,168 @@ const POD_UID_LABEL = 'io.kubernetes.pod.uid';
 /**
  * Which pod and container an id belongs to, learned from the messages that pass: requests of CRI name ids only.
  *
- * Of an id that is known nothing more is read, since neither its pod nor its name can change.
+ * A container's pod is that of its sandbox, whichever of the two was heard of first; where nothing tells the sandbox,
+ * it is what the container's labels say. Lists are read later, in slices, and at once as soon as somebody asks for an
+ * id that is not known.
  */
 export class PodDirectory {
-  readonly #sandboxes = new Map<string, KnownId>();
-  readonly #containers = new Map<string, KnownId>();
-  /** Of the ids that lists have told, a number each: looked up without a string for each item of a list. */
-  readonly #listed = new Set<number>();
-  #scratch = Buffer.alloc(0);
+  readonly #pods = new Map<string, PodName>();
+  readonly #containers = new Map<string, ContainerEntry>();
+  readonly #mostIds: number;
+  readonly #sandboxLists: ListBacklog;
+  readonly #containerLists: ListBacklog;
+
+  constructor({ mostIds = MOST_IDS, defer }: PodDirectoryOptions = {}) {
+    this.#mostIds = mostIds;
+    this.#sandboxLists = new ListBacklog({ onNew: (item) => void this.learnSandbox(item), defer });
+    this.#containerLists = new ListBacklog({
+      onNew: (item) => void this.learnContainer(item, CONTAINER_FIELDS),
+      defer,
+    });
+  }
 
   findSandbox(id: string): KnownId | undefined {
-    return this.#sandboxes.get(id);
+    const pod = this.#findPod(id);
+    return pod && { pod, sandboxId: id };
   }
 
   findContainer(id: string): KnownId | undefined {
-    return this.#containers.get(id);
+    if (!this.#containers.has(id)) this.#containerLists.readAll();
+    const entry = this.#containers.get(id);
+    if (entry === undefined) return undefined;
+    const { sandboxId, name, labelled } = entry;
+    const pod = (sandboxId === '' ? undefined : this.#findPod(sandboxId)) ?? labelled;
+    return { pod, ...(sandboxId === '' ? {} : { sandboxId }), containerName: name };
   }
 
   /** Learns from the answer to a call, and its request. Throws RangeError when one is no message. */
   learn(method: string, request: Buffer, message: GrpcMessage): void {
     if (!message.isReadable) return;
-    if (this.#scratch.length < message.length) this.#scratch = Buffer.allocUnsafeSlow(message.length);
-    const answer = message.readInto(this.#scratch);
     switch (method) {
       case 'ListPodSandbox':
       case 'StreamPodSandboxes':
-        for (const item of this.#findNew(answer)) this.learnSandbox(item);
+        this.#sandboxLists.push(message);
         break;
       case 'ListContainers':
       case 'StreamContainers':
-        for (const { number, bytes } of readFields(answer))
-          if (number === 1) this.learnContainer(bytes, 3, 8);
+        this.#containerLists.push(message);
         break;
-      case 'PodSandboxStatus':
-        this.learnSandbox(findBytes(answer, 1));
+      case 'PodSandboxStatus': {
+        const { status, containerStatuses } = SANDBOX_STATUS_ANSWER_FIELDS;
+        const { payload } = message;
+        this.learnStatuses(findBytes(payload, status), findAllBytes(payload, containerStatuses));
         break;
-      case 'ContainerStatus':
-        this.learnContainer(findBytes(answer, 1), 2, 12);
+      }
+      case 'ContainerStatus': {
+        const status = findBytes(message.payload, CONTAINER_STATUS_ANSWER_FIELDS.status);
+        if (status !== undefined) this.learnContainer(status, CONTAINER_STATUS_FIELDS);
         break;
+      }
       case 'RunPodSandbox': {
-        const config = findBytes(request, 1);
-        if (config !== undefined) this.#addSandbox(readString(answer, 1), findBytes(config, 1));
+        const pod = readPodOfConfig(findBytes(request, RUN_SANDBOX_REQUEST_FIELDS.config));
+        this.#addPod(readString(message.payload, RUN_SANDBOX_ANSWER_FIELDS.sandboxId), pod);
         break;
       }
       case 'CreateContainer': {
-        const sandbox = this.#sandboxes.get(readString(request, 1));
-        const metadata = findBytes(findBytes(request, 2) ?? EMPTY, 1);
-        if (sandbox !== undefined && metadata !== undefined) {
-          add(this.#containers, readString(answer, 1), {
-            pod: sandbox.pod,
-            containerName: readString(metadata, 1),
-          });
-        }
+        const { sandboxId, config, sandboxConfig } = CREATE_CONTAINER_REQUEST_FIELDS;
+        const id = readString(message.payload, CREATE_CONTAINER_ANSWER_FIELDS.containerId);
+        const sandbox = readString(request, sandboxId);
+        if (!this.#pods.has(sandbox))
+          this.#addPod(sandbox, readPodOfConfig(findBytes(request, sandboxConfig)));
+        this.#addContainer(id, findBytes(request, config) ?? EMPTY, CONTAINER_CONFIG_FIELDS, sandbox);
         break;
       }
     }
   }
 
-  /** Learns from a PodSandbox or a PodSandboxStatus, and gives what is known of it. */
-  learnSandbox(item: Buffer | undefined): KnownId | undefined {
-    if (item === undefined) return undefined;
-    const id = readFirstString(item);
-    return this.#sandboxes.get(id) ?? this.#addSandbox(id, findBytes(item, 2));
+  /** Learns from a PodSandboxStatus and those of its containers; gives the sandbox's id, empty when there is none. */
+  learnStatuses(sandbox: Buffer | undefined, containers: readonly Buffer[]): string {
+    const sandboxId = sandbox === undefined ? '' : this.learnSandbox(sandbox);
+    for (const status of containers) this.learnContainer(status, CONTAINER_STATUS_FIELDS, sandboxId);
+    return sandboxId;
   }
 
-  /** Learns from a Container or a ContainerStatus, which differ in the numbers of two fields. */
-  learnContainer(item: Buffer | undefined, metadataField: number, labelsField: number): KnownId | undefined {
-    if (item === undefined) return undefined;
-    const id = readFirstString(item);
+  /** Learns from a PodSandbox or a PodSandboxStatus, and gives its id. */
+  learnSandbox(item: Buffer): string {
+    const id = readString(item, SANDBOX_FIELDS.id);
+    // Neither name nor uid of a pod can change.
+    if (!this.#pods.has(id)) this.#addPod(id, readPodName(findBytes(item, SANDBOX_FIELDS.metadata)));
+    return id;
+  }
+
+  /** Learns from a Container or a ContainerStatus, of a sandbox that is known otherwise; gives its id. */
+  learnContainer(item: Buffer, fields: ContainerFields, sandboxId = ''): string {
+    const id = readString(item, fields.id);
+    this.#addContainer(id, item, fields, sandboxId);
+    return id;
+  }
+
+  /** Forgets what was not read yet. */
+  close(): void {
+    this.#sandboxLists.clear();
+    this.#containerLists.clear();
+  }
+
+  #findPod(sandboxId: string): PodName | undefined {
+    if (!this.#pods.has(sandboxId)) this.#sandboxLists.readAll();
+    return this.#pods.get(sandboxId);
+  }
+
+  #addPod(id: string, pod: PodName | undefined): void {
+    if (id === '' || pod === undefined) return;
+    this.#pods.set(id, pod);
+    this.#forgetOldest(this.#pods, this.#sandboxLists);
+  }
+
+  #addContainer(id: string, item: Buffer, fields: ContainerFields, sandboxId: string): void {
     const known = this.#containers.get(id);
-    if (known !== undefined) return known;
-    const label = (key: string): string => findInMap(item, labelsField, key) ?? '';
-    const pod = {
-      uid: label(POD_UID_LABEL),
-      namespace: label(POD_NAMESPACE_LABEL),
-      name: label(POD_NAME_LABEL),
+    if (id === '' || (known !== undefined && known.sandboxId !== '')) return;
+    const entry = {
+      sandboxId: sandboxId === '' ? readOptional(item, fields.sandboxId) : sandboxId,
+      name: readString(findBytes(item, fields.metadata) ?? EMPTY, CONTAINER_METADATA_FIELDS.name),
+      labelled: readPodOfLabels(item, fields.labels) ?? known?.labelled,
     };
-    const containerName = readString(findBytes(item, metadataField) ?? EMPTY, 1);
-    const learned = { pod, containerName };
-    add(this.#containers, id, learned);
-    return learned;
+    if (entry.sandboxId === '' && entry.labelled === undefined && entry.name === '') return;
+    this.#containers.set(id, entry);
+    this.#forgetOldest(this.#containers, this.#containerLists);
   }
 
-  /**
-   * The items of a list of which no list has told before. Nearly none are, in nearly every list, so of the others
-   * nothing but the id is looked at, which every writer puts first.
-   */
-  #findNew(list: Buffer): Buffer[] {
-    const found: Buffer[] = [];
-    let at = 0;
-    while (at < list.length) {
-      if (list[at] !== FIRST_FIELD) {
-        // A list with something else in it is read in the general way.
-        return [...readFields(list)].filter(({ number }) => number === 1).map(({ bytes }) => bytes);
-      }
-      let length = 0;
-      at++;
-      for (let scale = 1, byte = 0x80; byte >= 0x80; scale *= 0x80) {
-        byte = list[at++] ?? 0;
-        length += (byte & 0x7f) * scale;
-      }
-      const end = at + length;
-      const idLength = list[at] === FIRST_FIELD ? (list[at + 1] ?? 0) : 0;
-      const hash = idLength > 0 && idLength < 0x80 ? hashOf(list, at + 2, at + 2 + idLength) : undefined;
-      if (hash === undefined || !this.#listed.has(hash)) {
-        found.push(list.subarray(at, end));
-        if (hash !== undefined) this.#listed.add(hash);
-      }
-      at = end;
+  #forgetOldest(table: Map<string, unknown>, lists: ListBacklog): void {
+    if (table.size <= this.#mostIds) return;
+    for (const oldest of table.keys()) {
+      table.delete(oldest);
+      break;
     }
-    if (this.#listed.size > MOST_IDS) this.#listed.clear();
-    return found;
-  }
-
-  #addSandbox(id: string, metadata: Buffer | undefined): KnownId | undefined {
-    if (metadata === undefined) return undefined;
-    const pod = {
-      name: readString(metadata, 1),
-      uid: readString(metadata, 2),
-      namespace: readString(metadata, 3),
-    };
-    const learned = { pod };
-    add(this.#sandboxes, id, learned);
-    return learned;
+    // The next list tells of it again, if it is still there.
+    lists.forgetSeen();
   }
 }
 
 const EMPTY = Buffer.alloc(0);
 
-/** A field 1 that has a length: the items of a list, and the id in each. */
-const FIRST_FIELD = 0x0a;
-
-/** A number of 53 bits that stands for these bytes: two ids with the same one are not to be expected. */
-function hashOf(bytes: Buffer, from: number, to: number): number {
-  let [one, other] = [0x811c9dc5, 0x9e3779b9];
-  for (let at = from; at < to; at++) {
-    one = Math.imul(one ^ bytes[at]!, 0x01000193);
-    other = Math.imul(other ^ bytes[at]!, 0x85ebca6b) ^ (other >>> 15);
-  }
-  return (one >>> 0) * 2 ** 21 + (other >>> 11);
+/** The pod that a PodSandboxConfig makes. */
+export function readPodOfConfig(config: Buffer | undefined): PodName | undefined {
+  return config && readPodName(findBytes(config, SANDBOX_CONFIG_FIELDS.metadata));
 }
 
-/** The id: field 1, which every writer puts first. */
-function readFirstString(item: Buffer): string {
-  for (const { number, bytes } of readFields(item)) if (number === 1) return bytes.toString('latin1');
-  return '';
+/** PodSandboxMetadata; undefined when it names nothing. */
+function readPodName(metadata: Buffer | undefined): PodName | undefined {
+  if (metadata === undefined) return undefined;
+  const name = readString(metadata, SANDBOX_METADATA_FIELDS.name);
+  if (name === '') return undefined;
+  return {
+    uid: readString(metadata, SANDBOX_METADATA_FIELDS.uid),
+    namespace: readString(metadata, SANDBOX_METADATA_FIELDS.namespace),
+    name,
+  };
 }
 
-function add(table: Map<string, KnownId>, id: string, known: KnownId): void {
-  if (id === '') return;
-  table.set(id, known);
-  if (table.size <= MOST_IDS) return;
-  for (const oldest of table.keys()) {
-    table.delete(oldest);
-    return;
-  }
+function readPodOfLabels(item: Buffer, labelsField: number): PodName | undefined {
+  const label = (key: string): string => findInMap(item, labelsField, key) ?? '';
+  const name = label(POD_NAME_LABEL);
+  return name === '' ? undefined : { uid: label(POD_UID_LABEL), namespace: label(POD_NAMESPACE_LABEL), name };
+}
+
+function readOptional(item: Buffer, number: number): string {
+  return number === 0 ? '' : readString(item, number);
 }

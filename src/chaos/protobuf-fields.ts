@@ -5,16 +5,25 @@
  * @module
  */
 
+/** How a field is written; the two that group fields are of no use any more. */
+export const WireType = { VARINT: 0, FIXED64: 1, BYTES: 2, FIXED32: 5 } as const;
+
+/** Where an entry of a map has what. */
+const MAP_ENTRY_FIELDS = { key: 1, value: 2 } as const;
+
+/** A number that no message of CRI has, near the end of what protobuf allows. */
+const UNKNOWN_FIELD = 536_870_000;
+
 /** A field of a message, where it stands in the bytes. */
 export interface ProtobufField {
   readonly number: number;
-  /** 0 a number, 1 eight bytes, 2 bytes with a length, 5 four bytes. */
+  /** See {@link WireType}. */
   readonly wireType: number;
   /** From the tag to the end. */
   readonly whole: Buffer;
-  /** What a field of wire type 2 holds; empty for others. */
+  /** What a field of bytes holds; empty for others. */
   readonly bytes: Buffer;
-  /** What a field of wire type 0 holds, exact up to 2^53; 0 for others. */
+  /** What a field that is a number holds, exact up to 2^53; 0 for others. */
   readonly value: number;
 }
 
@@ -28,10 +37,10 @@ export function* readFields(message: Buffer): Generator<ProtobufField> {
     const wireType = tag % 8;
     let bytes: Buffer = EMPTY;
     let value = 0;
-    if (wireType === 0) value = readVarint();
-    else if (wireType === 1) at += 8;
-    else if (wireType === 5) at += 4;
-    else if (wireType === 2) {
+    if (wireType === WireType.VARINT) value = readVarint();
+    else if (wireType === WireType.FIXED64) at += 8;
+    else if (wireType === WireType.FIXED32) at += 4;
+    else if (wireType === WireType.BYTES) {
       const length = readVarint();
       bytes = message.subarray(at, at + length);
       at += length;
@@ -56,8 +65,15 @@ export function* readFields(message: Buffer): Generator<ProtobufField> {
 export function findBytes(message: Buffer, number: number): Buffer | undefined {
   let found: Buffer | undefined;
   for (const field of readFields(message))
-    if (field.number === number && field.wireType === 2) found = field.bytes;
+    if (field.number === number && field.wireType === WireType.BYTES) found = field.bytes;
   return found;
+}
+
+/** The bytes of every field of that number. */
+export function findAllBytes(message: Buffer, number: number): Buffer[] {
+  const isOne = (field: ProtobufField): boolean =>
+    field.number === number && field.wireType === WireType.BYTES;
+  return [...readFields(message)].filter(isOne).map(({ bytes }) => bytes);
 }
 
 /** A string field; empty when it is absent, as protobuf has it. */
@@ -68,15 +84,21 @@ export function readString(message: Buffer, number: number): string {
 /** The string that a map field has for a key. */
 export function findInMap(message: Buffer, number: number, key: string): string | undefined {
   for (const field of readFields(message)) {
-    if (field.number === number && readString(field.bytes, 1) === key) return readString(field.bytes, 2);
+    if (field.number !== number || readString(field.bytes, MAP_ENTRY_FIELDS.key) !== key) continue;
+    return readString(field.bytes, MAP_ENTRY_FIELDS.value);
   }
   return undefined;
 }
 
 /** A field that no reader knows, with so many bytes of content: it makes a message larger and changes nothing in it. */
 export function makeUnknownField(bytes: number): Buffer {
-  const number = 536_870_000;
-  return Buffer.concat([encodeVarint(number * 8 + 2), encodeVarint(bytes), Buffer.alloc(bytes)]);
+  const tag = encodeTag(UNKNOWN_FIELD, WireType.BYTES);
+  return Buffer.concat([encodeVarint(tag), encodeVarint(bytes), Buffer.alloc(bytes)]);
+}
+
+/** What a field begins with: its number, and how it is written. */
+export function encodeTag(number: number, wireType: number): number {
+  return number * 8 + wireType;
 }
 
 function encodeVarint(value: number): Buffer {
@@ -85,4 +107,14 @@ function encodeVarint(value: number): Buffer {
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
   bytes.push(rest);
   return Buffer.from(bytes);
+}
+
+/** What cannot be read stays as it is: it is the client's to make sense of it. */
+export function ifReadable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }

@@ -2,6 +2,9 @@ import { messageOf } from '../util/errors.js';
 import { parseGoDuration } from '../util/go-duration.js';
 import { type YamlValue } from '../util/yaml-value.js';
 
+/** No longer than a timer of Node can be set, delay and jitter together. */
+const LONGEST_MS = 250 * 3_600_000;
+
 /** A duration such as `1m30s`, in milliseconds. */
 export function readDuration(field: YamlValue, leastMs: number): number {
   const value = field.scalar();
@@ -16,5 +19,6 @@ export function readDuration(field: YamlValue, leastMs: number): number {
   }
   if (ms < leastMs)
     throw field.invalid(leastMs === 0 ? 'must not be negative' : 'must be longer than nothing');
+  if (ms > LONGEST_MS) throw field.invalid('must be at most 250h');
   return ms;
 }

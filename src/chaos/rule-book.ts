@@ -1,20 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock, type ClockTimer } from '../util/clock.js';
-import { EVENTS_METHOD, isCri, isList, shortMethod } from './cri-method.js';
-import { type KnownId } from './pod-directory.js';
-import { type EventKind, hitsAnswer, isEventFault, isListFault, type Rule } from './rule.js';
+import { type Logger } from '../util/logger.js';
+import { isCri, isList, shortMethod } from './cri-method.js';
+import { hitsAnswer, isEventFault, isListFault, type Rule } from './rule.js';
 import { createSeededRandom } from './seeded-random.js';
-
-/** What a call or an event is about, as far as that is known. */
-export interface Subject {
-  readonly method: string;
-  readonly path: string;
-  readonly containerId?: string;
-  readonly sandboxId?: string;
-  /** Looked up only when a rule asks. */
-  readonly known?: () => KnownId | undefined;
-  readonly eventKind?: EventKind;
-}
+import { matchesNames, type Subject } from './subject.js';
 
 /** A rule, and what it has seen since it was read. */
 export interface ActiveRule {
@@ -33,6 +23,7 @@ interface RuleState extends ActiveRule {
 
 export interface RuleBookOptions {
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly seed: number;
   /** An outage begins: it hits all connections at once. */
   readonly onOutage: (active: ActiveRule) => void;
@@ -48,7 +39,15 @@ export interface RuleConcerns {
   readonly answersKept: number;
 }
 
-const SHORTEST_ID_PART = 12;
+/** The rules that could be about calls of a method, in their order. */
+interface MethodRules {
+  readonly states: readonly RuleState[];
+  readonly concerns: RuleConcerns;
+}
+
+/** Clients may invent methods without end: of so many it is remembered which rules could be about them. */
+const MOST_METHODS = 256;
+const LONGEST_PATH = 256;
 
 /**
  * The rules in force, and which of them hits what comes next.
@@ -59,6 +58,8 @@ const SHORTEST_ID_PART = 12;
 export class RuleBook {
   readonly #options: RuleBookOptions;
   #states: RuleState[] = [];
+  readonly #byPath = new Map<string, MethodRules>();
+  #needsNames = false;
   #readAtMs = 0;
   #timers: ClockTimer[] = [];
 
@@ -72,9 +73,7 @@ export class RuleBook {
 
   /** Whether a rule names pods, or containers, of which requests tell the id only. */
   get needsNames(): boolean {
-    return this.#states.some(
-      ({ rule: { match } }) => match.pods !== undefined || match.containers !== undefined,
-    );
+    return this.#needsNames;
   }
 
   /** Puts these in force. One that is the same as before lets go of nothing that it holds. */
@@ -94,34 +93,27 @@ export class RuleBook {
         methods: rule.match.methods === undefined ? undefined : new Set(rule.match.methods),
       };
     });
+    this.#byPath.clear();
+    this.#needsNames = rules.some(({ match }) => match.pods !== undefined || match.containers !== undefined);
     for (const { controller } of old.values()) controller.abort();
     for (const state of this.#states) this.#setTimers(state);
   }
 
   close(): void {
     this.#clearTimers();
+    this.#byPath.clear();
     for (const { controller } of this.#states) controller.abort();
     this.#states = [];
   }
 
   /** What the rules may do with calls of that method. */
   concerns(path: string): RuleConcerns {
-    const states = this.#states.filter((state) => this.#isOfMethod(state, path, shortMethod(path)));
-    return {
-      request: states.length > 0,
-      answer: states.some(({ rule }) => hitsAnswer(rule.fault)),
-      answersKept: Math.max(
-        0,
-        ...states.map(({ rule: { fault } }) => (fault.type === 'stale-list' ? fault.behind + 1 : 0)),
-      ),
-    };
+    return this.#ofPath(path).concerns;
   }
 
   /** The rule that hits this call, if one does. */
   decideCall(subject: Subject): ActiveRule | undefined {
-    return this.#states.find(
-      (state) => this.#isOfMethod(state, subject.path, subject.method) && this.#hits(state, subject),
-    );
+    return this.#ofPath(subject.path).states.find((state) => this.#hits(state, subject));
   }
 
   /** The rule that hits this event, if one does. */
@@ -139,6 +131,27 @@ export class RuleBook {
   /** Whether nobody is to be let in now. */
   findOutage(): ActiveRule | undefined {
     return this.#states.find(({ rule }) => rule.fault.type === 'outage' && this.#isInWindow(rule));
+  }
+
+  #ofPath(path: string): MethodRules {
+    const known = this.#byPath.get(path);
+    if (known !== undefined) return known;
+    const states = this.#states.filter((state) => this.#isOfMethod(state, path, shortMethod(path)));
+    const found = {
+      states,
+      concerns: {
+        request: states.length > 0,
+        answer: states.some(({ rule }) => hitsAnswer(rule.fault)),
+        answersKept: states.reduce(
+          (most, { rule: { fault } }) =>
+            fault.type === 'stale-list' ? Math.max(most, fault.behind + 1) : most,
+          0,
+        ),
+      },
+    };
+    if (this.#byPath.size >= MOST_METHODS) this.#byPath.clear();
+    if (path.length <= LONGEST_PATH) this.#byPath.set(path, found);
+    return found;
   }
 
   #isOfMethod({ rule, methods }: RuleState, path: string, method: string): boolean {
@@ -168,14 +181,23 @@ export class RuleBook {
   }
 
   #setTimers(state: RuleState): void {
-    const { clock, onOutage } = this.#options;
+    const { onOutage } = this.#options;
     const { afterMs = 0, untilMs } = state.rule.match;
-    if (state.rule.fault.type === 'outage') {
-      this.#timers.push(clock.setTimer(afterMs, () => onOutage(state), { unref: true }));
-    }
+    if (state.rule.fault.type === 'outage') this.#setTimer(afterMs, state, () => onOutage(state));
     // What hangs is let go when its time is over.
-    if (untilMs === undefined || untilMs > LONGEST_TIMER_MS) return;
-    this.#timers.push(clock.setTimer(untilMs, () => state.controller.abort(), { unref: true }));
+    if (untilMs !== undefined) this.#setTimer(untilMs, state, () => state.controller.abort());
+  }
+
+  #setTimer(delayMs: number, { rule }: RuleState, act: () => void): void {
+    const { clock, logger } = this.#options;
+    const guarded = (): void => {
+      try {
+        act();
+      } catch (error) {
+        logger.error('The time of a rule could not be kept', error, { rule: rule.name });
+      }
+    };
+    this.#timers.push(clock.setTimer(delayMs, guarded, { unref: true }));
   }
 
   #clearTimers(): void {
@@ -191,38 +213,6 @@ function createController(): AbortController {
   return controller;
 }
 
-/** What a timer of Node can hold, some 24 days. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 function endsByTime({ fault }: Rule): boolean {
   return fault.type === 'end-stream' && fault.openForMs !== undefined;
-}
-
-/** Whether pod and container are among those that a rule names, if it names any. */
-export function matchesNames({ match: { pods, containers } }: Rule, subject: Subject): boolean {
-  if (pods === undefined && containers === undefined) return true;
-  const known = subject.known?.();
-  if (pods !== undefined && !pods.some((name) => isPod(name, known, subject.sandboxId))) return false;
-  if (containers === undefined) return true;
-  return containers.some((name) => isContainer(name, known, subject.containerId));
-}
-
-function isPod(name: string, known: KnownId | undefined, sandboxId: string | undefined): boolean {
-  if (isId(name, sandboxId)) return true;
-  if (known === undefined) return false;
-  const { pod } = known;
-  return name === pod.uid || name === pod.name || name === `${pod.namespace}/${pod.name}`;
-}
-
-function isContainer(name: string, known: KnownId | undefined, id: string | undefined): boolean {
-  return isId(name, id) || (known?.containerName !== undefined && known.containerName === name);
-}
-
-function isId(name: string, id: string | undefined): boolean {
-  return id !== undefined && name.length >= SHORTEST_ID_PART && id.startsWith(name);
-}
-
-/** The subject of an event stream as a whole. */
-export function streamSubject(path: string): Subject {
-  return { method: EVENTS_METHOD, path };
 }

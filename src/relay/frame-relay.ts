@@ -39,11 +39,12 @@ export class FrameRelay implements AsyncDisposable {
   #socket: PrivateSocket | undefined;
   #lastConnectionId = 0;
   #upstreamIsAway = false;
+  #cannotAccept = false;
 
   private constructor(options: FrameRelayOptions) {
     this.#options = options;
     this.#upstreamPath = parseSocketPath(options.upstream, 'upstream');
-    this.#server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
+    this.#server = createServer({ allowHalfOpen: true }, (client) => this.#receive(client));
   }
 
   /** Listens. Throws OPTION_INVALID, or ENDPOINT_IN_USE when somebody else answers there. */
@@ -54,6 +55,7 @@ export class FrameRelay implements AsyncDisposable {
         relay.#server.once('error', reject);
         relay.#server.listen(path, () => {
           relay.#server.off('error', reject);
+          relay.#server.on('error', (error) => relay.#noteNotAccepted(error));
           resolve();
         });
       });
@@ -89,6 +91,16 @@ export class FrameRelay implements AsyncDisposable {
     await this.close();
   }
 
+  #receive(client: Socket): void {
+    try {
+      this.#accept(client);
+    } catch (error) {
+      const { logger = SILENT_LOGGER } = this.#options;
+      logger.error('A connection could not be relayed', error);
+      client.destroy();
+    }
+  }
+
   #accept(client: Socket): void {
     const {
       admit,
@@ -96,6 +108,7 @@ export class FrameRelay implements AsyncDisposable {
       logger = SILENT_LOGGER,
       lingerMs = LINGER_MS,
     } = this.#options;
+    this.#cannotAccept = false;
     if (admit?.() === false) {
       client.destroy();
       return;
@@ -109,6 +122,13 @@ export class FrameRelay implements AsyncDisposable {
       },
     });
     this.#connections.add(connection);
+  }
+
+  /** Too many open files, say: told of once, until a connection is accepted again. */
+  #noteNotAccepted(error: Error): void {
+    const { logger = SILENT_LOGGER } = this.#options;
+    if (!this.#cannotAccept) logger.error('A connection could not be accepted', error);
+    this.#cannotAccept = true;
   }
 
   /** Says once that the server is not to be reached, and once that it is again. */

@@ -36,6 +36,6 @@ export {
   type SideName,
 } from './call-handler.js';
 export { FrameRelay, type FrameRelayOptions, type RelayCounts } from './frame-relay.js';
-export { GrpcMessage } from './grpc-message.js';
+export { GrpcMessage, MESSAGE_PREFIX_BYTES } from './grpc-message.js';
 export { GRPC_STATUS_NAMES, toTrailers } from './grpc-status.js';
 export { findHeader, type HeaderField } from './hpack/header-field.js';

@@ -149,7 +149,14 @@ export class RelayConnection {
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const call of this.#calls.values()) call.abandon();
+    for (const call of this.#calls.values()) {
+      try {
+        call.abandon();
+      } catch (error) {
+        // Its handler's; the others are to hear of it all the same.
+        this.#options.logger.error('The end of a call could not be handled', error, { path: call.path });
+      }
+    }
     this.#calls.clear();
     this.#options.onClosed();
   }

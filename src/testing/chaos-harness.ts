@@ -14,6 +14,7 @@ import {
   PodSandboxStatusResponse,
   VersionResponse,
 } from '../cri/generated/runtime/v1/cri.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { CriTestServer } from './cri-test-server.js';
 import { FakeClock } from './fake-clock.js';
 import { untilTrue } from './relay-harness.js';
@@ -35,6 +36,12 @@ export const idsOf = (pod: string): { uid: string; sandboxId: string; containerI
   sandboxId: `sandbox-of-${pod}`,
   containerId: `container-of-${pod}`,
 });
+
+export interface ChaosHarnessOptions {
+  readonly seed?: number;
+  readonly labels?: boolean;
+  readonly logger?: Logger;
+}
 
 /** A runtime, chaos in front of it with a clock that stands still, and a client. */
 export class ChaosHarness implements AsyncDisposable {
@@ -68,11 +75,14 @@ export class ChaosHarness implements AsyncDisposable {
     this.client = new CriClient({ endpoint: proxy.endpoint });
   }
 
-  /** `rules` is the text of a rules file. */
-  static async start(rules: string, { seed = 1 } = {}): Promise<ChaosHarness> {
+  /** `rules` is the text of a rules file; without `labels` containers bear none, as those of crictl. */
+  static async start(
+    rules: string,
+    { seed = 1, labels = true, logger = SILENT_LOGGER }: ChaosHarnessOptions = {},
+  ): Promise<ChaosHarness> {
     const arrived: string[] = [];
     const streams = new Set<ServerWritableStream<unknown, ContainerEventResponse>>();
-    const server = await startRuntime(arrived, streams);
+    const server = await startRuntime(arrived, streams, labels ? labelsOf : () => ({}));
     const folder = await mkdtemp(join(tmpdir(), 'podloop-chaos-'));
     const clock = new FakeClock();
     const injections: Injection[] = [];
@@ -80,7 +90,7 @@ export class ChaosHarness implements AsyncDisposable {
       upstream: server.endpoint,
       listen: `unix://${join(folder, 'chaos.sock')}`,
       rules: parseRules(rules, 'rules.yaml'),
-      ...{ seed, clock },
+      ...{ seed, clock, logger },
       onInjection: (injection) => void injections.push(injection),
     });
     return new ChaosHarness({ proxy, clock, injections, arrived, server, folder, streams });
@@ -135,6 +145,7 @@ export class ChaosHarness implements AsyncDisposable {
 async function startRuntime(
   arrived: string[],
   streams: Set<ServerWritableStream<unknown, ContainerEventResponse>>,
+  labelsOfContainer: typeof labelsOf,
 ): Promise<CriTestServer> {
   let lists = 0;
   const podOf = (id: string): string => id.replace(/^(sandbox|container)-of-/, '');
@@ -157,7 +168,7 @@ async function startRuntime(
           ListContainersResponse.fromPartial({
             containers: PODS.map((pod) => ({
               ...{ id: idsOf(pod).containerId, podSandboxId: idsOf(pod).sandboxId, metadata },
-              ...{ state: ContainerState.CONTAINER_RUNNING, labels: labelsOf(pod) },
+              ...{ state: ContainerState.CONTAINER_RUNNING, labels: labelsOfContainer(pod) },
             })),
           }),
         );
@@ -165,7 +176,7 @@ async function startRuntime(
       containerStatus: ({ request }, reply) => {
         arrived.push('ContainerStatus');
         const pod = podOf(request.containerId);
-        const status = { id: request.containerId, metadata: { name: 'app' }, labels: labelsOf(pod) };
+        const status = { id: request.containerId, metadata: { name: 'app' }, labels: labelsOfContainer(pod) };
         reply(null, ContainerStatusResponse.fromPartial({ status }));
       },
       podSandboxStatus: ({ request }, reply) => {
