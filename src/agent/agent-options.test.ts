@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { AGENT_OPTIONS } from './agent-options.js';
+import { KUBELET_CONFIG_TABLES } from './kubelet-config/kubelet-config-fields.js';
+import { resolveAgentOptions } from './resolve-agent-options.js';
+
+describe('the options of the agent', () => {
+  it('are the defaults of the table unless told', () => {
+    expect(resolveAgentOptions({})).toMatchObject({
+      maxPods: 110,
+      mode: 'auto',
+      rootDir: '/var/lib/podloop',
+    });
+  });
+
+  it('come from flags before the file, and from the file before the machine', () => {
+    const config = { maxPods: 20, podsPerCore: 3 };
+    const options = resolveAgentOptions({ maxPods: 10 }, config, { podsPerCore: 4, rootDir: '/home/me' });
+    expect(options).toMatchObject({ maxPods: 10, podsPerCore: 3, rootDir: '/home/me' });
+  });
+
+  it('pull one image at a time where the file says so', () => {
+    expect(resolveAgentOptions({}, { serializeImagePulls: true }).maxParallelImagePulls).toBe(1);
+    expect(resolveAgentOptions({}, { serializeImagePulls: false }).maxParallelImagePulls).toBe(5);
+  });
+
+  it.each([
+    [{ rootDir: 'here' }, '--root-dir: "here" is not an absolute path'],
+    [{ maxPods: -1 }, '--max-pods: -1 is not a whole number'],
+    [{ imageGcHighThreshold: 101 }, '--image-gc-high-threshold: 101 is not from 0 to 100'],
+    [
+      { imageGcLowThreshold: 90 },
+      '--image-gc-low-threshold: 90 is not less than --image-gc-high-threshold, 85',
+    ],
+    [{ cgroupDriver: 'x' }, '--cgroup-driver: "x" is not one of cgroupfs, systemd'],
+  ])('are refused when they are wrong: %j', (given, message) => {
+    expect(() => resolveAgentOptions(given)).toThrow(message);
+  });
+});
+
+describe('the table of options', () => {
+  const rows = Object.values(AGENT_OPTIONS);
+
+  it('names each flag once', () => {
+    const flags = rows.flatMap(({ flag, aliases = [] }) => [flag, ...aliases]).filter((flag) => flag !== '');
+    expect(new Set(flags).size).toBe(flags.length);
+  });
+
+  it('takes up every field of a KubeletConfiguration that is said to work', () => {
+    const fields = Object.entries(KUBELET_CONFIG_TABLES.KubeletConfiguration)
+      .filter(([, facts]) => facts.support === 'supported')
+      .map(([field]) => field)
+      .filter((field) => !['apiVersion', 'kind'].includes(field));
+    const taken = rows.map(({ field }) => field?.split('.')[0]);
+    expect(fields.filter((field) => !taken.includes(field))).toEqual(['serializeImagePulls']);
+  });
+});

@@ -1,0 +1,66 @@
+import { isAbsolute } from 'node:path';
+import { PodloopError } from '../util/errors.js';
+import {
+  AGENT_OPTIONS,
+  type AgentOptionFacts,
+  type AgentOptions,
+  type AgentOptionType,
+} from './agent-options.js';
+import { type KubeletConfig } from './kubelet-config/kubelet-config.js';
+
+/** Values as flags give them, in the form that the options have. */
+export type GivenAgentOptions = { readonly [Name in keyof AgentOptions]?: AgentOptions[Name] };
+
+/**
+ * What holds: a flag, else the file, else the default of the machine, else the table's. Throws OPTION_INVALID naming the
+ * flag and what would be right.
+ */
+export function resolveAgentOptions(
+  given: GivenAgentOptions,
+  config: KubeletConfig = {},
+  machine: GivenAgentOptions = {},
+): AgentOptions {
+  const names = Object.keys(AGENT_OPTIONS) as (keyof AgentOptions)[];
+  const entries = names.map((name) => {
+    const facts: AgentOptionFacts<unknown> = AGENT_OPTIONS[name];
+    const value = given[name] ?? facts.fromConfig?.(config) ?? machine[name] ?? facts.default;
+    const right = expectation(facts.type, value);
+    if (right === undefined) return [name, value];
+    const place = facts.flag === '' ? (facts.field ?? name) : facts.flag;
+    throw new PodloopError('OPTION_INVALID', `${place}: ${JSON.stringify(value)} is not ${right}`);
+  });
+  const options = Object.fromEntries(entries) as AgentOptions;
+  const { imageGcHighThreshold: high, imageGcLowThreshold: low } = options;
+  if (low >= high) {
+    const message = `--image-gc-low-threshold: ${low} is not less than --image-gc-high-threshold, ${high}`;
+    throw new PodloopError('OPTION_INVALID', message);
+  }
+  return options;
+}
+
+function expectation(type: AgentOptionType, value: unknown): string | undefined {
+  const isWhole = Number.isSafeInteger(value);
+  const number = value as number;
+  switch (type) {
+    case 'text':
+    case 'map':
+    case 'switch':
+      return undefined;
+    case 'path':
+      return isAbsolute(value as string) ? undefined : 'an absolute path';
+    case 'duration':
+      return number >= 0 && Number.isFinite(number) ? undefined : 'a duration such as 500ms, 20s or 1m30s';
+    case 'count':
+      return isWhole && number >= 0 ? undefined : 'a whole number';
+    case 'limit':
+      return isWhole ? undefined : 'a whole number';
+    case 'percent':
+      return isWhole && number >= 0 && number <= 100 ? undefined : 'from 0 to 100';
+    case 'size':
+      return isWhole && number > 0 ? undefined : 'a size such as 10Mi';
+    default:
+      return type.includes(value as string)
+        ? undefined
+        : `one of ${type.filter((word) => word !== '').join(', ')}`;
+  }
+}
