@@ -1,5 +1,5 @@
 import { type CniNetworkList, type CniPlugin, type CniResult } from './attachment-record.js';
-import { runHelper, type HelperResult } from './helper-process.js';
+import { runHelper, type HelperResult } from '../process/helper-process.js';
 import { findProgram, type NetworkTools } from './network-tools.js';
 import { refused } from '../rpc-error.js';
 

@@ -3,7 +3,7 @@ import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
 import { refused } from '../rpc-error.js';
-import { describeFailure, runHelper, runHelperWell, type HelperResult } from './helper-process.js';
+import { describeFailure, runHelper, runHelperWell, type HelperResult } from '../process/helper-process.js';
 
 /** What {@link NetworkTools.find} takes. */
 export interface NetworkToolsOptions {

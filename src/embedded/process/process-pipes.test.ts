@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { makeProcessPipes } from './process-pipes.js';
+import { SystemClock } from '../../util/clock.js';
+import { FakeClock } from '../../testing/fake-clock.js';
+import { makeProcessPipes, MKFIFO_MS } from './process-pipes.js';
 
+const clock = new SystemClock();
 let folder: string;
 
 beforeEach(async () => {
@@ -17,7 +20,7 @@ afterEach(async () => {
 });
 
 async function run(script: string, wanted = { stdin: true, stdout: true, stderr: true }) {
-  const pipes = await makeProcessPipes({ ...wanted, folder });
+  const pipes = await makeProcessPipes({ ...wanted, folder, clock });
   const child = spawn('sh', ['-c', script], { stdio: [...pipes.stdio] });
   pipes.closeTheirs();
   return { ...pipes, exit: new Promise<number | null>((resolve) => child.once('exit', resolve)) };
@@ -64,6 +67,32 @@ it('nothing of them stays in the folder, nor what is not wanted', async () => {
   expect(await exit).toBe(0);
   expect(await readdir(folder)).toEqual([]);
   await expect(
-    makeProcessPipes({ stdin: true, stdout: true, stderr: true, folder: '/no/such' }),
+    makeProcessPipes({ stdin: true, stdout: true, stderr: true, folder: '/no/such', clock }),
   ).rejects.toThrow();
+});
+
+const ONE = { stdin: true, stdout: false, stderr: false };
+
+it('are made by the tool that all of us use, whatever this process has in its PATH', async () => {
+  const { PATH } = process.env;
+  process.env['PATH'] = folder;
+  try {
+    const pipes = await makeProcessPipes({ ...ONE, folder, clock });
+    pipes.closeTheirs();
+    pipes.stdin!.destroy();
+    expect(pipes.stdio.map((each) => typeof each)).toEqual(['number', 'string', 'string']);
+  } finally {
+    process.env['PATH'] = PATH;
+  }
+});
+
+it('are given up when making them takes too long, as on a disk that hangs', async () => {
+  const mkfifo = join(folder, 'hanging-mkfifo');
+  await writeFile(mkfifo, '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
+  const fake = new FakeClock();
+  const pipes = makeProcessPipes({ ...ONE, folder, clock: fake, mkfifo });
+  pipes.catch(() => undefined);
+  await fake.advanceUntil(() => fake.pendingTimers === 1, 0);
+  await fake.advance(MKFIFO_MS);
+  await expect(pipes).rejects.toThrow('did not end within 10 s');
 });

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, openSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { TOOL_PATH } from './find-tools.js';
+import { type Clock } from '../../util/clock.js';
+import { findTool } from './find-tools.js';
+import { runHelper } from './helper-process.js';
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
@@ -14,7 +15,13 @@ export interface PipesOptions {
   readonly stderr: boolean;
   /** A folder; nothing stays in it. */
   readonly folder: string;
+  readonly clock: Clock;
+  /** Path of `mkfifo`; looked for where tools are unless told. */
+  readonly mkfifo?: string | undefined;
 }
+
+/** Making some names takes a millisecond; what takes longer than this is a disk that hangs. */
+export const MKFIFO_MS = 10_000;
 
 /** The two ends of a process's streams. */
 export interface ProcessPipes {
@@ -32,9 +39,14 @@ export interface ProcessPipes {
  *
  * What Node makes of `stdio: 'pipe'` are sockets, and a socket cannot be opened again: a shell's `> /dev/stderr`
  * fails with ENXIO. These are named pipes whose names are gone before the process starts. Everybody may open them
- * again, for a container's user is not ours. Costs the start of one `mkfifo`.
+ * again, for a container's user is not ours. Costs the start of one `mkfifo`, which is given {@link MKFIFO_MS}.
  */
-export async function makeProcessPipes({ folder, ...wanted }: PipesOptions): Promise<ProcessPipes> {
+export async function makeProcessPipes({
+  folder,
+  clock,
+  mkfifo,
+  ...wanted
+}: PipesOptions): Promise<ProcessPipes> {
   const names = (['stdin', 'stdout', 'stderr'] as const).filter((name) => wanted[name]);
   const nothing = { stdin: undefined, stdout: undefined, stderr: undefined };
   if (names.length === 0) return { ...nothing, stdio: Array(3).fill('ignore'), closeTheirs: () => undefined };
@@ -47,7 +59,9 @@ export async function makeProcessPipes({ folder, ...wanted }: PipesOptions): Pro
     theirs.clear();
   };
   try {
-    await makeFifos(names.map(pathOf));
+    const argv = [mkfifo ?? (await findTool('mkfifo')), '-m', '666', ...names.map(pathOf)];
+    const { exitCode } = await runHelper({ argv, deadlineMs: MKFIFO_MS, clock });
+    if (exitCode !== 0) throw new Error('no pipes can be made: is the disk full?');
     for (const name of names) {
       const [our, their] = openEnds(pathOf(name), name === 'stdin');
       theirs.set(name, their);
@@ -68,17 +82,6 @@ export async function makeProcessPipes({ folder, ...wanted }: PipesOptions): Pro
     stdio: ['stdin', 'stdout', 'stderr'].map((name) => theirs.get(name) ?? 'ignore'),
     closeTheirs,
   };
-}
-
-function makeFifos(paths: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const mkfifo = spawn('mkfifo', ['-m', '666', ...paths], { env: { PATH: TOOL_PATH }, stdio: 'ignore' });
-    mkfifo.once('error', reject);
-    mkfifo.once('exit', (code) => {
-      if (code === 0) resolve();
-      else reject(new Error('no pipes can be made: is the disk full?'));
-    });
-  });
 }
 
 /** Our end does not block and theirs does, as programs expect it; no open waits for the other end. */

@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../../testing/fake-clock.js';
 import { SystemClock } from '../../util/clock.js';
 import { type ContainerProcess } from '../isolation/container-process.js';
 import { PtyResizer, wrapInPty } from './pty.js';
@@ -118,6 +122,24 @@ describe('the size of a terminal', () => {
   it('is nobody’s once its process may be gone', async () => {
     const resizer = new PtyResizer({ clock, findScript: () => undefined });
     await resizer.resize({ columns: 80, rows: 24 });
+  });
+
+  it('is given up when the tool that sets it hangs', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'podloop-pty-'));
+    const stty = join(folder, 'stty');
+    await writeFile(stty, '#!/bin/sh\necho begun >"$0.begun"\nexec sleep 1000\n', { mode: 0o755 });
+    const [file = '', ...args] = wrapInPty(['sleep', '1000'], '/usr/bin/script').argv;
+    const script = spawn(file, args, { stdio: ['pipe', 'ignore', 'ignore'] });
+    const fake = new FakeClock();
+    const resizer = new PtyResizer({ clock: fake, stty, findScript: () => script.pid });
+    let done = false;
+    const resized = resizer.resize({ columns: 80, rows: 24 }).then(() => (done = true));
+    while (!(await readdir(folder)).includes('stty.begun')) await fake.advance(1);
+    expect(done).toBe(false);
+    await fake.advance(5_000);
+    await resized;
+    script.kill('SIGKILL');
+    await rm(folder, { recursive: true });
   });
 
   it('is not set for a process that has no terminal', async () => {

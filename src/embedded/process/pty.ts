@@ -8,13 +8,11 @@
  *
  * @module
  */
-import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { type Clock } from '../../util/clock.js';
 import { type TerminalSize } from '../streaming/streaming-ports.js';
-
-const run = promisify(execFile);
+import { findTool } from './find-tools.js';
+import { runHelper } from './helper-process.js';
 
 /** What {@link wrapInPty} gives. */
 export interface PtyCommand {
@@ -29,9 +27,9 @@ export interface PtyCommand {
  *
  * The command becomes one word of a command line, so it may be 128 KiB long in all (MAX_ARG_STRLEN).
  *
- * @param script path of util-linux's `script`, which is found in PATH unless told.
+ * @param script path of util-linux's `script`.
  */
-export function wrapInPty(argv: readonly string[], script = 'script'): PtyCommand {
+export function wrapInPty(argv: readonly string[], script: string): PtyCommand {
   const command = `exec ${argv.map(quote).join(' ')}`;
   return {
     argv: [script, '--quiet', '--return', '--flush', '--command', command, '/dev/null'],
@@ -51,7 +49,7 @@ export interface PtyResizerOptions {
    * The process of `script`: undefined as soon as it may be gone, so that its number can never be somebody else's.
    */
   readonly findScript: () => number | undefined;
-  /** Path of `stty`. */
+  /** Path of `stty`; looked for where tools are unless told. */
   readonly stty?: string;
 }
 
@@ -85,10 +83,13 @@ export class PtyResizer {
       // Looked up anew: the number of a closed terminal is given to the next one.
       if ((await this.#findTerminal()) !== terminal) return;
       const size = ['cols', String(columns), 'rows', String(rows)];
-      await run(this.#options.stty ?? 'stty', ['-F', terminal, ...size], { timeout: STTY_MS }).catch(
-        () => undefined,
-      );
+      await this.#runStty(['-F', terminal, ...size]).catch(() => undefined);
     }
+  }
+
+  async #runStty(args: readonly string[]): Promise<void> {
+    const { stty = await findTool('stty'), clock } = this.#options;
+    await runHelper({ argv: [stty, ...args], deadlineMs: STTY_MS, clock });
   }
 
   async #waitForTerminal(): Promise<string | undefined> {

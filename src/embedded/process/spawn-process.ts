@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { type Clock } from '../../util/clock.js';
 import { type ContainerProcess, type ProcessRequest } from '../isolation/container-process.js';
+import { findTool } from './find-tools.js';
 import { makeProcessPipes } from './process-pipes.js';
 import { PtyResizer, wrapInPty } from './pty.js';
 
@@ -65,9 +66,9 @@ interface PreparedStreams {
 }
 
 async function prepareStreams(options: SpawnProcessOptions): Promise<PreparedStreams> {
-  const { argv, tty, stdin, stdout, stderr, pipesFolder } = options;
+  const { argv, tty, stdin, stdout, stderr, pipesFolder, clock } = options;
   if (tty) {
-    const pty = wrapInPty(argv);
+    const pty = wrapInPty(argv, await findTool('script'));
     return {
       argv: pty.argv,
       // Nobody but script has these, so it does not matter what they are.
@@ -80,7 +81,7 @@ async function prepareStreams(options: SpawnProcessOptions): Promise<PreparedStr
       closeTheirs: () => undefined,
     };
   }
-  const pipes = await makeProcessPipes({ stdin, stdout, stderr, folder: pipesFolder });
+  const pipes = await makeProcessPipes({ stdin, stdout, stderr, folder: pipesFolder, clock });
   const { stdio, closeTheirs } = pipes;
   const streams = {
     ...(pipes.stdin && { stdin: pipes.stdin }),
