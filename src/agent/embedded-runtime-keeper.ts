@@ -1,6 +1,5 @@
 import { type Clock } from '../util/clock.js';
 import { Backoff } from '../util/backoff.js';
-import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { answersAt } from '../util/private-socket.js';
 import { type RuntimeProcess } from './runtime-process.js';
@@ -47,14 +46,14 @@ export class EmbeddedRuntimeKeeper {
       waitMs = LOOK_MS;
       // While a process of ours runs nobody else can listen there, and one that is busy is left alone.
       if (process.isRunning || (await this.#answers())) continue;
-      logger.error('Embedded runtime is gone, starting it again', { endpoint: this.endpoint });
+      logger.error('Embedded runtime is gone, starting it again', undefined, { endpoint: this.endpoint });
       try {
         await process.start(signal);
         logger.info('Embedded runtime is back', { endpoint: this.endpoint });
         backoff.reset();
       } catch (error) {
         if (error === signal.reason) return;
-        logger.error('Embedded runtime does not start', { err: messageOf(error) });
+        logger.error('Embedded runtime does not start', error);
         waitMs = backoff.nextMs();
       }
     }

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { type PodEvent } from '../model/pod-event-recorder.js';
+import { FakeClock } from '../testing/fake-clock.js';
+import { SILENT_LOGGER } from '../util/logger.js';
+import { PodEventLog } from './pod-event-log.js';
+
+const WEB = { uid: 'u1', namespace: 'default', name: 'web' };
+const DB = { uid: 'u2', namespace: 'default', name: 'db' };
+const started: PodEvent = { type: 'Normal', reason: 'Started', message: 'Container started', container: 'c' };
+const failed: PodEvent = {
+  type: 'Warning',
+  reason: 'Failed',
+  message: 'Error: no such file',
+  container: 'c',
+};
+
+it('keeps what was told last at the end, and the same event once with its count', async () => {
+  const clock = new FakeClock();
+  const log = new PodEventLog({ clock, logger: SILENT_LOGGER });
+  log.record(WEB, failed);
+  log.record(DB, started);
+  await clock.advance(1_000);
+  log.record(WEB, failed);
+  expect(log.list()).toEqual([
+    { ...started, pod: DB, count: 1, firstAtMs: clock.now() - 1_000, lastAtMs: clock.now() - 1_000 },
+    { ...failed, pod: WEB, count: 2, firstAtMs: clock.now() - 1_000, lastAtMs: clock.now() },
+  ]);
+  expect(log.list('u1')).toHaveLength(1);
+});
+
+it('forgets the oldest when there are too many, and counts them', () => {
+  const log = new PodEventLog({ clock: new FakeClock(), logger: SILENT_LOGGER, capacity: 2 });
+  for (const message of ['a', 'b', 'c']) log.record(WEB, { ...failed, message });
+  expect(log.list().map((event) => event.message)).toEqual(['b', 'c']);
+  expect(log.forgotten).toBe(1);
+});
+
+it('logs each event, warnings at the usual verbosity', () => {
+  const lines: unknown[] = [];
+  const logger = { ...SILENT_LOGGER, info: (...line: unknown[]) => void lines.push(line) };
+  const log = new PodEventLog({ clock: new FakeClock(), logger });
+  log.record(WEB, failed);
+  log.record(WEB, { type: 'Normal', reason: 'Killing', message: 'Stopping' });
+  expect(lines).toEqual([
+    [
+      'Event occurred',
+      {
+        ...{ object: 'default/web', fieldPath: 'spec.containers{c}', kind: 'Pod', type: 'Warning' },
+        ...{ reason: 'Failed', message: 'Error: no such file' },
+      },
+      2,
+    ],
+    ['Event occurred', expect.objectContaining({ fieldPath: undefined, reason: 'Killing' }), 4],
+  ]);
+});

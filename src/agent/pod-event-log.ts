@@ -1,0 +1,71 @@
+import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
+import { formatPod, type PodRef } from '../model/pod-ref.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+
+/** An event with its pod, and how often it was told. */
+export interface RecordedPodEvent extends PodEvent {
+  readonly pod: PodRef;
+  /** How many times in a row; the same event of the same pod is kept once. */
+  readonly count: number;
+  /** Wall-clock milliseconds of the first and of the last time. */
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+}
+
+/** What {@link PodEventLog} needs. */
+export interface PodEventLogOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How many different events are kept; 1,000 unless told. The one that was told longest ago goes first. */
+  readonly capacity?: number;
+}
+
+const DEFAULT_CAPACITY = 1_000;
+
+/** The newest events of pods, the same ones counted and not repeated; each is also logged. */
+export class PodEventLog implements PodEventRecorder {
+  readonly #options: PodEventLogOptions;
+  /** In the order of the last time. */
+  readonly #events = new Map<string, RecordedPodEvent>();
+  #forgotten = 0;
+
+  constructor(options: PodEventLogOptions) {
+    this.#options = options;
+  }
+
+  /** How many events were given up for newer ones. */
+  get forgotten(): number {
+    return this.#forgotten;
+  }
+
+  record(pod: PodRef, event: PodEvent): void {
+    const { clock, logger, capacity = DEFAULT_CAPACITY } = this.#options;
+    const { type, reason, message, container } = event;
+    logger.info(
+      'Event occurred',
+      { object: formatPod(pod), fieldPath: fieldPathOf(container), kind: 'Pod', type, reason, message },
+      type === 'Warning' ? 2 : 4,
+    );
+    const key = JSON.stringify([pod.uid, container, type, reason, message]);
+    const known = this.#events.get(key);
+    const lastAtMs = clock.now();
+    this.#events.delete(key);
+    const { count = 0, firstAtMs = lastAtMs } = known ?? {};
+    this.#events.set(key, { ...event, pod, count: count + 1, firstAtMs, lastAtMs });
+    if (this.#events.size <= capacity) return;
+    const [oldest] = this.#events.keys();
+    this.#events.delete(oldest!);
+    this.#forgotten++;
+  }
+
+  /** Events in the order of their last time; of one pod, or of all. */
+  list(uid?: string): RecordedPodEvent[] {
+    const all = [...this.#events.values()];
+    return uid === undefined ? all : all.filter((event) => event.pod.uid === uid);
+  }
+}
+
+function fieldPathOf(container: string | undefined): string | undefined {
+  return container === undefined ? undefined : `spec.containers{${container}}`;
+}
