@@ -5,8 +5,8 @@ import { type ObservedPod, type PodStatus } from '../runtime/runtime.js';
 export type SyncReason = 'create' | 'update' | 'sync';
 
 /**
- * What replaces the computed phase, reason and message of a pod that is being ended: an eviction, a deadline. Given
- * once, it holds until the pod is finished.
+ * What replaces the computed phase, reason and message of a pod that is being ended: an eviction, a deadline. It holds
+ * until the pod is finished; the newest one given does.
  */
 export interface PodStatusOverride {
   readonly phase: 'Failed' | 'Succeeded';
@@ -29,6 +29,11 @@ export interface SyncPodResult {
   readonly isTerminal: boolean;
   /** Sync again after that long (a container in back-off, an active deadline) if that is sooner than the resync. */
   readonly requeueAfterMs?: number;
+  /**
+   * No call was made that changes the runtime: nothing new is to be seen, so the pod is not looked at because of this
+   * sync, and the next one need not wait for a newer view.
+   */
+  readonly unchanged?: boolean;
 }
 
 /** What {@link PodSyncer.syncTerminatingPod} works on. */
@@ -69,7 +74,8 @@ export interface PodSyncer {
   syncPod(work: SyncPodWork, signal: AbortSignal): Promise<SyncPodResult>;
   /**
    * Ends every container. Resolves once none runs, rejects otherwise; starts none. Its signal aborts when the grace
-   * period shrinks: it is called again with the shorter one.
+   * period shrinks: it is called again with the shorter one as soon as it has rejected, so stops under way may be left
+   * to themselves then; the shorter ones overtake them.
    */
   syncTerminatingPod(work: TerminatingPodWork, signal: AbortSignal): Promise<void>;
   /** The same for a pod of ours that only the runtime knows. */

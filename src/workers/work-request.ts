@@ -6,7 +6,7 @@ import { type PodStatusOverride, type SyncReason } from './pod-syncer.js';
 export interface KillOptions {
   /** In whole seconds, for the whole pod. Absent: what the pod itself says. Less than 1 counts as 1. */
   readonly gracePeriodSeconds?: number;
-  /** What the status is to say of the end; the first one given holds. */
+  /** What the status is to say of the end; the newest one given holds. */
   readonly statusOverride?: PodStatusOverride;
   /** It ends because the node is short of something. */
   readonly evict?: boolean;

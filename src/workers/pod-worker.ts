@@ -1,0 +1,236 @@
+import { type PodRef } from '../model/pod-ref.js';
+import { type PodCache } from '../pleg/pod-cache.js';
+import { type PodStatus } from '../runtime/runtime.js';
+import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
+import { linkAbort, type LinkedAbort } from '../util/linked-abort.js';
+import { type Logger } from '../util/logger.js';
+import { podSyncEnded } from '../util/worker-channels.js';
+import { type PodDemand, type PendingWork } from './pod-demand.js';
+import { type PodSyncer, type SyncPodResult } from './pod-syncer.js';
+import { type SyncOutcome } from './requeue-delay.js';
+import { type SyncTurns } from './sync-turns.js';
+import { WorkerState, type WorkType, workTypeOf } from './worker-state.js';
+
+/** What a worker needs of the table of workers that it is in. */
+export interface WorkerHost {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly cache: Pick<PodCache, 'getNewerThan'>;
+  readonly syncer: PodSyncer;
+  readonly turns: SyncTurns;
+  /** Aborts when no work is to begin any more. */
+  readonly closing: AbortSignal;
+  /** Whether the pod may begin: another of its name may be in the way. */
+  mayStart(worker: PodWorker): boolean;
+  /** Something has become of a sync: asks for the next one when it is time. */
+  onSynced(worker: PodWorker, outcome: SyncOutcome): void;
+  /** The runtime may show something new of the pod. */
+  onChanged(worker: PodWorker): void;
+  onFinished(worker: PodWorker): void;
+}
+
+/** What {@link PodWorker} is made of. */
+export interface PodWorkerOptions {
+  readonly ref: PodRef;
+  readonly demand: PodDemand;
+  readonly host: WorkerHost;
+}
+
+/** Does what is asked for one pod, one piece of work at a time, each with a view newer than the end of the one before. */
+export class PodWorker {
+  readonly ref: PodRef;
+  readonly demand: PodDemand;
+  readonly state: WorkerState;
+  /** It is gone from its source, or marked for deletion there. */
+  isDeleted = false;
+  /** It is wanted anew while it still ends. */
+  restartRequested = false;
+  readonly #host: WorkerHost;
+  #lastSyncStamp: Stamp = OLDEST_STAMP;
+  #syncing: { readonly workType: WorkType; readonly abort: LinkedAbort } | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor({ ref, demand, host }: PodWorkerOptions) {
+    this.ref = ref;
+    this.demand = demand;
+    this.#host = host;
+    this.state = new WorkerState({ uid: ref.uid, clock: host.clock, logger: host.logger });
+  }
+
+  /** What is being done right now; undefined while the worker is idle, or waits for a newer view. */
+  get syncing(): WorkType | undefined {
+    return this.#syncing?.workType;
+  }
+
+  /** Resolves when nothing is being done; at once when nothing is. */
+  get idle(): Promise<void> {
+    return this.#running ?? Promise.resolve();
+  }
+
+  /** Asks for work; it begins soon, or as soon as what is under way has ended. Folds with what waits already. */
+  ask(reason: PendingWork['reason']): void {
+    const { clock, logger } = this.#host;
+    const wasPending = this.demand.pending !== undefined;
+    this.demand.ask(reason, clock.monotonicMs());
+    const message = wasPending ? 'Pending update already queued' : 'Notifying pod of pending update';
+    logger.info(message, { pod: this.ref, podUID: this.ref.uid, workType: workTypeOf(this.state.phase) }, 4);
+    this.wake();
+  }
+
+  /** Goes on with what is asked for, if it is allowed to now. */
+  wake(): void {
+    this.#running ??= this.#run()
+      .catch((error: unknown) => {
+        // Only a mistake of ours gets here. The pod is not lost by it.
+        this.#host.logger.error('Pod worker failed', error, { pod: this.ref, podUID: this.ref.uid });
+        this.#host.onSynced(this, { error });
+      })
+      .finally(() => {
+        this.#running = undefined;
+        // What was asked for after the loop had looked for the last time.
+        if (this.#mayGoOn()) this.wake();
+      });
+  }
+
+  /** Lets the sync under way start nothing more: what it works on has been overtaken. */
+  cancelSync(): void {
+    if (this.#syncing === undefined || this.#syncing.workType === 'TerminatedPod') return;
+    const { workType, abort } = this.#syncing;
+    this.#host.logger.info(
+      'Sync is overtaken and starts nothing more',
+      { pod: this.ref, podUID: this.ref.uid, workType },
+      3,
+    );
+    abort.abort(new DOMException('overtaken by a newer request', 'AbortError'));
+  }
+
+  #mayGoOn(): boolean {
+    if (this.demand.pending === undefined || this.#host.closing.aborted) return false;
+    return this.state.isStarted || this.state.isTerminationRequested || this.#host.mayStart(this);
+  }
+
+  async #run(): Promise<void> {
+    while (this.#mayGoOn()) await this.#work();
+  }
+
+  async #work(): Promise<void> {
+    const { turns, closing, clock, logger } = this.#host;
+    const fields = { pod: this.ref, podUID: this.ref.uid };
+    const abort = linkAbort(closing);
+    let workType: WorkType = workTypeOf(this.state.phase);
+    let work: PendingWork | undefined;
+    let outcome: SyncOutcome;
+    try {
+      const observed = await this.#observe(closing);
+      await turns.take(this.state.isTerminationRequested);
+      closing.throwIfAborted();
+      // A pod that only the runtime knew has got a manifest meanwhile: that work needs a view.
+      if (observed === undefined && this.demand.pod !== undefined) return;
+      work = this.demand.take()!;
+      this.state.transition(['waiting'], 'syncing');
+      if (this.state.transition(['stopping'], 'terminating')) {
+        logger.info('No sync of the pod starts containers any more', fields, 4);
+      }
+      workType = workTypeOf(this.state.phase);
+      this.#syncing = { workType, abort };
+      logger.info('Processing pod event', { ...fields, updateType: workType }, 4);
+      outcome = { result: await this.#sync(workType, work, observed, abort.signal) };
+    } catch (error) {
+      if (closing.aborted) return;
+      // Without a view no work was taken: what was asked for stays, and would be tried at once.
+      work ??= this.demand.take();
+      outcome = { error };
+      if (abort.signal.aborted) {
+        logger.info(
+          'Sync ended because it was overtaken',
+          { ...fields, updateType: workType, err: error },
+          2,
+        );
+      } else logger.error('Error syncing pod, skipping', error, fields);
+    } finally {
+      this.#syncing = undefined;
+      abort.unlink();
+    }
+    this.#conclude(workType, outcome);
+    logger.info('Processing pod event done', { ...fields, updateType: workType }, 4);
+    if (!podSyncEnded.hasSubscribers) return;
+    podSyncEnded.publish({
+      uid: this.ref.uid,
+      workType,
+      reason: work?.reason ?? 'sync',
+      durationMs: clock.monotonicMs() - (work?.sinceMs ?? clock.monotonicMs()),
+      error: 'error' in outcome ? outcome.error : undefined,
+    });
+  }
+
+  /** Undefined for a pod that only the runtime knows: nothing but its end is decided, and that takes what was listed. */
+  async #observe(signal: AbortSignal): Promise<PodStatus | undefined> {
+    if (this.demand.pod === undefined) return undefined;
+    const cached = await this.#host.cache.getNewerThan(this.ref.uid, this.#lastSyncStamp, signal);
+    if (cached.error !== undefined) throw cached.error;
+    return cached.status;
+  }
+
+  async #sync(
+    workType: WorkType,
+    { reason }: PendingWork,
+    observed: PodStatus | undefined,
+    signal: AbortSignal,
+  ): Promise<SyncPodResult | undefined> {
+    const { syncer } = this.#host;
+    const { pod, runningPod, gracePeriodSeconds, statusOverride } = this.demand;
+    if (pod === undefined || observed === undefined) {
+      await syncer.syncTerminatingRuntimePod({ runningPod: runningPod!, gracePeriodSeconds }, signal);
+      return undefined;
+    }
+    switch (workType) {
+      case 'SyncPod':
+        return await syncer.syncPod({ reason: reason === 'kill' ? 'sync' : reason, pod, observed }, signal);
+      case 'TerminatingPod':
+        await syncer.syncTerminatingPod(
+          { pod, observed, gracePeriodSeconds: gracePeriodSeconds!, statusOverride },
+          signal,
+        );
+        return undefined;
+      case 'TerminatedPod':
+        await syncer.syncTerminatedPod({ pod, observed, statusOverride }, signal);
+        return undefined;
+    }
+  }
+
+  #conclude(workType: WorkType, outcome: SyncOutcome): void {
+    const { clock } = this.#host;
+    const { result } = 'result' in outcome ? outcome : {};
+    if (result?.unchanged !== true) this.#lastSyncStamp = clock.stamp();
+    if ('result' in outcome) this.#advance(workType, result?.isTerminal === true);
+    if (this.state.isFinished) {
+      this.demand.take();
+      this.demand.complete();
+      this.#host.onFinished(this);
+      return;
+    }
+    if (result?.unchanged !== true) this.#host.onChanged(this);
+    this.#host.onSynced(this, outcome);
+  }
+
+  /** Goes one phase on after work that went well, if it is the last of its phase. */
+  #advance(workType: WorkType, isTerminal: boolean): void {
+    const { logger, clock } = this.#host;
+    const fields = { pod: this.ref, podUID: this.ref.uid };
+    if (workType === 'SyncPod') {
+      // A kill that came meanwhile has been asked for already, and has its own way there.
+      if (!isTerminal || !this.state.transition(['syncing'], 'terminating')) return;
+      logger.info('Pod has ended for good', { ...fields, updateType: workType }, 4);
+      this.demand.end(undefined);
+    } else if (workType === 'TerminatingPod' && this.demand.pod !== undefined) {
+      this.state.transition(['terminating'], 'terminated');
+      logger.info('No container of the pod runs any more', fields, 4);
+      this.demand.complete();
+    } else {
+      this.state.transition(['terminating', 'terminated'], 'finished');
+      logger.info('Nothing is left to do for the pod', fields, 4);
+      return;
+    }
+    this.demand.ask('sync', clock.monotonicMs());
+  }
+}

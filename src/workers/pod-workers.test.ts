@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import { aPod } from '../testing/builders.js';
+import { aNodePod } from '../testing/node-pod-builder.js';
+import { workersHarness } from '../testing/workers-harness.js';
+import { PodloopError } from '../util/errors.js';
+import { type SyncPodResult } from './pod-syncer.js';
+
+describe('pod workers', () => {
+  it('sync a pod once the cache has a view of it', async () => {
+    const { workers, syncer, clock, look } = workersHarness();
+    const pod = aNodePod();
+    workers.updatePod({ type: 'create', pod });
+    await clock.settle();
+    expect(syncer.log).toEqual([]);
+    await look();
+    expect(syncer.log).toEqual(['SyncPod uid-web']);
+    expect(syncer.last().work).toMatchObject({ reason: 'create', pod, observed: { uid: 'uid-web' } });
+  });
+
+  it('sync one pod at a time per uid, and several pods at once', async () => {
+    const { workers, syncer, look } = workersHarness();
+    for (const name of ['a', 'b', 'c']) workers.updatePod({ type: 'create', pod: aNodePod({ name }) });
+    await look();
+    workers.updatePod({ type: 'update', pod: aNodePod({ name: 'b' }) });
+    await look();
+    expect(syncer.underWay.map(({ uid }) => uid)).toEqual(['uid-a', 'uid-b', 'uid-c']);
+  });
+
+  it('let the newest update win and count the others as folded', async () => {
+    const { workers, syncer, look, succeed } = workersHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await look();
+    const versions = ['1', '2', '3'].map((version) => aNodePod({ labels: { version } }));
+    for (const pod of versions) workers.updatePod({ type: 'update', pod });
+    workers.updatePod({ type: 'sync', pod: versions[2]! });
+    await succeed();
+    await look();
+    expect(syncer.syncs).toHaveLength(2);
+    expect(syncer.last().work).toMatchObject({
+      reason: 'update',
+      pod: { metadata: { labels: { version: '3' } } },
+    });
+    expect(workers.stats.folded).toBe(3);
+  });
+
+  it('take up an update that came while they waited for a view', async () => {
+    const { workers, syncer, clock, look } = workersHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await clock.settle();
+    workers.updatePod({ type: 'update', pod: aNodePod({ labels: { version: '2' } }) });
+    await look();
+    expect(syncer.syncs).toHaveLength(1);
+    expect(syncer.last().work).toMatchObject({
+      reason: 'create',
+      pod: { metadata: { labels: { version: '2' } } },
+    });
+  });
+
+  it('never sync on a view that is older than the end of the last sync', async () => {
+    const { workers, syncer, look, succeed } = workersHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await look();
+    await look();
+    workers.updatePod({ type: 'update', pod: aNodePod() });
+    await succeed();
+    expect(syncer.syncs).toHaveLength(1);
+    await look();
+    expect(syncer.syncs).toHaveLength(2);
+  });
+
+  it('ask for a look at the pod after a sync, except after one that changed nothing', async () => {
+    const { workers, relists, syncer, look, succeed } = workersHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await look();
+    await succeed();
+    expect(relists).toEqual(['uid-web']);
+    workers.updatePod({ type: 'sync', pod: aNodePod() });
+    await look();
+    await succeed({ unchanged: true });
+    expect(relists).toEqual(['uid-web']);
+    workers.updatePod({ type: 'sync', pod: aNodePod() });
+    await succeed();
+    expect(syncer.syncs).toHaveLength(3);
+  });
+
+  it('retry later when the status of the pod cannot be had', async () => {
+    const { workers, syncer, cache, clock, logger, look } = workersHarness();
+    cache.set(
+      'uid-web',
+      { ...aPod(), ips: [], sandboxes: [], containers: [] },
+      new Error('hung'),
+      clock.stamp(),
+    );
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await look();
+    expect(syncer.log).toEqual([]);
+    expect(logger.complaints).toMatchObject([
+      { message: 'Error syncing pod, skipping', fields: { err: { message: 'hung' }, podUID: 'uid-web' } },
+    ]);
+    expect(workers.takeDue()).toEqual([]);
+    await clock.advance(10_000);
+    expect(workers.takeDue()).toEqual(['uid-web']);
+  });
+
+  it('begin a few syncs per turn of the event loop, those of ending pods first', async () => {
+    const turns: (() => void)[] = [];
+    const { workers, syncer, clock, look } = workersHarness({
+      syncsPerTurn: 2,
+      yieldToLoop: async () => new Promise<void>((resolve) => turns.push(resolve)),
+    });
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    for (const name of names) workers.updatePod({ type: 'create', pod: aNodePod({ name }) });
+    workers.updatePod({ type: 'kill', pod: aNodePod({ name: 'e' }) });
+    await look();
+    expect(syncer.log).toEqual(['TerminatingPod uid-e', 'SyncPod uid-a']);
+    turns.shift()!();
+    await clock.settle();
+    expect(syncer.log.slice(2)).toEqual(['SyncPod uid-b', 'SyncPod uid-c']);
+  });
+
+  it('count the pods by their phase', async () => {
+    const { workers, look } = workersHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod({ name: 'a' }) });
+    workers.updatePod({ type: 'kill', pod: aNodePod({ name: 'b' }) });
+    expect([...workers.phases()]).toEqual([
+      ['uid-a', 'waiting'],
+      ['uid-b', 'stopping'],
+    ]);
+    await look();
+    expect(workers.stats).toMatchObject({ byPhase: { syncing: 1, terminating: 1, waiting: 0 }, syncing: 2 });
+  });
+
+  it('settle what is under way and begin nothing when they are closed', async () => {
+    const { workers, syncer, clock, look } = workersHarness();
+    let completed = 0;
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await look();
+    workers.updatePod({ type: 'kill', pod: aNodePod(), kill: { onCompleted: () => completed++ } });
+    workers.updatePod({ type: 'create', pod: aNodePod({ name: 'other' }) });
+    let closed = false;
+    const closing = workers.close().then(() => (closed = true));
+    await look();
+    expect(syncer.last().signal.aborted).toBe(true);
+    expect(closed).toBe(false);
+    syncer.last().fail(syncer.last().signal.reason);
+    await closing;
+    await clock.settle();
+    expect(syncer.log).toEqual(['SyncPod uid-web']);
+    expect(completed).toBe(1);
+    workers.updatePod({ type: 'kill', pod: aNodePod(), kill: { onCompleted: () => completed++ } });
+    expect(completed).toBe(2);
+  });
+});
+
+describe('the next sync of a pod to which nothing happens', () => {
+  it.each<[string, { result?: Partial<SyncPodResult>; error?: Error; afterMs: number }]>([
+    ['a minute after one that went well', { result: {}, afterMs: 60_000 }],
+    ['when the sync said so', { result: { requeueAfterMs: 2_500 }, afterMs: 2_500 }],
+    ['a minute later when the sync said later', { result: { requeueAfterMs: 600_000 }, afterMs: 60_000 }],
+    ['ten seconds after one that failed', { error: new Error('no'), afterMs: 10_000 }],
+    [
+      'a second after one that had no network',
+      { error: new PodloopError('NETWORK_NOT_READY', 'network is not ready: …'), afterMs: 1_000 },
+    ],
+  ])('is due %s', async (_, { result, error, afterMs }) => {
+    const { workers, syncer, clock, look } = workersHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await look();
+    if (error === undefined) syncer.last().succeed(result);
+    else syncer.last().fail(error);
+    await clock.advance(afterMs - 1);
+    expect(workers.takeDue()).toEqual([]);
+    await clock.advance(1);
+    expect(workers.takeDue()).toEqual(['uid-web']);
+    expect(workers.takeDue()).toEqual([]);
+  });
+
+  it('is up to half as late again by chance', async () => {
+    const { workers, clock, look, succeed } = workersHarness({ random: () => 0.5 });
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await look();
+    await succeed();
+    await clock.advance(74_999);
+    expect(workers.takeDue()).toEqual([]);
+    await clock.advance(1);
+    expect(workers.takeDue()).toEqual(['uid-web']);
+  });
+
+  it('works on the pod as it was last wanted when it is retried', async () => {
+    const { workers, syncer, look, succeed } = workersHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod({ labels: { version: '7' } }) });
+    await look();
+    await succeed();
+    workers.retry('uid-web');
+    workers.retry('uid-unknown');
+    await look();
+    expect(syncer.syncs).toHaveLength(2);
+    expect(syncer.last().work.pod?.metadata.labels).toEqual({ version: '7' });
+  });
+});

@@ -1,0 +1,347 @@
+/**
+ * Does what is to be done to each pod, one thing at a time per uid, and knows where in its life each one is.
+ *
+ * In: what config, the sync loop and others want of pods ({@link PodWorkers.updatePod}), and views of the runtime from
+ * the cache. Out: calls of a {@link PodSyncer}, which does the work, and answers to "may something of this pod still
+ * run?" for everybody who clears up. Everything lies in one table, by uid; a uid that was torn down stays in it until
+ * {@link PodWorkers.syncKnownPods} forgets it, so that nothing starts twice under one uid.
+ *
+ * ```
+ * updatePod ─► demand (newest wins, folds are counted) ─► wait for a view newer than the last sync ─► turn ─► syncer
+ *                 ▲                                                                                            │
+ *                 └── takeDue, by the sync loop's tick ◄── requeue: resync, back-off, "in N ms" ◄──────────────┘
+ * ```
+ *
+ * It assumes that what the cache shows is as new as its stamp says. A view that does not come (a hung runtime) stops
+ * that pod alone.
+ *
+ * Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
+ *
+ * @module
+ */
+import { type NodePod } from '../model/node-pod.js';
+import { type PodRef } from '../model/pod-ref.js';
+import { type PodCache } from '../pleg/pod-cache.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { PodDemand, podRefOf } from './pod-demand.js';
+import { type PodSyncer } from './pod-syncer.js';
+import { PodWorker, type WorkerHost } from './pod-worker.js';
+import { computeRequeueMs } from './requeue-delay.js';
+import { RequeueTimes } from './requeue-times.js';
+import { StaticPodOrder } from './static-pod-order.js';
+import { SyncTurns } from './sync-turns.js';
+import { type PodWorkRequest } from './work-request.js';
+import { type WorkerPhase, type WorkType, workTypeOf } from './worker-state.js';
+
+/** What {@link PodWorkers} needs. */
+export interface PodWorkersOptions {
+  readonly clock: Clock;
+  readonly logger?: Logger;
+  readonly cache: Pick<PodCache, 'getNewerThan'>;
+  readonly syncer: PodSyncer;
+  /** Asks for a look at one pod soon: a sync has changed something of it. Returns at once. */
+  readonly requestRelist: (uid: string) => void;
+  /** Called when nothing is left to do for a pod. */
+  readonly onFinished?: (uid: string) => void;
+  /** Between two syncs of a pod to which nothing happens, up to half as long again; 1 min unless told. */
+  readonly resyncIntervalMs?: number;
+  /** Between a sync that failed and the next, up to half as long again; 10 s unless told. */
+  readonly backOffPeriodMs?: number;
+  /** Syncs that begin between two turns of the event loop; 8 unless told. */
+  readonly syncsPerTurn?: number;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+  readonly yieldToLoop?: () => Promise<unknown>;
+}
+
+/** What {@link PodWorkers.syncKnownPods} says of a uid that it still knows. */
+export interface KnownPod {
+  readonly state: WorkType;
+  /** It is not among the desired ones. */
+  readonly isOrphan: boolean;
+  /** Its manifest is or was known; false for what only the runtime showed. */
+  readonly hasConfig: boolean;
+  readonly isStatic: boolean;
+}
+
+/** Counts for metrics and debug pages, as of now. */
+export interface PodWorkersStats {
+  readonly byPhase: Readonly<Record<WorkerPhase, number>>;
+  /** Syncs under way. */
+  readonly syncing: number;
+  /** Requests that newer ones came before, of the pods known now. */
+  readonly folded: number;
+  /** Pods with a time set for their next sync. */
+  readonly requeued: number;
+}
+
+/** The workers of all pods: see the comment of this module. */
+export class PodWorkers {
+  readonly #options: PodWorkersOptions;
+  readonly #logger: Logger;
+  readonly #workers = new Map<string, PodWorker>();
+  readonly #requeueTimes: RequeueTimes;
+  readonly #staticOrder = new StaticPodOrder();
+  readonly #closing = new AbortController();
+  readonly #host: WorkerHost;
+  #podsSynced = false;
+
+  constructor(options: PodWorkersOptions) {
+    this.#options = options;
+    const { clock, logger = SILENT_LOGGER, cache, syncer, syncsPerTurn = 8, yieldToLoop } = options;
+    this.#logger = logger;
+    this.#requeueTimes = new RequeueTimes({ clock });
+    this.#host = {
+      clock,
+      logger,
+      cache,
+      syncer,
+      turns: new SyncTurns({ perTurn: syncsPerTurn, yieldToLoop }),
+      closing: this.#closing.signal,
+      mayStart: (worker) =>
+        !worker.demand.isStatic || this.#staticOrder.tryStart(nameOf(worker), uidOf(worker)),
+      onSynced: (worker, outcome) => {
+        const { resyncIntervalMs = 60_000, backOffPeriodMs = 10_000, random = Math.random } = options;
+        const afterMs = computeRequeueMs(outcome, { resyncIntervalMs, backOffPeriodMs }, random());
+        this.#requeueTimes.set(uidOf(worker), afterMs);
+      },
+      onChanged: (worker) => options.requestRelist(uidOf(worker)),
+      onFinished: (worker) => this.#finish(worker),
+    };
+  }
+
+  /** Counters as of now. */
+  get stats(): PodWorkersStats {
+    const byPhase = { waiting: 0, syncing: 0, stopping: 0, terminating: 0, terminated: 0, finished: 0 };
+    let [syncing, folded] = [0, 0];
+    for (const worker of this.#workers.values()) {
+      byPhase[worker.state.phase]++;
+      folded += worker.demand.folded;
+      if (worker.syncing !== undefined) syncing++;
+    }
+    return { byPhase, syncing, folded, requeued: this.#requeueTimes.size };
+  }
+
+  /** Every uid known, with its phase, in the order in which they came. */
+  *phases(): IterableIterator<readonly [uid: string, phase: WorkerPhase]> {
+    for (const [uid, worker] of this.#workers) yield [uid, worker.state.phase];
+  }
+
+  /**
+   * Takes in what is wanted of a pod, and returns at once.
+   *
+   * A pod that is ending takes nothing but a shorter grace period; a `create` of it is remembered, and
+   * {@link syncKnownPods} then forgets it as soon as it is finished. Of a finished one nothing is wanted any more.
+   */
+  updatePod(request: PodWorkRequest): void {
+    const ref = 'pod' in request ? podRefOf(request.pod) : request.runningPod;
+    const known = this.#workers.get(ref.uid);
+    const fields = { pod: ref, podUID: ref.uid, updateType: request.type };
+    if (this.#closing.signal.aborted) {
+      if (request.type === 'kill') request.kill?.onCompleted?.();
+      return;
+    }
+    if (known?.state.isTerminationRequested === true && request.type === 'create') {
+      known.restartRequested = true;
+      const message = 'Pod is wanted again while it ends: it starts anew once it has ended';
+      this.#logger.info(message, fields, 4);
+      return;
+    }
+    if (known?.state.isFinished === true) {
+      this.#logger.info('Pod is finished: update ignored', fields, 4);
+      if (request.type === 'kill') request.kill?.onCompleted?.();
+      return;
+    }
+    if (known === undefined) this.#logger.info('Pod is new to the workers', fields, 4);
+    this.#accept(known ?? this.#addWorker(ref), request);
+  }
+
+  /**
+   * Compares what is known with what is desired, and says what each known uid is.
+   *
+   * Ends pods that are not desired, and forgets those of them that are finished; forgets a finished one that is wanted
+   * anew, too, so that its next `create` starts it. To be called only when every source was seen: from now on a uid
+   * that is not known counts as one of which nothing runs.
+   */
+  syncKnownPods(desired: Iterable<NodePod>): Map<string, KnownPod> {
+    this.#podsSynced = true;
+    const desiredUids = new Set<string>();
+    for (const pod of desired) desiredUids.add(pod.metadata.uid);
+    const known = new Map<string, KnownPod>();
+    for (const [uid, worker] of this.#workers) {
+      const isOrphan = !desiredUids.has(uid);
+      if (isOrphan) this.#endOrphan(worker);
+      if (worker.state.isFinished && (isOrphan || worker.restartRequested)) {
+        this.#forget(worker);
+        continue;
+      }
+      const { pod, isStatic } = worker.demand;
+      known.set(uid, {
+        state: workTypeOf(worker.state.phase),
+        isOrphan,
+        hasConfig: pod !== undefined,
+        isStatic,
+      });
+    }
+    return known;
+  }
+
+  /** Takes the uids whose next sync is due, the most overdue first: call {@link updatePod} or {@link retry} for each. */
+  takeDue(): string[] {
+    return this.#requeueTimes.takeDue();
+  }
+
+  /** Works on a pod again as it was last wanted; does nothing for one that is finished or not known. */
+  retry(uid: string): void {
+    const worker = this.#workers.get(uid);
+    if (worker !== undefined && !worker.state.isFinished) worker.ask('sync');
+  }
+
+  /** Whether the uid is in the table: seen, and not forgotten yet. */
+  isKnown(uid: string): boolean {
+    return this.#workers.has(uid);
+  }
+
+  /** Somebody wants the pod to end; a sync of it may still be under way. False for a uid that is not known. */
+  isTerminationRequested(uid: string): boolean {
+    return this.#workers.get(uid)?.state.isTerminationRequested ?? false;
+  }
+
+  /** It is known that none of the pod's containers runs. False for a uid that is not known. */
+  isKnownTerminated(uid: string): boolean {
+    return this.#workers.get(uid)?.state.isTerminated ?? false;
+  }
+
+  /** Nothing is left to do for the pod. False for a uid that is not known. */
+  isFinished(uid: string): boolean {
+    return this.#workers.get(uid)?.state.isFinished ?? false;
+  }
+
+  /** Whether containers of the pod may run. Before the first {@link syncKnownPods} an unknown uid counts as one whose may. */
+  couldHaveRunningContainers(uid: string): boolean {
+    const worker = this.#workers.get(uid);
+    return worker === undefined ? !this.#podsSynced : !worker.state.isTerminated;
+  }
+
+  /** Whether no new container of the pod can start any more, so that running ones are to be ended. */
+  shouldPodContainersBeTerminating(uid: string): boolean {
+    return this.#workers.get(uid)?.state.isTerminationStarted ?? this.#podsSynced;
+  }
+
+  /** Whether nothing of the pod runs, so that what the runtime keeps of it (sandboxes, dead containers) may go. */
+  shouldPodRuntimeBeRemoved(uid: string): boolean {
+    return this.#workers.get(uid)?.state.isTerminated ?? this.#podsSynced;
+  }
+
+  /** Whether everything of the pod may go, its folders and logs too: it is gone from its source, or was evicted. */
+  shouldPodContentBeRemoved(uid: string): boolean {
+    const worker = this.#workers.get(uid);
+    if (worker === undefined) return this.#podsSynced;
+    return worker.demand.isEvicted || (worker.isDeleted && worker.state.isTerminated);
+  }
+
+  /**
+   * Begins no work any more, cancels the signals of what is under way, and resolves when that has settled. The pods
+   * stay as they are. Idempotent.
+   */
+  async close(): Promise<void> {
+    this.#closing.abort(new DOMException('the pod workers are closed', 'AbortError'));
+    const workers = [...this.#workers.values()];
+    await Promise.all(workers.map((worker) => worker.idle));
+    for (const worker of workers) worker.demand.complete();
+  }
+
+  #addWorker(ref: PodRef): PodWorker {
+    const { uid, namespace, name } = ref;
+    const worker = new PodWorker({
+      ref: { uid, namespace, name },
+      demand: new PodDemand(),
+      host: this.#host,
+    });
+    this.#workers.set(uid, worker);
+    return worker;
+  }
+
+  #accept(worker: PodWorker, request: PodWorkRequest): void {
+    const { demand, state } = worker;
+    const kill = request.type === 'kill' ? request.kill : undefined;
+    if (state.isTerminated) {
+      // Seen by an older list: what is left of it is cleared up already.
+      if ('pod' in request) demand.want(request.pod);
+      kill?.onCompleted?.();
+      if ('pod' in request) worker.ask(request.type);
+      return;
+    }
+    if ('pod' in request) demand.want(request.pod);
+    else demand.see(request.runningPod);
+    if (state.phase === 'waiting' && demand.isStatic)
+      this.#staticOrder.enqueue(nameOf(worker), uidOf(worker));
+    const becameTerminating = !state.isTerminationRequested && this.#isToEnd(worker, request);
+    if (becameTerminating) this.#beginEnding(worker);
+    const shortened = state.isTerminationRequested && demand.end(kill);
+    worker.ask(request.type);
+    if (becameTerminating || shortened) worker.cancelSync();
+  }
+
+  #isToEnd(worker: PodWorker, request: PodWorkRequest): boolean {
+    const fields = { pod: worker.ref, podUID: worker.ref.uid };
+    if (!('pod' in request)) {
+      this.#logger.info('Pod is known to the runtime alone: ending it', fields, 4);
+      worker.isDeleted = true;
+    } else if (request.pod.metadata.deletionTimestamp !== undefined) {
+      this.#logger.info('Pod was deleted: ending it', fields, 4);
+      worker.isDeleted = true;
+    } else if (request.type === 'kill') {
+      this.#logger.info('Pod is to end', { ...fields, evict: request.kill?.evict === true }, 4);
+    } else return false;
+    return true;
+  }
+
+  #beginEnding(worker: PodWorker): void {
+    const neverStarted = worker.state.phase === 'waiting';
+    worker.state.transition(['waiting', 'syncing'], 'stopping');
+    if (neverStarted) this.#giveUpStaticPlace(worker);
+  }
+
+  #endOrphan(worker: PodWorker): void {
+    // Whoever is gone from its source counts as deleted there.
+    worker.isDeleted = true;
+    if (worker.state.isTerminationRequested) return;
+    this.#logger.info(
+      'Pod is gone from its source: ending it',
+      { pod: worker.ref, podUID: worker.ref.uid },
+      4,
+    );
+    this.#beginEnding(worker);
+    worker.demand.end(undefined);
+    worker.ask('kill');
+    worker.cancelSync();
+  }
+
+  #finish(worker: PodWorker): void {
+    this.#requeueTimes.delete(uidOf(worker));
+    this.#giveUpStaticPlace(worker);
+    this.#options.onFinished?.(uidOf(worker));
+  }
+
+  #forget(worker: PodWorker): void {
+    const fields = { pod: worker.ref, podUID: worker.ref.uid };
+    this.#logger.info('Pod is forgotten', { ...fields, restartRequested: worker.restartRequested }, 4);
+    this.#workers.delete(uidOf(worker));
+  }
+
+  #giveUpStaticPlace(worker: PodWorker): void {
+    const next = this.#staticOrder.release(nameOf(worker), uidOf(worker));
+    if (next !== undefined) this.#workers.get(next)?.wake();
+  }
+}
+
+function uidOf({ ref }: PodWorker): string {
+  return ref.uid;
+}
+
+/** What only one static pod at a time may bear. */
+function nameOf({ ref }: PodWorker): string {
+  return `${ref.namespace}/${ref.name}`;
+}

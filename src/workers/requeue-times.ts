@@ -1,0 +1,38 @@
+import { type Clock } from '../util/clock.js';
+
+/** When each pod is to be synced again although nothing happened to it: one time per pod, the last one set. */
+export class RequeueTimes {
+  readonly #clock: Clock;
+  /** Monotonic milliseconds. */
+  readonly #dueAtMs = new Map<string, number>();
+
+  constructor(options: { clock: Clock }) {
+    this.#clock = options.clock;
+  }
+
+  get size(): number {
+    return this.#dueAtMs.size;
+  }
+
+  /** In how many milliseconds the pod is due; undefined when no time is set. */
+  dueInMs(uid: string): number | undefined {
+    const dueAtMs = this.#dueAtMs.get(uid);
+    return dueAtMs === undefined ? undefined : Math.max(0, dueAtMs - this.#clock.monotonicMs());
+  }
+
+  set(uid: string, afterMs: number): void {
+    this.#dueAtMs.set(uid, this.#clock.monotonicMs() + afterMs);
+  }
+
+  delete(uid: string): void {
+    this.#dueAtMs.delete(uid);
+  }
+
+  /** Takes the pods whose time has come, the most overdue first. */
+  takeDue(): string[] {
+    const now = this.#clock.monotonicMs();
+    const due = [...this.#dueAtMs].filter(([, dueAtMs]) => dueAtMs <= now);
+    for (const [uid] of due) this.#dueAtMs.delete(uid);
+    return due.sort(([, one], [, other]) => one - other).map(([uid]) => uid);
+  }
+}

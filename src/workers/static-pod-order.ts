@@ -1,0 +1,50 @@
+/**
+ * Lets one static pod of each full name live at a time; the others wait, first come first served.
+ *
+ * Two pods of one name have different uids: the manifest names a uid and was changed, or two files name the same pod.
+ * Both would want the same ports and log folders.
+ */
+export class StaticPodOrder {
+  readonly #startedUids = new Map<string, string>();
+  readonly #waitingUids = new Map<string, Set<string>>();
+
+  /** Puts a pod in the queue of its name, behind those that are there; does nothing for one that is there or started. */
+  enqueue(fullName: string, uid: string): void {
+    if (this.#startedUids.get(fullName) === uid) return;
+    const waiting = this.#waitingUids.get(fullName);
+    if (waiting === undefined) this.#waitingUids.set(fullName, new Set([uid]));
+    else waiting.add(uid);
+  }
+
+  /** Takes the place of its name if it is free and the pod is next; true when the pod holds it afterwards. */
+  tryStart(fullName: string, uid: string): boolean {
+    const started = this.#startedUids.get(fullName);
+    if (started !== undefined) return started === uid;
+    if (this.#nextOf(fullName) !== uid) return false;
+    this.#leaveQueue(fullName, uid);
+    this.#startedUids.set(fullName, uid);
+    return true;
+  }
+
+  /**
+   * Gives back the pod's place, or takes it out of the queue: it has ended, or is to end and never began. Returns the
+   * uid whose turn it is now, if the place is free and somebody waits.
+   */
+  release(fullName: string, uid: string): string | undefined {
+    this.#leaveQueue(fullName, uid);
+    if (this.#startedUids.get(fullName) === uid) this.#startedUids.delete(fullName);
+    return this.#startedUids.has(fullName) ? undefined : this.#nextOf(fullName);
+  }
+
+  #nextOf(fullName: string): string | undefined {
+    for (const uid of this.#waitingUids.get(fullName) ?? []) return uid;
+    return undefined;
+  }
+
+  #leaveQueue(fullName: string, uid: string): void {
+    const waiting = this.#waitingUids.get(fullName);
+    if (waiting === undefined) return;
+    waiting.delete(uid);
+    if (waiting.size === 0) this.#waitingUids.delete(fullName);
+  }
+}
