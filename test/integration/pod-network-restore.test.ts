@@ -1,4 +1,4 @@
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findProcess, readBootId } from '../../src/embedded/process/process-identity.js';
@@ -48,6 +48,91 @@ describe.skipIf(lacking !== undefined)(title, () => {
     await second.restore([]);
     expect(await lab.inventory()).toEqual(before);
     expect(await readdir(records)).toEqual([]);
+  });
+
+  it('keeps the network of a live sandbox whose record cannot be read, and writes that anew', async () => {
+    await using lab = await NetworkLab.make();
+    const before = await lab.inventory();
+    const [a, b, c] = [await lab.sandbox(), await lab.sandbox(), await lab.sandbox()];
+    for (const toolPath of [await lab.toolPath(undefined), undefined]) {
+      const config = sandboxConfig([{ hostPort: 8080, containerPort: 80 }]);
+      const first = await lab.open({ toolPath });
+      const { ips } = await first.attach({ sandboxId: a.id, holderPid: a.pid, config }, NEVER);
+      await first.attach({ sandboxId: b.id, holderPid: b.pid, config: sandboxConfig() }, NEVER);
+      await first.close();
+      if (toolPath !== undefined) await lab.serve(a, 80, 'I am a');
+      const records = join(lab.rootDir, 'network/pods');
+      for (const { id } of [a, b]) await writeFile(join(records, `${id}.json`), '{"sandb');
+
+      await using second = await lab.open({ toolPath });
+      // b is gone: what there is of it is found by its name.
+      await second.restore([{ id: a.id, holderPid: a.pid, config }]);
+      expect(second.ipsOf(a.id)).toEqual(ips);
+      expect(await lab.ask(ips[0]!, 80)).toMatch(/^I am a /);
+      expect(await lab.ask('127.0.0.1', 8080)).toMatch(/^I am a /);
+      const left = (await lab.inventory()).links.filter((name) => name.startsWith('plv'));
+      expect(left).toEqual([`plv${a.id.slice(0, 12)}`]);
+      expect((await readdir(records)).sort()).toEqual([`${a.id}.json`, `${b.id}.json.unreadable`].sort());
+      const request = { sandboxId: c.id, holderPid: c.pid, config };
+      await expect(second.attach(request, NEVER)).rejects.toThrow(`8080/tcp is taken by sandbox ${a.id}`);
+      await second.restore([]);
+      expect(await lab.inventory()).toEqual(before);
+      await rm(join(records, `${b.id}.json.unreadable`));
+    }
+  });
+
+  it('leaves alone what it cannot judge of a live sandbox, until that is removed', async () => {
+    await using lab = await NetworkLab.make();
+    const before = await lab.inventory();
+    const [a, b] = [await lab.sandbox(), await lab.sandbox()];
+    const toolPath = await lab.toolPath(undefined);
+    const config = sandboxConfig([{ hostPort: 8080, containerPort: 80 }]);
+    const first = await lab.open({ toolPath });
+    await first.attach({ sandboxId: a.id, holderPid: a.pid, config }, NEVER);
+    await first.close();
+    const record = join(lab.rootDir, 'network/pods', `${a.id}.json`);
+    await writeFile(record, '');
+    // Nobody can say any more which address is its own.
+    await lab.inside(a, 'ip', 'addr', 'flush', 'dev', 'eth0');
+    const between = await lab.inventory();
+
+    await using second = await lab.open({ toolPath });
+    await second.restore([{ id: a.id, holderPid: a.pid, config }]);
+    expect(await lab.inventory()).toEqual(between);
+    await second.attach({ sandboxId: b.id, holderPid: b.pid, config: sandboxConfig() }, NEVER);
+    await second.detach(b.id);
+    expect(await lab.inventory()).toEqual(between);
+    expect(await readFile(record, 'utf8')).toBe('');
+    await second.detach(a.id);
+    expect(await lab.inventory()).toEqual(before);
+    expect(await readFile(`${record}.unreadable`, 'utf8')).toBe('');
+  });
+
+  it('has undone what was being made when it is closed', async () => {
+    await using lab = await NetworkLab.make();
+    const before = await lab.inventory();
+    const toolPath = await lab.toolPath(undefined);
+    const network = await lab.open({ toolPath });
+    const sandboxes = await Promise.all(Array.from({ length: 6 }, () => lab.sandbox()));
+    const config = sandboxConfig([{ hostPort: 0, containerPort: 80 }]);
+    const attaching = Promise.allSettled(
+      sandboxes.map(({ id, pid }) => network.attach({ sandboxId: id, holderPid: pid, config }, NEVER)),
+    );
+    // The first record is there: some are half made by now.
+    const records = join(lab.rootDir, 'network/pods');
+    await expect.poll(() => readdir(records), { interval: 1, timeout: 30_000 }).not.toEqual([]);
+    await network.close();
+    const left = await lab.inventory();
+    const outcomes = await attaching;
+    const made = sandboxes.filter((_sandbox, at) => outcomes[at]?.status === 'fulfilled');
+    expect(left.links.filter((name) => name.startsWith('plv'))).toHaveLength(made.length);
+    expect(await readdir(records)).toHaveLength(made.length);
+    expect(made.length).toBeLessThan(sandboxes.length);
+    await using next = await lab.open({ toolPath });
+    await next.restore([]);
+    expect(await lab.inventory()).toEqual(before);
+    const { id, pid } = sandboxes[0]!;
+    await expect(network.attach({ sandboxId: id, holderPid: pid, config }, NEVER)).rejects.toThrow('ending');
   });
 
   it('undoes in mode host what another mode has left, and bridges of runtimes whose root is gone', async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LogRecorder } from '../../testing/log-recorder.js';
 import { SILENT_LOGGER } from '../../util/logger.js';
 import { type AttachmentRecord } from './attachment-record.js';
 import { AttachmentStore } from './attachment-store.js';
@@ -33,17 +34,29 @@ describe('the store of attachments', () => {
     expect(JSON.parse(await readFile(again.pathOf('a'), 'utf8'))).toEqual(record('a'));
   });
 
-  it('puts aside what it cannot read, and forgets what was never finished', async () => {
+  it('leaves what it cannot read where it is, says whose it is, and forgets what was never finished', async () => {
     await writeFile(join(dir, 'a.json'), JSON.stringify(record('a')));
     await writeFile(join(dir, 'b.json'), '');
     await writeFile(join(dir, 'c.json'), '{"sandboxId":"c"}');
     await writeFile(join(dir, 'd.json.tmp'), '{');
-    const errors: string[] = [];
-    const logger = { ...SILENT_LOGGER, error: (message: string) => void errors.push(message) };
+    await writeFile(join(dir, 'e.json'), JSON.stringify(record('another')));
+    const logger = new LogRecorder();
     const store = await AttachmentStore.open({ dir, logger });
     expect(store.all).toEqual([record('a')]);
-    expect((await readdir(dir)).sort()).toEqual(['a.json', 'b.json.unreadable', 'c.json.unreadable']);
-    expect(errors).toHaveLength(2);
+    expect([...store.unreadable].sort()).toEqual(['b', 'c', 'e']);
+    expect((await readdir(dir)).sort()).toEqual(['a.json', 'b.json', 'c.json', 'e.json']);
+    expect(logger.complaints).toHaveLength(3);
+  });
+
+  it('knows what it could not read once that is written anew, and keeps for people what is put aside', async () => {
+    await writeFile(join(dir, 'b.json'), '');
+    await writeFile(join(dir, 'c.json'), '');
+    const store = await AttachmentStore.open({ dir, logger: SILENT_LOGGER });
+    await store.put(record('b'));
+    await store.setAside('c');
+    expect([...store.unreadable]).toEqual([]);
+    expect(store.all).toEqual([record('b')]);
+    expect((await readdir(dir)).sort()).toEqual(['b.json', 'c.json.unreadable']);
   });
 
   it('claims at once what it is given, and lets go of it when it cannot be written down', async () => {

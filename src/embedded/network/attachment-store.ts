@@ -17,12 +17,13 @@ const SUFFIX = '.json';
 export class AttachmentStore {
   readonly #dir: string;
   readonly #records = new Map<string, AttachmentRecord>();
+  readonly #unreadable = new Set<string>();
 
   private constructor(dir: string) {
     this.#dir = dir;
   }
 
-  /** Reads what an earlier runtime has left. A record that cannot be read is put aside under another name. */
+  /** Reads what an earlier runtime has left. A record that cannot be read is left where it is, see {@link unreadable}. */
   static async open({ dir, logger }: AttachmentStoreOptions): Promise<AttachmentStore> {
     const store = new AttachmentStore(dir);
     await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -30,14 +31,14 @@ export class AttachmentStore {
       const path = join(dir, name);
       if (name.endsWith('.tmp')) await rm(path, { force: true });
       if (!name.endsWith(SUFFIX)) continue;
+      const sandboxId = name.slice(0, -SUFFIX.length);
       try {
         const record = decodeAttachment((await readIfThere(path)) ?? '');
-        store.#records.set(record.sandboxId, record);
+        if (record.sandboxId !== sandboxId) throw new Error(`it is of sandbox ${record.sandboxId}`);
+        store.#records.set(sandboxId, record);
       } catch (error) {
-        // For people to look at; what it stood for is found as a link without a record.
-        const aside = `${path}.unreadable`;
-        logger.error('Record of a network attachment not readable, put aside', error, { path: aside });
-        await rename(path, aside);
+        store.#unreadable.add(sandboxId);
+        logger.error('Record of a network attachment not readable, left alone', error, { path });
       }
     }
     return store;
@@ -46,6 +47,14 @@ export class AttachmentStore {
   /** In no order. */
   get all(): readonly AttachmentRecord[] {
     return [...this.#records.values()];
+  }
+
+  /**
+   * Sandboxes of which it is known that they have a record and not what stands in it: what there is of theirs belongs to
+   * somebody, and nobody else may have it.
+   */
+  get unreadable(): ReadonlySet<string> {
+    return this.#unreadable;
   }
 
   find(sandboxId: string): AttachmentRecord | undefined {
@@ -67,11 +76,19 @@ export class AttachmentStore {
       // plugins write down does.
       const durable = record.cni !== undefined;
       await writeWhole(this.pathOf(sandboxId), JSON.stringify(record), { durable });
+      this.#unreadable.delete(sandboxId);
     } catch (error) {
       if (before === undefined) this.#records.delete(sandboxId);
       else this.#records.set(sandboxId, before);
       throw error;
     }
+  }
+
+  /** Forgets a record that cannot be read: the file stays for people to look at, under another name. */
+  async setAside(sandboxId: string): Promise<void> {
+    const path = this.pathOf(sandboxId);
+    await rename(path, `${path}.unreadable`);
+    this.#unreadable.delete(sandboxId);
   }
 
   /** Forgets a record; that there is none is fine. */

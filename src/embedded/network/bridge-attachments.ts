@@ -73,14 +73,28 @@ export class BridgeAttachments {
     await this.removeIdleBridge();
   }
 
+  /**
+   * Undoes what can be found by a sandbox's id alone, for a record that cannot be read, and puts that aside. What CNI
+   * plugins may keep of it is not given back.
+   */
+  async detachUnknown(sandboxId: string): Promise<void> {
+    const { store, tools, proxies, logger } = this.#options;
+    await proxies.stop(sandboxId);
+    await tools.deleteLink(linkNameOf(sandboxId));
+    await store.setAside(sandboxId);
+    logger.warn('Network undone without its record: what CNI plugins keep is left', { sandboxId });
+    await this.removeIdleBridge();
+  }
+
   /** Makes sure of the bridge, its rules and the links on it; takes off it what no record names. */
   async restore(): Promise<void> {
     const { store, bridge, tools, rules, logger } = this.#options;
     for (const orphan of await bridge.removeOrphans()) await rules?.remove(orphan);
     const known = new Set(this.#records.map(({ sandboxId }) => linkNameOf(sandboxId)));
+    const unjudged = new Set([...store.unreadable].map(linkNameOf));
     for (const name of await bridge.listPorts()) {
       // What is left in the end are links that have fallen off.
-      if (!isSandboxLink(name) || known.delete(name)) continue;
+      if (!isSandboxLink(name) || known.delete(name) || unjudged.has(name)) continue;
       logger.warn('Removing a link that belongs to no sandbox', { link: name });
       await tools.deleteLink(name);
     }
@@ -99,10 +113,10 @@ export class BridgeAttachments {
 
   /** Takes the bridge away when nothing hangs on it. */
   async removeIdleBridge(): Promise<void> {
-    const { bridge, rules } = this.#options;
+    const { bridge, rules, store } = this.#options;
     await this.#bridgeTurn.run(async () => {
       const { name } = bridge;
-      if (name === undefined || this.#records.length > 0) return;
+      if (name === undefined || this.#records.length > 0 || store.unreadable.size > 0) return;
       await rules?.remove(name);
       await bridge.remove();
     });
@@ -131,7 +145,7 @@ export class BridgeAttachments {
       const record: AttachmentRecord = {
         ...wanted,
         ips: [formatIpv4(address)],
-        portsBy: rules === undefined || !wanted.hostPorts.every(isForRules) ? 'proxy' : 'rules',
+        portsBy: choosePortsBy(wanted.hostPorts, rules),
       };
       return { record, written: store.put(record) };
     });
@@ -208,6 +222,14 @@ export class BridgeAttachments {
 
 function toForwards({ portsBy, hostPorts, ips: [address = ''] }: AttachmentRecord): PortForward[] {
   return portsBy === 'rules' ? hostPorts.map((port) => ({ ...port, address })) : [];
+}
+
+/** Who is to serve host ports where there are programs for packet rules, or not. */
+export function choosePortsBy(
+  hostPorts: readonly HostPort[],
+  rules: PacketRules | undefined,
+): AttachmentRecord['portsBy'] {
+  return rules === undefined || !hostPorts.every(isForRules) ? 'proxy' : 'rules';
 }
 
 /** Rules are for IPv4 only: a port at an IPv6 address of the host needs a proxy. */

@@ -4,6 +4,7 @@ import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { TOOL_PATH } from '../process/find-tools.js';
 import { readBootId } from '../process/process-identity.js';
+import { repairAttachments, type LiveSandbox } from './attachment-repair.js';
 import { AttachmentStore } from './attachment-store.js';
 import { BridgeAttachments } from './bridge-attachments.js';
 import { CniAttachments } from './cni-attachments.js';
@@ -57,6 +58,8 @@ export interface NetworkMakers {
   readonly proxies: PortProxies;
   readonly own: BridgeAttachments;
   readonly cni: CniAttachments;
+  /** See {@link repairAttachments}. */
+  readonly repair: (live: readonly LiveSandbox[]) => Promise<void>;
   /** Looks which network new sandboxes are to get: CNI's, if there is a list, or our own. */
   readonly choose: () => Promise<CniChoice>;
   /** Looks whether the range that was asked for is free; {@link NetworkParts.status} tells. */
@@ -73,7 +76,7 @@ export async function openNetworkParts(options: PodNetworkOptions): Promise<Netw
   const bootId = await readBootId();
   // What another mode has left must be undone, too.
   const tools =
-    mode === 'host' && store.all.length === 0
+    mode === 'host' && store.all.length + store.unreadable.size === 0
       ? 'it is not wanted'
       : await NetworkTools.find({ clock, path: toolPath, hostNetns });
   if (typeof tools === 'string') {
@@ -89,7 +92,10 @@ export async function openNetworkParts(options: PodNetworkOptions): Promise<Netw
   });
   const rules = await findPacketRules(tools);
   const usableRules = typeof rules === 'string' ? undefined : rules;
-  const own = new BridgeAttachments({ store, bridge, tools, proxies, rules: usableRules, logger });
+  const attachments = { store, bridge, tools, proxies, rules: usableRules, logger };
+  const own = new BridgeAttachments(attachments);
+  const repair = (live: readonly LiveSandbox[]): Promise<void> =>
+    repairAttachments({ ...attachments, bootId }, live);
   const { cniBinDir = DEFAULT_CNI_BIN_DIRS, cniConfDir = DEFAULT_CNI_CONF_DIR } = options;
   const cni = new CniAttachments({ store, tools, proxies, binDirs: cniBinDir, bootId });
   const none: CniChoice = { list: undefined, path: undefined, fault: undefined };
@@ -111,5 +117,5 @@ export async function openNetworkParts(options: PodNetworkOptions): Promise<Netw
     if (rangeFault !== undefined) return describeRangeFault(rangeFault);
     return describeBridge({ range: bridge.range, rules, cni: choice });
   };
-  return { bootId, store, makers: { tools, proxies, own, cni, choose, checkRange }, status };
+  return { bootId, store, makers: { tools, proxies, own, cni, repair, choose, checkRange }, status };
 }

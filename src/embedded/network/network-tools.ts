@@ -137,6 +137,15 @@ export class NetworkTools {
     throw refused(describeFailure(argv, result));
   }
 
+  /** The first IPv4 address of a link in a sandbox; undefined when it has none. */
+  async findAddress(holderPid: number, dev: string, signal?: AbortSignal): Promise<string | undefined> {
+    const argv = this.wrap([this.#ip, '-j', '-4', 'addr', 'show', 'dev', dev], holderPid);
+    const result = await runHelper({ argv, ...this.#limits(signal) });
+    if (result.exitCode !== 0) throw refused(describeFailure(argv, result));
+    const [link] = parseList<{ addr_info?: { local?: string }[] }>(result);
+    return link?.addr_info?.[0]?.local;
+  }
+
   /** The host's links that are ports of a bridge. */
   async listPorts(bridge: string, signal?: AbortSignal): Promise<readonly LinkInfo[]> {
     return this.#ipJson<LinkInfo>(['link', 'show', 'master', bridge], signal);

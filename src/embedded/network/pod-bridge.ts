@@ -1,9 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { access, rm } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Logger } from '../../util/logger.js';
 import { readIfThere, writeWhole } from '../record-file.js';
 import { refused } from '../rpc-error.js';
+import {
+  deleteBridgeRecord,
+  readBridgeRecord,
+  writeBridgeRecord,
+  type BridgeRecord,
+} from './bridge-record.js';
 import { formatIpv4, formatIpv4Range, parseIpv4Range, sizeOf, type Ipv4Range } from './ipv4-range.js';
 import { type LinkInfo, type NetworkTools } from './network-tools.js';
 import { bridgeNameOf, candidateRanges, describeOverlap } from './range-choice.js';
@@ -16,15 +22,6 @@ export interface PodBridgeOptions {
   readonly range: Ipv4Range | undefined;
   readonly tools: NetworkTools;
   readonly logger: Logger;
-}
-
-/** What is written down before the bridge is made. */
-interface BridgeRecord {
-  /** The range as text. */
-  readonly range: string;
-  readonly mtu: number;
-  /** The host did not forward packets before we made it do so. */
-  readonly forwardingWasOff: boolean;
 }
 
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
@@ -55,7 +52,7 @@ export class PodBridge {
       instance = randomBytes(16).toString('hex');
       await writeWhole(instancePath, instance);
     }
-    return new PodBridge(options, macOf(instance), await readRecord(options));
+    return new PodBridge(options, macOf(instance), await readBridgeRecord(options.dir, options.logger));
   }
 
   /** The range that is in use, or would be; undefined when the next pod makes it choose. */
@@ -147,7 +144,7 @@ export class PodBridge {
     if (this.#isOurs(await tools.findLink(name, signal))) await tools.deleteLink(name, signal);
     if (this.#record?.forwardingWasOff === true && !(await this.#hasSiblings(signal)))
       await tools.writeSetting(FORWARDING, '0', signal);
-    await rm(join(dir, 'bridge.json'), { force: true });
+    await deleteBridgeRecord(dir);
     this.#record = undefined;
   }
 
@@ -168,7 +165,7 @@ export class PodBridge {
       } catch (error) {
         // Nothing of ours is left to undo when the name was somebody else's.
         if (!(error instanceof RangeTakenError)) throw error;
-        await rm(join(this.#options.dir, 'bridge.json'), { force: true });
+        await deleteBridgeRecord(this.#options.dir);
         this.#record = undefined;
         lastFault = error.message;
       }
@@ -225,7 +222,7 @@ export class PodBridge {
   }
 
   async #write(record: BridgeRecord): Promise<void> {
-    await writeWhole(join(this.#options.dir, 'bridge.json'), JSON.stringify(record), { durable: false });
+    await writeBridgeRecord(this.#options.dir, record);
     this.#record = record;
   }
 }
@@ -249,23 +246,4 @@ class RangeTakenError extends Error {}
 function macOf(instance: string): string {
   const hash = createHash('sha256').update(instance).digest('hex');
   return `02:${hash.slice(0, 10).replaceAll(/(..)(?!$)/g, '$1:')}`;
-}
-
-async function readRecord({ dir, logger }: PodBridgeOptions): Promise<BridgeRecord | undefined> {
-  const path = join(dir, 'bridge.json');
-  try {
-    const text = await readIfThere(path);
-    if (text === undefined) return undefined;
-    const record = JSON.parse(text) as Partial<BridgeRecord>;
-    const range = parseIpv4Range(record.range ?? '');
-    if (range === undefined) throw new Error('it names no range');
-    return {
-      range: formatIpv4Range(range),
-      mtu: record.mtu ?? 1500,
-      forwardingWasOff: record.forwardingWasOff === true,
-    };
-  } catch (error) {
-    logger.error('Record of the bridge not readable, left alone', error, { path });
-    return undefined;
-  }
 }

@@ -18,19 +18,21 @@
  * @module
  */
 import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
-import { type ClockTimer } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { linkAbort, type LinkedAbort } from '../../util/linked-abort.js';
 import { findProcess, isAlive } from '../process/process-identity.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord } from './attachment-record.js';
+import { type LiveSandbox } from './attachment-repair.js';
 import { type NewAttachment } from './bridge-attachments.js';
 import { toHostPorts } from './host-port.js';
 import { type NetworkStatus } from './network-choice.js';
+import { NetworkCare } from './network-care.js';
 import { openNetworkParts, type NetworkParts, type PodNetworkOptions } from './network-parts.js';
 import { raiseLoopback } from './sandbox-link.js';
 import { Turns } from './turns.js';
 
+export { type LiveSandbox } from './attachment-repair.js';
 export { type PodNetworkOptions } from './network-parts.js';
 
 /** A sandbox that is to be attached. */
@@ -42,14 +44,11 @@ export interface AttachRequest {
   readonly config: PodSandboxConfig;
 }
 
-/** A sandbox that is there, with its holder. */
-export interface LiveSandbox {
-  readonly id: string;
-  readonly holderPid: number;
-}
-
-/** How often proxies, and what is in the way, are looked after. */
-const CHECK_MS = 2_000;
+/**
+ * How long the end of what is being made or undone is waited for: helpers are killed by then, and what a plugin has not
+ * undone stays on record.
+ */
+const LAST_TURNS_MS = 10_000;
 
 /** See the module's description. */
 export class PodNetwork implements AsyncDisposable {
@@ -57,14 +56,14 @@ export class PodNetwork implements AsyncDisposable {
   readonly #parts: NetworkParts;
   readonly #turns = new Turns();
   readonly #attaching = new Map<string, LinkedAbort>();
-  #timer: ClockTimer | undefined;
-  #checking: Promise<void> = Promise.resolve();
   readonly #closing = new AbortController();
+  readonly #care: NetworkCare;
 
   private constructor(options: PodNetworkOptions, parts: NetworkParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#planCheck();
+    const { clock, logger } = options;
+    this.#care = new NetworkCare({ parts, turns: this.#turns, clock, logger, closing: this.#closing.signal });
   }
 
   /**
@@ -100,6 +99,7 @@ export class PodNetwork implements AsyncDisposable {
   async attach(request: AttachRequest, signal: AbortSignal): Promise<{ ips: readonly string[] }> {
     const { sandboxId, config } = request;
     if (!this.isolates || usesHostNetwork(config)) return { ips: [] };
+    this.#closing.signal.throwIfAborted();
     const abort = linkAbort(signal);
     this.#attaching.get(sandboxId)?.abort(refused(`sandbox ${sandboxId} is being attached anew`));
     this.#attaching.set(sandboxId, abort);
@@ -122,32 +122,41 @@ export class PodNetwork implements AsyncDisposable {
 
   /**
    * Undoes what belongs to sandboxes that are not among these, alive or not, and makes sure of what belongs to those
-   * that are. Never rejects: what fails is logged, and stays on record.
+   * that are, whether their records can be read or not. Never rejects: what fails is logged, and stays on record.
    */
   async restore(liveSandboxes: readonly LiveSandbox[]): Promise<void> {
     const { store, makers, bootId } = this.#parts;
     const live = new Set(liveSandboxes.map(({ id }) => id));
     const isLive = (record: AttachmentRecord): boolean =>
       live.has(record.sandboxId) && record.bootId === bootId;
+    await makers?.repair(liveSandboxes);
     const [kept, gone] = [store.all.filter(isLive), store.all.filter((record) => !isLive(record))];
     const undone = gone.map((record) => ({ record, undone: this.#detachOrWarn(record.sandboxId) }));
     // A plugin may hang: nobody waits for it but the sandbox whose network it is.
     await Promise.all(undone.filter(({ record }) => record.cni === undefined).map((each) => each.undone));
+    for (const id of store.unreadable) if (!live.has(id)) await this.#detachOrWarn(id);
     // What fails is told and does not keep the runtime from starting: its pods can still be stopped and removed.
     await this.#settle('Port proxies of removed sandboxes not ended', async () =>
-      makers?.proxies.stopOthers((sandboxId) => store.find(sandboxId) !== undefined),
+      makers?.proxies.stopOthers((id) => store.find(id) !== undefined || store.unreadable.has(id)),
     );
     await this.#settle('Bridge of pods not restored', async () => makers?.own.restore());
-    await this.#checkProxies();
-    void this.#checkPlugins(kept);
+    await this.#care.checkProxies();
+    this.#care.checkPlugins(kept);
   }
 
-  /** Lets go of everything; sandboxes keep their networks. */
+  /**
+   * Lets go of everything; sandboxes keep their networks. What was being made is broken off and undone before it
+   * resolves, unless that takes longer than some seconds: then the next start undoes it.
+   */
   async close(): Promise<void> {
     this.#closing.abort(refused('the runtime is ending'));
-    this.#timer?.cancel();
     for (const abort of this.#attaching.values()) abort.abort(this.#closing.signal.reason);
-    await this.#checking;
+    const { clock, logger } = this.#options;
+    const over = new AbortController();
+    const settled = Promise.all([this.#care.close(), this.#turns.settle()]).then(() => over.abort());
+    await Promise.race([settled, clock.sleep(LAST_TURNS_MS, over.signal).catch(() => undefined)]);
+    if (!over.signal.aborted)
+      logger.warn('Networks are still being made or undone at the end', { sandboxIds: this.#turns.keys });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -166,7 +175,7 @@ export class PodNetwork implements AsyncDisposable {
     const { pid, startTicks } = holder;
     const hostPorts = toHostPorts(config.portMappings);
     const wanted: NewAttachment = { sandboxId, bootId, holder: { pid, startTicks }, hostPorts };
-    if (store.find(sandboxId) !== undefined) await this.#undo(sandboxId);
+    if (store.find(sandboxId) !== undefined || store.unreadable.has(sandboxId)) await this.#undo(sandboxId);
     if (mode === 'none') {
       await raiseLoopback(makers.tools, holderPid, signal);
       return [];
@@ -190,55 +199,16 @@ export class PodNetwork implements AsyncDisposable {
 
   async #undo(sandboxId: string): Promise<void> {
     const { store, makers, bootId } = this.#parts;
+    if (store.unreadable.has(sandboxId)) {
+      if (makers === undefined) throw cannotUndo(sandboxId);
+      await makers.own.detachUnknown(sandboxId);
+      return;
+    }
     const record = store.find(sandboxId);
     if (record === undefined) await makers?.own.removeIdleBridge();
     else if (record.cni === undefined && record.bootId !== bootId) await store.delete(sandboxId);
-    else if (makers === undefined) throw refused(`the network of sandbox ${sandboxId} cannot be undone here`);
+    else if (makers === undefined) throw cannotUndo(sandboxId);
     else await (record.cni === undefined ? makers.own : makers.cni).detach(record);
-  }
-
-  #planCheck(): void {
-    if (this.#closing.signal.aborted) return;
-    this.#timer = this.#options.clock.setTimer(
-      CHECK_MS,
-      () => {
-        this.#checking = this.#check();
-        void this.#checking.then(() => this.#planCheck());
-      },
-      { unref: true },
-    );
-  }
-
-  async #check(): Promise<void> {
-    await this.#checkProxies();
-    // Routes come and go; looking at them costs a process, so it is done only while they are in the way.
-    const { makers, status } = this.#parts;
-    if (status().ready || makers === undefined) return;
-    await makers.checkRange().catch((error: unknown) => {
-      this.#options.logger.warn('Routes not read', { err: messageOf(error) });
-    });
-  }
-
-  /** Starts proxies again that have ended although their sandboxes live. */
-  async #checkProxies(): Promise<void> {
-    const { store } = this.#parts;
-    for (const record of store.all) {
-      if (record.portsBy !== 'proxy' || record.hostPorts.length === 0) continue;
-      if (this.#closing.signal.aborted) return;
-      await this.#turns
-        .run(record.sandboxId, () => this.#reviveProxy(record))
-        .catch((error: unknown) => this.#warn('Host ports not served', record.sandboxId, error));
-    }
-  }
-
-  async #reviveProxy({ sandboxId }: AttachmentRecord): Promise<void> {
-    const { store, makers } = this.#parts;
-    const record = store.find(sandboxId);
-    const [address] = record?.ips ?? [];
-    if (record === undefined || address === undefined || makers === undefined) return;
-    if (!isAlive(record.holder) || (await makers.proxies.isRunning(sandboxId))) return;
-    await makers.proxies.start(record, address, this.#closing.signal);
-    this.#options.logger.info('Port proxy started again', { sandboxId });
   }
 
   async #settle(failure: string, work: () => Promise<void> | undefined): Promise<void> {
@@ -255,21 +225,13 @@ export class PodNetwork implements AsyncDisposable {
     );
   }
 
-  /** Tells people when plugins no longer find what they have made; there is nothing that we could do about it. */
-  async #checkPlugins(records: readonly AttachmentRecord[]): Promise<void> {
-    for (const record of records) {
-      if (this.#closing.signal.aborted) return;
-      await this.#parts.makers?.cni
-        .check(record, this.#closing.signal)
-        .catch((error: unknown) =>
-          this.#warn('CNI plugins find the network damaged', record.sandboxId, error),
-        );
-    }
-  }
-
   #warn(message: string, sandboxId: string, error: unknown): void {
     this.#options.logger.warn(message, { sandboxId, err: messageOf(error) });
   }
+}
+
+function cannotUndo(sandboxId: string): Error {
+  return refused(`the network of sandbox ${sandboxId} cannot be undone here`);
 }
 
 function usesHostNetwork({ linux }: PodSandboxConfig): boolean {

@@ -13,7 +13,13 @@ export interface SandboxNetwork {
   ): Promise<{ readonly ips: readonly string[] }>;
   detach(sandboxId: string): Promise<void>;
   ipsOf(sandboxId: string): readonly string[];
-  restore(live: readonly { readonly id: string; readonly holderPid: number }[]): Promise<void>;
+  restore(
+    live: readonly {
+      readonly id: string;
+      readonly holderPid: number;
+      readonly config: PodSandboxConfig | undefined;
+    }[],
+  ): Promise<void>;
 }
 
 /** What {@link SandboxParts} puts together. */
@@ -89,8 +95,8 @@ export class SandboxParts {
     await cgroups.restore(live);
     await isolation.pruneSandboxes(new Set(live.map(({ sandboxId }) => sandboxId)));
     await network.restore(
-      live.flatMap(({ sandboxId, holder }) =>
-        holder === undefined ? [] : [{ id: sandboxId, holderPid: holder.pid }],
+      live.flatMap(({ sandboxId, holder, config }) =>
+        holder === undefined ? [] : [{ id: sandboxId, holderPid: holder.pid, config }],
       ),
     );
   }
