@@ -28,7 +28,7 @@ export function succeededWithWarning(message: string): ProbeOutcome {
 }
 
 /** The other side said no. */
-export function refused(message: string): ProbeOutcome {
+export function failed(message: string): ProbeOutcome {
   return { result: 'failure', isDecisive: true, message };
 }
 

@@ -1,0 +1,26 @@
+import { type HttpGetAction } from '../model/container.js';
+import { joinHostPort } from './dial-error.js';
+
+/** Where an HTTP probe goes. Throws when that is no URL. Pure. */
+export function probeUrl(action: HttpGetAction, host: string, port: number): URL {
+  const { scheme = 'HTTP', path = '/' } = action;
+  // Put together and not resolved: a path that begins with two slashes is no host.
+  const text = `${scheme.toLowerCase()}://${joinHostPort({ host, port })}${path.startsWith('/') ? '' : '/'}${path}`;
+  if (!URL.canParse(text)) throw new Error(`${JSON.stringify(text)} is no URL`);
+  return new URL(text);
+}
+
+/** The headers of an HTTP probe by name in lower case: as they are written, and what a probe of the kubelet says. Pure. */
+export function probeHeaders(action: HttpGetAction, userAgent: string): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (const { name, value = '' } of action.httpHeaders ?? [])
+    (headers[name.toLowerCase()] ??= []).push(value);
+  headers['user-agent'] ??= [userAgent];
+  headers['accept'] ??= ['*/*'];
+  // Written empty, these two are left out.
+  if (headers['user-agent'].join('') === '') delete headers['user-agent'];
+  if (headers['accept'].join('') === '') delete headers['accept'];
+  // There can be one host only.
+  if (headers['host'] !== undefined) headers['host'] = headers['host'].slice(0, 1);
+  return headers;
+}

@@ -1,0 +1,58 @@
+import { type HttpGetAction, type Probe } from '../model/container.js';
+import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+import { type Clock } from '../util/clock.js';
+import { probeByExec } from './exec-probe.js';
+import { probeByGrpc } from './grpc-probe.js';
+import { probeByHttp } from './http-probe.js';
+import { probeHeaders, probeUrl } from './http-probe-request.js';
+import { type RunProbe } from './probe-judge.js';
+import { type ProbeOutcome } from './probe-outcome.js';
+import { resolvePort } from './probe-port.js';
+import { probeByTcp } from './tcp-probe.js';
+import { type ProbeRun } from './probe-worker.js';
+
+/** What {@link probeRunner} needs. */
+export interface ProbeRunnerOptions {
+  readonly clock: Clock;
+  /** Runs the commands of exec probes. */
+  readonly commands: Pick<RuntimeChanges, 'execSync'>;
+  /** What HTTP and gRPC probes call themselves; `kube-probe/1.36` unless told. Servers know probes by `kube-probe/`. */
+  readonly userAgent?: string;
+}
+
+/** Runs a probe by whichever of exec, httpGet, tcpSocket and grpc it names. */
+export function probeRunner(options: ProbeRunnerOptions): RunProbe {
+  return async (run, signal) => await runHandler(run, options, signal);
+}
+
+async function runHandler(
+  run: ProbeRun,
+  { clock, commands, userAgent = 'kube-probe/1.36' }: ProbeRunnerOptions,
+  signal: AbortSignal,
+): Promise<ProbeOutcome> {
+  const { exec, httpGet, tcpSocket, grpc }: Probe = run.probe;
+  const { pod, container, containerId, timeoutMs } = run;
+  if (exec !== undefined) {
+    return await probeByExec({ clock, commands, pod, containerId, command: exec.command, timeoutMs }, signal);
+  }
+  if (httpGet !== undefined) {
+    const url = probeUrl(httpGet, hostOf(httpGet, run), resolvePort(httpGet.port, container));
+    return await probeByHttp({ clock, url, headers: probeHeaders(httpGet, userAgent), timeoutMs }, signal);
+  }
+  if (tcpSocket !== undefined) {
+    const address = { host: hostOf(tcpSocket, run), port: resolvePort(tcpSocket.port, container) };
+    return await probeByTcp({ clock, address, timeoutMs }, signal);
+  }
+  if (grpc !== undefined) {
+    const address = { host: hostOf({}, run), port: grpc.port };
+    return await probeByGrpc({ clock, address, service: grpc.service ?? '', userAgent, timeoutMs }, signal);
+  }
+  throw new Error(`missing probe handler for ${pod.namespace}/${pod.name}:${container.name}`);
+}
+
+/** Throws while the pod has no address: that says nothing about the container. */
+function hostOf({ host = '' }: Pick<HttpGetAction, 'host'>, run: ProbeRun): string {
+  const chosen = host === '' ? run.host : host;
+  if (chosen === '') throw new Error('the pod has no address');
+  return chosen;
+}

@@ -1,0 +1,237 @@
+import { type Container, type Probe } from '../model/container.js';
+import { type PodRef } from '../model/pod-ref.js';
+import { type Clock } from '../util/clock.js';
+import { Wakeup } from '../util/wakeup.js';
+import { type ProbeOutcome } from './probe-outcome.js';
+import { type ProbeType } from './probe-result.js';
+import { type ProbeTarget, type ProbeTargets } from './probe-targets.js';
+import { countOutcome, EMPTY_TALLY, type ProbeTally, probeTiming } from './probe-tally.js';
+
+/** What one probe is about. */
+export interface ProbeSubject {
+  readonly pod: PodRef;
+  readonly container: Container;
+  readonly type: ProbeType;
+  readonly probe: Probe;
+  /** A container that ended is not started again. */
+  readonly neverRestarts: boolean;
+}
+
+/** One run of a probe, about to begin. */
+export interface ProbeRun extends ProbeSubject {
+  readonly containerId: string;
+  /** Where the container's ports are, unless the probe names a host itself. */
+  readonly host: string;
+  readonly timeoutMs: number;
+}
+
+/** An outcome, or why it is none: see {@link isVoid}. */
+export type JudgedOutcome = ProbeOutcome | 'void';
+
+/** What {@link ProbeWorker} needs. Whatever it calls here returns at once, but for `run`. */
+export interface ProbeWorkerOptions {
+  readonly subject: ProbeSubject;
+  readonly clock: Clock;
+  readonly targets: ProbeTargets;
+  /** Whether the container has started as far as its startup probe is concerned. Not asked by startup probes. */
+  readonly isStarted: (containerId: string) => boolean;
+  /** Waits for its turn, asks `begin` what to run (undefined: nothing any more), and runs it. */
+  readonly run: (
+    begin: () => ProbeRun | undefined,
+    signal: AbortSignal,
+  ) => Promise<JudgedOutcome | undefined>;
+  /** From how many milliseconds the first probe of this container is to wait, to spread what begins at once. */
+  readonly spreadMs: (startedAtMs: number, periodMs: number) => number;
+  /** A new container of that name; gives what was known of it by this type of probe, if anything was. */
+  readonly onContainer: (containerId: string, replaces: string | undefined) => boolean | undefined;
+  /** A threshold was reached, or the container stopped running (with a readiness probe only). */
+  readonly onVerdict: (containerId: string, verdict: 'success' | 'failure', message: string) => void;
+}
+
+interface Current {
+  readonly containerId: string;
+  target: ProbeTarget;
+  /** Monotonic milliseconds; undefined until it runs. */
+  dueMs: number | undefined;
+  tally: ProbeTally;
+  /** Of a startup probe: it succeeded, now or under an agent before. */
+  hasStarted: boolean;
+  /** It failed for good and waits for its replacement. */
+  isOnHold: boolean;
+  voidsInARow: number;
+}
+
+/** How often somebody is looked for who is not there yet. */
+const LOOK_MS = 1_000;
+/** A void probe is repeated at once this often in a row, then after its period. */
+const MOST_REPEATS = 5;
+
+/**
+ * Probes one container of one pod in one way, over all containers that follow one another under that name.
+ *
+ * ```text
+ *  absent ─► waiting ─► delayed ─► probing ◄─► due later
+ *    ▲                     (delay from its own start)  │ liveness or startup failed, or startup succeeded
+ *    └──── another container id ◄── resting ◄──────────┘
+ * ```
+ *
+ * The states are read off the newest look at the container, not kept. Nothing but {@link run} waits.
+ */
+export class ProbeWorker {
+  readonly #options: ProbeWorkerOptions;
+  readonly #wakeup = new Wakeup();
+  #subject: ProbeSubject;
+  #current: Current | undefined;
+
+  constructor(options: ProbeWorkerOptions) {
+    this.#options = options;
+    this.#subject = options.subject;
+  }
+
+  /** What it probes. */
+  get subject(): ProbeSubject {
+    return this.#subject;
+  }
+
+  /** The container that it knows of. */
+  get containerId(): string | undefined {
+    return this.#current?.containerId;
+  }
+
+  /** The manifest changed; the counts of outcomes stay. */
+  update(subject: ProbeSubject): void {
+    this.#subject = subject;
+    this.#wakeup.wake();
+  }
+
+  /** Takes note of what has become of the container, at once, and probes it when that is due. */
+  look(): void {
+    this.#observe();
+    this.#wakeup.wake();
+  }
+
+  /** Probes until the signal aborts, or the container ended and is not started again. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        const step = this.#nextStep();
+        if (step === 'end') return;
+        if (step === 'probe') await this.#probe(signal);
+        else await this.#wakeup.wait(this.#options.clock, step.waitMs, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** Looks at the container and takes up a new one. Leaves `#current` undefined when there is none. */
+  #observe(): void {
+    const { pod, container, type } = this.#subject;
+    const target = this.#options.targets.find(pod.uid, container.name);
+    if (target === 'unknown') return;
+    if (target === 'absent') {
+      // Removed, and perhaps made anew: nobody can tell that this was its end.
+      if (this.#current !== undefined)
+        this.#setTarget(this.#current, { ...this.#current.target, state: 'waiting' });
+      return;
+    }
+    if (this.#current?.containerId !== target.containerId) {
+      const known = this.#options.onContainer(target.containerId, this.#current?.containerId);
+      this.#current = {
+        containerId: target.containerId,
+        target,
+        dueMs: undefined,
+        tally: EMPTY_TALLY,
+        hasStarted: type === 'startup' && known === true,
+        isOnHold: false,
+        voidsInARow: 0,
+      };
+    }
+    this.#setTarget(this.#current, target);
+  }
+
+  #setTarget(current: Current, target: ProbeTarget): void {
+    current.target = target;
+    if (target.state === 'running') current.dueMs ??= this.#firstDueMs(target);
+    else if (this.#subject.type === 'readiness') this.#options.onVerdict(current.containerId, 'failure', '');
+  }
+
+  /**
+   * When the initial delay is over, counted from the container's own start. The clock on the wall is read once per
+   * container: after that it may jump.
+   */
+  #firstDueMs({ startedAtMs }: ProbeTarget): number {
+    const { clock, spreadMs } = this.#options;
+    const { initialDelayMs, periodMs } = probeTiming(this.#subject.probe);
+    const ageMs = Math.max(0, clock.now() - startedAtMs);
+    const delayMs = Math.max(0, initialDelayMs - ageMs);
+    return clock.monotonicMs() + Math.max(delayMs, spreadMs(startedAtMs, periodMs));
+  }
+
+  #nextStep(): 'end' | 'probe' | { readonly waitMs: number } {
+    this.#observe();
+    const current = this.#current;
+    if (current === undefined) return { waitMs: LOOK_MS };
+    const { state } = current.target;
+    if (state === 'exited' && this.#subject.neverRestarts) return 'end';
+    if (state !== 'running' || current.isOnHold) return { waitMs: LOOK_MS };
+    const { periodMs } = probeTiming(this.#subject.probe);
+    // Whoever rests is woken when something happens; the wait is only for what nobody told.
+    if (!this.#isWanted(current)) return { waitMs: Math.max(LOOK_MS, periodMs) };
+    const waitMs = current.dueMs! - this.#options.clock.monotonicMs();
+    return waitMs <= 0 ? 'probe' : { waitMs };
+  }
+
+  #isWanted(current: Current): boolean {
+    return this.#subject.type === 'startup'
+      ? !current.hasStarted
+      : this.#options.isStarted(current.containerId);
+  }
+
+  async #probe(signal: AbortSignal): Promise<void> {
+    const current = this.#current!;
+    const outcome = await this.#options.run(() => this.#begin(current), signal);
+    signal.throwIfAborted();
+    const dueMs = current.dueMs ?? 0;
+    const timing = probeTiming(this.#subject.probe);
+    // As a ticker does: what was missed is made up for once.
+    const nextDueMs = Math.max(dueMs + timing.periodMs, this.#options.clock.monotonicMs());
+    if (outcome === 'void') {
+      current.voidsInARow++;
+      const isRepeatedAtOnce = current.voidsInARow % (MOST_REPEATS + 1) !== 0;
+      if (!isRepeatedAtOnce) current.dueMs = nextDueMs;
+      return;
+    }
+    current.voidsInARow = 0;
+    current.dueMs = nextDueMs;
+    if (outcome === undefined || outcome.result === 'error') return;
+    this.#observe();
+    // It may have been replaced meanwhile, or have ended: then the outcome is of the past.
+    if (this.#current !== current || current.target.state !== 'running') return;
+    this.#count(current, outcome);
+  }
+
+  /** What to run now that it is our turn; a turn may have taken a while to come. */
+  #begin(current: Current): ProbeRun | undefined {
+    this.#observe();
+    if (this.#current !== current || current.target.state !== 'running') return undefined;
+    const { timeoutMs } = probeTiming(this.#subject.probe);
+    const { containerId, host } = current.target;
+    return { ...this.#subject, containerId, host, timeoutMs };
+  }
+
+  #count(current: Current, { result, message }: ProbeOutcome): void {
+    const { type, probe } = this.#subject;
+    const counted = countOutcome(
+      current.tally,
+      result === 'failure' ? 'failure' : 'success',
+      probeTiming(probe),
+    );
+    current.tally = counted.tally;
+    const { verdict } = counted;
+    if (verdict === undefined) return;
+    if (type === 'startup' && verdict === 'success') current.hasStarted = true;
+    if (type !== 'readiness' && verdict === 'failure') current.isOnHold = true;
+    this.#options.onVerdict(current.containerId, verdict, verdict === 'failure' ? message : '');
+  }
+}
