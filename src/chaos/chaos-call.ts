@@ -11,12 +11,13 @@ import { type ClockTimer } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { AnswerHistory } from './answer-history.js';
 import { type ChaosContext } from './chaos-context.js';
-import { EVENTS_METHOD, isCri, isUnary, tellsPods } from './cri-method.js';
+import { EVENTS_METHOD, isCri, isUnary } from './cri-method.js';
 import { describeCall } from './describe-call.js';
 import { EventFaults } from './event-faults.js';
 import { Gate } from './gate.js';
 import { guardDeferred } from './guard-deferred.js';
 import { applyListFault } from './list-faults.js';
+import { type ListScanner } from './list-scanner.js';
 import { ifReadable } from './protobuf-fields.js';
 import { type Fault, hitsAnswer, isListFault } from './rule.js';
 import { type ActiveRule } from './rule-book.js';
@@ -49,6 +50,8 @@ export class ChaosCall implements CallHandler {
   #responseIsOurs: boolean;
   /** Of a stream of events: what becomes of each. */
   readonly #events: EventFaults | undefined;
+  #scanner: ListScanner | undefined;
+  readonly #unscanned: Buffer[] = [];
   #timer: ClockTimer | undefined;
   #stopHolding: (() => void) | undefined;
 
@@ -81,6 +84,18 @@ export class ChaosCall implements CallHandler {
     // Those that begin an answer may go on at once, unless all of it is to be late.
     this.#beginAnswer();
     this.#responseGate.do(() => this.#call.response.forwardHeaders(headers));
+  }
+
+  /** Of an answer that passes, and is a list: looked at once the bytes have gone on, and not kept. */
+  onBytes(_side: SideName, bytes: Buffer): void {
+    this.#scanner ??= this.#context.directory.createScanner(this.#method);
+    this.#unscanned.push(bytes);
+    if (this.#unscanned.length > 1) return;
+    // Behind all that is done with these bytes, and before anything else comes in.
+    const scan = (): void => {
+      for (const each of this.#unscanned.splice(0)) this.#scanner?.push(each);
+    };
+    queueMicrotask(this.#later(scan));
   }
 
   onMessage(side: SideName, message: GrpcMessage): void {
@@ -148,11 +163,6 @@ export class ChaosCall implements CallHandler {
     }
   }
 
-  /** Whether its answer tells whose an id is, and a rule wants to know. */
-  get #tellsPods(): boolean {
-    return this.#context.book.needsNames && isCri(this.#call.path) && tellsPods(this.#method);
-  }
-
   /** Whether the answer is a list that is held as a whole, for a rule to change it. */
   get #hitsList(): boolean {
     return this.#active !== undefined && isListFault(this.#active.rule.fault.type);
@@ -167,7 +177,7 @@ export class ChaosCall implements CallHandler {
   }
 
   #learn(message: GrpcMessage): void {
-    if (!this.#tellsPods) return;
+    if (!this.#context.book.wantsNamesOf(this.#call.path)) return;
     ifReadable(() => this.#context.directory.learn(this.#method, this.#request, message));
   }
 
@@ -175,8 +185,7 @@ export class ChaosCall implements CallHandler {
   #releaseResponse(): void {
     if (!this.#responseIsOurs) return;
     if (this.#events !== undefined) return;
-    const isTold = this.#tellsPods || this.#answersKept > 0;
-    this.#responseIsOurs = !this.#call.releaseResponse(isTold ? 'tap' : 'pass');
+    this.#responseIsOurs = !this.#call.releaseResponse(this.#context.book.chooseLook(this.#call.path));
   }
 
   /** The first of an answer that a rule hits has come. */

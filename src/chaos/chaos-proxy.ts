@@ -17,7 +17,7 @@ import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { AnswerHistory } from './answer-history.js';
 import { ChaosCall } from './chaos-call.js';
 import { type ChaosContext } from './chaos-context.js';
-import { EVENTS_METHOD, isCri, shortMethod, tellsPods } from './cri-method.js';
+import { EVENTS_METHOD, isCri, shortMethod } from './cri-method.js';
 import { type Injection, type InjectionCount, Injections } from './injections.js';
 import { PodDirectory } from './pod-directory.js';
 import { type Rule } from './rule.js';
@@ -107,13 +107,13 @@ export class ChaosProxy implements AsyncDisposable {
     const { book } = this.#context;
     const method = shortMethod(path);
     const about = book.concerns(path);
-    const isTold = isCri(path) && book.needsNames && tellsPods(method);
+    const look = book.chooseLook(path);
     // A stream of events lives long: rules that are read later are about it, too.
     const isEvents = isCri(path) && method === EVENTS_METHOD;
-    if (!about.request && !isTold && !isEvents) return undefined;
+    if (!about.request && look === 'pass' && !isEvents) return undefined;
     const sides = {
       request: about.request || isEvents ? 'take' : 'tap',
-      response: about.answer || isEvents ? 'take' : isTold || about.answersKept > 0 ? 'tap' : 'pass',
+      response: about.answer || isEvents ? 'take' : look,
     } as const;
     return {
       ...sides,

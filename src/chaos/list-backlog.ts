@@ -1,5 +1,4 @@
-import { type GrpcMessage } from '../relay/index.js';
-import { ListWalk } from './list-walk.js';
+import { ListScanner } from './list-scanner.js';
 
 export interface ListBacklogOptions {
   /** Called with each item of which no list has told before. What it throws as RangeError is the item's fault. */
@@ -8,26 +7,29 @@ export interface ListBacklogOptions {
   readonly defer: ((act: () => void) => void) | undefined;
 }
 
-/** What one slice may cost, some 0.3 ms: so much later at most goes on whatever comes meanwhile. */
-const SLICE_COST = 1_024;
-/** What it costs to read a new item, where to skip one costs 1. */
-const NEW_ITEM_COST = 32;
+/** Items read in one slice, some 0.5 ms: so much later at most goes on whatever comes meanwhile. */
+const SLICE_ITEMS = 32;
 /** More than that is not kept waiting. */
-const MOST_WAITING_BYTES = 64 * 2 ** 20;
-/** Of more items than that the oldest could not be told from new ones in bounded memory: all are looked at anew. */
+const MOST_WAITING_BYTES = 16 * 2 ** 20;
+/** What lists have told of is remembered up to so many items; then all are looked at anew. */
 const MOST_SEEN = 200_000;
 
+interface NewItem {
+  readonly bytes: Buffer;
+  readonly idHash: number | undefined;
+}
+
 /**
- * Lists that have passed and are still to be read: later and in slices, so that no byte on its way waits for it.
+ * New items of lists that have passed, which are read later and in slices: to find out what one says costs a hundred
+ * times what it costs to see that it is known.
  *
- * Nearly all items of nearly all lists were in one before. Such an item is known by its id alone, which every writer
- * puts first, and nothing else of it is looked at.
+ * Nearly all items of nearly all lists were in one before. Such an item is known by its id alone.
  */
 export class ListBacklog {
   readonly #onNew: (item: Buffer) => void;
   readonly #defer: (act: () => void) => void;
   readonly #seen = new Set<number>();
-  #waiting: ListWalk[] = [];
+  #waiting: NewItem[] = [];
   #waitingBytes = 0;
   #isScheduled = false;
 
@@ -36,16 +38,17 @@ export class ListBacklog {
     this.#defer = defer;
   }
 
-  push(message: GrpcMessage): void {
-    this.#waiting.push(new ListWalk(message));
-    this.#waitingBytes += message.length;
-    if (this.#waitingBytes > MOST_WAITING_BYTES) this.readAll();
-    this.#schedule();
+  /** For the answer to one call, in bytes as they come. */
+  createScanner(): ListScanner {
+    return new ListScanner({
+      isKnown: (idHash) => this.#seen.has(idHash),
+      onNew: (bytes, idHash) => this.#add({ bytes, idHash }),
+    });
   }
 
   /** Reads all that waits now. */
   readAll(): void {
-    while (this.#waiting.length > 0) this.#readSlice(Infinity);
+    this.#read(this.#waiting.length);
   }
 
   /** From now on every item is new. */
@@ -59,42 +62,35 @@ export class ListBacklog {
     this.#waitingBytes = 0;
   }
 
+  #add(item: NewItem): void {
+    this.#waiting.push(item);
+    this.#waitingBytes += item.bytes.length;
+    if (this.#waitingBytes > MOST_WAITING_BYTES) this.readAll();
+    else this.#schedule();
+  }
+
   #schedule(): void {
     if (this.#isScheduled || this.#waiting.length === 0) return;
     this.#isScheduled = true;
     this.#defer(() => {
       this.#isScheduled = false;
-      this.#readSlice(SLICE_COST);
+      this.#read(SLICE_ITEMS);
       this.#schedule();
     });
   }
 
-  #readSlice(budget: number): void {
-    const [walk] = this.#waiting;
-    if (walk === undefined) return;
-    try {
-      for (let cost = 0; cost < budget; cost++) {
-        if (!walk.next()) {
-          this.#finish(walk);
-          return;
-        }
-        const { idHash } = walk;
-        if (idHash !== undefined && this.#seen.has(idHash)) continue;
-        cost += NEW_ITEM_COST;
-        if (this.#seen.size >= MOST_SEEN) this.#seen.clear();
-        this.#onNew(walk.item());
-        // Only once it was understood.
-        if (idHash !== undefined) this.#seen.add(idHash);
+  #read(items: number): void {
+    for (const { bytes, idHash } of this.#waiting.splice(0, items)) {
+      this.#waitingBytes -= bytes.length;
+      try {
+        this.#onNew(bytes);
+      } catch (error) {
+        // No item as CRI has them: it is the client's to make sense of it.
+        if (!(error instanceof RangeError)) throw error;
+        continue;
       }
-    } catch (error) {
-      // No list as CRI has them: it is the client's to make sense of it.
-      this.#finish(walk);
-      if (!(error instanceof RangeError)) throw error;
+      if (this.#seen.size >= MOST_SEEN) this.#seen.clear();
+      if (idHash !== undefined) this.#seen.add(idHash);
     }
-  }
-
-  #finish(walk: ListWalk): void {
-    this.#waiting.shift();
-    this.#waitingBytes -= walk.bytes;
   }
 }

@@ -16,6 +16,7 @@ import {
   SANDBOX_STATUS_ANSWER_FIELDS,
 } from './cri-fields.js';
 import { ListBacklog } from './list-backlog.js';
+import { type ListScanner } from './list-scanner.js';
 import { findAllBytes, findBytes, findInMap, readString } from './protobuf-fields.js';
 
 /** A pod as people name it. */
@@ -59,8 +60,8 @@ const POD_UID_LABEL = 'io.kubernetes.pod.uid';
  * Which pod and container an id belongs to, learned from the messages that pass: requests of CRI name ids only.
  *
  * A container's pod is that of its sandbox, whichever of the two was heard of first; where nothing tells the sandbox,
- * it is what the container's labels say. Lists are read later, in slices, and at once as soon as somebody asks for an
- * id that is not known.
+ * it is what the container's labels say. What is new in a list is read later, in slices, and at once as soon as
+ * somebody asks for an id that is not known.
  */
 export class PodDirectory {
   readonly #pods = new Map<string, PodName>();
@@ -92,18 +93,24 @@ export class PodDirectory {
     return { pod, ...(sandboxId === '' ? {} : { sandboxId }), containerName: name };
   }
 
+  /** Learns from the bytes of one answer that is a list of pods or containers; undefined for other methods. */
+  createScanner(method: string): ListScanner | undefined {
+    if (method === 'ListPodSandbox' || method === 'StreamPodSandboxes')
+      return this.#sandboxLists.createScanner();
+    if (method === 'ListContainers' || method === 'StreamContainers')
+      return this.#containerLists.createScanner();
+    return undefined;
+  }
+
   /** Learns from the answer to a call, and its request. Throws RangeError when one is no message. */
   learn(method: string, request: Buffer, message: GrpcMessage): void {
+    const scanner = this.createScanner(method);
+    if (scanner !== undefined) {
+      for (const piece of message.pieces) scanner.push(piece);
+      return;
+    }
     if (!message.isReadable) return;
     switch (method) {
-      case 'ListPodSandbox':
-      case 'StreamPodSandboxes':
-        this.#sandboxLists.push(message);
-        break;
-      case 'ListContainers':
-      case 'StreamContainers':
-        this.#containerLists.push(message);
-        break;
       case 'PodSandboxStatus': {
         const { status, containerStatuses } = SANDBOX_STATUS_ANSWER_FIELDS;
         const { payload } = message;

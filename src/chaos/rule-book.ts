@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
-import { isCri, isList, shortMethod } from './cri-method.js';
+import { isCri, isList, isListOfPods, shortMethod, tellsPods } from './cri-method.js';
 import { hitsAnswer, isEventFault, isListFault, type Rule } from './rule.js';
 import { createSeededRandom } from './seeded-random.js';
 import { matchesNames, type Subject } from './subject.js';
@@ -109,6 +109,18 @@ export class RuleBook {
   /** What the rules may do with calls of that method. */
   concerns(path: string): RuleConcerns {
     return this.#ofPath(path).concerns;
+  }
+
+  /** Whether an answer of that method tells whose an id is, and a rule wants to know. */
+  wantsNamesOf(path: string): boolean {
+    return this.#needsNames && isCri(path) && tellsPods(shortMethod(path));
+  }
+
+  /** How an answer of that method is looked at when no rule hits it. Of large ones as little as possible is kept. */
+  chooseLook(path: string): 'pass' | 'tap' | 'scan' {
+    if (this.concerns(path).answersKept > 0) return 'tap';
+    if (!this.wantsNamesOf(path)) return 'pass';
+    return isListOfPods(shortMethod(path)) ? 'scan' : 'tap';
   }
 
   /** The rule that hits this call, if one does. */

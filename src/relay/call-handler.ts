@@ -8,9 +8,10 @@ export type SideName = 'request' | 'response';
  * What the relay does with one side of a call.
  *
  * `pass`: the bytes go on and nothing is looked at. `tap`: the bytes go on as they came, and the handler is told what
- * they say. `take`: the bytes end here, and only what the handler sends goes on.
+ * they say. `scan`: likewise, but the handler is given the bytes of the messages as they come, and no messages: for
+ * large ones of which nothing is to be kept. `take`: the bytes end here, and only what the handler sends goes on.
  */
-export type SideMode = 'pass' | 'tap' | 'take';
+export type SideMode = 'pass' | 'tap' | 'scan' | 'take';
 
 /** The headers or the trailers of one side of a call. */
 export interface CallHeaders {
@@ -45,7 +46,7 @@ export interface CallControl {
    * Lets an answer that was to be taken go on by itself after all. Only before any of it has come: returns false, and
    * changes nothing, when it is too late.
    */
-  releaseResponse(mode: 'pass' | 'tap'): boolean;
+  releaseResponse(mode: Exclude<SideMode, 'take'>): boolean;
   /**
    * Ends the call for its client with a gRPC status, and gives it up towards the server. Of a request that was held
    * back the server has seen the headers only, and then its end: without a message it does nothing. A server that has
@@ -69,6 +70,8 @@ export interface CallHandler {
   onHeaders(side: SideName, headers: CallHeaders): void;
   /** A message is complete. With `tap` it has gone on, perhaps in part only. */
   onMessage(side: SideName, message: GrpcMessage): void;
+  /** With `scan`: the next bytes of its messages, with their prefixes, which go on in this round of the event loop. */
+  onBytes?(side: SideName, bytes: Buffer): void;
   /** That side says no more. */
   onEnd(side: SideName): void;
   /** One end gave the call up; the other is told by the relay. `code` is an error code of HTTP/2. */

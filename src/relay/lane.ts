@@ -1,32 +1,14 @@
-import { type CallHeaders, type FieldsToSend, type SideMode, type SideName } from './call-handler.js';
+import { type CallHeaders, type FieldsToSend, type SideName } from './call-handler.js';
 import { type CallSide, type SideCarrier } from './call-side.js';
 import { DataPadding } from './data-padding.js';
-import {
-  encodeWindowUpdate,
-  FIRST_WINDOW_BYTES,
-  FrameFlag,
-  FrameType,
-  readInitialWindow,
-  readUint31,
-} from './frame-format.js';
+import { encodeWindowUpdate, FrameFlag, FrameType, readUint31 } from './frame-format.js';
 import { type DataTreatment, type FrameJudge, FrameScanner } from './frame-scanner.js';
 import { HeaderBlocks } from './header-blocks.js';
 import { type HeaderUnit } from './header-unit.js';
 import { type DecodedHeaders } from './hpack/hpack-decoder.js';
+import { type LaneCall } from './lane-call.js';
+import { SinkRoom } from './sink-room.js';
 import { takeFrames } from './take-frames.js';
-
-/** What a {@link Lane} tells a call. */
-export interface LaneCall {
-  readonly request: { readonly mode: SideMode | 'discard' };
-  side(name: SideName): CallSide;
-  noteHeaders(name: SideName, headers: CallHeaders): void;
-  /** The next bytes of its messages. */
-  noteBytes(name: SideName, payload: Buffer): void;
-  noteSourceEnded(name: SideName): void;
-  noteSinkEnded(name: SideName): void;
-  /** One end resets the stream; returns whether the other is to hear of it. */
-  noteReset(name: SideName, code: number): boolean;
-}
 
 /** What a {@link Lane} needs of its connection. */
 export interface LaneOptions {
@@ -41,18 +23,15 @@ export interface LaneOptions {
   readonly onFlowing: () => void;
 }
 
-/**
- * One direction of a connection: from its source to its sink.
- *
- * Flow control. As long as everything passes, both ends settle it among themselves. Bytes that are taken in count
- * against the source's room, so the source is given that room back at once; bytes that are sent by us use room of the
- * sink that the source takes for its own, so the room that the sink gives back for them is kept from the source
- * (`#owed`). In between the source may send more than the sink has room for: such a frame waits (`stall`). Room comes
- * when the sink has read what it has, with every library by the time that half of the window is read; so no frame may be
- * larger than that, and none is unless a sink asks for frames larger than what everybody has to take.
- * Room comes when the sink has read what it has, as all do by the time that they have read half of their window; so no
- * frame is to be larger than that, and none is unless a sink asks for larger frames than everybody has to take.
- */
+/** The frame of DATA that is passing. */
+interface DataFrame {
+  readonly side: CallSide;
+  readonly call: LaneCall;
+  readonly endsStream: boolean;
+  readonly padding: DataPadding | undefined;
+}
+
+/** One direction of a connection: from its source to its sink. {@link SinkRoom} says how flow control goes. */
 export class Lane implements FrameJudge, SideCarrier {
   readonly scanner: FrameScanner;
   /** The other direction of the same connection; set before the first byte. */
@@ -61,21 +40,13 @@ export class Lane implements FrameJudge, SideCarrier {
   readonly #blocks = new HeaderBlocks();
   /** The block that is being decided on, and whether it went on as it came. */
   #current: { readonly headers: CallHeaders; readonly unit: HeaderUnit; forwarded: boolean } | undefined;
-  /** The room that the sink really has, for all streams together. */
-  #window = FIRST_WINDOW_BYTES;
-  #owed = 0;
+  readonly #room = new SinkRoom();
   /** Bytes taken in during this scan. */
   #taken = 0;
   readonly #creditDue = new Set<CallSide>();
   /** Sides that wait for room, in the order in which they began to. */
   readonly #waiting = new Set<CallSide>();
-  /** The source's settings that the sink has not confirmed: initial windows. */
-  readonly #settingsSent: (number | undefined)[] = [];
-  #initialWindow = FIRST_WINDOW_BYTES;
-  #dataSide: CallSide | undefined;
-  #dataCall: LaneCall | undefined;
-  #dataEnds = false;
-  #padding: DataPadding | undefined;
+  #data: DataFrame | undefined;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -89,11 +60,11 @@ export class Lane implements FrameJudge, SideCarrier {
 
   /** Whether the bytes on it are not those of the source any more, so that they can never be again. */
   get isAltered(): boolean {
-    return this.#blocks.isTranslating || this.#owed > 0 || this.#waiting.size > 0;
+    return this.#blocks.isTranslating || this.#room.isShared || this.#waiting.size > 0;
   }
 
   get initialWindow(): number {
-    return this.#initialWindow;
+    return this.#room.initialWindow;
   }
 
   /** Takes what came from the source. Throws ProtocolError or HpackError. */
@@ -106,41 +77,40 @@ export class Lane implements FrameJudge, SideCarrier {
     const call = this.#options.findCall(streamId);
     const side = call?.side(this.name);
     const mode = side?.mode ?? 'pass';
-    if (mode === 'pass' || mode === 'tap') {
-      // Without our doing a source that sends too much has to answer for it itself.
-      if (this.#owed > 0 && this.#window < length) return 'stall';
-      this.#window -= length;
+    const goesOn = mode !== 'take' && mode !== 'discard';
+    if (goesOn) {
+      if (!this.#room.fits(length)) return 'stall';
+      this.#room.notePassed(length);
+      if (side !== undefined) side.hasSentData = true;
     } else {
       this.#taken += length;
     }
-    if (side !== undefined && mode !== 'take' && mode !== 'discard') side.hasSentData = true;
-    if (side === undefined || mode === 'pass') {
-      if (call !== undefined && (flags & FrameFlag.END_STREAM) !== 0) call.noteSourceEnded(this.name);
+    const endsStream = (flags & FrameFlag.END_STREAM) !== 0;
+    if (call === undefined || side === undefined || mode === 'pass') {
+      if (endsStream) call?.noteSourceEnded(this.name);
       return 'pass';
     }
     side.touched = true;
-    if (mode === 'take' && (flags & FrameFlag.END_STREAM) === 0) {
+    if (mode === 'take' && !endsStream) {
       side.creditDue += length;
       this.#creditDue.add(side);
     }
-    this.#dataSide = side;
-    this.#dataCall = call;
-    this.#dataEnds = (flags & FrameFlag.END_STREAM) !== 0;
-    this.#padding = (flags & FrameFlag.PADDED) !== 0 ? new DataPadding(length) : undefined;
-    return mode === 'tap' ? 'tap' : 'take';
+    const padding = (flags & FrameFlag.PADDED) !== 0 ? new DataPadding(length) : undefined;
+    this.#data = { side, call, endsStream, padding };
+    return goesOn ? 'tap' : 'take';
   }
 
   onDataBytes(bytes: Buffer): void {
-    const side = this.#dataSide!;
-    const payload = this.#padding?.strip(bytes) ?? bytes;
+    const { side, call, padding } = this.#data!;
+    const payload = padding?.strip(bytes) ?? bytes;
     if (side.mode === 'discard' || side.mode === 'pass' || payload.length === 0) return;
-    this.#dataCall!.noteBytes(this.name, payload);
+    call.noteBytes(this.name, payload);
   }
 
   onDataEnd(): void {
-    const side = this.#dataSide!;
-    if (this.#dataEnds) this.#dataCall!.noteSourceEnded(this.name);
-    this.#dataSide = undefined;
+    const { side, call, endsStream } = this.#data!;
+    if (endsStream) call.noteSourceEnded(this.name);
+    this.#data = undefined;
     this.pump(side);
   }
 
@@ -163,7 +133,7 @@ export class Lane implements FrameJudge, SideCarrier {
     }
     const verdict = this.#blocks.pass(unit, decoded);
     side.headersSent = true;
-    if (side.mode === 'tap') known.noteHeaders(this.name, headers);
+    if (side.mode !== 'pass') known.noteHeaders(this.name, headers);
     if (unit.endStream) known.noteSourceEnded(this.name);
     return verdict;
   }
@@ -174,9 +144,9 @@ export class Lane implements FrameJudge, SideCarrier {
       const call = this.#options.findCall(streamId);
       return call === undefined || call.noteReset(this.name, payload.readUInt32BE(0)) ? 'pass' : [];
     }
-    if ((flags & FrameFlag.ACK) === 0) this.#settingsSent.push(readInitialWindow(payload));
+    if ((flags & FrameFlag.ACK) === 0) this.opposite.#room.announce(payload);
     // Confirmed by the source: from here on it, and so do we, keep to what the sink had asked for.
-    else this.#applySettings(this.opposite.#settingsSent.shift());
+    else this.#growWindows(this.#room.confirm());
     return 'pass';
   }
 
@@ -190,11 +160,10 @@ export class Lane implements FrameJudge, SideCarrier {
 
   pump(side: CallSide): void {
     // What becomes of a frame goes out at its end: with it, if it is the last, goes that it is.
-    if (side === this.#dataSide) return;
+    if (side === this.#data?.side) return;
     const encode = (fields: FieldsToSend): Buffer => this.#blocks.encode(fields);
-    const { frames, dataBytes } = takeFrames(side, this.#window, encode);
-    this.#window -= dataBytes;
-    this.#owed += dataBytes;
+    const { frames, dataBytes } = takeFrames(side, this.#room.bytes, encode);
+    this.#room.noteSent(dataBytes);
     if (side.queue.length === 0 && frames.length === 0) return;
     if (side.queue.length > 0) this.#waiting.add(side);
     else this.#waiting.delete(side);
@@ -238,11 +207,9 @@ export class Lane implements FrameJudge, SideCarrier {
 
   /** The sink gave room for so many bytes; returns how many of them are the source's. */
   #gainRoom(bytes: number): number {
-    this.#window += bytes;
-    const kept = Math.min(bytes, this.#owed);
-    this.#owed -= kept;
+    const passed = this.#room.gain(bytes);
     for (const side of [...this.#waiting]) {
-      if (this.#window <= 0) break;
+      if (this.#room.bytes <= 0) break;
       this.pump(side);
     }
     if (this.scanner.stalled) {
@@ -250,14 +217,12 @@ export class Lane implements FrameJudge, SideCarrier {
       this.#settleCredit();
       if (flows) this.#options.onFlowing();
     }
-    return bytes - kept;
+    return passed;
   }
 
-  #applySettings(initialWindow: number | undefined): void {
-    if (initialWindow === undefined) return;
-    const growth = initialWindow - this.#initialWindow;
-    this.#initialWindow = initialWindow;
-    for (const call of this.#options.calls()) call.side(this.name).window += growth;
+  #growWindows(bytes: number): void {
+    if (bytes === 0) return;
+    for (const call of this.#options.calls()) call.side(this.name).window += bytes;
     for (const side of [...this.#waiting]) this.pump(side);
   }
 

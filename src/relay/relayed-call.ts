@@ -3,13 +3,14 @@ import {
   type CallHandler,
   type CallHeaders,
   type CallPlan,
+  type SideMode,
   type SideName,
 } from './call-handler.js';
 import { CallSide, type SideCarrier } from './call-side.js';
 import { Http2Error } from './frame-format.js';
 import { ANSWER_HEADERS, GRPC_RESOURCE_EXHAUSTED, toTrailers } from './grpc-status.js';
 import { GrpcMessage } from './grpc-message.js';
-import { type LaneCall } from './lane.js';
+import { type LaneCall } from './lane-call.js';
 
 /** What a {@link RelayedCall} is made of. */
 export interface RelayedCallOptions {
@@ -62,7 +63,7 @@ export class RelayedCall implements CallControl, LaneCall {
     return name === 'request' ? this.request : this.response;
   }
 
-  releaseResponse(mode: 'pass' | 'tap'): boolean {
+  releaseResponse(mode: Exclude<SideMode, 'take'>): boolean {
     const { response } = this;
     if (response.touched || response.queue.length > 0 || response.mode !== 'take')
       return response.mode === mode;
@@ -115,6 +116,10 @@ export class RelayedCall implements CallControl, LaneCall {
 
   noteBytes(name: SideName, payload: Buffer): void {
     const side = this.side(name);
+    if (side.mode === 'scan') {
+      if (!this.#closed) this.#handler?.onBytes?.(name, payload);
+      return;
+    }
     try {
       for (const message of side.assembler.push(payload)) {
         if (!this.#closed) this.#handler?.onMessage(name, message);
@@ -136,7 +141,7 @@ export class RelayedCall implements CallControl, LaneCall {
       // Cut off; whoever gets it has to make sense of it.
       this.#handler?.onMessage(name, new GrpcMessage(side.assembler.clear()));
     }
-    if (side.mode === 'pass' || side.mode === 'tap') side.sinkEnded = true;
+    if (side.mode !== 'take' && side.mode !== 'discard') side.sinkEnded = true;
     if (!this.#closed && side.mode !== 'discard') this.#handler?.onEnd(name);
     this.noteSinkEnded(name);
   }
