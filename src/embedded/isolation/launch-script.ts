@@ -16,6 +16,8 @@ export interface LaunchScriptRequest {
   /** Path of `script`, for a container with a terminal. */
   readonly script?: string;
   readonly path: string;
+  /** Files of the groups that the container's first process will join. */
+  readonly joinFiles: readonly string[];
 }
 
 /**
@@ -33,7 +35,14 @@ export function renderLaunch(request: LaunchScriptRequest): ReadonlyMap<string, 
   ]);
 }
 
-function renderEntry({ tools, holder, namespaces, pid, sharesMounts }: LaunchScriptRequest): string {
+function renderEntry({
+  tools,
+  holder,
+  namespaces,
+  pid,
+  sharesMounts,
+  joinFiles,
+}: LaunchScriptRequest): string {
   const at = (process: ProcessIdentity, name: string) => `/proc/${process.pid}/ns/${name}`;
   const { network, ipc } = namespaces;
   const shared = typeof pid === 'string' ? undefined : pid;
@@ -55,6 +64,18 @@ function renderEntry({ tools, holder, namespaces, pid, sharesMounts }: LaunchScr
       const gone = `the process ${each.pid}, which holds its namespaces, has ended`;
       return renderVerify(each.pid, each.startTicks, `echo ${quoteWord(gone)} >fault; exit 125`);
     }),
+    ...renderAdvance(joinFiles),
     `exec ${quoteWords([...nsenter, ...unshare, '/bin/sh', './setup'])}\n`,
   ].join('');
+}
+
+/**
+ * Sends a process ahead that joins one of the groups and ends.
+ *
+ * Whoever moves between groups first for a while waits for a grace period of the kernel, 5 to 15 ms; who comes soon
+ * after does not. So that wait goes on beside the set-up. The process is reaped by the shell that waits for the
+ * container; it cannot go ahead later, when it would be one of the container's own processes.
+ */
+function renderAdvance([first]: readonly string[]): string[] {
+  return first === undefined ? [] : [`{ echo 0 >${quoteWord(first)}; } 2>/dev/null &\n`];
 }

@@ -195,6 +195,7 @@ export class NamespaceIsolation implements Isolation {
       sharesMounts,
       ...(config.tty && { script }),
       path,
+      joinFiles,
     });
     const files = new Map<string, string | Buffer>([
       ...setup.files,

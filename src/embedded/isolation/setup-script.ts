@@ -113,9 +113,6 @@ function renderOutside(request: SetupRequest): string[] {
   return [
     `mkdir=${quoteWord(tools.outside('mkdir'))}\n`,
     'read -r self </proc/self/stat\n',
-    ...joinFiles.map(
-      (file) => `{ echo 0 >${quoteWord(file)}; } 2>/dev/null || fault ${quoteWord(`cannot join ${file}`)}\n`,
-    ),
     ...(oomScoreAdj === '0'
       ? []
       : [`{ echo ${quoteWord(oomScoreAdj)} >/proc/self/oom_score_adj; } 2>/dev/null\n`]),
@@ -132,6 +129,10 @@ function renderOutside(request: SetupRequest): string[] {
       return `folder ${quoteWord(target.slice(0, target.lastIndexOf('/')))}\nmust ${copy} ${quoteWords([hostPath, target])}\n`;
     }),
     ...plan.devicePoints.map(renderPoint),
+    // As late as the host's paths allow it: see renderAdvance.
+    ...joinFiles.map(
+      (file) => `{ echo 0 >${quoteWord(file)}; } 2>/dev/null || fault ${quoteWord(`cannot join ${file}`)}\n`,
+    ),
     `cd ${quoteWord(`${base}/tools`)} || fault 'no tools'\n`,
     `must ${quoteWords([tools.outside('pivot_root'), `${base}/root`, `${base}/root`])}\n`,
   ];
