@@ -74,6 +74,8 @@ export class FolderCgroups implements CgroupIo, AsyncDisposable {
   readonly killed: number[] = [];
   /** Called before a write; what it throws is the kernel's refusal. */
   onWrite: (path: string, text: string) => void = () => undefined;
+  /** Called before a group is removed; what it throws is the kernel's refusal. */
+  onRemove: (path: string) => void = () => undefined;
   readonly #trees: ReadonlyMap<string, 1 | 2>;
 
   private constructor(root: string, trees: ReadonlyMap<string, 1 | 2>) {
@@ -188,6 +190,7 @@ export class FolderCgroups implements CgroupIo, AsyncDisposable {
   async removeGroup(path: string): Promise<void> {
     const procs = this.read(join(path, 'cgroup.procs'));
     if (procs === undefined) throw failure('ENOENT');
+    this.onRemove(path);
     if (procs !== '' || (await this.children(path)).length > 0) throw failure('EBUSY');
     await rm(path, { recursive: true });
   }

@@ -222,6 +222,24 @@ describe.each(TREES)('groups with %s', (versions) => {
     expect(folders.read(join(folders.root, anchor, 'podloop', 'cgroup.procs'))).toBe('');
   });
 
+  it('that the machine does not remove keep nothing from going on, and are tried again', async () => {
+    await using folders = await FolderCgroups.make(versions);
+    const { cgroups, clock } = await detect(folders);
+    await cgroups.createPod('s1', config());
+    const container = await cgroups.createContainer('s1', 'c1', undefined);
+    folders.onRemove = () => {
+      throw Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' });
+    };
+    expect(await container.remove()).toBe(false);
+    expect(await cgroups.removePod('s1')).toBe(false);
+    expect(await drive(clock, cgroups.restore([]))).toBe(0);
+    await drive(clock, cgroups.retryRemovals());
+    expect(await folders.groups(anchor)).toEqual(['/podloop', POD, CONTAINER]);
+    folders.onRemove = () => undefined;
+    await drive(clock, cgroups.retryRemovals());
+    expect(await folders.groups(anchor)).toEqual([]);
+  });
+
   it('count what was killed for want of memory', async () => {
     await using folders = await FolderCgroups.make(versions);
     const { cgroups } = await detect(folders);

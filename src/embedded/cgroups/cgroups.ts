@@ -17,22 +17,22 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LinuxContainerResources, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
+import { type LinuxContainerResources, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { SystemClock, type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
-import { Mutex } from '../mutex.js';
 import { applySettings } from './apply-settings.js';
 import { type CgroupIo, codeOf, KERNEL_CGROUPS } from './cgroup-io.js';
 import { DEFAULT_PARENT, toCgroupPath } from './cgroup-parent.js';
 import { type CgroupHost, ContainerCgroup } from './container-cgroup.js';
 import { type CgroupsDescription, describeCgroups, toNotice } from './describe-cgroups.js';
 import { type DetectedCgroups, detectCgroups } from './detect-cgroups.js';
-import { killGroup, type Killer, removeGroup } from './end-group.js';
+import { type Killer } from './end-group.js';
 import { findPodGroups, listGroups, toPodGroup } from './find-pod-groups.js';
 import { type GroupUsage, readGroupUsage } from '../stats/group-usage.js';
-import { makeGroup } from './make-group.js';
+import { GroupParents } from './group-parents.js';
+import { GroupRemovals } from './group-removals.js';
 import { mayLowerOomScore } from './oom-score.js';
-import { balancePodWeight } from './pod-weight.js';
+import { PodWeights } from './pod-weights.js';
 import { computeSettings } from './resource-settings.js';
 
 /** What {@link Cgroups.detect} needs. */
@@ -68,17 +68,16 @@ export class Cgroups {
   readonly #mayLower: boolean;
   /** Where the groups of pods are: sandbox id to path. */
   readonly #pods = new Map<string, string>();
-  /** Pods whose weight was given and is not the sum of their containers'. */
-  readonly #weighted = new Set<string>();
-  /** Parents that were not there before us. */
-  readonly #madeParents = new Set<string>();
-  readonly #weights = new Mutex();
+  readonly #parents: GroupParents;
+  readonly #weights: PodWeights;
 
   private constructor(host: CgroupHost, prefix: string, detected: DetectedCgroups, mayLower: boolean) {
     this.#host = host;
     this.#prefix = prefix;
     this.#detected = detected;
     this.#mayLower = mayLower;
+    this.#parents = new GroupParents({ layout: host.layout, prefix });
+    this.#weights = new PodWeights(host.layout);
   }
 
   /** Finds out what this machine allows. Does not reject: without cgroups there is an object that does nothing. */
@@ -87,7 +86,9 @@ export class Cgroups {
     const mountinfo = options.mountinfo ?? (await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''));
     const detected = await detectCgroups(io, mountinfo, `${prefix}.probe`);
     const { layout } = detected;
-    const cgroups = new Cgroups({ layout, clock, logger, kill }, prefix, detected, await mayLowerOomScore());
+    const means = { layout, clock, logger, kill };
+    const host: CgroupHost = { ...means, removals: new GroupRemovals(means) };
+    const cgroups = new Cgroups(host, prefix, detected, await mayLowerOomScore());
     logger.info('Cgroups', { ...cgroups.describe() }, 2);
     const { notice } = cgroups;
     if (notice !== undefined) logger.warn('Limits are without effect', { notice });
@@ -113,13 +114,13 @@ export class Cgroups {
   async createPod(sandboxId: string, config: PodSandboxConfig): Promise<void> {
     const path = this.#remember(sandboxId, config);
     await this.#make(path);
-    await this.#applyPodWeight(sandboxId, path, config);
+    await this.#weights.apply(sandboxId, path, config);
   }
 
   /** Takes up changed resources of a pod; see {@link Cgroups.createPod}. */
   async updatePod(sandboxId: string, config: PodSandboxConfig): Promise<void> {
     const path = this.#pods.get(sandboxId);
-    if (path !== undefined) await this.#applyPodWeight(sandboxId, path, config);
+    if (path !== undefined) await this.#weights.apply(sandboxId, path, config);
   }
 
   /** What a pod uses, all its containers together; undefined when it has no group. */
@@ -131,16 +132,24 @@ export class Cgroups {
     return there ? readGroupUsage(this.#layout, path, 'stats') : undefined;
   }
 
-  /** Kills what is left in a pod's group and removes it; false when something stays. Idempotent. */
+  /**
+   * Kills what is left in a pod's group and removes it; false, and it is tried again, when it stays. Idempotent; does
+   * not reject.
+   */
   async removePod(sandboxId: string): Promise<boolean> {
     const path = this.#pods.get(sandboxId);
     if (path === undefined) return true;
-    const gone = await this.#end(path);
-    if (!gone) return false;
+    const gone = await this.#host.removals.end(path);
     this.#pods.delete(sandboxId);
-    this.#weighted.delete(sandboxId);
-    if (this.#pods.size === 0) await this.#removeParents();
-    return true;
+    this.#weights.forget(sandboxId);
+    if (this.#pods.size === 0) await this.#parents.remove();
+    return gone;
+  }
+
+  /** Tries once more what could not be removed when it should have been. Costs nothing when there is none. */
+  async retryRemovals(): Promise<void> {
+    const gone = await this.#host.removals.retry();
+    if (gone > 0 && this.#pods.size === 0) await this.#parents.remove();
   }
 
   /**
@@ -187,7 +196,7 @@ export class Cgroups {
     for (const { sandboxId, config } of live) {
       if (config === undefined) continue;
       const path = this.#remember(sandboxId, config);
-      if ((config.linux?.resources?.cpuShares ?? 0n) > 0n) this.#weighted.add(sandboxId);
+      this.#weights.restore(sandboxId, config);
       this.#host.logger.info('Cgroup of a pod', { sandboxId, cgroup: path }, 4);
     }
     const known = new Map(live.map(({ sandboxId, containerIds }) => [sandboxId, new Set(containerIds)]));
@@ -195,16 +204,16 @@ export class Cgroups {
     for (const { path, sandboxId } of await findPodGroups(this.#host, this.#prefix)) {
       const containers = known.get(sandboxId);
       if (containers === undefined) {
-        if (await this.#end(path)) removed++;
+        if (await this.#host.removals.end(path)) removed++;
         continue;
       }
       this.#pods.set(sandboxId, path);
       for (const name of await listGroups(this.#host, path)) {
-        if (!containers.has(name) && (await this.#end(join(path, name)))) removed++;
+        if (!containers.has(name) && (await this.#host.removals.end(join(path, name)))) removed++;
       }
     }
     if (removed > 0) this.#host.logger.info('Cgroups of nobody removed', { groups: removed });
-    if (this.#pods.size === 0) await this.#removeParents();
+    if (this.#pods.size === 0) await this.#parents.remove();
     return removed;
   }
 
@@ -224,66 +233,17 @@ export class Cgroups {
 
   /** Makes a group in all trees, or in none. */
   async #make(path: string): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const above = await makeGroup(this.#layout, path);
-        for (const parent of above) if (!this.#isOurs(parent)) this.#madeParents.add(parent);
-        return;
-      } catch (error) {
-        // Somebody has removed the parent, for want of pods in it, just before we came.
-        if (codeOf(error) === 'ENOENT' && attempt < 3) continue;
-        await removeGroup(this.#layout, path, { clock: this.#host.clock, patienceMs: 0 });
-        throw error;
-      }
+    try {
+      await this.#parents.make(path);
+    } catch (error) {
+      await this.#host.removals.remove(path, 0);
+      throw error;
     }
-  }
-
-  #isOurs(path: string): boolean {
-    return path.includes(`/${this.#prefix}-`);
-  }
-
-  /**
-   * Of a pod's own resources only the CPU weight is applied: what an agent sends there is the sum over those
-   * containers that have a limit, and would bind those that have none. Limits of pods are the agent's to set, on
-   * the cgroup parent.
-   */
-  async #applyPodWeight(sandboxId: string, path: string, config: PodSandboxConfig): Promise<void> {
-    const shares = (config.linux?.resources?.cpuShares ?? 0n) + (config.linux?.overhead?.cpuShares ?? 0n);
-    if (shares <= 0n) {
-      this.#weighted.delete(sandboxId);
-      await this.#balance(sandboxId);
-      return;
-    }
-    this.#weighted.add(sandboxId);
-    const settings = computeSettings(
-      LinuxContainerResources.fromPartial({ cpuShares: shares }),
-      this.#layout.version,
-    );
-    await applySettings(this.#layout, path, settings);
   }
 
   async #balance(sandboxId: string): Promise<void> {
     const path = this.#pods.get(sandboxId);
-    if (path === undefined || this.#weighted.has(sandboxId)) return;
-    await this.#weights.run(() => balancePodWeight(this.#layout, path));
-  }
-
-  async #end(path: string): Promise<boolean> {
-    const killed = await killGroup(this.#layout, path, this.#host);
-    const gone = killed && (await removeGroup(this.#layout, path, this.#host));
-    if (!gone) this.#host.logger.warn('Cgroup not removed: processes stay in it', { cgroup: path });
-    return gone;
-  }
-
-  /** As far as nobody else has groups in them. The default parent is ours whoever has made it. */
-  async #removeParents(): Promise<void> {
-    const { hierarchies, io } = this.#layout;
-    for (const parent of [...new Set([DEFAULT_PARENT, ...this.#madeParents])].reverse()) {
-      const removals = hierarchies.map(({ mountpoint }) => io.removeGroup(join(mountpoint, parent)));
-      const results = await Promise.allSettled(removals);
-      const left = results.some((each) => each.status === 'rejected' && codeOf(each.reason) !== 'ENOENT');
-      if (!left) this.#madeParents.delete(parent);
-    }
+    if (path !== undefined) await this.#weights.balance(sandboxId, path);
   }
 }
 

@@ -5,8 +5,9 @@ import { type Logger } from '../../util/logger.js';
 import { unimplemented } from '../rpc-error.js';
 import { applySettings } from './apply-settings.js';
 import { type CgroupLayout } from './cgroup-layout.js';
-import { killGroup, type Killer, membersOf, removeGroup } from './end-group.js';
+import { killGroup, type Killer, membersOf } from './end-group.js';
 import { type GroupUsage, readGroupUsage, readOomKills, type UsageDetail } from '../stats/group-usage.js';
+import { type GroupRemovals } from './group-removals.js';
 import { setOomScoreAdj, toOomScoreAdj } from './oom-score.js';
 import { computeSettings } from './resource-settings.js';
 
@@ -16,6 +17,7 @@ export interface CgroupHost {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly kill: Killer;
+  readonly removals: GroupRemovals;
 }
 
 /**
@@ -84,10 +86,12 @@ export class ContainerCgroup {
     await this.#onChanged();
   }
 
-  /** Removes it, with what is below it; the processes should have ended. False when some stay. Idempotent. */
+  /**
+   * Removes it, with what is below it; the processes should have ended. False, and it is tried again later, when it
+   * stays. Idempotent; does not reject.
+   */
   async remove(): Promise<boolean> {
-    const gone = await removeGroup(this.#host.layout, this.path, this.#host);
-    if (!gone) this.#host.logger.warn('Cgroup not removed: processes stay in it', { cgroup: this.path });
+    const gone = await this.#host.removals.remove(this.path);
     await this.#onChanged();
     return gone;
   }

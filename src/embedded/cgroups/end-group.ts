@@ -27,7 +27,8 @@ export async function membersOf(layout: CgroupLayout, group: string): Promise<re
 }
 
 /**
- * Sends SIGKILL to every process of a group and waits until none is left; false when some are after ten seconds.
+ * Sends SIGKILL to every process of a group and waits until none is left; false when some are after ten seconds, or
+ * the time that the caller has.
  *
  * With version 2 the kernel does it in one step (cgroup.kill, since Linux 5.14). Otherwise the group is frozen
  * where that is possible, so that nothing can fork away, every process is signalled, and the group is thawed;
@@ -36,9 +37,10 @@ export async function membersOf(layout: CgroupLayout, group: string): Promise<re
 export async function killGroup(
   layout: CgroupLayout,
   group: string,
-  { clock, kill }: { readonly clock: Clock; readonly kill: Killer },
+  options: { readonly clock: Clock; readonly kill: Killer; readonly patienceMs?: number },
 ): Promise<boolean> {
-  const deadline = clock.monotonicMs() + GONE_MS;
+  const { clock, kill, patienceMs = GONE_MS } = options;
+  const deadline = clock.monotonicMs() + patienceMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
     const members = await membersOf(layout, group);
     if (members.length === 0) return true;
@@ -56,6 +58,7 @@ async function killAtOnce({ io, unified }: CgroupLayout, group: string): Promise
     await io.write(join(unified.mountpoint, group, 'cgroup.kill'), '1');
     return true;
   } catch {
+    // The file is missing before Linux 5.14 and in threaded groups. Whatever else it is, they are killed one by one.
     return false;
   }
 }
@@ -91,7 +94,10 @@ async function write({ io }: CgroupLayout, path: string | undefined, text = ''):
   if (path !== undefined) await io.write(path, text).catch(() => undefined);
 }
 
-/** Removes a group and those below it from every tree; false when processes in it did not leave in time. */
+/**
+ * Removes a group and those below it from every tree; false when processes in it did not leave in time. Rejects with
+ * the kernel's error when it is about something else than processes; then waiting would be of no use.
+ */
 export async function removeGroup(
   layout: CgroupLayout,
   group: string,

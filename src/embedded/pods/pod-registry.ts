@@ -222,6 +222,7 @@ export class PodRegistry {
   async scan(): Promise<void> {
     for (const sandbox of this.sandboxes) if (sandbox.noticeLoss()) this.#options.onSandboxLost(sandbox);
     for (const container of this.containers) await container.scan();
+    await this.#options.host.cgroups.retryRemovals();
   }
 
   /** Lets go of everything; containers go on. */

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { codeOf } from './cgroup-io.js';
+import { type CgroupLayout } from './cgroup-layout.js';
+import { DEFAULT_PARENT } from './cgroup-parent.js';
+import { makeGroup } from './make-group.js';
+
+/** What {@link GroupParents} needs. */
+export interface GroupParentsOptions {
+  readonly layout: CgroupLayout;
+  /** Begins the names of the groups of pods. */
+  readonly prefix: string;
+}
+
+/** How often the way to a new group may be removed under our feet. */
+const ATTEMPTS = 3;
+
+/** Makes groups with what is missing above them, and takes away what was missing once no pod needs it. */
+export class GroupParents {
+  readonly #options: GroupParentsOptions;
+  /** Those that were not there before us. */
+  readonly #made = new Set<string>();
+
+  constructor(options: GroupParentsOptions) {
+    this.#options = options;
+  }
+
+  /** Makes a group in all trees; when it rejects it may be there in some. */
+  async make(path: string): Promise<void> {
+    const { layout, prefix } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const above = await makeGroup(layout, path);
+        for (const parent of above) if (!parent.includes(`/${prefix}-`)) this.#made.add(parent);
+        return;
+      } catch (error) {
+        // Somebody has removed the parent, for want of pods in it, just before we came.
+        if (codeOf(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** As far as nobody else has groups in them. The default parent is ours whoever has made it. Does not reject. */
+  async remove(): Promise<void> {
+    const { hierarchies, io } = this.#options.layout;
+    for (const parent of [...new Set([DEFAULT_PARENT, ...this.#made])].reverse()) {
+      const removals = hierarchies.map(({ mountpoint }) => io.removeGroup(join(mountpoint, parent)));
+      const results = await Promise.allSettled(removals);
+      const left = results.some((each) => each.status === 'rejected' && codeOf(each.reason) !== 'ENOENT');
+      if (!left) this.#made.delete(parent);
+    }
+  }
+}
