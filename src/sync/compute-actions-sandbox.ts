@@ -1,7 +1,7 @@
 import { type Container } from '../model/container.js';
 import { initKindOf } from '../status/restart-rule.js';
 import { type ContainerPlanner, type PlannedContainer } from './container-planner.js';
-import { findNewestRun, mayBeAlive } from './pod-containers.js';
+import { findNewestRun, mayBeAlive } from '../status/pod-containers.js';
 
 /**
  * What is to be started in a new sandbox, into the planner; false when no sandbox is to be made because nothing is to

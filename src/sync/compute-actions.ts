@@ -19,7 +19,7 @@ import { planNewSandbox } from './compute-actions-sandbox.js';
 import { sandboxHash } from './container-hash.js';
 import { ContainerPlanner, type PlannedContainer } from './container-planner.js';
 import { type PodActionInputs, type PodActions } from './pod-actions.js';
-import { mayBeAlive } from './pod-containers.js';
+import { mayBeAlive } from '../status/pod-containers.js';
 
 const DEFINITION_CHANGED = 'Sandbox for pod has changed. Need to start a new one';
 

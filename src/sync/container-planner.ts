@@ -12,7 +12,7 @@ import {
   type KillReason,
   type PodActionInputs,
 } from './pod-actions.js';
-import { type ContainerHistory, hasRun, mayBeAlive, PodContainers } from './pod-containers.js';
+import { type ContainerHistory, hasRun, mayBeAlive, PodContainers } from '../status/pod-containers.js';
 import {
   computeRestartStep,
   DEFAULT_RESTART_BACKOFF,

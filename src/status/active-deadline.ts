@@ -1,0 +1,27 @@
+import { type PodEnd } from './compute-pod-status.js';
+
+/** Whether a pod's time is up. */
+export type DeadlineCheck =
+  | { readonly exceeded: true; readonly end: PodEnd }
+  /** Ask again after that long; undefined when the pod has no deadline. */
+  | { readonly exceeded: false; readonly checkAgainInMs: number | undefined };
+
+const EXCEEDED: PodEnd = {
+  phase: 'Failed',
+  reason: 'DeadlineExceeded',
+  message: 'Pod was active on the node longer than the specified deadline',
+};
+
+/**
+ * Holds the time that a pod has been active against its activeDeadlineSeconds. Pure.
+ *
+ * `activeForMs`: since its status' startTime, told by {@link ActiveTimes} so that no jump of the clock ends a pod.
+ */
+export function checkActiveDeadline(
+  activeDeadlineSeconds: number | undefined,
+  activeForMs: number,
+): DeadlineCheck {
+  if (activeDeadlineSeconds === undefined) return { exceeded: false, checkAgainInMs: undefined };
+  const leftMs = activeDeadlineSeconds * 1000 - activeForMs;
+  return leftMs <= 0 ? { exceeded: true, end: EXCEEDED } : { exceeded: false, checkAgainInMs: leftMs };
+}

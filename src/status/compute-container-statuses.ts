@@ -1,0 +1,176 @@
+import { type Container } from '../model/container.js';
+import {
+  type V1ContainerState,
+  type V1ContainerStatus,
+  type V1ContainerTerminated,
+  type V1ContainerWaiting,
+} from '../model/v1-pod-status.js';
+import { type ContainerStatus } from '../runtime/runtime.js';
+import {
+  type ContainerStateContext,
+  lostEnd,
+  toV1ContainerId,
+  toV1ContainerState,
+} from './container-state.js';
+import { hasRun, mayBeAlive, type PodContainers } from './pod-containers.js';
+import { type ContainerKind, mayRestart } from './restart-rule.js';
+import { type RestartPolicy } from '../model/pod.js';
+
+const USED_TO_RUN = 'The container could not be located when the pod was synced. It used to be running.';
+
+/** What probes have found out, by container id; undefined before they have. */
+export interface ProbeStates {
+  readiness(containerId: string): boolean | undefined;
+  started(containerId: string): boolean | undefined;
+}
+
+/** What the statuses of containers follow from. */
+export interface ContainerStatusInputs extends ContainerStateContext {
+  readonly containers: PodContainers;
+  readonly policy: RestartPolicy;
+  readonly probes: ProbeStates;
+  /** The pod is ending: nothing is started again. */
+  readonly isEnding: boolean;
+  /** Why the last start of a container failed, or when it is tried again. */
+  readonly findStartFailure: (containerName: string) => V1ContainerWaiting | undefined;
+  /** Whether a container was made for what the pod says now; what was not has yet to run. */
+  readonly isCurrent: (container: ContainerStatus) => boolean;
+  /** Before there is a container: PodInitializing in pods with init containers, else ContainerCreating. */
+  readonly waitingReason: string;
+  /** Of an init container that is not to be seen: others came after it, so it completed. */
+  readonly isBehind: boolean;
+  readonly previous: V1ContainerStatus | undefined;
+}
+
+/** The status of one container of the spec. Pure. */
+export function computeContainerStatus(
+  kind: ContainerKind,
+  container: Container,
+  inputs: ContainerStatusInputs,
+): V1ContainerStatus {
+  const { all } = inputs.containers.of(container.name);
+  const newest = all.find(mayBeAlive) ?? all[0];
+  const basis =
+    newest === undefined
+      ? withoutContainer(kind, container, inputs)
+      : ofContainer(container, newest, all, inputs);
+  const shown = withStartFailure(kind, container, newest, basis, inputs);
+  const started = newest !== undefined && hasStarted(kind, container, newest, shown, inputs);
+  return { ...shown, started, ready: isReady(kind, container, newest, shown, started, inputs) };
+}
+
+function ofContainer(
+  { name, image }: Container,
+  newest: ContainerStatus,
+  all: readonly ContainerStatus[],
+  inputs: ContainerStatusInputs,
+): V1ContainerStatus {
+  const { runtimeName, previous } = inputs;
+  const before = all.find((other) => other !== newest && hasRun(other) && !mayBeAlive(other));
+  const containerID = toV1ContainerId(runtimeName, newest.id);
+  return {
+    name,
+    state: toV1ContainerState(newest, inputs),
+    lastState: before === undefined ? lastStateOf(previous, containerID) : toV1ContainerState(before, inputs),
+    ready: false,
+    restartCount: newest.restartCount,
+    image: newest.image === '' ? image : newest.image,
+    imageID: newest.imageRef,
+    containerID,
+    started: false,
+  };
+}
+
+/** What an earlier status knows of the container before this one, once the runtime has lost it. */
+function lastStateOf(previous: V1ContainerStatus | undefined, containerID: string): V1ContainerState {
+  if (previous === undefined) return {};
+  if (previous.containerID === containerID || previous.state.terminated === undefined) {
+    return previous.lastState;
+  }
+  return { terminated: previous.state.terminated };
+}
+
+function withoutContainer(
+  kind: ContainerKind,
+  { name, image }: Container,
+  { previous, waitingReason, policy, isBehind, isEnding }: ContainerStatusInputs,
+): V1ContainerStatus {
+  const basis: V1ContainerStatus = {
+    name,
+    state: { waiting: { reason: waitingReason } },
+    lastState: previous?.lastState ?? {},
+    ready: false,
+    restartCount: previous?.restartCount ?? 0,
+    image,
+    imageID: '',
+    started: false,
+  };
+  if (previous?.state.terminated !== undefined) return { ...previous, ready: false, started: false };
+  if (previous?.state.running !== undefined) {
+    const terminated = lostEnd(USED_TO_RUN);
+    // To a pod that restarts nothing it is over; others wait for the next one.
+    const isOver = isEnding || (kind !== 'sidecar' && policy === 'Never');
+    return isOver ? { ...previous, state: { terminated } } : { ...basis, lastState: { terminated } };
+  }
+  if (kind !== 'init' || !isBehind) return basis;
+  const completed: V1ContainerTerminated = {
+    exitCode: 0,
+    reason: 'Completed',
+    startedAt: null,
+    finishedAt: null,
+  };
+  return { ...basis, state: { terminated: completed } };
+}
+
+/** A container that is to be started again waits, for the reason that its last start failed for. */
+function withStartFailure(
+  kind: ContainerKind,
+  { name }: Container,
+  newest: ContainerStatus | undefined,
+  status: V1ContainerStatus,
+  inputs: ContainerStatusInputs,
+): V1ContainerStatus {
+  if (inputs.isEnding) return status;
+  const { terminated } = status.state;
+  const isEdited = newest !== undefined && !mayBeAlive(newest) && !inputs.isCurrent(newest);
+  if (!isEdited && !isToBeStarted(kind, newest, terminated, inputs)) return status;
+  const waiting = inputs.findStartFailure(name) ?? (isEdited ? { reason: 'ContainerCreating' } : undefined);
+  // Without a reason it is started in a moment: until then how it ended says more.
+  if (waiting === undefined) return status;
+  return { ...status, state: { waiting }, lastState: terminated ? { terminated } : status.lastState };
+}
+
+function isToBeStarted(
+  kind: ContainerKind,
+  newest: ContainerStatus | undefined,
+  terminated: V1ContainerTerminated | undefined,
+  { policy }: ContainerStatusInputs,
+): boolean {
+  if (newest?.state === 'running') return false;
+  if (newest?.state === 'unknown') return mayRestart(kind, policy, 1);
+  return terminated === undefined || mayRestart(kind, policy, terminated.exitCode);
+}
+
+function hasStarted(
+  kind: ContainerKind,
+  { startupProbe }: Container,
+  newest: ContainerStatus,
+  { state }: V1ContainerStatus,
+  { probes }: ContainerStatusInputs,
+): boolean {
+  if (state.running === undefined) return false;
+  return kind === 'init' || startupProbe === undefined || probes.started(newest.id) === true;
+}
+
+function isReady(
+  kind: ContainerKind,
+  { readinessProbe }: Container,
+  newest: ContainerStatus | undefined,
+  { state }: V1ContainerStatus,
+  started: boolean,
+  { probes }: ContainerStatusInputs,
+): boolean {
+  if (kind === 'init') return state.terminated?.exitCode === 0;
+  if (newest === undefined || !started) return false;
+  return readinessProbe === undefined || probes.readiness(newest.id) === true;
+}

@@ -1,0 +1,215 @@
+/**
+ * The status of a pod in Kubernetes' shape: pure.
+ *
+ * In: the desired pod, what the runtime shows of it, what probes and failed starts have to say, and the status that was
+ * computed before. Out: {@link V1PodStatus}. The one before fills in what the runtime has lost meanwhile (containers
+ * that were removed, addresses of a sandbox that ended) and keeps the times of transitions; a phase that is terminal
+ * stays. Without it, after a restart of the agent, what is on the sandboxes and containers is enough.
+ *
+ * Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
+ *
+ * @module
+ */
+import { type NodePod } from '../model/node-pod.js';
+import { type PodSpec } from '../model/pod.js';
+import { computePodQos } from '../model/pod-qos.js';
+import {
+  isTerminalPhase,
+  type PodPhase,
+  toV1Time,
+  type V1ContainerStatus,
+  type V1ContainerWaiting,
+  type V1PodStatus,
+} from '../model/v1-pod-status.js';
+import { type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
+import { computeConditions } from './compute-conditions.js';
+import {
+  computeContainerStatus,
+  type ContainerStatusInputs,
+  type ProbeStates,
+} from './compute-container-statuses.js';
+import { computePhase, type ContainerStatuses } from './compute-phase.js';
+import { hasRun, PodContainers } from './pod-containers.js';
+import { choosePodIps } from './pod-ips.js';
+import { findPodStartMs } from './pod-start-time.js';
+import { initKindOf, restartPolicyOf } from './restart-rule.js';
+import { findSandboxFlaw } from './sandbox-flaw.js';
+
+/** Why a pod ends, when not by itself. */
+export interface PodEnd {
+  readonly phase: 'Failed' | 'Succeeded';
+  /** DeadlineExceeded, Evicted … */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What of the node shows in the status of its pods. */
+export interface NodeFacts {
+  /** First the primary one. May be empty. */
+  readonly hostIps: readonly string[];
+  /** `containerd`: what ids of containers get in front. */
+  readonly runtimeName: string;
+}
+
+/** All that {@link computePodStatus} looks at. */
+export interface PodStatusInputs {
+  readonly pod: NodePod;
+  readonly observed: PodStatus;
+  /** Of the same life of the pod. */
+  readonly previous: V1PodStatus | undefined;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+  readonly node: NodeFacts;
+  readonly probes: ProbeStates;
+  /** See {@link StartFailures}. */
+  readonly findStartFailure?: (containerName: string) => V1ContainerWaiting | undefined;
+  /** The end of what a container left at its terminationMessagePath. */
+  readonly findTerminationMessage?: (containerId: string) => string | undefined;
+  /** Whether a container was made for what the pod says now; all are unless told. */
+  readonly isCurrent?: (container: ContainerStatus) => boolean;
+  /** The pod is being ended: nothing is started again. */
+  readonly isEnding?: boolean;
+  /** Replaces phase, reason and message. */
+  readonly end?: PodEnd | undefined;
+}
+
+/** See the module. */
+export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
+  const { pod, observed, previous, nowMs, end } = inputs;
+  const { init, regular, hasBegun } = computeStatuses(inputs);
+  const statuses = groupByKind(pod.spec, init, regular, hasBegun);
+  const computed = computePhase(statuses, restartPolicyOf(pod.spec), inputs.isEnding === true);
+  const phase = choosePhase(computed, inputs);
+  const startMs = findPodStartMs(observed) ?? nowMs;
+  const hasSandbox = findSandboxFlaw(pod, observed) === undefined;
+  const conditionsBefore = previous?.conditions ?? [];
+  return {
+    phase,
+    conditions: computeConditions({ phase, statuses, hasSandbox, previous: conditionsBefore, nowMs }),
+    ...chooseReason(phase, end, previous),
+    ...chooseAddresses(inputs),
+    startTime: previous?.startTime ?? toV1Time(startMs),
+    ...(init.length === 0 ? {} : { initContainerStatuses: init }),
+    containerStatuses: regular,
+    qosClass: computePodQos(pod.spec),
+  };
+}
+
+/** The status of a pod that the node does not take. Pure. */
+export function computeRejectedStatus(
+  pod: NodePod,
+  { reason, message }: Pick<PodEnd, 'reason' | 'message'>,
+  nowMs: number,
+): V1PodStatus {
+  return {
+    phase: 'Failed',
+    conditions: [],
+    reason,
+    message,
+    startTime: toV1Time(nowMs),
+    containerStatuses: [],
+    qosClass: computePodQos(pod.spec),
+  };
+}
+
+/** `init` in the order of the spec. */
+export function groupByKind(
+  { initContainers = [] }: PodSpec,
+  init: readonly V1ContainerStatus[],
+  regular: readonly V1ContainerStatus[],
+  hasBegun: boolean,
+): ContainerStatuses {
+  const ofKind = (kind: 'init' | 'sidecar'): V1ContainerStatus[] =>
+    init.filter((_, index) => initKindOf(initContainers[index]!) === kind);
+  return { init: ofKind('init'), sidecars: ofKind('sidecar'), regular, hasBegun };
+}
+
+function computeStatuses(inputs: PodStatusInputs): {
+  readonly init: readonly V1ContainerStatus[];
+  readonly regular: readonly V1ContainerStatus[];
+  readonly hasBegun: boolean;
+} {
+  const { pod, observed, previous, node, probes } = inputs;
+  const { containers, initContainers = [] } = pod.spec;
+  const podContainers = new PodContainers(observed, observed.sandboxes[0]?.id);
+  const isThere = ({ name }: { readonly name: string }): boolean => podContainers.of(name).all.length > 0;
+  const allBefore = [...(previous?.initContainerStatuses ?? []), ...(previous?.containerStatuses ?? [])];
+  const inputsFor = (name: string, isBehind: boolean): ContainerStatusInputs => {
+    const before = allBefore.find((status) => status.name === name);
+    return {
+      containers: podContainers,
+      policy: restartPolicyOf(pod.spec),
+      probes,
+      isEnding: inputs.isEnding === true || pod.metadata.deletionTimestamp !== undefined,
+      findStartFailure: inputs.findStartFailure ?? (() => undefined),
+      isCurrent: inputs.isCurrent ?? (() => true),
+      waitingReason: initContainers.length > 0 ? 'PodInitializing' : 'ContainerCreating',
+      isBehind,
+      previous: before,
+      runtimeName: node.runtimeName,
+      findTerminationMessage: inputs.findTerminationMessage ?? (() => undefined),
+      wasRunning: (id) =>
+        before?.containerID?.endsWith(`://${id}`) === true && before.state.waiting === undefined,
+    };
+  };
+  const lastThere = containers.some(isThere) ? initContainers.length : initContainers.findLastIndex(isThere);
+  const regular = containers.map((container) =>
+    computeContainerStatus('regular', container, inputsFor(container.name, false)),
+  );
+  return {
+    init: initContainers.map((container, index) =>
+      computeContainerStatus(initKindOf(container), container, inputsFor(container.name, index < lastThere)),
+    ),
+    regular: isLost(inputs, regular) ? regular.map(asLost) : regular,
+    hasBegun: containers.some(({ name }) => podContainers.of(name).current.some(hasRun)),
+  };
+}
+
+/** A pod that runs once has begun, and its sandbox went: what has not run yet never will. */
+function isLost({ pod, observed }: PodStatusInputs, regular: readonly V1ContainerStatus[]): boolean {
+  if (restartPolicyOf(pod.spec) !== 'Never' || !regular.some(({ state }) => state.terminated)) return false;
+  const flaw = findSandboxFlaw(pod, observed);
+  return flaw !== undefined && flaw.kind !== 'network';
+}
+
+function asLost(status: V1ContainerStatus): V1ContainerStatus {
+  const { state, lastState } = status;
+  if (state.waiting === undefined || lastState.terminated !== undefined) return status;
+  const message = 'The sandbox of the pod was lost before the container could be started';
+  const terminated = { exitCode: 137, reason: 'SandboxLost', message, startedAt: null, finishedAt: null };
+  return { ...status, state: { terminated } };
+}
+
+function choosePhase(computed: PodPhase, { end, previous }: PodStatusInputs): PodPhase {
+  if (previous !== undefined && isTerminalPhase(previous.phase)) return previous.phase;
+  return end?.phase ?? computed;
+}
+
+function chooseReason(
+  phase: PodPhase,
+  end: PodEnd | undefined,
+  previous: V1PodStatus | undefined,
+): Pick<V1PodStatus, 'reason' | 'message'> {
+  if (end?.phase === phase) return { reason: end.reason, message: end.message };
+  if (previous?.phase !== phase) return {};
+  const { reason, message } = previous;
+  return { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
+}
+
+function chooseAddresses({
+  pod,
+  observed,
+  previous,
+  node,
+}: PodStatusInputs): Pick<V1PodStatus, 'hostIP' | 'hostIPs' | 'podIP' | 'podIPs'> {
+  const hostIps = choosePodIps(node.hostIps, node.hostIps);
+  const hasSandbox = observed.sandboxes.some(({ state }) => state === 'running');
+  const observedIps = choosePodIps(observed.ips, hostIps);
+  const before = hasSandbox ? [] : (previous?.podIPs ?? []).map(({ ip }) => ip);
+  const shown = observedIps.length > 0 ? observedIps : before;
+  const podIps = pod.spec.hostNetwork === true ? hostIps : shown;
+  return {
+    ...(hostIps[0] === undefined ? {} : { hostIP: hostIps[0], hostIPs: hostIps.map((ip) => ({ ip })) }),
+    ...(podIps[0] === undefined ? {} : { podIP: podIps[0], podIPs: podIps.map((ip) => ({ ip })) }),
+  };
+}
