@@ -29,6 +29,8 @@ export class FakePodSyncer implements PodSyncer {
   readonly syncs: FakeSync[] = [];
   /** Every piece of work ends well as soon as it has begun. */
   autoSucceed = false;
+  /** Called as a piece of work begins. */
+  onBegin: (sync: FakeSync) => void = () => undefined;
   /** Uids of pods that were worked on twice at once. */
   readonly overlaps: string[] = [];
 
@@ -90,6 +92,7 @@ export class FakePodSyncer implements PodSyncer {
           reject(error);
         },
       });
+      this.onBegin(this.last());
       if (this.autoSucceed) this.last().succeed();
     });
   }
