@@ -1,5 +1,5 @@
 import { type HttpGetAction } from '../model/container.js';
-import { joinHostPort } from './dial-error.js';
+import { joinHostPort } from './socket-error.js';
 
 /** Where an HTTP probe goes. Throws when that is no URL. Pure. */
 export function probeUrl(action: HttpGetAction, host: string, port: number): URL {
@@ -11,16 +11,17 @@ export function probeUrl(action: HttpGetAction, host: string, port: number): URL
 }
 
 /** The headers of an HTTP probe by name in lower case: as they are written, and what a probe of the kubelet says. Pure. */
-export function probeHeaders(action: HttpGetAction, userAgent: string): Record<string, string[]> {
-  const headers: Record<string, string[]> = {};
+export function probeHeaders(action: HttpGetAction, userAgent: string): Record<string, string | string[]> {
+  const written: Record<string, string[]> = {};
   for (const { name, value = '' } of action.httpHeaders ?? [])
-    (headers[name.toLowerCase()] ??= []).push(value);
-  headers['user-agent'] ??= [userAgent];
-  headers['accept'] ??= ['*/*'];
-  // Written empty, these two are left out.
-  if (headers['user-agent'].join('') === '') delete headers['user-agent'];
-  if (headers['accept'].join('') === '') delete headers['accept'];
-  // There can be one host only.
-  if (headers['host'] !== undefined) headers['host'] = headers['host'].slice(0, 1);
-  return headers;
+    (written[name.toLowerCase()] ??= []).push(value);
+  const { host, 'user-agent': agent = [userAgent], accept = ['*/*'], ...others } = written;
+  return {
+    ...others,
+    // There can be one host only.
+    ...(host === undefined ? {} : { host: host[0]! }),
+    // Written empty, these two are left out.
+    ...(agent.join('') === '' ? {} : { 'user-agent': agent }),
+    ...(accept.join('') === '' ? {} : { accept }),
+  };
 }

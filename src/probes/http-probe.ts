@@ -4,7 +4,7 @@ import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
 import { linkAbort } from '../util/linked-abort.js';
-import { outcomeOfSocketError } from './dial-error.js';
+import { outcomeOfSocketError } from './socket-error.js';
 import {
   errored,
   failed,
@@ -20,7 +20,7 @@ export interface HttpProbe {
   readonly clock: Clock;
   readonly url: URL;
   /** By name in lower case; see {@link probeHeaders}. */
-  readonly headers: Readonly<Record<string, string[]>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
   readonly timeoutMs: number;
 }
 

@@ -192,14 +192,14 @@ export class ProbeWorker {
     const current = this.#current!;
     const outcome = await this.#options.run(() => this.#begin(current), signal);
     signal.throwIfAborted();
-    const dueMs = current.dueMs ?? 0;
-    const timing = probeTiming(this.#subject.probe);
+    const nowMs = this.#options.clock.monotonicMs();
+    const { periodMs } = probeTiming(this.#subject.probe);
     // As a ticker does: what was missed is made up for once.
-    const nextDueMs = Math.max(dueMs + timing.periodMs, this.#options.clock.monotonicMs());
+    const nextDueMs = Math.max((current.dueMs ?? nowMs) + periodMs, nowMs);
     if (outcome === 'void') {
       current.voidsInARow++;
       const isRepeatedAtOnce = current.voidsInARow % (MOST_REPEATS + 1) !== 0;
-      if (!isRepeatedAtOnce) current.dueMs = nextDueMs;
+      current.dueMs = isRepeatedAtOnce ? nowMs : nextDueMs;
       return;
     }
     current.voidsInARow = 0;

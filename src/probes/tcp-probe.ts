@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { type Clock } from '../util/clock.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
-import { type DialAddress, joinHostPort, outcomeOfSocketError } from './dial-error.js';
+import { type DialAddress, joinHostPort, outcomeOfSocketError } from './socket-error.js';
 import { type ProbeOutcome, silent, succeeded } from './probe-outcome.js';
 
 /** What {@link probeByTcp} is given. */

@@ -45,13 +45,8 @@ export class ProbeHarness implements AsyncDisposable {
     this.#script.set(probe, outcomes);
   }
 
-  /** A container as observed; running since now unless told. `id` undefined removes it. */
-  observe(
-    podUid: string,
-    name: string,
-    id: string | 'unknown' | undefined,
-    fields: Partial<ProbeTarget> = {},
-  ): void {
+  /** A container as observed; running since now unless told. `id` undefined removes it, `unknown` is a look that failed. */
+  observe(podUid: string, name: string, id: string | undefined, fields: Partial<ProbeTarget> = {}): void {
     const key = `${podUid}/${name}`;
     if (id === undefined) this.#targets.delete(key);
     else if (id === 'unknown') this.#targets.set(key, 'unknown');

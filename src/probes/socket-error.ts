@@ -33,7 +33,8 @@ const OWN_LIMITS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAV
 export function outcomeOfSocketError(error: Error, address: DialAddress, prefix: string): ProbeOutcome {
   const { code = '' } = error as NodeJS.ErrnoException;
   const text = `${prefix}${wordsOf(error, code, joinHostPort(address))}`;
-  if (OWN_LIMITS.has(code)) return errored(text);
+  // The second: what was to be sent is nothing that can be.
+  if (OWN_LIMITS.has(code) || code.startsWith('ERR_INVALID_')) return errored(text);
   return REFUSALS.has(code) ? failed(text) : silent(text);
 }
 
