@@ -40,28 +40,43 @@ export function computeChainId(diffIds: readonly string[]): string {
 export class ChainStore {
   readonly #options: ChainStoreOptions;
   readonly #usages: Map<string, FolderUsage>;
+  /** Those whose facts cannot be read: their files are there, and nobody knows whether all of them. */
+  readonly #damaged: Set<string>;
   readonly #flights = new SingleFlight<void>();
   readonly #holds = new Map<string, number>();
 
-  private constructor(options: ChainStoreOptions, usages: Map<string, FolderUsage>) {
+  private constructor(
+    options: ChainStoreOptions,
+    usages: Map<string, FolderUsage>,
+    damaged: ReadonlySet<string>,
+  ) {
     this.#options = options;
     this.#usages = usages;
+    this.#damaged = new Set(damaged);
   }
 
   /** Takes up what is there. */
   static async open(options: ChainStoreOptions): Promise<ChainStore> {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
     const usages = new Map<string, FolderUsage>();
+    const damaged = new Set<string>();
     for (const name of await readdir(options.folder)) {
       try {
         const facts = (await readIfThere(join(options.folder, name, 'facts.json'))) ?? '';
         usages.set(toChainId(name), decodeUsage(facts));
       } catch (error) {
+        // A name that is none of ours is not ours to remove.
+        if (/^sha[0-9]+-[0-9a-f]+$/.test(name)) damaged.add(toChainId(name));
         const message = 'The facts of unpacked layers cannot be read: their images have to be pulled again';
         options.logger.warn(message, { name, err: messageOf(error) });
       }
     }
-    return new ChainStore(options, usages);
+    return new ChainStore(options, usages, damaged);
+  }
+
+  /** Of all that have files here, damaged ones too. */
+  get ids(): readonly string[] {
+    return [...this.#usages.keys(), ...this.#damaged];
   }
 
   /** Whether it is unpacked. */
@@ -101,10 +116,11 @@ export class ChainStore {
   }
 
   /** Throws away what is neither needed nor held. */
-  async collect(needed: ReadonlySet<string>): Promise<void> {
-    for (const chainId of [...this.#usages.keys()]) {
-      if (needed.has(chainId) || this.#holds.has(chainId)) continue;
+  async collect(isNeeded: (chainId: string) => boolean): Promise<void> {
+    for (const chainId of this.ids) {
+      if (isNeeded(chainId) || this.#holds.has(chainId)) continue;
       this.#usages.delete(chainId);
+      this.#damaged.delete(chainId);
       await this.#options.trash.discard(join(this.#options.folder, toName(chainId)));
     }
   }
@@ -131,6 +147,7 @@ export class ChainStore {
       await rename(temporary, place);
       await syncPath(folder);
       this.#usages.set(chainId, usage);
+      this.#damaged.delete(chainId);
     } catch (error) {
       await trash.discard(temporary);
       throw error;

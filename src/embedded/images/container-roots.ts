@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, readdir, rename, stat, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
-import { invalidArgument } from '../rpc-error.js';
+import { invalidArgument, refused } from '../rpc-error.js';
 import { readIfThere } from '../record-file.js';
 import { runTool } from './run-tool.js';
 import { type Trash } from './trash.js';
@@ -52,7 +52,18 @@ export interface ContainerRootsOptions {
   readonly trash: Trash;
   /** Tells where the files of a chain are. */
   readonly rootOf: (chainId: string) => string;
+  /** `cp -a` unless told. */
+  readonly copyTree?: CopyTree | undefined;
   readonly logger: Logger;
+}
+
+/** Copies a folder to a place where nothing is yet. Rejects with the signal's reason, half done, when that aborts. */
+export type CopyTree = (from: string, to: string, signal: AbortSignal) => Promise<void>;
+
+/** A root that is being made. */
+interface Preparation {
+  readonly result: Promise<ContainerRoot>;
+  readonly cancel: AbortController;
 }
 
 const FACTS = 'facts.json';
@@ -62,11 +73,13 @@ export class ContainerRoots {
   readonly #folder: string;
   readonly #trash: Trash;
   readonly #rootOf: (chainId: string) => string;
+  readonly #copyTree: CopyTree;
   readonly #uses = new Map<string, RootUse>();
   readonly #unreadable = new Set<string>();
-  readonly #preparing = new Map<string, Promise<ContainerRoot>>();
+  readonly #preparing = new Map<string, Preparation>();
 
-  private constructor({ folder, trash, rootOf }: ContainerRootsOptions) {
+  private constructor({ folder, trash, rootOf, copyTree = copyWithCp }: ContainerRootsOptions) {
+    this.#copyTree = copyTree;
     this.#folder = folder;
     this.#trash = trash;
     this.#rootOf = rootOf;
@@ -110,23 +123,38 @@ export class ContainerRoots {
   prepare({ containerId, ...use }: RootToPrepare): Promise<ContainerRoot> {
     const place = this.#placeOf(containerId);
     const underWay = this.#preparing.get(containerId);
-    if (underWay !== undefined) return underWay;
+    if (underWay !== undefined) return underWay.result;
     const known = this.#uses.get(containerId);
     if (known !== undefined) return Promise.resolve(this.#describe(place, known));
     this.#uses.set(containerId, use);
-    const preparing = this.#make(place, use)
+    const cancel = new AbortController();
+    const result = this.#make(place, use, cancel.signal)
       .catch((error: unknown) => {
         this.#uses.delete(containerId);
         throw error;
       })
       .finally(() => this.#preparing.delete(containerId));
-    this.#preparing.set(containerId, preparing);
-    return preparing;
+    // Whoever asked for it may not have come to wait for it when it is cancelled.
+    result.catch(() => undefined);
+    this.#preparing.set(containerId, { result, cancel });
+    return result;
+  }
+
+  /** Breaks off what is being made for a container, and resolves once nothing is any more. */
+  async cancel(containerId: string): Promise<void> {
+    const underWay = this.#preparing.get(containerId);
+    underWay?.cancel.abort(refused(`the container ${containerId} is being removed`));
+    await underWay?.result.catch(() => undefined);
+  }
+
+  /** Breaks off all that is being made. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#preparing.keys()].map((containerId) => this.cancel(containerId)));
   }
 
   /** Throws a container's root away; one that is not there is none. False when there was none. */
   async release(containerId: string): Promise<boolean> {
-    await this.#preparing.get(containerId)?.catch(() => undefined);
+    await this.cancel(containerId);
     await this.#trash.discard(this.#placeOf(containerId));
     const wasUnreadable = this.#unreadable.delete(containerId);
     return this.#uses.delete(containerId) || wasUnreadable;
@@ -138,14 +166,15 @@ export class ContainerRoots {
     return use && join(this.#placeOf(containerId), use.kind === 'overlay' ? 'upper' : 'root');
   }
 
-  async #make(place: string, use: RootUse): Promise<ContainerRoot> {
+  async #make(place: string, use: RootUse, signal: AbortSignal): Promise<ContainerRoot> {
     const temporary = await this.#trash.makeFolder();
     try {
       if (use.kind === 'overlay') {
         await makeUpper(this.#rootOf(use.chainId), join(temporary, 'upper'));
         await mkdir(join(temporary, 'work'));
-      } else await copyTree(this.#rootOf(use.chainId), join(temporary, 'root'));
+      } else await this.#copyTree(this.#rootOf(use.chainId), join(temporary, 'root'), signal);
       await writeFile(join(temporary, FACTS), JSON.stringify({ version: 1, ...use }));
+      signal.throwIfAborted();
       await rename(temporary, place);
     } catch (error) {
       await this.#trash.discard(temporary);
@@ -190,6 +219,6 @@ async function makeUpper(lower: string, upper: string): Promise<void> {
 }
 
 /** Owners, times, links, devices and attributes as they are; blocks are shared where the file system can. */
-async function copyTree(from: string, to: string): Promise<void> {
-  await runTool('cp', ['-a', '--reflink=auto', '-T', '--', from, to]);
+function copyWithCp(from: string, to: string, signal: AbortSignal): Promise<void> {
+  return runTool('cp', ['-a', '--reflink=auto', '-T', '--', from, to], signal);
 }

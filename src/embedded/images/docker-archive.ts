@@ -26,9 +26,14 @@ const MAX_IMAGES = 1_000;
 /**
  * Reads the `manifest.json` of an archive of `docker save` and makes a manifest for each image, the same one for the
  * same files at any time. Such an archive has no digests of the stored layers: they are taken from what is there, and
- * what is in them is checked against the config when they are unpacked.
+ * what is in them is checked against the config when they are unpacked. Reads compressed layers to their ends, which takes
+ * a while: rejects with the signal's reason when that aborts.
  */
-export async function readDockerArchive(files: LayoutFiles, saved: FileRegion): Promise<DockerArchive> {
+export async function readDockerArchive(
+  files: LayoutFiles,
+  saved: FileRegion,
+  signal: AbortSignal,
+): Promise<DockerArchive> {
   const blobs = new Map<string, FileRegion | string>();
   const images: { tags: readonly string[]; manifest: Descriptor }[] = [];
   const digests = new Map<number, string>();
@@ -39,7 +44,7 @@ export async function readDockerArchive(files: LayoutFiles, saved: FileRegion): 
     const layers: object[] = [];
     for (const [at, name] of image.layers.entries()) {
       const region = await need(files, name);
-      const digest = digests.get(region.start) ?? (await digestOf(region, diffIds[at]));
+      const digest = digests.get(region.start) ?? (await digestOf(region, diffIds[at], signal));
       digests.set(region.start, digest);
       blobs.set(digest, region);
       layers.push({ mediaType: LAYER, digest, size: region.size });
@@ -56,10 +61,15 @@ export async function readDockerArchive(files: LayoutFiles, saved: FileRegion): 
 }
 
 /** A layer that is not compressed has the digest that the config gives it; should it not, unpacking will tell. */
-async function digestOf(region: FileRegion, diffId: string | undefined): Promise<string> {
+async function digestOf(
+  region: FileRegion,
+  diffId: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
   const hash = createHash('sha256');
   let first = true;
   for await (const chunk of readRegion(region)) {
+    signal.throwIfAborted();
     const isTar = first && chunk.toString('latin1', 257, 262) === 'ustar';
     if (isTar && diffId !== undefined) return diffId;
     first = false;

@@ -35,8 +35,11 @@ export class ImageFinder {
     this.#logger = logger;
   }
 
-  /** Looks. A layout that cannot be read hides no other: it is named in `searched`. */
-  async look(): Promise<ImageFolders> {
+  /**
+   * Looks. A layout that cannot be read hides no other: it is named in `searched`. Rejects with the signal's reason when
+   * that aborts; what was read by then is kept.
+   */
+  async look(signal: AbortSignal): Promise<ImageFolders> {
     const layouts: ImageLayout[] = [];
     const searched: string[] = [];
     const seen = new Map<string, KnownLayout>();
@@ -45,11 +48,13 @@ export class ImageFinder {
       const before = layouts.length;
       for (const path of await listCandidates(folder, faults)) {
         try {
-          const known = await this.#read(path);
+          const known = await this.#read(path, signal);
           if (known === undefined) continue;
+          this.#known.set(path, known);
           seen.set(path, known);
           if (known.layout !== undefined) layouts.push(known.layout);
         } catch (error) {
+          signal.throwIfAborted();
           faults.push(`${basename(path)}: ${messageOf(error)}`);
           this.#logger.warn('An image layout cannot be read', { path, err: messageOf(error) });
         }
@@ -61,7 +66,8 @@ export class ImageFinder {
     return { layouts, searched };
   }
 
-  async #read(path: string): Promise<KnownLayout | undefined> {
+  async #read(path: string, signal: AbortSignal): Promise<KnownLayout | undefined> {
+    signal.throwIfAborted();
     const facts = await stat(path, { bigint: true }).catch(ignoreAbsence);
     if (facts === undefined || (!facts.isDirectory() && !path.endsWith('.tar'))) return undefined;
     const index = facts.isDirectory()
@@ -71,8 +77,8 @@ export class ImageFinder {
     const stamp = [index.dev, index.ino, index.size, index.mtimeNs, index.ctimeNs].join();
     const known = this.#known.get(path);
     if (known?.stamp === stamp) return known;
-    const files: LayoutFiles = facts.isDirectory() ? folderFiles(path) : await tarFiles(path);
-    return { stamp, layout: await readLayout(files) };
+    const files: LayoutFiles = facts.isDirectory() ? folderFiles(path) : await tarFiles(path, signal);
+    return { stamp, layout: await readLayout(files, signal) };
   }
 }
 

@@ -29,8 +29,11 @@ export interface ImageLayout {
 const CONTAINERD_NAME = 'io.containerd.image.name';
 const REF_NAME = 'org.opencontainers.image.ref.name';
 
-/** Reads what a layout offers; undefined where it is none. Throws UNKNOWN where it is a damaged one. */
-export async function readLayout(files: LayoutFiles): Promise<ImageLayout | undefined> {
+/**
+ * Reads what a layout offers; undefined where it is none. Throws UNKNOWN where it is a damaged one, and the signal's
+ * reason when that aborts.
+ */
+export async function readLayout(files: LayoutFiles, signal: AbortSignal): Promise<ImageLayout | undefined> {
   const index = await files.find('index.json');
   if (index !== undefined) {
     const { manifests } = parseIndex(await readText(index), `index.json of ${files.path}`);
@@ -43,7 +46,8 @@ export async function readLayout(files: LayoutFiles): Promise<ImageLayout | unde
   }
   // In a folder the names in manifest.json could lead anywhere.
   const saved = files.kind === 'tar' ? await files.find('manifest.json') : undefined;
-  return saved === undefined ? undefined : fromDockerArchive(files, await readDockerArchive(files, saved));
+  if (saved === undefined) return undefined;
+  return fromDockerArchive(files, await readDockerArchive(files, saved, signal));
 }
 
 function fromDockerArchive(files: LayoutFiles, { images, blobs }: DockerArchive): ImageLayout {

@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { status } from '@grpc/grpc-js';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeClock } from '../../testing/fake-clock.js';
+import { LogRecorder } from '../../testing/log-recorder.js';
 import { OciLayout, type ImageToMake } from '../../testing/oci-layout.js';
 import { SILENT_LOGGER } from '../../util/logger.js';
 import { HOST, HOST_IMAGE } from './host-image.js';
-import { ImageStore } from './image-store.js';
+import { ImageStore, type ImageStoreOptions } from './image-store.js';
 
 const NEVER = new AbortController().signal;
 const ONE = 'example.test/one:1';
@@ -47,9 +48,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function openStore(): Promise<ImageStore> {
+function openStore(more: Partial<ImageStoreOptions> = {}): Promise<ImageStore> {
   const imageDirs = [join(folder, 'layouts')];
-  return ImageStore.open({ rootDir: join(folder, 'root'), imageDirs, logger: SILENT_LOGGER, clock });
+  return ImageStore.open({ rootDir: join(folder, 'root'), imageDirs, logger: SILENT_LOGGER, clock, ...more });
 }
 
 /** What a killed runtime leaves is what is on the disk at that moment. */
@@ -168,7 +169,7 @@ describe('an image', () => {
   });
 
   it.each(['{', 'null', '{"version":1}'])(
-    'whose record is damaged (%s) hides no other, and takes no files away',
+    'whose record is damaged (%s) hides no other, and has its own files kept',
     async (damaged) => {
       await store.pull(ONE, NEVER);
       await store.pull(TWO, NEVER);
@@ -176,9 +177,56 @@ describe('an image', () => {
       await reopen();
       expect(listed()).toEqual([HOST.id, ids.two]);
       await store.remove(TWO);
-      expect(await list('roots')).toHaveLength(2);
+      const [left = '', ...others] = await list('roots');
+      expect(others).toEqual([]);
+      expect(await readdir(at('roots', left, 'root'))).toEqual(['file']);
     },
   );
+
+  it.each([
+    ['cut off behind its layers', (text: string) => text.slice(0, text.indexOf('configText'))],
+    ['empty', () => ''],
+    ['of another image', (text: string) => text.replace(/"id":"sha256:.{4}/, '"id":"sha256:0000')],
+  ])('whose record is %s keeps its layers, and nobody else’s', async (_how, damage) => {
+    await store.pull(TWO, NEVER);
+    await store.pull(ONE, NEVER);
+    const own = (await list('roots')).length;
+    const record = at('records', `${ids.one.replace(':', '-')}.json`);
+    await writeFile(record, damage(await readFile(record, 'utf8')));
+    const damaged = await readFile(record, 'utf8');
+    const log = new LogRecorder();
+    await store.close();
+    store = await openStore({ logger: log });
+    expect(log.complaints.map(({ message }) => message)).toEqual([
+      'The record of an image cannot be read: it has to be pulled again',
+    ]);
+    expect(own).toBe(2);
+    expect(await list('roots')).toHaveLength(2);
+    await store.remove(TWO);
+    const [left, ...others] = await list('roots');
+    expect(others).toEqual([]);
+    expect(await readFile(at('roots', left!, 'root', 'file'), 'utf8')).toBe('x'.repeat(10_000));
+    expect(await readFile(record, 'utf8')).toBe(damaged);
+    // What comes and goes later is cleaned away as ever.
+    await store.pull(TWO, NEVER);
+    await store.remove(TWO);
+    expect(await list('roots')).toEqual([left]);
+    // Pulled again it is an image like others.
+    await store.pull(ONE, NEVER);
+    await store.remove(ONE);
+    expect(await list('roots')).toEqual([]);
+    expect(await list('records')).toEqual([]);
+  });
+
+  it('whose facts are damaged and which nobody needs is cleaned away, what is not ours is not', async () => {
+    await store.pull(ONE, NEVER);
+    const [root = ''] = await list('roots');
+    await writeFile(at('roots', root, 'facts.json'), '');
+    await mkdir(at('roots', 'somebody-elses'));
+    await rm(at('records', `${ids.one.replace(':', '-')}.json`));
+    await reopen();
+    expect(await list('roots')).toEqual(['somebody-elses']);
+  });
 
   it('that was being unpacked when the runtime was killed is not there, and nothing of it is left', async () => {
     await mkdir(at('temporary', 'half', 'root'), { recursive: true });
@@ -293,11 +341,40 @@ describe("a container's root", () => {
     await store.pull(ONE, NEVER);
     const [a, b] = await Promise.all([copy('a'), copy('a')]);
     expect(a).toBe(b);
-    const making = copy('b');
+    const making = copy('b').catch(() => undefined);
     await store.releaseRoot('b');
-    await making.catch(() => undefined);
+    await making;
     await store.releaseRoot('b');
     expect(await list('containers')).toEqual(['a']);
+  });
+
+  it('that takes long to copy is broken off when it is released, and holds up no other', async () => {
+    await store.pull(ONE, NEVER);
+    await store.close();
+    let copies = 0;
+    store = await openStore({
+      copyTree: async (_from, to, signal) => {
+        await mkdir(to);
+        if (copies++ > 0) return;
+        await new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason as Error)),
+        );
+      },
+    });
+    const slow = copy('slow');
+    slow.catch(() => undefined);
+    await vi.waitUntil(() => copies > 0);
+    await copy('other');
+    await store.releaseRoot('slow');
+    await expect(slow).rejects.toThrow('the container slow is being removed');
+    expect(await list('containers')).toEqual(['other']);
+    copies = 0;
+    const last = copy('last');
+    last.catch(() => undefined);
+    await vi.waitUntil(() => copies > 0);
+    await store.close();
+    await expect(last).rejects.toThrow('is being removed');
+    expect(await list('temporary')).toEqual([]);
   });
 
   it('is removed although the container has closed or nested its folders', async () => {

@@ -25,13 +25,16 @@ export interface ImageRecord {
 export class ImageRecords {
   readonly #folder: string;
   readonly #records = new Map<string, ImageRecord>();
-  /** False when a record could not be read: then it is not known what is not needed. */
-  readonly complete: boolean;
+  readonly #damaged: Map<string, ReadonlySet<string>>;
   #revision = 0;
 
-  private constructor(folder: string, records: readonly ImageRecord[], complete: boolean) {
+  private constructor(
+    folder: string,
+    records: readonly ImageRecord[],
+    damaged: Map<string, ReadonlySet<string>>,
+  ) {
     this.#folder = folder;
-    this.complete = complete;
+    this.#damaged = damaged;
     const taken = new Set<string>();
     // The latest first: a name that was moved may still stand in the record that it was taken from.
     for (const record of [...records].sort((a, b) => b.revision - a.revision)) {
@@ -42,22 +45,38 @@ export class ImageRecords {
     }
   }
 
+  /** Reads what is there. A record that cannot be read is left alone and logged, see {@link damaged}. */
   static async open(folder: string, logger: Logger): Promise<ImageRecords> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const records: ImageRecord[] = [];
-    let complete = true;
+    const damaged = new Map<string, ReadonlySet<string>>();
     for (const name of await readdir(folder)) {
       // Left by a write that was cut off.
-      if (!name.endsWith('.json')) continue;
+      if (!name.endsWith(SUFFIX)) continue;
+      let text: string | undefined;
       try {
-        const text = await readIfThere(join(folder, name));
-        if (text !== undefined) records.push(decodeRecord(text));
+        text = await readIfThere(join(folder, name));
+        if (text === undefined) continue;
+        const record = decodeRecord(text);
+        if (toFileName(record.id) !== name) throw new Error(`it is of image ${record.id}`);
+        records.push(record);
       } catch (error) {
-        complete = false;
-        logger.warn('The record of an image cannot be read', { name, err: messageOf(error) });
+        damaged.set(name.slice(0, -SUFFIX.length).replace('-', ':'), new Set(text?.match(DIGEST)));
+        logger.warn('The record of an image cannot be read: it has to be pulled again', {
+          name,
+          err: messageOf(error),
+        });
       }
     }
-    return new ImageRecords(folder, records, complete);
+    return new ImageRecords(folder, records, damaged);
+  }
+
+  /**
+   * Images whose records cannot be read, by id, with all the digests that stand in what is left of each. One that is
+   * written anew is none of them any more.
+   */
+  get damaged(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#damaged;
   }
 
   /** In the order in which they were last changed. */
@@ -95,12 +114,20 @@ export class ImageRecords {
     const written = { ...record, revision };
     await writeWhole(this.#pathOf(record.id), JSON.stringify({ version: 1, ...written }));
     this.#records.set(record.id, written);
+    this.#damaged.delete(record.id);
     return written;
   }
 
   #pathOf(id: string): string {
-    return join(this.#folder, `${id.replace(':', '-')}.json`);
+    return join(this.#folder, toFileName(id));
   }
+}
+
+const SUFFIX = '.json';
+const DIGEST = /sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})/g;
+
+function toFileName(id: string): string {
+  return `${id.replace(':', '-')}${SUFFIX}`;
 }
 
 /** Reads what was written; throws when it cannot be one. */

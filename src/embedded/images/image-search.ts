@@ -18,14 +18,16 @@ export class ImageSearch {
   }
 
   /**
-   * The image in the first layout that has it for this machine; `reference` is what errors call it. Throws NOT_FOUND, which says what was searched, what
-   * could not be read, and which names there are; and what {@link resolveImage} throws of a layout that has it.
+   * The image in the first layout that has it for this machine; `reference` is what errors call it. Throws NOT_FOUND,
+   * which says what was searched, what could not be read, and which names there are; what {@link resolveImage} throws of
+   * a layout that has it; and the signal's reason when that aborts.
    */
-  async find(reference: string, wanted: Wanted): Promise<ResolvedImage> {
-    const { layouts, searched } = await this.#finder.look();
+  async find(reference: string, wanted: Wanted, signal: AbortSignal): Promise<ResolvedImage> {
+    const { layouts, searched } = await this.#finder.look(signal);
     const platform = toPlatform(process.arch);
     let otherPlatforms: RpcError | undefined;
     for (const layout of layouts) {
+      signal.throwIfAborted();
       try {
         const found = await resolveImage(layout, wanted, platform);
         if (found !== undefined) return found;

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { status } from '@grpc/grpc-js';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OciLayout, type ImageToMake } from '../../testing/oci-layout.js';
 import { packRaw, packTar } from '../../testing/pack-tar.js';
 import { FakeClock } from '../../testing/fake-clock.js';
@@ -17,6 +17,13 @@ const clock = new FakeClock();
 let folder: string;
 let imageDir: string;
 let store: ImageStore;
+
+/** Whether this process reads that file. */
+async function isOpen(path: string): Promise<boolean> {
+  const fds = await readdir('/proc/self/fd');
+  const targets = await Promise.all(fds.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  return targets.includes(path);
+}
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-images-'));
@@ -190,6 +197,36 @@ describe('pulling an image', () => {
     const digest = image.repoDigests[0]!;
     await reopen();
     expect((await store.pull(digest, NEVER)).id).toBe(image.id);
+  });
+
+  it('stops reading what docker save wrote when nobody waits for it any more', async () => {
+    const config = JSON.stringify({
+      architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+      os: 'linux',
+      rootfs: { type: 'layers', diff_ids: [`sha256:${'0'.repeat(64)}`] },
+    });
+    const path = join(imageDir, 'huge.tar');
+    const size = 2 ** 40;
+    const head = packTar([
+      { name: 'c.json', content: config },
+      {
+        name: 'manifest.json',
+        content: JSON.stringify([{ Config: 'c.json', RepoTags: ['huge:1'], Layers: ['l'] }]),
+      },
+      { name: 'l', claims: { size } },
+    ]);
+    await writeFile(path, head);
+    // Holes: it takes no room, and hours to read.
+    await truncate(path, head.length + size);
+    const leaving = new AbortController();
+    const pulls = ['huge:1', NAME].map((name) => store.pull(name, leaving.signal));
+    for (const pull of pulls) pull.catch(() => undefined);
+    await vi.waitUntil(() => isOpen(path));
+    leaving.abort(new Error('gone'));
+    for (const pull of pulls) await expect(pull).rejects.toThrow('gone');
+    await rm(path);
+    const id = await saveOne();
+    expect((await store.pull(NAME, NEVER)).id).toBe(id);
   });
 
   it('unpacks layers that two images share once, and pulls at the same time too', async () => {

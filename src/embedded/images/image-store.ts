@@ -26,17 +26,18 @@ import { type Logger } from '../../util/logger.js';
 import { Mutex } from '../mutex.js';
 import { RpcError } from '../rpc-error.js';
 import { ChainStore } from './chain-store.js';
-import { ContainerRoots, type ContainerRoot } from './container-roots.js';
+import { ContainerRoots, type ContainerRoot, type CopyTree } from './container-roots.js';
 import { addUsage, NO_USAGE, type FolderUsage } from './folder-usage.js';
-import { HOST, HOST_CONFIG, HOST_IMAGE, isHostImage } from './host-image.js';
-import { toImage } from './image-message.js';
-import { ImageRecords, type ImageRecord } from './image-records.js';
-import { parseReference, toReferenceText, tryParseReference } from './image-reference.js';
-import { type ResolvedImage } from './image-resolver.js';
-import { ImageSearch, listSome } from './image-search.js';
+import { HOST, HOST_IMAGE, isHostImage } from './host-image.js';
+import { ImageCatalog } from './image-catalog.js';
+import { ImageCleanup } from './image-cleanup.js';
+import { ImageRecords } from './image-records.js';
+import { parseReference, toReferenceText } from './image-reference.js';
+import { ImageSearch } from './image-search.js';
 import { isDigest } from './digest.js';
-import { parseConfig, type ImageConfig } from './oci-documents.js';
-import { findOverlayFault } from './overlay-probe.js';
+import { type ImageConfig } from './oci-documents.js';
+import { OverlayProbe } from './overlay-probe.js';
+import { referencesFor } from './pulled-references.js';
 import { Trash } from './trash.js';
 import { UNPACK_LIMITS, type UnpackLimits } from './unpack-limits.js';
 import { UsageMeter, type MeasuredUsage } from './usage-meter.js';
@@ -52,16 +53,20 @@ export interface ImageStoreOptions {
   /** Whether to unpack as root does, with owners and devices: as this process is unless told. */
   readonly privileged?: boolean;
   readonly limits?: UnpackLimits;
+  /** How a container's own copy of an image's files is made. */
+  readonly copyTree?: CopyTree;
 }
 
 interface Parts {
-  readonly logger: Logger;
   readonly search: ImageSearch;
   readonly trash: Trash;
   readonly chains: ChainStore;
   readonly records: ImageRecords;
   readonly roots: ContainerRoots;
+  readonly catalog: ImageCatalog;
+  readonly cleanup: ImageCleanup;
   readonly meter: UsageMeter;
+  readonly overlay: OverlayProbe;
 }
 
 /** Images and the roots of containers; see the module's description. */
@@ -69,8 +74,6 @@ export class ImageStore {
   readonly #parts: Parts;
   /** Changes of records and uses, one after another; unpacking is not among them. */
   readonly #changes = new Mutex();
-  readonly #configs = new Map<string, ImageConfig>();
-  #overlayFault: Promise<string | undefined> | undefined;
 
   private constructor(parts: Parts) {
     this.#parts = parts;
@@ -79,7 +82,7 @@ export class ImageStore {
   /** Takes up what an earlier runtime has left, and clears away what it had not finished. */
   static async open(options: ImageStoreOptions): Promise<ImageStore> {
     const { imageDirs, logger, clock, limits = UNPACK_LIMITS } = options;
-    const { privileged = process.getuid?.() === 0 } = options;
+    const { privileged = process.getuid?.() === 0, copyTree } = options;
     const at = (name: string) => join(options.rootDir, 'images', name);
     const trash = await Trash.open(at('temporary'), logger);
     const chains = await ChainStore.open({ folder: at('roots'), trash, logger, privileged, limits });
@@ -88,39 +91,33 @@ export class ImageStore {
       folder: at('containers'),
       trash,
       rootOf: (chainId) => chains.rootOf(chainId),
+      copyTree,
       logger,
     });
     const search = new ImageSearch({ imageDirs, logger });
     const meter = new UsageMeter({ clock });
-    const store = new ImageStore({ logger, search, trash, chains, records, roots, meter });
-    await store.#change(() => store.#collect());
+    const catalog = new ImageCatalog({ records, isUnpacked: (chainId) => chains.has(chainId) });
+    const cleanup = new ImageCleanup({ records, chains, roots });
+    const overlay = new OverlayProbe({ trash, logger });
+    const parts = { search, trash, chains, records, roots, catalog, cleanup, meter, overlay };
+    const store = new ImageStore(parts);
+    await store.#changes.run(() => store.#collect());
     return store;
   }
 
-  /** Those that are pulled, the built-in one first. */
+  /** See {@link ImageCatalog.images}. */
   get images(): readonly Image[] {
-    return [HOST, ...this.#pulled.map((record) => this.#toImage(record))];
+    return this.#parts.catalog.images;
   }
 
-  /**
-   * A pulled image by reference, with or without tag or digest, or by id, whole or the beginning of its digits that is
-   * like no other's. Undefined for what is no reference, too.
-   */
+  /** See {@link ImageCatalog.find}. */
   find(reference: string): Image | undefined {
-    const parsed = tryParseReference(reference);
-    const name = parsed === undefined ? reference : toReferenceText(parsed);
-    if (isHostImage(name) || isHostImage(reference)) return HOST;
-    const record = this.#parts.records.findByReference(name) ?? this.#findById(reference);
-    return record !== undefined && this.#isThere(record) ? this.#toImage(record) : undefined;
+    return this.#parts.catalog.find(reference);
   }
 
-  /** As {@link find}; throws NOT_FOUND. */
+  /** See {@link ImageCatalog.get}. */
   get(reference: string): Image {
-    const image = this.find(reference);
-    if (image !== undefined) return image;
-    const pulled = this.images.flatMap(({ repoTags }) => repoTags);
-    const message = `image "${reference}" is not here: it was not pulled, or removed; there are ${listSome(pulled)}`;
-    throw new RpcError(status.NOT_FOUND, message);
+    return this.#parts.catalog.get(reference);
   }
 
   /**
@@ -136,21 +133,16 @@ export class ImageStore {
     const name = parsed === undefined ? reference : toReferenceText(parsed);
     if (isHostImage(name)) return HOST;
     const digest = parsed === undefined ? reference : parsed.digest;
-    const found = await this.#parts.search.find(name, digest === undefined ? { name } : { digest });
+    const { search, records, catalog, chains } = this.#parts;
+    const found = await search.find(name, digest === undefined ? { name } : { digest }, signal);
     const references = referencesFor(found, parsed?.name, parsed?.tag);
-    return this.#parts.chains.hold(found.layers, signal, async (chainId) =>
-      this.#change(async () => {
+    return chains.hold(found.layers, signal, async (chainId) =>
+      this.#changes.run(async () => {
         const { id, size, configText } = found;
-        const known = this.#parts.records.find(id)?.references ?? [];
-        const record = await this.#parts.records.put({
-          id,
-          size,
-          configText,
-          chainId,
-          pulled: true,
-          references: [...new Set([...known, ...references])],
-        });
-        return this.#toImage(record);
+        const known = records.find(id)?.references ?? [];
+        const names = [...new Set([...known, ...references])];
+        const facts = { id, size, configText, chainId };
+        return catalog.toImage(await records.put({ ...facts, pulled: true, references: names }));
       }),
     );
   }
@@ -160,7 +152,7 @@ export class ImageStore {
    * there is no error. Containers that use it go on. Throws FAILED_PRECONDITION for the built-in one.
    */
   async remove(reference: string): Promise<void> {
-    await this.#change(async () => {
+    await this.#changes.run(async () => {
       const image = this.find(reference);
       if (image === undefined) return;
       if (image === HOST)
@@ -174,22 +166,14 @@ export class ImageStore {
     });
   }
 
-  /** How the image wants to be run; also for one that was removed and is in use. Throws NOT_FOUND. */
+  /** See {@link ImageCatalog.configOf}. */
   configOf(imageId: string): ImageConfig {
-    if (imageId === HOST.id) return HOST_CONFIG;
-    const known = this.#configs.get(imageId);
-    if (known !== undefined) return known;
-    const record = this.#getRecord(imageId);
-    const { config } = parseConfig(record.configText, `the config ${imageId}`);
-    this.#configs.set(imageId, config);
-    return config;
+    return this.#parts.catalog.configOf(imageId);
   }
 
-  /** The image's config as it is stored and the id of its chain of layers. Throws NOT_FOUND. */
+  /** See {@link ImageCatalog.describe}. */
   describe(imageId: string): { readonly chainId: string; readonly config: unknown } {
-    if (imageId === HOST.id) return { chainId: '', config: {} };
-    const { chainId, configText } = this.#getRecord(imageId);
-    return { chainId, config: JSON.parse(configText) };
+    return this.#parts.catalog.describe(imageId);
   }
 
   /**
@@ -208,16 +192,18 @@ export class ImageStore {
     const fault = isolated ? await this.findOverlayFault() : 'the container cannot mount it';
     const kind = fault === undefined ? 'overlay' : 'folder';
     // Found and put in use in one step, so that nobody removes the image in between; a copy takes longer than that.
-    const begun = await this.#change(() => {
-      const { chainId } = this.#getRecord(imageId);
+    const begun = await this.#changes.run(() => {
+      const { chainId } = this.#parts.catalog.getRecord(imageId);
       return Promise.resolve({ root: this.#parts.roots.prepare({ containerId, imageId, chainId, kind }) });
     });
     return begun.root;
   }
 
-  /** Throws away what a container has written. Idempotent. */
+  /** Throws away what a container has written. Idempotent. Breaks off a copy that is being made. */
   async releaseRoot(containerId: string): Promise<void> {
-    await this.#change(async () => {
+    // Nobody else waits for the end of a copy.
+    await this.#parts.roots.cancel(containerId);
+    await this.#changes.run(async () => {
       this.#parts.meter.forget(containerId);
       if (await this.#parts.roots.release(containerId)) await this.#collect();
     });
@@ -225,8 +211,7 @@ export class ImageStore {
 
   /** To be called once after {@link open}: throws away the roots of containers that are no more. */
   async restore(isAlive: (containerId: string) => boolean): Promise<void> {
-    const dead = this.#parts.roots.containerIds.filter((id) => !isAlive(id));
-    for (const id of dead) await this.releaseRoot(id);
+    for (const id of this.#parts.roots.containerIds) if (!isAlive(id)) await this.releaseRoot(id);
   }
 
   /** What a container has written over its image; nothing for one without a root of its own. At most seconds old. */
@@ -246,76 +231,18 @@ export class ImageStore {
 
   /** Why containers get a copy of the image's files instead of an overlay; undefined when they get an overlay. */
   findOverlayFault(): Promise<string | undefined> {
-    this.#overlayFault ??= findOverlayFault(this.#parts.trash).then((fault) => {
-      if (fault !== undefined)
-        this.#parts.logger.info('No overlayfs here: each container gets a copy of its image', {
-          reason: fault,
-        });
-      return fault;
-    });
-    return this.#overlayFault;
+    return this.#parts.overlay.findFault();
   }
 
-  /** Resolves once everything that was begun is done. */
+  /** Breaks off copies that are being made, and resolves once everything else that was begun is done. */
   async close(): Promise<void> {
-    await this.#change(() => Promise.resolve());
+    await this.#parts.roots.close();
+    await this.#changes.run(() => Promise.resolve());
     await this.#parts.trash.empty();
   }
 
-  get #pulled(): readonly ImageRecord[] {
-    return this.#parts.records.all.filter((record) => this.#isThere(record));
-  }
-
-  /** Should somebody have taken its files away, it can be pulled again. */
-  #isThere({ pulled, chainId }: ImageRecord): boolean {
-    return pulled && this.#parts.chains.has(chainId);
-  }
-
-  #change<T>(work: () => Promise<T>): Promise<T> {
-    return this.#changes.run(work);
-  }
-
-  #toImage(record: ImageRecord): Image {
-    return toImage(record, this.configOf(record.id));
-  }
-
-  #getRecord(imageId: string): ImageRecord {
-    const record = this.#parts.records.find(imageId);
-    if (record === undefined) throw new RpcError(status.NOT_FOUND, `image "${imageId}" is not here any more`);
-    return record;
-  }
-
-  #findById(id: string): ImageRecord | undefined {
-    const exact = this.#parts.records.find(id);
-    if (exact !== undefined) return exact;
-    const digits = id.replace(/^sha256:/, '');
-    if (!/^[0-9a-f]{4,64}$/.test(digits)) return undefined;
-    const matching = this.#pulled.filter((record) => record.id.startsWith(`sha256:${digits}`));
-    return matching.length === 1 ? matching[0] : undefined;
-  }
-
-  /** Removes records of images that are neither pulled nor in use, and files that no record needs. */
   async #collect(): Promise<void> {
-    const { records, chains, roots } = this.#parts;
-    // What a root whose facts cannot be read needs is not known.
-    if (!roots.complete) return;
-    const uses = [...roots.uses.values()];
-    const used = new Set(uses.map(({ imageId }) => imageId));
-    for (const { id, pulled } of records.all) {
-      if (pulled || used.has(id)) continue;
-      await records.delete(id);
-      this.#configs.delete(id);
-    }
-    // What a record that cannot be read needs is not known.
-    if (!records.complete) return;
-    await chains.collect(new Set([...records.all, ...uses].map(({ chainId }) => chainId)));
+    const { cleanup, catalog } = this.#parts;
+    catalog.forget(await cleanup.collect());
   }
-}
-
-/** A tag and the digest it means, or the digest alone; for a bare digest the names of its entry with the digest. */
-function referencesFor(found: ResolvedImage, name: string | undefined, tag: string | undefined): string[] {
-  const { layout, target } = found;
-  if (name !== undefined) return [...(tag === undefined ? [] : [`${name}:${tag}`]), `${name}@${target}`];
-  const entry = layout.entries.find(({ descriptor }) => descriptor.digest === target);
-  return (entry?.names ?? []).map((each) => `${parseReference(each).name}@${target}`);
 }

@@ -32,13 +32,17 @@ export function folderFiles(path: string): LayoutFiles {
   };
 }
 
-/** A layout that is an uncompressed tar: its headers are read once, its contents stay where they are. */
-export async function tarFiles(path: string): Promise<LayoutFiles> {
+/**
+ * A layout that is an uncompressed tar: its headers are read once, its contents stay where they are. Rejects with the
+ * signal's reason when that aborts.
+ */
+export async function tarFiles(path: string, signal: AbortSignal): Promise<LayoutFiles> {
   await using file = await openFile(path);
   const { size } = await file.stat();
   const regions = new Map<string, FileRegion>();
   const links = new Map<string, string>();
   for await (const { name, kind, linkName, stored } of readTar(new FileSource(file, 0, size))) {
+    signal.throwIfAborted();
     if (regions.size + links.size >= MAX_MEMBERS) throw refused(`${path} has too many members for a layout`);
     const key = posix.normalize(name);
     if (kind === 'file') regions.set(key, { path, start: stored.offset, size: stored.size });

@@ -1,14 +1,37 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
 import { runTool } from './run-tool.js';
 import { type Trash } from './trash.js';
+
+/** Why there is no overlayfs here; tried out once, when it is first asked for. */
+export class OverlayProbe {
+  readonly #trash: Trash;
+  readonly #logger: Logger;
+  #fault: Promise<string | undefined> | undefined;
+
+  constructor({ trash, logger }: { readonly trash: Trash; readonly logger: Logger }) {
+    this.#trash = trash;
+    this.#logger = logger;
+  }
+
+  /** Undefined where there is one. Never rejects. */
+  findFault(): Promise<string | undefined> {
+    this.#fault ??= findOverlayFault(this.#trash).then((reason) => {
+      if (reason !== undefined)
+        this.#logger.info('No overlayfs here: each container gets a copy of its image', { reason });
+      return reason;
+    });
+    return this.#fault;
+  }
+}
 
 /**
  * Finds out whether overlayfs can be mounted over folders at this place, by mounting one in a mount namespace that ends
  * with the attempt. Undefined when it can, else why not.
  */
-export async function findOverlayFault(trash: Trash): Promise<string | undefined> {
+async function findOverlayFault(trash: Trash): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'only root may mount it';
   const folder = await trash.makeFolder();
   try {
