@@ -50,12 +50,12 @@ export class ChangeLane {
    */
   async run<T>(work: (underWay: number) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     await this.#enter(signal);
-    let place: 'inside' | 'outside' = 'inside';
+    const place = { isOutside: false };
     const timer = this.#options.clock.setTimer(
       this.#options.leaveAfterMs,
       () => {
         if (this.#outside >= this.#options.mostOutside) return;
-        place = 'outside';
+        place.isOutside = true;
         this.#inside--;
         this.#outside++;
         this.#admit();
@@ -66,8 +66,8 @@ export class ChangeLane {
       return await work(this.#inside);
     } finally {
       timer.cancel();
-      if (place === 'inside') this.#inside--;
-      else this.#outside--;
+      if (place.isOutside) this.#outside--;
+      else this.#inside--;
       this.#admit();
     }
   }

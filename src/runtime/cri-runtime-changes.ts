@@ -26,6 +26,7 @@ export type ChangingClient = Pick<
   | 'stopPodSandbox'
   | 'removePodSandbox'
   | 'listPodSandbox'
+  | 'podSandboxStatus'
   | 'createContainer'
   | 'startContainer'
   | 'stopContainer'
@@ -140,6 +141,12 @@ export class CriRuntimeChanges implements RuntimeChanges {
       },
       signal,
     });
+  }
+
+  async getSandboxIps(sandboxId: string, { signal, pod }: ChangeOptions = {}): Promise<readonly string[]> {
+    const { status } = await this.#client.podSandboxStatus({ podSandboxId: sandboxId }, { signal, pod });
+    const { ip = '', additionalIps = [] } = status?.network ?? {};
+    return [ip, ...additionalIps.map((more) => more.ip)].filter((address) => address !== '');
   }
 
   async createContainer(

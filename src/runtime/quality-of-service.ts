@@ -1,33 +1,12 @@
 import { type Container } from '../model/container.js';
+import { computePodQos } from '../model/pod-qos.js';
 import { type Pod, type PodSpec } from '../model/pod.js';
-import { type PodQosClass } from '../model/v1-pod-status.js';
 import { findQuantity, toMilliUnits, toWholeUnits } from '../model/quantity.js';
 
-const COUNTED = ['cpu', 'memory'] as const;
 const GUARANTEED_SCORE = -997;
 const BEST_EFFORT_SCORE = 1000;
 /** Kubernetes' system-node-critical. */
 const CRITICAL_PRIORITY = 2_000_001_000;
-
-/**
- * The class of a pod: Guaranteed when every container has equal limits and requests of cpu and memory, BestEffort when
- * none has any, else Burstable. Pure.
- *
- * Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/
- */
-export function computeQosClass({ containers, initContainers = [] }: PodSpec): PodQosClass {
-  const all = [...containers, ...initContainers];
-  const amounts = all.flatMap((container) =>
-    COUNTED.map((name) => ({
-      limit: amountOf(container, 'limits', name),
-      request: amountOf(container, 'requests', name) || amountOf(container, 'limits', name),
-    })),
-  );
-  if (amounts.every(({ limit, request }) => limit === 0n && request === 0n)) return 'BestEffort';
-  return amounts.every(({ limit, request }) => limit !== 0n && limit === request)
-    ? 'Guaranteed'
-    : 'Burstable';
-}
 
 /**
  * The kernel's oom_score_adj of a container, 1000 for the first to go. Pure.
@@ -42,7 +21,7 @@ export function computeOomScore(pod: Pod, container: Container, memoryCapacityBy
   if ((spec.priority ?? 0) >= CRITICAL_PRIORITY || spec.priorityClassName === 'system-node-critical') {
     return GUARANTEED_SCORE;
   }
-  const qos = computeQosClass(spec);
+  const qos = computePodQos(spec);
   if (qos === 'Guaranteed') return GUARANTEED_SCORE;
   if (qos === 'BestEffort') return BEST_EFFORT_SCORE;
   const own = burstableScore(container, memoryCapacityBytes);

@@ -67,6 +67,8 @@ export interface RuntimeChanges {
     config: SandboxConfig,
     options?: ChangeOptions & { readonly runtimeHandler?: string },
   ): Promise<string>;
+  /** The addresses of a sandbox, the primary one first: what is built on it may need them. A read: it never waits here. */
+  getSandboxIps(sandboxId: string, options?: ChangeOptions): Promise<readonly string[]>;
   stopPodSandbox(sandboxId: string, options?: ChangeOptions): Promise<void>;
   removePodSandbox(sandboxId: string, options?: ChangeOptions): Promise<void>;
   /** Makes a container and gives its id. The same attempt is taken up, as a sandbox is. */

@@ -5,7 +5,12 @@
  */
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
+import { type V1PodStatus } from '../model/v1-pod-status.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
+import { type PodStatus } from '../runtime/runtime.js';
+import { type PodStatusOverride } from '../workers/pod-syncer.js';
+
+import { type ContainerBaseline } from './pod-actions.js';
 
 /** The volumes of pods. */
 export interface VolumeMounts {
@@ -24,6 +29,34 @@ export interface PodProbes {
   /** The pod is ending: only readiness still matters. */
   stopLivenessAndStartup(pod: NodePod): void;
   removePod(pod: NodePod): void;
+}
+
+/** In which part of its life a pod is: brought nearer to its manifest, being ended, or ended. */
+export type StatusStage = 'syncing' | 'terminating' | 'terminated';
+
+/** A status as it is kept now. */
+export interface UpdatedStatus {
+  readonly status: V1PodStatus;
+  /** Compute it again after that long, as the pod's time is up then; undefined when it has no deadline. */
+  readonly checkAgainInMs: number | undefined;
+}
+
+/** Where statuses are computed and kept. */
+export interface PodStatuses {
+  /** Computes the pod's status, keeps it, and gives it. `end` replaces phase, reason and message. */
+  update(
+    pod: NodePod,
+    observed: PodStatus,
+    stage: StatusStage,
+    end?: PodStatusOverride,
+  ): Promise<UpdatedStatus>;
+  /** The pod is gone: nothing has to be remembered for its next status. */
+  forget(podUid: string): void;
+}
+
+/** Where the hashes of containers that another agent made are kept. */
+export interface ContainerBaselines {
+  keep(pod: NodePod, baselines: readonly ContainerBaseline[]): Promise<void>;
 }
 
 /** Why the runtime's network is not ready, or undefined when it is. */

@@ -1,0 +1,175 @@
+/**
+ * Sees to it that a container's image is there before the container is made.
+ *
+ * In: a container and its pod. Out: the image as the runtime knows it, or why there is none, in the kubelet's words.
+ * It assumes that registries are slow and fail. What covers it: failed pulls back off per pod and image, each image is
+ * fetched once for all who want it, and only a few at a time.
+ *
+ * @module
+ */
+import { type Container } from '../model/container.js';
+import { type NodePod } from '../model/node-pod.js';
+import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
+import { describeRuntimeError, quoteRuntimeError } from '../runtime/describe-runtime-error.js';
+import { type RuntimeChanges, type RuntimeImage, type SandboxConfig } from '../runtime/runtime-changes.js';
+import { type Clock, SystemClock } from '../util/clock.js';
+import { formatGoDuration } from '../util/go-duration.js';
+
+import { withDefaultTag } from './image-name.js';
+import { PullBackoff, type PullBackoffOptions } from './pull-backoff.js';
+import { PullQueue } from './pull-queue.js';
+
+/** What {@link ImageManager} is made with. */
+export interface ImageManagerOptions {
+  readonly changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
+  readonly events: PodEventRecorder;
+  readonly clock?: Clock;
+  /** How many images are fetched at the same time; 5 unless told. */
+  readonly pullsAtOnce?: number;
+  readonly backoff?: Omit<PullBackoffOptions, 'clock'>;
+}
+
+/** Why a container has no image, as its status says it. */
+export type ImageProblem =
+  | 'InvalidImageName'
+  | 'ImageInspectError'
+  | 'ErrImageNeverPull'
+  | 'ErrImagePull'
+  | 'ImagePullBackOff'
+  | 'RegistryUnavailable'
+  | 'SignatureValidationFailed';
+
+/** What {@link ImageManager.ensureImage} comes to. */
+export type ImageOutcome =
+  | {
+      readonly isPresent: true;
+      /** For the container's configuration. */
+      readonly imageRef: string;
+      readonly image: RuntimeImage;
+    }
+  | {
+      readonly isPresent: false;
+      readonly reason: ImageProblem;
+      readonly message: string;
+      /** There is no point in trying before; absent where the next try is nobody's business here. */
+      readonly retryAfterMs?: number;
+    };
+
+/** Errors that CRI gives names, at the beginning of a description. */
+const NAMED_FAILURES = {
+  RegistryUnavailable: 'the registry is unavailable',
+  SignatureValidationFailed: 'the signature validation failed',
+} as const;
+
+/** Finds images, and fetches them as the pull policies say. */
+export class ImageManager {
+  readonly #changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
+  readonly #events: PodEventRecorder;
+  readonly #clock: Clock;
+  readonly #backoff: PullBackoff;
+  readonly #queue: PullQueue;
+
+  constructor(options: ImageManagerOptions) {
+    const clock = options.clock ?? new SystemClock();
+    this.#changes = options.changes;
+    this.#events = options.events;
+    this.#clock = clock;
+    this.#backoff = new PullBackoff({ ...options.backoff, clock });
+    this.#queue = new PullQueue({ clock, atOnce: options.pullsAtOnce ?? 5 });
+  }
+
+  /**
+   * Makes sure that the container's image is there, by its pull policy. What goes wrong is an answer and no rejection;
+   * rejects only with the signal's reason.
+   */
+  async ensureImage(
+    container: Container,
+    pod: NodePod,
+    signal: AbortSignal,
+    sandboxConfig?: SandboxConfig,
+  ): Promise<ImageOutcome> {
+    const { image: wanted, imagePullPolicy = 'IfNotPresent' } = container;
+    const tell = (event: Omit<PodEvent, 'container'>): void =>
+      this.#events.record(pod.metadata, { ...event, container: container.name });
+    const image = withDefaultTag(wanted);
+    if (image === undefined) {
+      const message = `Failed to apply default image tag "${wanted}": couldn't parse image name "${wanted}": invalid reference format`;
+      tell({ type: 'Warning', reason: 'InspectFailed', message });
+      return { isPresent: false, reason: 'InvalidImageName', message };
+    }
+    let present: RuntimeImage | undefined;
+    try {
+      present = await this.#changes.findImage(image, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = `Failed to inspect image "${wanted}": ${quoteRuntimeError(error)}`;
+      tell({ type: 'Warning', reason: 'InspectFailed', message });
+      return { isPresent: false, reason: 'ImageInspectError', message };
+    }
+    if (present !== undefined && imagePullPolicy !== 'Always') {
+      const message = `Container image "${wanted}" already present on machine and can be accessed by the pod`;
+      tell({ type: 'Normal', reason: 'Pulled', message });
+      return { isPresent: true, imageRef: present.id, image: present };
+    }
+    if (imagePullPolicy === 'Never') {
+      const message = `Container image "${wanted}" is not present with pull policy of Never`;
+      tell({ type: 'Warning', reason: 'ErrImageNeverPull', message });
+      return { isPresent: false, reason: 'ErrImageNeverPull', message };
+    }
+    return await this.#pull({ wanted, image, pod, tell, sandboxConfig }, signal);
+  }
+
+  async #pull({ wanted, image, pod, tell, sandboxConfig }: Pull, signal: AbortSignal): Promise<ImageOutcome> {
+    const key = `${pod.metadata.uid}_${wanted}`;
+    const delay = this.#backoff.find(key);
+    if (delay !== undefined) {
+      const message = `Back-off pulling image "${wanted}"`;
+      tell({ type: 'Normal', reason: 'BackOff', message });
+      return {
+        isPresent: false,
+        reason: 'ImagePullBackOff',
+        message: `${message}: ${delay.why}`,
+        retryAfterMs: delay.remainingMs,
+      };
+    }
+    tell({ type: 'Normal', reason: 'Pulling', message: `Pulling image "${wanted}"` });
+    const startedMs = this.#clock.monotonicMs();
+    try {
+      const options = { pod: pod.metadata, ...(sandboxConfig && { sandboxConfig }) };
+      const pulled = await this.#queue.run(image, () => this.#changes.pullImage(image, options), signal);
+      const found = await this.#changes.findImage(pulled.imageRef, signal);
+      if (found === undefined) throw new Error(`image "${wanted}" is not there after it was pulled`);
+      this.#backoff.succeed(key);
+      const inAll = formatGoDuration(Math.round(this.#clock.monotonicMs() - startedMs));
+      const alone = formatGoDuration(Math.round(pulled.durationMs));
+      const message = `Successfully pulled image "${wanted}" in ${alone} (${inAll} including waiting). Image size: ${found.sizeBytes} bytes.`;
+      tell({ type: 'Normal', reason: 'Pulled', message });
+      return { isPresent: true, imageRef: pulled.imageRef, image: found };
+    } catch (error) {
+      signal.throwIfAborted();
+      const said = quoteRuntimeError(error);
+      tell({ type: 'Warning', reason: 'Failed', message: `Failed to pull image "${wanted}": ${said}` });
+      const { reason, message } = nameFailure(wanted, error);
+      this.#backoff.fail(key, `${reason}: ${message}`);
+      return { isPresent: false, reason, message };
+    }
+  }
+}
+
+interface Pull {
+  readonly wanted: string;
+  readonly image: string;
+  readonly pod: NodePod;
+  readonly tell: (event: Omit<PodEvent, 'container'>) => void;
+  readonly sandboxConfig: SandboxConfig | undefined;
+}
+
+function nameFailure(image: string, error: unknown): { reason: ImageProblem; message: string } {
+  const description = describeRuntimeError(error);
+  for (const [reason, why] of Object.entries(NAMED_FAILURES)) {
+    if (!description.startsWith(reason)) continue;
+    const message = `image pull failed for ${image} because ${why}${description.slice(reason.length)}`;
+    return { reason: reason as ImageProblem, message };
+  }
+  return { reason: 'ErrImagePull', message: quoteRuntimeError(error) };
+}

@@ -1,0 +1,85 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+import { ANNOTATIONS } from './labels.js';
+import { type PodPaths } from './pod-paths.js';
+import { type ContainerStatus } from './runtime.js';
+
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+
+/** Kubernetes' limits of a message. */
+const MOST_BYTES = 4096;
+const MOST_LOG_BYTES = 2048;
+const MOST_LOG_LINES = 80;
+/** A line of a log has its time, its stream and a tag in front of it. */
+const MOST_RAW_LOG_BYTES = 16 * MOST_LOG_BYTES;
+
+/**
+ * What a container that has ended left as its last words: the end of the file at its terminationMessagePath; if that
+ * is empty, it failed, and it asks for that, the end of its log. Undefined when there is none.
+ *
+ * No link is followed and nothing but a plain file is read. Never rejects: what cannot be read is no message.
+ *
+ * Source: https://kubernetes.io/docs/tasks/debug/debug-application/determine-reason-pod-failure/
+ */
+export async function readTerminationMessage(
+  podUid: string,
+  container: ContainerStatus,
+  paths: PodPaths,
+): Promise<string | undefined> {
+  const { state, name, restartCount, annotations, exitCode, logPath } = container;
+  if (state !== 'exited') return undefined;
+  const path = annotations[ANNOTATIONS.terminationMessagePath] ?? '';
+  const policy = annotations[ANNOTATIONS.terminationMessagePolicy];
+  if (path !== '') {
+    const file = paths.terminationMessageFile(podUid, name, restartCount);
+    const written = await readEnd(file, MOST_BYTES);
+    if (written !== '') return written;
+  }
+  if (policy !== 'FallbackToLogsOnError' || exitCode === 0 || logPath === '') return undefined;
+  const logged = endOfLog(await readEnd(logPath, MOST_RAW_LOG_BYTES));
+  return logged === '' ? undefined : logged;
+}
+
+/** The last words in a log of CRI's format: `<time> stdout F <text>`, `P` where a line goes on. Pure. */
+export function endOfLog(raw: string): string {
+  let text = '';
+  for (const line of raw.split('\n')) {
+    const match = /^\S+ (?:stdout|stderr) ([FP])\S* ?(.*)$/s.exec(line);
+    // The first line may be cut.
+    if (match !== null) text += `${match[2]!}${match[1] === 'F' ? '\n' : ''}`;
+  }
+  const lines = text.split('\n');
+  const ended = lines.at(-1) === '' ? 1 : 0;
+  return endOf(lines.slice(-(MOST_LOG_LINES + ended)).join('\n'), MOST_LOG_BYTES);
+}
+
+async function readEnd(path: string, mostBytes: number): Promise<string> {
+  try {
+    const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    try {
+      const facts = await file.stat();
+      if (!facts.isFile()) return '';
+      const start = Math.max(0, facts.size - mostBytes);
+      const buffer = Buffer.alloc(Math.min(facts.size, mostBytes));
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, start);
+      return wholeCharacters(buffer.subarray(0, bytesRead), start > 0);
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return '';
+  }
+}
+
+function endOf(text: string, mostBytes: number): string {
+  const bytes = Buffer.from(text);
+  return bytes.length <= mostBytes ? text : wholeCharacters(bytes.subarray(-mostBytes), true);
+}
+
+/** Where it was cut, the rest of a character may stand at the beginning. */
+function wholeCharacters(bytes: Buffer, isCut: boolean): string {
+  let start = 0;
+  while (isCut && start < 3 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start++;
+  return bytes.subarray(start).toString('utf8');
+}

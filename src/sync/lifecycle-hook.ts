@@ -1,0 +1,89 @@
+import { type Container, type LifecycleHandler } from '../model/container.js';
+import { formatPod, type PodRef } from '../model/pod-ref.js';
+import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
+import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+import { type Clock } from '../util/clock.js';
+
+import { requestHook } from './hook-request.js';
+
+/** What a {@link LifecycleHooks} runs hooks with. */
+export interface LifecycleHooksOptions {
+  readonly changes: Pick<RuntimeChanges, 'execSync'>;
+  readonly clock: Clock;
+}
+
+/** A hook of one container. */
+export interface HookCall {
+  readonly pod: PodRef;
+  readonly containerId: string;
+  readonly containerName: string;
+  readonly handler: LifecycleHandler;
+  /** For ports by name. */
+  readonly ports: NonNullable<Container['ports']>;
+  /** Where the container's ports are; empty when nobody knows. */
+  readonly host: string;
+  /** After so long a command is killed; 0 for never. In seconds. */
+  readonly timeoutSeconds: number;
+}
+
+/**
+ * Runs postStart and preStop hooks: a command in the container, a request to it, or a pause.
+ *
+ * As in the kubelet, any answer to a request is good, whatever its status.
+ *
+ * Source: https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/
+ */
+export class LifecycleHooks {
+  readonly #options: LifecycleHooksOptions;
+
+  constructor(options: LifecycleHooksOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves with undefined when the hook succeeded, else with what went wrong. Rejects only as the signal does. */
+  async run(call: HookCall, signal: AbortSignal): Promise<string | undefined> {
+    const { exec, httpGet, sleep } = call.handler;
+    try {
+      if (exec !== undefined) return await this.#exec(call, exec.command, signal);
+      if (httpGet !== undefined) {
+        await requestHook(httpGet, call, signal);
+        return undefined;
+      }
+      if (sleep !== undefined) {
+        await this.#options.clock.sleep(sleep.seconds * 1000, signal);
+        return undefined;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      return `${describeHook(call)} failed - error: ${describeRuntimeError(error)}`;
+    }
+    return `${describeHook(call)} failed - error: invalid handler`;
+  }
+
+  async #exec(call: HookCall, command: readonly string[], signal: AbortSignal): Promise<string | undefined> {
+    const { containerId, timeoutSeconds, pod } = call;
+    const { exitCode, stdout, stderr } = await this.#options.changes.execSync(
+      containerId,
+      command,
+      timeoutSeconds,
+      { signal, pod },
+    );
+    if (exitCode === 0) return undefined;
+    const output = Buffer.concat([stdout, stderr]).toString('utf8').slice(0, MOST_OUTPUT_CHARACTERS);
+    const what = `command '${command.join(' ')}' exited with ${exitCode}: , message: ${JSON.stringify(output)}`;
+    return `${describeHook(call)} failed - error: ${what}`;
+  }
+}
+
+const MOST_OUTPUT_CHARACTERS = 1024;
+
+function describeHook({ handler, containerName, pod }: HookCall): string {
+  const { exec, httpGet } = handler;
+  const kind =
+    exec !== undefined
+      ? `Exec lifecycle hook (${JSON.stringify(exec.command)})`
+      : httpGet !== undefined
+        ? `HTTP lifecycle hook (${httpGet.path ?? '/'})`
+        : 'Lifecycle hook';
+  return `${kind} for Container "${containerName}" in Pod "${formatPod(pod)}"`;
+}

@@ -1,0 +1,236 @@
+import { type ImageManager } from '../images/image-manager.js';
+import { type Container } from '../model/container.js';
+import { type NodePod } from '../model/node-pod.js';
+import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
+import { formatPod } from '../model/pod-ref.js';
+import { buildContainerConfig } from '../runtime/build-container-config.js';
+import { type ContainerMount } from '../runtime/container-mount.js';
+import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
+import { ANNOTATIONS } from '../runtime/labels.js';
+import { type NodeFacts } from '../runtime/node-facts.js';
+import { type PodPaths } from '../runtime/pod-paths.js';
+import {
+  type ContainerConfig,
+  type RuntimeChanges,
+  type RuntimeImage,
+  type SandboxConfig,
+} from '../runtime/runtime-changes.js';
+import { findRootUser } from '../runtime/security-context.js';
+import { messageOf } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+
+import { type ContainerKiller } from './kill-container.js';
+import { type LifecycleHooks } from './lifecycle-hook.js';
+import { type ContainerToStart } from './pod-actions.js';
+import { linkContainerLog, makeTerminationFile } from './pod-files.js';
+import { type SyncFailure } from './sync-failure.js';
+import { type VolumeMounts } from './sync-pod-ports.js';
+
+/** What a {@link ContainerStarter} works with. */
+export interface ContainerStarterOptions {
+  readonly changes: RuntimeChanges;
+  readonly images: Pick<ImageManager, 'ensureImage'>;
+  readonly volumes: Pick<VolumeMounts, 'mountsFor'>;
+  readonly hooks: Pick<LifecycleHooks, 'run'>;
+  readonly killer: Pick<ContainerKiller, 'kill'>;
+  readonly events: PodEventRecorder;
+  readonly logger: Logger;
+  readonly paths: PodPaths;
+  readonly node: () => NodeFacts;
+  /** Where links to logs are put for those who collect them; none unless told. */
+  readonly containerLogLinksDir?: string | undefined;
+}
+
+/** The sandbox that containers are started in. */
+export interface StartedSandbox {
+  readonly id: string;
+  readonly config: SandboxConfig;
+  /** The pod's addresses, or the node's own on its network. */
+  readonly ips: readonly string[];
+  /** The pod's /etc/hosts on the node; undefined where the runtime's own is used. */
+  readonly hostsFile: string | undefined;
+}
+
+interface Start {
+  readonly pod: NodePod;
+  readonly sandbox: StartedSandbox;
+  readonly toStart: ContainerToStart;
+}
+
+/**
+ * Starts single containers: the image, the container, the start, the postStart hook. Says what went wrong instead of
+ * throwing it: a container that does not start is an everyday matter.
+ */
+export class ContainerStarter {
+  readonly #options: ContainerStarterOptions;
+
+  constructor(options: ContainerStarterOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined when the container was started. Rejects only with the signal's reason. */
+  async start(start: Start, signal: AbortSignal): Promise<SyncFailure | undefined> {
+    const { pod, toStart } = start;
+    const { container } = toStart;
+    const { logger } = this.#options;
+    const containerType = toStart.kind === 'regular' ? 'container' : 'init container';
+    const names = { containerType, container: container.name, pod: formatPod(pod.metadata) };
+    logger.info('Creating container in pod', names, 4);
+    const made = await this.#make(start, signal);
+    if ('action' in made) return made;
+    return (await this.#run(start, made.id, signal)) ?? (await this.#postStart(start, made.id, signal));
+  }
+
+  async #make(start: Start, signal: AbortSignal): Promise<{ readonly id: string } | SyncFailure> {
+    const { pod, sandbox, toStart } = start;
+    const { container, createdId } = toStart;
+    if (createdId !== undefined) return { id: createdId };
+    const image = await this.#options.images.ensureImage(container, pod, signal, sandbox.config);
+    if (!image.isPresent) {
+      this.#tell(pod, container, { type: 'Warning', reason: 'Failed', message: `Error: ${image.reason}` });
+      return failureOf(toStart, image.reason, image.message, image.retryAfterMs);
+    }
+    let config: ContainerConfig;
+    try {
+      config = await this.#configure(start, image.imageRef, image.image);
+    } catch (error) {
+      return this.#failed(start, 'CreateContainerConfigError', messageOf(error));
+    }
+    signal.throwIfAborted();
+    try {
+      const { changes } = this.#options;
+      const options = { signal, pod: pod.metadata };
+      const id = await changes.createContainer(sandbox.id, config, sandbox.config, options);
+      this.#tell(pod, container, { type: 'Normal', reason: 'Created', message: 'Container created' });
+      return { id };
+    } catch (error) {
+      signal.throwIfAborted();
+      return this.#failed(start, 'CreateContainerError', describeRuntimeError(error));
+    }
+  }
+
+  async #configure(
+    { pod, sandbox, toStart }: Start,
+    imageRef: string,
+    image: RuntimeImage,
+  ): Promise<ContainerConfig> {
+    const { container, kind, restartCount, hash, restartDelayMs } = toStart;
+    const rootUser = findRootUser(pod, container, image);
+    if (rootUser !== undefined) throw new Error(rootUser);
+    const node = this.#options.node();
+    return buildContainerConfig(pod, container, {
+      node,
+      kind: kind === 'regular' ? 'container' : 'init',
+      restartCount,
+      imageRef,
+      mounts: node.canMount ? await this.#mountsOf(pod, container, sandbox, restartCount) : [],
+      annotations: { [ANNOTATIONS.hash]: hash, [ANNOTATIONS.restartDelayMs]: String(restartDelayMs) },
+    });
+  }
+
+  async #mountsOf(
+    pod: NodePod,
+    container: Container,
+    { hostsFile }: StartedSandbox,
+    restartCount: number,
+  ): Promise<ContainerMount[]> {
+    const { volumes, paths } = this.#options;
+    const mounts = [...(await volumes.mountsFor(pod, container))];
+    const isTaken = (path: string): boolean => mounts.some(({ containerPath }) => containerPath === path);
+    if (hostsFile !== undefined && !isTaken('/etc/hosts')) {
+      mounts.push({ containerPath: '/etc/hosts', hostPath: hostsFile, readOnly: false });
+    }
+    const { terminationMessagePath = '' } = container;
+    if (terminationMessagePath !== '' && !isTaken(terminationMessagePath)) {
+      const hostPath = await makeTerminationFile(paths, pod.metadata.uid, container.name, restartCount);
+      mounts.push({ containerPath: terminationMessagePath, hostPath, readOnly: false });
+    }
+    return mounts;
+  }
+
+  async #run(start: Start, id: string, signal: AbortSignal): Promise<SyncFailure | undefined> {
+    const { pod, toStart } = start;
+    const { changes } = this.#options;
+    const options = { signal, pod: pod.metadata };
+    try {
+      await changes.startContainer(id, options);
+    } catch (error) {
+      signal.throwIfAborted();
+      // What was left by an earlier try and does not start now would be tried for ever.
+      if (toStart.createdId !== undefined) await changes.removeContainer(id, options).catch(() => undefined);
+      return this.#failed(
+        start,
+        'RunContainerError',
+        describeRuntimeError(error).replaceAll(id, toStart.container.name),
+      );
+    }
+    this.#tell(pod, toStart.container, { type: 'Normal', reason: 'Started', message: 'Container started' });
+    await this.#linkLog(start, id);
+    return undefined;
+  }
+
+  async #linkLog({ pod, toStart }: Start, id: string): Promise<void> {
+    const { containerLogLinksDir, paths, logger } = this.#options;
+    if (containerLogLinksDir === undefined) return;
+    const { name, namespace } = pod.metadata;
+    const container = toStart.container.name;
+    const file = paths.containerLogFile(pod.metadata, container, toStart.restartCount);
+    try {
+      await linkContainerLog(containerLogLinksDir, file, { pod: name, namespace, container, id });
+    } catch (error) {
+      // Logs are where they are, with and without a link.
+      logger.error('Failed to create legacy symbolic link', error, {
+        containerID: id,
+        containerLogPath: file,
+      });
+    }
+  }
+
+  async #postStart(start: Start, id: string, signal: AbortSignal): Promise<SyncFailure | undefined> {
+    const { pod, sandbox, toStart } = start;
+    const { container } = toStart;
+    const handler = container.lifecycle?.postStart;
+    if (handler === undefined) return undefined;
+    const { hooks, killer, logger } = this.#options;
+    const { preStop } = container.lifecycle ?? {};
+    const common = {
+      ...{ pod: pod.metadata, containerId: id, containerName: container.name },
+      ports: container.ports ?? [],
+      host: sandbox.ips[0] ?? '',
+    };
+    const problem = await hooks.run({ ...common, handler, timeoutSeconds: 0 }, signal);
+    if (problem === undefined) return undefined;
+    const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid, containerName: container.name };
+    logger.error('Failed to execute PostStartHook', problem, { ...names, containerID: id });
+    // What the hook said may be secret.
+    const message = 'PostStartHook failed';
+    this.#tell(pod, container, { type: 'Warning', reason: 'FailedPostStartHook', message });
+    try {
+      const graceSeconds = pod.spec.terminationGracePeriodSeconds ?? 0;
+      await killer.kill({ ...common, preStop, graceSeconds, message: 'FailedPostStartHook' }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.error('Failed to kill container', error, { ...names, containerID: id });
+    }
+    return failureOf(toStart, 'PostStartHookError', problem);
+  }
+
+  #failed({ pod, toStart }: Start, reason: string, message: string): SyncFailure {
+    this.#tell(pod, toStart.container, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` });
+    return failureOf(toStart, reason, message);
+  }
+
+  #tell(pod: NodePod, container: Container, event: PodEvent): void {
+    this.#options.events.record(pod.metadata, { ...event, container: container.name });
+  }
+}
+
+function failureOf(
+  { container, kind }: ContainerToStart,
+  reason: string,
+  message: string,
+  retryAfterMs?: number,
+): SyncFailure {
+  const action = kind === 'init' ? 'InitContainer' : 'StartContainer';
+  return { action, subject: container.name, reason, message, retryAfterMs };
+}

@@ -1,0 +1,154 @@
+import { type NodePod } from '../model/node-pod.js';
+import { type PodEventRecorder } from '../model/pod-event-recorder.js';
+import { formatPod } from '../model/pod-ref.js';
+import { quoteRuntimeError } from '../runtime/describe-runtime-error.js';
+import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+import { type PodStatus } from '../runtime/runtime.js';
+import { type Logger } from '../util/logger.js';
+
+import { type ContainerKiller } from './kill-container.js';
+import { hookOf, killPod } from './kill-pod.js';
+import { type ContainerInBackoff, type PodActions } from './pod-actions.js';
+import { type ContainerStarter, type StartedSandbox } from './start-container.js';
+import { type SandboxStarter } from './start-sandbox.js';
+import { type SyncFailure } from './sync-failure.js';
+
+/** What {@link applyPodActions} works with. */
+export interface PodActionTools {
+  readonly changes: Pick<RuntimeChanges, 'removeContainer' | 'stopPodSandbox'>;
+  readonly killer: Pick<ContainerKiller, 'kill'>;
+  readonly sandboxes: Pick<SandboxStarter, 'start'>;
+  readonly containers: Pick<ContainerStarter, 'start'>;
+  readonly events: PodEventRecorder;
+  readonly logger: Logger;
+}
+
+/** What is to be done to which pod. */
+export interface PodActionWork {
+  readonly pod: NodePod;
+  readonly observed: PodStatus;
+  readonly actions: PodActions;
+  readonly startTime: string | undefined;
+}
+
+/** What came of it. */
+export interface AppliedActions {
+  /** The containers that were to be started and came to their turn, by name. */
+  readonly tried: readonly string[];
+  /** Containers in back-off included. */
+  readonly failures: readonly SyncFailure[];
+}
+
+/**
+ * Does what {@link PodActions} say, in the order that they say. What goes wrong is in the answer; rejects only with the
+ * signal's reason, between two changes.
+ */
+export async function applyPodActions(
+  work: PodActionWork,
+  tools: PodActionTools,
+  signal: AbortSignal,
+): Promise<AppliedActions> {
+  const { pod, actions } = work;
+  const names = { pod: formatPod(pod.metadata) };
+  if (actions.sandboxMessage !== undefined) tools.logger.info(actions.sandboxMessage, names, 2);
+  const failures: SyncFailure[] = actions.containersInBackoff.map((each) => tellBackoff(pod, each, tools));
+  const tried: string[] = [];
+  const killed = await killUnwanted(work, tools, signal);
+  if (killed.length > 0) return { tried, failures: [...failures, ...killed] };
+  if (!isStarting(actions)) return { tried, failures };
+
+  const outcome = await tools.sandboxes.start(work, signal);
+  if ('failure' in outcome) return { tried, failures: [...failures, outcome.failure] };
+  await startContainers(work, outcome.sandbox, { tools, tried, failures }, signal);
+  return { tried, failures };
+}
+
+function isStarting({ createSandbox, initContainersToStart, containersToStart }: PodActions): boolean {
+  return createSandbox || initContainersToStart.length > 0 || containersToStart.length > 0;
+}
+
+async function startContainers(
+  { pod, actions }: PodActionWork,
+  sandbox: StartedSandbox,
+  { tools, tried, failures }: { tools: PodActionTools; tried: string[]; failures: SyncFailure[] },
+  signal: AbortSignal,
+): Promise<void> {
+  // One after the other, in the order of the spec: a postStart hook holds up the next, and people build on it.
+  for (const toStart of [...actions.initContainersToStart, ...actions.containersToStart]) {
+    signal.throwIfAborted();
+    tried.push(toStart.container.name);
+    const failure = await tools.containers.start({ pod, sandbox, toStart }, signal);
+    if (failure === undefined) continue;
+    failures.push(failure);
+    // Who comes after an init container needs what it does.
+    if (toStart.kind === 'init') return;
+  }
+}
+
+async function killUnwanted(
+  { pod, observed, actions }: PodActionWork,
+  tools: PodActionTools,
+  signal: AbortSignal,
+): Promise<readonly SyncFailure[]> {
+  const { metadata, spec } = pod;
+  if (actions.killPod) {
+    const graceSeconds = spec.terminationGracePeriodSeconds;
+    return await killPod({ pod: metadata, spec, observed, graceSeconds }, tools, signal);
+  }
+  const failures: SyncFailure[] = [];
+  const host = observed.ips[0] ?? (spec.hostNetwork === true ? '127.0.0.1' : '');
+  await Promise.all(
+    actions.containersToKill.map(async ({ id, name, container, message, gracePeriodSeconds }) => {
+      const names = { pod: formatPod(metadata), containerName: name, containerID: id };
+      tools.logger.info('Killing unwanted container for pod', names, 4);
+      tools.logger.info('Message for Container of pod', { ...names, containerMessage: message }, 2);
+      const status = observed.containers.find((each) => each.id === id);
+      const hook =
+        container === undefined
+          ? status && hookOf(status, undefined)
+          : { preStop: container.lifecycle?.preStop, ports: container.ports };
+      const kill = { pod: metadata, containerId: id, containerName: name, message, host, ...hook };
+      try {
+        await tools.killer.kill({ ...kill, graceSeconds: gracePeriodSeconds }, signal);
+      } catch (error) {
+        failures.push(killFailure(name, error));
+      }
+    }),
+  );
+  signal.throwIfAborted();
+  for (const { id, name } of actions.containersToRemove) {
+    try {
+      await tools.changes.removeContainer(id, { signal, pod: metadata });
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.push(killFailure(name, error));
+    }
+  }
+  return failures;
+}
+
+function tellBackoff(pod: NodePod, waiting: ContainerInBackoff, tools: PodActionTools): SyncFailure {
+  const { kind, container, message } = waiting;
+  const { name, namespace, uid } = pod.metadata;
+  const names = { pod: formatPod(pod.metadata), containerName: container.name };
+  tools.logger.info('Back-off restarting failed container', names, 3);
+  tools.events.record(pod.metadata, {
+    type: 'Warning',
+    reason: 'BackOff',
+    message: `Back-off restarting failed container ${container.name} in pod ${name}_${namespace}(${uid})`,
+    container: container.name,
+  });
+  const action = kind === 'init' ? 'InitContainer' : 'StartContainer';
+  return {
+    action,
+    subject: container.name,
+    reason: 'CrashLoopBackOff',
+    message,
+    retryAfterMs: waiting.remainingMs,
+  };
+}
+
+function killFailure(subject: string, error: unknown): SyncFailure {
+  const message = quoteRuntimeError(error);
+  return { action: 'KillContainer', subject, reason: 'KillContainerError', message, cause: error };
+}

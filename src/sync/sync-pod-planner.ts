@@ -1,0 +1,43 @@
+import { type Clock } from '../util/clock.js';
+
+import { computePodActions } from './compute-actions.js';
+import { ContainerAges } from './container-ages.js';
+import { type PodActionInputs, type PodActions, type ProbeVerdicts } from './pod-actions.js';
+import { type RestartBackoffOptions } from './restart-backoff.js';
+
+/** What a {@link PodPlanner} is made with. */
+export interface PodPlannerOptions {
+  readonly clock: Clock;
+  readonly probes: ProbeVerdicts;
+  /** The kubelet's unless told. */
+  readonly backoff?: RestartBackoffOptions;
+  /** See {@link PodActionInputs.findBaseline}. */
+  readonly findBaseline?: (containerId: string) => string | undefined;
+}
+
+/** Computes what to do to a pod from what changes between two syncs, together with what stays: ages, probes, settings. */
+export class PodPlanner {
+  readonly #options: PodPlannerOptions;
+  readonly #ages: ContainerAges;
+
+  constructor(options: PodPlannerOptions) {
+    this.#options = options;
+    this.#ages = new ContainerAges({ clock: options.clock });
+  }
+
+  plan(inputs: Pick<PodActionInputs, 'pod' | 'observed' | 'findLastRestartCount'>): PodActions {
+    const { probes, backoff, findBaseline } = this.#options;
+    const { pod, observed } = inputs;
+    return computePodActions({
+      ...inputs,
+      probes,
+      runTimes: this.#ages.observe(pod.metadata.uid, observed.containers),
+      ...(backoff === undefined ? {} : { backoff }),
+      ...(findBaseline === undefined ? {} : { findBaseline }),
+    });
+  }
+
+  forget(podUid: string): void {
+    this.#ages.forget(podUid);
+  }
+}

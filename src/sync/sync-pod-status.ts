@@ -1,0 +1,89 @@
+import { type NodePod } from '../model/node-pod.js';
+import { isTerminalPhase, type V1PodStatus } from '../model/v1-pod-status.js';
+import { type PodPaths } from '../runtime/pod-paths.js';
+import { type PodStatus } from '../runtime/runtime.js';
+import { TerminationMessages } from '../runtime/termination-messages.js';
+import { checkActiveDeadline } from '../status/active-deadline.js';
+import { ActiveTimes } from '../status/active-times.js';
+import { type ProbeStates } from '../status/compute-container-statuses.js';
+import { computePodStatus, type NodeFacts, type PodEnd } from '../status/compute-pod-status.js';
+import { type StartFailures } from '../status/start-failures.js';
+import { type StatusManager } from '../status/status-manager.js';
+import { type Clock } from '../util/clock.js';
+
+import { ContainerDefinitions } from './container-definition.js';
+import { containerHash } from './container-hash.js';
+import { type PodStatuses, type StatusStage, type UpdatedStatus } from './sync-pod-ports.js';
+
+/** What a {@link PodStatusUpdater} is made of. */
+export interface PodStatusUpdaterOptions {
+  readonly manager: Pick<StatusManager, 'find' | 'setPodStatus' | 'terminatePod'>;
+  readonly startFailures: Pick<StartFailures, 'find'>;
+  readonly probes: ProbeStates;
+  readonly paths: PodPaths;
+  /** Asked anew each time: addresses of a node change. */
+  readonly node: () => NodeFacts;
+  readonly clock: Clock;
+  /** Our hash of a container that another agent made, as of when it was taken over. */
+  readonly findBaseline?: ((containerId: string) => string | undefined) | undefined;
+}
+
+/** Computes the status of a pod from all that bears on it, its deadline included, and hands it to the manager. */
+export class PodStatusUpdater implements PodStatuses {
+  readonly #options: PodStatusUpdaterOptions;
+  readonly #messages: TerminationMessages;
+  readonly #activeTimes: ActiveTimes;
+
+  constructor(options: PodStatusUpdaterOptions) {
+    this.#options = options;
+    this.#messages = new TerminationMessages({ paths: options.paths });
+    this.#activeTimes = new ActiveTimes({ clock: options.clock });
+  }
+
+  async update(pod: NodePod, observed: PodStatus, stage: StatusStage, end?: PodEnd): Promise<UpdatedStatus> {
+    const { manager, clock } = this.#options;
+    await this.#messages.observe(observed);
+    const stamp = clock.stamp();
+    let status = this.#compute(pod, observed, stage, end);
+    let checkAgainInMs: number | undefined;
+    if (stage === 'syncing' && end === undefined && !isTerminalPhase(status.phase)) {
+      const check = checkActiveDeadline(pod.spec.activeDeadlineSeconds, this.#activeForMs(pod, status));
+      if (check.exceeded) status = this.#compute(pod, observed, stage, check.end);
+      else checkAgainInMs = check.checkAgainInMs;
+    }
+    manager.setPodStatus(pod, status, stamp);
+    if (stage === 'terminated') manager.terminatePod(pod);
+    // What the manager made of it holds: what was terminal stays.
+    return { status: manager.find(pod.metadata.uid)?.status ?? status, checkAgainInMs };
+  }
+
+  forget(podUid: string): void {
+    this.#messages.forget(podUid);
+    this.#activeTimes.forget(podUid);
+  }
+
+  #activeForMs({ metadata }: NodePod, { startTime }: V1PodStatus): number {
+    return startTime === undefined ? 0 : this.#activeTimes.activeForMs(metadata.uid, startTime);
+  }
+
+  #compute(pod: NodePod, observed: PodStatus, stage: StatusStage, end: PodEnd | undefined): V1PodStatus {
+    const { manager, startFailures, probes, node, clock, findBaseline } = this.#options;
+    const { uid } = pod.metadata;
+    const definitions = new ContainerDefinitions(findBaseline);
+    const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+    const messages = this.#messages.of(uid);
+    return computePodStatus({
+      ...{ pod, observed, probes, end },
+      previous: manager.find(uid)?.status,
+      nowMs: clock.now(),
+      node: node(),
+      findStartFailure: (name) => startFailures.find(uid, name),
+      findTerminationMessage: (id) => messages.get(id),
+      isCurrent: (container) => {
+        const wanted = containers.find(({ name }) => name === container.name);
+        return wanted === undefined || definitions.isCurrent(container, containerHash(wanted, pod.spec));
+      },
+      isEnding: stage !== 'syncing',
+    });
+  }
+}

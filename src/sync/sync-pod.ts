@@ -1,0 +1,276 @@
+/**
+ * Does to one pod what brings it nearer to its manifest, or to its end: the hands of the agent.
+ *
+ * In: a pod and a view of it that is newer than what was done last. Out: changes of the runtime, and the pod's status.
+ * It assumes that pod workers call it for one pod at a time, and that anything may fail half way. What covers it:
+ * nothing is remembered of a sync but why containers wait; the next one starts from what is observed.
+ *
+ * ```
+ * status ─► network? ─► folders, volumes ─► actions ─► kill ─► sandbox ─► init containers ─► containers ─► status
+ * ```
+ *
+ * @module
+ */
+import { type ImageManager } from '../images/image-manager.js';
+import { type NodePod } from '../model/node-pod.js';
+import { type PodEventRecorder } from '../model/pod-event-recorder.js';
+import { formatPod } from '../model/pod-ref.js';
+import { isTerminalPhase } from '../model/v1-pod-status.js';
+import { type NodeFacts } from '../runtime/node-facts.js';
+import { type PodPaths } from '../runtime/pod-paths.js';
+import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+import { emptyPodStatus, type PodStatus, type Runtime } from '../runtime/runtime.js';
+import { type StartFailures } from '../status/start-failures.js';
+import { type Clock, SystemClock } from '../util/clock.js';
+import { messageOf, PodloopError } from '../util/errors.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import {
+  type PodSyncer,
+  type SyncPodResult,
+  type SyncPodWork,
+  type TerminatedPodWork,
+  type TerminatingPodWork,
+  type TerminatingRuntimePodWork,
+} from '../workers/pod-syncer.js';
+
+import { ContainerKiller } from './kill-container.js';
+import { killPod } from './kill-pod.js';
+import { LifecycleHooks } from './lifecycle-hook.js';
+import { type PodActions } from './pod-actions.js';
+import { mayBeAlive } from '../status/pod-containers.js';
+import { makePodFolders, readLastRestartCount } from './pod-files.js';
+import { ContainerStarter } from './start-container.js';
+import { SandboxStarter } from './start-sandbox.js';
+import { formatFailures, type SyncFailure, toSyncError } from './sync-failure.js';
+import { type AppliedActions, applyPodActions } from './sync-pod-actions.js';
+import { type PodPlanner } from './sync-pod-planner.js';
+import {
+  type ContainerBaselines,
+  type NetworkProblem,
+  type PodProbes,
+  type PodStatuses,
+  type UpdatedStatus,
+  type VolumeMounts,
+} from './sync-pod-ports.js';
+
+/** What a {@link SyncPod} is made of. */
+export interface SyncPodOptions {
+  readonly changes: RuntimeChanges;
+  /** To look whether what was ended has ended. */
+  readonly runtime: Pick<Runtime, 'findPod' | 'getPodStatus'>;
+  readonly images: Pick<ImageManager, 'ensureImage'>;
+  readonly volumes: VolumeMounts;
+  readonly probes: PodProbes;
+  readonly statuses: PodStatuses;
+  /** Why containers wait; read by whoever computes statuses. */
+  readonly startFailures: Pick<StartFailures, 'record' | 'clear' | 'find' | 'forget'>;
+  readonly planner: Pick<PodPlanner, 'plan' | 'forget'>;
+  readonly baselines: ContainerBaselines;
+  readonly networkProblem: NetworkProblem;
+  readonly events: PodEventRecorder;
+  readonly paths: PodPaths;
+  /** Asked anew for each sandbox and container: a node's facts change. */
+  readonly node: () => NodeFacts;
+  readonly containerLogLinksDir?: string | undefined;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+}
+
+/** The pod syncer of a node: see {@link PodSyncer} for what each method promises. */
+export class SyncPod implements PodSyncer {
+  readonly #options: SyncPodOptions;
+  readonly #logger: Logger;
+  readonly #killer: ContainerKiller;
+  readonly #sandboxes: SandboxStarter;
+  readonly #containers: ContainerStarter;
+
+  constructor(options: SyncPodOptions) {
+    const { changes, events, images, volumes, paths, node, containerLogLinksDir } = options;
+    const clock = options.clock ?? new SystemClock();
+    const logger = options.logger ?? SILENT_LOGGER;
+    const hooks = new LifecycleHooks({ changes, clock });
+    this.#options = options;
+    this.#logger = logger;
+    this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger });
+    this.#sandboxes = new SandboxStarter({ changes, events, paths, node });
+    const common = { changes, hooks, events, logger, paths, node };
+    const killer = this.#killer;
+    this.#containers = new ContainerStarter({ ...common, images, volumes, killer, containerLogLinksDir });
+  }
+
+  async syncPod({ pod, observed }: SyncPodWork, signal: AbortSignal): Promise<SyncPodResult> {
+    const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };
+    this.#logger.info('SyncPod enter', names, 4);
+    const updated = await this.#options.statuses.update(pod, observed, 'syncing');
+    const isTerminal = isTerminalPhase(updated.status.phase);
+    try {
+      if (isTerminal) return { isTerminal: true };
+      this.#checkNetwork(pod);
+      await this.#prepare(pod, signal);
+      return await this.#bringNearer(pod, observed, updated, signal);
+    } finally {
+      this.#logger.info('SyncPod exit', { ...names, isTerminal }, 4);
+    }
+  }
+
+  async syncTerminatingPod(work: TerminatingPodWork, signal: AbortSignal): Promise<void> {
+    const { pod, observed, gracePeriodSeconds, statusOverride } = work;
+    const { statuses, probes } = this.#options;
+    const { metadata, spec } = pod;
+    await statuses.update(pod, observed, 'terminating', statusOverride);
+    probes.stopLivenessAndStartup(pod);
+    await this.#kill({ pod: metadata, spec, observed, graceSeconds: gracePeriodSeconds }, signal);
+    probes.removePod(pod);
+    const seen = await this.#look(metadata.uid, signal);
+    await statuses.update(pod, seen, 'terminating', statusOverride);
+    failIfAlive(seen);
+  }
+
+  async syncTerminatingRuntimePod(work: TerminatingRuntimePodWork, signal: AbortSignal): Promise<void> {
+    const { runningPod, gracePeriodSeconds } = work;
+    const observed = await this.#options.runtime.getPodStatus(runningPod, signal);
+    const { uid, namespace, name } = runningPod;
+    const kill = { pod: { uid, namespace, name }, spec: undefined, observed };
+    await this.#kill({ ...kill, graceSeconds: gracePeriodSeconds }, signal);
+    failIfAlive(await this.#look(uid, signal));
+  }
+
+  async syncTerminatedPod(work: TerminatedPodWork, signal: AbortSignal): Promise<void> {
+    const { pod, observed, statusOverride } = work;
+    const { uid } = pod.metadata;
+    const { statuses, probes, volumes, planner, startFailures } = this.#options;
+    await statuses.update(pod, observed, 'terminated', statusOverride);
+    probes.removePod(pod);
+    await volumes.tearDown(pod, signal);
+    for (const memory of [statuses, planner, startFailures]) memory.forget(uid);
+  }
+
+  #checkNetwork(pod: NodePod): void {
+    if (pod.spec.hostNetwork === true) return;
+    const problem = this.#options.networkProblem();
+    if (problem === undefined) return;
+    const message = `network is not ready: ${problem}`;
+    this.#options.events.record(pod.metadata, { type: 'Warning', reason: 'NetworkNotReady', message });
+    throw new PodloopError('NETWORK_NOT_READY', message);
+  }
+
+  async #prepare(pod: NodePod, signal: AbortSignal): Promise<void> {
+    const { events, paths, volumes, probes } = this.#options;
+    try {
+      await makePodFolders(paths, pod);
+    } catch (error) {
+      const message = `error making pod data directories: ${messageOf(error)}`;
+      events.record(pod.metadata, { type: 'Warning', reason: 'FailedToMakePodDataDirectories', message });
+      throw new PodloopError('POD_SYNC_FAILED', message, { cause: error });
+    }
+    try {
+      await volumes.setUp(pod, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = messageOf(error);
+      events.record(pod.metadata, { type: 'Warning', reason: 'FailedMount', message });
+      throw error;
+    }
+    probes.addPod(pod);
+  }
+
+  async #bringNearer(
+    pod: NodePod,
+    observed: PodStatus,
+    { status, checkAgainInMs }: UpdatedStatus,
+    signal: AbortSignal,
+  ): Promise<SyncPodResult> {
+    const { baselines, events, statuses } = this.#options;
+    const actions = await this.#computeActions(pod, observed);
+    if (actions.baselinesToKeep.length > 0) await baselines.keep(pod, actions.baselinesToKeep);
+    const applied = await applyPodActions(
+      { pod, observed, actions, startTime: status.startTime },
+      {
+        changes: this.#options.changes,
+        killer: this.#killer,
+        sandboxes: this.#sandboxes,
+        containers: this.#containers,
+        ...{ events, logger: this.#logger },
+      },
+      signal,
+    );
+    if (this.#rememberFailures(pod, applied)) {
+      // Nothing may happen to the pod for minutes: whoever asks is to see now why it waits.
+      await statuses.update(pod, observed, 'syncing');
+    }
+    return this.#toResult(pod, [actions.requeueAfterMs, checkAgainInMs], applied.failures);
+  }
+
+  async #computeActions(pod: NodePod, observed: PodStatus): Promise<PodActions> {
+    const counts = new Map<string, number>();
+    for (const { name } of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+      if (observed.containers.some((container) => container.name === name)) continue;
+      const count = await readLastRestartCount(this.#options.paths.containerLogDir(pod.metadata, name));
+      if (count !== undefined) counts.set(name, count);
+    }
+    const findLastRestartCount = (name: string): number | undefined => counts.get(name);
+    const actions = this.#options.planner.plan({ pod, observed, findLastRestartCount });
+    if (this.#logger.enabled(4)) {
+      this.#logger.info(
+        'computePodActions got for pod',
+        { podActions: actions, pod: formatPod(pod.metadata) },
+        4,
+      );
+    }
+    return actions;
+  }
+
+  /** Whether anything changed. Containers that were not tried keep what they had. */
+  #rememberFailures({ metadata: { uid } }: NodePod, { tried, failures }: AppliedActions): boolean {
+    const { startFailures } = this.#options;
+    const failed = failures.filter(({ action }) => action === 'StartContainer' || action === 'InitContainer');
+    const names = [...new Set([...tried, ...failed.map(({ subject }) => subject)])];
+    const read = (): string => JSON.stringify(names.map((name) => startFailures.find(uid, name) ?? null));
+    const before = read();
+    for (const name of tried) startFailures.clear(uid, name);
+    for (const { subject, reason, message } of failed)
+      startFailures.record(uid, subject, { reason, message });
+    return read() !== before;
+  }
+
+  /** What only has to wait is no failure: the pod is synced again when the first wait is over. */
+  #toResult(
+    pod: NodePod,
+    requeues: readonly (number | undefined)[],
+    failures: readonly SyncFailure[],
+  ): SyncPodResult {
+    const waits = failures.map(({ retryAfterMs }) => retryAfterMs);
+    if (waits.includes(undefined)) throw toSyncError(failures);
+    if (failures.length > 0) {
+      const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };
+      this.#logger.error('Error syncing pod, skipping', formatFailures(failures), names);
+    }
+    const known = [...requeues, ...waits].filter((wait) => wait !== undefined);
+    return { isTerminal: false, ...(known.length === 0 ? {} : { requeueAfterMs: Math.min(...known) }) };
+  }
+
+  async #kill(kill: Parameters<typeof killPod>[0], signal: AbortSignal): Promise<void> {
+    const { changes, events } = this.#options;
+    const failures = await killPod(kill, { killer: this.#killer, changes }, signal);
+    if (failures.length === 0) return;
+    const message = `error killing pod: ${formatFailures(failures)}`;
+    events.record(kill.pod, { type: 'Warning', reason: 'FailedKillPod', message });
+    throw toSyncError(failures);
+  }
+
+  async #look(uid: string, signal: AbortSignal): Promise<PodStatus> {
+    const { runtime } = this.#options;
+    const pod = await runtime.findPod(uid, signal);
+    return pod === undefined ? emptyPodStatus(uid) : await runtime.getPodStatus(pod, signal);
+  }
+}
+
+function failIfAlive({ containers }: PodStatus): void {
+  const alive = containers.filter(mayBeAlive);
+  if (alive.length === 0) return;
+  const names = alive.map(({ name, state }) => `{${name} ${state}}`).join(' ');
+  throw new PodloopError(
+    'POD_SYNC_FAILED',
+    `detected running containers after a successful KillPod, CRI violation: [${names}]`,
+  );
+}
