@@ -66,9 +66,10 @@ describe('a file of manifests', () => {
   });
 
   it('may be empty', () => {
-    expect(read('')).toEqual({ pods: [], problems: [] });
-    expect(read('# nothing\n---\n')).toEqual({ pods: [], problems: [] });
-    expect(read('apiVersion: v1\nkind: List\nitems: []\n')).toEqual({ pods: [], problems: [] });
+    const nothing = { pods: [], problems: [], isEmpty: true };
+    expect(read('')).toEqual(nothing);
+    expect(read('# nothing\n---\n')).toEqual(nothing);
+    expect(read('apiVersion: v1\nkind: List\nitems: []\n')).toEqual({ ...nothing, isEmpty: false });
   });
 
   it('has pods whose names leave room for the node’s', () => {

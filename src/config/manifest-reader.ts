@@ -44,6 +44,8 @@ export interface ManifestReading {
   readonly pods: readonly ManifestPod[];
   /** In the order in which they stand. */
   readonly problems: readonly ManifestProblem[];
+  /** True when nothing at all is written in it; a List without items says something. */
+  readonly isEmpty: boolean;
 }
 
 /** Reads a file's bytes or text. Never throws; a file without any object has neither pods nor problems. */
@@ -51,11 +53,12 @@ export function readManifests(source: Uint8Array | string, options: ManifestOpti
   const { file } = options;
   const text = toText(source);
   if (typeof text !== 'string') {
-    return { pods: [], problems: [aboutFile(file, text.why)] };
+    return { pods: [], problems: [aboutFile(file, text.why)], isEmpty: false };
   }
   const pods: ManifestPod[] = [];
   const problems: ManifestProblem[] = [];
-  for (const document of parseYamlDocuments(text)) {
+  const documents = parseYamlDocuments(text);
+  for (const document of documents) {
     for (const { path, place, message } of document.problems) {
       const at = formatFieldPath(path);
       problems.push({ file, ...place, kind: 'syntax', path: at, message, pod: '', namespace: '' });
@@ -69,7 +72,7 @@ export function readManifests(source: Uint8Array | string, options: ManifestOpti
     }
   }
   problems.sort((one, other) => one.line - other.line || one.column - other.column);
-  return { pods, problems };
+  return { pods, problems, isEmpty: documents.length === 0 };
 }
 
 interface ObjectReading {

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { type NodePod } from '../model/node-pod.js';
+import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
+import { fullName } from './arbitrate-pods.js';
+import { aboutWhole, type ConfigProblem } from './config-problem.js';
+import { type KeptVersions, type LastGood, type LastGoodStore } from './last-good-store.js';
+import { type FileContent } from './manifest-folder.js';
+import { type ManifestProblem } from './manifest-problem.js';
+import { type ManifestParser } from './parse-manifest.js';
+import { type ReadVerdict } from './retry-times.js';
+import { keepPods, mergePods, type ParsedManifest, type SourcePod } from './source-pod.js';
+
+/** What {@link FileVersions} needs. */
+export interface FileVersionsOptions {
+  readonly source: string;
+  readonly nodeName: string;
+  readonly parser: ManifestParser;
+  readonly store: LastGoodStore;
+}
+
+/** What the files stand for together. */
+export interface MergedFiles {
+  readonly pods: readonly SourcePod[];
+  readonly problems: readonly ConfigProblem[];
+}
+
+interface FileVersion {
+  /** Of the content that was judged; empty before. */
+  digest: string;
+  pods: readonly SourcePod[];
+  problems: readonly ConfigProblem[];
+  /** As on disk; undefined when nothing is. */
+  saved: readonly SourcePod[] | undefined;
+  /** It was judged since the start, well or not. */
+  isRead: boolean;
+}
+
+/**
+ * The files of a folder and what each stands for: the pods of its newest good version, and what is wrong with it now.
+ */
+export class FileVersions {
+  readonly #options: FileVersionsOptions;
+  readonly #files = new Map<string, FileVersion>();
+  #origin = '';
+  #kept: KeptVersions = { versions: [], isLost: () => false, faults: [] };
+  #saveFaults: ReadonlyMap<string, string> = new Map();
+
+  constructor(options: FileVersionsOptions) {
+    this.#options = options;
+  }
+
+  /** The files that are known, from disk or from a look. */
+  get names(): readonly string[] {
+    return [...this.#files.keys()].sort();
+  }
+
+  /** The full names of all pods, for messages. */
+  get podNames(): readonly string[] {
+    return [...this.#files.values()].flatMap(({ pods }) => pods.map(({ pod }) => fullName(pod)));
+  }
+
+  /** True while a file is bad whose last good version was lost: nobody knows then what it stands for. */
+  get hasLost(): boolean {
+    return [...this.#files].some(
+      ([name, { problems, saved }]) =>
+        problems.length > 0 && saved === undefined && this.#kept.isLost(this.#origin, name),
+    );
+  }
+
+  /** Takes up what was kept of the files of a folder. */
+  restore(kept: KeptVersions, origin: string, onlyName?: string): void {
+    this.#kept = kept;
+    this.#origin = origin;
+    for (const version of kept.versions) {
+      if (version.origin !== origin || (onlyName !== undefined && version.name !== onlyName)) continue;
+      const { name, pods } = version;
+      this.#files.set(name, { digest: '', pods, problems: [], saved: pods, isRead: false });
+    }
+  }
+
+  /** Says in which folder the files are. */
+  locate(folder: string): void {
+    this.#origin = folder;
+  }
+
+  /** Judges what was read of a file. `isMissing` tells of another file whether it is there. Rejects when aborted. */
+  async read(
+    name: string,
+    content: Exclude<FileContent, { kind: 'moved' }>,
+    isMissing: (name: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<ReadVerdict> {
+    const path = join(this.#origin, name);
+    if (content.kind === 'unreadable') {
+      this.#keepAll(name, `cannot be read: ${content.why}`);
+      return 'unreadable';
+    }
+    const digest = createHash('sha256').update(content.bytes).digest('hex');
+    const before = this.#files.get(name);
+    if (before?.digest === digest) return 'judged';
+    const { source, nodeName, parser } = this.#options;
+    const request = { bytes: content.bytes, file: path, origin: { source, nodeName } };
+    const outcome = await parser.parse(request, signal);
+    if (outcome.kind === 'gave-up') {
+      this.#keepAll(name, outcome.why);
+      return 'gave-up';
+    }
+    const twin = before === undefined ? this.#findRenamed(digest, isMissing) : undefined;
+    this.#judge(name, digest, before ?? twin, outcome.manifest);
+    return 'judged';
+  }
+
+  /** A file never stands still. */
+  complainOfRestless(name: string): void {
+    this.#keepAll(name, 'is written to again and again, and is read once that ends');
+  }
+
+  /** These files are not there any more. */
+  forget(names: readonly string[]): void {
+    for (const name of names) this.#files.delete(name);
+  }
+
+  /**
+   * The pods of all files in the order of their names, those of missing files last: what is renamed is found under its
+   * new name. Unless `withUnread`, only what was judged since the start.
+   */
+  merge(isMissing: (name: string) => boolean, withUnread: boolean): MergedFiles {
+    const names = this.names.filter((name) => withUnread || this.#files.get(name)!.isRead);
+    const podsOf = (some: readonly string[]): (readonly SourcePod[])[] =>
+      some.map((name) => this.#files.get(name)!.pods);
+    const { pods: present, problems } = mergePods(podsOf(names.filter((name) => !isMissing(name))));
+    // What is about to be forgotten is in nobody's way, and no problem.
+    const { pods } = mergePods([present, ...podsOf(names.filter(isMissing))]);
+    return { pods, problems: [...this.#problems(), ...problems.map((problem) => this.#toConfig(problem))] };
+  }
+
+  /** Brings what is good and new to the disk. Never rejects. */
+  async save(): Promise<void> {
+    const due = [...this.#files].filter(([name, { pods, problems, saved }]) => {
+      if (saved === undefined && pods.length === 0 && problems.length > 0) return false;
+      return this.#saveFaults.has(name) || saved === undefined || !isSame(saved, pods);
+    });
+    if (due.length === 0) return;
+    const versions = due.map(([name, { pods }]): LastGood => ({ origin: this.#origin, name, pods }));
+    this.#saveFaults = await this.#options.store.save(versions);
+    for (const [name, file] of due) if (!this.#saveFaults.has(name)) file.saved = file.pods;
+  }
+
+  #judge(name: string, digest: string, before: FileVersion | undefined, manifest: ParsedManifest): void {
+    const { pods, kept } = keepPods(before?.pods ?? [], manifest);
+    const problems = manifest.problems.map((problem, index) =>
+      this.#toConfig(problem, index === 0 ? kept : []),
+    );
+    const saved = this.#files.get(name)?.saved;
+    this.#files.set(name, { digest, pods, problems, saved, isRead: true });
+  }
+
+  #keepAll(name: string, message: string): void {
+    const before = this.#files.get(name);
+    const pods = before?.pods ?? [];
+    const kept = pods.map(({ pod }) => fullName(pod));
+    const problem = aboutWhole(this.#options.source, join(this.#origin, name), 'unreadable', message, kept);
+    this.#files.set(name, { digest: '', pods, problems: [problem], saved: before?.saved, isRead: true });
+  }
+
+  /** The same content under another name that is gone: what that one stood for goes along, also when it is broken. */
+  #findRenamed(digest: string, isMissing: (name: string) => boolean): FileVersion | undefined {
+    for (const [name, file] of this.#files) if (file.digest === digest && isMissing(name)) return file;
+    return undefined;
+  }
+
+  #problems(): ConfigProblem[] {
+    const { source } = this.#options;
+    const faults = [...this.#saveFaults].map(([name, fault]) =>
+      aboutWhole(source, join(this.#origin, name), 'not-kept', `its good version cannot be kept: ${fault}`),
+    );
+    const lost = this.#kept.faults.map((fault) => aboutWhole(source, this.#origin, 'not-kept', fault));
+    return [...[...this.#files.values()].flatMap(({ problems }) => problems), ...faults, ...lost];
+  }
+
+  #toConfig(problem: ManifestProblem, kept: readonly string[] = []): ConfigProblem {
+    return { ...problem, source: this.#options.source, kept };
+  }
+}
+
+function isSame(one: readonly SourcePod[], other: readonly SourcePod[]): boolean {
+  return one.length === other.length && one.every((each, index) => isSamePod(each.pod, other[index]!.pod));
+}
+
+function isSamePod({ metadata: one }: NodePod, { metadata: other }: NodePod): boolean {
+  const hashOf = ({ annotations }: NodePod['metadata']): string | undefined =>
+    annotations?.[STATIC_POD_ANNOTATIONS.manifestHash];
+  return one.uid === other.uid && one.name === other.name && hashOf(one) === hashOf(other);
+}

@@ -1,0 +1,67 @@
+import { messageOf } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { type WatchFolder } from './watch-folder.js';
+
+/** What a {@link FolderWatch} needs. */
+export interface FolderWatchOptions {
+  readonly watch: WatchFolder;
+  readonly logger: Logger;
+  /** Called when something happened, or may have. */
+  readonly onChange: () => void;
+}
+
+/** A folder as a look found it. */
+export interface WatchedFolder {
+  readonly folder: string;
+  /** Another one when the folder was replaced: a watch stays with the old one. */
+  readonly identity: string;
+  /** The only name of interest; undefined for all. */
+  readonly onlyName: string | undefined;
+}
+
+/** A hint that a look is due. It may fail to come: whoever waits for it looks from time to time anyway. */
+export class FolderWatch {
+  readonly #options: FolderWatchOptions;
+  #watched: { readonly identity: string; readonly watch: { close(): void } } | undefined;
+  #failure = '';
+
+  constructor(options: FolderWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Watches this folder from now on. Call it after each look; it does nothing while the folder is the same. */
+  follow({ folder, identity, onlyName }: WatchedFolder): void {
+    if (this.#watched?.identity === identity) return;
+    this.close();
+    const { watch, onChange } = this.#options;
+    try {
+      const events = {
+        onChange: (name: string | undefined): void => {
+          if (onlyName === undefined || name === undefined || name === onlyName) onChange();
+        },
+        onFailure: (error: Error): void => this.#failed(folder, error),
+      };
+      this.#watched = { identity, watch: watch(folder, events) };
+      // What happened between the look and now was seen by neither.
+      onChange();
+    } catch (error) {
+      this.#failed(folder, error);
+    }
+  }
+
+  /** Watches nothing, until it is told to follow again. */
+  close(): void {
+    this.#watched?.watch.close();
+    this.#watched = undefined;
+  }
+
+  #failed(folder: string, error: unknown): void {
+    this.close();
+    const failure = messageOf(error);
+    if (this.#failure === failure) return;
+    this.#failure = failure;
+    this.#options.logger.warn('Manifests cannot be watched, and are looked at from time to time', {
+      ...{ folder, err: failure },
+    });
+  }
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Pod } from '../model/pod.js';
+import { toStaticPod } from '../model/static-pod.js';
+import { messageOf } from '../util/errors.js';
+import { SliceYielder } from '../util/slices.js';
+import { syncPath, writeWhole } from '../util/whole-file.js';
+import { type SourcePod } from './source-pod.js';
+
+/** Where a {@link LastGoodStore} keeps what, and for whom. */
+export interface LastGoodStoreOptions {
+  /** A folder of the agent's own; made when it is missing. */
+  readonly folder: string;
+  /** `file`, `http`. */
+  readonly source: string;
+  readonly nodeName: string;
+}
+
+/** The last good version of one file or URL. */
+export interface LastGood {
+  /** Folder or URL that it came from. */
+  readonly origin: string;
+  /** Name of the file in it; empty for a URL. */
+  readonly name: string;
+  readonly pods: readonly SourcePod[];
+  /** What the server called this version. */
+  readonly etag?: string;
+}
+
+/** What {@link LastGoodStore.load} found. */
+export interface KeptVersions {
+  /** Of all origins. */
+  readonly versions: readonly LastGood[];
+  /** Whether there may have been a version of that file that cannot be read any more. */
+  isLost(origin: string, name: string): boolean;
+  /** What is wrong with the store, in words. */
+  readonly faults: readonly string[];
+}
+
+const FORMAT = 1;
+/** More wins nothing: the disk brings them together. */
+const WRITES_AT_ONCE = 8;
+
+interface StoredVersion {
+  readonly format: typeof FORMAT;
+  readonly origin: string;
+  readonly name: string;
+  readonly etag?: string;
+  readonly pods: readonly StoredPod[];
+}
+
+interface StoredPod {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly pod: Pod;
+}
+
+/**
+ * Keeps the last good version of each manifest on disk, so that a file that is broken when the agent starts takes no
+ * pod down.
+ *
+ * One record a file, written whole. Pods are kept as they were written: a newer podloop fills in what it fills in, and
+ * never refuses what ran before.
+ */
+export class LastGoodStore {
+  readonly #options: LastGoodStoreOptions;
+
+  constructor(options: LastGoodStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Reads all that is kept. Never throws. */
+  async load(): Promise<KeptVersions> {
+    const { folder, source } = this.#options;
+    const faults: string[] = [];
+    const damaged = new Set<string>();
+    const versions: LastGood[] = [];
+    const slices = new SliceYielder({ itemsPerSlice: 20 });
+    let names: string[];
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      names = await readdir(folder);
+    } catch (error) {
+      const fault = `last good versions cannot be read: ${messageOf(error)}`;
+      return { versions, faults: [fault], isLost: () => true };
+    }
+    for (const name of names.filter((each) => each.startsWith(`${source}-`)).sort()) {
+      const path = join(folder, name);
+      try {
+        if (name.endsWith('.json')) versions.push(this.#decode(await readFile(path, 'utf8'), name));
+        // The power went while it was written; the whole one is beside it.
+        else if (name.endsWith('.tmp')) await rm(path, { force: true });
+      } catch (error) {
+        damaged.add(name);
+        faults.push(`the last good version in ${name} cannot be read: ${messageOf(error)}`);
+      }
+      if (slices.isFull()) await slices.nextSlice();
+    }
+    return { versions, faults, isLost: (origin, name) => damaged.has(this.#recordName(origin, name)) };
+  }
+
+  /** Writes versions, each whole; returns what went wrong, by the name of the file. Never throws. */
+  async save(versions: readonly LastGood[]): Promise<ReadonlyMap<string, string>> {
+    const faults = new Map<string, string>();
+    const queue = [...versions];
+    const write = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        try {
+          const path = join(this.#options.folder, this.#recordName(next.origin, next.name));
+          await writeWhole(path, encode(next));
+        } catch (error) {
+          faults.set(next.name, messageOf(error));
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: WRITES_AT_ONCE }, write));
+    return faults;
+  }
+
+  /** Removes every record of the source but those of these files. Never throws: what is left is removed the next time. */
+  async prune(origin: string, names: readonly string[]): Promise<void> {
+    const { folder, source } = this.#options;
+    const wanted = new Set(names.map((name) => this.#recordName(origin, name)));
+    try {
+      const found = await readdir(folder);
+      const old = found.filter(
+        (name) => name.startsWith(`${source}-`) && name.endsWith('.json') && !wanted.has(name),
+      );
+      for (const name of old) await rm(join(folder, name), { force: true });
+      if (old.length > 0) await syncPath(folder);
+    } catch {
+      // A record too many does no harm: its file is not there, and counts for nothing.
+    }
+  }
+
+  #recordName(origin: string, name: string): string {
+    const digest = createHash('sha256')
+      .update(JSON.stringify([origin, name]))
+      .digest('hex');
+    return `${this.#options.source}-${digest.slice(0, 32)}.json`;
+  }
+
+  #decode(text: string, recordName: string): LastGood {
+    const stored = JSON.parse(text) as StoredVersion | null;
+    if (stored?.format !== FORMAT) throw new Error('it is of another format');
+    const { origin, name, etag } = stored;
+    if (this.#recordName(origin, name) !== recordName) throw new Error('it is of another file');
+    const { source, nodeName } = this.#options;
+    const pods = stored.pods.map(({ file, line, column, pod }) => ({
+      ...{ written: pod, place: { file, line, column } },
+      pod: toStaticPod(pod, { source, nodeName }).pod,
+    }));
+    return { origin, name, pods, ...(etag === undefined ? {} : { etag }) };
+  }
+}
+
+function encode({ origin, name, etag, pods }: LastGood): string {
+  const stored: StoredVersion = {
+    ...{ format: FORMAT, origin, name },
+    ...(etag === undefined ? {} : { etag }),
+    pods: pods.map(({ place, written }) => ({ ...place, pod: written })),
+  };
+  return `${JSON.stringify(stored)}\n`;
+}

@@ -1,0 +1,147 @@
+import { type BigIntStats, constants } from 'node:fs';
+import { lstat, open, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { messageOf } from '../util/errors.js';
+import { manifestNameKind } from './manifest-names.js';
+import { LARGEST_MANIFEST_BYTES } from './manifest-reader.js';
+
+/** What is there, as of one look. */
+export type FolderLook = PresentLook | { readonly kind: 'missing' };
+
+/** A look at a folder that could be listed. */
+export interface PresentLook {
+  readonly kind: 'present';
+  /** The folder that was listed: to be watched. */
+  readonly folder: string;
+  /** Another one when the folder was replaced. */
+  readonly identity: string;
+  /** The only name that counts, where a single file was asked for. */
+  readonly onlyName: string | undefined;
+  /** Manifests by name, in the order of names: a sign that changes with the content, and the size. */
+  readonly files: ReadonlyMap<string, FileSign>;
+  /** Names that are no manifests, and of which somebody may think they were. */
+  readonly others: readonly string[];
+}
+
+/** What tells one content of a file from another, without reading it. */
+export interface FileSign {
+  readonly sign: string;
+  /** In bytes. */
+  readonly size: number;
+}
+
+/** A file's content, or why it is none. */
+export type FileContent =
+  | { readonly kind: 'read'; readonly bytes: Uint8Array; readonly sign: string }
+  /** It was changed meanwhile. */
+  | { readonly kind: 'moved' }
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+/** Where manifests lie. */
+export interface ManifestFiles {
+  /** `wasFile`: the path was a single file before. Rejects when the folder cannot be listed. */
+  look(wasFile: boolean): Promise<FolderLook>;
+  /** Never rejects. */
+  read(folder: string, name: string): Promise<FileContent>;
+}
+
+/**
+ * A folder of manifests, or a single file, on disk.
+ *
+ * Right in the folder, not below; links are followed. All calls go out one after the other: on a network disk that
+ * hangs they must not take all of Node's threads.
+ */
+export class ManifestFolder implements ManifestFiles {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = resolve(path);
+  }
+
+  async look(wasFile: boolean): Promise<FolderLook> {
+    const top = await statIfThere(this.#path);
+    if (top?.isDirectory() === true) return this.#list(this.#path, top, undefined);
+    if (top === undefined && !wasFile) return { kind: 'missing' };
+    const folder = dirname(this.#path);
+    const parent = await statIfThere(folder);
+    if (parent === undefined) return { kind: 'missing' };
+    return this.#list(folder, parent, basename(this.#path));
+  }
+
+  async read(folder: string, name: string): Promise<FileContent> {
+    try {
+      // Without O_NONBLOCK a pipe that took the file's place would hang the reader.
+      await using file = await open(join(folder, name), constants.O_RDONLY | constants.O_NONBLOCK);
+      const before = await file.stat({ bigint: true });
+      if (!before.isFile()) return { kind: 'unreadable', why: 'it is no regular file' };
+      // One byte more tells that it is too large.
+      const buffer = Buffer.allocUnsafe(Math.min(Number(before.size), LARGEST_MANIFEST_BYTES) + 1);
+      let size = 0;
+      while (size < buffer.length) {
+        const { bytesRead } = await file.read(buffer, size, buffer.length - size);
+        if (bytesRead === 0) break;
+        size += bytesRead;
+      }
+      const sign = signOf(before);
+      if (signOf(await file.stat({ bigint: true })) !== sign) return { kind: 'moved' };
+      return { kind: 'read', bytes: buffer.subarray(0, size), sign };
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      return { kind: 'unreadable', why: code === 'ENOENT' ? BROKEN_LINK : messageOf(error) };
+    }
+  }
+
+  async #list(folder: string, top: BigIntStats, onlyName: string | undefined): Promise<PresentLook> {
+    const files = new Map<string, FileSign>();
+    const others: string[] = [];
+    for (const name of (await readdir(folder)).sort()) {
+      if (onlyName !== undefined && name !== onlyName) continue;
+      const kind = onlyName === undefined ? manifestNameKind(name) : 'manifest';
+      if (kind === 'hidden') continue;
+      const found = await this.#sign(join(folder, name));
+      if (found === undefined) continue;
+      if (kind === 'other' || found === 'no file') others.push(name);
+      else files.set(name, found);
+    }
+    const identity = `${top.dev}:${top.ino}`;
+    return { kind: 'present', folder, identity, onlyName, files, others };
+  }
+
+  /** Undefined for a folder, and for what vanished between the list and the look. */
+  async #sign(path: string): Promise<FileSign | 'no file' | undefined> {
+    try {
+      const facts = await stat(path, { bigint: true });
+      if (facts.isDirectory()) return undefined;
+      return facts.isFile() ? { sign: signOf(facts), size: Number(facts.size) } : 'no file';
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // A link that leads nowhere is there, and so is a file that may not be looked at.
+      const isGone = code === 'ENOENT' && (await lstatIfThere(path)) === undefined;
+      return isGone ? undefined : { sign: `error ${code ?? messageOf(error)}`, size: 0 };
+    }
+  }
+}
+
+const BROKEN_LINK = 'it is a link that leads nowhere, or it vanished';
+
+/** ctime besides mtime: who copies a file with its times leaves mtime as it was. */
+function signOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(':');
+}
+
+async function statIfThere(path: string): Promise<BigIntStats | undefined> {
+  return ifThere(async () => stat(path, { bigint: true }));
+}
+
+async function lstatIfThere(path: string): Promise<BigIntStats | undefined> {
+  return ifThere(async () => lstat(path, { bigint: true }));
+}
+
+async function ifThere(look: () => Promise<BigIntStats>): Promise<BigIntStats | undefined> {
+  try {
+    return await look();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+import { type StaticPodOrigin, toStaticPod } from '../model/static-pod.js';
+import { aboutFile, readManifests } from './manifest-reader.js';
+import { type ParsedManifest } from './source-pod.js';
+
+/** A file or body to be parsed, and whose pods it holds. */
+export interface ParseRequest {
+  readonly bytes: Uint8Array;
+  /** For places and messages. */
+  readonly file: string;
+  readonly origin: Pick<StaticPodOrigin, 'source' | 'nodeName'>;
+}
+
+/** What became of a {@link ParseRequest}: read, or given up after a deadline. */
+export type ParseOutcome =
+  | { readonly kind: 'parsed'; readonly manifest: ParsedManifest }
+  | { readonly kind: 'gave-up'; readonly why: string };
+
+/** Parses manifests, one after the other. */
+export interface ManifestParser {
+  /** Rejects with the signal's reason when that aborts, and not otherwise. */
+  parse(request: ParseRequest, signal: AbortSignal): Promise<ParseOutcome>;
+}
+
+/**
+ * Reads the pods of a file or body and makes them pods of the node. Never throws.
+ *
+ * That nothing is written in it counts as a problem: a disk that was full leaves files like that. An empty List says
+ * that no pod is wanted.
+ */
+export function parseManifest({ bytes, file, origin }: ParseRequest): ParsedManifest {
+  const { pods, problems, isEmpty } = readManifests(bytes, { file, nodeName: origin.nodeName });
+  const empty = 'there is no pod in it; remove it, or write a List without items, to have none';
+  return {
+    pods: pods.map(({ pod, place }) => ({ written: pod, pod: toStaticPod(pod, origin).pod, place })),
+    problems: isEmpty ? [aboutFile(file, empty)] : problems,
+  };
+}
+
+/** Parses right here: for tests, and for programs that have nothing else to do meanwhile. */
+export const HERE: ManifestParser = {
+  parse: async (request, signal) => {
+    signal.throwIfAborted();
+    return Promise.resolve({ kind: 'parsed', manifest: parseManifest(request) });
+  },
+};

@@ -1,0 +1,85 @@
+import { type NodePod } from '../model/node-pod.js';
+import { type Pod } from '../model/pod.js';
+import { fullName } from './arbitrate-pods.js';
+import { type ManifestPlace, type ManifestProblem } from './manifest-problem.js';
+import { formatValue } from '../model/field-problem.js';
+
+/** A pod of a source: as it was written, as the node runs it, and where it is written. */
+export interface SourcePod {
+  readonly written: Pod;
+  readonly pod: NodePod;
+  readonly place: ManifestPlace;
+}
+
+/** What was made of a file or body. */
+export interface ParsedManifest {
+  readonly pods: readonly SourcePod[];
+  /** While there are any, no pod of it is known to be gone. */
+  readonly problems: readonly ManifestProblem[];
+}
+
+/** The pods of a file, {@link keepPods} says which. */
+export interface KeptPods {
+  readonly pods: readonly SourcePod[];
+  /** Full names of those that are not from the new reading. */
+  readonly kept: readonly string[];
+}
+
+/**
+ * The pods that a file stands for: those that were read, and, when something is wrong with the file, those that it had
+ * before and that were not read now. Pure.
+ *
+ * Nobody can tell for sure which pod a broken object was to be, so that no absence in such a file is believed.
+ */
+export function keepPods(before: readonly SourcePod[], { pods, problems }: ParsedManifest): KeptPods {
+  if (problems.length === 0) return { pods, kept: [] };
+  const left = before.filter((old) => !pods.some((read) => clashOf(old, read) !== undefined));
+  return { pods: [...pods, ...left], kept: left.map(({ pod }) => fullName(pod)) };
+}
+
+/** The pods of several files, and what is wrong between them. */
+export interface MergedPods {
+  readonly pods: readonly SourcePod[];
+  /** One for each pod that stands in the way of an earlier one; it is left out. */
+  readonly problems: readonly ManifestProblem[];
+}
+
+/** Puts the pods of files together: of two with the same full name or uid the first one stays. Pure. */
+export function mergePods(files: Iterable<readonly SourcePod[]>): MergedPods {
+  const pods: SourcePod[] = [];
+  const problems: ManifestProblem[] = [];
+  const [byName, byUid] = [new Map<string, SourcePod>(), new Map<string, SourcePod>()];
+  for (const file of files) {
+    for (const each of file) {
+      const [name, { uid }] = [fullName(each.pod), each.pod.metadata];
+      const namesake = byName.get(name);
+      const first = namesake ?? byUid.get(uid);
+      if (first !== undefined) {
+        problems.push(twinProblem(each, first, namesake === undefined ? 'uid' : 'name'));
+        continue;
+      }
+      byName.set(name, each);
+      byUid.set(uid, each);
+      pods.push(each);
+    }
+  }
+  return { pods, problems };
+}
+
+function clashOf(one: SourcePod, other: SourcePod): 'name' | 'uid' | undefined {
+  if (fullName(one.pod) === fullName(other.pod)) return 'name';
+  return one.pod.metadata.uid === other.pod.metadata.uid ? 'uid' : undefined;
+}
+
+function twinProblem(
+  { written, pod, place }: SourcePod,
+  first: SourcePod,
+  by: 'name' | 'uid',
+): ManifestProblem {
+  const value = by === 'uid' ? pod.metadata.uid : written.metadata.name;
+  return {
+    ...{ ...place, kind: 'duplicate', path: `metadata.${by}` },
+    message: `Duplicate value: ${formatValue(value)}: stands at ${first.place.file}:${first.place.line} already`,
+    ...{ pod: written.metadata.name, namespace: pod.metadata.namespace },
+  };
+}

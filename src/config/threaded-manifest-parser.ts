@@ -1,0 +1,153 @@
+import { Worker } from 'node:worker_threads';
+import { abortable } from '../util/abortable.js';
+import { type Clock, type ClockTimer } from '../util/clock.js';
+import { startFairDeadline } from '../util/fair-deadline.js';
+import { type WorkerAnswer, type WorkerRequest } from './manifest-worker.js';
+import { type ManifestParser, type ParseOutcome, type ParseRequest } from './parse-manifest.js';
+
+/** What a {@link ThreadedManifestParser} needs. */
+export interface ThreadedManifestParserOptions {
+  readonly clock: Clock;
+  /** What one file may take, in milliseconds; 10 s unless told. */
+  readonly deadlineMs?: number;
+  /** Without work for so long the thread ends, until there is some again; 30 s unless told. */
+  readonly idleMs?: number;
+  /** Compiled manifest-worker.ts; the one beside this file unless told. */
+  readonly entry?: URL;
+}
+
+/** Loading the modules takes 0.1 s on an idle machine. */
+const START_DEADLINE_MS = 60_000;
+// A file of the largest size with as many values as possible takes some 300 MiB.
+const MOST_MEMORY_MIB = 768;
+
+interface Thread {
+  readonly worker: Worker;
+  readonly ready: Promise<void>;
+  /** Rejects when it ends by itself. */
+  readonly ended: Promise<never>;
+}
+
+/**
+ * Parses manifests in a thread of its own, one at a time in the order of asking.
+ *
+ * A file of the largest size takes seconds, and one that is made for it much longer; the event loop must not wait for
+ * it. Whatever is not done by the deadline is given up, with the thread.
+ */
+export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
+  readonly #options: Required<ThreadedManifestParserOptions>;
+  #thread: Thread | undefined;
+  #idle: ClockTimer | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  #requests = 0;
+  #closed = false;
+
+  constructor(options: ThreadedManifestParserOptions) {
+    const entry = new URL('./manifest-worker.js', import.meta.url);
+    this.#options = { deadlineMs: 10_000, idleMs: 30_000, entry, ...options };
+  }
+
+  async parse(request: ParseRequest, signal: AbortSignal): Promise<ParseOutcome> {
+    const turn = this.#turn.then(async () => this.#parse(request, signal));
+    this.#turn = turn.catch(() => undefined);
+    return abortable(turn, signal);
+  }
+
+  /** Ends the thread. What is under way is given up. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    await this.#end();
+  }
+
+  async #parse(request: ParseRequest, signal: AbortSignal): Promise<ParseOutcome> {
+    signal.throwIfAborted();
+    if (this.#closed) return { kind: 'gave-up', why: 'podloop is ending' };
+    this.#idle?.cancel();
+    const thread = (this.#thread ??= startThread(this.#options.entry));
+    try {
+      const started = await this.#within(START_DEADLINE_MS, thread, thread.ready);
+      if (started === 'too late') return await this.#giveUp('the thread that reads manifests does not start');
+      const id = ++this.#requests;
+      const answer = answerTo(thread.worker, id);
+      thread.worker.postMessage({ id, request } satisfies WorkerRequest);
+      const { deadlineMs } = this.#options;
+      const read = await this.#within(deadlineMs, thread, abortable(answer, signal));
+      if (read === 'too late')
+        return await this.#giveUp(`reading it takes longer than ${deadlineMs / 1000} s`);
+      if ('error' in read) return { kind: 'gave-up', why: `it cannot be read: ${read.error}` };
+      return { kind: 'parsed', manifest: read.manifest };
+    } catch (error) {
+      if (signal.aborted) {
+        await this.#end();
+        throw error;
+      }
+      return await this.#giveUp(
+        'reading it takes too much memory, or the thread that reads manifests failed',
+      );
+    } finally {
+      this.#endWhenIdle();
+    }
+  }
+
+  async #within<T>(deadlineMs: number, { ended }: Thread, work: Promise<T>): Promise<T | 'too late'> {
+    let timer: ClockTimer | undefined;
+    const late = new Promise<'too late'>((resolve) => {
+      const { clock } = this.#options;
+      timer = startFairDeadline({ clock, deadlineMs, onExpired: () => resolve('too late'), unref: true });
+    });
+    try {
+      return await Promise.race([work, ended, late]);
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  async #giveUp(why: string): Promise<ParseOutcome> {
+    await this.#end();
+    return { kind: 'gave-up', why };
+  }
+
+  #endWhenIdle(): void {
+    if (this.#closed) return;
+    const { clock, idleMs } = this.#options;
+    this.#idle = clock.setTimer(idleMs, () => void this.#end(), { unref: true });
+  }
+
+  async #end(): Promise<void> {
+    this.#idle?.cancel();
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.worker.terminate();
+  }
+}
+
+function startThread(entry: URL): Thread {
+  const worker = new Worker(entry, {
+    // Flags of the process (an inspector, a loader) are not for the thread.
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: MOST_MEMORY_MIB },
+  });
+  // Whoever waits for an answer has a reason of its own to live.
+  worker.unref();
+  const ready = new Promise<void>((resolve) => {
+    worker.once('message', () => resolve());
+  });
+  const ended = new Promise<never>((_, reject) => {
+    worker.once('error', reject);
+    worker.once('exit', (code) => reject(new Error(`the thread ended with ${code}`)));
+  });
+  // It may end while nobody waits.
+  ended.catch(() => undefined);
+  return { worker, ready, ended };
+}
+
+async function answerTo(worker: Worker, id: number): Promise<Exclude<WorkerAnswer, 'ready'>> {
+  return new Promise((resolve) => {
+    const onMessage = (message: WorkerAnswer): void => {
+      if (message === 'ready' || message.id !== id) return;
+      worker.off('message', onMessage);
+      resolve(message);
+    };
+    worker.on('message', onMessage);
+  });
+}
