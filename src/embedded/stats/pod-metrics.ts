@@ -50,7 +50,7 @@ export async function listPodMetrics(
     const network = await stats.networkOf(sandbox);
     const containerMetrics: ContainerMetrics[] = [];
     for (const each of own) {
-      const facts = await toFacts(each, disk, timestamp);
+      const facts = await toFacts(each, disk, timestamp, stats.startLimit());
       if (facts === undefined) continue;
       const metrics = toMetrics(CONTAINER_METRICS, facts, commonLabels(sandbox, each), timestamp);
       containerMetrics.push({ containerId: each.container.id, metrics });
@@ -91,12 +91,13 @@ async function toFacts(
   { container, usage, pids = [], writable }: MeasuredContainer,
   disk: ContainerFacts['disk'],
   seenAtNs: bigint,
+  isOver: () => boolean,
 ): Promise<ContainerFacts | undefined> {
   if (usage === undefined) return undefined;
   return {
     usage,
     limits: toLimits(container.resources),
-    openFiles: await countOpenFiles(pids),
+    openFiles: await countOpenFiles(pids, isOver),
     openFileLimit: await findOpenFileLimit(container.pid),
     processes: BigInt(pids.length),
     writable,

@@ -46,7 +46,7 @@ export interface PodOfStats {
 /** What was measured of a container before it becomes a message. */
 export interface MeasuredContainer {
   readonly container: Container;
-  /** Undefined unless it runs. */
+  /** Undefined unless it runs, and when its processes were too many to be looked at. */
   readonly usage: GroupUsage | undefined;
   /** Its processes; undefined unless they were asked for. */
   readonly pids: readonly number[] | undefined;
@@ -55,6 +55,13 @@ export interface MeasuredContainer {
 
 /** Containers between two turns of the event loop: each is a dozen small files. */
 const CONTAINERS_PER_SLICE = 8;
+/**
+ * How long the processes of one container are looked at: enough for a thousand. One that forks without end must not
+ * keep the statistics of all others waiting.
+ */
+const PROCESSES_MS = 250;
+/** The same for the list of all processes, when there is no cgroup to ask. */
+const TABLE_MS = 2_000;
 
 /**
  * Statistics of pods and containers: from cgroups, and from /proc where a container has none.
@@ -100,31 +107,64 @@ export class PodStats {
     const writables = await this.#writables.find(containers.map(({ id }) => id));
     const slices = new SliceYielder({ itemsPerSlice: CONTAINERS_PER_SLICE });
     const measured: MeasuredContainer[] = [];
-    let processes: readonly ProcessEntry[] | undefined;
+    let table: Promise<readonly ProcessEntry[] | undefined> | undefined;
+    const listProcesses = () => (table ??= this.#listProcesses());
     for (const container of containers) {
-      let usage: GroupUsage | undefined;
-      let pids: readonly number[] | undefined;
-      if (container.running) {
-        const cgroup = this.#options.cgroups.findContainer(container.record.sandboxId, container.id);
-        usage = cgroup.usage(detail);
-        const isWhole = usage?.cpu !== undefined && usage.memory !== undefined;
-        if (usage !== undefined && (detail === 'metrics' || !isWhole)) pids = await cgroup.members();
-        if (usage === undefined) {
-          processes ??= await this.#options.processes.scan();
-          pids = membersOf(processes, container.id, findProcess(container.pid)).map(({ pid }) => pid);
-        }
-        if (!isWhole) usage = complete(usage, await sumProcessUsage(pids ?? []));
-      }
-      measured.push({ container, usage, pids, writable: writables.get(container.id) });
+      const found = container.running ? await this.#measureOne(container, detail, listProcesses) : NOTHING;
+      measured.push({ container, ...found, writable: writables.get(container.id) });
       if (slices.isFull()) await slices.nextSlice();
     }
     return measured;
+  }
+
+  /** Tells when the time is over that the processes of one container may take; see {@link PROCESSES_MS}. */
+  startLimit(): () => boolean {
+    const { clock } = this.#options;
+    const end = clock.monotonicMs() + PROCESSES_MS;
+    return () => clock.monotonicMs() >= end;
+  }
+
+  async #measureOne(
+    container: Container,
+    detail: UsageDetail,
+    listProcesses: () => Promise<readonly ProcessEntry[] | undefined>,
+  ): Promise<Pick<MeasuredContainer, 'usage' | 'pids'>> {
+    const cgroup = this.#options.cgroups.findContainer(container.record.sandboxId, container.id);
+    const usage = cgroup.usage(detail);
+    const isWhole = usage?.cpu !== undefined && usage.memory !== undefined;
+    if (isWhole && detail === 'stats') return { usage, pids: undefined };
+    const pids =
+      usage === undefined
+        ? membersOf((await listProcesses()) ?? [], container.id, findProcess(container.pid)).map(
+            ({ pid }) => pid,
+          )
+        : await cgroup.members();
+    // A container that runs has a process: that none was found says that they were not all looked at.
+    const isKnown = !isWhole && pids.length > 0;
+    const sum = isKnown ? await sumProcessUsage(pids, this.startLimit()) : undefined;
+    return { usage: usage === undefined || sum === undefined ? (usage ?? sum) : complete(usage, sum), pids };
+  }
+
+  async #listProcesses(): Promise<readonly ProcessEntry[] | undefined> {
+    const { processes, clock } = this.#options;
+    const over = new AbortController();
+    const limit = clock.sleep(TABLE_MS, over.signal).then(
+      () => undefined,
+      () => undefined,
+    );
+    try {
+      return await Promise.race([processes.scan(), limit]);
+    } finally {
+      over.abort();
+    }
   }
 
   /** What a pod uses: its own group, or the sum of its containers. */
   usageOf(sandbox: Sandbox, containers: readonly MeasuredContainer[]): GroupUsage | undefined {
     const own = this.#options.cgroups.podUsage(sandbox.id);
     if (own?.cpu !== undefined) return own;
+    // A sum over some of them would let counters go backwards.
+    if (containers.some(({ container, usage }) => container.running && usage === undefined)) return undefined;
     return sumUsage(containers.flatMap(({ usage }) => usage ?? []));
   }
 
@@ -204,9 +244,10 @@ export function splitByPod(
   }));
 }
 
+const NOTHING = { usage: undefined, pids: undefined };
+
 /** What a group does not tell, for want of a controller, is told by its processes. */
-function complete(usage: GroupUsage | undefined, sum: GroupUsage): GroupUsage {
-  if (usage === undefined) return sum;
+function complete(usage: GroupUsage, sum: GroupUsage): GroupUsage {
   const { cpu = sum.cpu, memory = sum.memory, pids = sum.pids } = usage;
   return { ...usage, cpu, memory, pids };
 }
