@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { chown, open, rm, stat } from 'node:fs/promises';
+import { chown, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { LinuxContainerResources } from '../../cri/generated/runtime/v1/cri.js';
 import { parseProcessStat, type ProcessIdentity } from '../process/process-identity.js';
 import { readIfThere, syncPath, writeWhole } from '../record-file.js';
-import { SpoolReader } from './spool-reader.js';
+import { SPOOL_MARK, SpoolReader } from './spool-reader.js';
 
 /** How a container ended. */
 export interface ContainerExit {
@@ -55,6 +55,16 @@ export class ContainerFiles {
   /** Reads what the supervisor has taken of an output. */
   openSpool(stream: 'stdout' | 'stderr'): SpoolReader {
     return new SpoolReader({ dir: this.dir, stream });
+  }
+
+  /** Gives the disk space of the spools back: nobody needs what was in them. */
+  async removeSpools(): Promise<void> {
+    const names = await readdir(this.dir).catch((error: unknown) => {
+      // The container is being removed.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    });
+    for (const name of names) if (name.includes(SPOOL_MARK)) await rm(join(this.dir, name), { force: true });
   }
 
   /** The pipe into which whoever attaches writes the container's input. */

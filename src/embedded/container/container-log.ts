@@ -37,7 +37,7 @@ export class ContainerLog {
   readonly #mutex = new Mutex();
   readonly #carried: Record<LogStream, number> = { stdout: 0, stderr: 0 };
   readonly #spools: Readonly<Record<LogStream, SpoolReader>>;
-  /** Up to where the spools may have been removed. */
+  /** Where the first file of each spool begins, as far as we know. */
   readonly #released: Record<LogStream, number> = { stdout: 0, stderr: 0 };
   #log: FileHandle | undefined;
   #waiting = false;
@@ -86,20 +86,25 @@ export class ContainerLog {
     });
   }
 
-  /** Carries everything that is there; with `final`, the rest of an unfinished line too, and closes the log. */
-  drain(final: boolean): Promise<void> {
+  /**
+   * Carries everything that is there; with `final`, the rest of an unfinished line too, and closes the log.
+   *
+   * @returns whether the log is whole and closed: nobody needs the spools any more.
+   */
+  drain(final: boolean): Promise<boolean> {
     return this.#mutex.run(async () => {
-      if (this.#finished) return;
+      if (this.#finished) return true;
       try {
         await this.#carry(final);
-        if (!final) return;
+        if (!final) return false;
         await this.#recordPosition(true);
         this.#finished = true;
       } catch (error) {
         this.#complain(error);
-        return;
+        return false;
       }
       await this.#closeFiles();
+      return true;
     });
   }
 
@@ -179,9 +184,7 @@ export class ContainerLog {
   async #releaseSpools(): Promise<void> {
     for (const stream of STREAMS) {
       if (this.#carried[stream] - this.#released[stream] < SPOOL_FILE_BYTES) continue;
-      await this.#spools[stream].release(this.#carried[stream]);
-      // The file that is being written stays: it is looked at again once it must be complete.
-      this.#released[stream] = this.#carried[stream] - (this.#carried[stream] % RECORD_EVERY_BYTES);
+      this.#released[stream] = await this.#spools[stream].release(this.#carried[stream]);
     }
   }
 

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { defer } from '../deferred.js';
 import { type ContainerFiles } from './container-files.js';
 import { type LogStream } from './cri-log-format.js';
 import { type SpoolReader } from './spool-reader.js';
@@ -9,6 +10,7 @@ const READ_BYTES = 64 * 1024;
 export class ContainerOutput {
   readonly #files: ContainerFiles;
   readonly #tails = new Set<SpoolTail>();
+  #idle = defer<undefined>();
 
   constructor(options: { readonly files: ContainerFiles }) {
     this.#files = options.files;
@@ -16,9 +18,20 @@ export class ContainerOutput {
 
   /** What comes into a spool from now on. It ends at {@link SpoolTail.finish}. */
   async follow(stream: LogStream): Promise<SpoolTail> {
-    const tail = await SpoolTail.open(this.#files.openSpool(stream), () => this.#tails.delete(tail));
+    const tail = await SpoolTail.open(this.#files.openSpool(stream), () => {
+      this.#tails.delete(tail);
+      if (this.#tails.size === 0) this.#idle.resolve(undefined);
+    });
     this.#tails.add(tail);
     return tail;
+  }
+
+  /** Resolves once nobody follows; at once when nobody does. */
+  async waitForIdle(): Promise<void> {
+    while (this.#tails.size > 0) {
+      this.#idle = defer();
+      await this.#idle.promise;
+    }
   }
 
   /** Says that there may be new output. */
@@ -27,7 +40,10 @@ export class ContainerOutput {
   }
 }
 
-/** The end of a growing spool as a stream. A reader that is too slow misses what was removed before it came. */
+/**
+ * The end of a growing spool as a stream. A reader that is too slow misses what was removed before it came. It fails
+ * with the error of a spool that cannot be read.
+ */
 export class SpoolTail extends Readable {
   readonly #spool: SpoolReader;
   readonly #onClose: () => void;
@@ -83,8 +99,8 @@ export class SpoolTail extends Readable {
         if (await this.#readOnce()) this.#again = true;
         else if (finished) this.#end();
       }
-    } catch {
-      this.#end();
+    } catch (error) {
+      this.destroy(error instanceof Error ? error : new Error(String(error)));
     } finally {
       this.#reading = false;
     }

@@ -50,6 +50,8 @@ export interface ContainerRunOptions {
   readonly sweepSoon: (main: ProcessIdentity) => void;
   /** Called when there may be new output. */
   readonly onOutput: () => void;
+  /** Called when all of its output is in the log: the spools are of no use any more, but to those who follow them. */
+  readonly onCarried: () => void;
   /** Called when it was seen to start and to end, after {@link ContainerRun.start} and `exit` say so. */
   readonly onStarted: () => void;
   readonly onStopped: () => void;
@@ -326,10 +328,12 @@ export class ContainerRun {
   /** Carries the last output. What still holds a pipe open goes on being logged, until its end is seen. */
   async #drainLog(): Promise<void> {
     const ended = (await this.#supervisor?.waitForEnd(LAST_OUTPUT_MS)) ?? true;
-    await this.#log?.drain(ended);
-    if (!ended) return;
+    const whole = await this.#log?.drain(ended);
+    // What could not be written is tried again at the next scan.
+    if (!ended || whole === false) return;
     this.#watch?.close();
     this.#watch = undefined;
+    if (whole === true && !this.#closed) this.#options.onCarried();
   }
 }
 

@@ -86,6 +86,7 @@ export class Container implements StreamableContainer {
       endAll: (main) => this.#ending.endAll(main),
       sweepSoon: (main) => this.#ending.sweepSoon(main),
       onOutput: () => this.#output.poke(),
+      onCarried: () => void this.#dropSpools(),
       onStarted: () => options.onStarted(this),
       onStopped: () => {
         this.#output.poke();
@@ -310,6 +311,16 @@ export class Container implements StreamableContainer {
       return undefined;
     } catch (error) {
       return `failed to open its log: ${messageOf(error)}`;
+    }
+  }
+
+  /** An ended container may stay for long; its output is in the log. */
+  async #dropSpools(): Promise<void> {
+    try {
+      await this.#output.waitForIdle();
+      await this.files.removeSpools();
+    } catch (error) {
+      this.#host.logger.warn('Spools not removed', { containerId: this.id, err: messageOf(error) });
     }
   }
 

@@ -2,6 +2,9 @@ import { open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SPOOL_FILE_BYTES } from './supervisor-script.js';
 
+/** Stands in the name of every file of a spool, between the stream and the position. */
+export const SPOOL_MARK = '.spool.';
+
 /** What a {@link SpoolReader} needs. */
 export interface SpoolReaderOptions {
   /** The container's folder. */
@@ -27,7 +30,7 @@ export class SpoolReader {
 
   constructor({ dir, stream }: SpoolReaderOptions) {
     this.#dir = dir;
-    this.#name = `${stream}.spool.`;
+    this.#name = `${stream}${SPOOL_MARK}`;
   }
 
   /** Fills the buffer with what begins at a position; how many bytes there were. 0 where nothing is, or not any more. */
@@ -62,14 +65,19 @@ export class SpoolReader {
     return first === undefined || first <= position ? position : first;
   }
 
-  /** Removes the files that end at or before a position, and so lets a container go on that waits. */
-  async release(position: number): Promise<void> {
+  /**
+   * Removes the files that end at or before a position, and so lets a container go on that waits.
+   *
+   * @returns where the first one begins that stays.
+   */
+  async release(position: number): Promise<number> {
     const begins = await this.#listBegins();
     for (const [at, begin] of begins.entries()) {
       const end = begins[at + 1];
-      if (end === undefined || end > position) return;
+      if (end === undefined || end > position) return begin;
       await rm(this.#pathOf(begin), { force: true });
     }
+    return position;
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,12 @@
 import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { type Writable } from 'node:stream';
+import { type Readable, type Writable } from 'node:stream';
 import { type Clock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
 import { type ContainerFiles } from '../container/container-files.js';
 import { type ContainerOutput } from '../container/container-output.js';
 import { PtyResizer } from '../process/pty.js';
+import { refused } from '../rpc-error.js';
 import { type ContainerConsole } from './container-process.js';
 
 /** What {@link openConsole} needs. */
@@ -23,16 +25,25 @@ export interface ConsoleOptions {
 /** Attaches to a running container. */
 export async function openConsole(options: ConsoleOptions): Promise<ContainerConsole> {
   const { files, output, clock, findScript } = options;
-  const [stdout, stderr] = [await output.follow('stdout'), await output.follow('stderr')];
+  const stdout = await output.follow('stdout');
+  const stderr = await output.follow('stderr').catch((error: unknown) => {
+    stdout.destroy();
+    throw error;
+  });
+  const broken = whenBroken([stdout, stderr]);
   const stdin = options.stdin ? await openInput(files.stdinPath, clock) : undefined;
   const resizer = options.tty ? new PtyResizer({ clock, findScript }) : undefined;
   let close = (): void => undefined;
   const closed = new Promise<void>((resolve) => (close = resolve));
-  const ended = Promise.race([options.ended, closed]).then(() => {
-    stdin?.destroy();
-    stdout.finish();
-    stderr.finish();
-  });
+  const ended = Promise.race([options.ended, closed, broken])
+    .then(() => undefined)
+    .finally(() => {
+      stdin?.destroy();
+      stdout.finish();
+      stderr.finish();
+    });
+  // Whoever has let go of it does not want to know.
+  ended.catch(() => undefined);
   return {
     ...(stdin && { stdin }),
     stdout,
@@ -45,6 +56,17 @@ export async function openConsole(options: ConsoleOptions): Promise<ContainerCon
       stderr.destroy();
     },
   };
+}
+
+/** Rejects as soon as one of them cannot be read. */
+function whenBroken(outputs: readonly Readable[]): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    for (const each of outputs) {
+      each.once('error', (error) => {
+        reject(refused(`the output of the container cannot be read: ${messageOf(error)}`));
+      });
+    }
+  });
 }
 
 /** How long the supervisor of a container that has just started may take to open its end. */

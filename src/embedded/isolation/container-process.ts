@@ -37,7 +37,10 @@ export interface ContainerConsole {
   readonly stderr: Readable;
   /** There for a container with a terminal. */
   readonly resize?: ResizeTerminal;
-  /** Resolves once the container has ended and its last output was handed out, or after `close`. */
+  /**
+   * Resolves once the container has ended and its last output was handed out, or after `close`. Rejects, with a
+   * sentence for the client, when the output cannot be read any more.
+   */
   readonly ended: Promise<void>;
   /** Lets go of it; the container goes on. */
   close(): void;

@@ -54,7 +54,8 @@ export interface SetupFiles {
 /*
  * `plain` ends the start at a link: the host's files lie on top of the container's root until they are cut off, and
  * a link that goes above the root would lead there. The paths were found without links before; this is for what others
- * have put into a volume meanwhile.
+ * have put into a volume meanwhile. Between its look and the mount lie some milliseconds, see "Volumes that others
+ * write to" in docs/reference/embedded-runtime.md; `set -C` makes a file only where not even a link is.
  */
 const HEAD = `exec 8>pid 9>fault 3>&2 2>/dev/null
 fault() { printf '%s\\n' "$*" >&9; exit 125; }
@@ -68,7 +69,13 @@ plain() {
   done
 }
 folder() { [ -d "$1" ] || must $mkdir -p -- "$1"; }
-file() { [ -e "$1" ] || { folder "\${1%/*}/"; true >"$1" || fault "cannot make $1"; }; }
+file() {
+  if [ -e "$1" ]; then return; fi
+  folder "\${1%/*}/"
+  set -C
+  true >"$1" || fault "cannot make $1"
+  set +C
+}
 `;
 
 /** See the module's description. */
