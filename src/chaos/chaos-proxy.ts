@@ -95,7 +95,6 @@ export class ChaosProxy implements AsyncDisposable {
 
   async close(): Promise<void> {
     this.#context.book.close();
-    this.#context.directory.close();
     await this.#relay?.close();
   }
 

@@ -2,20 +2,30 @@ import { MESSAGE_PREFIX_BYTES } from '../relay/index.js';
 import { LIST_FIELDS } from './cri-fields.js';
 import { encodeTag, WireType } from './protobuf-fields.js';
 
+/**
+ * Ids as two numbers of 32 bits that stand for each: two ids with both the same are not to be expected, and of two with
+ * the same first one, one is looked at anew each time.
+ */
+export type SeenIds = Map<number, number>;
+
 export interface ListScannerOptions {
-  /** Whether an item whose id stands for that number needs no reading. */
-  readonly isKnown: (idHash: number) => boolean;
-  /** Called with each other item, as bytes of its own; without a number when its id is not where all writers put it. */
-  readonly onNew: (item: Buffer, idHash: number | undefined) => void;
+  /** The items that are known, by their ids, and need no reading. */
+  readonly known: SeenIds;
+  /** Called with each other item, as bytes of its own; from then on it is known. */
+  readonly onNew: (item: Buffer) => void;
 }
 
 /** Both an item of a list and the id in it: a field 1 that has a length. */
 const ITEM_TAG = encodeTag(LIST_FIELDS.items, WireType.BYTES);
 const LONGEST_ID_BYTES = 127;
+const FIRST_ONE = 0x811c9dc5 | 0;
+const FIRST_OTHER = 0x9e3779b9 | 0;
 /** Larger items are left alone. */
 const LARGEST_ITEM_BYTES = 2 ** 20;
 /** Of a varint of 64 bits. */
-const LARGEST_SCALE = 2 ** 63;
+const MOST_VARINT_BYTES = 10;
+/** The bits of a varint that are kept: no length in a message that passes here, and no tag that is looked for, has more. */
+const VARINT_BITS = 28;
 
 /** What the next byte is of. */
 const State = {
@@ -53,13 +63,16 @@ export class ListScanner {
   /** Of the field, the item, or the prefix. */
   #fieldLeft: number = MESSAGE_PREFIX_BYTES;
   #idLeft = 0;
-  /** A varint, or the length in a prefix, that is being read. */
+  /** A varint, or the length in a prefix, that is being read; what of a varint has no room, makes it huge. */
   #value = 0;
-  #scale = 1;
+  #varintBytes = 0;
+  #isHuge = false;
   #tag = 0;
   #isCompressed = false;
-  #hash: IdHash = { one: 0, other: 0 };
-  #idHash: number | undefined;
+  // Two small numbers, and no object: there are as many ids as there are items.
+  #one = 0;
+  #other = 0;
+  #hasId = false;
   /** Bytes of the item from chunks before this one, and where in this one the others begin; undefined: not wanted. */
   #parts: Buffer[] = [];
   #wantedFrom: number | undefined;
@@ -101,7 +114,8 @@ export class ListScanner {
         break;
       case State.ID_LENGTH:
         this.#idLeft = this.#readItemByte();
-        this.#hash = { one: 0x811c9dc5, other: 0x9e3779b9 };
+        this.#one = FIRST_ONE;
+        this.#other = FIRST_OTHER;
         this.#state =
           this.#idLeft > 0 && this.#idLeft <= Math.min(LONGEST_ID_BYTES, this.#fieldLeft)
             ? State.ID
@@ -130,21 +144,21 @@ export class ListScanner {
 
   /** Reads a byte of a number in front of or in a field; true once it is complete. */
   #readVarint(): boolean {
-    if (this.#messageLeft === 0 || this.#scale > LARGEST_SCALE) {
+    if (this.#messageLeft === 0 || this.#varintBytes >= MOST_VARINT_BYTES) {
       this.#giveUpMessage();
       return false;
     }
     const byte = this.#bytes[this.#at++]!;
     this.#messageLeft--;
-    this.#value += (byte & 0x7f) * this.#scale;
-    this.#scale *= 0x80;
+    const shift = 7 * this.#varintBytes++;
+    if (shift < VARINT_BITS) this.#value |= (byte & 0x7f) << shift;
+    else if ((byte & 0x7f) !== 0) this.#isHuge = true;
     return byte < 0x80;
   }
 
   #beginField(tag: number): void {
-    this.#tag = tag;
-    this.#value = 0;
-    this.#scale = 1;
+    this.#tag = this.#isHuge ? 0 : tag;
+    this.#clearVarint();
     const wireType = tag % 8;
     if (wireType === WireType.BYTES) this.#state = State.LENGTH;
     else if (wireType === WireType.VARINT) this.#state = State.NUMBER;
@@ -154,14 +168,17 @@ export class ListScanner {
   }
 
   #beginBytes(length: number): void {
+    if (this.#isHuge) {
+      this.#giveUpMessage();
+      return;
+    }
     if (this.#tag !== ITEM_TAG || length === 0 || length > Math.min(this.#messageLeft, LARGEST_ITEM_BYTES)) {
       this.#beginSkip(length);
       return;
     }
     this.#messageLeft -= length;
     this.#fieldLeft = length;
-    this.#idHash = undefined;
-    this.#parts = [];
+    this.#hasId = false;
     this.#wantedFrom = this.#at;
     this.#state = State.ID_TAG;
   }
@@ -201,14 +218,13 @@ export class ListScanner {
 
   #readId(): void {
     const length = Math.min(this.#idLeft, this.#bytes.length - this.#at);
-    this.#hash = addToHash(this.#hash, this.#bytes, this.#at, this.#at + length);
+    this.#addToHash(this.#at, this.#at + length);
     this.#at += length;
     this.#fieldLeft -= length;
     this.#idLeft -= length;
     if (this.#idLeft > 0) return;
-    const idHash = (this.#hash.one >>> 0) * 2 ** 21 + (this.#hash.other >>> 11);
-    this.#idHash = idHash;
-    if (this.#options.isKnown(idHash)) this.#wantedFrom = undefined;
+    this.#hasId = true;
+    if (this.#options.known.get(this.#one) === this.#other) this.#forgetItem();
     this.#state = State.REST;
     if (this.#fieldLeft === 0) this.#endItem();
   }
@@ -217,34 +233,40 @@ export class ListScanner {
     if (this.#wantedFrom !== undefined) {
       this.#parts.push(this.#bytes.subarray(this.#wantedFrom, this.#at));
       const item = Buffer.concat(this.#parts);
-      this.#wantedFrom = undefined;
-      this.#options.onNew(item, this.#idHash);
+      this.#forgetItem();
+      this.#options.onNew(item);
+      if (this.#hasId) this.#options.known.set(this.#one, this.#other);
     }
-    this.#parts = [];
     this.#endField();
+  }
+
+  #forgetItem(): void {
+    this.#wantedFrom = undefined;
+    if (this.#parts.length > 0) this.#parts = [];
   }
 
   #endField(): void {
     const goesOn = this.#messageLeft > 0;
     this.#state = goesOn ? State.TAG : State.PREFIX;
     this.#fieldLeft = goesOn ? 0 : MESSAGE_PREFIX_BYTES;
+    this.#clearVarint();
+  }
+
+  #clearVarint(): void {
     this.#value = 0;
-    this.#scale = 1;
+    this.#varintBytes = 0;
+    this.#isHuge = false;
   }
-}
 
-/** Becomes a number of 53 bits: two ids with the same one are not to be expected. */
-interface IdHash {
-  readonly one: number;
-  readonly other: number;
-}
-
-function addToHash(hash: IdHash, bytes: Buffer, from: number, to: number): IdHash {
-  let { one, other } = hash;
-  for (let at = from; at < to; at++) {
-    const byte = bytes[at]!;
-    one = Math.imul(one ^ byte, 0x01000193);
-    other = Math.imul(other ^ byte, 0x85ebca6b) ^ (other >>> 15);
+  #addToHash(from: number, to: number): void {
+    const bytes = this.#bytes;
+    let [one, other] = [this.#one, this.#other];
+    for (let at = from; at < to; at++) {
+      const byte = bytes[at]!;
+      one = Math.imul(one ^ byte, 0x01000193);
+      other = Math.imul(other ^ byte, 0x85ebca6b) ^ (other >>> 15);
+    }
+    this.#one = one;
+    this.#other = other;
   }
-  return { one, other };
 }

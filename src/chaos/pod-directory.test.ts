@@ -63,7 +63,6 @@ describe('what is known of a container', () => {
     expect(directory.findContainer('c-web')).toEqual({
       ...{ pod: WEB, sandboxId: 'sandbox-web', containerName: 'app' },
     });
-    directory.close();
   });
 
   it('is what its labels say when nothing tells of its sandbox', () => {
@@ -103,7 +102,6 @@ describe('what is known of a container', () => {
     });
     untold.learn('ListPodSandbox', NOTHING, sandboxList);
     expect(untold.findContainer('c')?.pod).toEqual(WEB);
-    untold.close();
   });
 
   it('comes with the status of its sandbox', () => {
@@ -136,11 +134,7 @@ describe('what is known of a container', () => {
     ] as const) {
       directory.learn(method, NOTHING, list);
     }
-    // Known, and not by the labels that it does not have: the list is not read because of a look-up alone.
-    expect(directory.findSandbox('sandbox-web')?.pod).toEqual(WEB);
-    expect(directory.findContainer('unknown')).toBeUndefined();
     expect(directory.findContainer('c-web')?.pod).toEqual(WEB);
-    directory.close();
   });
 });
 
@@ -151,7 +145,7 @@ describe('a list', () => {
         fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 20 }),
         fc.uniqueArray(fc.string({ minLength: 1, maxLength: 150 }), { maxLength: 20 }),
         (sizes, ids) => {
-          const directory = new PodDirectory({ defer: () => undefined });
+          const directory = new PodDirectory();
           const list = containers(...ids.map((id) => container(id)));
           for (const message of [inPieces(list, sizes), list])
             directory.learn('ListContainers', NOTHING, message);
@@ -162,43 +156,8 @@ describe('a list', () => {
     );
   });
 
-  it('is read later and in slices, or at once when somebody asks for an id that is not known', () => {
-    const deferred: (() => void)[] = [];
-    const directory = new PodDirectory({ defer: (act) => void deferred.push(act) });
-    const turn = (): void => deferred.shift()?.();
-    const ids = Array.from({ length: 1_000 }, (_, at) => `container-${at}`);
-    directory.learn('ListPodSandbox', NOTHING, sandboxes('sandbox-web'));
-    directory.learn('ListContainers', NOTHING, containers(...ids.map((id) => container(id))));
-    let turns = 0;
-    for (; deferred.length > 0; turns++) turn();
-    expect(turns).toBeGreaterThan(10);
-    expect(directory.findContainer('container-999')?.pod).toEqual(WEB);
-    directory.learn('ListContainers', NOTHING, containers(container('new')));
-    expect(deferred).toHaveLength(1);
-    expect(directory.findContainer('new')?.pod).toEqual(WEB);
-    turn();
-    expect(deferred).toEqual([]);
-  });
-
-  it('of which nearly all is known costs a fraction of the first', () => {
-    const deferred: (() => void)[] = [];
-    const directory = new PodDirectory({ defer: (act) => void deferred.push(act) });
-    const ids = Array.from({ length: 5_000 }, (_, at) => `container-${at}`);
-    const slicesOf = (list: GrpcMessage): number => {
-      directory.learn('ListContainers', NOTHING, list);
-      let slices = 0;
-      for (; deferred.length > 0; slices++) deferred.shift()!();
-      return slices;
-    };
-    const first = slicesOf(containers(...ids.map((id) => container(id))));
-    const second = slicesOf(containers(...[...ids, 'one-more'].reverse().map((id) => container(id))));
-    expect(second).toBeLessThan(first / 20);
-    directory.learn('ListPodSandbox', NOTHING, sandboxes('sandbox-web'));
-    expect(directory.findContainer('one-more')?.pod).toEqual(WEB);
-  });
-
   it('tells again of what had to be forgotten', () => {
-    const directory = new PodDirectory({ mostIds: 10, defer: () => undefined });
+    const directory = new PodDirectory({ mostIds: 10 });
     const list = (from: number) =>
       containers(...Array.from({ length: 8 }, (_, at) => container(`c-${from + at}`)));
     for (const from of [0, 100, 0]) directory.learn('ListContainers', NOTHING, list(from));
@@ -209,14 +168,13 @@ describe('a list', () => {
   it('that is no list is the client’s to make sense of, and costs nothing that is known', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 0, max: 60 }), (noise, cut) => {
-        const directory = new PodDirectory({ defer: () => undefined });
+        const directory = new PodDirectory();
         const whole = Buffer.concat(containers(container('c-1'), container('c-2')).pieces);
         directory.learn('ListPodSandbox', NOTHING, sandboxes('sandbox-web'));
         directory.learn('ListContainers', NOTHING, containers(container('c-0')));
         directory.learn('ListContainers', NOTHING, GrpcMessage.of(noise));
         const rest = whole.subarray(5, whole.length - cut);
         directory.learn('ListContainers', NOTHING, GrpcMessage.of(Buffer.concat([rest, noise])));
-        directory.findContainer('nobody');
         expect(directory.findContainer('c-0')?.pod).toEqual(WEB);
       }),
     );

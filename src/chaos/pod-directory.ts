@@ -15,9 +15,8 @@ import {
   SANDBOX_METADATA_FIELDS,
   SANDBOX_STATUS_ANSWER_FIELDS,
 } from './cri-fields.js';
-import { ListBacklog } from './list-backlog.js';
-import { type ListScanner } from './list-scanner.js';
-import { findAllBytes, findBytes, findInMap, readString } from './protobuf-fields.js';
+import { ListScanner, type SeenIds } from './list-scanner.js';
+import { findAllBytes, findBytes, findInMap, ifReadable, readString } from './protobuf-fields.js';
 
 /** A pod as people name it. */
 export interface PodName {
@@ -39,15 +38,13 @@ export interface KnownId {
 interface ContainerEntry {
   readonly sandboxId: string;
   readonly name: string;
-  /** By the labels that the kubelet writes on containers; others write none. */
+  /** By its labels, as long as nothing tells the sandbox. */
   readonly labelled: PodName | undefined;
 }
 
 export interface PodDirectoryOptions {
   /** How many ids of each kind are kept, far more than a node has; the oldest go first. */
   readonly mostIds?: number;
-  /** Calls back soon, once what there is to send has gone out; setImmediate unless told. */
-  readonly defer?: (act: () => void) => void;
 }
 
 const MOST_IDS = 100_000;
@@ -59,24 +56,24 @@ const POD_UID_LABEL = 'io.kubernetes.pod.uid';
 /**
  * Which pod and container an id belongs to, learned from the messages that pass: requests of CRI name ids only.
  *
- * A container's pod is that of its sandbox, whichever of the two was heard of first; where nothing tells the sandbox,
- * it is what the container's labels say. What is new in a list is read later, in slices, and at once as soon as
- * somebody asks for an id that is not known.
+ * A container's pod is that of its sandbox, whichever of the two was heard of first; where nothing tells of the
+ * sandbox, it is what labels say, which the kubelet writes on containers, and others do not.
+ *
+ * Nearly all items of nearly all lists were in one before. Such an item is known by its id alone, since neither its
+ * pod nor its name can change, and nothing else of it is looked at.
  */
 export class PodDirectory {
   readonly #pods = new Map<string, PodName>();
   readonly #containers = new Map<string, ContainerEntry>();
+  /** By sandbox id: what labels of a container there say. */
+  readonly #labelledPods = new Map<string, PodName>();
+  /** The ids that lists have told of. */
+  readonly #listedPods: SeenIds = new Map();
+  readonly #listedContainers: SeenIds = new Map();
   readonly #mostIds: number;
-  readonly #sandboxLists: ListBacklog;
-  readonly #containerLists: ListBacklog;
 
-  constructor({ mostIds = MOST_IDS, defer }: PodDirectoryOptions = {}) {
+  constructor({ mostIds = MOST_IDS }: PodDirectoryOptions = {}) {
     this.#mostIds = mostIds;
-    this.#sandboxLists = new ListBacklog({ onNew: (item) => void this.learnSandbox(item), defer });
-    this.#containerLists = new ListBacklog({
-      onNew: (item) => void this.learnContainer(item, CONTAINER_FIELDS),
-      defer,
-    });
   }
 
   findSandbox(id: string): KnownId | undefined {
@@ -85,7 +82,6 @@ export class PodDirectory {
   }
 
   findContainer(id: string): KnownId | undefined {
-    if (!this.#containers.has(id)) this.#containerLists.readAll();
     const entry = this.#containers.get(id);
     if (entry === undefined) return undefined;
     const { sandboxId, name, labelled } = entry;
@@ -95,11 +91,16 @@ export class PodDirectory {
 
   /** Learns from the bytes of one answer that is a list of pods or containers; undefined for other methods. */
   createScanner(method: string): ListScanner | undefined {
-    if (method === 'ListPodSandbox' || method === 'StreamPodSandboxes')
-      return this.#sandboxLists.createScanner();
-    if (method === 'ListContainers' || method === 'StreamContainers')
-      return this.#containerLists.createScanner();
-    return undefined;
+    switch (method) {
+      case 'ListPodSandbox':
+      case 'StreamPodSandboxes':
+        return createScanner(this.#listedPods, (item) => this.learnSandbox(item));
+      case 'ListContainers':
+      case 'StreamContainers':
+        return createScanner(this.#listedContainers, (item) => this.learnContainer(item, CONTAINER_FIELDS));
+      default:
+        return undefined;
+    }
   }
 
   /** Learns from the answer to a call, and its request. Throws RangeError when one is no message. */
@@ -149,7 +150,6 @@ export class PodDirectory {
   /** Learns from a PodSandbox or a PodSandboxStatus, and gives its id. */
   learnSandbox(item: Buffer): string {
     const id = readString(item, SANDBOX_FIELDS.id);
-    // Neither name nor uid of a pod can change.
     if (!this.#pods.has(id)) this.#addPod(id, readPodName(findBytes(item, SANDBOX_FIELDS.metadata)));
     return id;
   }
@@ -161,48 +161,50 @@ export class PodDirectory {
     return id;
   }
 
-  /** Forgets what was not read yet. */
-  close(): void {
-    this.#sandboxLists.clear();
-    this.#containerLists.clear();
-  }
-
   #findPod(sandboxId: string): PodName | undefined {
-    if (!this.#pods.has(sandboxId)) this.#sandboxLists.readAll();
-    return this.#pods.get(sandboxId);
+    return this.#pods.get(sandboxId) ?? this.#labelledPods.get(sandboxId);
   }
 
   #addPod(id: string, pod: PodName | undefined): void {
     if (id === '' || pod === undefined) return;
-    this.#pods.set(id, pod);
-    this.#forgetOldest(this.#pods, this.#sandboxLists);
+    this.#labelledPods.delete(id);
+    this.#add(this.#pods, id, pod, this.#listedPods);
   }
 
-  #addContainer(id: string, item: Buffer, fields: ContainerFields, sandboxId: string): void {
+  #addContainer(id: string, item: Buffer, fields: ContainerFields, knownSandboxId: string): void {
     const known = this.#containers.get(id);
     if (id === '' || (known !== undefined && known.sandboxId !== '')) return;
-    const entry = {
-      sandboxId: sandboxId === '' ? readOptional(item, fields.sandboxId) : sandboxId,
-      name: readString(findBytes(item, fields.metadata) ?? EMPTY, CONTAINER_METADATA_FIELDS.name),
-      labelled: readPodOfLabels(item, fields.labels) ?? known?.labelled,
-    };
-    if (entry.sandboxId === '' && entry.labelled === undefined && entry.name === '') return;
-    this.#containers.set(id, entry);
-    this.#forgetOldest(this.#containers, this.#containerLists);
+    const sandboxId = knownSandboxId === '' ? readOptional(item, fields.sandboxId) : knownSandboxId;
+    const name = readString(findBytes(item, fields.metadata) ?? EMPTY, CONTAINER_METADATA_FIELDS.name);
+    // Labels are the most of it, and nothing new where the sandbox is known.
+    let labelled = this.#findPod(sandboxId) === undefined ? readPodOfLabels(item, fields.labels) : undefined;
+    if (sandboxId !== '') {
+      labelled ??= known?.labelled;
+      if (labelled !== undefined) this.#add(this.#labelledPods, sandboxId, labelled, this.#listedContainers);
+      labelled = undefined;
+    }
+    if (sandboxId === '' && labelled === undefined && name === '') return;
+    this.#add(this.#containers, id, { sandboxId, name, labelled }, this.#listedContainers);
   }
 
-  #forgetOldest(table: Map<string, unknown>, lists: ListBacklog): void {
+  #add<T>(table: Map<string, T>, id: string, known: T, listed: SeenIds): void {
+    table.set(id, known);
     if (table.size <= this.#mostIds) return;
     for (const oldest of table.keys()) {
       table.delete(oldest);
       break;
     }
     // The next list tells of it again, if it is still there.
-    lists.forgetSeen();
+    listed.clear();
   }
 }
 
 const EMPTY = Buffer.alloc(0);
+
+/** An item that cannot be read is the client's to make sense of, and will be no better the next time. */
+function createScanner(known: SeenIds, learn: (item: Buffer) => void): ListScanner {
+  return new ListScanner({ known, onNew: (item) => ifReadable(() => learn(item)) });
+}
 
 /** The pod that a PodSandboxConfig makes. */
 export function readPodOfConfig(config: Buffer | undefined): PodName | undefined {

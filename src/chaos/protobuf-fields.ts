@@ -15,16 +15,46 @@ const MAP_ENTRY_FIELDS = { key: 1, value: 2 } as const;
 const UNKNOWN_FIELD = 536_870_000;
 
 /** A field of a message, where it stands in the bytes. */
-export interface ProtobufField {
+export class ProtobufField {
   readonly number: number;
   /** See {@link WireType}. */
   readonly wireType: number;
-  /** From the tag to the end. */
-  readonly whole: Buffer;
-  /** What a field of bytes holds; empty for others. */
-  readonly bytes: Buffer;
   /** What a field that is a number holds, exact up to 2^53; 0 for others. */
   readonly value: number;
+  readonly #message: Buffer;
+  readonly #begin: number;
+  readonly #contentBegin: number;
+  readonly #end: number;
+
+  constructor(
+    message: Buffer,
+    what: { readonly number: number; readonly wireType: number; readonly value: number },
+    where: { readonly begin: number; readonly contentBegin: number; readonly end: number },
+  ) {
+    this.#message = message;
+    this.number = what.number;
+    this.wireType = what.wireType;
+    this.value = what.value;
+    this.#begin = where.begin;
+    this.#contentBegin = where.contentBegin;
+    this.#end = where.end;
+  }
+
+  /** From the tag to the end. */
+  get whole(): Buffer {
+    return this.#message.subarray(this.#begin, this.#end);
+  }
+
+  /** What a field of bytes holds; empty for others. */
+  get bytes(): Buffer {
+    return this.wireType === WireType.BYTES ? this.#message.subarray(this.#contentBegin, this.#end) : EMPTY;
+  }
+
+  /** What a string field holds; empty for others. */
+  get text(): string {
+    if (this.wireType !== WireType.BYTES) return '';
+    return this.#message.toString('utf8', this.#contentBegin, this.#end);
+  }
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -35,18 +65,19 @@ export function* readFields(message: Buffer): Generator<ProtobufField> {
     const begin = at;
     const tag = readVarint();
     const wireType = tag % 8;
-    let bytes: Buffer = EMPTY;
     let value = 0;
+    let contentBegin = at;
     if (wireType === WireType.VARINT) value = readVarint();
     else if (wireType === WireType.FIXED64) at += 8;
     else if (wireType === WireType.FIXED32) at += 4;
     else if (wireType === WireType.BYTES) {
       const length = readVarint();
-      bytes = message.subarray(at, at + length);
+      contentBegin = at;
       at += length;
     } else throw new RangeError(`a field of wire type ${wireType}`);
     if (at > message.length) throw new RangeError('a message that is cut off');
-    yield { number: Math.floor(tag / 8), wireType, whole: message.subarray(begin, at), bytes, value };
+    const where = { begin, contentBegin, end: at };
+    yield new ProtobufField(message, { number: Math.floor(tag / 8), wireType, value }, where);
 
     function readVarint(): number {
       let value = 0;

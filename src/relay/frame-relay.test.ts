@@ -64,7 +64,7 @@ describe('the relay of frames', () => {
     await harness[Symbol.asyncDispose]();
   });
 
-  it.each(['pass', 'tap'] as const)(
+  it.each(['pass', 'tap', 'scan'] as const)(
     'leaves every byte of both directions as it is when calls %s, however they arrive',
     async (mode) => {
       await fc.assert(
