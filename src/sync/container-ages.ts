@@ -3,17 +3,21 @@ import { type Clock } from '../util/clock.js';
 import { type RunTimes } from './pod-actions.js';
 
 interface Sighting {
-  /** How old it was when it was first seen, by the clock on the wall; never negative. */
+  /** How long ago it was when it was first seen, by the clock on the wall; never negative. */
   readonly ageThenMs: number;
   /** When that was, by the monotonic clock. */
   readonly seenAtMs: number;
 }
 
 interface ContainerSightings {
-  start: Sighting | undefined;
-  end: Sighting | undefined;
-  /** When it was last seen and had not ended, by the monotonic clock. */
-  aliveAtMs: number | undefined;
+  readonly start: Sighting | undefined;
+  readonly end: Sighting | undefined;
+}
+
+interface PodSightings {
+  /** By the monotonic clock. */
+  readonly observedAtMs: number;
+  readonly containers: ReadonlyMap<string, ContainerSightings>;
 }
 
 /**
@@ -21,14 +25,14 @@ interface ContainerSightings {
  * nothing.
  *
  * A runtime gives wall times. Each is compared with the wall once, when it is first seen; from then on the monotonic
- * clock counts. A jump can only do harm between the event itself and the first look, while nobody was watching, and
- * then no more than this: of an end, not more is believed than the time since the container was last seen alive.
+ * clock counts. What the look before did not show yet cannot be older than that look, so that a jump between the two
+ * does no harm either. Only after a start of the agent is the wall all that there is.
  *
- * Owned by one pod's syncs: {@link observe} before each, {@link forget} once the pod is gone.
+ * {@link observe} before each sync of a pod, {@link forget} once the pod is gone.
  */
 export class ContainerAges {
   readonly #clock: Clock;
-  readonly #pods = new Map<string, Map<string, ContainerSightings>>();
+  readonly #pods = new Map<string, PodSightings>();
 
   constructor(options: { readonly clock: Clock }) {
     this.#clock = options.clock;
@@ -37,21 +41,13 @@ export class ContainerAges {
   /** Looks at all containers of a pod, and forgets those that are gone. */
   observe(podUid: string, containers: readonly ContainerStatus[]): RunTimes {
     const before = this.#pods.get(podUid);
-    const now = new Map<string, ContainerSightings>();
-    for (const container of containers)
-      now.set(container.id, this.#look(container, before?.get(container.id)));
-    this.#pods.set(podUid, now);
-    const find = ({ id }: ContainerStatus): ContainerSightings | undefined => now.get(id);
+    const seen = new Map(containers.map((each) => [each.id, this.#look(each, before)]));
+    this.#pods.set(podUid, { observedAtMs: this.#clock.monotonicMs(), containers: seen });
+    const ageOf = (sighting: Sighting | undefined): number =>
+      sighting === undefined ? 0 : sighting.ageThenMs + this.#clock.monotonicMs() - sighting.seenAtMs;
     return {
-      ranForMs: (container) => {
-        const { start, end } = find(container) ?? {};
-        if (start === undefined) return 0;
-        return Math.max(0, this.#age(start) - (end === undefined ? 0 : this.#age(end)));
-      },
-      endedForMs: (container) => {
-        const { end } = find(container) ?? {};
-        return end === undefined ? 0 : this.#age(end);
-      },
+      ranForMs: ({ id }) => Math.max(0, ageOf(seen.get(id)?.start) - ageOf(seen.get(id)?.end)),
+      endedForMs: ({ id }) => ageOf(seen.get(id)?.end),
     };
   }
 
@@ -60,33 +56,28 @@ export class ContainerAges {
     this.#pods.delete(podUid);
   }
 
-  #look(container: ContainerStatus, before: ContainerSightings | undefined): ContainerSightings {
-    const sightings = before ?? { start: undefined, end: undefined, aliveAtMs: undefined };
-    const nowMs = this.#clock.monotonicMs();
-    const { state, startedAtNs, finishedAtNs } = container;
-    if (startedAtNs > 0n) sightings.start ??= this.#see(startedAtNs);
-    if (state === 'exited' || state === 'unknown') {
-      const longest = sightings.aliveAtMs === undefined ? Infinity : nowMs - sightings.aliveAtMs;
-      sightings.end ??=
-        state === 'exited' && finishedAtNs > 0n ? this.#see(finishedAtNs, longest) : this.#seeNow();
-    } else {
-      sightings.aliveAtMs = nowMs;
-      // It was in an unknown state for a while.
-      sightings.end = undefined;
+  #look(
+    { id, state, startedAtNs, finishedAtNs }: ContainerStatus,
+    before: PodSightings | undefined,
+  ): ContainerSightings {
+    const seen = before?.containers.get(id);
+    const oldestMs = before === undefined ? Infinity : this.#clock.monotonicMs() - before.observedAtMs;
+    const start = seen?.start ?? (startedAtNs > 0n ? this.#see(startedAtNs, oldestMs) : undefined);
+    switch (state) {
+      case 'exited':
+        return { start, end: seen?.end ?? this.#see(finishedAtNs, oldestMs) };
+      case 'unknown':
+        return { start, end: seen?.end ?? this.#see(0n, 0) };
+      default:
+        // It may have been in an unknown state for a while.
+        return { start, end: undefined };
     }
-    return sightings;
   }
 
-  #see(atNs: bigint, longestMs = Infinity): Sighting {
-    const byWallMs = this.#clock.now() - Number(atNs / 1_000_000n);
-    return { ...this.#seeNow(), ageThenMs: Math.min(Math.max(0, byWallMs), longestMs) };
-  }
-
-  #seeNow(): Sighting {
-    return { ageThenMs: 0, seenAtMs: this.#clock.monotonicMs() };
-  }
-
-  #age({ ageThenMs, seenAtMs }: Sighting): number {
-    return ageThenMs + this.#clock.monotonicMs() - seenAtMs;
+  /** Of a time that the runtime did not tell (0n) nothing is known but that it was seen now. */
+  #see(atNs: bigint, oldestMs: number): Sighting {
+    const byWallMs = atNs === 0n ? 0 : this.#clock.now() - Number(atNs / 1_000_000n);
+    const ageThenMs = Math.min(Math.max(0, byWallMs), oldestMs);
+    return { ageThenMs, seenAtMs: this.#clock.monotonicMs() };
   }
 }
