@@ -135,20 +135,33 @@ describe('what a kill says', () => {
     },
   };
 
-  it.each([
+  it.each<[string, SceneBlueprint, string, number]>([
     [
       'liveness',
-      { failedLiveness: ['main-0'] },
+      { containers: { main: {} }, failedLiveness: ['main-0'] },
       'Container main failed liveness probe, will be restarted',
       2,
     ],
-    ['startup', { failedStartup: ['main-0'] }, 'Container main failed startup probe, will be restarted', 3],
-    ['definition', { outdated: true }, 'Container main definition changed, will be restarted', 7],
-    ['state', { state: 'unknown' }, 'Container is in "unknown" state, try killing it before restart', 7],
-  ] as const)('of %s is what a kubelet says, with the grace period for it', (_, facts, message, grace) => {
-    const { failedLiveness, failedStartup, ...main } = facts as Record<string, never>;
-    const probes = { ...(failedLiveness && { failedLiveness }), ...(failedStartup && { failedStartup }) };
-    const [kill] = compute({ ...withProbes, containers: { main }, ...probes }).containersToKill;
+    [
+      'startup',
+      { containers: { main: {} }, failedStartup: ['main-0'] },
+      'Container main failed startup probe, will be restarted',
+      3,
+    ],
+    [
+      'definition',
+      { containers: { main: { outdated: true } } },
+      'Container main definition changed, will be restarted',
+      7,
+    ],
+    [
+      'state',
+      { containers: { main: { state: 'unknown' } } },
+      'Container is in "unknown" state, try killing it before restart',
+      7,
+    ],
+  ])('of %s is what a kubelet says, with the grace period for it', (_, scene, message, grace) => {
+    const [kill] = compute({ ...withProbes, ...scene }).containersToKill;
     expect(kill).toMatchObject({ id: 'main-0', message, gracePeriodSeconds: grace });
   });
 
