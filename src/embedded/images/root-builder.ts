@@ -1,24 +1,10 @@
-import {
-  chmod,
-  lchown,
-  link,
-  lstat,
-  lutimes,
-  mkdir,
-  open,
-  readdir,
-  rm,
-  symlink,
-  unlink,
-  utimes,
-} from 'node:fs/promises';
-import { constants, type Stats } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { link, lstat, mkdir, readdir, rm, symlink, unlink, utimes } from 'node:fs/promises';
+import { type Stats } from 'node:fs';
+import { join } from 'node:path';
 import { refused } from '../rpc-error.js';
-import { makeSpecialFile } from './special-file.js';
 import { splitEntryPath } from './entry-path.js';
-import { assertOwner, toMode, toTime } from './entry-facts.js';
-import { addCapabilities, CAPABILITIES } from './file-capabilities.js';
+import { EntryWriter, type UnpackReport } from './entry-writer.js';
+import { assertOwner } from './entry-facts.js';
 import { FreshPaths } from './fresh-paths.js';
 import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
 import { type TarEntry } from './tar-entry.js';
@@ -35,16 +21,9 @@ export interface RootBuilderOptions {
   readonly signal: AbortSignal;
 }
 
-/** What could not be made as the image has it. */
-export interface UnpackReport {
-  /** Devices, without the right to make them. */
-  readonly devices: number;
-  /** Extended attributes: Node has no call for them. */
-  readonly attributes: number;
-}
-
 const WHITEOUT = '.wh.';
 const OPAQUE = '.wh..wh..opq';
+
 /**
  * Unpacks the layers of an image one over the other into one folder.
  *
@@ -54,24 +33,18 @@ const OPAQUE = '.wh..wh..opq';
  */
 export class RootBuilder {
   readonly #root: string;
-  readonly #privileged: boolean;
   readonly #signal: AbortSignal;
   readonly #meter: UnpackMeter;
   readonly #paths: RootPaths;
-  /** The times of folders, set last: every entry inside changes them. */
-  readonly #folderTimes = new Map<string, number>();
+  readonly #writer: EntryWriter;
   /** Of the layer at hand. */
   #fresh: FreshPaths;
-  /** Whether some folder gives its group to what is made in it. */
-  #inheritsGroups = false;
-  #devices = 0;
-  #attributes = 0;
 
   constructor({ root, privileged, limits, signal }: RootBuilderOptions) {
     this.#root = root;
-    this.#privileged = privileged;
     this.#signal = signal;
     this.#meter = new UnpackMeter(limits, root);
+    this.#writer = new EntryWriter({ root, privileged, meter: this.#meter, signal });
     this.#paths = new RootPaths(root, (path) => this.#fresh.has(path));
     this.#fresh = new FreshPaths(root);
   }
@@ -94,13 +67,13 @@ export class RootBuilder {
 
   /** To be called after the last layer. */
   async finish(): Promise<UnpackReport> {
-    for (const [path, mtime] of this.#folderTimes) {
+    for (const [path, mtime] of this.#writer.folderTimes) {
       // It may have been removed meanwhile, and a link may stand where the way to it was.
       const parts = splitEntryPath(path.slice(this.#root.length));
       const folder = await this.#paths.findFolder(parts, { make: false });
       if (folder === path) await utimes(path, mtime, mtime);
     }
-    return { devices: this.#devices, attributes: this.#attributes };
+    return this.#writer.report;
   }
 
   async #add(entry: TarEntry): Promise<void> {
@@ -109,7 +82,7 @@ export class RootBuilder {
     const name = parts.pop();
     if (name === undefined) {
       if (entry.kind !== 'folder') throw new Error('the root of an image is a folder');
-      await this.#setFacts(this.#root, entry);
+      await this.#writer.setFacts(this.#root, entry);
       return;
     }
     if (name.startsWith(WHITEOUT)) {
@@ -120,15 +93,8 @@ export class RootBuilder {
     const path = join(folder, name);
     const made = await this.#place(entry, path);
     this.#fresh.add(path);
-    if (made) await this.#setFacts(path, entry);
-    this.#attributes += entry.attributes.size - (await this.#addCapabilities(entry, path));
-  }
-
-  /** How many attributes it has set: the one that holds capabilities, or none. Setting it is the last thing to do. */
-  async #addCapabilities(entry: TarEntry, path: string): Promise<number> {
-    if (!this.#privileged || entry.kind !== 'file' || !entry.attributes.has(CAPABILITIES)) return 0;
-    const where = { path, folder: dirname(this.#root), signal: this.#signal };
-    return (await addCapabilities(entry, where)) ? 1 : 0;
+    if (made) await this.#writer.setFacts(path, entry);
+    await this.#writer.addAttributes(entry, path);
   }
 
   /** Makes it in the place of what is there. False where nothing was made whose mode, owner and times are to be set. */
@@ -151,7 +117,7 @@ export class RootBuilder {
         if (old?.isDirectory() !== true) await mkdir(path, 0o700);
         return true;
       case 'file':
-        await this.#write(entry, path);
+        await this.#writer.writeFile(entry, path);
         return false;
       case 'symlink':
         if (entry.linkName === '' || entry.linkName.includes('\0'))
@@ -163,30 +129,9 @@ export class RootBuilder {
         return false;
       case 'fifo':
       case 'character':
-      case 'block': {
-        const result = await makeSpecialFile(entry, path, this.#privileged);
-        if (result === 'forbidden') this.#devices++;
-        return result === 'made';
-      }
+      case 'block':
+        return this.#writer.makeSpecial(entry, path);
     }
-  }
-
-  async #write(entry: TarEntry, path: string): Promise<void> {
-    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-    await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-    let end = 0;
-    for await (const { offset, data } of entry.content()) {
-      this.#signal.throwIfAborted();
-      await this.#meter.addWritten(data.length);
-      await file.write(data, 0, data.length, offset);
-      end = offset + data.length;
-    }
-    if (end < entry.size) await file.truncate(entry.size);
-    if (this.#needsOwner(entry)) await file.chown(entry.uid, entry.gid);
-    // After the owner: a new owner takes the setuid bit away.
-    await file.chmod(toMode(entry, this.#privileged));
-    const mtime = toTime(entry);
-    await file.utimes(mtime, mtime);
   }
 
   async #makeHardLink(entry: TarEntry, path: string, old: Stats | undefined): Promise<void> {
@@ -236,29 +181,6 @@ export class RootBuilder {
     if (facts.isDirectory()) await rm(path, { recursive: true });
     else await unlink(path);
     if (facts.isDirectory() || facts.isSymbolicLink()) this.#paths.forget();
-  }
-
-  /** For what is no file: those have their facts from {@link #write}. */
-  async #setFacts(path: string, entry: TarEntry): Promise<void> {
-    const mtime = toTime(entry);
-    if (this.#needsOwner(entry)) await lchown(path, entry.uid, entry.gid);
-    if (entry.kind === 'symlink') {
-      await lutimes(path, mtime, mtime);
-      return;
-    }
-    // After the owner: a new owner takes the setgid bit away.
-    await chmod(path, toMode(entry, this.#privileged));
-    if (entry.kind === 'folder') {
-      this.#folderTimes.set(path, mtime);
-      this.#inheritsGroups ||= (entry.mode & 0o2000) !== 0;
-    } else await utimes(path, mtime, mtime);
-  }
-
-  /** What is new belongs to this process, unless its folder says otherwise; what stays may belong to anybody. */
-  #needsOwner({ kind, uid, gid }: TarEntry): boolean {
-    if (!this.#privileged) return false;
-    const isOwn = uid === process.geteuid?.() && gid === process.getegid?.();
-    return !isOwn || this.#inheritsGroups || kind === 'folder';
   }
 }
 
