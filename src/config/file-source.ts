@@ -97,7 +97,9 @@ export class FileSource {
     const { settleMs, fileCheckFrequencyMs, clock, nodeName, parser, lastGoodFolder: folder } = this.#options;
     this.#steady = new SteadyFiles({ settleMs, patienceMs: fileCheckFrequencyMs });
     this.#store = new LastGoodStore({ folder, source: FILE_SOURCE, nodeName });
-    this.#versions = new FileVersions({ source: FILE_SOURCE, nodeName, parser, store: this.#store });
+    this.#versions = new FileVersions({
+      ...{ source: FILE_SOURCE, nodeName, parser, store: this.#store, locate: join },
+    });
     this.#disk = new BoundedWait(clock, ANSWER_DEADLINE_MS);
     this.#retries = new RetryTimes(fileCheckFrequencyMs);
     const { watch, logger } = this.#options;
@@ -158,7 +160,7 @@ export class FileSource {
   async #seen(look: PresentLook, startedMs: number, signal: AbortSignal): Promise<number> {
     const { settleMs, fileCheckFrequencyMs, problems } = this.#options;
     this.#wasFile = look.onlyName !== undefined;
-    this.#versions.locate(look.folder);
+    this.#versions.moveTo(look.folder);
     this.#watch.follow(look);
     this.#tellOthers(look);
     for (const name of this.#retries.takeDue(startedMs)) this.#steady.release(name);

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { type NodePod } from '../model/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { fullName } from './arbitrate-pods.js';
@@ -17,6 +16,8 @@ export interface FileVersionsOptions {
   readonly nodeName: string;
   readonly parser: ManifestParser;
   readonly store: LastGoodStore;
+  /** What a file is called in messages. */
+  readonly locate: (origin: string, name: string) => string;
 }
 
 /** What the files stand for together. */
@@ -38,6 +39,8 @@ interface FileVersion {
 
 /**
  * The files of a folder and what each stands for: the pods of its newest good version, and what is wrong with it now.
+ *
+ * What comes from a URL is a file without a name.
  */
 export class FileVersions {
   readonly #options: FileVersionsOptions;
@@ -80,7 +83,7 @@ export class FileVersions {
   }
 
   /** Says in which folder the files are. */
-  locate(folder: string): void {
+  moveTo(folder: string): void {
     this.#origin = folder;
   }
 
@@ -91,7 +94,7 @@ export class FileVersions {
     isMissing: (name: string) => boolean,
     signal: AbortSignal,
   ): Promise<ReadVerdict> {
-    const path = join(this.#origin, name);
+    const path = this.#pathOf(name);
     if (content.kind === 'unreadable') {
       this.#keepAll(name, `cannot be read: ${content.why}`);
       return 'unreadable';
@@ -160,7 +163,7 @@ export class FileVersions {
     const before = this.#files.get(name);
     const pods = before?.pods ?? [];
     const kept = pods.map(({ pod }) => fullName(pod));
-    const problem = aboutWhole(this.#options.source, join(this.#origin, name), 'unreadable', message, kept);
+    const problem = aboutWhole(this.#options.source, this.#pathOf(name), 'unreadable', message, kept);
     this.#files.set(name, { digest: '', pods, problems: [problem], saved: before?.saved, isRead: true });
   }
 
@@ -173,10 +176,15 @@ export class FileVersions {
   #problems(): ConfigProblem[] {
     const { source } = this.#options;
     const faults = [...this.#saveFaults].map(([name, fault]) =>
-      aboutWhole(source, join(this.#origin, name), 'not-kept', `its good version cannot be kept: ${fault}`),
+      aboutWhole(source, this.#pathOf(name), 'not-kept', `its good version cannot be kept: ${fault}`),
     );
-    const lost = this.#kept.faults.map((fault) => aboutWhole(source, this.#origin, 'not-kept', fault));
+    const origin = this.#options.locate(this.#origin, '');
+    const lost = this.#kept.faults.map((fault) => aboutWhole(source, origin, 'not-kept', fault));
     return [...[...this.#files.values()].flatMap(({ problems }) => problems), ...faults, ...lost];
+  }
+
+  #pathOf(name: string): string {
+    return this.#options.locate(this.#origin, name);
   }
 
   #toConfig(problem: ManifestProblem, kept: readonly string[] = []): ConfigProblem {

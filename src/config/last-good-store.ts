@@ -24,8 +24,6 @@ export interface LastGood {
   /** Name of the file in it; empty for a URL. */
   readonly name: string;
   readonly pods: readonly SourcePod[];
-  /** What the server called this version. */
-  readonly etag?: string;
 }
 
 /** What {@link LastGoodStore.load} found. */
@@ -46,7 +44,6 @@ interface StoredVersion {
   readonly format: typeof FORMAT;
   readonly origin: string;
   readonly name: string;
-  readonly etag?: string;
   readonly pods: readonly StoredPod[];
 }
 
@@ -145,21 +142,20 @@ export class LastGoodStore {
   #decode(text: string, recordName: string): LastGood {
     const stored = JSON.parse(text) as StoredVersion | null;
     if (stored?.format !== FORMAT) throw new Error('it is of another format');
-    const { origin, name, etag } = stored;
+    const { origin, name } = stored;
     if (this.#recordName(origin, name) !== recordName) throw new Error('it is of another file');
     const { source, nodeName } = this.#options;
     const pods = stored.pods.map(({ file, line, column, pod }) => ({
       ...{ written: pod, place: { file, line, column } },
       pod: toStaticPod(pod, { source, nodeName }).pod,
     }));
-    return { origin, name, pods, ...(etag === undefined ? {} : { etag }) };
+    return { origin, name, pods };
   }
 }
 
-function encode({ origin, name, etag, pods }: LastGood): string {
+function encode({ origin, name, pods }: LastGood): string {
   const stored: StoredVersion = {
     ...{ format: FORMAT, origin, name },
-    ...(etag === undefined ? {} : { etag }),
     pods: pods.map(({ place, written }) => ({ ...place, pod: written })),
   };
   return `${JSON.stringify(stored)}\n`;

@@ -1,0 +1,121 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../testing/fake-clock.js';
+import { formatConfigProblem } from './config-problem.js';
+import { HERE, type ManifestParser } from './parse-manifest.js';
+import { ProblemBook } from './problem-book.js';
+import { StdinSource } from './stdin-source.js';
+
+const manifest = (name: string): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: c, image: a }] }\n`;
+
+function lab(parser: ManifestParser = HERE): {
+  stdin: PassThrough;
+  clock: FakeClock;
+  delivered: string[];
+  told: string[];
+  stop: AbortController;
+  running: Promise<void>;
+} {
+  const [stdin, clock, stop] = [new PassThrough(), new FakeClock(), new AbortController()];
+  const [delivered, told]: [string[], string[]] = [[], []];
+  const problems = new ProblemBook({ onProblem: (problem) => told.push(formatConfigProblem(problem)) });
+  const port = {
+    deliver: (pods: readonly { metadata: { name: string } }[], { isComplete = true } = {}) => {
+      delivered.push(`${pods.map(({ metadata }) => metadata.name).join()}${isComplete ? '' : ' …'}`);
+    },
+  };
+  const source = new StdinSource({ stdin, clock, nodeName: 'node', port, problems, parser });
+  return { stdin, clock, delivered, told, stop, running: source.run(stop.signal) };
+}
+
+describe('standard input', () => {
+  it('is delivered when it ends', async () => {
+    const { stdin, clock, delivered, told, running } = lab();
+    stdin.write(manifest('a'));
+    await clock.advance(10_000);
+    expect(delivered).toEqual([]);
+    stdin.end(`---\n${manifest('b')}`);
+    await running;
+    expect(delivered).toEqual(['a-node,b-node']);
+    expect(told).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('has its complete documents delivered while it pauses', async () => {
+    const { stdin, clock, delivered, running } = lab();
+    stdin.write(`${manifest('a')}---\n${manifest('b').slice(0, 30)}`);
+    await clock.advance(100);
+    expect(delivered).toEqual([]);
+    await clock.advance(200);
+    expect(delivered).toEqual(['a-node …']);
+    stdin.write(`${manifest('b').slice(30)}...\n`);
+    await clock.advance(1_000);
+    expect(delivered).toEqual(['a-node …', 'a-node,b-node …']);
+    stdin.end();
+    await running;
+    expect(delivered.at(-1)).toBe('a-node,b-node');
+  });
+
+  it('may hold bad documents beside good ones, and a pod twice', async () => {
+    const { stdin, delivered, told, running } = lab();
+    stdin.end(`${manifest('a')}---\n${manifest('b').replace('image', 'imag')}---\n${manifest('a')}`);
+    await running;
+    expect(delivered).toEqual(['a-node']);
+    expect(told).toEqual([
+      expect.stringMatching(/^<stdin>:9:\d+: spec\.containers\[0\]\.image: Required value/),
+      expect.stringMatching(/^<stdin>:9:\d+: spec\.containers\[0\]\.imag: unknown field/),
+      expect.stringMatching(/: Duplicate value: "a": stands at <stdin>:1 already$/),
+    ]);
+  });
+
+  it('that is empty is told of', async () => {
+    const { stdin, delivered, told, running } = lab();
+    stdin.end();
+    await running;
+    expect(delivered).toEqual(['']);
+    expect(told).toEqual([expect.stringContaining('<stdin>: there is no pod in it')]);
+  });
+
+  it('that fails has not been seen to its end', async () => {
+    const { stdin, clock, delivered, told, running } = lab();
+    stdin.write(`${manifest('a')}---\n`);
+    await clock.settle();
+    stdin.destroy(new Error('EIO'));
+    await running;
+    expect(delivered).toEqual(['a-node …']);
+    expect(told).toEqual(['<stdin>: cannot be read to its end: EIO']);
+  });
+
+  it('that is too large is read no further', async () => {
+    const { stdin, delivered, told, running } = lab();
+    stdin.write(`# ${'x'.repeat(1024 * 1024)}`);
+    await running;
+    expect(delivered).toEqual(['']);
+    expect(told[0]).toContain('has more than 1048576 bytes');
+  });
+
+  it('keeps what was delivered when the rest is given up', async () => {
+    let calls = 0;
+    const { stdin, clock, delivered, told, running } = lab({
+      parse: async (request, signal) =>
+        ++calls === 1 ? HERE.parse(request, signal) : { kind: 'gave-up', why: 'reading it takes too long' },
+    });
+    stdin.write(`${manifest('a')}---\n`);
+    await clock.advance(500);
+    stdin.end(manifest('b'));
+    await running;
+    expect(delivered).toEqual(['a-node …', 'a-node']);
+    expect(told).toEqual(['<stdin>: reading it takes too long']);
+  });
+
+  it('is left alone when all ends', async () => {
+    const { stdin, clock, delivered, stop, running } = lab();
+    stdin.write(manifest('a'));
+    await clock.settle();
+    stop.abort();
+    await running;
+    expect(delivered).toEqual([]);
+    expect(stdin.isPaused()).toBe(true);
+  });
+});
