@@ -59,6 +59,7 @@ export function buildContainerConfig(
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
+    ...toStopSignal(container.lifecycle?.stopSignal),
     linux: {
       resources: computeContainerResources(pod, container, node),
       securityContext: computeContainerSecurity(pod, container, node.seccompDir),
@@ -91,6 +92,13 @@ function describeContainer(
       : { [ANNOTATIONS.preStopHandler]: JSON.stringify(lifecycle.preStop) }),
     ...(ports === undefined || ports.length === 0 ? {} : { [ANNOTATIONS.ports]: JSON.stringify(ports) }),
   };
+}
+
+/** `SIGRTMIN+3` is SIGRTMINPLUS3 in CRI. A name that CRI does not know is left to the image. */
+function toStopSignal(name: string | undefined): { stopSignal?: cri.Signal } {
+  const key = name?.replace('+', 'PLUS').replace('-', 'MINUS');
+  const found = Object.entries(cri.Signal).find(([known]) => known === key);
+  return found === undefined ? {} : { stopSignal: found[1] as cri.Signal };
 }
 
 function toMount({

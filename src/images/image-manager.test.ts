@@ -1,0 +1,147 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { GrpcStatusError } from '../cri/index.js';
+import { type Container } from '../model/container.js';
+import { type PodEvent } from '../model/pod-event-recorder.js';
+import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
+import { FakeClock } from '../testing/index.js';
+import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { PodloopError } from '../util/errors.js';
+import { ImageManager, type ImageOutcome } from './image-manager.js';
+
+const NEVER = new AbortController().signal;
+const pod = aNodePod();
+let clock: FakeClock;
+let runtime: FakeRuntimeChanges;
+let events: PodEvent[];
+let images: ImageManager;
+beforeEach(() => {
+  clock = new FakeClock();
+  runtime = new FakeRuntimeChanges({ clock });
+  events = [];
+  images = new ImageManager({
+    changes: runtime,
+    events: { record: (_pod, event) => void events.push(event) },
+    clock,
+  });
+});
+
+const ensure = (image: string, imagePullPolicy: Container['imagePullPolicy'] = 'IfNotPresent') =>
+  images.ensureImage(aSpecContainer({ image, ...(imagePullPolicy && { imagePullPolicy }) }), pod, NEVER);
+const told = (): string[] => events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+const pulls = (): number => runtime.calls.filter((call) => call.startsWith('pullImage')).length;
+function refusal(outcome: ImageOutcome): string {
+  return outcome.isPresent ? 'present' : `${outcome.reason}: ${outcome.message}`;
+}
+
+describe('an image that is there', () => {
+  beforeEach(() => {
+    runtime.addImage('app:1');
+    runtime.allowPull('app:1');
+  });
+
+  it('is used as it is', async () => {
+    expect(await ensure('app:1')).toMatchObject({ isPresent: true, imageRef: 'sha256:app:1' });
+    expect(await ensure('app:1', 'Never')).toMatchObject({ isPresent: true });
+    expect(pulls()).toBe(0);
+    expect(told()[0]).toBe(
+      'Normal Pulled: Container image "app:1" already present on machine and can be accessed by the pod',
+    );
+  });
+
+  it('is fetched again where the policy says Always', async () => {
+    expect(await ensure('app:1', 'Always')).toMatchObject({ isPresent: true });
+    expect(pulls()).toBe(1);
+  });
+});
+
+describe('an image that is not there', () => {
+  it('is fetched, by its name with a tag', async () => {
+    runtime.allowPull('app:latest');
+    runtime.gate('pullImage').delay(1_500);
+    const ensured = ensure('app');
+    await clock.advance(1_500);
+    expect(await ensured).toMatchObject({ isPresent: true, imageRef: 'sha256:app:latest' });
+    expect(told()).toEqual([
+      'Normal Pulling: Pulling image "app"',
+      'Normal Pulled: Successfully pulled image "app" in 1.5s (1.5s including waiting). Image size: 1000 bytes.',
+    ]);
+  });
+
+  it('is an error where the policy says Never', async () => {
+    const message = 'Container image "app:1" is not present with pull policy of Never';
+    expect(refusal(await ensure('app:1', 'Never'))).toBe(`ErrImageNeverPull: ${message}`);
+    expect(told()).toEqual([`Warning ErrImageNeverPull: ${message}`]);
+  });
+
+  it('and cannot be fetched backs off, twice as long each time up to 5 min', async () => {
+    const why = 'there is no image app:1 anywhere';
+    expect(refusal(await ensure('app:1'))).toBe(`ErrImagePull: ${why}`);
+    const waits: number[] = [];
+    for (let failure = 0; failure < 7; failure++) {
+      const outcome = await ensure('app:1');
+      if (outcome.isPresent) throw new Error('it is there');
+      expect(refusal(outcome)).toBe(`ImagePullBackOff: Back-off pulling image "app:1": ErrImagePull: ${why}`);
+      waits.push(outcome.retryAfterMs! / 1000);
+      await clock.advance(outcome.retryAfterMs!);
+      expect(refusal(await ensure('app:1'))).toMatch(/^ErrImagePull/);
+    }
+    expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300]);
+    expect(told().slice(0, 3)).toEqual([
+      'Normal Pulling: Pulling image "app:1"',
+      `Warning Failed: Failed to pull image "app:1": ${why}`,
+      'Normal BackOff: Back-off pulling image "app:1"',
+    ]);
+  });
+
+  it('begins anew after a success, and for another pod', async () => {
+    await ensure('app:1');
+    const other = aNodePod({}, { uid: 'u2' });
+    const container = aSpecContainer({ image: 'app:1' });
+    expect(refusal(await images.ensureImage(container, other, NEVER))).toMatch(/^ErrImagePull/);
+    await clock.advance(10_000);
+    runtime.allowPull('app:1');
+    expect(await ensure('app:1')).toMatchObject({ isPresent: true });
+    runtime.gate('pullImage').fail(new Error('gone'));
+    expect(refusal(await ensure('app:1', 'Always'))).toBe('ErrImagePull: gone');
+    expect(await ensure('app:1', 'Always')).toMatchObject({ retryAfterMs: 10_000 });
+  });
+
+  it('tells the failures that CRI has names for', async () => {
+    const desc = 'RegistryUnavailable: connection refused';
+    const cause = new GrpcStatusError(2, desc);
+    runtime.gate('pullImage').fail(new PodloopError('CRI_UNKNOWN', 'pull_image', { cause }));
+    expect(refusal(await ensure('app:1'))).toBe(
+      'RegistryUnavailable: image pull failed for app:1 because the registry is unavailable: connection refused',
+    );
+    expect(told().at(-1)).toBe(
+      `Warning Failed: Failed to pull image "app:1": rpc error: code = Unknown desc = ${desc}`,
+    );
+  });
+});
+
+it('says of a name that is none what is wrong', async () => {
+  const message =
+    'Failed to apply default image tag "No Name": couldn\'t parse image name "No Name": invalid reference format';
+  expect(refusal(await ensure('No Name'))).toBe(`InvalidImageName: ${message}`);
+  expect(told()).toEqual([`Warning InspectFailed: ${message}`]);
+  expect(runtime.calls).toEqual([]);
+});
+
+it('tells when the runtime cannot say whether it has an image', async () => {
+  runtime.gate('findImage').fail(new Error('broken'));
+  expect(refusal(await ensure('app:1'))).toBe('ImageInspectError: Failed to inspect image "app:1": broken');
+});
+
+it('rejects with the signal’s reason, and counts that as no failure of the image', async () => {
+  const stop = new AbortController();
+  runtime.allowPull('app:1');
+  const release = runtime.gate('pullImage').hang();
+  const ensured = images.ensureImage(aSpecContainer({ image: 'app:1' }), pod, stop.signal);
+  await clock.settle();
+  stop.abort(new Error('killed'));
+  await expect(ensured).rejects.toThrow('killed');
+  release();
+  await clock.settle();
+  expect(await ensure('app:1')).toMatchObject({ isPresent: true });
+  expect(pulls()).toBe(1);
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { cri } from '../cri/index.js';
+import { aNodePod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
+import { buildContainerConfig } from './build-container-config.js';
+import { buildSandboxConfig, computeHostname } from './build-sandbox-config.js';
+import { ANNOTATIONS, LABELS } from './labels.js';
+import { PodPaths } from './pod-paths.js';
+
+const node = someNodeFacts();
+const paths = new PodPaths({ rootDir: '/root', podLogsDir: '/logs' });
+const sandboxFacts = { node, paths, attempt: 2, annotations: { 'podloop.dev/sandbox-hash': 'cafe' } };
+const containerFacts = {
+  ...({ node, kind: 'container', restartCount: 3, imageRef: 'sha256:1234', mounts: [] } as const),
+  annotations: { [ANNOTATIONS.hash]: 'beef' },
+};
+
+describe('the configuration of a sandbox', () => {
+  it('bears the kubelet’s labels, the pod’s own, and our mark', () => {
+    const pod = aNodePod(
+      {},
+      { labels: { app: 'web', [LABELS.podUid]: 'forged' }, annotations: { note: 'x' } },
+    );
+    const config = buildSandboxConfig(pod, sandboxFacts);
+    expect(config.metadata).toEqual({ name: 'web', namespace: 'default', uid: 'u1', attempt: 2 });
+    expect(config.labels).toEqual({
+      app: 'web',
+      [LABELS.podName]: 'web',
+      [LABELS.podNamespace]: 'default',
+      [LABELS.podUid]: 'u1',
+      [LABELS.nodeInstance]: 'me',
+    });
+    expect(config.annotations).toEqual({ note: 'x', 'podloop.dev/sandbox-hash': 'cafe' });
+    expect(config.logDirectory).toBe('/logs/default_web_u1');
+    expect(config.hostname).toBe('web');
+    expect(config.dnsConfig?.servers).toEqual(['192.0.2.53']);
+  });
+
+  it('maps host ports, also of sidecars, and none that a pod on the node’s network has anyway', () => {
+    const ports = [
+      { containerPort: 80, hostPort: 8080, hostIP: '127.0.0.1' },
+      { containerPort: 53, hostPort: 53, protocol: 'UDP' } as const,
+      { containerPort: 9 },
+    ];
+    const sidecar = aSpecContainer({
+      name: 's',
+      restartPolicy: 'Always',
+      ports: [{ containerPort: 1, hostPort: 1 }],
+    });
+    const init = aSpecContainer({ name: 'i', ports: [{ containerPort: 2, hostPort: 2 }] });
+    const spec = { containers: [aSpecContainer({ ports })], initContainers: [init, sidecar] };
+    const config = buildSandboxConfig(aNodePod(spec), sandboxFacts);
+    expect(config.portMappings).toEqual([
+      { protocol: cri.Protocol.TCP, containerPort: 80, hostPort: 8080, hostIp: '127.0.0.1' },
+      { protocol: cri.Protocol.UDP, containerPort: 53, hostPort: 53, hostIp: '' },
+      { protocol: cri.Protocol.TCP, containerPort: 1, hostPort: 1, hostIp: '' },
+    ]);
+    const onNode = buildSandboxConfig(aNodePod({ ...spec, hostNetwork: true }), sandboxFacts);
+    expect(onNode).toMatchObject({ portMappings: [], hostname: '' });
+  });
+
+  it('has a host name that Linux takes', () => {
+    const long = `${'a'.repeat(62)}-${'b'.repeat(10)}`;
+    expect(computeHostname(aNodePod({}, { name: long }), '')).toBe('a'.repeat(62));
+    expect(computeHostname(aNodePod({ hostname: 'h' }), '')).toBe('h');
+    const full = aNodePod({ hostname: 'h', subdomain: 's', setHostnameAsFQDN: true });
+    expect(computeHostname(full, 'cluster.local')).toBe('h.s.default.svc.cluster.local');
+    expect(computeHostname(full, '')).toBe('h');
+  });
+});
+
+describe('the configuration of a container', () => {
+  it('bears all that is needed to end it when its manifest is gone', () => {
+    const preStop = { exec: { command: ['bye'] } };
+    const ports = [{ name: 'http', containerPort: 80, protocol: 'TCP' } as const];
+    const container = aSpecContainer({ lifecycle: { preStop }, ports });
+    const pod = aNodePod(
+      { containers: [container] },
+      { deletionGracePeriodSeconds: 5, labels: { app: 'web' } },
+    );
+    const config = buildContainerConfig(pod, container, containerFacts);
+    expect(config.labels).toEqual({
+      [LABELS.podName]: 'web',
+      [LABELS.podNamespace]: 'default',
+      [LABELS.podUid]: 'u1',
+      [LABELS.nodeInstance]: 'me',
+      [LABELS.containerName]: 'app',
+    });
+    expect(config.annotations).toEqual({
+      [ANNOTATIONS.hash]: 'beef',
+      [ANNOTATIONS.type]: 'container',
+      [ANNOTATIONS.restartCount]: '3',
+      [ANNOTATIONS.terminationMessagePath]: '/dev/termination-log',
+      [ANNOTATIONS.terminationMessagePolicy]: 'File',
+      [ANNOTATIONS.podDeletionGracePeriod]: '5',
+      [ANNOTATIONS.podTerminationGracePeriod]: '30',
+      [ANNOTATIONS.preStopHandler]: JSON.stringify(preStop),
+      [ANNOTATIONS.ports]: JSON.stringify(ports),
+    });
+    expect(config).toMatchObject({
+      metadata: { name: 'app', attempt: 3 },
+      image: { image: 'sha256:1234', userSpecifiedImage: 'registry.example/app:1' },
+      logPath: 'app/3.log',
+    });
+  });
+
+  it('expands variables in values, command and arguments', () => {
+    const container = aSpecContainer({
+      command: ['sh', '-c', 'echo $(WHO) $$(WHO) $(NOBODY)'],
+      args: ['$(GREETING)'],
+      env: [
+        { name: 'WHO', value: 'wörld' },
+        { name: 'GREETING', value: 'hello $(WHO)' },
+      ],
+    });
+    const config = buildContainerConfig(aNodePod({ containers: [container] }), container, containerFacts);
+    expect(config.command).toEqual(['sh', '-c', 'echo wörld $(WHO) $(NOBODY)']);
+    expect(config.args).toEqual(['hello wörld']);
+    expect(config.envs.map(({ key, value }) => `${key}=${value.toString()}`)).toEqual([
+      'WHO=wörld',
+      'GREETING=hello wörld',
+    ]);
+  });
+
+  it('has its mounts as they are given', () => {
+    const container = aSpecContainer();
+    const config = buildContainerConfig(aNodePod(), container, {
+      ...containerFacts,
+      mounts: [
+        { containerPath: '/data', hostPath: '/host', readOnly: true, propagation: 'bidirectional' },
+        { containerPath: '/b', hostPath: '/c', readOnly: false },
+      ],
+    });
+    expect(config.mounts).toMatchObject([
+      {
+        ...{ containerPath: '/data', hostPath: '/host', readonly: true },
+        propagation: cri.MountPropagation.PROPAGATION_BIDIRECTIONAL,
+      },
+      { containerPath: '/b', readonly: false, propagation: cri.MountPropagation.PROPAGATION_PRIVATE },
+    ]);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { cri } from '../cri/index.js';
+import { type SecurityContext } from '../model/container.js';
+import { type PodSecurityContext } from '../model/pod.js';
+import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import {
+  computeContainerSecurity,
+  computeNamespaces,
+  computeSandboxSecurity,
+  findRootUser,
+  type ImageUser,
+} from './security-context.js';
+
+const { POD, CONTAINER, NODE } = cri.NamespaceMode;
+
+it('shares with the node only what a pod asks for', () => {
+  expect(computeNamespaces(aNodePod().spec)).toMatchObject({ network: POD, ipc: POD, pid: CONTAINER });
+  const onNode = aNodePod({ hostNetwork: true, hostPID: true, hostIPC: true });
+  expect(computeNamespaces(onNode.spec)).toMatchObject({ network: NODE, ipc: NODE, pid: NODE });
+  expect(computeNamespaces(aNodePod({ shareProcessNamespace: true }).spec).pid).toBe(POD);
+});
+
+describe('a container’s security context', () => {
+  const securityOf = (own?: SecurityContext, pod?: PodSecurityContext) => {
+    const container = aSpecContainer(own === undefined ? {} : { securityContext: own });
+    const spec = { containers: [container], ...(pod === undefined ? {} : { securityContext: pod }) };
+    return computeContainerSecurity(aNodePod(spec), container, '/profiles');
+  };
+
+  it('asks for nothing when nobody does', () => {
+    const security = securityOf();
+    expect(security).toMatchObject({
+      ...{ capabilities: undefined, privileged: false, readonlyRootfs: false, noNewPrivs: false },
+      ...{ runAsUser: undefined, runAsGroup: undefined, supplementalGroups: [], selinuxOptions: undefined },
+    });
+    expect(security.maskedPaths).toContain('/proc/kcore');
+    expect(security.readonlyPaths).toContain('/proc/sys');
+    expect(security.seccomp?.profileType).toBe(cri.SecurityProfile_ProfileType.Unconfined);
+  });
+
+  it('is its own before it is the pod’s', () => {
+    const pod: PodSecurityContext = {
+      ...{ runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000, supplementalGroups: [3000] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    };
+    const security = securityOf({ runAsUser: 1, allowPrivilegeEscalation: false }, pod);
+    expect(security).toMatchObject({
+      ...{ runAsUser: { value: 1n }, runAsGroup: { value: 1000n }, noNewPrivs: true },
+      supplementalGroups: [2000n, 3000n],
+    });
+    expect(security.seccomp?.profileType).toBe(cri.SecurityProfile_ProfileType.RuntimeDefault);
+  });
+
+  it('names capabilities and profiles', () => {
+    const security = securityOf({
+      capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
+      seccompProfile: { type: 'Localhost', localhostProfile: 'a/b.json' },
+      appArmorProfile: { type: 'Localhost', localhostProfile: 'mine' },
+    });
+    expect(security.capabilities).toMatchObject({
+      addCapabilities: ['NET_ADMIN'],
+      dropCapabilities: ['ALL'],
+    });
+    expect(security.seccomp?.localhostRef).toBe('/profiles/a/b.json');
+    expect(security.apparmor?.localhostRef).toBe('mine');
+  });
+
+  it.each<SecurityContext>([{ privileged: true }, { procMount: 'Unmasked' }])(
+    'masks nothing for %j',
+    (own) => {
+      expect(securityOf(own)).toMatchObject({ maskedPaths: [], readonlyPaths: [] });
+    },
+  );
+});
+
+it('makes the sandbox privileged when one of its containers is', () => {
+  const privileged = aSpecContainer({ securityContext: { privileged: true } });
+  expect(computeSandboxSecurity(aNodePod(), '/profiles').privileged).toBe(false);
+  expect(computeSandboxSecurity(aNodePod({ initContainers: [privileged] }), '/profiles').privileged).toBe(
+    true,
+  );
+});
+
+describe('a container that must not run as root', () => {
+  const root: ImageUser = { uid: undefined, username: '' };
+  const check = (own: SecurityContext, image: ImageUser, pod: PodSecurityContext = {}) => {
+    const container = aSpecContainer({ securityContext: own });
+    return findRootUser(aNodePod({ containers: [container], securityContext: pod }), container, image);
+  };
+
+  it.each<[string, SecurityContext, ImageUser, RegExp]>([
+    ['asks for root', { runAsNonRoot: true, runAsUser: 0 }, root, /runAsUser breaks non-root policy/],
+    ['has an image of root', { runAsNonRoot: true }, root, /image will run as root/],
+    ['has an image of uid 0', { runAsNonRoot: true }, { uid: 0n, username: '' }, /image will run as root/],
+    [
+      'has an image of somebody with a name',
+      { runAsNonRoot: true },
+      { uid: undefined, username: 'www' },
+      /non-numeric user \(www\)/,
+    ],
+  ])('is refused when it %s', (_why, own, image, message) => {
+    expect(check(own, image)).toMatch(message);
+  });
+
+  it.each<[string, SecurityContext, ImageUser, PodSecurityContext]>([
+    ['nobody asks for more', {}, root, {}],
+    ['it asks for another user', { runAsNonRoot: true, runAsUser: 5 }, root, {}],
+    ['its image has another user', { runAsNonRoot: true }, { uid: 5n, username: '' }, {}],
+    ['its pod asks for another user', { runAsNonRoot: true }, root, { runAsUser: 5 }],
+    ['it says other than its pod', { runAsNonRoot: false }, root, { runAsNonRoot: true }],
+  ])('may run when %s', (_why, own, image, pod) => {
+    expect(check(own, image, pod)).toBeUndefined();
+  });
+});

@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { aContainer, aContainerStatus, aPodStatus } from '../testing/index.js';
+import { ANNOTATIONS } from './labels.js';
+import { PodPaths } from './pod-paths.js';
+import { type ContainerStatus } from './runtime.js';
+import { endOfLog, readTerminationMessage } from './termination-message.js';
+import { TerminationMessages } from './termination-messages.js';
+
+let folder: string;
+let paths: PodPaths;
+let file: string;
+let log: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podloop-message-'));
+  paths = new PodPaths({ rootDir: folder, podLogsDir: join(folder, 'logs') });
+  file = paths.terminationMessageFile('u1', 'main', 0);
+  log = join(folder, '0.log');
+  await mkdir(dirname(file), { recursive: true });
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+function ended(policy = 'File', fields: Partial<ContainerStatus> = {}): ContainerStatus {
+  const annotations = {
+    [ANNOTATIONS.terminationMessagePath]: '/dev/termination-log',
+    [ANNOTATIONS.terminationMessagePolicy]: policy,
+  };
+  const observed = aContainer({ state: 'exited' });
+  return aContainerStatus(observed, { exitCode: 1, annotations, logPath: log, ...fields });
+}
+const read = (container: ContainerStatus): Promise<string | undefined> =>
+  readTerminationMessage('u1', container, paths);
+
+describe('the last words of a container', () => {
+  it('are what it wrote', async () => {
+    await writeFile(file, 'out of paper\n');
+    expect(await read(ended())).toBe('out of paper\n');
+  });
+
+  it('are the last 4 KiB of it, from a whole character on', async () => {
+    await writeFile(file, `${'x'.repeat(4000)}${'é'.repeat(2000)}!`);
+    const message = (await read(ended()))!;
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(4096);
+    expect(message).toBe(`${message.slice(0, message.length - 2001)}${'é'.repeat(2000)}!`);
+    expect(message).not.toContain('\ufffd');
+  });
+
+  it('are none while it runs', async () => {
+    await writeFile(file, 'early');
+    expect(await read({ ...ended(), state: 'running' })).toBeUndefined();
+  });
+
+  it('are never read through a link, nor from what is no file', async () => {
+    await writeFile(join(folder, 'secret'), 'secret');
+    await symlink(join(folder, 'secret'), file);
+    expect(await read(ended())).toBeUndefined();
+    await rm(file);
+    execFileSync('mkfifo', [file]);
+    expect(await read(ended())).toBeUndefined();
+    await rm(file);
+    await mkdir(file);
+    expect(await read(ended())).toBeUndefined();
+  });
+
+  it('are the end of its log where it failed in silence and asks for that', async () => {
+    await writeFile(log, '2026-01-02T03:04:05Z stdout F first\n2026-01-02T03:04:05Z stderr F second\n');
+    expect(await read(ended('FallbackToLogsOnError'))).toBe('first\nsecond\n');
+    expect(await read(ended('File'))).toBeUndefined();
+    expect(await read(ended('FallbackToLogsOnError', { exitCode: 0 }))).toBeUndefined();
+    await writeFile(file, 'said');
+    expect(await read(ended('FallbackToLogsOnError'))).toBe('said');
+  });
+});
+
+describe('the end of a log', () => {
+  it('is put together again from parts', () => {
+    expect(endOfLog('t stdout P one \nt stdout F two\nt stderr F\n')).toBe('one two\n\n');
+  });
+
+  it('leaves out a line that was cut', () => {
+    expect(endOfLog('4:05Z half\nt stdout F whole\n')).toBe('whole\n');
+  });
+
+  it('has at most 80 lines and 2048 bytes', () => {
+    const lines = Array.from({ length: 100 }, (_, index) => `t stdout F ${index}\n`);
+    expect(endOfLog(lines.join('')).split('\n').slice(0, 2)).toEqual(['20', '21']);
+    expect(endOfLog(`t stdout F ${'y'.repeat(5000)}\n`)).toBe(`${'y'.repeat(2047)}\n`);
+  });
+});
+
+it('reads the last words of each container once, and forgets what is gone', async () => {
+  const messages = new TerminationMessages({ paths });
+  const pod = aPodStatus(undefined, { uid: 'u1', containers: [ended()] });
+  await writeFile(file, 'first');
+  await messages.observe(pod);
+  await writeFile(file, 'later');
+  await messages.observe(pod);
+  expect([...messages.of('u1').values()]).toEqual(['first']);
+  await messages.observe({ ...pod, containers: [] });
+  expect(messages.of('u1').size).toBe(0);
+  await messages.observe(pod);
+  messages.forget('u1');
+  expect(messages.of('u1').size).toBe(0);
+});
