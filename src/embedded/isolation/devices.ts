@@ -10,8 +10,15 @@ export interface DeviceNode {
   readonly containerPath: string;
 }
 
+/** What a container finds in its /dev. */
+export interface ContainerDevices {
+  /** Nodes of the host's /dev itself that it gets under the same names. */
+  readonly devices: readonly string[];
+  readonly extraDevices: readonly DeviceNode[];
+}
+
 /** What every container has. */
-export const PLAIN_DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map(
+const PLAIN_DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map(
   (name) => `/dev/${name}`,
 );
 /** Folders of /dev that are file systems of their own. */
@@ -32,8 +39,25 @@ export function checkDevice({ hostPath, containerPath, permissions }: Device): v
   }
 }
 
+/** All nodes of a container. Throws UNKNOWN for one that is none. */
+export async function findContainerDevices(
+  asked: readonly Device[],
+  privileged: boolean,
+): Promise<ContainerDevices> {
+  const all = privileged
+    ? await listAllDevices()
+    : PLAIN_DEVICES.map((path) => ({ hostPath: path, containerPath: path }));
+  const wanted = [...all, ...(await findDevices(asked))];
+  const isFlat = ({ hostPath, containerPath }: DeviceNode) =>
+    hostPath === containerPath && posix.dirname(hostPath) === '/dev';
+  return {
+    devices: [...new Set(wanted.filter(isFlat).map(({ hostPath }) => hostPath))],
+    extraDevices: wanted.filter((node) => !isFlat(node)),
+  };
+}
+
 /** The nodes that the devices of a request mean; a folder means all nodes in it. Throws UNKNOWN for one that is none. */
-export async function findDevices(devices: readonly Device[]): Promise<readonly DeviceNode[]> {
+async function findDevices(devices: readonly Device[]): Promise<readonly DeviceNode[]> {
   const found = await Promise.all(
     devices.map(async ({ hostPath, containerPath }) => {
       const target = posix.normalize(containerPath === '' ? hostPath : containerPath);
@@ -47,7 +71,7 @@ export async function findDevices(devices: readonly Device[]): Promise<readonly 
 }
 
 /** Every node of the host, for privileged containers. */
-export async function listAllDevices(): Promise<readonly DeviceNode[]> {
+async function listAllDevices(): Promise<readonly DeviceNode[]> {
   const nodes = await listNodes('/dev', '');
   return nodes.map((name) => ({ hostPath: join('/dev', name), containerPath: join('/dev', name) }));
 }

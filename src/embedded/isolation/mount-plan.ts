@@ -72,6 +72,9 @@ export interface MountPlan {
   readonly up: string;
 }
 
+/** File systems of our own in every container, whatever its image has there. */
+export const API_FOLDERS: readonly string[] = ['/proc', '/sys', '/dev'];
+
 /** Nothing is mounted already under names like this one, which `mount --all` would pass over. */
 const OURS = 'podloop';
 const PLAIN = ['nosuid', 'noexec', 'nodev'];

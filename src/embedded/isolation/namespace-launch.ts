@@ -1,0 +1,163 @@
+/**
+ * Writes down how one container comes to be: from CRI's message to the scripts and lists that its supervisor runs.
+ *
+ * In: the request to start it, and what the machine has. Out: the files of the container's folder, by name; `command`
+ * is the one that the supervisor reads. Everything that can be refused is, before anything is written.
+ *
+ * @module
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ContainerConfig } from '../../cri/generated/runtime/v1/cri.js';
+import { imageFoldersOf } from '../images/container-roots.js';
+import { type ProcessIdentity } from '../process/process-identity.js';
+import { refused } from '../rpc-error.js';
+import { computeCapabilities } from './capabilities.js';
+import { findCandidates } from './command-candidates.js';
+import { findContainerDevices } from './devices.js';
+import { renderEnter } from './enter-script.js';
+import { findFormatFault } from './find-fault-inside.js';
+import { type LaunchRequest } from './isolation.js';
+import { type LaunchScriptRequest, renderLaunch } from './launch-script.js';
+import { findLinkFreePath } from './link-free-path.js';
+import { API_FOLDERS, planMounts, type BoundFile } from './mount-plan.js';
+import { findMountOf, parseMountinfo } from './mountinfo.js';
+import { containerPidScope, type SandboxNamespaces } from './namespace-options.js';
+import { placeVolumes } from './place-volumes.js';
+import { renderPrivilegeSteps } from './privilege-steps.js';
+import { findProtectedPaths } from './protected-paths.js';
+import { SANDBOX_FILES, sandboxFilePath } from './sandbox-files.js';
+import { renderSetup } from './setup-script.js';
+import { type ToolKit } from './tool-kit.js';
+import { findVolumes, type Volume } from './volumes.js';
+
+/** What {@link renderNamespaceLaunch} needs besides the request. */
+export interface NamespaceLaunchOptions {
+  /** The runtime's root, without links. */
+  readonly rootDir: string;
+  readonly tools: ToolKit;
+  /** The capabilities that can be given. */
+  readonly capabilities: readonly string[];
+  /** Absolute path of util-linux's `script`. */
+  readonly script: string;
+  readonly path: string;
+  /** Those of the container's sandbox. */
+  readonly namespaces: SandboxNamespaces;
+  /** Folder of the host that is the pod's /dev/shm; undefined for one of the container's own. */
+  readonly shmDir: string | undefined;
+}
+
+/** Where the mounts of a container are made whose volumes hand theirs on to the host: /proc is never one of those. */
+const APART = '/proc/driver';
+
+/** See the module's description. */
+export async function renderNamespaceLaunch(
+  request: LaunchRequest,
+  options: NamespaceLaunchOptions,
+): Promise<ReadonlyMap<string, string | Buffer>> {
+  const { dir, sandbox, record, root, joinFiles } = request;
+  const { rootDir, tools, path, script, namespaces, shmDir } = options;
+  const { config } = record;
+  const { holder } = sandbox;
+  if (holder === undefined) throw refused('the sandbox has no holder');
+  const context = config.linux?.securityContext;
+  const privileged = context?.privileged === true;
+  const roots = [...(root.kind === 'overlay' ? [root.upperDir] : []), ...imageFoldersOf(root)];
+  const volumes = await placeVolumes(await findVolumes(config.mounts, request.imageFolders), roots);
+  const sharesMounts = volumes.some(({ propagation }) => propagation === 'rshared');
+  const base = sharesMounts ? APART : join(rootDir, 'stage');
+  const [, files, masked, readonly, nodes, rootRestrictions] = await Promise.all([
+    checkFormat(request, roots, volumes),
+    bindSandboxFiles(sandbox.dir, roots, volumes),
+    findProtectedPaths(privileged ? [] : (context?.maskedPaths ?? [])),
+    findProtectedPaths(privileged ? [] : (context?.readonlyPaths ?? [])),
+    findContainerDevices(config.devices, privileged),
+    root.kind === 'host' ? restrictionsOf('/') : ['nodev'],
+  ]);
+  const plan = planMounts({
+    ...{ base, root, privileged, shmDir, volumes, files },
+    fresh: sharesMounts,
+    toolsDir: tools.dir,
+    masked: masked.api,
+    readonly: readonly.api,
+  });
+  const capabilities = computeCapabilities(context?.capabilities, privileged, options.capabilities);
+  const noNewPrivs = context?.noNewPrivs === true;
+  const privilegeSteps = renderPrivilegeSteps({ user: record.user, capabilities, noNewPrivs }, tools);
+  const { argv, environment, workingDir } = request.command;
+  const common = { tools, joinFiles, privilegeSteps, environment, workingDir };
+  const setup = renderSetup({
+    ...common,
+    ...{ dir, base, plan, sharesMounts, rootRestrictions, argv },
+    oomScoreAdj: request.oomScoreAdj,
+    devices: nodes.devices,
+    extraDevices: nodes.extraDevices,
+    masked: masked.own,
+    readonly: readonly.own,
+    readonlyRoot: context?.readonlyRootfs === true,
+    tty: config.tty,
+    candidates: findCandidates(request.command),
+  });
+  const launch = renderLaunch({
+    ...{ tools, holder, namespaces, sharesMounts, path, joinFiles },
+    pid: findPidNamespace(config, namespaces, holder, request),
+    ...(config.tty && { script }),
+  });
+  return new Map<string, string | Buffer>([
+    ...setup.files,
+    ...launch,
+    ['setup', setup.script],
+    ['enter', renderEnter({ ...common, holder })],
+  ]);
+}
+
+async function checkFormat(
+  { command }: LaunchRequest,
+  roots: readonly string[],
+  volumes: readonly Volume[],
+): Promise<void> {
+  const hidden = [...API_FOLDERS, ...volumes.map(({ target }) => target)];
+  const fault = await findFormatFault(roots, command, hidden);
+  if (fault !== undefined) throw refused(`unable to start container process: ${fault}`);
+}
+
+function bindSandboxFiles(
+  sandboxDir: string,
+  roots: readonly string[],
+  volumes: readonly Volume[],
+): Promise<readonly BoundFile[]> {
+  const covered = [...API_FOLDERS, ...volumes.map(({ target }) => target)];
+  return Promise.all(
+    SANDBOX_FILES.map(async (file) => ({
+      source: sandboxFilePath(sandboxDir, file),
+      target: await findLinkFreePath(roots, `/etc/${file}`, covered),
+    })),
+  );
+}
+
+function findPidNamespace(
+  config: ContainerConfig,
+  namespaces: SandboxNamespaces,
+  holder: ProcessIdentity,
+  { findMain }: LaunchRequest,
+): LaunchScriptRequest['pid'] {
+  const scope = containerPidScope(config, namespaces);
+  switch (scope.kind) {
+    case 'container':
+      return 'own';
+    case 'host':
+      return 'host';
+    case 'target': {
+      const target = findMain(scope.containerId);
+      if (target === undefined) throw refused(`the target container "${scope.containerId}" is not running`);
+      return target;
+    }
+    default:
+      return holder;
+  }
+}
+
+async function restrictionsOf(path: string): Promise<readonly string[]> {
+  const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
+  return findMountOf(mounts, path)?.restrictions ?? [];
+}
