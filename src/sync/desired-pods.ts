@@ -1,0 +1,62 @@
+import { type NodePod } from '../model/node-pod.js';
+
+/** Why a pod that is wanted does not run here: for its status. */
+export interface Rejection {
+  /** CamelCase: OutOfcpu, NodePorts … */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * The pods that the sources want on this node, by uid: the truth about desire, as the sync loop has taken it in.
+ *
+ * Written by the sync loop's handlers alone; read by everybody. A pod that was rejected stays desired, and is not
+ * worked on.
+ */
+export class DesiredPods {
+  readonly #pods = new Map<string, NodePod>();
+  readonly #rejections = new Map<string, Rejection>();
+
+  get size(): number {
+    return this.#pods.size;
+  }
+
+  has(uid: string): boolean {
+    return this.#pods.has(uid);
+  }
+
+  find(uid: string): NodePod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  /** All of them, in the order in which they came first. */
+  all(): IterableIterator<NodePod> {
+    return this.#pods.values();
+  }
+
+  /** A fresh set of the uids of all of them. */
+  uids(): Set<string> {
+    return new Set(this.#pods.keys());
+  }
+
+  /** Takes in a pod, or a newer version of it. */
+  set(pod: NodePod): void {
+    this.#pods.set(pod.metadata.uid, pod);
+  }
+
+  /** Undefined when the pod was admitted, or is not desired. */
+  findRejection(uid: string): Rejection | undefined {
+    return this.#rejections.get(uid);
+  }
+
+  /** Marks a desired pod as one that is not to run here, or takes that back. */
+  setRejection(uid: string, rejection: Rejection | undefined): void {
+    if (rejection === undefined) this.#rejections.delete(uid);
+    else if (this.#pods.has(uid)) this.#rejections.set(uid, rejection);
+  }
+
+  remove(uid: string): void {
+    this.#pods.delete(uid);
+    this.#rejections.delete(uid);
+  }
+}

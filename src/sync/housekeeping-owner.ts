@@ -1,0 +1,35 @@
+import { LABELS } from '../runtime/labels.js';
+import { type ObservedContainer, type ObservedPod, type PodStatus } from '../runtime/runtime.js';
+
+/**
+ * Whether this agent made the pod: everything in it carries the mark of this node instance. False when nothing is
+ * visible, or when anything carries no mark or another agent's.
+ */
+export function isMadeByNode(status: PodStatus, nodeInstanceId: string): boolean {
+  const parts = [...status.sandboxes, ...status.containers];
+  return parts.length > 0 && parts.every(({ labels }) => labels[LABELS.nodeInstance] === nodeInstanceId);
+}
+
+/** Whether any container or sandbox of the pod runs. */
+export function isRunning(status: PodStatus): boolean {
+  return [...status.sandboxes, ...status.containers].some(({ state }) => state === 'running');
+}
+
+/** The pod as a list would have shown it at the time of its status. */
+export function toObservedPod(status: PodStatus): ObservedPod {
+  const { uid, namespace, name, owner } = status;
+  return {
+    ...{ uid, namespace, name, owner },
+    sandboxes: status.sandboxes.map((sandbox) =>
+      toObserved('sandbox', { ...sandbox, sandboxId: sandbox.id }),
+    ),
+    containers: status.containers.map((container) => toObserved('container', container)),
+  };
+}
+
+function toObserved(
+  kind: ObservedContainer['kind'],
+  { id, name, attempt, state, sandboxId, createdAtNs }: Omit<ObservedContainer, 'kind'>,
+): ObservedContainer {
+  return { kind, id, name, attempt, state, sandboxId, createdAtNs };
+}

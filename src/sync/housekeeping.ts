@@ -1,0 +1,194 @@
+/**
+ * Brings what is there into line with what is wanted: the kubelet's HandlePodCleanups.
+ *
+ * In: the desired pods, what the workers know, and what the cache shows of the runtime. Out: the ends of pods of ours
+ * that nobody wants, new beginnings of pods whose uid was torn down, and word to those who keep something for pods
+ * (probes, statuses, volumes, folders) that they may clear up.
+ *
+ * It assumes that every source was seen: whoever calls it has made sure. What is decided is decided in one go, so that
+ * nothing changes in between; what clears up may take its time and asks again before it removes anything.
+ *
+ * @module
+ */
+import { type PodCache } from '../pleg/pod-cache.js';
+import { type Clock, type Stamp } from '../util/clock.js';
+import { formatGoDuration } from '../util/go-duration.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { podRefOf } from '../workers/pod-demand.js';
+import { type PodWorkers } from '../workers/pod-workers.js';
+import { type DesiredPods } from './desired-pods.js';
+import { isMadeByNode, isRunning, toObservedPod } from './housekeeping-owner.js';
+
+/** What a {@link PodCleaner} goes by; each answer is as of the moment in which it is asked for. */
+export interface CleanupView {
+  /** Every pod that a source wants, rejected ones included. */
+  readonly desiredUids: ReadonlySet<string>;
+  /** Pods that are worked on and of which containers may run, wanted or not: what serves running pods stays for them. */
+  readonly possiblyRunningUids: ReadonlySet<string>;
+  /** Whether what is kept on this node for a pod may go for good: nobody wants it, and nothing of it runs. */
+  mayRemove(uid: string): boolean;
+}
+
+/** Somebody who keeps something for pods, and clears up what is of no use any more. */
+export interface PodCleaner {
+  /** For logs: `probes`, `pod directories`. */
+  readonly name: string;
+  cleanUp(view: CleanupView, signal: AbortSignal): void | Promise<void>;
+}
+
+/** What {@link Housekeeping} needs. */
+export interface HousekeepingOptions {
+  readonly clock: Clock;
+  readonly logger?: Logger;
+  readonly desired: DesiredPods;
+  readonly workers: Pick<
+    PodWorkers,
+    | 'syncKnownPods'
+    | 'updatePod'
+    | 'isKnown'
+    | 'phases'
+    | 'couldHaveRunningContainers'
+    | 'shouldPodContentBeRemoved'
+  >;
+  readonly cache: Pick<PodCache, 'get' | 'uids'>;
+  /** The mark on everything that this agent makes. */
+  readonly nodeInstanceId: string;
+  /** Called one after the other, in this order. */
+  readonly cleaners?: readonly PodCleaner[];
+  /** Whoever takes longer is named in a warning; 1 s unless told. */
+  readonly warningMs?: number;
+}
+
+/** See the comment of this module. */
+export class Housekeeping {
+  readonly #options: HousekeepingOptions;
+  readonly #logger: Logger;
+  readonly #warningMs: number;
+  readonly #closing = new AbortController();
+  /** Since when a uid is forgotten, as long as the cache may show it as it was before. */
+  readonly #forgottenAt = new Map<string, Stamp>();
+  readonly #view: CleanupView;
+  #cleaning: Promise<void> | undefined;
+  /** Who is clearing up, and since when, in monotonic milliseconds. */
+  #atWork: { readonly name: string; readonly sinceMs: number; isWarned: boolean } | undefined;
+
+  constructor(options: HousekeepingOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+    this.#warningMs = options.warningMs ?? 1_000;
+    const { desired, workers } = options;
+    this.#view = {
+      get desiredUids() {
+        return desired.uids();
+      },
+      get possiblyRunningUids() {
+        const known = [...workers.phases()].map(([uid]) => uid);
+        return new Set(known.filter((uid) => workers.couldHaveRunningContainers(uid)));
+      },
+      mayRemove: (uid) => this.#mayRemove(uid),
+    };
+  }
+
+  /** Decides at once, and lets clear up beside; a clean-up that is still under way is left to it. */
+  run(): void {
+    const startedMs = this.#options.clock.monotonicMs();
+    this.#logger.info('SyncLoop (housekeeping)', {}, 4);
+    this.#forgetFinished();
+    this.#endOrphans();
+    this.#startAnew();
+    const tookMs = this.#options.clock.monotonicMs() - startedMs;
+    if (tookMs > this.#warningMs) this.#warn('the decisions', tookMs);
+    this.#logger.info('SyncLoop (housekeeping) end', { duration: formatGoDuration(tookMs) }, 4);
+    this.#cleanUp();
+  }
+
+  /** Stops clearing up; resolves when that has ended. Idempotent. */
+  async close(): Promise<void> {
+    this.#closing.abort(new DOMException('housekeeping is closed', 'AbortError'));
+    await this.#cleaning;
+  }
+
+  #forgetFinished(): void {
+    const { workers, desired, clock } = this.#options;
+    const before = [...workers.phases()].map(([uid]) => uid);
+    workers.syncKnownPods(desired.all());
+    for (const uid of before) if (!workers.isKnown(uid)) this.#forgottenAt.set(uid, clock.stamp());
+  }
+
+  /** Ends pods that only the runtime knows, if this agent made them. Foreign ones are none of its business. */
+  #endOrphans(): void {
+    const { cache, workers, desired, nodeInstanceId } = this.#options;
+    for (const [uid, forgottenAt] of this.#forgottenAt) {
+      if (cache.get(uid).stamp > forgottenAt) this.#forgottenAt.delete(uid);
+    }
+    for (const uid of cache.uids()) {
+      // What was seen before it was forgotten may be what it was before it ended.
+      if (workers.isKnown(uid) || desired.has(uid) || this.#forgottenAt.has(uid)) continue;
+      const { status, error } = cache.get(uid);
+      // Without its status nobody can tell whose it is.
+      if (error !== undefined || status.owner !== 'podloop') continue;
+      if (!isRunning(status) || !isMadeByNode(status, nodeInstanceId)) continue;
+      this.#logger.info('Pod runs that nobody wants, ending it', { pod: status, podUID: uid }, 2);
+      workers.updatePod({ type: 'kill', runningPod: toObservedPod(status) });
+    }
+  }
+
+  /** Pods that are wanted and that the workers do not know: torn down, and wanted again under the same uid. */
+  #startAnew(): void {
+    const { desired, workers } = this.#options;
+    for (const pod of desired.all()) {
+      const { uid } = pod.metadata;
+      if (workers.isKnown(uid) || desired.findRejection(uid) !== undefined) continue;
+      this.#logger.info(
+        'Pod is wanted and not worked on, starting it',
+        { pod: podRefOf(pod), podUID: uid },
+        3,
+      );
+      workers.updatePod({ type: 'create', pod });
+    }
+  }
+
+  #cleanUp(): void {
+    if (this.#closing.signal.aborted) return;
+    if (this.#cleaning === undefined) {
+      this.#cleaning = this.#cleanUpInTurn().finally(() => (this.#cleaning = undefined));
+      return;
+    }
+    const atWork = this.#atWork;
+    if (atWork === undefined || atWork.isWarned) return;
+    const tookMs = this.#options.clock.monotonicMs() - atWork.sinceMs;
+    if (tookMs <= this.#warningMs) return;
+    atWork.isWarned = true;
+    this.#warn(atWork.name, tookMs);
+  }
+
+  async #cleanUpInTurn(): Promise<void> {
+    const { cleaners = [], clock } = this.#options;
+    for (const cleaner of cleaners) {
+      this.#atWork = { name: cleaner.name, sinceMs: clock.monotonicMs(), isWarned: false };
+      try {
+        await cleaner.cleanUp(this.#view, this.#closing.signal);
+      } catch (error) {
+        if (this.#closing.signal.aborted) break;
+        // What one of them cannot do keeps none of the others from it.
+        this.#logger.error('Failed cleaning pods', error, { cleaner: cleaner.name });
+      }
+    }
+    this.#atWork = undefined;
+  }
+
+  #mayRemove(uid: string): boolean {
+    const { desired, workers, cache } = this.#options;
+    if (desired.has(uid) || !workers.shouldPodContentBeRemoved(uid)) return false;
+    const { status, error } = cache.get(uid);
+    return error === undefined && !isRunning(status);
+  }
+
+  #warn(who: string, tookMs: number): void {
+    this.#logger.warn('Housekeeping took longer than expected', {
+      who,
+      expected: formatGoDuration(this.#warningMs),
+      actual: formatGoDuration(tookMs),
+    });
+  }
+}

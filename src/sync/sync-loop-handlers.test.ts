@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import { type NodePod } from '../model/node-pod.js';
+import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
+import { PodCache } from '../pleg/pod-cache.js';
+import { aPod, aPodStatus } from '../testing/builders.js';
+import { aNodePod } from '../testing/node-pod-builder.js';
+import { type Stamp } from '../util/clock.js';
+import { type PodWorkRequest } from '../workers/work-request.js';
+import { DesiredPods, type Rejection } from './desired-pods.js';
+import { PodHandlers, type PodHandlersOptions } from './sync-loop-handlers.js';
+
+/** Handlers with workers that only write down; `ended` are the uids of pods that are to end, or have. */
+function setUp(options: Partial<PodHandlersOptions> = {}) {
+  const requests: PodWorkRequest[] = [];
+  const ended = new Set<string>();
+  const rejected: [string, Rejection][] = [];
+  const state = { allSeen: true, housekeepings: 0 };
+  const desired = new DesiredPods();
+  const cache = new PodCache();
+  const known = (): Set<string> =>
+    new Set(
+      requests.map((request) => ('pod' in request ? request.pod.metadata.uid : request.runningPod.uid)),
+    );
+  const handlers = new PodHandlers({
+    ...{ desired, cache },
+    workers: {
+      updatePod: (request) => requests.push(request),
+      isKnown: (uid) => known().has(uid),
+      isTerminationRequested: (uid) => ended.has(uid),
+      isKnownTerminated: (uid) => ended.has(uid),
+    },
+    housekeeping: { run: () => state.housekeepings++ },
+    seenAllSources: () => state.allSeen,
+    onRejected: (pod, rejection) => rejected.push([pod.metadata.uid, rejection]),
+    ...options,
+  });
+  const asked = (): string[] =>
+    requests.map(
+      (request) => `${request.type} ${'pod' in request ? request.pod.metadata.uid : 'runtime pod'}`,
+    );
+  return { handlers, desired, cache, requests, ended, rejected, state, asked };
+}
+
+function edited(pod: NodePod, version: string): NodePod {
+  const annotations = { ...pod.metadata.annotations, [STATIC_POD_ANNOTATIONS.manifestHash]: version };
+  return { ...pod, metadata: { ...pod.metadata, annotations } };
+}
+
+const web = aNodePod();
+const db = aNodePod({ name: 'db' });
+
+describe('the handlers of the sync loop', () => {
+  it('keep what is desired, and ask the workers for it', () => {
+    const { handlers, desired, asked } = setUp();
+    handlers.handlePodAdditions([web, db]);
+    expect([...desired.uids()]).toEqual(['uid-web', 'uid-db']);
+    const changed = aNodePod({ labels: { version: '2' } });
+    handlers.handlePodUpdates([changed]);
+    expect(desired.find('uid-web')).toBe(changed);
+    handlers.handlePodSyncs([changed]);
+    handlers.handlePodRemoves([db]);
+    expect(desired.has('uid-db')).toBe(false);
+    expect(asked()).toEqual([
+      'create uid-web',
+      'create uid-db',
+      'update uid-web',
+      'sync uid-web',
+      'kill uid-db',
+    ]);
+  });
+
+  it('end a pod whose source wants it gone by an update', () => {
+    const { handlers, requests } = setUp();
+    handlers.handlePodAdditions([web]);
+    const deleted = aNodePod({ deletionTimestamp: '2026-01-02T03:04:05Z' });
+    handlers.handlePodUpdates([deleted]);
+    expect(requests.at(-1)).toEqual({ type: 'update', pod: deleted });
+  });
+
+  it('end nothing before every source was seen', () => {
+    const { handlers, desired, state, asked } = setUp();
+    handlers.handlePodAdditions([web]);
+    state.allSeen = false;
+    handlers.handlePodRemoves([web]);
+    expect(asked()).toEqual(['create uid-web']);
+    expect(desired.has('uid-web')).toBe(false);
+  });
+
+  it('sync a pod whose status differs only when that needs it', () => {
+    const { handlers, desired, asked } = setUp({ needsReconcile: ({ metadata }) => metadata.name === 'db' });
+    handlers.handlePodReconcile([web, db]);
+    expect(desired.size).toBe(2);
+    expect(asked()).toEqual(['sync uid-db']);
+  });
+
+  it('leave cleaning up to housekeeping', () => {
+    const { handlers, state } = setUp();
+    handlers.handlePodCleanups();
+    expect(state.housekeepings).toBe(1);
+  });
+
+  it('start a pod anew that is edited after it has run to its end', () => {
+    const { handlers, ended, requests } = setUp();
+    handlers.handlePodAdditions([edited(web, '1')]);
+    ended.add('uid-web');
+    handlers.handlePodUpdates([edited(web, '1')]);
+    expect(requests.at(-1)?.type).toBe('update');
+    handlers.handlePodUpdates([edited(web, '2')]);
+    expect(requests.at(-1)?.type).toBe('create');
+  });
+});
+
+describe('admission', () => {
+  const full = { admit: false, reason: 'OutOfpods', message: 'no room' } as const;
+
+  it('keeps a rejected pod from being worked on, and says why', () => {
+    const { handlers, desired, rejected, asked } = setUp({ admit: () => full });
+    handlers.handlePodAdditions([web]);
+    handlers.handlePodSyncs([web]);
+    handlers.handlePodReconcile([web]);
+    expect(desired.findRejection('uid-web')).toEqual({ reason: 'OutOfpods', message: 'no room' });
+    expect(rejected).toEqual([['uid-web', { reason: 'OutOfpods', message: 'no room' }]]);
+    handlers.handlePodRemoves([web]);
+    expect(asked()).toEqual([]);
+    expect(desired.findRejection('uid-web')).toBeUndefined();
+  });
+
+  it('is asked with the admitted pods that have not ended', () => {
+    const seen: string[][] = [];
+    const { handlers, ended } = setUp({
+      admit: (pod, active) => {
+        seen.push(active.map(({ metadata }) => metadata.uid));
+        return pod.metadata.name === 'bad' ? full : { admit: true };
+      },
+    });
+    for (const name of ['a', 'bad', 'b']) handlers.handlePodAdditions([aNodePod({ name })]);
+    ended.add('uid-a');
+    handlers.handlePodAdditions([aNodePod({ name: 'c' })]);
+    expect(seen).toEqual([[], ['uid-a'], ['uid-a'], ['uid-b']]);
+  });
+
+  it('is not asked about a pod that runs already', () => {
+    const { handlers, cache, asked } = setUp({ admit: () => full });
+    cache.set('uid-web', aPodStatus(aPod()), undefined, 1 as Stamp);
+    handlers.handlePodAdditions([web]);
+    expect(asked()).toEqual(['create uid-web']);
+  });
+
+  it('is not asked about a pod that is ending', () => {
+    const { handlers, ended, asked } = setUp({ admit: () => full });
+    ended.add('uid-web');
+    handlers.handlePodAdditions([web]);
+    expect(asked()).toEqual(['create uid-web']);
+  });
+
+  it('is asked again when a rejected pod is edited', () => {
+    let isFull = true;
+    const { handlers, desired, asked } = setUp({ admit: () => (isFull ? full : { admit: true }) });
+    handlers.handlePodAdditions([web]);
+    handlers.handlePodUpdates([web]);
+    expect(asked()).toEqual([]);
+    isFull = false;
+    handlers.handlePodUpdates([web]);
+    expect(asked()).toEqual(['create uid-web']);
+    expect(desired.findRejection('uid-web')).toBeUndefined();
+  });
+});

@@ -1,0 +1,144 @@
+import { type NodePod } from '../model/node-pod.js';
+import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
+import { type PodCache } from '../pleg/pod-cache.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { podRefOf } from '../workers/pod-demand.js';
+import { type PodWorkers } from '../workers/pod-workers.js';
+import { type DesiredPods, type Rejection } from './desired-pods.js';
+import { type Housekeeping } from './housekeeping.js';
+
+/** What the sync loop does with what it reads: the kubelet's handlers. None of them waits for a pod. */
+export interface SyncHandlers {
+  handlePodAdditions(pods: readonly NodePod[]): void;
+  /** Deletions, too: a pod with a deletionTimestamp. */
+  handlePodUpdates(pods: readonly NodePod[]): void;
+  handlePodRemoves(pods: readonly NodePod[]): void;
+  handlePodReconcile(pods: readonly NodePod[]): void;
+  handlePodSyncs(pods: readonly NodePod[]): void;
+  handlePodCleanups(): void;
+}
+
+/** Whether a pod may run here. */
+export type AdmissionAnswer = { readonly admit: true } | ({ readonly admit: false } & Rejection);
+
+/** What {@link PodHandlers} needs. */
+export interface PodHandlersOptions {
+  readonly logger?: Logger;
+  readonly desired: DesiredPods;
+  readonly workers: Pick<
+    PodWorkers,
+    'updatePod' | 'isKnown' | 'isTerminationRequested' | 'isKnownTerminated'
+  >;
+  readonly cache: Pick<PodCache, 'get'>;
+  readonly housekeeping: Pick<Housekeeping, 'run'>;
+  readonly seenAllSources: () => boolean;
+  /** `active`: every admitted pod that has not ended, without this one. Every pod is admitted unless told. */
+  readonly admit?: (pod: NodePod, active: readonly NodePod[]) => AdmissionAnswer;
+  /** A pod was not admitted: its status is to say so. */
+  readonly onRejected?: (pod: NodePod, rejection: Rejection) => void;
+  /** Whether a pod whose status differs from ours needs a sync for it; none does unless told. */
+  readonly needsReconcile?: (pod: NodePod) => boolean;
+}
+
+/** Keeps the desired pods up to date and passes on to the workers what changes of them. */
+export class PodHandlers implements SyncHandlers {
+  readonly #options: PodHandlersOptions;
+  readonly #logger: Logger;
+
+  constructor(options: PodHandlersOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+  }
+
+  handlePodAdditions(pods: readonly NodePod[]): void {
+    const { desired, workers } = this.#options;
+    for (const pod of pods) {
+      desired.set(pod);
+      // One that is ending gives back what it holds, and is judged when it comes again.
+      if (!workers.isTerminationRequested(pod.metadata.uid) && !this.#admit(pod)) continue;
+      workers.updatePod({ type: 'create', pod });
+    }
+  }
+
+  handlePodUpdates(pods: readonly NodePod[]): void {
+    const { desired, workers } = this.#options;
+    for (const pod of pods) {
+      const { uid, deletionTimestamp } = pod.metadata;
+      const before = desired.find(uid);
+      const isDeletion = deletionTimestamp !== undefined;
+      desired.set(pod);
+      if (desired.findRejection(uid) !== undefined && !isDeletion && !this.#admit(pod)) continue;
+      // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again.
+      const isAnew = workers.isTerminationRequested(uid) && !isDeletion && isEdited(before, pod);
+      workers.updatePod({ type: isAnew || !workers.isKnown(uid) ? 'create' : 'update', pod });
+    }
+  }
+
+  handlePodRemoves(pods: readonly NodePod[]): void {
+    const { desired, workers, seenAllSources } = this.#options;
+    for (const pod of pods) {
+      const { uid } = pod.metadata;
+      const wasRejected = desired.findRejection(uid) !== undefined;
+      desired.remove(uid);
+      if (wasRejected) continue;
+      if (seenAllSources()) workers.updatePod({ type: 'kill', pod });
+      // Another source may still want it. If none does, housekeeping ends it once all were seen.
+      else this.#logger.info('Pod is not ended before every source was seen', { pod: podRefOf(pod) }, 2);
+    }
+  }
+
+  handlePodReconcile(pods: readonly NodePod[]): void {
+    const { desired, workers, needsReconcile } = this.#options;
+    for (const pod of pods) {
+      desired.set(pod);
+      const isRejected = desired.findRejection(pod.metadata.uid) !== undefined;
+      if (!isRejected && needsReconcile?.(pod) === true) workers.updatePod({ type: 'sync', pod });
+    }
+  }
+
+  handlePodSyncs(pods: readonly NodePod[]): void {
+    const { desired, workers } = this.#options;
+    for (const pod of pods) {
+      if (desired.findRejection(pod.metadata.uid) === undefined) workers.updatePod({ type: 'sync', pod });
+    }
+  }
+
+  handlePodCleanups(): void {
+    this.#options.housekeeping.run();
+  }
+
+  /** False: it is rejected, and its status says so. */
+  #admit(pod: NodePod): boolean {
+    const { desired, admit, onRejected } = this.#options;
+    const { uid } = pod.metadata;
+    desired.setRejection(uid, undefined);
+    if (admit === undefined || this.#runsAlready(uid)) return true;
+    const answer = admit(pod, this.#activePods(uid));
+    if (answer.admit) return true;
+    const rejection = { reason: answer.reason, message: answer.message };
+    desired.setRejection(uid, rejection);
+    this.#logger.warn('Pod is rejected', { pod: podRefOf(pod), podUID: uid, ...rejection });
+    onRejected?.(pod, rejection);
+    return false;
+  }
+
+  /** What runs was admitted by the agent before this one, and stays. */
+  #runsAlready(uid: string): boolean {
+    const { status } = this.#options.cache.get(uid);
+    return [...status.sandboxes, ...status.containers].some(({ state }) => state === 'running');
+  }
+
+  #activePods(exceptUid: string): NodePod[] {
+    const { desired, workers } = this.#options;
+    return [...desired.all()].filter(({ metadata: { uid } }) => {
+      return uid !== exceptUid && desired.findRejection(uid) === undefined && !workers.isKnownTerminated(uid);
+    });
+  }
+}
+
+/** Whether somebody changed the manifest, and not only what the source adds to it. */
+function isEdited(before: NodePod | undefined, after: NodePod): boolean {
+  const hashOf = (pod: NodePod): string | undefined =>
+    pod.metadata.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash];
+  return before !== undefined && hashOf(before) !== hashOf(after);
+}

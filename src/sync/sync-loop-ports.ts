@@ -1,0 +1,59 @@
+import { type PodUpdate } from '../model/pod-update.js';
+import { type PodLifecycleEvent } from '../pleg/events.js';
+import { type PodCache } from '../pleg/pod-cache.js';
+import { type ProbeResult } from '../probes/probe-result.js';
+import { type PodStatus } from '../runtime/runtime.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { type PodWorkers } from '../workers/pod-workers.js';
+import { type DesiredPods } from './desired-pods.js';
+import { type RuntimeState } from './runtime-state.js';
+import { type SyncHandlers } from './sync-loop-handlers.js';
+
+/** Takes up what probes find out. */
+export interface ProbeReadiness {
+  setContainerReadiness(podUid: string, containerId: string, ready: boolean): unknown;
+  setContainerStartup(podUid: string, containerId: string, started: boolean): unknown;
+}
+
+/** Removes dead containers of a pod, as one more has died; those of ours alone. */
+export interface DeadContainerDeleter {
+  /**
+   * Of the container that died and its forerunners of the same name the newest dead one stays, or as many as the policy
+   * says; with `removeAll` none of the pod's dead ones does. Returns at once, and never throws.
+   */
+  deleteContainersBeyondNewest(work: {
+    readonly status: PodStatus;
+    readonly exitedContainerId: string;
+    readonly removeAll: boolean;
+  }): void;
+}
+
+/** What {@link SyncLoop} needs. */
+export interface SyncLoopOptions {
+  readonly clock: Clock;
+  readonly logger?: Logger;
+  /** What the sources want; an update counts as dealt with when the next one is asked for. */
+  readonly updates: (signal: AbortSignal) => AsyncIterable<PodUpdate>;
+  /** A subscription of the event generator, for this loop alone. */
+  readonly events: AsyncIterable<PodLifecycleEvent>;
+  /** A subscription of the probes, for this loop alone. */
+  readonly probeResults: AsyncIterable<ProbeResult>;
+  readonly handlers: SyncHandlers;
+  readonly desired: DesiredPods;
+  readonly workers: Pick<PodWorkers, 'takeDue' | 'retry' | 'isKnown' | 'shouldPodContentBeRemoved'>;
+  readonly cache: Pick<PodCache, 'get'>;
+  readonly runtimeState: Pick<RuntimeState, 'errors'>;
+  readonly seenAllSources: () => boolean;
+  readonly readiness: ProbeReadiness;
+  readonly deadContainers: DeadContainerDeleter;
+  /** Between two looks for pods that are due; 1 s unless told. */
+  readonly syncPeriodMs?: number;
+  /** Between two housekeepings; 2 s unless told. */
+  readonly housekeepingPeriodMs?: number;
+  /** Work between two turns of the event loop; 10 ms unless told. */
+  readonly sliceMs?: number;
+  /** Pods whose events are kept apart while they wait; 10,000 unless told. */
+  readonly podCapacity?: number;
+  readonly yieldToLoop?: () => Promise<unknown>;
+}

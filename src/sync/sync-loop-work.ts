@@ -1,0 +1,221 @@
+import { type NodePod } from '../model/node-pod.js';
+import { type PodUpdate, type PodUpdateType } from '../model/pod-update.js';
+import { type PodLifecycleEvent } from '../pleg/events.js';
+import { type ProbeResult } from '../probes/probe-result.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { podRefOf } from '../workers/pod-demand.js';
+import { type SyncLoopEvents } from './sync-loop-events.js';
+import { type Handoff } from './sync-loop-handoff.js';
+import { type SyncLoopOptions } from './sync-loop-ports.js';
+
+/** What waits for the sync loop. */
+export interface SyncLoopInputs {
+  readonly updates: Handoff<PodUpdate>;
+  readonly events: SyncLoopEvents;
+  readonly probeResults: Handoff<ProbeResult>;
+}
+
+type HandlerName = 'handlePodAdditions' | 'handlePodUpdates' | 'handlePodRemoves' | 'handlePodReconcile';
+
+const HANDLERS: Readonly<Record<PodUpdateType, HandlerName>> = {
+  ADD: 'handlePodAdditions',
+  UPDATE: 'handlePodUpdates',
+  // It only says when to end the pod; what ends it is its update.
+  DELETE: 'handlePodUpdates',
+  REMOVE: 'handlePodRemoves',
+  RECONCILE: 'handlePodReconcile',
+};
+
+/** For success and for failure. */
+const PROBE_WORDS: Readonly<Record<ProbeResult['type'], readonly [string, string]>> = {
+  liveness: ['healthy', 'unhealthy'],
+  readiness: ['ready', 'not ready'],
+  startup: ['started', 'unhealthy'],
+};
+
+/** What the sync loop does in a slice: takes what waits, and what time has brought, and calls the handlers. */
+export class SyncLoopWork {
+  readonly #options: SyncLoopOptions;
+  readonly #inputs: SyncLoopInputs;
+  readonly #logger: Logger;
+  readonly #syncPeriodMs: number;
+  readonly #housekeepingPeriodMs: number;
+  /** How many pods of the update in hand have been handled. */
+  #handledOfUpdate = 0;
+  /** Pods to be synced for no reason of their own: time is up, or events were lost. */
+  readonly #dueUids = new Set<string>();
+  /** Monotonic milliseconds. */
+  #nextSyncMs: number;
+  #nextHousekeepingMs: number;
+
+  constructor(options: SyncLoopOptions, inputs: SyncLoopInputs) {
+    this.#options = options;
+    this.#inputs = inputs;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+    this.#syncPeriodMs = options.syncPeriodMs ?? 1_000;
+    this.#housekeepingPeriodMs = options.housekeepingPeriodMs ?? 2_000;
+    this.#nextSyncMs = options.clock.monotonicMs() + this.#syncPeriodMs;
+    this.#nextHousekeepingMs = options.clock.monotonicMs() + this.#housekeepingPeriodMs;
+  }
+
+  /** Milliseconds until time brings something. */
+  get untilNextTimerMs(): number {
+    const next = Math.min(this.#nextSyncMs, this.#nextHousekeepingMs);
+    return Math.max(0, next - this.#options.clock.monotonicMs());
+  }
+
+  /** Housekeeping is due from now on. */
+  housekeepSoon(): void {
+    this.#nextHousekeepingMs = this.#options.clock.monotonicMs();
+  }
+
+  /** A little of everything that waits, so that nothing waits for the end of anything else; false when nothing does. */
+  doSome(): boolean {
+    const pieces = [
+      this.#handleUpdate(),
+      this.#handleEvents(),
+      this.#handleProbeResult(),
+      this.#handleDue(),
+      this.#handleTimers(),
+    ];
+    return pieces.includes(true);
+  }
+
+  /** One pod of the update in hand. */
+  #handleUpdate(): boolean {
+    const update = this.#inputs.updates.peek();
+    if (update === undefined) return false;
+    const { type, source, pods } = update;
+    if (this.#handledOfUpdate === 0) {
+      this.#logger.info(
+        `SyncLoop ${type}`,
+        { source, pods: pods.map(podRefOf) },
+        type === 'RECONCILE' ? 4 : 2,
+      );
+    }
+    const pod = pods[this.#handledOfUpdate++];
+    if (pod !== undefined) this.#try(type, () => this.#options.handlers[HANDLERS[type]]([pod]));
+    if (this.#handledOfUpdate >= pods.length) {
+      this.#handledOfUpdate = 0;
+      this.#inputs.updates.finish();
+    }
+    return true;
+  }
+
+  /** Everything that has happened to one pod. */
+  #handleEvents(): boolean {
+    const happened = this.#inputs.events.takePod();
+    if (happened === undefined) {
+      if (!this.#inputs.events.takeResync()) return false;
+      for (const uid of this.#options.desired.uids()) this.#dueUids.add(uid);
+      return true;
+    }
+    const { uid, events, diedContainerIds } = happened;
+    const { desired, workers } = this.#options;
+    const pod = desired.find(uid);
+    // Whatever was removed is of no use to the pod, and it may be we who removed it.
+    const worthy = events.filter(({ type }) => type !== 'ContainerRemoved');
+    for (const event of worthy) this.#logEvent(event, pod);
+    if (pod !== undefined && worthy.length > 0) this.#sync('PLEG', [pod]);
+    if (pod !== undefined || workers.isKnown(uid)) this.#deleteDeadContainers(uid, diedContainerIds);
+    return true;
+  }
+
+  #handleProbeResult(): boolean {
+    const result = this.#inputs.probeResults.peek();
+    if (result === undefined) return false;
+    this.#inputs.probeResults.finish();
+    this.#try('probe', () => this.#takeProbeResult(result));
+    return true;
+  }
+
+  /** One pod that is due. */
+  #handleDue(): boolean {
+    const [uid] = this.#dueUids;
+    if (uid === undefined) return false;
+    this.#dueUids.delete(uid);
+    const pod = this.#options.desired.find(uid);
+    if (pod !== undefined) this.#sync('SYNC', [pod]);
+    // It is not wanted any more, and its end is not reached yet.
+    else this.#options.workers.retry(uid);
+    return true;
+  }
+
+  #handleTimers(): boolean {
+    const { clock, workers, seenAllSources, handlers, desired } = this.#options;
+    const now = clock.monotonicMs();
+    const isSyncDue = now >= this.#nextSyncMs;
+    const isHousekeepingDue = now >= this.#nextHousekeepingMs;
+    if (isSyncDue) {
+      this.#nextSyncMs = now + this.#syncPeriodMs;
+      const uids = workers.takeDue();
+      for (const uid of uids) this.#dueUids.add(uid);
+      if (uids.length > 0) {
+        const pods = uids.map((uid) => desired.find(uid)?.metadata ?? uid);
+        this.#logger.info('SyncLoop (SYNC) pods', { total: uids.length, pods }, 4);
+      }
+    }
+    if (isHousekeepingDue) {
+      this.#nextHousekeepingMs = now + this.#housekeepingPeriodMs;
+      if (seenAllSources()) this.#try('housekeeping', () => handlers.handlePodCleanups());
+      else this.#logger.info("SyncLoop (housekeeping, skipped): sources aren't ready yet", {}, 4);
+    }
+    return isSyncDue || isHousekeepingDue;
+  }
+
+  #takeProbeResult(result: ProbeResult): void {
+    const { desired, readiness } = this.#options;
+    const { podUid, containerId, type } = result;
+    const isGood = result.result === 'success';
+    if (type === 'liveness' && isGood) return;
+    if (type === 'readiness') readiness.setContainerReadiness(podUid, containerId, isGood);
+    if (type === 'startup') readiness.setContainerStartup(podUid, containerId, isGood);
+    const status = PROBE_WORDS[type][isGood ? 0 : 1];
+    const pod = desired.find(podUid);
+    if (pod === undefined) {
+      this.#logger.info('SyncLoop (probe): ignore irrelevant update', { update: result }, 4);
+      return;
+    }
+    this.#logger.info('SyncLoop (probe)', { probe: type, status, pod: podRefOf(pod) }, 1);
+    this.#sync('probe', [pod]);
+  }
+
+  #sync(cause: string, pods: readonly NodePod[]): void {
+    this.#try(cause, () => this.#options.handlers.handlePodSyncs(pods));
+  }
+
+  #deleteDeadContainers(uid: string, diedContainerIds: readonly string[]): void {
+    if (diedContainerIds.length === 0) return;
+    const { cache, workers, deadContainers } = this.#options;
+    const { status, error } = cache.get(uid);
+    if (error !== undefined) return;
+    const removeAll = workers.shouldPodContentBeRemoved(uid);
+    for (const exitedContainerId of diedContainerIds) {
+      this.#try('dead containers', () =>
+        deadContainers.deleteContainersBeyondNewest({ status, exitedContainerId, removeAll }),
+      );
+    }
+  }
+
+  #logEvent(event: PodLifecycleEvent, pod: NodePod | undefined): void {
+    const v = pod === undefined ? 4 : 2;
+    if (!this.#logger.enabled(v) || !('pod' in event)) return;
+    const shown = {
+      ID: event.pod.uid,
+      Type: event.type,
+      Data: 'containerId' in event ? event.containerId : null,
+    };
+    if (pod === undefined) {
+      this.#logger.info('SyncLoop (PLEG): pod does not exist, ignore irrelevant event', { event: shown }, v);
+    } else this.#logger.info('SyncLoop (PLEG): event for pod', { pod: podRefOf(pod), event: shown }, v);
+  }
+
+  /** A mistake in the handling of one thing must not end the handling of all others. */
+  #try(cause: string, handle: () => void): void {
+    try {
+      handle();
+    } catch (error) {
+      this.#logger.error('SyncLoop: handling failed', error, { cause });
+    }
+  }
+}
