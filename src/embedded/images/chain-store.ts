@@ -10,7 +10,7 @@ import { RootBuilder } from './root-builder.js';
 import { runTool } from './run-tool.js';
 import { SingleFlight } from './single-flight.js';
 import { type Trash } from './trash.js';
-import { type UnpackLimits } from './unpack-limits.js';
+import { archiveLimit, type UnpackLimits } from './unpack-limits.js';
 
 /** What {@link ChainStore.open} takes. */
 export interface ChainStoreOptions {
@@ -133,7 +133,8 @@ export class ChainStore {
       const root = join(temporary, 'root');
       await mkdir(root, 0o755);
       const builder = new RootBuilder({ root, privileged, limits, signal });
-      for (const layer of layers) await builder.addLayer(readLayer(layer));
+      const bounds = { mostBytes: archiveLimit(limits), signal };
+      for (const layer of layers) await builder.addLayer(readLayer(layer, bounds));
       const report = await builder.finish();
       if (report.devices + report.attributes > 0)
         logger.warn('Parts of an image were left out', { ...report });

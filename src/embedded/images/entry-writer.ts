@@ -104,7 +104,12 @@ export class EntryWriter {
   /** How many attributes it has set: the one that holds capabilities, or none. */
   async #addCapabilities(entry: TarEntry, path: string): Promise<number> {
     if (!this.#privileged || entry.kind !== 'file' || !entry.attributes.has(CAPABILITIES)) return 0;
-    const where = { path, folder: dirname(this.#root), signal: this.#signal };
-    return (await addCapabilities(entry, where)) ? 1 : 0;
+    const made = await addCapabilities(entry, {
+      path,
+      folder: dirname(this.#root),
+      signal: this.#signal,
+      beforeWrite: (bytes) => this.#meter.addWritten(bytes),
+    });
+    return made ? 1 : 0;
   }
 }

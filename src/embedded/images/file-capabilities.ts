@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { TOOL_PATH } from '../process/find-tools.js';
+import { RpcError } from '../rpc-error.js';
 import { type TarEntry } from './tar-entry.js';
 import { BLOCK } from './tar-header.js';
 
@@ -16,18 +17,20 @@ const MEMBER = 'file';
 /**
  * Replaces a file by the same file with its capabilities. Node cannot write extended attributes, GNU tar can: it gets an
  * archive with this one file and unpacks it into a folder of its own, beside `root`. False where there is no such tar, or
- * the file system or the kernel does not take the attribute: then the file stays as it is.
+ * the file system or the kernel does not take the attribute: then the file stays as it is; so does a file with holes,
+ * which would be filled. `beforeWrite` is told of the bytes that are written, and what it throws comes out.
  */
 export async function addCapabilities(
   entry: TarEntry,
-  { path, folder, signal }: { path: string; folder: string; signal: AbortSignal },
+  { path, folder, signal, beforeWrite }: CapabilityPlace,
 ): Promise<boolean> {
+  if (entry.stored.size < entry.size) return false;
   const temporary = await mkdtemp(join(folder, 'capabilities-'));
   try {
     const which = ['--xattrs', `--xattrs-include=${CAPABILITIES}`];
     const complaint = await runTar(
       ['-x', '-p', '--same-owner', '--numeric-owner', ...which, '-C', temporary],
-      toArchive(entry, path),
+      metered(toArchive(entry, path), beforeWrite),
       signal,
     );
     // It only warns, and succeeds, when it could not set the attribute.
@@ -36,6 +39,25 @@ export async function addCapabilities(
     return true;
   } finally {
     await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/** Where a file is that gets capabilities. */
+export interface CapabilityPlace {
+  readonly path: string;
+  /** Beside the root, on the same file system. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  readonly beforeWrite: (bytes: number) => Promise<void>;
+}
+
+async function* metered(
+  chunks: AsyncIterable<Buffer>,
+  beforeWrite: (bytes: number) => Promise<void>,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    await beforeWrite(chunk.length);
+    yield chunk;
   }
 }
 
@@ -57,9 +79,13 @@ async function runTar(
     child.once('close', (code) => resolve(code === 0 ? said.slice(0, 1_000) : `${said}exit code ${code}`));
   });
   // Should it end early, its exit code tells more than the broken pipe.
-  await pipeline(Readable.from(input, { objectMode: false }), child.stdin).catch(() => undefined);
+  let refusal: unknown;
+  await pipeline(Readable.from(input, { objectMode: false }), child.stdin).catch((error: unknown) => {
+    if (error instanceof RpcError) refusal = error;
+  });
   const complaint = await ended;
   signal.throwIfAborted();
+  if (refusal instanceof RpcError) throw refusal;
   return complaint;
 }
 

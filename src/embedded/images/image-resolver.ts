@@ -46,33 +46,35 @@ const MAX_DEPTH = 4;
 /**
  * Finds an image in one layout by name, by the digest of an index or manifest, or by the digest of its config, and in
  * it what suits the platform. Undefined where the layout does not have it; throws NOT_FOUND where it has it for other
- * platforms only, FAILED_PRECONDITION where a document is not the one that is meant.
+ * platforms only, FAILED_PRECONDITION where a document is not the one that is meant, and the signal's reason when that
+ * aborts.
  */
 export async function resolveImage(
   layout: ImageLayout,
   wanted: Wanted,
-  platform: Platform,
+  { platform, signal }: { readonly platform: Platform; readonly signal: AbortSignal },
 ): Promise<ResolvedImage | undefined> {
   const targets =
     'name' in wanted
       ? layout.entries.filter(({ names }) => names.includes(wanted.name)).map(({ descriptor }) => descriptor)
-      : await findByDigest(layout, wanted.digest);
+      : await findByDigest(layout, wanted.digest, signal);
   if (targets.length === 0) return undefined;
   const candidates: Candidate[] = [];
   for (const target of targets) {
-    for await (const { descriptor, text } of walk(layout, target, MAX_DEPTH))
+    for await (const { descriptor, text } of walk(target, { layout, signal, seen: new Set() }))
       if (isManifest(descriptor)) candidates.push(await toCandidate(layout, target, descriptor, text));
   }
   return toResolved(layout, choose(layout, wanted, candidates, platform));
 }
 
 /** The entries of the layout itself first, then what their indexes hold, then configs. */
-async function findByDigest(layout: ImageLayout, digest: string): Promise<Descriptor[]> {
+async function findByDigest(layout: ImageLayout, digest: string, signal: AbortSignal): Promise<Descriptor[]> {
   const direct = layout.entries.find(({ descriptor }) => descriptor.digest === digest);
   if (direct !== undefined) return [direct.descriptor];
   let byConfig: Descriptor | undefined;
+  const seen = new Set<string>();
   for (const { descriptor } of layout.entries) {
-    for await (const found of walk(layout, descriptor, MAX_DEPTH)) {
+    for await (const found of walk(descriptor, { layout, signal, seen })) {
       if (found.descriptor.digest === digest) return [found.descriptor];
       if (byConfig !== undefined || !isManifest(found.descriptor)) continue;
       if (parseManifest(found.text, found.descriptor.digest).config.digest === digest)
@@ -82,16 +84,31 @@ async function findByDigest(layout: ImageLayout, digest: string): Promise<Descri
   return byConfig === undefined ? [] : [byConfig];
 }
 
-/** The index or manifest itself and everything below it that is one, each checked. */
+/** Where one walks. */
+interface Walk {
+  readonly layout: ImageLayout;
+  readonly signal: AbortSignal;
+  /** What was walked already: a few indexes that name each other's parts over and over would take for ever. */
+  readonly seen: Set<string>;
+}
+
+/** The index or manifest itself and everything below it that is one, each checked and each once. */
 async function* walk(
-  layout: ImageLayout,
   descriptor: Descriptor,
-  depth: number,
+  where: Walk,
+  depth = MAX_DEPTH,
 ): AsyncGenerator<{ descriptor: Descriptor; text: string }> {
+  const { layout, signal, seen } = where;
+  signal.throwIfAborted();
   if (!isIndex(descriptor) && !isManifest(descriptor)) return;
   // Signatures and attestations travel as manifests for no platform.
   if (descriptor.platform?.os === 'unknown') return;
   if (depth === 0) throw refused(`${layout.path} has indexes within indexes within indexes`);
+  // A manifest may be named for several platforms: each of them counts.
+  const platform = isIndex(descriptor) ? '' : JSON.stringify(descriptor.platform);
+  const key = `${depth} ${descriptor.digest} ${platform}`;
+  if (seen.has(key)) return;
+  seen.add(key);
   // A layout may leave out the platforms that nobody wanted.
   if (depth < MAX_DEPTH && (await layout.findBlob(descriptor.digest)) === undefined) return;
   const text = await readDocument(layout, descriptor);
@@ -99,7 +116,7 @@ async function* walk(
   yield { descriptor, text };
   if (!isIndex(descriptor)) return;
   for (const child of parseIndex(text, `the index ${descriptor.digest}`).manifests)
-    yield* walk(layout, child, depth - 1);
+    yield* walk(child, where, depth - 1);
 }
 
 async function toCandidate(

@@ -29,7 +29,7 @@ export class ImageSearch {
     for (const layout of layouts) {
       signal.throwIfAborted();
       try {
-        const found = await resolveImage(layout, wanted, platform);
+        const found = await resolveImage(layout, wanted, { platform, signal });
         if (found !== undefined) return found;
       } catch (error) {
         // A later layout may have it for this machine.

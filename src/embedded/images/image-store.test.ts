@@ -199,6 +199,19 @@ describe('pulling an image', () => {
     expect((await store.pull(digest, NEVER)).id).toBe(image.id);
   });
 
+  it('walks indexes that name one another over and over once', async () => {
+    const layout = new OciLayout();
+    const { id, manifest } = layout.addManifest(anImage());
+    const other = layout.addManifest(anImage({ architecture: 'other' })).manifest;
+    let index = layout.addIndex([...Array.from({ length: 1_999 }, () => other), manifest]);
+    for (let depth = 0; depth < 2; depth++)
+      index = layout.addIndex(Array.from({ length: 2_000 }, () => index));
+    layout.addEntry({ ...index, annotations: { 'io.containerd.image.name': NAME } });
+    await save('a.tar', layout);
+    expect((await store.pull(NAME, NEVER)).id).toBe(id);
+    expect((await store.pull(id, NEVER)).id).toBe(id);
+  });
+
   it('stops reading what docker save wrote when nobody waits for it any more', async () => {
     const config = JSON.stringify({
       architecture: process.arch === 'x64' ? 'amd64' : process.arch,

@@ -5,13 +5,14 @@ import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { packTar } from '../../testing/pack-tar.js';
 import { sha256Of } from './digest.js';
-import { readLayer } from './layer-stream.js';
+import { readLayer, type Layer, type LayerBounds } from './layer-stream.js';
 
 const CONTENT = randomBytes(600_000);
 const ARCHIVE = packTar([
   { name: 'a', content: CONTENT },
   { name: 'b', content: 'b' },
 ]);
+const BOUNDS: LayerBounds = { mostBytes: 10_000_000, signal: new AbortController().signal };
 const LAYER = 'application/vnd.oci.image.layer.v1.tar';
 /** As Node 22.15 and later have it. */
 const { zstdCompressSync } = zlib as { zstdCompressSync?: (data: Buffer) => Buffer };
@@ -23,6 +24,8 @@ interface Lie {
   readonly size?: number;
   readonly pieces?: number;
   readonly onEnd?: () => void;
+  readonly onEntry?: (name: string) => void;
+  readonly bounds?: LayerBounds;
 }
 
 /** The names of the entries, and the content of the first one held against what went in. */
@@ -33,7 +36,7 @@ async function read(stored: Buffer, lie: Lie = {}): Promise<string[]> {
     digest = sha256Of(stored),
     size = stored.length,
   } = lie;
-  const { pieces = 10_000, onEnd } = lie;
+  const { pieces = 10_000, onEnd, onEntry, bounds = BOUNDS } = lie;
   const descriptor = { mediaType, digest, size, annotations: {} };
   async function* chunks(): AsyncGenerator<Buffer> {
     try {
@@ -43,13 +46,14 @@ async function read(stored: Buffer, lie: Lie = {}): Promise<string[]> {
     }
   }
   const names: string[] = [];
-  for await (const { name, content } of readLayer({ descriptor, diffId, read: chunks })) {
+  for await (const { name, content } of readLayer({ descriptor, diffId, read: chunks }, bounds)) {
     const parts: Buffer[] = [];
     if (name === 'a') {
       for await (const { data } of content()) parts.push(Buffer.from(data));
       expect(Buffer.concat(parts).equals(CONTENT)).toBe(true);
     }
     names.push(name);
+    onEntry?.(name);
   }
   return names;
 }
@@ -92,6 +96,24 @@ describe('a layer', () => {
     await expect(read(stored, lie)).rejects.toThrow(refusal(status.FAILED_PRECONDITION));
   });
 
+  it('that becomes more than it may is refused, although all files are small', async () => {
+    const archive = Buffer.concat([ARCHIVE, Buffer.alloc(20_000_000)]);
+    const refused = read(gzipSync(archive), { diffId: sha256Of(archive) });
+    await expect(refused).rejects.toThrow(refusal(status.RESOURCE_EXHAUSTED));
+  });
+
+  it('is not read to its end for nobody, also behind its last entry', async () => {
+    const archive = Buffer.concat([ARCHIVE, Buffer.alloc(5_000_000)]);
+    const leaving = new AbortController();
+    const bounds = { ...BOUNDS, signal: leaving.signal };
+    const left = read(gzipSync(archive), {
+      diffId: sha256Of(archive),
+      bounds,
+      onEntry: (name) => name === 'b' && leaving.abort(new Error('gone')),
+    });
+    await expect(left).rejects.toThrow('gone');
+  });
+
   it.each<[string, Buffer]>([
     ['cut off', gzipSync(ARCHIVE).subarray(0, 300_000)],
     ['damaged in its middle', damage(gzipSync(ARCHIVE), 300_000)],
@@ -106,7 +128,7 @@ describe('a layer', () => {
     for (const stored of [ARCHIVE, gzipSync(ARCHIVE)]) {
       let ended = 0;
       const descriptor = { mediaType: LAYER, digest: sha256Of(stored), size: stored.length, annotations: {} };
-      const entries = readLayer({
+      const layer: Layer = {
         descriptor,
         diffId: sha256Of(ARCHIVE),
         read: async function* () {
@@ -116,7 +138,8 @@ describe('a layer', () => {
             ended++;
           }
         },
-      });
+      };
+      const entries = readLayer(layer, BOUNDS);
       for await (const { name } of entries) {
         expect(name).toBe('a');
         break;

@@ -6,6 +6,15 @@ import { DigestCheck } from './digest.js';
 import { type Descriptor } from './oci-documents.js';
 import { type TarEntry } from './tar-entry.js';
 import { readTar } from './tar-reader.js';
+import { exhausted } from './unpack-limits.js';
+
+/** What bounds the reading of a layer. */
+export interface LayerBounds {
+  /** Of the archive once it is unpacked, with all that is in no file of it. */
+  readonly mostBytes: number;
+  /** Ends the reading, with its reason. */
+  readonly signal: AbortSignal;
+}
 
 /** A layer as an image has it. */
 export interface Layer {
@@ -22,16 +31,20 @@ const PIECE = 256 * 1024;
 
 /**
  * The entries of a layer. What is stored and what comes out of it are both held against their digests: after the last
- * entry it throws FAILED_PRECONDITION where one is wrong, so nothing may be built on the entries before the end.
+ * entry it throws FAILED_PRECONDITION where one is wrong, so nothing may be built on the entries before the end. A
+ * little that is compressed may be very much: throws RESOURCE_EXHAUSTED where it is more than the bounds say.
  */
-export async function* readLayer({ descriptor, diffId, read }: Layer): AsyncGenerator<TarEntry> {
+export async function* readLayer(
+  { descriptor, diffId, read }: Layer,
+  bounds: LayerBounds,
+): AsyncGenerator<TarEntry> {
   const { digest, size, mediaType } = descriptor;
   if (!/^application\/vnd\.(oci\.image\.layer|docker\.image\.rootfs)\./.test(mediaType))
     throw unimplemented(`the layer ${digest} is of a kind that is not supported: ${mediaType.slice(0, 100)}`);
   if (mediaType.includes('encrypted'))
     throw unimplemented(`the layer ${digest} is encrypted, which is not supported`);
   const stored = checked(read(), new DigestCheck(`the layer ${digest}`, digest, size));
-  const archive = decompress(stored, digest, diffId);
+  const archive = bounded(decompress(stored, digest, diffId), bounds);
   const source = new StreamSource(archive);
   try {
     yield* readTar(source);
@@ -39,6 +52,19 @@ export async function* readLayer({ descriptor, diffId, read }: Layer): AsyncGene
     await source.skip(Number.MAX_SAFE_INTEGER);
   } finally {
     await archive.return(undefined);
+  }
+}
+
+async function* bounded(
+  chunks: AsyncGenerator<Buffer>,
+  { mostBytes, signal }: LayerBounds,
+): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    signal.throwIfAborted();
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw exhausted(`a layer is an archive of more than ${mostBytes} bytes`);
+    yield chunk;
   }
 }
 

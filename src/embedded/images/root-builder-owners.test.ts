@@ -87,6 +87,19 @@ describe.runIf(IS_ROOT)('as root', () => {
       expect([...entry.attributes]).toEqual([['security.capability', capabilities]]);
   });
 
+  it('capabilities of a file with holes are left out: writing it anew would fill them', async () => {
+    const pax = {
+      'SCHILY.xattr.security.capability': '\u0001\0\0\u0002\0\u0004\0\0\0\0\0\0\0\0\0\0\0\0\0\0',
+      'GNU.sparse.map': '0,1',
+      'GNU.sparse.size': String(2 ** 34),
+    };
+    const { attributes } = await lab.unpack([[{ name: 'program', content: 'x', pax }]]);
+    expect(attributes).toBe(1);
+    const { size, blocks } = await lstat(join(lab.root, 'program'));
+    expect(size).toBe(2 ** 34);
+    expect(blocks * 512).toBeLessThan(1_000_000);
+  });
+
   it('devices are made, or counted where the right is missing, and overlay marks left out', async () => {
     const character = { kind: 'character', major: 1, minor: 3 } as const;
     const { devices } = await lab.unpack([

@@ -16,13 +16,14 @@ export async function readGnuMap(header: Buffer, source: ByteSource): Promise<Sp
   const parts: SparsePart[] = [];
   let block = header;
   let [at, count, flag] = [386, 4, 482];
-  for (;;) {
+  // Blocks are counted and not parts: a block may say that it has none, and that another one follows.
+  for (let blocks = 0; ; blocks++) {
     for (let index = 0; index < count; index++, at += 24) {
       const part = { offset: readSize(block, at, 12), length: readSize(block, at + 12, 12) };
       if (part.offset > 0 || part.length > 0) parts.push(part);
     }
     if (block[flag] !== 1 && block[flag] !== 0x31) return parts;
-    if (parts.length > MAX_PARTS) throw badArchive('a sparse file has too many parts');
+    if (blocks * 21 > MAX_PARTS) throw badArchive('a sparse file has too many parts');
     block = await source.read(BLOCK);
     if (block.length < BLOCK) throw badArchive('it ends within the map of a sparse file');
     [at, count, flag] = [0, 21, 504];

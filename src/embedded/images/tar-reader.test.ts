@@ -198,6 +198,10 @@ describe('a sparse file', () => {
 });
 
 describe('a damaged archive', () => {
+  it('is not read for ever when the map of a sparse file never ends', async () => {
+    await expect(readAll(toEndlessMap(6_000), 512 * 64)).rejects.toThrow('too many parts');
+  });
+
   const good = packTar([{ name: 'a', content: 'x'.repeat(600) }]);
 
   it.each([
@@ -297,6 +301,15 @@ function withSum(archive: Buffer): Buffer {
   const sum = archive.subarray(0, 512).reduce((total, byte) => total + byte, 0);
   archive.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
   return archive;
+}
+
+/** A sparse file of which every block of the map says that there is another one, and nothing else. */
+function toEndlessMap(blocks: number): Buffer {
+  const [block] = packRaw('endless', 'S', Buffer.alloc(0));
+  block![482] = 1;
+  const more = Buffer.alloc(512);
+  more[504] = 1;
+  return Buffer.concat([withSum(block!), ...Array.from({ length: blocks }, () => more)]);
 }
 
 /** GNU's own sparse format: the first parts in the header, the others in blocks behind it. */

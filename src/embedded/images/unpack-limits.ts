@@ -21,6 +21,14 @@ export const UNPACK_LIMITS: UnpackLimits = {
   freeShare: 0.05,
 };
 
+/** Headers of an entry with a long name and some attributes. */
+const HEADER_BYTES = 4 * 1024;
+
+/** How long the archive of a layer may be: room for all files that may be, and for the headers of all entries. */
+export function archiveLimit({ bytes, entries }: UnpackLimits): number {
+  return bytes + entries * HEADER_BYTES;
+}
+
 /** How much is written between two looks at the disk. */
 const LOOK_EVERY_BYTES = 16 * 1024 ** 2;
 
