@@ -1,0 +1,196 @@
+/**
+ * Removes dead containers and sandboxes that nobody needs any more.
+ *
+ * In: what was observed of every pod, and which pods are gone. Out: removals. It assumes that what was observed may be
+ * old: what it removes has ended, and nothing makes that untrue; what it did not see, it leaves. Only what carries our
+ * mark is ever touched.
+ *
+ * Source: the kubelet's container garbage collection, and its removal of dead containers as another one dies.
+ *
+ * @module
+ */
+import { rm } from 'node:fs/promises';
+import { type PodRef } from '../model/pod-ref.js';
+import { type PodPaths } from '../runtime/pod-paths.js';
+import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+import { type PodStatus } from '../runtime/runtime.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { removeContainerLog } from './container-logs.js';
+import {
+  type ContainerPolicy,
+  type DeadContainer,
+  findDead,
+  KEEP_NEWEST_DEAD,
+  planRemovals,
+  planRemovalsOnDeath,
+  planSandboxRemovals,
+} from './dead-containers.js';
+import { forEachAtOnce } from './for-each-at-once.js';
+import { type IsOurs, type ObservedPods } from './observed-pods.js';
+
+/** What {@link ContainerCollector} needs. */
+export interface ContainerCollectorOptions {
+  readonly clock: Clock;
+  readonly pods: ObservedPods;
+  readonly isOurs: IsOurs;
+  /** Whether nobody wants a pod any more and nothing of it runs; false as long as a source of pods was not seen. */
+  readonly mayRemove: (podUid: string) => boolean;
+  readonly changes: Pick<
+    RuntimeChanges,
+    'stopContainer' | 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'
+  >;
+  readonly paths: PodPaths;
+  readonly policy?: ContainerPolicy;
+  readonly logger?: Logger;
+  /** 1 min unless told. */
+  readonly periodMs?: number;
+}
+
+/** What one pass did. */
+export interface CollectedContainers {
+  readonly containers: number;
+  readonly sandboxes: number;
+  /** What could not be removed, and is tried again in the next pass. */
+  readonly failed: number;
+}
+
+/** The changes have a bound of their own; this only keeps their queue short, so that others have their turn. */
+const REMOVALS_AT_ONCE = 8;
+/** The kubelet's shortest. */
+const STOP_GRACE_SECONDS = 2;
+
+/** See the module. */
+export class ContainerCollector {
+  readonly name = 'dead containers';
+  readonly #options: ContainerCollectorOptions;
+  readonly #logger: Logger;
+  /** Containers and sandboxes that are being removed, by whichever pass. */
+  readonly #going = new Set<string>();
+
+  constructor(options: ContainerCollectorOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+  }
+
+  /** Collects by the policy every minute, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, periodMs = 60_000 } = this.#options;
+    try {
+      for (;;) {
+        await clock.sleep(periodMs, signal);
+        await this.collect(signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** One pass over all pods, by the policy. Rejects with the signal's reason alone. */
+  async collect(signal: AbortSignal): Promise<CollectedContainers> {
+    return await this.#collectFrom(this.#allPods(), signal);
+  }
+
+  /** Everything of pods that are gone, and nothing else: what housekeeping calls. */
+  async cleanUp(view: { mayRemove(podUid: string): boolean }, signal: AbortSignal): Promise<void> {
+    const gone = this.#allPods().filter(({ uid }) => view.mayRemove(uid));
+    if (gone.length > 0) await this.#collectFrom(gone, signal);
+  }
+
+  /**
+   * A container of a pod died: removes the dead ones of the same name beyond the newest, or everything dead when the
+   * pod is gone. Rejects with the signal's reason alone.
+   */
+  async containerDied(podUid: string, containerId: string, signal: AbortSignal): Promise<void> {
+    const { status } = this.#options.pods.get(podUid);
+    const died = status.containers.find(({ id }) => id === containerId);
+    if (died === undefined) return;
+    const dead = findDead(status, this.#options.mayRemove(podUid), this.#options.isOurs);
+    await this.#removeContainers(planRemovalsOnDeath(dead, died.name), signal);
+  }
+
+  #allPods(): PodStatus[] {
+    const { pods } = this.#options;
+    return [...pods.uids()].map((uid) => pods.get(uid).status);
+  }
+
+  async #collectFrom(statuses: readonly PodStatus[], signal: AbortSignal): Promise<CollectedContainers> {
+    const { clock, isOurs, mayRemove, policy = KEEP_NEWEST_DEAD } = this.#options;
+    const pods = statuses.map((status) => ({ status, isGone: mayRemove(status.uid) }));
+    const dead = pods.map(({ status, isGone }) => findDead(status, isGone, isOurs));
+    const removals = planRemovals(dead, policy, clock.now());
+    const removed = await this.#removeContainers(removals, signal);
+    const sandboxes = pods.flatMap(({ status, isGone }) =>
+      planSandboxRemovals(status, isGone, isOurs, removed).map((id) => ({ id, pod: status })),
+    );
+    let gone = 0;
+    await forEachAtOnce(
+      sandboxes,
+      REMOVALS_AT_ONCE,
+      async ({ id, pod }) => {
+        if (await this.#settle(id, () => this.#removeSandbox(id, pod))) gone++;
+      },
+      signal,
+    );
+    const failed = removals.length - removed.size + sandboxes.length - gone;
+    return { containers: removed.size, sandboxes: gone, failed };
+  }
+
+  /** Gives the ids of those that are gone. */
+  async #removeContainers(
+    removals: readonly DeadContainer[],
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    const removed = new Set<string>();
+    await forEachAtOnce(
+      removals,
+      REMOVALS_AT_ONCE,
+      async (removal) => {
+        const { id } = removal.container;
+        if (await this.#settle(id, () => this.#removeContainer(removal))) removed.add(id);
+      },
+      signal,
+    );
+    return removed;
+  }
+
+  async #removeContainer({ pod, container }: DeadContainer): Promise<void> {
+    const { changes, paths } = this.#options;
+    const { id, name, state, logPath, restartCount } = container;
+    const others = this.#options.pods.get(pod.uid).status.containers.filter((other) => other.id !== id);
+    // The runtime has lost sight of it: it may run.
+    if (state === 'unknown') await changes.stopContainer(id, STOP_GRACE_SECONDS, { pod });
+    this.#logger.info('RemoveContainer', { containerID: id }, 2);
+    // Its files first: once the container is gone nobody knows of them. A runtime that has lost containers may have
+    // counted again from the start; what is another one's, too, stays.
+    if (!others.some((other) => other.logPath === logPath))
+      await removeContainerLog(logPath, paths.podLogsDir);
+    if (!others.some((other) => other.name === name && other.restartCount === restartCount)) {
+      await rm(paths.terminationMessageFile(pod.uid, name, restartCount), { force: true });
+    }
+    await changes.removeContainer(id, { pod });
+  }
+
+  async #removeSandbox(id: string, pod: PodRef): Promise<void> {
+    const { changes } = this.#options;
+    this.#logger.info('Removing sandbox', { sandboxID: id }, 4);
+    // Its end may have come by itself, and then its network is still there.
+    await changes.stopPodSandbox(id, { pod });
+    await changes.removePodSandbox(id, { pod });
+  }
+
+  /** Whether it is gone. What somebody else is at is left to him. */
+  async #settle(id: string, remove: () => Promise<void>): Promise<boolean> {
+    if (this.#going.has(id)) return false;
+    this.#going.add(id);
+    try {
+      await remove();
+      return true;
+    } catch (error) {
+      this.#logger.error('Failed to remove', error, { id });
+      return false;
+    } finally {
+      this.#going.delete(id);
+    }
+  }
+}

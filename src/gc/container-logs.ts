@@ -1,0 +1,34 @@
+import { readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+
+/** Whether a path is below a folder. Pure; follows no links. */
+export function isBelow(path: string, folder: string): boolean {
+  const way = relative(resolve(folder), resolve(path));
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
+}
+
+/** The files that a log was rotated into, with what is left of an interrupted rotation; names only, in no order. */
+export async function findRotatedLogs(logPath: string): Promise<string[]> {
+  const names = await namesIn(dirname(logPath));
+  return names.filter((name) => name.startsWith(`${basename(logPath)}.`));
+}
+
+/**
+ * Removes a container's log with all it was rotated into. Does nothing for a log that is not below `logsDir`: its path
+ * comes from the runtime.
+ */
+export async function removeContainerLog(logPath: string, logsDir: string): Promise<void> {
+  if (logPath === '' || !isBelow(logPath, logsDir)) return;
+  for (const name of await findRotatedLogs(logPath)) await rm(join(dirname(logPath), name), { force: true });
+  await rm(logPath, { force: true });
+}
+
+/** The names in a folder, none when it does not exist. */
+export async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Removes images that we fetched and nobody uses, once their disk is too full.
+ *
+ * In: the images of the runtime, what containers use, and a record of what we fetched. Out: removals, until there is
+ * room again. It assumes that a container whose status could not be read may use any image; then nothing goes.
+ *
+ * Source: https://kubernetes.io/docs/concepts/architecture/garbage-collection/#container-image-garbage-collection
+ *
+ * @module
+ */
+import { type RuntimeChanges, type RuntimeImage } from '../runtime/runtime-changes.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import {
+  bytesToFree,
+  DEFAULT_IMAGE_POLICY,
+  type DiskUsage,
+  type ImagePolicy,
+  namesOf,
+  planImageRemovals,
+  usagePercent,
+} from './image-plan.js';
+import { type ObservedPods } from './observed-pods.js';
+import { type PulledImages } from './pulled-images.js';
+
+/** What {@link ImageCollector} needs. */
+export interface ImageCollectorOptions {
+  readonly clock: Clock;
+  readonly pods: ObservedPods;
+  /** Images by name that desired pods are going to use. */
+  readonly desiredImages: () => Iterable<string>;
+  /** Whether the cache has seen every pod of the runtime at least once. */
+  readonly hasSeenPods: () => boolean;
+  readonly changes: Pick<RuntimeChanges, 'listImages' | 'removeImage'>;
+  readonly pulled: PulledImages;
+  /** Of the disk that the runtime keeps images on. */
+  readonly diskUsage: (signal: AbortSignal) => Promise<DiskUsage>;
+  readonly policy?: ImagePolicy;
+  readonly logger?: Logger;
+  /** 5 min unless told. */
+  readonly periodMs?: number;
+}
+
+/** What one pass did. */
+export interface CollectedImages {
+  readonly removed: readonly string[];
+  readonly freedBytes: number;
+  /** Less was freed than the low threshold asks for. */
+  readonly isShort: boolean;
+}
+
+const NOTHING: CollectedImages = { removed: [], freedBytes: 0, isShort: false };
+
+/** See the module. */
+export class ImageCollector {
+  readonly #options: ImageCollectorOptions;
+  readonly #logger: Logger;
+
+  constructor(options: ImageCollectorOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+  }
+
+  /** Collects every five minutes, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, periodMs = 5 * 60_000 } = this.#options;
+    try {
+      for (;;) {
+        await clock.sleep(periodMs, signal);
+        try {
+          await this.collect(signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          this.#logger.error('Image garbage collection failed', error);
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** One pass. Rejects with the signal's reason, or when disk or images cannot be looked at. */
+  async collect(signal: AbortSignal): Promise<CollectedImages> {
+    const { changes, clock, pulled, diskUsage, policy = DEFAULT_IMAGE_POLICY } = this.#options;
+    // What is there before what is in use: an image that comes in between is not on the list.
+    const images = await changes.listImages(signal);
+    const inUse = this.#namesInUse();
+    if (inUse === undefined) {
+      this.#logger.info('No image is collected: what some containers use is not known', {}, 2);
+      return NOTHING;
+    }
+    const isInUse = (image: RuntimeImage): boolean => namesOf(image).some((name) => inUse.has(name));
+    const idsInUse = new Set(images.filter(isInUse).map(({ id }) => id));
+    await pulled.observe(idsInUse, new Set(images.map(({ id }) => id)), clock.now());
+
+    const usage = await diskUsage(signal);
+    const toFree = bytesToFree(usage, policy);
+    if (toFree === 0) return NOTHING;
+    this.#logger.info(
+      'Disk usage on image filesystem is over the high threshold, trying to free bytes down to the low threshold',
+      {
+        usage: usagePercent(usage),
+        highThreshold: policy.highThresholdPercent,
+        amountToFree: toFree,
+        lowThreshold: policy.lowThresholdPercent,
+      },
+    );
+    const plan = planImageRemovals(images, pulled.all(), isInUse, policy.minAgeMs, clock.now());
+    return await this.#remove(plan, toFree, signal);
+  }
+
+  async #remove(
+    plan: readonly RuntimeImage[],
+    toFree: number,
+    signal: AbortSignal,
+  ): Promise<CollectedImages> {
+    const removed: string[] = [];
+    let freedBytes = 0;
+    for (const image of plan) {
+      if (freedBytes >= toFree) break;
+      signal.throwIfAborted();
+      // A container may have been made of it since.
+      const inUse = this.#namesInUse();
+      if (inUse === undefined || namesOf(image).some((name) => inUse.has(name))) continue;
+      const size = Number(image.sizeBytes);
+      this.#logger.info('Removing image to free bytes', { imageID: image.id, size });
+      try {
+        await this.#options.changes.removeImage(image.id);
+        removed.push(image.id);
+        freedBytes += size;
+      } catch (error) {
+        this.#logger.error('Failed to remove image', error, { imageID: image.id });
+      }
+    }
+    const isShort = freedBytes < toFree;
+    if (isShort) {
+      this.#logger.warn('Failed to garbage collect required amount of images', {
+        attempted: toFree,
+        freed: freedBytes,
+      });
+    }
+    return { removed, freedBytes, isShort };
+  }
+
+  /** By every name that a container or a desired pod has for its image; undefined when that cannot be known. */
+  #namesInUse(): ReadonlySet<string> | undefined {
+    const { pods, desiredImages, hasSeenPods } = this.#options;
+    if (!hasSeenPods()) return undefined;
+    const names = new Set(desiredImages());
+    for (const uid of pods.uids()) {
+      const { status, error } = pods.get(uid);
+      if (error !== undefined) return undefined;
+      for (const { image, imageRef, imageId } of status.containers) {
+        for (const name of [image, imageRef, imageId]) names.add(name);
+      }
+    }
+    return names;
+  }
+}

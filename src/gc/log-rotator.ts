@@ -1,0 +1,164 @@
+/**
+ * Rotates the logs of containers that run, so that no container fills the disk.
+ *
+ * In: what was observed of every pod. Out: `0.log` becomes `0.log.20260102-030405` and later `….gz`, as the kubelet
+ * names them. It assumes that it may be killed at any point: what covers that is that a line is in exactly one file at
+ * every moment, or in two for a moment, and that the next pass takes up where the last one ended. A log that is not
+ * there was moved and not opened anew; so that is done first.
+ *
+ * @module
+ */
+import { createReadStream, createWriteStream, type Stats } from 'node:fs';
+import { lstat, rename, rm, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { type PodRef } from '../model/pod-ref.js';
+import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { syncPath } from '../util/whole-file.js';
+import { findRotatedLogs, isBelow } from './container-logs.js';
+import { planLogRotation, rotatedName } from './log-rotation-plan.js';
+import { type IsOurs, type ObservedPods } from './observed-pods.js';
+
+/** What {@link LogRotator} needs. */
+export interface LogRotatorOptions {
+  readonly clock: Clock;
+  readonly pods: ObservedPods;
+  readonly isOurs: IsOurs;
+  readonly changes: Pick<RuntimeChanges, 'reopenContainerLog'>;
+  /** Logs elsewhere are not touched. */
+  readonly podLogsDir: string;
+  /** A log of this many bytes is rotated; 10 MiB unless told. */
+  readonly maxSizeBytes?: number;
+  /** Of one start of a container, the log itself included; 5 unless told, 2 at least. */
+  readonly maxFiles?: number;
+  /** 10 s unless told. */
+  readonly periodMs?: number;
+  readonly logger?: Logger;
+}
+
+interface RunningLog {
+  readonly pod: PodRef;
+  readonly containerId: string;
+  readonly path: string;
+}
+
+/** See the module. */
+export class LogRotator {
+  readonly #options: LogRotatorOptions;
+  readonly #logger: Logger;
+
+  constructor(options: LogRotatorOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+  }
+
+  /** Looks at all logs every ten seconds, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, periodMs = 10_000 } = this.#options;
+    try {
+      for (;;) {
+        await clock.sleep(periodMs, signal);
+        await this.rotate(signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** One pass over the logs of all running containers of ours. Rejects with the signal's reason alone. */
+  async rotate(signal: AbortSignal): Promise<void> {
+    for (const log of this.#runningLogs()) {
+      signal.throwIfAborted();
+      try {
+        await this.#rotateIfFull(log);
+      } catch (error) {
+        this.#logger.error('Failed to rotate log for container', error, {
+          containerID: log.containerId,
+          path: log.path,
+        });
+      }
+    }
+  }
+
+  #runningLogs(): RunningLog[] {
+    const { pods, isOurs, podLogsDir } = this.#options;
+    return [...pods.uids()].flatMap((uid) => {
+      const { status } = pods.get(uid);
+      return status.containers
+        .filter(({ state, labels }) => state === 'running' && isOurs(labels, uid))
+        .filter(({ logPath }) => logPath !== '' && isBelow(logPath, podLogsDir))
+        .map(({ id, logPath }) => ({ pod: status, containerId: id, path: logPath }));
+    });
+  }
+
+  async #rotateIfFull(log: RunningLog): Promise<void> {
+    const { maxSizeBytes = 10 * 1024 * 1024 } = this.#options;
+    let facts = await findFile(log.path);
+    if (facts === undefined) {
+      await this.#reopen(log);
+      facts = await findFile(log.path);
+    }
+    if (facts?.isFile() !== true || facts.size < maxSizeBytes) return;
+    await this.#prepare(log.path);
+    await this.#moveAway(log);
+  }
+
+  /** Makes room among the files that it was rotated into, and compresses them: nobody writes to them any more. */
+  async #prepare(path: string): Promise<void> {
+    const { maxFiles = 5 } = this.#options;
+    const folder = dirname(path);
+    const plan = planLogRotation(basename(path), await findRotatedLogs(path), maxFiles);
+    for (const name of plan.remove) await rm(join(folder, name), { force: true });
+    for (const name of plan.compress) await compress(join(folder, name));
+  }
+
+  async #moveAway(log: RunningLog): Promise<void> {
+    const name = rotatedName(basename(log.path), await findRotatedLogs(log.path), this.#options.clock.now());
+    const rotated = join(dirname(log.path), name);
+    await rename(log.path, rotated);
+    try {
+      await this.#reopen(log);
+    } catch (error) {
+      // Back where it was, to be tried again; unless the runtime has a new file there after all.
+      if ((await findFile(log.path)) === undefined) await rename(rotated, log.path);
+      throw error;
+    }
+  }
+
+  async #reopen({ containerId, pod }: RunningLog): Promise<void> {
+    await this.#options.changes.reopenContainerLog(containerId, { pod });
+  }
+}
+
+/** Puts `….gz` in the place of a file: whole, and on the disk, before the file goes. */
+async function compress(path: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  const { mode } = await stat(path);
+  try {
+    await pipeline(
+      createReadStream(path),
+      createGzip(),
+      createWriteStream(temporary, { mode: mode & 0o777 }),
+    );
+    await syncPath(temporary);
+    await rename(temporary, `${path}.gz`);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncPath(dirname(path));
+  await unlink(path);
+}
+
+/** The file itself, not where a link leads. */
+async function findFile(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Removes the folders, logs and links of pods that are gone.
+ *
+ * In: the folders of pods below the root folder, which are all ours, and which pods are gone. Out: removals. Whose logs
+ * and links are ours is told by these folders: the folders of logs may be shared with another agent. It assumes that
+ * the cache may not have seen a pod yet, and therefore asks the runtime once more before anything goes.
+ *
+ * @module
+ */
+import { lstat, readFile, readlink, rename, rm, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type PodPaths } from '../runtime/pod-paths.js';
+import { type Runtime } from '../runtime/runtime.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { isBelow, namesIn } from './container-logs.js';
+import { findMountBelow } from './mounts-below.js';
+import { type ObservedPods } from './observed-pods.js';
+
+/** What {@link PodFolderCollector} needs. */
+export interface PodFolderCollectorOptions {
+  readonly paths: PodPaths;
+  readonly pods: ObservedPods;
+  readonly runtime: Pick<Runtime, 'findPod'>;
+  /** Gives the volumes of a pod back; rejects while they are in use, and then the pod's folder stays. */
+  readonly tearDownVolumes: (podUid: string) => Promise<void>;
+  /** Where links to logs are; none unless told. */
+  readonly containerLogLinksDir?: string;
+  /** The node's table of mounts; /proc/self/mountinfo unless told. */
+  readonly readMounts?: () => Promise<string>;
+  readonly logger?: Logger;
+}
+
+/** How the name of a folder begins that is being removed: whatever it was, it is no more. */
+const ASIDE = '.podloop-gone-';
+
+/** See the module. */
+export class PodFolderCollector {
+  readonly name = 'pod directories';
+  readonly #options: PodFolderCollectorOptions;
+  readonly #logger: Logger;
+  /** What keeps the folder of a pod, so that it is said once. */
+  readonly #kept = new Map<string, string>();
+
+  constructor(options: PodFolderCollectorOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+  }
+
+  /**
+   * Removes what is left of pods that are gone, and links whose logs are. `mayRemove` is to be false as long as a
+   * source of pods was not seen.
+   */
+  async cleanUp(view: { mayRemove(podUid: string): boolean }, signal: AbortSignal): Promise<void> {
+    const { paths } = this.#options;
+    const uids = await namesIn(paths.podsDir);
+    const gone = uids.filter((uid) => !uid.startsWith(ASIDE) && view.mayRemove(uid));
+    for (const uid of gone) {
+      signal.throwIfAborted();
+      if (await this.#isGone(uid, signal)) await this.#remove(uid, view);
+    }
+    for (const folder of [paths.podsDir, paths.podLogsDir]) await removeAsides(folder);
+    for (const uid of this.#kept.keys()) if (!gone.includes(uid)) this.#kept.delete(uid);
+  }
+
+  /** Removes links of our pods that lead to logs that are gone. Costs a look at each link: call it now and then. */
+  async cleanUpLinks(signal: AbortSignal): Promise<void> {
+    const ours = new Set(await namesIn(this.#options.paths.podsDir));
+    for (const { link, uid, target } of await this.#links()) {
+      signal.throwIfAborted();
+      if (!ours.has(uid) || (await isThere(target))) continue;
+      // A log is away for a moment while it is rotated: only that of a container that ended is gone for good.
+      const { status, error } = this.#options.pods.get(uid);
+      const isRunning = status.containers.some(
+        ({ logPath, state }) => logPath === target && state !== 'exited',
+      );
+      if (error === undefined && !isRunning) await unlink(link).catch(() => undefined);
+    }
+  }
+
+  /** Nothing of it is left in the runtime, now. */
+  async #isGone(uid: string, signal: AbortSignal): Promise<boolean> {
+    const { pods, runtime } = this.#options;
+    const { status, error } = pods.get(uid);
+    // Most of the time this answers it without a call.
+    if (error !== undefined || status.sandboxes.length + status.containers.length > 0) return false;
+    try {
+      return (await runtime.findPod(uid, signal)) === undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#keep(uid, error);
+      return false;
+    }
+  }
+
+  async #remove(uid: string, view: { mayRemove(podUid: string): boolean }): Promise<void> {
+    const { paths, tearDownVolumes, readMounts = readOwnMounts } = this.#options;
+    const folder = paths.podDir(uid);
+    try {
+      await tearDownVolumes(uid);
+      const mounted = findMountBelow(folder, await readMounts());
+      if (mounted !== undefined) throw new Error(`${mounted} is still mounted`);
+      const links = (await this.#links()).filter((link) => link.uid === uid);
+      const logFolders = await this.#logFolders(uid);
+      // Somebody may want a pod of that uid again.
+      if (!view.mayRemove(uid)) return;
+      this.#logger.info('Orphaned pod found, removing', { podUID: uid }, 3);
+      for (const { link } of links) await unlink(link);
+      for (const name of logFolders) await moveAside(paths.podLogsDir, name);
+      // Last: it says whose the rest is.
+      await moveAside(paths.podsDir, uid);
+      this.#kept.delete(uid);
+    } catch (error) {
+      this.#keep(uid, error);
+    }
+  }
+
+  #keep(uid: string, error: unknown): void {
+    const why = String(error);
+    if (this.#kept.get(uid) === why) return;
+    this.#kept.set(uid, why);
+    this.#logger.error('Failed to remove the folders of a pod that is gone, trying again', error, {
+      podUID: uid,
+    });
+  }
+
+  /** One, unless the pod had another name under the same uid. */
+  async #logFolders(uid: string): Promise<string[]> {
+    const { podLogsDir } = this.#options.paths;
+    const names = await namesIn(podLogsDir);
+    return names.filter((name) => !name.startsWith(ASIDE) && uidOfLogFolder(name) === uid);
+  }
+
+  /** Every link to a log below the folder of the logs of pods. */
+  async #links(): Promise<{ readonly link: string; readonly target: string; readonly uid: string }[]> {
+    const { containerLogLinksDir: folder, paths } = this.#options;
+    if (folder === undefined) return [];
+    const links = [];
+    for (const name of await namesIn(folder)) {
+      if (!name.endsWith('.log')) continue;
+      const link = join(folder, name);
+      const target = await readlink(link).catch(() => '');
+      if (target === '' || !isBelow(target, paths.podLogsDir)) continue;
+      const [logFolder = ''] = target
+        .slice(paths.podLogsDir.length)
+        .split('/')
+        .filter((part) => part !== '');
+      links.push({ link, target, uid: uidOfLogFolder(logFolder) });
+    }
+    return links;
+  }
+}
+
+/** Takes the folder away in one go: what is made under its name from now on is another one. */
+async function moveAside(folder: string, name: string): Promise<void> {
+  const aside = join(folder, ASIDE + name);
+  await rm(aside, { recursive: true, force: true });
+  await rename(join(folder, name), aside);
+}
+
+/** Also those that another run left behind. */
+async function removeAsides(folder: string): Promise<void> {
+  for (const name of await namesIn(folder)) {
+    if (name.startsWith(ASIDE)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** `<namespace>_<name>_<uid>`: neither of the first two has an underscore. */
+function uidOfLogFolder(name: string): string {
+  return name.split('_').slice(2).join('_');
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    (error: unknown) => (error as NodeJS.ErrnoException).code !== 'ENOENT',
+  );
+}
+
+async function readOwnMounts(): Promise<string> {
+  return await readFile('/proc/self/mountinfo', 'utf8');
+}
