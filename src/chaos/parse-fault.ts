@@ -18,7 +18,7 @@ const READERS: Readonly<Record<FaultType, (value: YamlValue) => Fault>> = {
     const fields = value.fields('type', 'code', 'message', 'at');
     return {
       type: 'error',
-      code: readCode(fields.code, 'UNAVAILABLE'),
+      code: readErrorCode(fields.code),
       message: fields.message.string('injected by podloop chaos'),
       at: readPlace(fields.at),
     };
@@ -102,6 +102,12 @@ function readPlace(field: YamlValue): FaultPlace {
 
 function readCode(field: YamlValue, fallback: (typeof GRPC_STATUS_NAMES)[number]): number {
   return GRPC_STATUS_NAMES.indexOf(field.oneOf(GRPC_STATUS_NAMES, fallback));
+}
+
+function readErrorCode(field: YamlValue): number {
+  const code = readCode(field, 'UNAVAILABLE');
+  if (code === 0) throw field.invalid('must be the code of an error, not OK');
+  return code;
 }
 
 function readCount(

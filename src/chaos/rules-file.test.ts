@@ -85,6 +85,11 @@ rules:
     expect(parseRules(oneRule('', fault), 'rules.yaml')[0]!.fault).toEqual(expected);
   });
 
+  it('may have ten thousand rules', () => {
+    const rules = Array.from({ length: 10_000 }, (_, at) => `  - {name: r${at}, fault: {type: hang}}\n`);
+    expect(parseRules(`rules:\n${rules.join('')}`, 'rules.yaml')).toHaveLength(10_000);
+  });
+
   it('may have no rules', () => {
     expect(parseRules('rules: []', 'rules.yaml')).toEqual([]);
     expect(() => parseRules('', 'rules.yaml')).toThrow('rules.yaml:1: the file is empty');
@@ -106,6 +111,26 @@ rules:
     [oneRule('after: 10'), 'must be a duration such as 500ms, 1s or 1m30s, not 10'],
     [oneRule('after: 10 s'), '"10 s" is not a duration, such as 500ms, 1s or 1m30s'],
     [oneRule('after: 10s, until: 5s'), 'rules[0].match.until: must be later than after'],
+    [oneRule('until: 0s'), 'rules[0].match.until: must be longer than nothing'],
+    [oneRule('after: 300h'), 'rules[0].match.after: must be at most 250h'],
+    [oneRule('after: null'), 'must be a duration such as 500ms, 1s or 1m30s, not null'],
+    [oneRule('methods: []'), 'rules[0].match.methods: must name one at least; leave it out to mean all'],
+    [oneRule('pods: []'), 'rules[0].match.pods: must name one at least'],
+    [oneRule('events: []', 'type: drop-events'), 'rules[0].match.events: must name one at least'],
+    [
+      oneRule('pods: [web, ""]'),
+      'rules[0].match.pods[1]: must be namespace/name, a name, a uid or an id, not ""',
+    ],
+    [oneRule('pods: [a/b/c]'), 'not "a/b/c"'],
+    [oneRule('pods: [12]'), 'rules[0].match.pods[0]: must be a string, not 12; put it in quotes'],
+    [oneRule('containers: [""]'), 'rules[0].match.containers[0]: must be a name or an id, not ""'],
+    [oneRule('methods: [ListContainer]'), 'did you mean ListContainers?'],
+    [oneRule('share: 1, share: 0.5'), 'rules.yaml:3: Map keys must be unique'],
+    [oneRule('', 'type: error, code: OK'), 'must be the code of an error, not OK'],
+    ['# nothing but this\n', 'the file is empty'],
+    ['rules: null', 'rules: must be a list'],
+    ['rules: [hang]', 'rules[0]: must be a mapping'],
+    [`rules: ${'['.repeat(5_000)}`, 'rules.yaml:1'],
     [oneRule('nth: 0'), 'rules[0].match.nth: must be at least 1, not 0'],
     [oneRule('nth: 1, every: 2'), 'rules[0].match.every: goes not together with nth'],
     [oneRule('events: [stopped]'), 'is for faults of events, not for hang'],

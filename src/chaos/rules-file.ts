@@ -1,3 +1,4 @@
+import { findSimilarWord } from '../util/similar-word.js';
 import { YamlValue } from '../util/yaml-value.js';
 import { concernsPod, CRI_METHOD_NAMES, isList, isListOfPods, shortMethod } from './cri-method.js';
 import { parseFault } from './parse-fault.js';
@@ -43,9 +44,8 @@ function parseMatch(value: YamlValue, fault: Fault): RuleMatch {
     }
   }
   const methods = parseMethods(fields.methods, fault);
-  const names = (field: YamlValue): string[] | undefined =>
-    field.isAbsent ? undefined : field.items().map((item) => item.string());
-  const [pods, containers] = [names(fields.pods), names(fields.containers)];
+  const pods = parseNames(fields.pods, /^[^/]+(\/[^/]+)?$/, 'namespace/name, a name, a uid or an id');
+  const containers = parseNames(fields.containers, /^[^/]+$/, 'a name or an id');
   for (const field of [fields.pods, fields.containers]) {
     if (!field.isAbsent) assertNamesPods(field, methods, fault);
   }
@@ -54,10 +54,12 @@ function parseMatch(value: YamlValue, fault: Fault): RuleMatch {
   }
   const events = fields.events.isAbsent
     ? undefined
-    : fields.events.items().map((item) => item.oneOf(EVENT_KINDS));
+    : itemsOf(fields.events).map((item) => item.oneOf(EVENT_KINDS));
   const [afterMs, untilMs] = [durationOf(fields.after), durationOf(fields.until)];
-  if (afterMs !== undefined && untilMs !== undefined && untilMs <= afterMs) {
-    throw fields.until.invalid('must be later than after');
+  if (untilMs !== undefined && untilMs <= (afterMs ?? 0)) {
+    throw fields.until.invalid(
+      afterMs === undefined ? 'must be longer than nothing' : 'must be later than after',
+    );
   }
   const nth = countOf(fields.nth);
   const every = countOf(fields.every);
@@ -76,18 +78,36 @@ function parseMatch(value: YamlValue, fault: Fault): RuleMatch {
   return Object.fromEntries(Object.entries(match).filter(([, part]) => part !== undefined));
 }
 
+/** An empty list would match nothing, ever. */
+function itemsOf(field: YamlValue): YamlValue[] {
+  const items = field.items();
+  if (items.length === 0) throw field.invalid('must name one at least; leave it out to mean all');
+  return items;
+}
+
+function parseNames(field: YamlValue, pattern: RegExp, what: string): string[] | undefined {
+  if (field.isAbsent) return undefined;
+  return itemsOf(field).map((item) => {
+    const name = item.string();
+    if (!pattern.test(name)) throw item.invalid(`must be ${what}, not ${JSON.stringify(name)}`);
+    return name;
+  });
+}
+
 function parseMethods(field: YamlValue, fault: Fault): string[] | undefined {
   if (field.isAbsent) return undefined;
   if (isEventFault(fault.type)) {
     throw field.invalid(`${fault.type} is of GetContainerEvents always; leave methods out`);
   }
-  return field.items().map((item) => {
+  return itemsOf(field).map((item) => {
     const method = item.string();
     const short = shortMethod(method);
     const isKnown = CRI_METHOD_NAMES.includes(short);
     // A method of another service is fine when it is named in full.
     if (!isKnown && !/^\/[^/]+\/[^/]+$/.test(method)) {
-      const guess = CRI_METHOD_NAMES.find((name) => name.toLowerCase() === method.toLowerCase());
+      const guess =
+        CRI_METHOD_NAMES.find((name) => name.toLowerCase() === method.toLowerCase()) ??
+        findSimilarWord(method, CRI_METHOD_NAMES);
       const hint =
         guess === undefined ? 'write others in full: /package.Service/Method' : `did you mean ${guess}?`;
       throw item.invalid(`CRI has no method ${JSON.stringify(method)}; ${hint}`);

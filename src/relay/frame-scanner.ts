@@ -47,6 +47,10 @@ const EMPTY = Buffer.alloc(0);
 export class FrameScanner {
   readonly #options: FrameScannerOptions;
   #buffer: Buffer = EMPTY;
+  /** What has come since, and how much of it has to be there before it is worth a look: each look may copy it all. */
+  #unjoined: Buffer[] = [];
+  #unjoinedBytes = 0;
+  #missing = 0;
   /** Where in the buffer the next frame begins, or the rest of the payload. */
   #at = 0;
   /** From here up to `#at` everything passes and is not sent yet. */
@@ -77,8 +81,9 @@ export class FrameScanner {
       this.#options.write([chunk]);
       return;
     }
-    this.#buffer = concat(this.#buffer, chunk);
-    if (!this.#stalled) this.#scan();
+    this.#unjoined.push(chunk);
+    this.#unjoinedBytes += chunk.length;
+    if (!this.#stalled && this.#unjoinedBytes >= this.#missing) this.#scan();
   }
 
   /** Goes on with what was stalled; whether nothing is any more. */
@@ -105,6 +110,7 @@ export class FrameScanner {
     this.#opaque = true;
     this.#stalled = false;
     this.#payloadLeft = 0;
+    this.#join();
     const rest = this.#buffer;
     this.#buffer = EMPTY;
     if (rest.length > 0) this.#options.write([rest]);
@@ -114,7 +120,17 @@ export class FrameScanner {
     return this.#payloadLeft > 0 && this.#treatment !== 'take';
   }
 
+  #join(): void {
+    const [first = EMPTY, ...others] = this.#unjoined;
+    this.#buffer =
+      others.length === 0 ? concat(this.#buffer, first) : Buffer.concat([this.#buffer, first, ...others]);
+    this.#unjoined = [];
+    this.#unjoinedBytes = 0;
+    this.#missing = 0;
+  }
+
   #scan(): void {
+    this.#join();
     this.#scanning = true;
     this.#at = 0;
     this.#runStart = 0;
@@ -211,7 +227,10 @@ export class FrameScanner {
 
   #handleHeaders(): boolean {
     const unit = readHeaderUnit(this.#buffer, this.#at);
-    if (unit === undefined) return false;
+    if (typeof unit === 'number') {
+      this.#missing = unit - (this.#buffer.length - this.#at);
+      return false;
+    }
     this.#replace(this.#options.judge.onHeaders(unit), unit.frames.length);
     return true;
   }

@@ -20,12 +20,14 @@ export interface HeaderUnit {
 
 /** An answer's trailers can be long, but not that long. */
 const LONGEST_BLOCK_BYTES = 4 * 2 ** 20;
+/** Senders fill frames before they begin another; one that does not makes work out of nothing. */
+const MOST_FRAMES = 1_000;
 
 /**
- * Reads the header block that begins at `at`; undefined while a part of it is missing. Throws ProtocolError when
- * something else comes in between.
+ * Reads the header block that begins at `at`; while a part of it is missing, gives how many bytes from there on are
+ * needed at least. Throws ProtocolError when something else comes in between, or there is no end to it.
  */
-export function readHeaderUnit(buffer: Buffer, at: number): HeaderUnit | undefined {
+export function readHeaderUnit(buffer: Buffer, at: number): HeaderUnit | number {
   const type = buffer[at + 3]!;
   const flags = buffer[at + 4]!;
   const streamId = readUint31(buffer, at + 5);
@@ -33,7 +35,8 @@ export function readHeaderUnit(buffer: Buffer, at: number): HeaderUnit | undefin
     // Nearly all are like that: one frame, with nothing but the block in it.
     const begin = at + FRAME_HEADER_BYTES;
     const end = begin + buffer.readUIntBE(at, 3);
-    if (buffer.length < end) return undefined;
+    assertNotTooLong(end - begin);
+    if (buffer.length < end) return end - at;
     return {
       type,
       flags,
@@ -47,9 +50,10 @@ export function readHeaderUnit(buffer: Buffer, at: number): HeaderUnit | undefin
   const fragments: Buffer[] = [];
   let promised: Buffer | undefined;
   for (let next = at; ;) {
-    if (next - at > LONGEST_BLOCK_BYTES) throw new ProtocolError('a header block of more than 4 MiB');
-    if (buffer.length - next < FRAME_HEADER_BYTES) return undefined;
+    if (fragments.length >= MOST_FRAMES) throw new ProtocolError('a header block in far too many frames');
+    if (buffer.length - next < FRAME_HEADER_BYTES) return next + FRAME_HEADER_BYTES - at;
     const end = next + FRAME_HEADER_BYTES + buffer.readUIntBE(next, 3);
+    assertNotTooLong(end - at);
     const isFirst = next === at;
     if (
       !isFirst &&
@@ -57,7 +61,7 @@ export function readHeaderUnit(buffer: Buffer, at: number): HeaderUnit | undefin
     ) {
       throw new ProtocolError('a header block is interrupted by another frame');
     }
-    if (buffer.length < end) return undefined;
+    if (buffer.length < end) return end - at;
     const payload = buffer.subarray(next + FRAME_HEADER_BYTES, end);
     const ends = (buffer[next + 4]! & FrameFlag.END_HEADERS) !== 0;
     if (isFirst) {
@@ -76,6 +80,10 @@ export function readHeaderUnit(buffer: Buffer, at: number): HeaderUnit | undefin
       endStream: type === FrameType.HEADERS && (flags & FrameFlag.END_STREAM) !== 0,
     };
   }
+}
+
+function assertNotTooLong(bytes: number): void {
+  if (bytes > LONGEST_BLOCK_BYTES) throw new ProtocolError('a header block of more than 4 MiB');
 }
 
 /** The payload of a first frame without padding and priority. */
