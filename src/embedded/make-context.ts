@@ -10,7 +10,7 @@ import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { Cgroups, toCgroupPrefix } from './cgroups/cgroups.js';
 import { PodStats } from './stats/pod-stats.js';
-import { type ContainerHost } from './container/container-run.js';
+import { type ContainerHost } from './container/container-host.js';
 import { EventHub } from './pods/event-hub.js';
 import { findTools, TOOL_PATH } from './process/find-tools.js';
 import { ImageStore } from './images/image-store.js';

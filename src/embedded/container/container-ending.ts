@@ -1,15 +1,28 @@
+import { status } from '@grpc/grpc-js';
 import { messageOf } from '../../util/errors.js';
 import { type ContainerCgroup } from '../cgroups/container-cgroup.js';
 import { type ContainerRecord } from './container-record.js';
-import { type ContainerHost } from './container-run.js';
+import { type ContainerHost } from './container-host.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
 import { sendGroupSignal, sendSignal } from '../process/process-table.js';
+import { RpcError } from '../rpc-error.js';
 
 /** What a {@link ContainerEnding} needs. */
 export interface ContainerEndingOptions {
   readonly record: ContainerRecord;
   readonly host: ContainerHost;
 }
+
+/** A container that has started, and how to learn of its end. */
+export interface ContainerToKill {
+  readonly main: ProcessIdentity;
+  readonly running: boolean;
+  /** False when it has not ended after that time. */
+  readonly waitForExit: (timeoutMs: number) => Promise<boolean>;
+}
+
+/** A killed process that is not gone by then hangs in the kernel. */
+const KILL_MS = 10_000;
 
 /**
  * How a container is told to end, and how all of it is killed: by its pid namespace where it has one of its own, else
@@ -31,6 +44,20 @@ export class ContainerEnding {
   sendStop(main: ProcessIdentity, signal: NodeJS.Signals | number): void {
     if (this.#options.host.isolation.kind === 'none') sendGroupSignal(main, signal);
     else sendSignal(main, signal);
+  }
+
+  /**
+   * Kills all of it at once and waits until it has ended. Does nothing where nothing can be left. Rejects with
+   * DEADLINE_EXCEEDED when it is still there after ten seconds.
+   */
+  async kill({ main, running, waitForExit }: ContainerToKill): Promise<void> {
+    const { record, host } = this.#options;
+    if (!running && !host.processes.awaitsSweep(record.id)) return;
+    if (running) this.sendStop(main, 'SIGKILL');
+    await this.endAll(main);
+    if (await waitForExit(KILL_MS)) return;
+    const message = `container "${record.id}" is still there ${KILL_MS / 1000} s after SIGKILL: pid ${main.pid}`;
+    throw new RpcError(status.DEADLINE_EXCEEDED, message);
   }
 
   /** Kills whatever is left of it. */

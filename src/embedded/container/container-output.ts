@@ -26,12 +26,13 @@ export class ContainerOutput {
     return tail;
   }
 
-  /** Resolves once nobody follows; at once when nobody does. */
-  async waitForIdle(): Promise<void> {
+  /** Gives the disk of the spools back once nobody follows. To be called when there will be no more output. */
+  async dropSpools(): Promise<void> {
     while (this.#tails.size > 0) {
       this.#idle = defer();
       await this.#idle.promise;
     }
+    await this.#files.removeSpools();
   }
 
   /** Says that there may be new output. */

@@ -1,38 +1,13 @@
-import { type Clock } from '../../util/clock.js';
-import { type Logger } from '../../util/logger.js';
-import { type Cgroups } from '../cgroups/cgroups.js';
-import {
-  OOM_KILLED,
-  type ContainerExit,
-  type ContainerFiles,
-  type ContainerStart,
-  type SupervisorRecord,
-} from './container-files.js';
 import { ContainerLog } from './container-log.js';
-import { type ContainerStreams } from './container-streams.js';
+import { type ContainerExit, type ContainerFiles, type ContainerStart } from './container-files.js';
+import { type ContainerHost } from './container-host.js';
+import { type ContainerStreams, toStreamWords } from './container-streams.js';
 import { ContainerWatch } from './container-watch.js';
-import { defer } from '../deferred.js';
-import { type ImageStore } from '../images/image-store.js';
-import { type Isolation } from '../isolation/isolation.js';
-import { type NanoClock } from '../nano-clock.js';
-import { findChild, type ProcessIdentity } from '../process/process-identity.js';
-import { type ProcessTable } from '../process/process-table.js';
+import { type ExitRecords } from './exit-records.js';
+import { findSupervisor } from './find-supervisor.js';
 import { adoptSupervisor, spawnSupervisor, type Supervisor } from './supervisor.js';
-
-/** What all containers of a runtime share. */
-export interface ContainerHost {
-  readonly clock: Clock;
-  readonly time: NanoClock;
-  readonly logger: Logger;
-  readonly processes: ProcessTable;
-  readonly isolation: Isolation;
-  readonly cgroups: Cgroups;
-  readonly images: ImageStore;
-  readonly bootId: string;
-  /** Path of the supervisor's script, and the folders in which its programs are. */
-  readonly script: string;
-  readonly path: string;
-}
+import { defer } from '../deferred.js';
+import { findChild, type ProcessIdentity } from '../process/process-identity.js';
 
 /** What a {@link ContainerRun} needs. */
 export interface ContainerRunOptions {
@@ -42,10 +17,7 @@ export interface ContainerRunOptions {
   readonly logPath: string;
   readonly streams: ContainerStreams;
   readonly host: ContainerHost;
-  /** Whether the kernel has killed something of it for want of memory. */
-  readonly oomKilled: () => boolean;
-  /** Ends whatever is left of it, the entrypoint included. */
-  readonly endAll: (main: ProcessIdentity) => Promise<void>;
+  readonly exits: ExitRecords;
   /** Ends soon what is left of it beside the entrypoint, which has ended. */
   readonly sweepSoon: (main: ProcessIdentity) => void;
   /** Called when there may be new output. */
@@ -64,11 +36,6 @@ const START_MS = 30_000;
 const LOOK_AGAIN_MS = 20;
 /** Nothing depends on a killed supervisor's being gone; it is only good manners not to remove its folder before. */
 const DISMISS_MS = 1_000;
-
-/** What a container that never ran is said to have exited with, as by other CRI runtimes. */
-export const START_FAILED_CODE = 128;
-/** The same for one of which nobody knows how it ended. */
-export const UNKNOWN_CODE = 255;
 
 /**
  * The run of one container as seen from here: starts its supervisor, and learns from the supervisor's files that
@@ -120,8 +87,9 @@ export class ContainerRun {
   /** Takes up what an earlier runtime has left. */
   async restore(): Promise<void> {
     const { files, host } = this.#options;
-    const supervisor = await this.#findSupervisor();
-    this.#exit = await this.#findExit();
+    const { run, supervisor } = await findSupervisor(files, host.clock);
+    this.#number = run;
+    this.#exit = await this.#options.exits.find();
     if (supervisor === undefined) return;
     this.#start = await files.findStart();
     if (supervisor.bootId === host.bootId)
@@ -158,7 +126,7 @@ export class ContainerRun {
       script,
       dir: files.dir,
       run: this.#number,
-      streams: wordsFor(this.#options.streams),
+      streams: toStreamWords(this.#options.streams),
       path,
       clock,
       onEnd: () => void this.#look(),
@@ -173,9 +141,7 @@ export class ContainerRun {
 
   /** Records that it will never start, which is an end. */
   async recordStartFailure(message: string): Promise<void> {
-    const { files } = this.#options;
-    await files.writeExit({ code: START_FAILED_CODE, reason: 'StartError', message });
-    this.#exit = await files.findExit();
+    this.#exit = await this.#options.exits.recordStartFailure(message);
     this.#announceExit();
   }
 
@@ -215,22 +181,6 @@ export class ContainerRun {
     await this.#supervisor?.waitForEnd(DISMISS_MS);
   }
 
-  /** Finds the supervisor of this run. When there is none, makes sure that none of an earlier runtime comes late. */
-  async #findSupervisor(): Promise<SupervisorRecord | undefined> {
-    const { files, host } = this.#options;
-    for (let patience = 200; ;) {
-      const found = await files.findSupervisor(this.#number);
-      if (found === 'void') this.#number++;
-      else if (found !== undefined) return found;
-      else if ((await files.voidRun(this.#number)) || patience-- === 0) {
-        this.#number++;
-        return undefined;
-      }
-      // Somebody has just created the file and not yet filled it. If he dies over it, nothing was started.
-      else await host.clock.sleep(5);
-    }
-  }
-
   #startWatch(): void {
     this.#watch ??= new ContainerWatch({
       dir: this.#options.files.dir,
@@ -265,7 +215,7 @@ export class ContainerRun {
   }
 
   async #lookOnce(): Promise<void> {
-    const { files, onStarted } = this.#options;
+    const { files, exits, onStarted } = this.#options;
     // Asked before the files are read: a supervisor that was gone by then has written all that it ever will.
     const gone = this.#supervisor?.hasEnded() ?? true;
     if (this.#start === undefined) {
@@ -279,43 +229,15 @@ export class ContainerRun {
       if (gone) await this.#drainLog();
       return;
     }
-    let exit = await this.#findExit();
-    if (exit === undefined && gone) exit = await this.#recordLoss();
+    let exit = await exits.find();
+    if (exit === undefined && gone)
+      exit = await exits.recordLoss(this.#start?.main, this.#number, this.#supervisor !== undefined);
     if (exit === undefined) return;
     // The last output comes first, so that whoever hears of the end can read the whole log.
     await this.#drainLog();
     this.#exit = exit;
     this.#announceExit();
     await files.syncExit();
-  }
-
-  async #findExit(): Promise<ContainerExit | undefined> {
-    const { files, oomKilled } = this.#options;
-    const exit = await files.findExit();
-    if (exit?.reason !== 'Error' || !oomKilled()) return exit;
-    await files.markOomKilled();
-    return { ...exit, reason: OOM_KILLED };
-  }
-
-  /** The supervisor is gone and has left no exit record: it was killed, or the machine went down. */
-  async #recordLoss(): Promise<ContainerExit | undefined> {
-    const { files, endAll, host, id } = this.#options;
-    const main = this.#start?.main;
-    if (main === undefined) {
-      // It may have been killed while it was setting the container up: what it began is still in its session.
-      const supervisor = await files.findSupervisor(this.#number);
-      if (supervisor !== undefined && supervisor !== 'void' && supervisor.bootId === host.bootId) {
-        await host.processes.killContainer(id, supervisor.identity);
-      }
-      const message = 'its supervisor could not start: is the disk full?';
-      await files.writeExit({ code: START_FAILED_CODE, reason: 'StartError', message });
-    } else {
-      const sameBoot = this.#supervisor !== undefined;
-      if (sameBoot) await endAll(main);
-      const message = sameBoot ? 'its supervisor was killed' : 'the machine was restarted';
-      await files.writeExit({ code: UNKNOWN_CODE, reason: 'Unknown', message });
-    }
-    return files.findExit();
   }
 
   #announceExit(): void {
@@ -335,10 +257,4 @@ export class ContainerRun {
     this.#watch = undefined;
     if (whole === true && !this.#closed) this.#options.onCarried();
   }
-}
-
-/** As the supervisor's script understands them. */
-function wordsFor({ output, input, tty }: ContainerStreams): string {
-  const inputWord = { open: 'stdin', once: 'once', none: '' }[input];
-  return [output ? 'log' : '', inputWord, tty ? 'tty' : ''].filter((word) => word !== '').join(' ');
 }

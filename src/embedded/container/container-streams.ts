@@ -19,3 +19,9 @@ export function streamsOf({ config, logPath }: ContainerRecord): ContainerStream
     tty,
   };
 }
+
+/** As the supervisor's script understands them. */
+export function toStreamWords({ output, input, tty }: ContainerStreams): string {
+  const inputWord = { open: 'stdin', once: 'once', none: '' }[input];
+  return [output ? 'log' : '', inputWord, tty ? 'tty' : ''].filter((word) => word !== '').join(' ');
+}

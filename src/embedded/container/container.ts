@@ -1,29 +1,27 @@
-import { status } from '@grpc/grpc-js';
 import { ContainerState, type LinuxContainerResources } from '../../cri/generated/runtime/v1/cri.js';
 import { messageOf } from '../../util/errors.js';
 import { type ContainerCgroup } from '../cgroups/container-cgroup.js';
-import { ContainerOutput } from './container-output.js';
-import { mergeResources } from '../cgroups/merge-resources.js';
+import { ContainerAccess } from './container-access.js';
 import { type ContainerExit, type ContainerFiles } from './container-files.js';
 import { type ContainerRecord } from './container-record.js';
 import { ContainerEnding } from './container-ending.js';
-import { type ContainerHost, ContainerRun } from './container-run.js';
+import { type ContainerHost } from './container-host.js';
+import { ContainerResources } from './container-resources.js';
+import { ContainerRun } from './container-run.js';
+import { ExitRecords } from './exit-records.js';
 import { streamsOf } from './container-streams.js';
-import { openConsole } from '../isolation/container-console.js';
 import {
   type ContainerConsole,
   type ContainerProcess,
   type ProcessRequest,
   type StreamableContainer,
 } from '../isolation/container-process.js';
-import { killDescendants } from '../isolation/kill-descendants.js';
 import { Mutex } from '../mutex.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
 import { prepareLaunch } from './prepare-launch.js';
-import { RpcError, notFound, refused } from '../rpc-error.js';
+import { notFound, refused } from '../rpc-error.js';
 import { type Sandbox } from '../pods/sandbox.js';
 import { toStopSignal } from './stop-signal.js';
-import { spawnProcess } from '../process/spawn-process.js';
 import { type ContainerCommand } from './supervisor-script.js';
 
 /** What a {@link Container} needs. */
@@ -41,9 +39,6 @@ export interface ContainerOptions {
   readonly onStopped: (container: Container) => void;
 }
 
-/** A killed process that is not gone by then hangs in the kernel. */
-const KILL_MS = 10_000;
-
 /**
  * One container: what can be done to it, and its state.
  *
@@ -60,12 +55,12 @@ export class Container implements StreamableContainer {
   readonly command: ContainerCommand;
   readonly #options: ContainerOptions;
   readonly #host: ContainerHost;
-  readonly #output: ContainerOutput;
+  readonly #access: ContainerAccess;
   readonly #ending: ContainerEnding;
   readonly #run: ContainerRun;
+  readonly #resources: ContainerResources;
   readonly #mutex = new Mutex();
   #retired = false;
-  #changedResources: LinuxContainerResources | undefined;
 
   constructor(options: ContainerOptions) {
     const { record, files, host } = options;
@@ -74,22 +69,32 @@ export class Container implements StreamableContainer {
     this.files = files;
     this.command = options.command;
     this.#host = host;
-    this.#output = new ContainerOutput({ files });
+    this.#access = new ContainerAccess({
+      ...{ files, host, id: record.id, command: options.command },
+      ...{ stdin: record.config.stdin, tty: record.config.tty },
+    });
     this.#ending = new ContainerEnding({ record, host });
+    this.#resources = new ContainerResources({ files, created: record.config.linux?.resources });
+    const exits = new ExitRecords({
+      id: record.id,
+      files,
+      host,
+      oomKilled: () => this.cgroup.oomKilled(),
+      endAll: (main) => this.#ending.endAll(main),
+    });
     this.#run = new ContainerRun({
       id: record.id,
       files,
       logPath: record.logPath,
       streams: streamsOf(record),
       host,
-      oomKilled: () => this.cgroup.oomKilled(),
-      endAll: (main) => this.#ending.endAll(main),
+      exits,
       sweepSoon: (main) => this.#ending.sweepSoon(main),
-      onOutput: () => this.#output.poke(),
-      onCarried: () => void this.#dropSpools(),
+      onOutput: () => this.#access.poke(),
+      onCarried: () => void this.#access.dropSpools(),
       onStarted: () => options.onStarted(this),
       onStopped: () => {
-        this.#output.poke();
+        this.#access.poke();
         options.onStopped(this);
       },
     });
@@ -163,12 +168,12 @@ export class Container implements StreamableContainer {
 
   /** The limits that hold now: those of its creation, or of UpdateContainerResources since. */
   get resources(): LinuxContainerResources | undefined {
-    return this.#changedResources ?? this.record.config.linux?.resources;
+    return this.#resources.current;
   }
 
   /** Finds out what became of a container that an earlier runtime has left. */
   async restore(): Promise<void> {
-    this.#changedResources = await this.files.findResources();
+    await this.#resources.restore();
     await this.#run.restore();
     const main = this.#run.start?.main;
     if (!this.running && main !== undefined) this.#ending.sweepSoon(main);
@@ -223,9 +228,7 @@ export class Container implements StreamableContainer {
   }
 
   /**
-   * Changes its limits unless it has ended: records what will hold, and takes the record back when `apply` fails.
-   *
-   * @param apply makes the whole of the new limits hold, or changes nothing and rejects.
+   * Changes its limits unless it has ended; see {@link ContainerResources.change}.
    */
   updateResources(
     change: LinuxContainerResources,
@@ -236,15 +239,7 @@ export class Container implements StreamableContainer {
       if (this.#run.exit !== undefined) {
         throw refused(`failed to update container "${this.id}": it is in ${STATE_WORDS[this.state]} state`);
       }
-      const resources = mergeResources(this.resources, change);
-      await this.files.writeResources(resources);
-      try {
-        await apply(resources);
-      } catch (error) {
-        await this.files.writeResources(this.#changedResources);
-        throw error;
-      }
-      this.#changedResources = resources;
+      await this.#resources.change(change, apply);
     });
   }
 
@@ -270,32 +265,14 @@ export class Container implements StreamableContainer {
   }
 
   /** See {@link StreamableContainer}. */
-  async openProcess(request: ProcessRequest): Promise<ContainerProcess> {
-    const { isolation, clock } = this.#host;
-    const { main } = this;
-    if (main === undefined) throw refused('container is not running');
-    const { argv, tty } = request;
-    const entry = { dir: this.files.dir, command: this.command, main, argv, tty };
-    const fault = await isolation.findCommandFault(entry);
-    if (fault !== undefined) {
-      throw refused(`failed to exec in container: unable to start container process: ${fault}`);
-    }
-    const ways = { pipesFolder: this.files.dir, clock, killRest: killDescendants };
-    return spawnProcess({ ...request, ...isolation.enter(entry), ...ways });
+  openProcess(request: ProcessRequest): Promise<ContainerProcess> {
+    return this.#access.openProcess(this.main, request);
   }
 
   /** See {@link StreamableContainer}. */
   async openConsole(): Promise<ContainerConsole> {
     if (!this.running) throw refused('container is not running');
-    return openConsole({
-      files: this.files,
-      output: this.#output,
-      stdin: this.stdin,
-      tty: this.tty,
-      clock: this.#host.clock,
-      findScript: () => this.#run.findScript(),
-      ended: this.#run.ended,
-    });
+    return this.#access.openConsole(this.#run);
   }
 
   /** Why it cannot be started; undefined when it can. */
@@ -314,26 +291,11 @@ export class Container implements StreamableContainer {
     }
   }
 
-  /** An ended container may stay for long; its output is in the log. */
-  async #dropSpools(): Promise<void> {
-    try {
-      await this.#output.waitForIdle();
-      await this.files.removeSpools();
-    } catch (error) {
-      this.#host.logger.warn('Spools not removed', { containerId: this.id, err: messageOf(error) });
-    }
-  }
-
   async #kill(): Promise<void> {
-    const { processes } = this.#host;
     const main = this.#run.start?.main;
+    if (main === undefined) return;
     const { running } = this;
-    if (main === undefined || !(running || processes.awaitsSweep(this.id))) return;
-    if (running) this.#ending.sendStop(main, 'SIGKILL');
-    await this.#ending.endAll(main);
-    if (await this.#run.waitForExit(KILL_MS)) return;
-    const message = `container "${this.id}" is still there ${KILL_MS / 1000} s after SIGKILL: pid ${main.pid}`;
-    throw new RpcError(status.DEADLINE_EXCEEDED, message);
+    await this.#ending.kill({ main, running, waitForExit: (timeoutMs) => this.#run.waitForExit(timeoutMs) });
   }
 }
 

@@ -4,7 +4,7 @@ import { toOomScoreAdj } from '../cgroups/oom-score.js';
 import { findSizeFault } from './command-size.js';
 import { type ContainerFiles } from './container-files.js';
 import { type ContainerRecord } from './container-record.js';
-import { type ContainerHost } from './container-run.js';
+import { type ContainerHost } from './container-host.js';
 import { findImageFolders } from '../image-folders.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
 import { type Sandbox } from '../pods/sandbox.js';

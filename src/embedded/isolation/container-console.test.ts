@@ -55,10 +55,10 @@ it('keeps the spools for those who are still reading, and gives them back then',
   const end = defer<undefined>();
   const attached = await open(end.promise);
   await writeFile(join(files.dir, 'stdout.spool.0'), 'last\n', { flag: 'a' });
-  const idle = output.waitForIdle().then(() => files.removeSpools());
+  const dropped = output.dropSpools();
   end.resolve(undefined);
   expect(await text(attached.stdout)).toBe('last\n');
   attached.close();
-  await idle;
+  await dropped;
   expect(await readdir(files.dir)).toEqual([]);
 });

@@ -18,9 +18,7 @@ export interface ContainerDevices {
 }
 
 /** What every container has. */
-const PLAIN_DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map(
-  (name) => `/dev/${name}`,
-);
+const PLAIN_DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`);
 /** Folders of /dev that are file systems of their own. */
 const MOUNTED = ['pts', 'shm', 'mqueue', 'hugepages'];
 const DEEPEST = 4;

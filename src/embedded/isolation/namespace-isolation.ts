@@ -128,4 +128,3 @@ function onHostNetwork(config: PodSandboxConfig): PodSandboxConfig {
   const securityContext = { ...linux?.securityContext, namespaceOptions };
   return PodSandboxConfig.fromPartial({ ...config, linux: { ...linux, securityContext } });
 }
-

@@ -8,12 +8,13 @@ import {
   type ContainerRecord,
   type ImageDefaults,
 } from '../container/container-record.js';
-import { type ContainerHost } from '../container/container-run.js';
+import { type ContainerHost } from '../container/container-host.js';
+import { ContainerParts } from '../container/container-parts.js';
 import { Container } from '../container/container.js';
-import { findImageFolders } from '../image-folders.js';
 import { findHolder } from '../isolation/sandbox-holder.js';
 import { NameIndex } from './name-index.js';
 import { PodFolders } from './pod-folders.js';
+import { readPods } from './read-pods.js';
 import { computeCommand } from '../container/resolve-command.js';
 import { notFound } from '../rpc-error.js';
 import { Sandbox } from './sandbox.js';
@@ -45,10 +46,12 @@ export interface NewContainer {
 
 /** How many containers are taken up at once at the start: each is a handful of small reads. */
 const RESTORE_AT_ONCE = 16;
+
 /** Every sandbox and container, in memory and, in {@link PodFolders}, on the disk. */
 export class PodRegistry {
   readonly #options: PodRegistryOptions;
   readonly #folders: PodFolders;
+  readonly #containerParts: ContainerParts;
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #containers = new Map<string, Container>();
   readonly #sandboxNames = new NameIndex('sandbox');
@@ -59,6 +62,7 @@ export class PodRegistry {
   constructor(options: PodRegistryOptions) {
     const { rootDir, host, tools } = options;
     this.#options = options;
+    this.#containerParts = new ContainerParts(host);
     this.#folders = new PodFolders({ ...host, rootDir, mkfifo: tools.mkfifo });
   }
 
@@ -99,21 +103,9 @@ export class PodRegistry {
 
   /** Takes up everything that an earlier runtime has left under the same root. */
   async load(): Promise<void> {
-    const { sandboxIds, containerIds } = await this.#folders.list();
-    const half: Sandbox[] = [];
-    for (const id of sandboxIds) {
-      const sandbox = await this.#folders.readSandbox(id);
-      if (sandbox === undefined) continue;
-      // One that was never made whole is not shown to anybody, and undone once it is known what else there is.
-      if (sandbox.record.ready) this.#addSandbox(sandbox);
-      else half.push(sandbox);
-    }
-    const records: ContainerRecord[] = [];
-    for (const id of containerIds) {
-      const record = await this.#folders.readContainer(id);
-      if (record !== undefined) records.push(record);
-    }
-    records.sort((a, b) => (a.createdAtNs < b.createdAtNs ? -1 : 1));
+    const stored = await readPods(this.#folders);
+    const { half, records, sandboxIds, containerIds } = stored;
+    for (const sandbox of stored.sandboxes) this.#addSandbox(sandbox);
     const containers = records.map((record) => this.#makeContainer(record));
     for (const container of containers) this.#addContainer(container);
     await this.#restoreParts(half, sandboxIds, containerIds);
@@ -171,43 +163,35 @@ export class PodRegistry {
     const name = containerName(config, sandbox.config);
     this.#containerNames.reserve(name, id);
     const createdAtNs = host.time.now();
+    const plan = {
+      id,
+      sandboxId: sandbox.id,
+      name,
+      createdAtNs,
+      imageId,
+      logPath,
+      config,
+      image,
+      imageVolumes,
+    };
     try {
-      const root = await host.images.prepareRoot({
-        imageId,
-        containerId: id,
-        isolated: host.isolation.hasRoots,
-      });
-      const user = await host.isolation.resolveUser(config, image.user, root);
-      const facts = { id, sandboxId: sandbox.id, name, createdAtNs, imageId, logPath };
-      const record = { ...facts, config, image, imageVolumes, user };
-      await findImageFolders(host.images, record);
+      const record = { ...plan, user: await this.#containerParts.assemble(plan) };
       const container = this.#makeContainer(record);
-      await host.cgroups.createContainer(sandbox.id, id, config.linux?.resources);
       await this.#folders.writeContainer(record, container.pipes);
       this.#addContainer(container);
       return container;
     } catch (error) {
       this.#containerNames.release(name);
-      const { images, cgroups, logger } = host;
-      const undone = await Promise.allSettled([
-        cgroups.findContainer(sandbox.id, id).remove(),
-        ...rootIdsOf({ id, imageVolumes }).map((rootId) => images.releaseRoot(rootId)),
-      ]);
-      for (const each of undone) {
-        if (each.status === 'fulfilled') continue;
-        logger.warn('Half a container not undone', { containerId: id, err: messageOf(each.reason) });
-      }
+      await this.#containerParts.undo(plan);
       throw error;
     }
   }
 
   /** Forgets a container that does not run. */
   async deleteContainer(container: Container): Promise<void> {
-    const { cgroups, images } = this.#options.host;
     await container.dismiss();
     await this.#folders.remove(container.files.dir);
-    await cgroups.findContainer(container.record.sandboxId, container.id).remove();
-    for (const rootId of rootIdsOf(container.record)) await images.releaseRoot(rootId);
+    await this.#containerParts.dismantle(container.record);
     this.#containers.delete(container.id);
     this.#containerNames.release(container.record.name);
   }
