@@ -56,6 +56,48 @@ describe.skipIf(lacking !== undefined)(title, () => {
     await expect.poll(() => stubborn.status().ready, { timeout: 30_000 }).toBe(true);
   });
 
+  it('gives no part of a range to two runtimes that ask for it at the same moment', async () => {
+    await using lab = await NetworkLab.make();
+    for (const cidrs of [
+      ['10.88.0.0/16', '10.88.0.0/16'],
+      ['10.88.0.0/16', '10.88.1.0/24'],
+      ['10.88.1.0/24', '10.88.0.0/16'],
+    ]) {
+      const [one, other] = await Promise.all(
+        cidrs.map((podCidr, at) => lab.open({ podCidr, rootDir: join(lab.rootDir, `${at} ${podCidr}`) })),
+      );
+      const sandboxes = [await lab.sandbox(), await lab.sandbox()];
+      const attached = await Promise.allSettled([attach(one!, sandboxes[0]!), attach(other!, sandboxes[1]!)]);
+      const made = attached.filter(({ status }) => status === 'fulfilled');
+      expect(made.length).toBeLessThan(2);
+      for (const each of attached)
+        if (each.status === 'rejected')
+          expect(String(each.reason)).toMatch(/overlaps|belongs to somebody else/);
+      const bridges = (await lab.inventory()).links.filter((name) => name.startsWith('podloop'));
+      expect(bridges).toHaveLength(made.length);
+      for (const network of [one!, other!]) {
+        await network.restore([]);
+        await network.close();
+      }
+      expect((await lab.inventory()).links).toEqual(['lo']);
+    }
+  });
+
+  it('refuses a host port that a pod of another runtime has', async () => {
+    await using lab = await NetworkLab.make();
+    const toolPath = await lab.toolPath(undefined);
+    await using one = await lab.open({ toolPath });
+    await using other = await lab.open({ toolPath, rootDir: join(lab.rootDir, 'other') });
+    const config = sandboxConfig([{ hostPort: 8080, containerPort: 80 }]);
+    const [a, b] = [await lab.sandbox(), await lab.sandbox()];
+    const attached = await Promise.allSettled([attach(one, a, config), attach(other, b, config)]);
+    expect(attached.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const refused = attached.find((each) => each.status === 'rejected');
+    expect(String(refused?.reason)).toMatch(/8080\/tcp.*EADDRINUSE/);
+    for (const network of [one, other]) await network.restore([]);
+    expect((await lab.inventory()).links).toEqual(['lo']);
+  });
+
   it('gives no address to pods with the host’s network, and only a loopback in mode none', async () => {
     await using lab = await NetworkLab.make();
     const a = await lab.sandbox();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Logger } from '../../util/logger.js';
@@ -14,6 +15,16 @@ export interface BridgeRecord {
 }
 
 const FILE = 'bridge.json';
+
+/** What makes this root folder's runtime another one than all others; made up at its first start. */
+export async function readInstance(dir: string): Promise<string> {
+  const path = join(dir, 'instance');
+  const known = await readIfThere(path);
+  if (known !== undefined && known !== '') return known;
+  const instance = randomBytes(16).toString('hex');
+  await writeWhole(path, instance);
+  return instance;
+}
 
 /** What an earlier runtime has written down; undefined when there is nothing, or nothing that can be read. */
 export async function readBridgeRecord(dir: string, logger: Logger): Promise<BridgeRecord | undefined> {

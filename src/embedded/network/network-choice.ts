@@ -2,7 +2,7 @@ import { PodloopError } from '../../util/errors.js';
 import { type CniNetworkList } from './attachment-record.js';
 import { type CniChoice } from './cni-config.js';
 import { formatIpv4Range, parseIpv4Range, type Ipv4Range } from './ipv4-range.js';
-import { isUsableRange } from './pod-bridge.js';
+import { isUsableRange } from './range-choice.js';
 
 /** What people may ask for. */
 export type NetworkMode = 'auto' | 'bridge' | 'host' | 'none';

@@ -1,16 +1,15 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { access } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Logger } from '../../util/logger.js';
-import { readIfThere, writeWhole } from '../record-file.js';
 import { refused } from '../rpc-error.js';
 import {
   deleteBridgeRecord,
   readBridgeRecord,
+  readInstance,
   writeBridgeRecord,
   type BridgeRecord,
 } from './bridge-record.js';
-import { formatIpv4, formatIpv4Range, parseIpv4Range, sizeOf, type Ipv4Range } from './ipv4-range.js';
+import { formatIpv4, formatIpv4Range, parseIpv4Range, type Ipv4Range } from './ipv4-range.js';
 import { type LinkInfo, type NetworkTools } from './network-tools.js';
 import { bridgeNameOf, candidateRanges, describeOverlap } from './range-choice.js';
 
@@ -46,13 +45,8 @@ export class PodBridge {
 
   /** Reads what an earlier runtime has written down; makes nothing. */
   static async open(options: PodBridgeOptions): Promise<PodBridge> {
-    const instancePath = join(options.dir, 'instance');
-    let instance = await readIfThere(instancePath);
-    if (instance === undefined || instance === '') {
-      instance = randomBytes(16).toString('hex');
-      await writeWhole(instancePath, instance);
-    }
-    return new PodBridge(options, macOf(instance), await readBridgeRecord(options.dir, options.logger));
+    const { dir, logger } = options;
+    return new PodBridge(options, macOf(await readInstance(dir)), await readBridgeRecord(dir, logger));
   }
 
   /** The range that is in use, or would be; undefined when the next pod makes it choose. */
@@ -161,6 +155,7 @@ export class PodBridge {
       await this.#write(record);
       try {
         await this.#make(record, signal);
+        await this.#refuseLateOverlap(range, signal);
         return;
       } catch (error) {
         // Nothing of ours is left to undo when the name was somebody else's.
@@ -171,6 +166,15 @@ export class PodBridge {
       }
     }
     throw refused(lastFault);
+  }
+
+  /** Somebody may have taken a part of the range at the same time, with a bridge of another name: then nobody has it. */
+  async #refuseLateOverlap(range: Ipv4Range, signal?: AbortSignal): Promise<void> {
+    const { tools } = this.#options;
+    const fault = describeOverlap(range, await tools.listRoutes(signal));
+    if (fault === undefined) return;
+    await tools.deleteLink(bridgeNameOf(range), signal);
+    throw new RangeTakenError(fault);
   }
 
   async #make(record: BridgeRecord, signal?: AbortSignal): Promise<void> {
@@ -225,11 +229,6 @@ export class PodBridge {
     await writeBridgeRecord(this.#options.dir, record);
     this.#record = record;
   }
-}
-
-/** Whether a range has room for a network, a gateway, a pod and a broadcast address. */
-export function isUsableRange(range: Ipv4Range): boolean {
-  return range.prefix >= 8 && sizeOf(range) >= 4;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { formatIpv4Range, overlap, parseIpv4Range, type Ipv4Range } from './ipv4-range.js';
+import { formatIpv4Range, overlap, parseIpv4Range, sizeOf, type Ipv4Range } from './ipv4-range.js';
 import { type RouteInfo } from './network-tools.js';
 
 /** Ranges for pods, in the order in which they are tried, when no option names one. */
@@ -20,6 +20,11 @@ export function describeOverlap(range: Ipv4Range, routes: readonly RouteInfo[]):
     return `the pod range ${formatIpv4Range(range)} overlaps the route to ${there}; choose another`;
   }
   return undefined;
+}
+
+/** Whether a range has room for a network, a gateway, a pod and a broadcast address. */
+export function isUsableRange(range: Ipv4Range): boolean {
+  return range.prefix >= 8 && sizeOf(range) >= 4;
 }
 
 /** Bridges and rules are named after their range, so that two runtimes cannot take the same one. */
