@@ -1,0 +1,214 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RuntimeImage } from '../runtime/runtime-changes.js';
+import { type PodStatus } from '../runtime/runtime.js';
+import { aContainer, aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
+import { FakeClock } from '../testing/fake-clock.js';
+import { ImageCollector } from './image-collector.js';
+import { PulledImages } from './pulled-images.js';
+import { recordPulls } from './record-pulls.js';
+
+const never = new AbortController().signal;
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podloop-images-'));
+  path = join(folder, 'pulled.json');
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+function anImage(name: string, fields: Partial<RuntimeImage> = {}): RuntimeImage {
+  const tags = [`registry.example/${name}:1`];
+  return {
+    id: `sha256:${name}`,
+    tags,
+    digests: [],
+    sizeBytes: 30n,
+    pinned: false,
+    uid: undefined,
+    username: '',
+    ...fields,
+  };
+}
+
+/** A pod with a container of that image; an exited one keeps its image, too. */
+function podWith(imageId: string, name = 'web'): PodStatus {
+  const container = aContainerStatus(aContainer({ state: 'exited' }), {
+    imageId,
+    imageRef: imageId,
+    image: 'x',
+  });
+  return aPodStatus(aPod({ name }), { containers: [container] });
+}
+
+/** A runtime with the images a to d, on a disk of 1000 bytes of which few are free; a, b and c were fetched by us. */
+interface World {
+  available?: number;
+  hung?: boolean;
+  desired?: string[];
+  seen?: boolean;
+  isDiskOdd?: boolean;
+}
+
+async function lab(options: World = {}) {
+  const clock = new FakeClock();
+  const pulled = await PulledImages.open(path);
+  for (const name of ['a', 'b', 'c']) await pulled.add(`sha256:${name}`, clock.now());
+  const images = ['a', 'b', 'c', 'd'].map((name) => anImage(name));
+  const removed: string[] = [];
+  const looks: number[] = [];
+  const statuses: PodStatus[] = [];
+  const collector = new ImageCollector({
+    clock,
+    pulled,
+    pods: {
+      uids: () => statuses.map(({ uid }) => uid),
+      get: (uid) => ({
+        status: statuses.find((status) => status.uid === uid)!,
+        error: options.hung === true ? new Error('hung') : undefined,
+      }),
+    },
+    desiredImages: () => options.desired ?? [],
+    hasSeenPods: () => options.seen ?? true,
+    changes: {
+      listImages: async () => images,
+      removeImage: async (id) => {
+        if (id === 'sha256:b') throw new Error('image is busy');
+        removed.push(id);
+      },
+    },
+    diskUsage: async () => {
+      looks.push(clock.now());
+      if (options.isDiskOdd === true) throw new Error('odd');
+      return { capacityBytes: 1_000, availableBytes: options.available ?? 0 };
+    },
+  });
+  await clock.advance(10 * 60_000);
+  return { clock, collector, pulled, removed, statuses, looks };
+}
+
+describe('the collector of images', () => {
+  it('removes what we fetched and nobody uses, and goes on where one cannot go', async () => {
+    const { collector, removed } = await lab();
+    expect(await collector.collect(never)).toEqual({
+      removed: ['sha256:a', 'sha256:c'],
+      freedBytes: 60,
+      isShort: true,
+    });
+    expect(removed).toEqual(['sha256:a', 'sha256:c']);
+  });
+
+  it('stops as soon as there is room', async () => {
+    const { collector } = await lab({ available: 170 });
+    expect((await collector.collect(never)).removed).toEqual([]);
+    const full = await lab({ available: 150 });
+    expect(await full.collector.collect(never)).toMatchObject({
+      removed: ['sha256:a', 'sha256:c'],
+      isShort: false,
+    });
+  });
+
+  it('never removes what a container has, dead or of another agent', async () => {
+    const { collector, statuses } = await lab();
+    statuses.push(podWith('sha256:a'), podWith('registry.example/c:1', 'other'));
+    expect((await collector.collect(never)).removed).toEqual([]);
+  });
+
+  it('never removes what a pod is going to use', async () => {
+    const { collector } = await lab({ desired: ['registry.example/a:1'] });
+    expect((await collector.collect(never)).removed).toEqual(['sha256:c']);
+  });
+
+  it.each([{ hung: true }, { seen: false }])(
+    'removes nothing while it is not known what is used: %j',
+    async (world) => {
+      const { collector, statuses } = await lab(world);
+      statuses.push(podWith('sha256:d'));
+      expect((await collector.collect(never)).removed).toEqual([]);
+    },
+  );
+
+  it('removes those first that have not been used for longest, over a restart too', async () => {
+    const { clock, collector, statuses, pulled } = await lab({ available: 160 });
+    for (const id of ['sha256:a', 'sha256:c']) {
+      statuses.splice(0, 1, podWith(id));
+      await collector.collect(never);
+      await clock.advance(5 * 60_000);
+    }
+    const again = await PulledImages.open(path);
+    expect(again.all()).toEqual(pulled.all());
+    const [a, b, c] = again.all();
+    expect([a!.lastUsedAtMs! < c!.lastUsedAtMs!, b!.lastUsedAtMs]).toEqual([true, undefined]);
+  });
+
+  it('looks every five minutes, and a failure ends nothing', async () => {
+    const { clock, collector, looks } = await lab({ isDiskOdd: true });
+    const stop = new AbortController();
+    const running = collector.run(stop.signal);
+    await clock.advance(5 * 60_000 + 1);
+    await clock.advance(5 * 60_000 + 1);
+    expect(looks).toHaveLength(2);
+    stop.abort();
+    await running;
+  });
+});
+
+describe('the record of what we fetched', () => {
+  it('has what a pull brought, and not what was there before', async () => {
+    const clock = new FakeClock();
+    const pulled = await PulledImages.open(path);
+    const present = new Map([['there', anImage('there')]]);
+    const changes = recordPulls({
+      clock,
+      pulled,
+      changes: {
+        listImages: async () => [...present.values()],
+        findImage: async (image) => present.get(image),
+        pullImage: async (image) => {
+          present.set(image, anImage(image));
+          return image;
+        },
+      },
+    });
+    expect(await changes.pullImage('there')).toBe('there');
+    expect(await changes.pullImage('new')).toBe('new');
+    await clock.advance(1_000);
+    await changes.pullImage('new');
+    expect((await PulledImages.open(path)).all()).toEqual([
+      { id: 'sha256:new', pulledAtMs: clock.now() - 1_000 },
+    ]);
+  });
+
+  it('takes nothing for ours where it could not look, and a pull is none the worse for it', async () => {
+    const pulled = await PulledImages.open(path);
+    const changes = recordPulls({
+      clock: new FakeClock(),
+      pulled,
+      changes: {
+        listImages: () => Promise.reject(new Error('no')),
+        findImage: () => Promise.reject(new Error('no')),
+        pullImage: async (image) => image,
+      },
+    });
+    expect(await changes.pullImage('new')).toBe('new');
+    expect(pulled.all()).toEqual([]);
+  });
+
+  it.each(['', '{', '[]', '{"images":{}}', '{"images":[{"id":1},{"id":"x"}]}'])(
+    'counts as none when it says %j',
+    async (text) => {
+      await writeFile(path, text);
+      expect((await PulledImages.open(path)).all()).toEqual([]);
+    },
+  );
+
+  it('is whole, however many pulls end at once', async () => {
+    const pulled = await PulledImages.open(path);
+    await Promise.all(Array.from({ length: 20 }, (_, index) => pulled.add(`sha256:${index}`, index)));
+    expect((await PulledImages.open(path)).all()).toHaveLength(20);
+  });
+});

@@ -1,0 +1,177 @@
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LABELS } from '../runtime/labels.js';
+import { type ContainerStatus } from '../runtime/runtime.js';
+import { aContainer, aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
+import { FakeClock } from '../testing/fake-clock.js';
+import { LogRotator } from './log-rotator.js';
+import { markedBy } from './observed-pods.js';
+
+const MINE = { [LABELS.nodeInstance]: 'me' };
+const never = new AbortController().signal;
+const DAY_MS = 86_400_000;
+
+let folder: string;
+let log: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podloop-logs-'));
+  log = join(folder, 'logs', 'default_web_uid-web', 'main', '0.log');
+  await mkdir(dirname(log), { recursive: true });
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A rotator of logs of ten bytes, and a runtime that opens a new file when it is told to. */
+function lab(fields: Partial<ContainerStatus> = {}, maxFiles = 5) {
+  const clock = new FakeClock();
+  const reopened: string[] = [];
+  const runtime = { isDown: false };
+  const container = aContainerStatus(aContainer({ id: 'a' }), { labels: MINE, logPath: log, ...fields });
+  const status = aPodStatus(aPod(), { containers: [container] });
+  const rotator = new LogRotator({
+    clock,
+    isOurs: markedBy('me'),
+    pods: { uids: () => ['uid-web'], get: () => ({ status, error: undefined }) },
+    changes: {
+      reopenContainerLog: async (id) => {
+        reopened.push(id);
+        if (runtime.isDown) throw new Error('connection refused');
+        await writeFile(log, '', { flag: 'a' });
+      },
+    },
+    podLogsDir: join(folder, 'logs'),
+    maxSizeBytes: 10,
+    maxFiles,
+  });
+  return { clock, rotator, reopened, runtime };
+}
+
+const names = async (): Promise<string[]> => (await readdir(dirname(log))).sort();
+const contentOf = (name: string): Promise<string> => readFile(join(dirname(log), name), 'utf8');
+
+describe('the log of a running container', () => {
+  it('is left alone until it is full, and then moved away', async () => {
+    const { rotator, reopened } = lab();
+    await writeFile(log, '123456789');
+    await rotator.rotate(never);
+    expect([await names(), reopened]).toEqual([['0.log'], []]);
+    await writeFile(log, '1234567890');
+    await rotator.rotate(never);
+    expect([await names(), reopened]).toEqual([['0.log', '0.log.20260102-030405'], ['a']]);
+    expect(await contentOf('0.log.20260102-030405')).toBe('1234567890');
+  });
+
+  it('is compressed the next time, and there are never more files than may be', async () => {
+    const { clock, rotator } = lab();
+    for (let day = 2; day <= 8; day++) {
+      await writeFile(log, `this was day ${day}`);
+      await chmod(log, 0o640);
+      await rotator.rotate(never);
+      await clock.advance(DAY_MS);
+    }
+    expect(await names()).toEqual([
+      '0.log',
+      '0.log.20260105-030405.gz',
+      '0.log.20260106-030405.gz',
+      '0.log.20260107-030405.gz',
+      '0.log.20260108-030405',
+    ]);
+    const packed = join(dirname(log), '0.log.20260106-030405.gz');
+    expect(gunzipSync(await readFile(packed)).toString()).toBe('this was day 6');
+    expect((await stat(packed)).mode & 0o777).toBe(0o640);
+  });
+
+  it('comes back when the runtime cannot open a new one', async () => {
+    const { rotator, runtime } = lab();
+    runtime.isDown = true;
+    await writeFile(log, '1234567890');
+    await rotator.rotate(never);
+    expect(await names()).toEqual(['0.log']);
+    runtime.isDown = false;
+    await rotator.rotate(never);
+    expect(await contentOf('0.log.20260102-030405')).toBe('1234567890');
+  });
+
+  it('is opened anew after an agent died between the two', async () => {
+    const { rotator, reopened } = lab();
+    await writeFile(log, '1234567890');
+    await rename(log, `${log}.20260102-030000`);
+    await rotator.rotate(never);
+    expect([await names(), reopened]).toEqual([['0.log', '0.log.20260102-030000'], ['a']]);
+  });
+
+  it('loses nothing when an agent died while it compressed', async () => {
+    const { rotator } = lab();
+    await writeFile(`${log}.20260101-000000`, 'whole');
+    await writeFile(`${log}.20260101-000000.tmp`, 'ha');
+    await writeFile(log, '1234567890');
+    await rotator.rotate(never);
+    expect(await names()).toEqual(['0.log', '0.log.20260101-000000.gz', '0.log.20260102-030405']);
+    expect(gunzipSync(await readFile(`${log}.20260101-000000.gz`)).toString()).toBe('whole');
+  });
+
+  it('never takes the name of another, although the clock was set back', async () => {
+    const { clock, rotator } = lab();
+    for (const content of ['first day.', 'second day', 'third day.']) {
+      await writeFile(log, content);
+      await rotator.rotate(never);
+      clock.jumpWallClock(-3_600_000);
+    }
+    expect(await names()).toEqual([
+      '0.log',
+      '0.log.20260102-030405.gz',
+      '0.log.20260102-030406.gz',
+      '0.log.20260102-030407',
+    ]);
+    expect(await contentOf('0.log.20260102-030407')).toBe('third day.');
+  });
+});
+
+describe('logs', () => {
+  it.each([
+    ['of containers that ended', { state: 'exited' as const }],
+    ['of others', { labels: {} }],
+    ['without a path', { logPath: '' }],
+  ])('%s are not rotated', async (_, fields) => {
+    const { rotator, reopened } = lab(fields);
+    await writeFile(log, '1234567890');
+    await rotator.rotate(never);
+    expect([await names(), reopened]).toEqual([['0.log'], []]);
+  });
+
+  it('elsewhere are not rotated, nor what is no file', async () => {
+    const outside = join(folder, 'outside.log');
+    await writeFile(outside, '1234567890');
+    await lab({ logPath: outside }).rotator.rotate(never);
+    await symlink(outside, log);
+    await lab().rotator.rotate(never);
+    expect([await names(), (await readdir(folder)).sort()]).toEqual([['0.log'], ['logs', 'outside.log']]);
+  });
+
+  it('are looked at every ten seconds', async () => {
+    const { clock, rotator, reopened } = lab();
+    const stop = new AbortController();
+    const running = rotator.run(stop.signal);
+    await clock.advance(9_900);
+    expect(reopened).toEqual([]);
+    await clock.advance(200);
+    await expect.poll(() => reopened).toEqual(['a']);
+    stop.abort();
+    await running;
+  });
+});
