@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GrpcStatusError } from '../cri/index.js';
-import { type Container } from '../model/container.js';
+import { type ImagePullPolicy } from '../model/container.js';
 import { type PodEvent } from '../model/pod-event-recorder.js';
 import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
 import { FakeClock } from '../testing/index.js';
@@ -25,8 +25,8 @@ beforeEach(() => {
   });
 });
 
-const ensure = (image: string, imagePullPolicy: Container['imagePullPolicy'] = 'IfNotPresent') =>
-  images.ensureImage(aSpecContainer({ image, ...(imagePullPolicy && { imagePullPolicy }) }), pod, NEVER);
+const ensure = (image: string, imagePullPolicy: ImagePullPolicy = 'IfNotPresent') =>
+  images.ensureImage(aSpecContainer({ image, imagePullPolicy }), pod, NEVER);
 const told = (): string[] => events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 const pulls = (): number => runtime.calls.filter((call) => call.startsWith('pullImage')).length;
 function refusal(outcome: ImageOutcome): string {

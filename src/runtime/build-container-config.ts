@@ -98,7 +98,7 @@ function describeContainer(
 function toStopSignal(name: string | undefined): { stopSignal?: cri.Signal } {
   const key = name?.replace('+', 'PLUS').replace('-', 'MINUS');
   const found = Object.entries(cri.Signal).find(([known]) => known === key);
-  return found === undefined ? {} : { stopSignal: found[1] as cri.Signal };
+  return found === undefined ? {} : { stopSignal: found[1] };
 }
 
 function toMount({

@@ -35,7 +35,8 @@ export interface ContainerKill {
 }
 
 interface RunningHook {
-  readonly done: Promise<void>;
+  /** Whether it came to its end, well or not; false when its time was up. Never rejects. */
+  readonly done: Promise<boolean>;
 }
 
 /** Whatever was used up before, the container gets so long to react to its stop signal. */
@@ -73,7 +74,11 @@ export class ContainerKiller {
       await this.#runPreStop(kill, kill.preStop, names, signal);
     }
     if (kill.turn !== undefined && leftSeconds() > 0) {
-      await this.#waitAtMost(kill.turn, leftSeconds() * 1000, signal);
+      await this.#waitAtMost(
+        kill.turn.then(() => true),
+        leftSeconds() * 1000,
+        signal,
+      );
     }
     const gracePeriod = Math.max(LEAST_GRACE_SECONDS, Math.ceil(leftSeconds()));
     logger.info('Killing container with a grace period', { ...names, gracePeriod }, 2);
@@ -121,15 +126,15 @@ export class ContainerKiller {
       .run(call, timesUp.signal)
       .then(
         (problem) => {
-          if (problem === undefined) return;
+          if (problem === undefined) return true;
           logger.error('PreStop hook failed', problem, names);
           // What the hook said may be secret.
           const message = 'PreStopHook failed';
           const event = { type: 'Warning', reason: 'FailedPreStopHook', message } as const;
           events.record(pod, { ...event, container: containerName });
+          return true;
         },
-        // Its time was up, and whoever waited for it has said so.
-        () => undefined,
+        () => false,
       )
       .finally(() => timer.cancel());
     const hook = { done };
@@ -138,14 +143,14 @@ export class ContainerKiller {
     return hook;
   }
 
-  /** Whether `work` was done in time. Rejects with the signal's reason. */
-  async #waitAtMost(work: Promise<void>, ms: number, signal: AbortSignal): Promise<boolean> {
+  /** What `work` comes to, or false when the time is up before. Rejects with the signal's reason. */
+  async #waitAtMost(work: Promise<boolean>, ms: number, signal: AbortSignal): Promise<boolean> {
     let timer: { cancel(): void } | undefined;
     const timeout = new Promise<boolean>((resolve) => {
       timer = this.#options.clock.setTimer(ms, () => resolve(false));
     });
     try {
-      return await abortable(Promise.race([work.then(() => true), timeout]), signal);
+      return await abortable(Promise.race([work, timeout]), signal);
     } finally {
       timer?.cancel();
     }

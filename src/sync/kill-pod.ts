@@ -107,7 +107,7 @@ export function hookOf(
   );
   if (written !== undefined) return { preStop: written.lifecycle?.preStop, ports: written.ports };
   return {
-    preStop: readJson(annotations[ANNOTATIONS.preStopHandler]) as LifecycleHandler | undefined,
+    preStop: readJson(annotations[ANNOTATIONS.preStopHandler]),
     ports: readJson(annotations[ANNOTATIONS.ports]) as Container['ports'],
   };
 }

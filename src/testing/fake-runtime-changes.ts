@@ -97,10 +97,10 @@ export class FakeRuntimeChanges implements RuntimeChanges, Pick<Runtime, 'findPo
     return this.#sandbox(sandboxId).config;
   }
 
-  async runPodSandbox(config: SandboxConfig): Promise<string> {
+  async runPodSandbox(config: SandboxConfig, options?: ChangeOptions): Promise<string> {
     const { name = '', attempt = 0 } = config.metadata ?? {};
     const id = `${name}-sandbox-${attempt}`;
-    await this.#pass('runPodSandbox', id);
+    await this.#pass('runPodSandbox', id, options);
     const common = { id, name, attempt, createdAtNs: this.#nowNs(), runtimeHandler: '' };
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 2;
     const { labels, annotations } = config;
@@ -116,8 +116,8 @@ export class FakeRuntimeChanges implements RuntimeChanges, Pick<Runtime, 'findPo
     return Promise.resolve(this.#sandbox(sandboxId).status.ips);
   }
 
-  async stopPodSandbox(sandboxId: string, { signal }: ChangeOptions = {}): Promise<void> {
-    await this.#pass('stopPodSandbox', sandboxId, signal);
+  async stopPodSandbox(sandboxId: string, options?: ChangeOptions): Promise<void> {
+    await this.#pass('stopPodSandbox', sandboxId, options, true);
     for (const { status } of this.#containers.values()) {
       if (status.sandboxId === sandboxId && status.state === 'running') this.#end(status.id, 137);
     }
@@ -125,16 +125,21 @@ export class FakeRuntimeChanges implements RuntimeChanges, Pick<Runtime, 'findPo
     if (sandbox !== undefined) sandbox.status = { ...sandbox.status, state: 'exited', ips: [] };
   }
 
-  async removePodSandbox(sandboxId: string): Promise<void> {
-    await this.#pass('removePodSandbox', sandboxId);
+  async removePodSandbox(sandboxId: string, options?: ChangeOptions): Promise<void> {
+    await this.#pass('removePodSandbox', sandboxId, options);
     this.#sandboxes.delete(sandboxId);
   }
 
-  async createContainer(sandboxId: string, config: ContainerConfig): Promise<string> {
+  async createContainer(
+    sandboxId: string,
+    config: ContainerConfig,
+    _sandboxConfig?: SandboxConfig,
+    options?: ChangeOptions,
+  ): Promise<string> {
     const { name = '', attempt = 0 } = config.metadata ?? {};
     const pod = this.#sandbox(sandboxId).config.metadata?.name ?? '';
     const id = `${pod}-${name}-${attempt}`;
-    await this.#pass('createContainer', id);
+    await this.#pass('createContainer', id, options);
     const { labels, annotations, logPath } = config;
     const status: ContainerStatus = {
       ...{ id, name, attempt, sandboxId, state: 'created', createdAtNs: this.#nowNs() },
@@ -146,23 +151,19 @@ export class FakeRuntimeChanges implements RuntimeChanges, Pick<Runtime, 'findPo
     return id;
   }
 
-  async startContainer(containerId: string): Promise<void> {
-    await this.#pass('startContainer', containerId);
+  async startContainer(containerId: string, options?: ChangeOptions): Promise<void> {
+    await this.#pass('startContainer', containerId, options);
     const container = this.#container(containerId);
     container.status = { ...container.status, state: 'running', startedAtNs: this.#nowNs() };
   }
 
-  async stopContainer(
-    containerId: string,
-    graceSeconds: number,
-    { signal }: ChangeOptions = {},
-  ): Promise<void> {
-    await this.#pass('stopContainer', `${containerId} ${graceSeconds}`, signal);
+  async stopContainer(containerId: string, graceSeconds: number, options?: ChangeOptions): Promise<void> {
+    await this.#pass('stopContainer', `${containerId} ${graceSeconds}`, options, true);
     this.exit(containerId, 143);
   }
 
-  async removeContainer(containerId: string): Promise<void> {
-    await this.#pass('removeContainer', containerId);
+  async removeContainer(containerId: string, options?: ChangeOptions): Promise<void> {
+    await this.#pass('removeContainer', containerId, options);
     this.#containers.delete(containerId);
   }
 
@@ -170,23 +171,23 @@ export class FakeRuntimeChanges implements RuntimeChanges, Pick<Runtime, 'findPo
     await this.#pass('updateContainerResources', containerId);
   }
 
-  async reopenContainerLog(containerId: string): Promise<void> {
-    await this.#pass('reopenContainerLog', containerId);
+  async reopenContainerLog(containerId: string, options?: ChangeOptions): Promise<void> {
+    await this.#pass('reopenContainerLog', containerId, options);
   }
 
   async execSync(
     containerId: string,
     command: readonly string[],
     timeoutSeconds: number,
-    { signal }: ChangeOptions = {},
+    options?: ChangeOptions,
   ): Promise<ExecResult> {
     const text = command.join(' ');
-    await this.#pass('execSync', `${containerId} ${text} ${timeoutSeconds}`, signal);
+    await this.#pass('execSync', `${containerId} ${text} ${timeoutSeconds}`, options, true);
     return this.commands.get(text) ?? NO_OUTPUT;
   }
 
-  async pullImage(image: string): Promise<string> {
-    await this.#pass('pullImage', image);
+  async pullImage(image: string, options?: ChangeOptions): Promise<string> {
+    await this.#pass('pullImage', image, options, true);
     if (!this.#pullable.has(image)) throw new Error(`there is no image ${image} anywhere`);
     return this.addImage(image).id;
   }
@@ -250,10 +251,16 @@ export class FakeRuntimeChanges implements RuntimeChanges, Pick<Runtime, 'findPo
     container.status = { ...container.status, state: 'exited', exitCode, reason, finishedAtNs };
   }
 
-  async #pass(method: Changing, subject: string, signal?: AbortSignal): Promise<void> {
+  /** A call that was sent settles, whatever its signal says, unless it is one that may be left. */
+  async #pass(
+    method: Changing,
+    subject: string,
+    { signal }: ChangeOptions = {},
+    mayBeLeft = false,
+  ): Promise<void> {
     signal?.throwIfAborted();
     this.calls.push(`${method} ${subject}`);
-    await this.gate(method).pass(signal);
+    await this.gate(method).pass(mayBeLeft ? signal : undefined);
   }
 
   #sandbox(id: string): FakeSandbox {

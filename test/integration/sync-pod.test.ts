@@ -137,7 +137,7 @@ function podOf(name: string, spec: Record<string, unknown>): NodePod {
   const full = { hostNetwork: true, ...spec };
   const { pod, problems } = readPod({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: full });
   if (pod === undefined) throw new Error(JSON.stringify(problems));
-  return toStaticPod(pod, { source: 'file', nodeName: 'node-1' }).pod as NodePod;
+  return toStaticPod(pod, { source: 'file', nodeName: 'node-1' }).pod;
 }
 
 function shell(name: string, script: string, more: Record<string, unknown> = {}): Record<string, unknown> {

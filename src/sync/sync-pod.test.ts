@@ -1,0 +1,455 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ImageManager } from '../images/image-manager.js';
+import { type NodePod } from '../model/node-pod.js';
+import { type PodEvent } from '../model/pod-event-recorder.js';
+import { type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
+import { PodPaths } from '../runtime/pod-paths.js';
+import { StartFailures } from '../status/start-failures.js';
+import { StatusManager } from '../status/status-manager.js';
+import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
+import { FakeClock } from '../testing/index.js';
+import { LogRecorder } from '../testing/log-recorder.js';
+import { aNodePod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
+import { type SyncPodResult } from '../workers/pod-syncer.js';
+import { SyncPod } from './sync-pod.js';
+import { PodPlanner } from './sync-pod-planner.js';
+import { PodStatusUpdater } from './sync-pod-status.js';
+
+const NEVER = new AbortController().signal;
+
+/** A node in memory, on which one pod at a time is synced. */
+class Bench implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly runtime = new FakeRuntimeChanges({ clock: this.clock });
+  readonly logger = new LogRecorder();
+  readonly statuses = new StatusManager({ clock: this.clock });
+  readonly told: string[] = [];
+  readonly probing: string[] = [];
+  networkProblem: string | undefined;
+  volumeProblem: Error | undefined;
+  failedLiveness = new Set<string>();
+  readonly syncer: SyncPod;
+
+  constructor(readonly folder: string) {
+    const { clock, runtime } = this;
+    const record = (_pod: unknown, { type, reason, message, container }: PodEvent): void => {
+      this.told.push(`${type} ${container ?? '-'} ${reason}: ${message}`);
+    };
+    const paths = new PodPaths({ rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs') });
+    const probes = {
+      hasFailedLiveness: (id: string) => this.failedLiveness.has(id),
+      hasFailedStartup: () => false,
+      hasStarted: () => true,
+      readiness: () => undefined,
+      started: () => undefined,
+    };
+    const startFailures = new StartFailures();
+    const common = { paths, clock, startFailures };
+    this.syncer = new SyncPod({
+      ...{ ...common, changes: runtime, runtime, events: { record }, logger: this.logger },
+      images: new ImageManager({ changes: runtime, events: { record }, clock }),
+      volumes: {
+        setUp: () =>
+          this.volumeProblem === undefined ? Promise.resolve() : Promise.reject(this.volumeProblem),
+        mountsFor: () => Promise.resolve([{ containerPath: '/data', hostPath: '/host', readOnly: true }]),
+        tearDown: () => Promise.resolve(),
+      },
+      probes: {
+        addPod: () => void this.probing.push('add'),
+        stopLivenessAndStartup: () => void this.probing.push('stop'),
+        removePod: () => void this.probing.push('remove'),
+      },
+      statuses: new PodStatusUpdater({
+        ...{ ...common, manager: this.statuses, probes },
+        node: () => ({ hostIps: ['192.0.2.1'], runtimeName: 'fake' }),
+      }),
+      planner: new PodPlanner({ clock, probes }),
+      baselines: { keep: () => Promise.resolve() },
+      networkProblem: () => this.networkProblem,
+      node: () => someNodeFacts(),
+    });
+    runtime.addImage('registry.example/app:1');
+  }
+
+  async sync(pod: NodePod, signal = NEVER): Promise<SyncPodResult> {
+    const observed = this.runtime.observe(pod.metadata.uid);
+    return await this.syncer.syncPod({ reason: 'sync', pod, observed }, signal);
+  }
+
+  async end(pod: NodePod, gracePeriodSeconds: number, signal = NEVER): Promise<void> {
+    const observed = this.runtime.observe(pod.metadata.uid);
+    await this.syncer.syncTerminatingPod({ pod, observed, gracePeriodSeconds }, signal);
+  }
+
+  /** What was changed since the last call, without commands and images. */
+  changes(): string[] {
+    const changes = this.runtime.calls.filter((call) => !/^(?:findImage|pullImage)/.test(call));
+    this.runtime.calls.length = 0;
+    return changes;
+  }
+
+  status(uid = 'u1'): V1PodStatus {
+    return this.statuses.find(uid)!.status;
+  }
+
+  container(name: string): V1ContainerStatus {
+    const { initContainerStatuses = [], containerStatuses } = this.status();
+    return [...initContainerStatuses, ...containerStatuses].find((status) => status.name === name)!;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = new Bench(await mkdtemp(join(tmpdir(), 'podloop-bench-')));
+});
+afterEach(() => bench[Symbol.asyncDispose]());
+
+describe('a pod that is new', () => {
+  it('gets its sandbox, then its containers in order, and nothing more the next time', async () => {
+    const pod = aNodePod({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
+    expect(await bench.sync(pod)).toEqual({ isTerminal: false });
+    expect(bench.changes()).toEqual([
+      'runPodSandbox web-sandbox-0',
+      'createContainer web-app-0',
+      'startContainer web-app-0',
+      'createContainer web-side-0',
+      'startContainer web-side-0',
+    ]);
+    expect(bench.told.slice(0, 3)).toEqual([
+      'Normal app Pulled: Container image "registry.example/app:1" already present on machine and can be accessed by the pod',
+      'Normal app Created: Container created',
+      'Normal app Started: Container started',
+    ]);
+    expect(bench.logger.lines.map(({ message }) => message)).toContain(
+      'No sandbox for pod can be found. Need to start a new one',
+    );
+    expect(bench.probing).toEqual(['add']);
+    await bench.sync(pod);
+    expect(bench.changes()).toEqual([]);
+    expect(bench.status().phase).toBe('Running');
+  });
+
+  it('has its volumes, its /etc/hosts and the file for its last words mounted', async () => {
+    await bench.sync(aNodePod());
+    const { mounts } = bench.runtime.configOf('web-app-0');
+    expect(mounts.map(({ containerPath, hostPath }) => [containerPath, hostPath])).toEqual([
+      ['/data', '/host'],
+      ['/etc/hosts', join(bench.folder, 'root/pods/u1/etc-hosts')],
+      ['/dev/termination-log', join(bench.folder, 'root/pods/u1/containers/app/0')],
+    ]);
+  });
+
+  it('runs its init containers one after the other, and then the rest', async () => {
+    const init = [aSpecContainer({ name: 'one' }), aSpecContainer({ name: 'two' })];
+    const pod = aNodePod({ initContainers: init });
+    await bench.sync(pod);
+    expect(bench.changes().at(-1)).toBe('startContainer web-one-0');
+    await bench.sync(pod);
+    expect(bench.changes()).toEqual([]);
+    bench.runtime.exit('web-one-0');
+    await bench.sync(pod);
+    expect(bench.changes()).toEqual(['createContainer web-two-0', 'startContainer web-two-0']);
+    bench.runtime.exit('web-two-0');
+    await bench.sync(pod);
+    expect(bench.changes()).toEqual(['createContainer web-app-0', 'startContainer web-app-0']);
+  });
+
+  it('waits while the network is not ready, unless it is on the node’s', async () => {
+    bench.networkProblem = 'cni plugin not initialized';
+    await expect(bench.sync(aNodePod())).rejects.toMatchObject({ code: 'NETWORK_NOT_READY' });
+    expect(bench.told).toEqual([
+      'Warning - NetworkNotReady: network is not ready: cni plugin not initialized',
+    ]);
+    expect(bench.changes()).toEqual([]);
+    await bench.sync(aNodePod({ hostNetwork: true }));
+    expect(bench.changes()).toHaveLength(3);
+  });
+
+  it('waits for its volumes', async () => {
+    bench.volumeProblem = new Error('MountVolume.SetUp failed for volume "v" : gone');
+    await expect(bench.sync(aNodePod())).rejects.toThrow('volume "v"');
+    expect(bench.told).toEqual(['Warning - FailedMount: MountVolume.SetUp failed for volume "v" : gone']);
+    expect(bench.changes()).toEqual([]);
+  });
+
+  it('says that its sandbox cannot be made', async () => {
+    bench.runtime.gate('runPodSandbox').fail(new Error('no address left'));
+    await expect(bench.sync(aNodePod())).rejects.toMatchObject({
+      code: 'POD_SYNC_FAILED',
+      message:
+        'failed to "CreatePodSandbox" for "web_default(u1)" with CreatePodSandboxError: "Failed to create sandbox for pod \\"web_default(u1)\\": no address left"',
+    });
+    expect(bench.told).toEqual([
+      'Warning - FailedCreatePodSandBox: Failed to create pod sandbox: no address left',
+    ]);
+  });
+});
+
+describe('a container that does not start', () => {
+  it('holds up no other, and shows why', async () => {
+    const missing = aSpecContainer({ name: 'missing', image: 'registry.example/none:1' });
+    const pod = aNodePod({ containers: [missing, aSpecContainer()] });
+    await expect(bench.sync(pod)).rejects.toThrow(
+      /^failed to "StartContainer" for "missing" with ErrImagePull: /,
+    );
+    expect(bench.changes().at(-1)).toBe('startContainer web-app-0');
+    expect(bench.container('missing').state.waiting?.reason).toBe('ErrImagePull');
+    expect(bench.told).toContain('Warning missing Failed: Error: ErrImagePull');
+    const { requeueAfterMs } = await bench.sync(pod);
+    expect(requeueAfterMs).toBe(10_000);
+    expect(bench.container('missing').state.waiting?.reason).toBe('ImagePullBackOff');
+    bench.runtime.allowPull('registry.example/none:1');
+    await bench.clock.advance(10_000);
+    expect(await bench.sync(pod)).toEqual({ isTerminal: false });
+    await bench.sync(pod);
+    expect(bench.container('missing').state.running).toBeDefined();
+  });
+
+  it('holds up those after it when it is an init container', async () => {
+    bench.runtime.gate('createContainer').fail(new Error('no room'));
+    const pod = aNodePod({ initContainers: [aSpecContainer({ name: 'one' })] });
+    await expect(bench.sync(pod)).rejects.toThrow(
+      'failed to "InitContainer" for "one" with CreateContainerError: "no room"',
+    );
+    expect(bench.changes()).toEqual(['runPodSandbox web-sandbox-0', 'createContainer web-one-0']);
+  });
+
+  it('is started, and not made again, when an earlier sync got as far as making it', async () => {
+    bench.runtime.gate('startContainer').fail(new Error('busy'));
+    await expect(bench.sync(aNodePod())).rejects.toThrow('RunContainerError');
+    bench.changes();
+    bench.runtime.gate('startContainer').fail(undefined);
+    await bench.sync(aNodePod());
+    expect(bench.changes()).toEqual(['startContainer web-app-0']);
+  });
+
+  it('is removed when it cannot be started a second time, so that a new one is made', async () => {
+    bench.runtime.gate('startContainer').fail(new Error('broken'));
+    await expect(bench.sync(aNodePod())).rejects.toThrow();
+    await expect(bench.sync(aNodePod())).rejects.toThrow();
+    bench.changes();
+    bench.runtime.gate('startContainer').fail(undefined);
+    await bench.sync(aNodePod());
+    expect(bench.changes()).toEqual(['createContainer web-app-0', 'startContainer web-app-0']);
+  });
+
+  it('is refused as root where it must not be', async () => {
+    const pod = aNodePod({ containers: [aSpecContainer({ securityContext: { runAsNonRoot: true } })] });
+    await expect(bench.sync(pod)).rejects.toThrow(/CreateContainerConfigError: .*image will run as root/);
+    expect(bench.changes()).toEqual(['runPodSandbox web-sandbox-0']);
+  });
+});
+
+describe('a postStart hook', () => {
+  const postStart = { exec: { command: ['hello'] } };
+
+  it('holds up the next container', async () => {
+    const first = aSpecContainer({ lifecycle: { postStart } });
+    const pod = aNodePod({ containers: [first, aSpecContainer({ name: 'next' })] });
+    const release = bench.runtime.gate('execSync').hang();
+    const synced = bench.sync(pod);
+    while (bench.runtime.calls.at(-1) !== 'execSync web-app-0 hello 0') await bench.clock.settle();
+    await bench.clock.advance(1_000);
+    expect(bench.runtime.calls.at(-1)).toBe('execSync web-app-0 hello 0');
+    release();
+    await synced;
+    expect(bench.changes().at(-1)).toBe('startContainer web-next-0');
+  });
+
+  it('that fails kills its container', async () => {
+    bench.runtime.commands.set('hello', {
+      exitCode: 1,
+      stdout: Buffer.from('secret'),
+      stderr: Buffer.alloc(0),
+    });
+    const pod = aNodePod({ containers: [aSpecContainer({ lifecycle: { postStart } })] });
+    await expect(bench.sync(pod)).rejects.toThrow('PostStartHookError');
+    expect(bench.changes().at(-1)).toBe('stopContainer web-app-0 30');
+    expect(bench.told.slice(-2)).toEqual([
+      'Warning app FailedPostStartHook: PostStartHook failed',
+      'Normal app Killing: FailedPostStartHook',
+    ]);
+  });
+});
+
+describe('a container that ended', () => {
+  it('starts again at once, then after 10 s', async () => {
+    const pod = aNodePod();
+    await bench.sync(pod);
+    bench.runtime.exit('web-app-0', 3);
+    await bench.sync(pod);
+    expect(bench.changes().at(-1)).toBe('startContainer web-app-1');
+    bench.runtime.exit('web-app-1', 3);
+    const { requeueAfterMs } = await bench.sync(pod);
+    expect(requeueAfterMs).toBe(10_000);
+    expect(bench.container('app').state.waiting).toEqual({
+      reason: 'CrashLoopBackOff',
+      message: 'back-off 10s restarting failed container=app pod=web_default(u1)',
+    });
+    expect(bench.told.at(-1)).toBe(
+      'Warning app BackOff: Back-off restarting failed container app in pod web_default(u1)',
+    );
+    const line = bench.logger.complaints.at(-1);
+    expect(line?.message).toBe('Error syncing pod, skipping');
+    expect(line?.fields['err']).toBe(
+      'failed to "StartContainer" for "app" with CrashLoopBackOff: "back-off 10s restarting failed container=app pod=web_default(u1)"',
+    );
+    await bench.clock.advance(10_000);
+    await bench.sync(pod);
+    expect(bench.changes().at(-1)).toBe('startContainer web-app-2');
+    await bench.sync(pod);
+    expect(bench.container('app').state.running).toBeDefined();
+  });
+
+  it('ends a pod that runs once', async () => {
+    const pod = aNodePod({ restartPolicy: 'Never' });
+    await bench.sync(pod);
+    bench.runtime.exit('web-app-0', 0);
+    expect(await bench.sync(pod)).toEqual({ isTerminal: true });
+    expect(bench.status().phase).toBe('Succeeded');
+  });
+});
+
+it('kills and replaces a container whose liveness probe failed', async () => {
+  const livenessProbe = { exec: { command: ['alive'] } };
+  const pod = aNodePod({ containers: [aSpecContainer({ livenessProbe })] });
+  await bench.sync(pod);
+  bench.changes();
+  bench.failedLiveness.add('web-app-0');
+  await bench.sync(pod);
+  expect(bench.changes()[0]).toBe('stopContainer web-app-0 30');
+  expect(bench.told.find((line) => line.includes('Killing'))).toBe(
+    'Normal app Killing: Container app failed liveness probe, will be restarted',
+  );
+  await bench.sync(pod);
+  expect(bench.runtime.observe('u1').containers.map(({ id, state }) => [id, state])).toEqual([
+    ['web-app-0', 'exited'],
+    ['web-app-1', 'running'],
+  ]);
+});
+
+it('ends a pod at its deadline, and says before when that is', async () => {
+  const pod = aNodePod({ activeDeadlineSeconds: 60 });
+  const { requeueAfterMs = 0 } = await bench.sync(pod);
+  expect(requeueAfterMs).toBeGreaterThan(59_000);
+  expect(requeueAfterMs).toBeLessThanOrEqual(60_000);
+  await bench.clock.advance(60_000);
+  expect(await bench.sync(pod)).toEqual({ isTerminal: true });
+  expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
+  await bench.end(pod, 30);
+  expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
+});
+
+describe('a sync that is told to stop', () => {
+  it('starts nothing more once what is under way has settled', async () => {
+    const stop = new AbortController();
+    const release = bench.runtime.gate('createContainer').hang();
+    const pod = aNodePod({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
+    let isSettled = false;
+    const synced = bench.sync(pod, stop.signal).finally(() => (isSettled = true));
+    const failed = expect(synced).rejects.toThrow('killed');
+    while (bench.runtime.calls.at(-1) !== 'createContainer web-app-0') await bench.clock.settle();
+    stop.abort(new Error('killed'));
+    await bench.clock.settle();
+    expect(isSettled).toBe(false);
+    release();
+    await failed;
+    expect(bench.changes().at(-1)).toBe('createContainer web-app-0');
+  });
+});
+
+describe('a pod that is ended', () => {
+  const sidecar = (name: string) => aSpecContainer({ name, restartPolicy: 'Always' });
+
+  it('loses its containers first, then its sidecars in reverse, then its sandbox', async () => {
+    const pod = aNodePod({ initContainers: [sidecar('first'), sidecar('second')] });
+    for (let step = 0; step < 4; step++) await bench.sync(pod);
+    bench.changes();
+    await bench.end(pod, 30);
+    expect(bench.changes()).toEqual([
+      'stopContainer web-app-0 30',
+      'stopContainer web-second-0 30',
+      'stopContainer web-first-0 30',
+      'stopPodSandbox web-sandbox-0',
+    ]);
+    expect(bench.probing.slice(-2)).toEqual(['stop', 'remove']);
+  });
+
+  it('is not ended while something of it runs', async () => {
+    const pod = aNodePod();
+    await bench.sync(pod);
+    bench.runtime.stopContainer = () => Promise.resolve();
+    bench.runtime.stopPodSandbox = () => Promise.resolve();
+    await expect(bench.end(pod, 5)).rejects.toMatchObject({
+      code: 'POD_SYNC_FAILED',
+      message: 'detected running containers after a successful KillPod, CRI violation: [{app running}]',
+    });
+  });
+
+  it('says what cannot be stopped, and still stops the sandbox', async () => {
+    const pod = aNodePod();
+    await bench.sync(pod);
+    bench.changes();
+    bench.runtime.gate('stopContainer').fail(new Error('stuck'));
+    await expect(bench.end(pod, 5)).rejects.toThrow(
+      'failed to "KillContainer" for "app" with KillContainerError: "stuck"',
+    );
+    expect(bench.changes()).toEqual(['stopContainer web-app-0 5', 'stopPodSandbox web-sandbox-0']);
+    expect(bench.told.at(-1)).toMatch(
+      /^Warning - FailedKillPod: error killing pod: failed to "KillContainer"/,
+    );
+  });
+
+  it('is ended again with less time, while the first try still waits', async () => {
+    const pod = aNodePod();
+    await bench.sync(pod);
+    bench.changes();
+    const release = bench.runtime.gate('stopContainer').hang();
+    const stop = new AbortController();
+    const first = bench.end(pod, 30, stop.signal);
+    const failed = expect(first).rejects.toThrow('shorter');
+    while (bench.runtime.calls.length === 0) await bench.clock.settle();
+    stop.abort(new Error('shorter'));
+    await failed;
+    release();
+    await bench.end(pod, 2);
+    expect(bench.changes()).toEqual([
+      'stopContainer web-app-0 30',
+      'stopContainer web-app-0 2',
+      'stopPodSandbox web-sandbox-0',
+    ]);
+  });
+
+  it('gives back the rest in the end, and has a last status', async () => {
+    const pod = aNodePod();
+    await bench.sync(pod);
+    await bench.end(pod, 5);
+    const observed = bench.runtime.observe('u1');
+    await bench.syncer.syncTerminatedPod({ pod, observed }, NEVER);
+    expect(bench.statuses.find('u1')).toMatchObject({ isFinished: true, status: { phase: 'Failed' } });
+  });
+});
+
+it('ends a pod that only the runtime knows as its own annotations say', async () => {
+  const preStop = { exec: { command: ['bye'] } };
+  const pod = aNodePod({
+    terminationGracePeriodSeconds: 17,
+    containers: [aSpecContainer({ lifecycle: { preStop } })],
+  });
+  await bench.sync(pod);
+  bench.changes();
+  const runningPod = (await bench.runtime.findPod('u1'))!;
+  await bench.syncer.syncTerminatingRuntimePod({ runningPod }, NEVER);
+  expect(bench.changes()).toEqual([
+    'execSync web-app-0 bye 17',
+    'stopContainer web-app-0 17',
+    'stopPodSandbox web-sandbox-0',
+  ]);
+});
