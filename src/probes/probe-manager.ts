@@ -175,11 +175,13 @@ export class ProbeManager implements AsyncDisposable {
   }
 
   /**
-   * Whether its readiness probe says that a container is ready; false until it has, and as soon as it no longer runs.
+   * Whether its readiness probe says that a container is ready; false until it has, as long as the container has not
+   * started, and as soon as it no longer runs.
    * Undefined when no readiness probe of it is known.
    */
   readiness(containerId: string): boolean | undefined {
-    return this.#podOfContainer.get(containerId)?.found.get(containerId)?.ready;
+    const found = this.#podOfContainer.get(containerId)?.found.get(containerId);
+    return found?.ready === true && found.started === false ? false : found?.ready;
   }
 
   /** Whether its startup probe has succeeded. Undefined when no startup probe of it is known. */
@@ -217,8 +219,8 @@ export class ProbeManager implements AsyncDisposable {
       run: (begin, signal) => this.#judge.run(begin, subject.pod.uid, signal),
       spreadMs: (startedAtMs, periodMs) => this.#spreadMs(startedAtMs, periodMs),
       onContainer: (containerId, replaces) => this.#takeUp(probed, type, containerId, replaces),
-      onVerdict: (containerId, verdict, message) =>
-        this.#settle(probed, worker.subject, containerId, verdict, message),
+      onVerdict: (containerId, verdict, outcome) =>
+        this.#settle(probed, worker.subject, containerId, verdict, outcome?.message),
     });
     const abort = new AbortController();
     probed.workers.set(key, { worker, abort });
@@ -277,14 +279,14 @@ export class ProbeManager implements AsyncDisposable {
     { type, container, pod, probe }: ProbeSubject,
     containerId: string,
     result: 'success' | 'failure',
-    output: string,
+    output: string | undefined,
   ): void {
     const found = probed.found.get(containerId);
     // A pod that was removed has nothing more to say.
     if (found === undefined || this.#pods.get(pod.uid) !== probed) return;
     const isGood = result === 'success';
-    const message = isGood ? '' : `${titleOf(type)} probe failed: ${output}`;
-    const grace = probe.terminationGracePeriodSeconds;
+    const message = isGood || output === undefined ? '' : `${titleOf(type)} probe failed: ${output}`;
+    const grace = isGood ? undefined : probe.terminationGracePeriodSeconds;
     const withGrace = grace === undefined ? {} : { terminationGracePeriodSeconds: grace };
     if (type === 'readiness') {
       if (found.ready === isGood) return;

@@ -44,8 +44,10 @@ export interface ProbeWorkerOptions {
   readonly spreadMs: (startedAtMs: number, periodMs: number) => number;
   /** A new container of that name; gives what was known of it by this type of probe, if anything was. */
   readonly onContainer: (containerId: string, replaces: string | undefined) => boolean | undefined;
-  /** A threshold was reached, or the container stopped running (with a readiness probe only). */
-  readonly onVerdict: (containerId: string, verdict: 'success' | 'failure', message: string) => void;
+  /**
+   * A threshold was reached; or the container no longer runs (of readiness probes only), and then there is no outcome.
+   */
+  readonly onVerdict: (containerId: string, verdict: 'success' | 'failure', outcome?: ProbeOutcome) => void;
 }
 
 interface Current {
@@ -153,7 +155,7 @@ export class ProbeWorker {
   #setTarget(current: Current, target: ProbeTarget): void {
     current.target = target;
     if (target.state === 'running') current.dueMs ??= this.#firstDueMs(target);
-    else if (this.#subject.type === 'readiness') this.#options.onVerdict(current.containerId, 'failure', '');
+    else if (this.#subject.type === 'readiness') this.#options.onVerdict(current.containerId, 'failure');
   }
 
   /**
@@ -220,11 +222,11 @@ export class ProbeWorker {
     return { ...this.#subject, containerId, host, timeoutMs };
   }
 
-  #count(current: Current, { result, message }: ProbeOutcome): void {
+  #count(current: Current, outcome: ProbeOutcome): void {
     const { type, probe } = this.#subject;
     const counted = countOutcome(
       current.tally,
-      result === 'failure' ? 'failure' : 'success',
+      outcome.result === 'failure' ? 'failure' : 'success',
       probeTiming(probe),
     );
     current.tally = counted.tally;
@@ -232,6 +234,6 @@ export class ProbeWorker {
     if (verdict === undefined) return;
     if (type === 'startup' && verdict === 'success') current.hasStarted = true;
     if (type !== 'readiness' && verdict === 'failure') current.isOnHold = true;
-    this.#options.onVerdict(current.containerId, verdict, verdict === 'failure' ? message : '');
+    this.#options.onVerdict(current.containerId, verdict, outcome);
   }
 }
