@@ -182,6 +182,36 @@ describe.each(ISOLATIONS)('streams of containers (isolation: %s)', (isolation) =
     client.socket.destroy();
   });
 
+  it('end with a pod that is removed while somebody is attached and a port is forwarded', async () => {
+    const port = isolation === 'none' ? await findFreePort() : 8_080;
+    const leaving = await node.runPod('leaving');
+    const server = `require("net").createServer((s) => s.write("here")).listen(${port}, "127.0.0.1", () => setInterval(() => console.log("up"), 20))`;
+    const command = [process.execPath, '-e', server];
+    const containerId = await node.run(leaving, 'server', '', { command, image: { image: HOST_IMAGE } });
+    const attach = await node.client.attach({ containerId, stdout: true, stderr: true });
+    const attached = await ChannelClient.open(attach.url, V5);
+    await attached.see(1, /up/);
+    const { url } = await node.client.portForward({ podSandboxId: leaving, port: [] });
+    const client = await SpdyClient.connect(url, FORWARD);
+    const forward = async (requestid: string) => {
+      const headers = { port: String(port), requestid };
+      const error = await client.open({ ...headers, streamtype: 'error' });
+      return { error, data: await client.open({ ...headers, streamtype: 'data' }) };
+    };
+    const { data } = await forward('0');
+    await until(
+      () => data.data.toString(),
+      (text) => text === 'here',
+    );
+    await node.client.stopPodSandbox({ podSandboxId: leaving });
+    await node.client.removePodSandbox({ podSandboxId: leaving });
+    expect(await attached.closed).toBe(1000);
+    await data.ended.catch(() => undefined);
+    const again = await forward('1');
+    expect((await again.error.ended).toString()).toContain(`error forwarding port ${port}`);
+    client.socket.destroy();
+  });
+
   it('a port of the host is none of a pod with a network of its own', async () => {
     const server = createServer((socket) => socket.end('from the host'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
