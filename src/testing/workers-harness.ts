@@ -15,6 +15,8 @@ export interface WorkersHarness {
   /** Uids of pods that were to be looked at, in order. */
   readonly relists: string[];
   readonly finished: string[];
+  /** Uids of finished pods that are wanted again. */
+  readonly restartable: string[];
   /** Makes every view of the cache new, and lets the workers do what follows from it. */
   readonly look: () => Promise<void>;
   /** Ends the work under way well, and lets the workers do what follows from it. */
@@ -29,14 +31,16 @@ export function workersHarness(options: Partial<PodWorkersOptions> = {}): Worker
   const logger = new LogRecorder();
   const relists: string[] = [];
   const finished: string[] = [];
+  const restartable: string[] = [];
   const workers = new PodWorkers({
     ...{ clock, cache, syncer, logger, random: () => 0 },
     requestRelist: (uid) => relists.push(uid),
     onFinished: (uid) => finished.push(uid),
+    onRestartable: (uid) => restartable.push(uid),
     ...options,
   });
   return {
-    ...{ clock, cache, syncer, logger, workers, relists, finished },
+    ...{ clock, cache, syncer, logger, workers, relists, finished, restartable },
     look: async () => {
       await clock.settle();
       cache.advance(clock.stamp());

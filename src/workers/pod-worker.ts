@@ -1,7 +1,7 @@
 import { type PodRef } from '../model/pod-ref.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type PodStatus } from '../runtime/runtime.js';
-import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
+import { type Clock, type Stamp } from '../util/clock.js';
 import { linkAbort, type LinkedAbort } from '../util/linked-abort.js';
 import { type Logger } from '../util/logger.js';
 import { podSyncEnded } from '../util/worker-channels.js';
@@ -34,6 +34,8 @@ export interface PodWorkerOptions {
   readonly ref: PodRef;
   readonly demand: PodDemand;
   readonly host: WorkerHost;
+  /** Its first view is to be newer than this. */
+  readonly newerThan: Stamp;
 }
 
 /** Does what is asked for one pod, one piece of work at a time, each with a view newer than the end of the one before. */
@@ -46,14 +48,15 @@ export class PodWorker {
   /** It is wanted anew while it still ends. */
   restartRequested = false;
   readonly #host: WorkerHost;
-  #lastSyncStamp: Stamp = OLDEST_STAMP;
+  #lastSyncStamp: Stamp;
   #syncing: { readonly workType: WorkType; readonly abort: LinkedAbort } | undefined;
   #running: Promise<void> | undefined;
 
-  constructor({ ref, demand, host }: PodWorkerOptions) {
+  constructor({ ref, demand, host, newerThan }: PodWorkerOptions) {
     this.ref = ref;
     this.demand = demand;
     this.#host = host;
+    this.#lastSyncStamp = newerThan;
     this.state = new WorkerState({ uid: ref.uid, clock: host.clock, logger: host.logger });
   }
 

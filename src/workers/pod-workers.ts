@@ -22,7 +22,7 @@
 import { type NodePod } from '../model/node-pod.js';
 import { type PodRef } from '../model/pod-ref.js';
 import { type PodCache } from '../pleg/pod-cache.js';
-import { type Clock } from '../util/clock.js';
+import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { PodDemand, podRefOf } from './pod-demand.js';
 import { type PodSyncer } from './pod-syncer.js';
@@ -44,6 +44,8 @@ export interface PodWorkersOptions {
   readonly requestRelist: (uid: string) => void;
   /** Called when nothing is left to do for a pod. */
   readonly onFinished?: (uid: string) => void;
+  /** A finished pod is wanted again: {@link PodWorkers.syncKnownPods} need not wait for its time. */
+  readonly onRestartable?: (uid: string) => void;
   /** Between two syncs of a pod to which nothing happens, up to half as long again; 1 min unless told. */
   readonly resyncIntervalMs?: number;
   /** Between a sync that failed and the next, up to half as long again; 10 s unless told. */
@@ -86,6 +88,8 @@ export class PodWorkers {
   readonly #closing = new AbortController();
   readonly #host: WorkerHost;
   #podsSynced = false;
+  /** When a uid was forgotten last: a view that is older may show what it was in its life before. */
+  #forgottenStamp: Stamp = OLDEST_STAMP;
 
   constructor(options: PodWorkersOptions) {
     this.#options = options;
@@ -146,6 +150,7 @@ export class PodWorkers {
       known.restartRequested = true;
       const message = 'Pod is wanted again while it ends: it starts anew once it has ended';
       this.#logger.info(message, fields, 4);
+      if (known.state.isFinished) this.#options.onRestartable?.(ref.uid);
       return;
     }
     if (known?.state.isFinished === true) {
@@ -258,6 +263,7 @@ export class PodWorkers {
       ref: { uid, namespace, name },
       demand: new PodDemand(),
       host: this.#host,
+      newerThan: this.#forgottenStamp,
     });
     this.#workers.set(uid, worker);
     return worker;
@@ -323,12 +329,14 @@ export class PodWorkers {
     this.#requeueTimes.delete(uidOf(worker));
     this.#giveUpStaticPlace(worker);
     this.#options.onFinished?.(uidOf(worker));
+    if (worker.restartRequested) this.#options.onRestartable?.(uidOf(worker));
   }
 
   #forget(worker: PodWorker): void {
     const fields = { pod: worker.ref, podUID: worker.ref.uid };
     this.#logger.info('Pod is forgotten', { ...fields, restartRequested: worker.restartRequested }, 4);
     this.#workers.delete(uidOf(worker));
+    this.#forgottenStamp = this.#options.clock.stamp();
   }
 
   #giveUpStaticPlace(worker: PodWorker): void {

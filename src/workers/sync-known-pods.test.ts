@@ -90,10 +90,25 @@ describe('a pod that comes again under the same uid', () => {
     expect(workers.syncKnownPods([pod]).get(uid)?.state).toBe('TerminatingPod');
     await runOut(harness);
     expect(workers.isFinished(uid)).toBe(true);
+    expect(harness.restartable).toEqual([uid]);
     expect(workers.syncKnownPods([pod]).has(uid)).toBe(false);
     workers.updatePod({ type: 'create', pod });
+    await harness.clock.settle();
+    // What is seen so far may be of its life before.
+    expect(syncer.last().kind).toBe('TerminatedPod');
     await harness.look();
     expect(syncer.last()).toMatchObject({ kind: 'SyncPod', work: { reason: 'create' } });
+  });
+});
+
+describe('a pod that comes again after it has ended', () => {
+  it('is said to wait for the next call of syncKnownPods', async () => {
+    const harness = workersHarness();
+    await finish(harness);
+    expect(harness.restartable).toEqual([]);
+    harness.workers.updatePod({ type: 'create', pod });
+    expect(harness.restartable).toEqual([uid]);
+    expect(harness.workers.syncKnownPods([pod]).has(uid)).toBe(false);
   });
 });
 
