@@ -275,7 +275,7 @@ describe.each(['Always', 'OnFailure', 'Never'] as const)('a pod with restart pol
         if (policy === 'Always') expect(running).toEqual(expect.arrayContaining(['mesh', 'a', 'b']));
         else if (!isOver(agent)) expect(running).toContain('mesh');
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -295,7 +295,7 @@ describe.each(['Always', 'OnFailure', 'Never'] as const)('a pod with restart pol
           agent.settle();
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 

@@ -308,4 +308,17 @@ describe('a container that another agent made', () => {
       'kill main-0 (DefinitionChanged), start main/1',
     );
   });
+
+  it('has its sandbox taken over in the same way', () => {
+    const sandboxes = [{ annotations: {} }];
+    const { baselinesToKeep } = compute({ containers, sandboxes });
+    expect(baselinesToKeep.map(({ containerId }) => containerId)).toEqual(['sandbox-0', 'main-0']);
+    const known = new Map(baselinesToKeep.map(({ containerId, hash }) => [containerId, hash]));
+    const findBaseline = (id: string): string | undefined => known.get(id);
+    expect(say(compute({ containers, sandboxes, findBaseline }))).toBe('nothing');
+    const edited = { containers: [aSpecContainer('main')], hostname: 'other' };
+    expect(say(compute({ spec: edited, containers, sandboxes, findBaseline }))).toBe(
+      'kill pod, sandbox 1, start main/1',
+    );
+  });
 });

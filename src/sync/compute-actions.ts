@@ -11,11 +11,11 @@
  *
  * @module
  */
-import { ANNOTATIONS } from '../runtime/labels.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { findSandboxFlaw } from '../status/sandbox-flaw.js';
 import { planInitContainers } from './compute-actions-init.js';
 import { planNewSandbox } from './compute-actions-sandbox.js';
+import { ContainerDefinitions } from './container-definition.js';
 import { sandboxHash } from './container-hash.js';
 import { ContainerPlanner, type PlannedContainer } from './container-planner.js';
 import { type PodActionInputs, type PodActions } from './pod-actions.js';
@@ -26,9 +26,10 @@ const DEFINITION_CHANGED = 'Sandbox for pod has changed. Need to start a new one
 /** See {@link PodActions}. Never throws for what a runtime may show. */
 export function computePodActions(inputs: PodActionInputs): PodActions {
   const { pod, observed } = inputs;
-  const problem = findSandboxProblem(inputs);
+  const definitions = new ContainerDefinitions(inputs.findBaseline);
+  const problem = findSandboxProblem(inputs, definitions);
   const sandboxId = problem === undefined ? observed.sandboxes[0]?.id : undefined;
-  const planner = new ContainerPlanner(inputs, sandboxId);
+  const planner = new ContainerPlanner(inputs, definitions, sandboxId);
   if (pod.metadata.deletionTimestamp !== undefined) return endPod(inputs, planner);
   const { containers, initContainers = [] } = pod.spec;
   const regular = containers.map((container, index): PlannedContainer => ({
@@ -72,12 +73,13 @@ interface SandboxProblem {
   readonly lost: boolean;
 }
 
-function findSandboxProblem({ pod, observed }: PodActionInputs): SandboxProblem | undefined {
+function findSandboxProblem(
+  { pod, observed }: PodActionInputs,
+  definitions: ContainerDefinitions,
+): SandboxProblem | undefined {
   const flaw = findSandboxFlaw(pod, observed);
   if (flaw !== undefined) return { message: flaw.message, lost: flaw.kind !== 'network' };
-  // Absent where another agent made it: then nobody can tell.
-  const written = observed.sandboxes[0]?.annotations[ANNOTATIONS.sandboxHash];
-  const isCurrent = written === undefined || written === sandboxHash(pod);
+  const isCurrent = definitions.isSandboxCurrent(observed.sandboxes[0]!, sandboxHash(pod));
   return isCurrent ? undefined : { message: DEFINITION_CHANGED, lost: false };
 }
 

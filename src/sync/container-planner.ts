@@ -2,7 +2,7 @@ import { type Container } from '../model/container.js';
 import { type RestartPolicy } from '../model/pod.js';
 import { type ContainerStatus } from '../runtime/runtime.js';
 import { type ContainerKind, mayRestart, restartPolicyOf } from '../status/restart-rule.js';
-import { ContainerDefinitions } from './container-definition.js';
+import { type ContainerDefinitions } from './container-definition.js';
 import { containerHash } from './container-hash.js';
 import {
   type ContainerInBackoff,
@@ -47,14 +47,15 @@ export class ContainerPlanner {
   readonly waits: ContainerInBackoff[] = [];
   readonly #inputs: PodActionInputs;
   readonly #sandboxId: string | undefined;
+  readonly #hashes = new Map<Container, string>();
 
   /** `sandboxId`: the sandbox in use, undefined when there is none or it is to be made. */
-  constructor(inputs: PodActionInputs, sandboxId: string | undefined) {
+  constructor(inputs: PodActionInputs, definitions: ContainerDefinitions, sandboxId: string | undefined) {
     this.#inputs = inputs;
+    this.definitions = definitions;
     this.#sandboxId = sandboxId;
     this.containers = new PodContainers(inputs.observed, sandboxId);
     this.policy = restartPolicyOf(inputs.pod.spec);
-    this.definitions = new ContainerDefinitions(inputs.findBaseline);
   }
 
   /** For a pod whose sandbox is in use. */
@@ -230,7 +231,11 @@ export class ContainerPlanner {
   }
 
   #hashOf(container: Container): string {
-    return containerHash(container, this.#inputs.pod.spec);
+    const known = this.#hashes.get(container);
+    if (known !== undefined) return known;
+    const hash = containerHash(container, this.#inputs.pod.spec);
+    this.#hashes.set(container, hash);
+    return hash;
   }
 }
 

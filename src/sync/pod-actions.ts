@@ -34,7 +34,7 @@ export interface PodActions {
   readonly containersInBackoff: readonly ContainerInBackoff[];
   /** Milliseconds until the first of these may start; undefined when there is none. */
   readonly requeueAfterMs: number | undefined;
-  /** Of containers that another agent made: to be kept, and given again in {@link PodActionInputs.findBaseline}. */
+  /** Of what another agent made: to be kept, and given again in {@link PodActionInputs.findBaseline}. */
   readonly baselinesToKeep: readonly ContainerBaseline[];
 }
 
@@ -88,8 +88,9 @@ export interface ContainerInBackoff {
   readonly message: string;
 }
 
-/** Our hash of what the pod said of a container when it was taken over. */
+/** Our hash of what the pod said of a container, or of its sandbox, when it was taken over. */
 export interface ContainerBaseline {
+  /** Of a container or of a sandbox. */
   readonly containerId: string;
   readonly hash: string;
 }
@@ -120,7 +121,7 @@ export interface PodActionInputs {
   readonly runTimes: RunTimes;
   /** The kubelet's unless told. */
   readonly backoff?: RestartBackoffOptions;
-  /** Our hash of a container that another agent made, as of when it was taken over. */
+  /** Our hash of a container or sandbox that another agent made, as of when it was taken over. */
   readonly findBaseline?: (containerId: string) => string | undefined;
   /**
    * The restart count of the last container of a name that is known to have run, for when the runtime no longer has

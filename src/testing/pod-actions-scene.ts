@@ -3,7 +3,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { type PodSpec } from '../model/pod.js';
 import { ANNOTATIONS, LABELS } from '../runtime/labels.js';
 import { type ContainerStatus, type PodStatus, type SandboxStatus } from '../runtime/runtime.js';
-import { containerHash } from '../sync/container-hash.js';
+import { containerHash, sandboxHash } from '../sync/container-hash.js';
 import { type PodActionInputs, type PodActions } from '../sync/pod-actions.js';
 import { aContainer, aContainerStatus, aPodStatus, aSandbox, aSandboxStatus } from './builders.js';
 import { aNodePod } from './node-pod-builder.js';
@@ -58,7 +58,8 @@ export function aPodActionsScene(blueprint: SceneBlueprint = {}): PodActionInput
   const sandboxes = (blueprint.sandboxes ?? [{}]).map((fields, index, all) => {
     const attempt = fields.attempt ?? all.length - 1 - index;
     const state = fields.state ?? 'running';
-    return aSandboxStatus(aSandbox({ id: `sandbox-${attempt}`, attempt, state }), fields);
+    const annotations = { [ANNOTATIONS.sandboxHash]: sandboxHash(pod) };
+    return aSandboxStatus(aSandbox({ id: `sandbox-${attempt}`, attempt, state }), { annotations, ...fields });
   });
   const shown = Object.entries(containers).flatMap(([name, given]) =>
     (Array.isArray(given) ? (given as readonly SceneContainer[]) : [given as SceneContainer]).map(
