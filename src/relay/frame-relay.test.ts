@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { type EventEmitter } from 'node:events';
 import { stat } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -145,5 +147,23 @@ describe('the relay of frames', () => {
     }
     await untilTrue(() => harness.relay.counts.openConnections === 0);
     expect(harness.log).toEqual(['The server cannot be reached, its clients are turned away']);
+  });
+
+  it('outlives a connection that cannot be accepted, and says so once', async () => {
+    await using harness = await RelayHarness.start();
+    const servers = new Set<EventEmitter>();
+    const onAccepted = (message: unknown): void => {
+      servers.add((message as { socket: { server: EventEmitter } }).socket.server);
+    };
+    subscribe('net.server.socket', onAccepted);
+    await harness.connect();
+    unsubscribe('net.server.socket', onAccepted);
+    // Of the relay and of the server behind it: which is which shows in who listens.
+    const errors = [new Error('accept ENFILE'), new Error('accept ENFILE')];
+    const listened = [...servers].filter((server) => server.listenerCount('error') > 0);
+    expect(listened).toHaveLength(1);
+    for (const error of errors) listened[0]!.emit('error', error);
+    await harness.connect();
+    expect(harness.log).toEqual(['A connection could not be accepted']);
   });
 });

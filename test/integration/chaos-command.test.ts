@@ -1,6 +1,10 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/cri/client.js';
 import { CriTestServer } from '../../src/testing/cri-test-server.js';
@@ -57,6 +61,38 @@ describe('podloop chaos as a process', () => {
     expect(podloop.stderr).toHaveLength(1);
     client.close();
     expect(await readdir(world.folder)).toEqual(['rules.yaml']);
+  });
+
+  it('goes on when it may open no more files, and accepts again as soon as it may', async () => {
+    await using world = await prepare();
+    await using podloop = chaos(world.folder, world.runtime.endpoint);
+    await podloop.line('stderr', /"Listening"/);
+    const pid = podloop.child.pid!;
+    const limitFiles = (limit: string): Promise<unknown> =>
+      promisify(execFile)('prlimit', ['--pid', String(pid), `--nofile=${limit}:`]);
+    const { stdout } = await promisify(execFile)('prlimit', [
+      ...['--pid', String(pid), '--nofile', '--raw', '--noheadings', '--output', 'SOFT'],
+    ]);
+    const open = new Set(await readdir(`/proc/${pid}/fd`));
+    // The limit is for the number of the next one, which is the lowest that is free.
+    const free = Array.from({ length: 1_000 }, (_, fd) => fd).find((fd) => !open.has(String(fd)))!;
+    await limitFiles(String(free));
+    const crowd = Array.from({ length: 20 }, () => connect(join(world.folder, 'chaos.sock')));
+    for (const socket of crowd) socket.on('error', () => undefined).resume();
+    await Promise.all(crowd.map((socket) => once(socket, 'close')));
+    await limitFiles(stdout.trim());
+    const client = new CriClient({ endpoint: `unix://${join(world.folder, 'chaos.sock')}` });
+    // The first is the rule's; before it, what was turned away may still be noticed.
+    const answers: string[] = [];
+    while (answers.length === 0) {
+      await client.version().then(
+        ({ runtimeName }) => void answers.push(runtimeName),
+        () => undefined,
+      );
+    }
+    expect(answers).toEqual(['test']);
+    client.close();
+    expect(await podloop.end('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 
   it('takes the place of one that was killed, and says when the runtime is not there', async () => {
