@@ -1,0 +1,144 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CriClient } from '../../src/cri/index.js';
+import { ImageManager } from '../../src/images/image-manager.js';
+import { type NodePod } from '../../src/model/node-pod.js';
+import { type PodEvent } from '../../src/model/pod-event-recorder.js';
+import { readPod } from '../../src/model/read-pod.js';
+import { toStaticPod } from '../../src/model/static-pod.js';
+import { type V1PodStatus } from '../../src/model/v1-pod-status.js';
+import { CriRuntime } from '../../src/runtime/cri-runtime.js';
+import { CriRuntimeChanges } from '../../src/runtime/cri-runtime-changes.js';
+import { PodPaths } from '../../src/runtime/pod-paths.js';
+import { emptyPodStatus, type PodStatus } from '../../src/runtime/runtime.js';
+import { StartFailures } from '../../src/status/start-failures.js';
+import { StatusManager } from '../../src/status/status-manager.js';
+import { PodPlanner } from '../../src/sync/sync-pod-planner.js';
+import { PodStatusUpdater } from '../../src/sync/sync-pod-status.js';
+import { SyncPod } from '../../src/sync/sync-pod.js';
+import { SystemClock } from '../../src/util/clock.js';
+import { PodVolumes } from '../../src/volumes/pod-volumes.js';
+import { type SyncPodResult } from '../../src/workers/pod-syncer.js';
+import { until } from './embedded-node.js';
+
+const NEVER = new AbortController().signal;
+const NO_PROBES = {
+  hasFailedLiveness: () => false,
+  hasFailedStartup: () => false,
+  hasStarted: () => true,
+  readiness: () => undefined,
+  started: () => undefined,
+};
+
+/** What a {@link SyncLab} works on. */
+export interface SyncLabOptions {
+  readonly client: CriClient;
+  /** A temporary folder, which it removes in the end. */
+  readonly folder: string;
+  readonly canMount: boolean;
+  readonly cgroupParent?: string;
+}
+
+/** Everything that the syncs of pods need, real, on a runtime of the test's; without probes. */
+export class SyncLab implements AsyncDisposable {
+  readonly events: PodEvent[] = [];
+  readonly paths: PodPaths;
+  readonly syncer: SyncPod;
+  readonly changes: CriRuntimeChanges;
+  readonly statuses: StatusManager;
+  readonly folder: string;
+  readonly #runtime: CriRuntime;
+
+  constructor({ client, folder, canMount, cgroupParent = '' }: SyncLabOptions) {
+    const clock = new SystemClock();
+    const events = { record: (_pod: unknown, event: PodEvent) => void this.events.push(event) };
+    this.folder = folder;
+    this.#runtime = new CriRuntime({ client });
+    this.changes = new CriRuntimeChanges({ client });
+    this.paths = new PodPaths({ rootDir: join(folder, 'agent'), podLogsDir: join(folder, 'logs') });
+    this.statuses = new StatusManager({ clock });
+    const common = { paths: this.paths, clock, startFailures: new StartFailures() };
+    this.syncer = new SyncPod({
+      ...{ ...common, events, changes: this.changes, runtime: this.#runtime },
+      images: new ImageManager({ changes: this.changes, events }),
+      volumes: new PodVolumes({ podsFolder: this.paths.podsDir }),
+      probes: {
+        addPod: () => undefined,
+        stopLivenessAndStartup: () => undefined,
+        removePod: () => undefined,
+      },
+      statuses: new PodStatusUpdater({
+        ...{ ...common, manager: this.statuses, probes: NO_PROBES },
+        node: () => ({ hostIps: ['192.0.2.1'], runtimeName: 'lab' }),
+      }),
+      planner: new PodPlanner({ clock, probes: NO_PROBES }),
+      baselines: { keep: () => Promise.resolve() },
+      networkProblem: () => undefined,
+      containerLogLinksDir: join(folder, 'links'),
+      node: () => ({
+        ...{ nodeInstance: 'lab', hostname: 'node-1', clusterDns: [], clusterDomain: '' },
+        resolver: { servers: ['192.0.2.53'], searches: [], options: [] },
+        ...{ memoryCapacityBytes: 8n * 1024n ** 3n, cpuCfsQuota: true, cpuCfsPeriodUs: 100_000 },
+        ...{ cgroupParent, seccompDir: '/var/lib/kubelet/seccomp', canMount },
+      }),
+    });
+  }
+
+  async observe(pod: NodePod): Promise<PodStatus> {
+    const { uid } = pod.metadata;
+    const seen = await this.#runtime.findPod(uid);
+    return seen === undefined ? emptyPodStatus(uid) : await this.#runtime.getPodStatus(seen);
+  }
+
+  async sync(pod: NodePod): Promise<SyncPodResult> {
+    return await this.syncer.syncPod({ reason: 'sync', pod, observed: await this.observe(pod) }, NEVER);
+  }
+
+  async syncUntil(pod: NodePod, wanted: (result: SyncPodResult) => boolean): Promise<void> {
+    await until(() => this.sync(pod), wanted);
+  }
+
+  async end(pod: NodePod, gracePeriodSeconds: number): Promise<void> {
+    const observed = await this.observe(pod);
+    await this.syncer.syncTerminatingPod({ pod, observed, gracePeriodSeconds }, NEVER);
+    await this.syncer.syncTerminatedPod({ pod, observed: await this.observe(pod) }, NEVER);
+  }
+
+  /** Nothing of the pod is left in the runtime. */
+  async remove(pod: NodePod): Promise<void> {
+    const { sandboxes } = await this.observe(pod);
+    for (const { id } of sandboxes) await this.changes.removePodSandbox(id);
+  }
+
+  status(pod: NodePod): V1PodStatus | undefined {
+    return this.statuses.find(pod.metadata.uid)?.status;
+  }
+
+  told(reason: string): string[] {
+    return this.events.filter((event) => event.reason === reason).map(({ message }) => message);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.changes.settled();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A pod of the node `node-1`, out of a manifest's spec. */
+export function podOf(name: string, spec: Readonly<Record<string, unknown>>): NodePod {
+  const { pod, problems } = readPod({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
+  if (pod === undefined) throw new Error(JSON.stringify(problems));
+  const { pod: full } = toStaticPod(pod, { source: 'file', nodeName: 'node-1' });
+  const { namespace = 'default', uid = '' } = full.metadata;
+  return { ...full, metadata: { ...full.metadata, namespace, uid } };
+}
+
+/** A container of a manifest that runs a shell script. */
+export function shell(
+  name: string,
+  image: string,
+  script: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  return { name, image, imagePullPolicy: 'IfNotPresent', command: ['sh', '-c', script], ...more };
+}
