@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type RestartPolicy } from '../model/pod.js';
 import {
   aPodActionsScene,
+  aSidecar,
   aSpecContainer,
   sayActions as say,
   type SceneBlueprint,
@@ -119,6 +120,22 @@ describe('one regular container', () => {
   it('whose probes nobody asks for any more is not restarted for what they said', () => {
     const scene = { containers: { main: {} }, failedLiveness: ['main-0'], failedStartup: ['main-0'] };
     expect(say(compute(scene))).toBe('nothing');
+  });
+});
+
+describe('a container that is there more than once', () => {
+  it('stays in the sandbox in use, however new the other is', () => {
+    const main = [{ sandboxId: 'sandbox-1' }, { sandboxId: 'sandbox-0' }];
+    expect(say(compute({ sandboxes: [{}, { state: 'exited' }], containers: { main } }))).toBe(
+      'kill main-1 (Duplicate)',
+    );
+  });
+
+  it('stays as it runs, and not as it was created: init containers and sidecars, too', () => {
+    const spec = { initContainers: [aSidecar('mesh'), aSpecContainer('setup')] };
+    const twice = [{}, { state: 'created' }] as const;
+    expect(say(compute({ spec, containers: { mesh: {}, setup: twice } }))).toBe('remove setup-1');
+    expect(say(compute({ spec, containers: { mesh: twice, main: {} } }))).toBe('remove mesh-1');
   });
 });
 
@@ -276,6 +293,11 @@ describe('what is written on a container as it is started', () => {
 });
 
 describe('the restart count', () => {
+  it('of one that was created and never ran is given again', () => {
+    const main = { state: 'created', outdated: true, attempt: 3, restartCount: 3 } as const;
+    expect(say(compute({ containers: { main } }))).toBe('remove main-3, start main/3');
+  });
+
   it('goes on after containers were removed, from what is known of the last one', () => {
     expect(say(compute({ findLastRestartCount: (name) => (name === 'main' ? 7 : 0) }))).toBe('start main/8');
   });
