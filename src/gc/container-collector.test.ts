@@ -105,6 +105,20 @@ describe('a pass over dead containers', () => {
     expect(calls).toEqual(['remove web-0', 'remove web-1']);
   });
 
+  it('tries again what failed, later and later', async () => {
+    const { clock, collector, calls } = lab(
+      [pod('web', ['exited', 'running'])],
+      ['uid-web'],
+      ['remove web-0'],
+    );
+    for (let second = 0; second < 64; second += 2) {
+      await collector.cleanUp({ mayRemove: () => true }, never);
+      await clock.advance(2_000);
+    }
+    // After 0, 2, 4, 8, 16 and 32 seconds.
+    expect(calls).toHaveLength(6);
+  });
+
   it('is made every minute', async () => {
     const { clock, collector, calls } = lab([pod('web', ['exited', 'running'])], ['uid-web']);
     const stop = new AbortController();

@@ -14,6 +14,7 @@ import { type PodRef } from '../model/pod-ref.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
+import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { removeContainerLog } from './container-logs.js';
@@ -57,6 +58,8 @@ export interface CollectedContainers {
 
 /** The changes have a bound of their own; this only keeps their queue short, so that others have their turn. */
 const REMOVALS_AT_ONCE = 8;
+/** Housekeeping comes every two seconds, and what cannot be removed now mostly cannot be then. */
+const RETRY = { initialMs: 1_000, maxMs: 60_000 };
 /** The kubelet's shortest. */
 const STOP_GRACE_SECONDS = 2;
 
@@ -67,6 +70,8 @@ export class ContainerCollector {
   readonly #logger: Logger;
   /** Containers and sandboxes that are being removed, by whichever pass. */
   readonly #going = new Set<string>();
+  /** Those that could not be, and when they are tried again, in monotonic milliseconds. */
+  readonly #failed = new Map<string, { readonly backoff: Backoff; dueMs: number }>();
 
   constructor(options: ContainerCollectorOptions) {
     this.#options = options;
@@ -88,7 +93,12 @@ export class ContainerCollector {
 
   /** One pass over all pods, by the policy. Rejects with the signal's reason alone. */
   async collect(signal: AbortSignal): Promise<CollectedContainers> {
-    return await this.#collectFrom(this.#allPods(), signal);
+    const statuses = this.#allPods();
+    const known = new Set(
+      statuses.flatMap((each) => [...each.sandboxes, ...each.containers].map(({ id }) => id)),
+    );
+    for (const id of this.#failed.keys()) if (!known.has(id)) this.#failed.delete(id);
+    return await this.#collectFrom(statuses, signal);
   }
 
   /** Everything of pods that are gone, and nothing else: what housekeeping calls. */
@@ -179,15 +189,20 @@ export class ContainerCollector {
     await changes.removePodSandbox(id, { pod });
   }
 
-  /** Whether it is gone. What somebody else is at is left to him. */
+  /** Whether it is gone. What somebody else is at is left to him, and what has just failed to its time. */
   async #settle(id: string, remove: () => Promise<void>): Promise<boolean> {
-    if (this.#going.has(id)) return false;
+    const { clock } = this.#options;
+    const failed = this.#failed.get(id);
+    if (this.#going.has(id) || (failed !== undefined && failed.dueMs > clock.monotonicMs())) return false;
     this.#going.add(id);
     try {
       await remove();
+      this.#failed.delete(id);
       return true;
     } catch (error) {
       this.#logger.error('Failed to remove', error, { id });
+      const backoff = failed?.backoff ?? new Backoff(RETRY);
+      this.#failed.set(id, { backoff, dueMs: clock.monotonicMs() + backoff.nextMs() });
       return false;
     } finally {
       this.#going.delete(id);

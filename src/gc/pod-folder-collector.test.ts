@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PodPaths } from '../runtime/pod-paths.js';
 import { emptyPodStatus, type ObservedPod, type PodStatus } from '../runtime/runtime.js';
 import { aContainer, aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
+import { FakeClock } from '../testing/fake-clock.js';
 import { PodFolderCollector } from './pod-folder-collector.js';
 
 const never = new AbortController().signal;
@@ -42,7 +43,9 @@ interface World {
 function lab({ statuses = [], failing = [], inRuntime = [], mounts = '', tearDown }: World = {}) {
   const asked: string[] = [];
   const errors: string[] = [];
+  const clock = new FakeClock();
   const collector = new PodFolderCollector({
+    clock,
     paths,
     pods: {
       uids: () => statuses.map(({ uid }) => uid),
@@ -69,7 +72,7 @@ function lab({ statuses = [], failing = [], inRuntime = [], mounts = '', tearDow
   });
   const cleanUp = (...gone: string[]): Promise<void> =>
     collector.cleanUp({ mayRemove: (uid) => gone.includes(uid) }, never);
-  return { collector, cleanUp, asked, errors };
+  return { clock, collector, cleanUp, asked, errors };
 }
 
 /** The pods that still have a folder, logs and a link. */
@@ -161,8 +164,21 @@ describe('links to logs', () => {
   ] as const)('%s', async (_, states, links) => {
     await make('web');
     await removeLog('web');
-    await lab({ statuses: states.map(container) }).collector.cleanUpLinks(never);
+    await lab({ statuses: states.map(container) }).cleanUp();
     expect((await left()).links).toEqual(links);
+  });
+
+  it('are looked at once a minute', async () => {
+    await make('web');
+    const { clock, cleanUp } = lab();
+    await cleanUp();
+    await removeLog('web');
+    await clock.advance(59_000);
+    await cleanUp();
+    expect((await left()).links).toEqual(['web']);
+    await clock.advance(2_000);
+    await cleanUp();
+    expect((await left()).links).toEqual([]);
   });
 
   it('of others stay, wherever they lead', async () => {
@@ -170,7 +186,7 @@ describe('links to logs', () => {
     await make('foreign', false);
     await removeLog('foreign');
     await symlink('/nowhere/at/all.log', join(linksDir, 'odd_default_main-x.log'));
-    await lab().collector.cleanUpLinks(never);
+    await lab().cleanUp();
     expect((await left()).links).toEqual(['foreign', 'odd', 'web']);
     expect(basename(await readlink(join(linksDir, 'web_default_main-web1.log')))).toBe('0.log');
   });

@@ -11,6 +11,7 @@ import { lstat, readFile, readlink, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { type Runtime } from '../runtime/runtime.js';
+import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { isBelow, namesIn } from './container-logs.js';
 import { findMountBelow } from './mounts-below.js';
@@ -18,6 +19,7 @@ import { type ObservedPods } from './observed-pods.js';
 
 /** What {@link PodFolderCollector} needs. */
 export interface PodFolderCollectorOptions {
+  readonly clock: Clock;
   readonly paths: PodPaths;
   readonly pods: ObservedPods;
   readonly runtime: Pick<Runtime, 'findPod'>;
@@ -33,6 +35,8 @@ export interface PodFolderCollectorOptions {
 /** How the name of a folder begins that is being removed: whatever it was, it is no more. */
 const ASIDE = '.podloop-gone-';
 
+const LINKS_PERIOD_MS = 60_000;
+
 /** See the module. */
 export class PodFolderCollector {
   readonly name = 'pod directories';
@@ -40,6 +44,8 @@ export class PodFolderCollector {
   readonly #logger: Logger;
   /** What keeps the folder of a pod, so that it is said once. */
   readonly #kept = new Map<string, string>();
+  /** When links are looked at again, in monotonic milliseconds. */
+  #linksDueMs = 0;
 
   constructor(options: PodFolderCollectorOptions) {
     this.#options = options;
@@ -60,11 +66,14 @@ export class PodFolderCollector {
     }
     for (const folder of [paths.podsDir, paths.podLogsDir]) await removeAsides(folder);
     for (const uid of this.#kept.keys()) if (!gone.includes(uid)) this.#kept.delete(uid);
+    await this.#cleanUpLinks(new Set(uids), signal);
   }
 
-  /** Removes links of our pods that lead to logs that are gone. Costs a look at each link: call it now and then. */
-  async cleanUpLinks(signal: AbortSignal): Promise<void> {
-    const ours = new Set(await namesIn(this.#options.paths.podsDir));
+  /** Removes links of our pods that lead to logs that are gone. Costs a look at each link, so it is done now and then. */
+  async #cleanUpLinks(ours: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs < this.#linksDueMs) return;
+    this.#linksDueMs = nowMs + LINKS_PERIOD_MS;
     for (const { link, uid, target } of await this.#links()) {
       signal.throwIfAborted();
       if (!ours.has(uid) || (await isThere(target))) continue;

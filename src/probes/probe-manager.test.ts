@@ -208,6 +208,8 @@ describe('a startup probe', () => {
     expect(h.runs).toHaveLength(5);
     expect(h.verdicts).toEqual(['a startup failure']);
     expect(h.manager.failure('a')?.type).toBe('startup');
+    expect([h.manager.hasFailedStartup('a'), h.manager.hasFailedLiveness('a')]).toEqual([true, false]);
+    expect([h.manager.hasStarted('a'), h.manager.hasFailedStartup('x')]).toEqual([false, false]);
   });
 });
 

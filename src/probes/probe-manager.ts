@@ -194,6 +194,21 @@ export class ProbeManager implements AsyncDisposable {
     return this.#podOfContainer.get(containerId)?.found.get(containerId)?.failure;
   }
 
+  /** Whether {@link failure} is that of the liveness probe. */
+  hasFailedLiveness(containerId: string): boolean {
+    return this.failure(containerId)?.type === 'liveness';
+  }
+
+  /** Whether {@link failure} is that of the startup probe. */
+  hasFailedStartup(containerId: string): boolean {
+    return this.failure(containerId)?.type === 'startup';
+  }
+
+  /** Whether the startup probe has succeeded; false where none is known. */
+  hasStarted(containerId: string): boolean {
+    return this.started(containerId) === true;
+  }
+
   /** Ends all probes and subscriptions. What was found stays remembered. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
