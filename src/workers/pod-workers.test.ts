@@ -152,6 +152,22 @@ describe('pod workers', () => {
   });
 });
 
+it('pod workers end the waits of hundreds of pods at once when they are closed, without a warning', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', note);
+  const { workers, cache, clock, syncer } = workersHarness();
+  for (let i = 0; i < 300; i++) workers.updatePod({ type: 'create', pod: aNodePod({ name: `p${i}` }) });
+  await clock.settle();
+  expect(cache.waiting).toBe(300);
+  await workers.close();
+  await clock.settle();
+  process.off('warning', note);
+  expect(cache.waiting).toBe(0);
+  expect(syncer.syncs).toEqual([]);
+  expect(warnings).toEqual([]);
+});
+
 describe('the next sync of a pod to which nothing happens', () => {
   it.each<[string, { result?: Partial<SyncPodResult>; error?: Error; afterMs: number }]>([
     ['a minute after one that went well', { result: {}, afterMs: 60_000 }],

@@ -19,6 +19,7 @@
  *
  * @module
  */
+import { setMaxListeners } from 'node:events';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodRef } from '../model/pod-ref.js';
 import { type PodCache } from '../pleg/pod-cache.js';
@@ -95,6 +96,8 @@ export class PodWorkers {
     this.#options = options;
     const { clock, logger = SILENT_LOGGER, cache, syncer, syncsPerTurn = 8, yieldToLoop } = options;
     this.#logger = logger;
+    // Everything under way listens to it, and that may be hundreds of pods.
+    setMaxListeners(0, this.#closing.signal);
     this.#requeueTimes = new RequeueTimes({ clock });
     this.#host = {
       clock,
