@@ -37,6 +37,23 @@ describe('a lane of changes', () => {
     expect(lane.facts).toEqual({ limit: 2, waiting: 0, inside: 0, outside: 0 });
   });
 
+  it('lets in the lowest rank first', async () => {
+    limit = 1;
+    const first = aTask();
+    const order: string[] = [];
+    const note = (name: string) => () => Promise.resolve(void order.push(name));
+    const runs = [
+      lane.run(first.work, undefined),
+      lane.run(note('late'), undefined, 2),
+      lane.run(note('soon'), undefined, 1),
+      lane.run(note('next'), undefined),
+      lane.run(note('soon too'), undefined, 1),
+    ];
+    first.end();
+    await Promise.all(runs);
+    expect(order).toEqual(['next', 'soon', 'soon too', 'late']);
+  });
+
   it('lets one that takes long go on outside, and the next one in', async () => {
     const [hangs, also, next, last] = [aTask(), aTask(), aTask(), aTask()];
     const runs = [hangs, also, next, last].map(({ work }) => lane.run(work, undefined));

@@ -22,16 +22,17 @@ export interface LaneFacts {
 }
 
 interface Waiter {
+  readonly rank: number;
   readonly admit: () => void;
 }
 
 /**
- * Slots for calls that may hang: first come, first served, and whoever stays too long makes room without being given
- * up. So a few pods whose calls hang slow the others down for a moment and then no more.
+ * Slots for calls that may hang: the lowest rank first, then who came first, and whoever stays too long makes room
+ * without being given up. So a few pods whose calls hang slow the others down for a moment and then no more.
  */
 export class ChangeLane {
   readonly #options: ChangeLaneOptions;
-  readonly #waiters = new Set<Waiter>();
+  #waiters: Waiter[] = [];
   #inside = 0;
   #outside = 0;
 
@@ -41,15 +42,19 @@ export class ChangeLane {
 
   get facts(): LaneFacts {
     const limit = this.#options.limit();
-    return { limit, waiting: this.#waiters.size, inside: this.#inside, outside: this.#outside };
+    return { limit, waiting: this.#waiters.length, inside: this.#inside, outside: this.#outside };
   }
 
   /**
    * Runs `work` once there is a slot, and settles as it does. The signal only ends the wait for the slot: this rejects
    * with its reason, and `work` is never called.
    */
-  async run<T>(work: (underWay: number) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    await this.#enter(signal);
+  async run<T>(
+    work: (underWay: number) => Promise<T>,
+    signal: AbortSignal | undefined,
+    rank = 0,
+  ): Promise<T> {
+    await this.#enter(signal, rank);
     const place = { isOutside: false };
     const timer = this.#options.clock.setTimer(
       this.#options.leaveAfterMs,
@@ -72,34 +77,36 @@ export class ChangeLane {
     }
   }
 
-  async #enter(signal: AbortSignal | undefined): Promise<void> {
+  async #enter(signal: AbortSignal | undefined, rank: number): Promise<void> {
     signal?.throwIfAborted();
-    if (this.#waiters.size === 0 && this.#inside < this.#options.limit()) {
+    if (this.#waiters.length === 0 && this.#inside < this.#options.limit()) {
       this.#inside++;
       return;
     }
     await new Promise<void>((resolve, reject) => {
       const onAbort = (): void => {
-        this.#waiters.delete(waiter);
+        this.#waiters = this.#waiters.filter((other) => other !== waiter);
         reject(signal?.reason as Error);
       };
       const waiter = {
+        rank,
         admit: () => {
           signal?.removeEventListener('abort', onAbort);
           resolve();
         },
       };
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiters.add(waiter);
+      const index = this.#waiters.findIndex((other) => other.rank > rank);
+      this.#waiters.splice(index < 0 ? this.#waiters.length : index, 0, waiter);
     });
   }
 
   #admit(): void {
-    for (const waiter of this.#waiters) {
-      if (this.#inside >= this.#options.limit()) return;
-      this.#waiters.delete(waiter);
+    while (this.#inside < this.#options.limit()) {
+      const next = this.#waiters.shift();
+      if (next === undefined) return;
       this.#inside++;
-      waiter.admit();
+      next.admit();
     }
   }
 }

@@ -128,9 +128,7 @@ export class SyncLab implements AsyncDisposable {
 export function podOf(name: string, spec: Readonly<Record<string, unknown>>): NodePod {
   const { pod, problems } = readPod({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
   if (pod === undefined) throw new Error(JSON.stringify(problems));
-  const { pod: full } = toStaticPod(pod, { source: 'file', nodeName: 'node-1' });
-  const { namespace = 'default', uid = '' } = full.metadata;
-  return { ...full, metadata: { ...full.metadata, namespace, uid } };
+  return toStaticPod(pod, { source: 'file', nodeName: 'node-1' }).pod;
 }
 
 /** A container of a manifest that runs a shell script. */
