@@ -96,8 +96,14 @@ describe('dead containers', () => {
     expect(plan(pods, { ...unbounded, maxContainers: 6 })).toBe('');
     expect(plan(pods, { ...unbounded, maxContainers: 4 })).toBe('a0 b5');
     expect(plan(pods, { ...unbounded, maxContainers: 3 })).toBe('a0 a1 b5 b6');
-    expect(plan(pods, { ...unbounded, maxContainers: 1 })).toBe('a0 a1 a2 b5 b6');
-    expect(plan(pods, { ...unbounded, maxContainers: 0 })).toBe('a0 a1 a2 b5 b6 b7');
+    expect(plan(pods, { ...unbounded, maxContainers: 2 })).toBe('a0 a1 b5 b6');
+  });
+
+  it('are never all removed of a name that has no other, as only they show that it has run', () => {
+    const pods = [pod('a0x a1x'), pod('b5x b6r', MINE, 'other')];
+    expect(plan(pods, { maxContainers: 0 })).toBe('a0 b5');
+    expect(plan(pods, { maxPerPodContainer: 0 })).toBe('a0 b5');
+    expect(plan(pods, { maxPerPodContainer: 0 }, ['uid-web'])).toBe('a0 a1 b5');
   });
 
   it('are never the running ones, and never more than is asked for, whatever there is', () => {
@@ -126,7 +132,9 @@ describe('dead containers', () => {
           expect(new Set(removals).size).toBe(removals.length);
           if (areGone || policy.minAgeMs > 0) return;
           const left = dead.flatMap((each) => each.dead).filter((each) => !removals.includes(each));
-          if (policy.maxContainers >= 0) expect(left.length).toBeLessThanOrEqual(policy.maxContainers);
+          if (policy.maxContainers >= 0) {
+            expect(left.filter(({ isLast }) => !isLast).length).toBeLessThanOrEqual(policy.maxContainers);
+          }
           for (const { pod: owner, container } of left) {
             const older = removals.filter(
               (each) => each.pod.uid === owner.uid && each.container.name === container.name,

@@ -19,6 +19,8 @@ export const KEEP_NEWEST_DEAD: ContainerPolicy = { minAgeMs: 0, maxPerPodContain
 export interface DeadContainer {
   readonly pod: PodRef;
   readonly container: ContainerStatus;
+  /** The newest of its name, in a pod that is not gone: nothing else shows that it has run. */
+  readonly isLast: boolean;
 }
 
 /** A pod with its dead containers. */
@@ -47,13 +49,20 @@ export function findDead(status: PodStatus, isGone: boolean, isOurs: IsOurs): Po
       (container) => isGone || container.state !== 'created' || newest.get(container.name) !== container,
     )
     .filter(({ labels }) => isOurs(labels, uid))
-    .map((container) => ({ pod: { uid, namespace, name }, container }));
+    .map((container) => ({
+      pod: { uid, namespace, name },
+      container,
+      isLast: !isGone && newest.get(container.name) === container,
+    }));
   return { isGone, dead };
 }
 
 /**
  * Which dead containers are to go, oldest first: all of pods that are gone, then those beyond the newest of each
  * container of a pod, then, while there are too many in all, an equal share of each and the oldest of the rest. Pure.
+ *
+ * Unlike the kubelet, which has the pod's status from an API server, it never lets the last container of a name go, as
+ * long as the pod is there: a pod that is to run once would run again.
  */
 export function planRemovals(
   pods: readonly PodWithDead[],
@@ -68,8 +77,9 @@ export function planRemovals(
     else groups.push(...newestFirstByName(old));
   }
   const keep = (most: number): void => {
-    for (const group of groups) toGo.push(...group.slice(most));
-    groups = groups.map((group) => group.slice(0, most));
+    const kept = groups.map((group) => Math.max(most, group[0]?.isLast === true ? 1 : 0));
+    groups.forEach((group, index) => toGo.push(...group.slice(kept[index])));
+    groups = groups.map((group, index) => group.slice(0, kept[index]));
   };
   if (policy.maxPerPodContainer >= 0) keep(policy.maxPerPodContainer);
   groups = groups.filter((group) => group.length > 0);
@@ -77,7 +87,7 @@ export function planRemovals(
   if (maxContainers >= 0 && countAll(groups) > maxContainers) {
     keep(Math.max(1, Math.floor(maxContainers / groups.length)));
     const rest = groups.flat().toSorted((a, b) => byTime(b.container, a.container));
-    toGo.push(...rest.slice(maxContainers));
+    toGo.push(...rest.slice(maxContainers).filter(({ isLast }) => !isLast));
   }
   return toGo.toSorted((a, b) => byTime(a.container, b.container));
 }

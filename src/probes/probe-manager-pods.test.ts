@@ -62,6 +62,16 @@ describe('the pods that are probed', () => {
     expect(h.verdicts.at(-1)).toBe('a liveness failure');
   });
 
+  it('may have a shorter period from then on', async () => {
+    await using h = new ProbeHarness();
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe({ periodSeconds: 600 }) }));
+    h.observe(UID, 'main', 'a');
+    await h.clock.advance(10_000);
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe({ periodSeconds: 5 }) }));
+    await h.clock.advance(11_000);
+    expect(h.runsAtSeconds).toEqual([0, 15, 20]);
+  });
+
   it('that are given again keep what runs', async () => {
     await using h = new ProbeHarness();
     const pod = aProbedPod({ livenessProbe: aProbe({ periodSeconds: 5 }) });

@@ -100,9 +100,13 @@ export class ProbeWorker {
     return this.#current?.containerId;
   }
 
-  /** The manifest changed; the counts of outcomes stay. */
+  /** The manifest changed; the counts of outcomes stay, and a shorter period holds from now on. */
   update(subject: ProbeSubject): void {
     this.#subject = subject;
+    if (this.#current?.dueMs !== undefined) {
+      const nextMs = this.#options.clock.monotonicMs() + probeTiming(subject.probe).periodMs;
+      this.#current.dueMs = Math.min(this.#current.dueMs, nextMs);
+    }
     this.#wakeup.wake();
   }
 
