@@ -51,7 +51,6 @@ export class ChaosCall implements CallHandler {
   /** Of a stream of events: what becomes of each. */
   readonly #events: EventFaults | undefined;
   #scanner: ListScanner | undefined;
-  readonly #unscanned: Buffer[] = [];
   #timer: ClockTimer | undefined;
   #stopHolding: (() => void) | undefined;
 
@@ -89,13 +88,8 @@ export class ChaosCall implements CallHandler {
   /** Of an answer that passes, and is a list: looked at once the bytes have gone on, and not kept. */
   onBytes(_side: SideName, bytes: Buffer): void {
     this.#scanner ??= this.#context.directory.createScanner(this.#method);
-    this.#unscanned.push(bytes);
-    if (this.#unscanned.length > 1) return;
-    // Behind all that is done with these bytes, and before anything else comes in.
-    const scan = (): void => {
-      for (const each of this.#unscanned.splice(0)) this.#scanner?.push(each);
-    };
-    queueMicrotask(this.#later(scan));
+    const scanner = this.#scanner;
+    this.#call.afterForwarding(() => scanner?.push(bytes));
   }
 
   onMessage(side: SideName, message: GrpcMessage): void {

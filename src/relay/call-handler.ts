@@ -53,6 +53,8 @@ export interface CallControl {
    * got the message is told by a reset; with `letServerFinish` not even that, for calls that end by themselves soon.
    */
   fail(code: number, message: string, options?: { readonly letServerFinish?: boolean }): void;
+  /** Does something once the bytes that the handler is being told of have gone on: nothing waits for it but what comes next. */
+  afterForwarding(act: () => void): void;
   /** Breaks the connection, with everything else that is on it. */
   breakConnection(): void;
 }
@@ -70,7 +72,7 @@ export interface CallHandler {
   onHeaders(side: SideName, headers: CallHeaders): void;
   /** A message is complete. With `tap` it has gone on, perhaps in part only. */
   onMessage(side: SideName, message: GrpcMessage): void;
-  /** With `scan`: the next bytes of its messages, with their prefixes, which go on in this round of the event loop. */
+  /** With `scan`: the next bytes of its messages, with their prefixes, valid until what is done {@link CallControl.afterForwarding}. */
   onBytes?(side: SideName, bytes: Buffer): void;
   /** That side says no more. */
   onEnd(side: SideName): void;

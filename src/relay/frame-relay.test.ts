@@ -87,6 +87,37 @@ describe('the relay of frames', () => {
     },
   );
 
+  it.each(['pass', 'tap', 'scan', 'take'] as const)(
+    'leaves megabytes as they are for a client that stops reading now and then, when calls %s',
+    async (mode) => {
+      await using harness = await RelayHarness.start(treatAll(mode));
+      const { client, server } = await harness.connect();
+      client.send(RAW_PREFACE, rawFrame('HEADERS', 1, encodeStateless(PATH), END_STREAM | END_HEADERS));
+      client.send(
+        rawFrame('WINDOW_UPDATE', 0, uint32(2 ** 30)),
+        rawFrame('WINDOW_UPDATE', 1, uint32(2 ** 30)),
+      );
+      await untilTrue(() => server.of('WINDOW_UPDATE').length >= (mode === 'take' ? 1 : 2));
+      const message = Buffer.alloc(6 * 2 ** 20, 0);
+      for (let at = 0; at < message.length; at += 4) message.writeUInt32BE(at, at);
+      message.writeUInt32BE(message.length - 5, 1);
+      message[0] = 0;
+      server.send(rawFrame('HEADERS', 1, encodeStateless([[':status', '200']]), END_HEADERS));
+      for (let at = 0; at < message.length; at += 16_000) {
+        server.send(rawFrame('DATA', 1, message.subarray(at, at + 16_000)));
+        if (at % 640_000 === 0) {
+          client.socket.pause();
+          await new Promise((resolve) => setTimeout(resolve, 2));
+          client.socket.resume();
+        }
+      }
+      const received = (): Buffer => Buffer.concat(client.of('DATA').map(({ payload }) => payload));
+      server.send(rawFrame('HEADERS', 1, encodeStateless([['grpc-status', '0']]), 0x5));
+      await untilTrue(() => client.of('HEADERS').length === 2);
+      expect(received().equals(message)).toBe(true);
+    },
+  );
+
   it('passes what is no HTTP/2 through, unseen', async () => {
     await using harness = await RelayHarness.start(treatAll('take'));
     const { client, server } = await harness.connect();

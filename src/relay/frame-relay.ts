@@ -3,6 +3,7 @@ import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { type PrivateSocket, listenPrivately, parseSocketPath } from '../util/private-socket.js';
 import { type CallInterceptor } from './call-handler.js';
 import { RelayConnection } from './relay-connection.js';
+import { ReusedBuffer } from './reused-buffer.js';
 
 /** How a {@link FrameRelay} is started. */
 export interface FrameRelayOptions {
@@ -113,10 +114,12 @@ export class FrameRelay implements AsyncDisposable {
       client.destroy();
       return;
     }
-    const server = connect({ path: this.#upstreamPath, allowHalfOpen: true });
+    const serverReads = new ReusedBuffer();
+    const { onread } = serverReads;
+    const server = connect({ path: this.#upstreamPath, allowHalfOpen: true, onread });
     this.#watchUpstream(server, logger);
     const connection: RelayConnection = new RelayConnection({
-      ...{ id: ++this.#lastConnectionId, client, server, intercept, logger, lingerMs },
+      ...{ id: ++this.#lastConnectionId, client, server, serverReads, intercept, logger, lingerMs },
       onClosed: () => {
         this.#connections.delete(connection);
       },

@@ -51,6 +51,7 @@ export class FrameScanner {
   #unjoined: Buffer[] = [];
   #unjoinedBytes = 0;
   #missing = 0;
+  #holdsChunk = false;
   /** Where in the buffer the next frame begins, or the rest of the payload. */
   #at = 0;
   /** From here up to `#at` everything passes and is not sent yet. */
@@ -73,6 +74,11 @@ export class FrameScanner {
   /** Whether a frame cannot go on yet. */
   get stalled(): boolean {
     return this.#stalled;
+  }
+
+  /** Whether it keeps bytes that came and have not gone on. */
+  get holdsBytes(): boolean {
+    return this.#holdsChunk || this.#unjoinedBytes > 0 || this.#waiting.length > 0;
   }
 
   /** Takes what came from the source. Throws ProtocolError or HpackError; then {@link goOpaque} or give up. */
@@ -138,7 +144,10 @@ export class FrameScanner {
       while (this.#step());
     } finally {
       this.#flushRun();
-      this.#buffer = this.#at < this.#buffer.length ? this.#buffer.subarray(this.#at) : EMPTY;
+      const rest = this.#buffer.subarray(this.#at);
+      // Of a frame's head mostly: a copy, so that the rest of the chunk is free.
+      this.#buffer = rest.length === 0 ? EMPTY : rest.length <= FRAME_HEADER_BYTES ? Buffer.from(rest) : rest;
+      this.#holdsChunk = rest.length > FRAME_HEADER_BYTES;
       this.#scanning = false;
       if (!this.#isMidFrame && this.#waiting.length > 0) this.#out.push(...this.#waiting.splice(0));
       const out = this.#out;

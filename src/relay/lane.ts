@@ -47,6 +47,7 @@ export class Lane implements FrameJudge, SideCarrier {
   /** Sides that wait for room, in the order in which they began to. */
   readonly #waiting = new Set<CallSide>();
   #data: DataFrame | undefined;
+  #kept = false;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -104,7 +105,15 @@ export class Lane implements FrameJudge, SideCarrier {
     const { side, call, padding } = this.#data!;
     const payload = padding?.strip(bytes) ?? bytes;
     if (side.mode === 'discard' || side.mode === 'pass' || payload.length === 0) return;
+    if (side.mode !== 'scan') this.#kept = true;
     call.noteBytes(this.name, payload);
+  }
+
+  /** Whether something may still hold bytes that came since this was asked last. */
+  forgetKept(): boolean {
+    const kept = this.#kept || this.scanner.holdsBytes;
+    this.#kept = false;
+    return kept;
   }
 
   onDataEnd(): void {

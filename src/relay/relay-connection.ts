@@ -6,12 +6,15 @@ import { HpackError } from './hpack/hpack-error.js';
 import { Lane } from './lane.js';
 import { ProtocolError } from './protocol-error.js';
 import { RelayedCall } from './relayed-call.js';
+import { type ReusedBuffer } from './reused-buffer.js';
 
 /** A connection of a client, and the one to the server that was made for it. */
 export interface RelayConnectionOptions {
   readonly id: number;
   readonly client: Socket;
   readonly server: Socket;
+  /** What the server's socket reads into. */
+  readonly serverReads: ReusedBuffer;
   readonly intercept: CallInterceptor;
   readonly logger: Logger;
   /** How long one end may say nothing, in milliseconds, after the other has said its last word. */
@@ -28,17 +31,22 @@ export class RelayConnection {
   readonly #calls = new Map<number, RelayedCall>();
   readonly #requests: Lane;
   readonly #responses: Lane;
+  /** What is to be done once what has just come went on. */
+  readonly #afterwards: (() => void)[] = [];
   #lastStreamId = 0;
   #opaque = false;
   #closed = false;
 
   constructor(options: RelayConnectionOptions) {
     this.#options = options;
-    const { client, server } = options;
+    const { client, server, serverReads } = options;
     this.#requests = this.#createLane('request', client, server);
     this.#responses = this.#createLane('response', server, client);
     this.#requests.opposite = this.#responses;
     this.#responses.opposite = this.#requests;
+    client.on('data', (chunk: Buffer) => this.#take(this.#requests, client, chunk));
+    serverReads.onChunk = (chunk) => this.#take(this.#responses, server, chunk);
+    serverReads.isFree = () => client.writableLength === 0 && !this.#responses.forgetKept();
     this.#carry(this.#requests, client, server);
     this.#carry(this.#responses, server, client);
   }
@@ -72,15 +80,17 @@ export class RelayConnection {
     });
   }
 
+  #take(lane: Lane, source: Socket, chunk: Buffer): void {
+    try {
+      lane.push(chunk);
+      for (const act of this.#afterwards.splice(0)) act();
+    } catch (error) {
+      this.#onUnreadable(lane, error);
+    }
+    if (lane.scanner.stalled) source.pause();
+  }
+
   #carry(lane: Lane, source: Socket, sink: Socket): void {
-    source.on('data', (chunk: Buffer) => {
-      try {
-        lane.push(chunk);
-      } catch (error) {
-        this.#onUnreadable(lane, error);
-      }
-      if (lane.scanner.stalled) source.pause();
-    });
     sink.on('drain', () => {
       if (!lane.scanner.stalled) source.resume();
     });
@@ -111,6 +121,7 @@ export class RelayConnection {
       ...{ path, streamId, connectionId: this.#options.id },
       ...{ requests: this.#requests, responses: this.#responses },
       breakConnection: () => this.break(),
+      afterForwarding: (act) => void this.#afterwards.push(act),
       onGone: () => this.#calls.delete(streamId),
     });
     call.begin(plan);

@@ -21,6 +21,8 @@ export interface RelayedCallOptions {
   readonly responses: SideCarrier;
   /** Breaks the connection that the call is on. */
   readonly breakConnection: () => void;
+  /** Does something once what has just come went on. */
+  readonly afterForwarding: (act: () => void) => void;
   /** No frame of it comes any more. */
   readonly onGone: () => void;
 }
@@ -101,6 +103,10 @@ export class RelayedCall implements CallControl, LaneCall {
 
   breakConnection(): void {
     this.#options.breakConnection();
+  }
+
+  afterForwarding(act: () => void): void {
+    this.#options.afterForwarding(act);
   }
 
   /** The two sides are treated as planned from now on. */
