@@ -408,6 +408,10 @@ describe('addresses', () => {
     expect(compute(blueprint)).toMatchObject({ podIP: '192.0.2.1', podIPs: [{ ip: '192.0.2.1' }] });
   });
 
+  it('are the node’s, too, where the runtime can make no network for pods', () => {
+    expect(compute({ sandboxes: [{ hostNetwork: true, ips: [] }] }).podIP).toBe('192.0.2.1');
+  });
+
   it('come in the order of the node’s families, one of each', () => {
     const ips = ['fd00::5', '10.88.0.5', '10.88.0.6'];
     const podIPs = (hostIps: string[]) =>

@@ -207,7 +207,9 @@ function chooseAddresses({
   const observedIps = choosePodIps(observed.ips, hostIps);
   const before = hasSandbox ? [] : (previous?.podIPs ?? []).map(({ ip }) => ip);
   const shown = observedIps.length > 0 ? observedIps : before;
-  const podIps = pod.spec.hostNetwork === true ? hostIps : shown;
+  // A runtime that can make no network for pods puts them on the host's.
+  const isOnHost = pod.spec.hostNetwork === true || observed.sandboxes[0]?.hostNetwork === true;
+  const podIps = isOnHost ? hostIps : shown;
   return {
     ...(hostIps[0] === undefined ? {} : { hostIP: hostIps[0], hostIPs: hostIps.map((ip) => ({ ip })) }),
     ...(podIps[0] === undefined ? {} : { podIP: podIps[0], podIPs: podIps.map((ip) => ({ ip })) }),

@@ -1,5 +1,6 @@
 import { type NodePod } from '../model/node-pod.js';
-import { type PodStatus, type SandboxStatus } from '../runtime/runtime.js';
+import { ANNOTATIONS } from '../runtime/labels.js';
+import { type PodStatus } from '../runtime/runtime.js';
 
 /** Why the sandboxes of a pod will not do. */
 export interface SandboxFlaw {
@@ -17,20 +18,27 @@ const FLAWS = {
   'no-ip': 'Sandbox for pod has no IP address. Need to start a new one',
 } as const satisfies Record<SandboxFlaw['kind'], string>;
 
-/** Why the newest sandbox cannot be used; undefined when containers may be started in it. Pure. */
+/**
+ * Why the newest sandbox cannot be used; undefined when containers may be started in it. Pure.
+ *
+ * A sandbox of ours is told by its hash whether the pod asks for another network: a runtime may give less than it was
+ * asked for (the host's network where it can make no other), and would give the same again. For that reason, too, a
+ * sandbox without an address is tried again once, and only while nothing is in it.
+ */
 export function findSandboxFlaw(pod: Pick<NodePod, 'spec'>, observed: PodStatus): SandboxFlaw | undefined {
-  const kind = findFlawKind(pod.spec.hostNetwork === true, observed.sandboxes);
+  const kind = findFlawKind(pod.spec.hostNetwork === true, observed);
   return kind && { kind, message: FLAWS[kind] };
 }
 
-function findFlawKind(
-  hostNetwork: boolean,
-  sandboxes: readonly SandboxStatus[],
-): SandboxFlaw['kind'] | undefined {
+function findFlawKind(wantsHost: boolean, observed: PodStatus): SandboxFlaw['kind'] | undefined {
+  const { sandboxes, containers } = observed;
   const [newest] = sandboxes;
   if (newest === undefined) return 'none';
   if (sandboxes.filter(({ state }) => state === 'running').length > 1) return 'several';
-  if (newest.state !== 'running') return 'not-ready';
-  if (newest.hostNetwork !== hostNetwork) return 'network';
-  return !hostNetwork && newest.ips.length === 0 ? 'no-ip' : undefined;
+  const { state, hostNetwork, ips, annotations, attempt, id } = newest;
+  if (state !== 'running') return 'not-ready';
+  if (hostNetwork !== wantsHost && annotations[ANNOTATIONS.sandboxHash] === undefined) return 'network';
+  const lacksAddress = !wantsHost && !hostNetwork && ips.length === 0;
+  const isUnused = attempt === 0 && !containers.some(({ sandboxId }) => sandboxId === id);
+  return lacksAddress && isUnused ? 'no-ip' : undefined;
 }

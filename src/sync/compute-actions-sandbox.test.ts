@@ -42,14 +42,14 @@ describe('a sandbox', () => {
       'No ready sandbox for pod can be found. Need to start a new one',
     ],
     [
-      'it is on the host’s network and should not be',
-      { sandboxes: [{ hostNetwork: true }] },
+      'another agent put it on the host’s network and it should not be',
+      { sandboxes: [{ hostNetwork: true, annotations: {} }] },
       'kill pod, sandbox 1, start main/0',
       'Sandbox for pod has changed. Need to start a new one',
     ],
     [
-      'it should be on the host’s network and is not',
-      { spec: { hostNetwork: true } },
+      'another agent did not put it on the host’s network and it should be',
+      { spec: { hostNetwork: true }, sandboxes: [{ annotations: {} }] },
       'kill pod, sandbox 1, start main/0',
       'Sandbox for pod has changed. Need to start a new one',
     ],
@@ -90,6 +90,19 @@ describe('a sandbox', () => {
     ]);
   });
 
+  it.each([
+    ['on the host’s network where the runtime has no other', { hostNetwork: true, ips: [] }, {}],
+    ['in a network of its own without an address once something is in it', { ips: [] }, { main: {} }],
+    ['without an address where another try gave none either', { ips: [], attempt: 1 }, {}],
+  ] as const)('of ours stays as the runtime makes it: %s', (_, sandbox, containers) => {
+    const actions = computePodActions(aPodActionsScene({ sandboxes: [sandbox], containers }));
+    expect([actions.createSandbox, actions.killPod, actions.sandboxMessage]).toEqual([
+      false,
+      false,
+      undefined,
+    ]);
+  });
+
   it('that carries the hash of what the pod says is in order', () => {
     const { pod } = aPodActionsScene();
     const annotations = { [ANNOTATIONS.sandboxHash]: sandboxHash(pod) };
@@ -97,9 +110,9 @@ describe('a sandbox', () => {
   });
 
   it('is made anew with what runs in the old one, at once and with the delays that it had', () => {
-    const spec = { hostNetwork: true, containers: two };
+    const sandboxes = [{ annotations: { [ANNOTATIONS.sandboxHash]: 'feedfeedfeedfeed' } }];
     const containers = { a: { delayMs: 40_000 }, b: { delayMs: 40_000, ranForMs: 600_000 } };
-    const actions = computePodActions(aPodActionsScene({ spec, containers }));
+    const actions = computePodActions(aPodActionsScene({ spec: { containers: two }, sandboxes, containers }));
     expect(sayActions(actions)).toBe('kill pod, sandbox 1, start a/1, start b/1');
     expect(actions.containersToStart.map(({ restartDelayMs }) => restartDelayMs)).toEqual([40_000, 0]);
   });

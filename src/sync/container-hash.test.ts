@@ -118,6 +118,7 @@ describe('the hash of a sandbox', () => {
     ['the name', podWith({}, { name: 'other' })],
     ['DNS', podWith({ dnsPolicy: 'None', dnsConfig: { nameservers: ['10.0.0.1'] } })],
     ['namespaces shared', podWith({ shareProcessNamespace: true })],
+    ['the network of the host', podWith({ hostNetwork: true })],
     ['ports of the host', podWith(withPorts({ containerPort: 80, hostPort: 8080 }))],
     ['the class of service, and so the control group', podWith({ containers: [{ ...BASE, resources: {} }] })],
   ])('changes with %s', (_, pod) => {
@@ -132,7 +133,7 @@ describe('the hash of a sandbox', () => {
       'policies and periods',
       podWith({ restartPolicy: 'Never', terminationGracePeriodSeconds: 1, activeDeadlineSeconds: 1 }),
     ],
-    ['defaults written out', podWith({ dnsPolicy: 'ClusterFirst', hostPID: false })],
+    ['defaults written out', podWith({ dnsPolicy: 'ClusterFirst', hostPID: false, hostNetwork: false })],
   ])('does not change with %s', (_, pod) => {
     expect(sandboxHash(pod)).toBe(base);
   });

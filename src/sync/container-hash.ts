@@ -58,7 +58,7 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   dnsPolicy: 'sandbox',
   dnsConfig: 'sandbox',
   nodeName: 'nothing',
-  // The sandbox itself says on which network it is.
+  // In place of the ports of the host, which say nothing there: see below.
   hostNetwork: 'nothing',
   hostPID: 'sandbox',
   hostIPC: 'sandbox',
@@ -98,7 +98,7 @@ export function sandboxHash({ metadata, spec }: Pod): string {
   return digest([
     [namespace, name],
     pick(spec, SPEC_FIELDS, 'sandbox', 'PodSpec'),
-    spec.hostNetwork === true ? [] : hostPorts(spec),
+    spec.hostNetwork === true ? 'host network' : hostPorts(spec),
     // It decides on the control group that the sandbox is in.
     computePodQos(spec),
   ]);
