@@ -101,5 +101,7 @@ describe('the phase of a pod', () => {
   it('is Pending again while a new sandbox goes through its init containers', () => {
     const statuses = { init: [STATES.running], sidecars: [], regular: [STATES.failed] };
     expect(computePhase({ ...statuses, hasBegun: false }, 'Always', false)).toBe('Pending');
+    const withSidecar = { init: [], sidecars: [STATES.starting], regular: [STATES.failed] };
+    expect(computePhase({ ...withSidecar, hasBegun: false }, 'Always', false)).toBe('Pending');
   });
 });

@@ -192,6 +192,11 @@ describe('a container', () => {
     expect(main(status).state.running).toBeDefined();
   });
 
+  it('shows how the last one ended that ran, not one that was only created', () => {
+    const status = compute({ containers: { main: [exited, { state: 'created' }, {}] } });
+    expect(main(status).lastState.terminated?.exitCode).toBe(3);
+  });
+
   it('that was created after others ended waits, with the last end behind it', () => {
     const status = compute({ containers: { main: [EXITED, { state: 'created' }] } });
     expect(main(status)).toMatchObject({
