@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -40,6 +40,15 @@ it('lets whoever a container runs as write its last words', async () => {
   await writeFile(file, 'of the try before');
   await makeTerminationFile(paths, 'u1', 'app', 4);
   expect(await readFile(file, 'utf8')).toBe('');
+});
+
+it('keeps the last words of a crash loop’s newest containers only', async () => {
+  await makePodFolders(paths, aNodePod());
+  for (let count = 0; count < 25; count++) await makeTerminationFile(paths, 'u1', 'app', count);
+  const files = await readdir(join(folder, 'root/pods/u1/containers/app'));
+  expect(files.map(Number).sort((one, other) => one - other)).toEqual([
+    15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
+  ]);
 });
 
 it('writes through no link', async () => {

@@ -6,6 +6,9 @@ import { type PodPaths } from '../runtime/pod-paths.js';
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
 
+/** More than a runtime keeps of the dead containers of one name. */
+const KEPT_TERMINATION_FILES = 10;
+
 /** Makes the folders of a pod: its own, for the agent alone, and that of its logs, for those who collect them. */
 export async function makePodFolders(paths: PodPaths, pod: NodePod): Promise<void> {
   const { metadata, spec } = pod;
@@ -25,6 +28,9 @@ export async function makeTerminationFile(
 ): Promise<string> {
   const path = paths.terminationMessageFile(uid, container, restartCount);
   await writeInPlace(path, '');
+  // A crash loop may go on for years.
+  const outdated = paths.terminationMessageFile(uid, container, restartCount - KEPT_TERMINATION_FILES);
+  await unlink(outdated).catch(() => undefined);
   // Not through open: the process's mask would take bits away.
   await chmod(path, 0o666);
   return path;

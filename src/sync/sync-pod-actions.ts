@@ -92,7 +92,7 @@ async function killUnwanted(
 ): Promise<readonly SyncFailure[]> {
   const { metadata, spec } = pod;
   if (actions.killPod) {
-    const graceSeconds = spec.terminationGracePeriodSeconds;
+    const graceSeconds = metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds;
     return await killPod({ pod: metadata, spec, observed, graceSeconds }, tools, signal);
   }
   const failures: SyncFailure[] = [];
