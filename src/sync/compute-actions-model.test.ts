@@ -295,7 +295,7 @@ describe.each(['Always', 'OnFailure', 'Never'] as const)('a pod with restart pol
           agent.settle();
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -309,7 +309,7 @@ describe.each(['Always', 'OnFailure', 'Never'] as const)('a pod with restart pol
         }
         agent.settle();
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 });
