@@ -7,7 +7,7 @@ import { findCommandFault } from '../container/resolve-command.js';
 import { refused } from '../rpc-error.js';
 import { renderCommand, type CommandTools } from '../container/supervisor-script.js';
 import { checkPlainContainer, checkPlainSandbox } from '../unsupported.js';
-import { wrapInPty } from '../process/pty.js';
+import { renderPty } from '../process/pty.js';
 import { type ContainerUser } from './container-user.js';
 import {
   type EnterRequest,
@@ -17,7 +17,7 @@ import {
   type LaunchRequest,
 } from './isolation.js';
 import { endHolder, findHolder, voidHolder } from './sandbox-holder.js';
-import { quoteWord, quoteWords } from './shell-words.js';
+import { quoteWord } from './shell-words.js';
 
 /** What a {@link HostIsolation} needs. */
 export interface HostIsolationOptions {
@@ -107,9 +107,7 @@ export class HostIsolation implements Isolation {
       return;
     }
     if (script === undefined) throw refused('there is no program "script" for a terminal');
-    const pty = wrapInPty(['/bin/sh', './launch'], script);
-    const variables = Object.entries(pty.environment).map(([name, value]) => `${name}=${quoteWord(value)}`);
-    await write('command', `export ${variables.join(' ')}\nexec ${quoteWords(pty.argv)}\n`);
+    await write('command', renderPty(['/bin/sh', './launch'], script));
     await write('launch', Buffer.concat([start, renderCommand(command, { env: tools.env })]));
   }
 

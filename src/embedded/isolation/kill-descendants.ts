@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
+import { childrenOf } from '../process/children-of.js';
 
 /** Deeper trees are none that a command in a container begins with. */
 const DEEPEST = 32;
@@ -41,14 +42,4 @@ function findPidNamespace(pid: number | 'self'): string | undefined {
 function descendantsOf(pid: number, depth: number): number[] {
   if (depth > DEEPEST) return [];
   return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child, depth + 1)]);
-}
-
-function childrenOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
-    );
-  } catch {
-    return [];
-  }
 }

@@ -1,5 +1,5 @@
 import { type ProcessIdentity } from '../process/process-identity.js';
-import { wrapInPty } from '../process/pty.js';
+import { renderPty } from '../process/pty.js';
 import { type SandboxNamespaces } from './namespace-options.js';
 import { quoteWord, quoteWords } from './shell-words.js';
 import { type ToolKit } from './tool-kit.js';
@@ -27,10 +27,8 @@ export interface LaunchScriptRequest {
 export function renderLaunch(request: LaunchScriptRequest): ReadonlyMap<string, string> {
   const launch = renderEntry(request);
   if (request.script === undefined) return new Map([['command', launch]]);
-  const { argv, environment } = wrapInPty(['/bin/sh', './launch'], request.script);
-  const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoteWord(value)}`);
   return new Map([
-    ['command', `export ${variables.join(' ')}\nexec ${quoteWords(argv)}\n`],
+    ['command', renderPty(['/bin/sh', './launch'], request.script)],
     ['launch', launch],
   ]);
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { childrenOf } from './children-of.js';
 
 /** Which process: a pid alone names another process tomorrow. Holds within one boot. */
 export interface ProcessIdentity {
@@ -40,10 +41,7 @@ export function findProcess(pid: number): ProcessStat | undefined {
 /** A child of a process by the name of its program; undefined when there is none now. */
 export function findChild(parent: number, name: string): number | undefined {
   try {
-    const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'latin1')
-      .split(' ')
-      .filter(Boolean);
-    return children.map(Number).find((pid) => readFileSync(`/proc/${pid}/comm`, 'latin1').trim() === name);
+    return childrenOf(parent).find((pid) => readFileSync(`/proc/${pid}/comm`, 'latin1').trim() === name);
   } catch {
     return undefined;
   }

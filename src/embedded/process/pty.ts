@@ -10,6 +10,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { type Clock } from '../../util/clock.js';
+import { quoteWord, quoteWords } from '../isolation/shell-words.js';
 import { type TerminalSize } from '../streaming/streaming-ports.js';
 import { findTool } from './find-tools.js';
 import { runHelper } from './helper-process.js';
@@ -30,7 +31,7 @@ export interface PtyCommand {
  * @param script path of util-linux's `script`.
  */
 export function wrapInPty(argv: readonly string[], script: string): PtyCommand {
-  const command = `exec ${argv.map(quote).join(' ')}`;
+  const command = `exec ${quoteWords(argv)}`;
   return {
     argv: [script, '--quiet', '--return', '--flush', '--command', command, '/dev/null'],
     // It runs the command through this shell.
@@ -38,8 +39,11 @@ export function wrapInPty(argv: readonly string[], script: string): PtyCommand {
   };
 }
 
-function quote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
+/** Lines of a shell script that become the command, at a terminal of its own; see {@link wrapInPty}. */
+export function renderPty(command: readonly string[], script: string): string {
+  const { argv, environment } = wrapInPty(command, script);
+  const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoteWord(value)}`);
+  return `export ${variables.join(' ')}\nexec ${quoteWords(argv)}\n`;
 }
 
 /** What a {@link PtyResizer} needs. */

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { type Clock } from '../../util/clock.js';
 import { type ContainerProcess, type ProcessRequest } from '../isolation/container-process.js';
 import { findTool } from './find-tools.js';
+import { childrenOf } from './children-of.js';
 import { makeProcessPipes } from './process-pipes.js';
 import { PtyResizer, wrapInPty } from './pty.js';
 
@@ -147,14 +147,5 @@ function killGroups(leader: number): void {
     } catch {
       // It has just ended, or leads no group.
     }
-  }
-}
-
-function childrenOf(pid: number): readonly number[] {
-  try {
-    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1');
-    return text.split(' ').filter(Boolean).map(Number);
-  } catch {
-    return [];
   }
 }
