@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { formatValue } from '../model/field-problem.js';
 import { toStaticPod } from '../model/static-pod.js';
+import { MANIFEST_ENDINGS, manifestNameKind } from '../config/manifest-names.js';
 import { type ManifestProblem } from '../config/manifest-problem.js';
 import {
   aboutFile,
@@ -43,16 +44,14 @@ export interface Validation {
   readonly problems: readonly ManifestProblem[];
 }
 
-/** Endings of manifests in a folder; a file that is named itself may have any. */
-const ENDINGS = ['.yaml', '.yml', '.json'];
 /** What standard input is called in messages. */
 const STDIN_NAME = '<stdin>';
 
 /**
  * Reads manifests as an agent does, and runs nothing. What cannot be read is a problem like others; never throws.
  *
- * Of a folder these are the .yaml, .yml and .json files right in it, but for hidden ones, in the order of names. Two
- * pods of the same name in the same namespace are a problem of the second.
+ * Of a folder these are the .yaml, .yml, .json and .manifest files right in it, but for hidden ones, in the order of
+ * names. Two pods of the same name in the same namespace are a problem of the second.
  */
 export async function validateManifests(options: ValidateOptions): Promise<Validation> {
   const found: ManifestPod[] = [];
@@ -94,9 +93,9 @@ async function listFiles(path: string, { stdin }: ValidateOptions): Promise<Inpu
   try {
     if (!(await stat(path)).isDirectory()) return [fileOf(path)];
     const names = await readdir(path);
-    const files = names.filter((name) => !name.startsWith('.') && ENDINGS.includes(extname(name))).sort();
+    const files = names.filter((name) => manifestNameKind(name) === 'manifest').sort();
     if (files.length > 0) return files.map((name) => fileOf(join(path, name)));
-    return [{ ...fileOf(path), missing: `there is no ${ENDINGS.join(', ')} file in it` }];
+    return [{ ...fileOf(path), missing: `there is no ${MANIFEST_ENDINGS.join(', ')} file in it` }];
   } catch (error) {
     return [{ ...fileOf(path), missing: `cannot be read: ${messageOf(error)}` }];
   }
@@ -123,7 +122,7 @@ function identify(
   const more: ManifestProblem[] = [];
   for (const { pod: written, place } of found) {
     const { pod, hash } = toStaticPod(written, { source: 'file', nodeName });
-    const { name, namespace = '', uid = '' } = pod.metadata;
+    const { name, namespace, uid } = pod.metadata;
     const twin = pods.find(
       (other) => other.uid === uid || (other.name === name && other.namespace === namespace),
     );

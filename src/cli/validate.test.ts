@@ -130,7 +130,7 @@ describe('podloop validate', () => {
     expect(code).toBe(1);
     expect(stderr.split('\n')).toEqual([
       expect.stringMatching(/^error: DIR\/gone\.yaml:1:1: cannot be read: ENOENT/),
-      'error: DIR:1:1: there is no .yaml, .yml, .json file in it',
+      'error: DIR:1:1: there is no .yaml, .yml, .json, .manifest file in it',
       'error: 2 problems; 0 valid pods',
       '',
     ]);

@@ -27,7 +27,7 @@ Examples:
 export function validateCommand(host: CliHost): Command {
   return new Command('validate')
     .description('Say of Pod manifests whether they could be run here, and all that is wrong with them.')
-    .argument('<path...>', 'Files, folders of .yaml, .yml and .json files, or - for standard input')
+    .argument('<path...>', 'Files, folders of .yaml, .yml, .json and .manifest files, or -, standard input')
     .option('--node-name <name>', 'Node that the pods would be of; this machine unless told', parseNodeName)
     .addOption(
       new Option('-o, --output <format>', 'text: a line for each pod or problem; json: one object for all')

@@ -25,7 +25,10 @@ export class BoundedWait {
       timer = this.#clock.setTimer(this.#deadlineMs, () => reject(new Error(why)), { unref: true });
     });
     try {
-      await abortable(Promise.race([this.#underWay, late]), signal);
+      signal.throwIfAborted();
+      while (this.#underWay !== undefined) {
+        await abortable(Promise.race([this.#underWay, late]), signal);
+      }
       const call = start();
       const settled = call
         .catch(() => undefined)

@@ -299,7 +299,6 @@ describe('a file that changes', () => {
     await lab.untilPods('a-node:a');
     for (let length = 30; length < 90; length += 12) {
       await lab.put('a.yaml', manifest('a', 'b').slice(0, length));
-      await lab.clock.advance(50);
       await lab.moreLooks(1);
     }
     await lab.put('a.yaml', manifest('a', 'b'));
@@ -551,7 +550,7 @@ describe('what was good', () => {
     const [record] = await readdir(lab.lastGoodFolder);
     const path = join(lab.lastGoodFolder, record!);
     const text = await readFile(path, 'utf8');
-    expect(JSON.parse(text)).toMatchObject({ pods: [{ pod: { metadata: { name: 'a' } } }] });
+    expect(text).toContain('"metadata":{"name":"a"}');
     await lab.stop();
     // A link to it tells whether it was replaced.
     await link(path, join(lab.root, 'same'));

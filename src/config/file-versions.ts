@@ -140,9 +140,12 @@ export class FileVersions {
 
   /** Brings what is good and new to the disk. Never rejects. */
   async save(): Promise<void> {
-    const due = [...this.#files].filter(([name, { pods, problems, saved }]) => {
+    const due = [...this.#files].filter(([name, file]) => {
+      const { pods, problems, saved } = file;
       if (saved === undefined && pods.length === 0 && problems.length > 0) return false;
-      return this.#saveFaults.has(name) || saved === undefined || !isSame(saved, pods);
+      if (saved === undefined || this.#saveFaults.has(name) || !isSame(saved, pods)) return true;
+      file.saved = pods;
+      return false;
     });
     if (due.length === 0) return;
     const versions = due.map(([name, { pods }]): LastGood => ({ origin: this.#origin, name, pods }));
@@ -193,6 +196,7 @@ export class FileVersions {
 }
 
 function isSame(one: readonly SourcePod[], other: readonly SourcePod[]): boolean {
+  if (one === other) return true;
   return one.length === other.length && one.every((each, index) => isSamePod(each.pod, other[index]!.pod));
 }
 

@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { createHash } from 'node:crypto';
 import { Backoff } from '../util/backoff.js';
 import { sourceLookEnded } from '../util/config-channels.js';
 import { type Clock } from '../util/clock.js';
@@ -54,6 +55,7 @@ const NAME = '';
 export class HttpSource {
   readonly #options: Required<HttpSourceOptions>;
   readonly #place: string;
+  readonly #origin: string;
   readonly #store: LastGoodStore;
   readonly #versions: FileVersions;
   readonly #firstTries: Backoff;
@@ -67,6 +69,7 @@ export class HttpSource {
     const { url, nodeName, parser, lastGoodFolder: folder, httpCheckFrequencyMs } = this.#options;
     // Neither a password nor a token belongs into a log.
     this.#place = `${url.origin}${url.pathname}`;
+    this.#origin = `${this.#place} ${createHash('sha256').update(url.href).digest('hex').slice(0, 16)}`;
     this.#store = new LastGoodStore({ folder, source: HTTP_SOURCE, nodeName });
     this.#versions = new FileVersions({
       ...{ source: HTTP_SOURCE, nodeName, parser, store: this.#store, locate: () => this.#place },
@@ -79,7 +82,7 @@ export class HttpSource {
   async run(signal: AbortSignal): Promise<void> {
     try {
       const kept = await this.#store.load();
-      this.#versions.restore(kept, this.#place);
+      this.#versions.restore(kept, this.#origin);
       while (!signal.aborted) {
         const delayMs = await this.#poll(signal);
         await this.#options.clock.sleep(delayMs, signal);
@@ -107,7 +110,7 @@ export class HttpSource {
     const isFirst = !this.#isComplete && !this.#versions.hasLost;
     this.#isComplete ||= isFirst;
     this.#tell(startedMs, answer.kind === 'body' ? 1 : 0, undefined);
-    if (isFirst) await this.#store.prune(this.#place, [NAME]);
+    if (isFirst) await this.#store.prune(this.#origin, [NAME]);
     return httpCheckFrequencyMs;
   }
 

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Pod } from '../model/pod.js';
-import { toStaticPod } from '../model/static-pod.js';
 import { messageOf } from '../util/errors.js';
 import { SliceYielder } from '../util/slices.js';
 import { syncPath, writeWhole } from '../util/whole-file.js';
-import { type SourcePod } from './source-pod.js';
+import { type ManifestPlace } from './manifest-problem.js';
+import { type SourcePod, toSourcePod } from './source-pod.js';
 
 /** Where a {@link LastGoodStore} keeps what, and for whom. */
 export interface LastGoodStoreOptions {
@@ -31,7 +31,7 @@ export interface KeptVersions {
   /** Of all origins. */
   readonly versions: readonly LastGood[];
   /** Whether there may have been a version of that file that cannot be read any more. */
-  isLost(origin: string, name: string): boolean;
+  readonly isLost: (origin: string, name: string) => boolean;
   /** What is wrong with the store, in words. */
   readonly faults: readonly string[];
 }
@@ -39,26 +39,26 @@ export interface KeptVersions {
 const FORMAT = 1;
 /** More wins nothing: the disk brings them together. */
 const WRITES_AT_ONCE = 8;
+/** Some milliseconds. */
+const PODS_PER_SLICE = 10;
 
-interface StoredVersion {
+/** The first line of a record. */
+interface Header {
   readonly format: typeof FORMAT;
   readonly origin: string;
   readonly name: string;
-  readonly pods: readonly StoredPod[];
+  /** How many lines follow, each a place, a tab, and the pod as it was written. */
+  readonly pods: number;
 }
 
-interface StoredPod {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-  readonly pod: Pod;
-}
+const TAB = '\t';
+const ENDING = '.jsonl';
 
 /**
  * Keeps the last good version of each manifest on disk, so that a file that is broken when the agent starts takes no
  * pod down.
  *
- * One record a file, written whole. Pods are kept as they were written: a newer podloop fills in what it fills in, and
+ * One record a file, written whole; each line of it is JSON. Pods are kept as they were written: a newer podloop fills in what it fills in, and
  * never refuses what ran before.
  */
 export class LastGoodStore {
@@ -74,7 +74,7 @@ export class LastGoodStore {
     const faults: string[] = [];
     const damaged = new Set<string>();
     const versions: LastGood[] = [];
-    const slices = new SliceYielder({ itemsPerSlice: 20 });
+    const slices = new SliceYielder({ itemsPerSlice: PODS_PER_SLICE });
     let names: string[];
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -86,14 +86,15 @@ export class LastGoodStore {
     for (const name of names.filter((each) => each.startsWith(`${source}-`)).sort()) {
       const path = join(folder, name);
       try {
-        if (name.endsWith('.json')) versions.push(this.#decode(await readFile(path, 'utf8'), name));
+        if (name.endsWith(ENDING)) {
+          versions.push(await this.#decode(await readFile(path, 'utf8'), name, slices));
+        }
         // The power went while it was written; the whole one is beside it.
         else if (name.endsWith('.tmp')) await rm(path, { force: true });
       } catch (error) {
         damaged.add(name);
         faults.push(`the last good version in ${name} cannot be read: ${messageOf(error)}`);
       }
-      if (slices.isFull()) await slices.nextSlice();
     }
     return { versions, faults, isLost: (origin, name) => damaged.has(this.#recordName(origin, name)) };
   }
@@ -123,7 +124,7 @@ export class LastGoodStore {
     try {
       const found = await readdir(folder);
       const old = found.filter(
-        (name) => name.startsWith(`${source}-`) && name.endsWith('.json') && !wanted.has(name),
+        (name) => name.startsWith(`${source}-`) && name.endsWith(ENDING) && !wanted.has(name),
       );
       for (const name of old) await rm(join(folder, name), { force: true });
       if (old.length > 0) await syncPath(folder);
@@ -136,27 +137,31 @@ export class LastGoodStore {
     const digest = createHash('sha256')
       .update(JSON.stringify([origin, name]))
       .digest('hex');
-    return `${this.#options.source}-${digest.slice(0, 32)}.json`;
+    return `${this.#options.source}-${digest.slice(0, 32)}${ENDING}`;
   }
 
-  #decode(text: string, recordName: string): LastGood {
-    const stored = JSON.parse(text) as StoredVersion | null;
-    if (stored?.format !== FORMAT) throw new Error('it is of another format');
-    const { origin, name } = stored;
+  async #decode(text: string, recordName: string, slices: SliceYielder): Promise<LastGood> {
+    const [first = '', ...lines] = text.trimEnd().split('\n');
+    const header = JSON.parse(first) as Header | null;
+    if (header?.format !== FORMAT) throw new Error('it is of another format');
+    const { origin, name } = header;
     if (this.#recordName(origin, name) !== recordName) throw new Error('it is of another file');
+    if (lines.length !== header.pods) throw new Error('it is cut short');
     const { source, nodeName } = this.#options;
-    const pods = stored.pods.map(({ file, line, column, pod }) => ({
-      ...{ written: pod, place: { file, line, column } },
-      pod: toStaticPod(pod, { source, nodeName }).pod,
-    }));
+    const pods: SourcePod[] = [];
+    for (const line of lines) {
+      const tab = line.indexOf(TAB);
+      const place = JSON.parse(line.slice(0, tab)) as ManifestPlace;
+      const pod = JSON.parse(line.slice(tab + 1)) as Pod;
+      pods.push(toSourcePod({ pod, place }, { source, nodeName }));
+      if (slices.isFull()) await slices.nextSlice();
+    }
     return { origin, name, pods };
   }
 }
 
 function encode({ origin, name, pods }: LastGood): string {
-  const stored: StoredVersion = {
-    ...{ format: FORMAT, origin, name },
-    pods: pods.map(({ place, written }) => ({ ...place, pod: written })),
-  };
-  return `${JSON.stringify(stored)}\n`;
+  const header: Header = { format: FORMAT, origin, name, pods: pods.length };
+  const lines = pods.map(({ place, written }) => `${JSON.stringify(place)}${TAB}${written}`);
+  return `${[JSON.stringify(header), ...lines].join('\n')}\n`;
 }

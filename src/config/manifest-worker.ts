@@ -1,36 +1,55 @@
 /**
  * The thread in which manifests are parsed: see {@link ThreadedManifestParser}.
  *
- * In: {@link WorkerRequest}s. Out: `ready` once, then one {@link WorkerAnswer} for each request, in order.
+ * In: {@link WorkerRequest}s, one after the other. Out: `ready` once; then for each request a {@link WorkerAnswer}, and
+ * while there is more of it, another one each time that `more` comes in: whoever takes a large answer takes it in slices.
  *
  * @module
  */
 import { parentPort } from 'node:worker_threads';
 import { messageOf } from '../util/errors.js';
+import { type ManifestProblem } from './manifest-problem.js';
 import { type ParseRequest, parseManifest } from './parse-manifest.js';
-import { type ParsedManifest } from './source-pod.js';
+import { type SourcePod } from './source-pod.js';
 
 /** What the thread is sent. */
-export interface WorkerRequest {
-  readonly id: number;
-  readonly request: ParseRequest;
-}
+export type WorkerRequest = ParseRequest | 'more';
 
 /** What the thread sends. */
-export type WorkerAnswer =
-  | { readonly id: number; readonly manifest: ParsedManifest }
-  | { readonly id: number; readonly error: string }
-  | 'ready';
+export type WorkerAnswer = 'ready' | WorkerPart | { readonly error: string };
 
-parentPort?.on('message', ({ id, request }: WorkerRequest) => {
-  parentPort?.postMessage(answer(id, request));
+/** A part of what was parsed. */
+export interface WorkerPart {
+  readonly pods: readonly SourcePod[];
+  /** All of them are in the last part. */
+  readonly problems: readonly ManifestProblem[];
+  readonly isLast: boolean;
+}
+
+/** Takes about a millisecond on the other side. */
+const CHARACTERS_PER_PART = 64 * 1024;
+
+let left: SourcePod[] = [];
+let problems: readonly ManifestProblem[] = [];
+
+parentPort?.on('message', (request: WorkerRequest) => {
+  parentPort?.postMessage(answer(request));
 });
 parentPort?.postMessage('ready' satisfies WorkerAnswer);
 
-function answer(id: number, request: ParseRequest): WorkerAnswer {
+function answer(request: WorkerRequest): WorkerAnswer {
   try {
-    return { id, manifest: parseManifest(request) };
+    if (request !== 'more') {
+      const manifest = parseManifest(request);
+      left = [...manifest.pods];
+      problems = manifest.problems;
+    }
+    let size = 0;
+    const count = left.findIndex(({ written }) => (size += written.length) > CHARACTERS_PER_PART);
+    const pods = left.splice(0, count === -1 ? left.length : Math.max(1, count));
+    const isLast = left.length === 0;
+    return { pods, problems: isLast ? problems : [], isLast };
   } catch (error) {
-    return { id, error: messageOf(error) };
+    return { error: messageOf(error) };
   }
 }

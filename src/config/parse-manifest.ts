@@ -1,6 +1,6 @@
-import { type StaticPodOrigin, toStaticPod } from '../model/static-pod.js';
+import { type StaticPodOrigin } from '../model/static-pod.js';
 import { aboutFile, readManifests } from './manifest-reader.js';
-import { type ParsedManifest } from './source-pod.js';
+import { type ParsedManifest, toSourcePod } from './source-pod.js';
 
 /** A file or body to be parsed, and whose pods it holds. */
 export interface ParseRequest {
@@ -31,7 +31,7 @@ export function parseManifest({ bytes, file, origin }: ParseRequest): ParsedMani
   const { pods, problems, isEmpty } = readManifests(bytes, { file, nodeName: origin.nodeName });
   const empty = 'there is no pod in it; remove it, or write a List without items, to have none';
   return {
-    pods: pods.map(({ pod, place }) => ({ written: pod, pod: toStaticPod(pod, origin).pod, place })),
+    pods: pods.map((each) => toSourcePod(each, origin)),
     problems: isEmpty ? [aboutFile(file, empty)] : problems,
   };
 }

@@ -1,14 +1,27 @@
 import { type NodePod } from '../model/node-pod.js';
-import { type Pod } from '../model/pod.js';
+import { type StaticPodOrigin, toStaticPod } from '../model/static-pod.js';
 import { fullName } from './arbitrate-pods.js';
+import { type ManifestPod } from './manifest-reader.js';
 import { type ManifestPlace, type ManifestProblem } from './manifest-problem.js';
 import { formatValue } from '../model/field-problem.js';
 
 /** A pod of a source: as it was written, as the node runs it, and where it is written. */
 export interface SourcePod {
-  readonly written: Pod;
+  /** metadata.name as written. */
+  readonly name: string;
+  /** The pod as written, in JSON on one line: it is only kept, and text is cheap to hand from thread to thread. */
+  readonly written: string;
   readonly pod: NodePod;
   readonly place: ManifestPlace;
+}
+
+/** Makes a pod that was written a pod of the node. */
+export function toSourcePod(
+  { pod: written, place }: ManifestPod,
+  origin: Pick<StaticPodOrigin, 'source' | 'nodeName'>,
+): SourcePod {
+  const { pod } = toStaticPod(written, origin);
+  return { name: written.metadata.name, written: JSON.stringify(written), pod, place };
 }
 
 /** What was made of a file or body. */
@@ -71,15 +84,11 @@ function clashOf(one: SourcePod, other: SourcePod): 'name' | 'uid' | undefined {
   return one.pod.metadata.uid === other.pod.metadata.uid ? 'uid' : undefined;
 }
 
-function twinProblem(
-  { written, pod, place }: SourcePod,
-  first: SourcePod,
-  by: 'name' | 'uid',
-): ManifestProblem {
-  const value = by === 'uid' ? pod.metadata.uid : written.metadata.name;
+function twinProblem({ name, pod, place }: SourcePod, first: SourcePod, by: 'name' | 'uid'): ManifestProblem {
+  const value = by === 'uid' ? pod.metadata.uid : name;
   return {
     ...{ ...place, kind: 'duplicate', path: `metadata.${by}` },
     message: `Duplicate value: ${formatValue(value)}: stands at ${first.place.file}:${first.place.line} already`,
-    ...{ pod: written.metadata.name, namespace: pod.metadata.namespace },
+    ...{ pod: name, namespace: pod.metadata.namespace },
   };
 }

@@ -3,12 +3,13 @@ import { abortable } from '../util/abortable.js';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
 import { type WorkerAnswer, type WorkerRequest } from './manifest-worker.js';
+import { type ParsedManifest, type SourcePod } from './source-pod.js';
 import { type ManifestParser, type ParseOutcome, type ParseRequest } from './parse-manifest.js';
 
 /** What a {@link ThreadedManifestParser} needs. */
 export interface ThreadedManifestParserOptions {
   readonly clock: Clock;
-  /** What one file may take, in milliseconds; 10 s unless told. */
+  /** What one file may take, in milliseconds; 20 s unless told: one of the largest size takes 2 s on an idle machine. */
   readonly deadlineMs?: number;
   /** Without work for so long the thread ends, until there is some again; 30 s unless told. */
   readonly idleMs?: number;
@@ -18,8 +19,8 @@ export interface ThreadedManifestParserOptions {
 
 /** Loading the modules takes 0.1 s on an idle machine. */
 const START_DEADLINE_MS = 60_000;
-// A file of the largest size with as many values as possible takes some 300 MiB.
-const MOST_MEMORY_MIB = 768;
+// A file of the largest size takes some 100 MiB, one with as many values as are allowed 250.
+const MOST_MEMORY_MIB = 384;
 
 interface Thread {
   readonly worker: Worker;
@@ -39,12 +40,11 @@ export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
   #thread: Thread | undefined;
   #idle: ClockTimer | undefined;
   #turn: Promise<unknown> = Promise.resolve();
-  #requests = 0;
   #closed = false;
 
   constructor(options: ThreadedManifestParserOptions) {
     const entry = new URL('./manifest-worker.js', import.meta.url);
-    this.#options = { deadlineMs: 10_000, idleMs: 30_000, entry, ...options };
+    this.#options = { deadlineMs: 20_000, idleMs: 30_000, entry, ...options };
   }
 
   async parse(request: ParseRequest, signal: AbortSignal): Promise<ParseOutcome> {
@@ -67,15 +67,12 @@ export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
     try {
       const started = await this.#within(START_DEADLINE_MS, thread, thread.ready);
       if (started === 'too late') return await this.#giveUp('the thread that reads manifests does not start');
-      const id = ++this.#requests;
-      const answer = answerTo(thread.worker, id);
-      thread.worker.postMessage({ id, request } satisfies WorkerRequest);
       const { deadlineMs } = this.#options;
-      const read = await this.#within(deadlineMs, thread, abortable(answer, signal));
+      const read = await this.#within(deadlineMs, thread, abortable(ask(thread.worker, request), signal));
       if (read === 'too late')
         return await this.#giveUp(`reading it takes longer than ${deadlineMs / 1000} s`);
       if ('error' in read) return { kind: 'gave-up', why: `it cannot be read: ${read.error}` };
-      return { kind: 'parsed', manifest: read.manifest };
+      return { kind: 'parsed', manifest: read };
     } catch (error) {
       if (signal.aborted) {
         await this.#end();
@@ -141,13 +138,25 @@ function startThread(entry: URL): Thread {
   return { worker, ready, ended };
 }
 
-async function answerTo(worker: Worker, id: number): Promise<Exclude<WorkerAnswer, 'ready'>> {
+/** All parts of an answer. Nothing is asked beside it. */
+async function ask(
+  worker: Worker,
+  request: ParseRequest,
+): Promise<ParsedManifest | { readonly error: string }> {
+  const pods: SourcePod[] = [];
+  let next: WorkerRequest = request;
+  for (;;) {
+    const answer = await answerTo(worker, next);
+    if ('error' in answer) return answer;
+    pods.push(...answer.pods);
+    if (answer.isLast) return { pods, problems: answer.problems };
+    next = 'more';
+  }
+}
+
+async function answerTo(worker: Worker, request: WorkerRequest): Promise<Exclude<WorkerAnswer, 'ready'>> {
   return new Promise((resolve) => {
-    const onMessage = (message: WorkerAnswer): void => {
-      if (message === 'ready' || message.id !== id) return;
-      worker.off('message', onMessage);
-      resolve(message);
-    };
-    worker.on('message', onMessage);
+    worker.once('message', resolve);
+    worker.postMessage(request);
   });
 }

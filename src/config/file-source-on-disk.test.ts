@@ -1,0 +1,137 @@
+/**
+ * A folder of manifests with the real clock and the real watch: that the parts fit the machine. Only conditions are
+ * waited for; what happens when is in file-source.test.ts.
+ *
+ * @module
+ */
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { untilTrue } from '../testing/until-true.js';
+import { SystemClock } from '../util/clock.js';
+import { formatConfigProblem } from './config-problem.js';
+import { FileSource } from './file-source.js';
+import { HERE } from './parse-manifest.js';
+import { PodConfig } from './pod-config.js';
+import { ProblemBook } from './problem-book.js';
+
+const manifest = (name: string, image = 'a'): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: c, image: ${image} }] }\n`;
+
+let root: string;
+let folder: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'podloop-manifests-'));
+  folder = join(root, 'pods');
+  await mkdir(folder);
+});
+afterEach(async () => rm(root, { recursive: true, force: true }));
+
+/** An agent's part that reads manifests and follows the changes. */
+class Follower implements AsyncDisposable {
+  readonly pods = new Map<string, string>();
+  readonly told: string[] = [];
+  readonly history: string[] = [];
+  readonly #stop = new AbortController();
+  readonly #running: Promise<unknown>;
+
+  constructor() {
+    const problems = new ProblemBook({
+      onProblem: (problem) => this.told.push(formatConfigProblem(problem)),
+    });
+    const config = new PodConfig({ problems });
+    const source = new FileSource({
+      ...{ path: folder, nodeName: 'n', problems, parser: HERE, clock: new SystemClock() },
+      ...{ port: config.addSource('file'), lastGoodFolder: join(root, 'last-good') },
+      // So long that whatever is seen was seen by the watch.
+      ...{ fileCheckFrequencyMs: 600_000, settleMs: 50 },
+    });
+    this.#running = Promise.all([source.run(this.#stop.signal), this.#follow(config)]);
+  }
+
+  get state(): string {
+    return [...this.pods]
+      .map(([name, image]) => `${name}:${image}`)
+      .sort()
+      .join();
+  }
+
+  async untilState(state: string): Promise<void> {
+    await untilTrue(() => this.state === state);
+  }
+
+  async #follow(config: PodConfig): Promise<void> {
+    for await (const { type, pods } of config.updates(this.#stop.signal)) {
+      for (const { metadata, spec } of pods) {
+        const name = metadata.name.replace(/-n$/, '');
+        this.history.push(`${type} ${name}`);
+        if (type === 'REMOVE') this.pods.delete(name);
+        else this.pods.set(name, spec.containers[0]!.image);
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+}
+
+describe('a folder of manifests on disk', () => {
+  it('is followed through what people and tools do to it', async () => {
+    await using follower = new Follower();
+    await writeFile(join(folder, 'a.yaml'), manifest('a'));
+    await follower.untilState('a:a');
+    await writeFile(join(folder, '.b.yaml.swp'), manifest('b'));
+    await rename(join(folder, '.b.yaml.swp'), join(folder, 'b.yaml'));
+    await follower.untilState('a:a,b:a');
+    await writeFile(join(folder, 'a.yaml'), manifest('a', 'b'));
+    await follower.untilState('a:b,b:a');
+    await rename(join(folder, 'a.yaml'), join(folder, 'z.yaml'));
+    await rm(join(folder, 'b.yaml'));
+    await follower.untilState('a:b');
+    await writeFile(join(folder, 'z.yaml'), 'a: [');
+    await untilTrue(() => follower.told.length === 1);
+    await rm(join(folder, 'z.yaml'));
+    await follower.untilState('');
+    expect(follower.history).toEqual(['ADD a', 'ADD b', 'UPDATE a', 'REMOVE b', 'REMOVE a']);
+  });
+
+  it('may be made of links that are changed all at once', async () => {
+    for (const [version, image] of [
+      ['1', 'a'],
+      ['2', 'b'],
+    ] as const) {
+      await mkdir(join(folder, `..${version}`));
+      await writeFile(join(folder, `..${version}`, 'a.yaml'), manifest('a', image));
+    }
+    await symlink('..1', join(folder, '..data'));
+    await symlink('..data/a.yaml', join(folder, 'a.yaml'));
+    await using follower = new Follower();
+    await follower.untilState('a:a');
+    await symlink('..2', join(folder, '..next'));
+    await rename(join(folder, '..next'), join(folder, '..data'));
+    await follower.untilState('a:b');
+    expect(follower.history).toEqual(['ADD a', 'UPDATE a']);
+  });
+
+  it('is taken up where it was left, whatever happened to it meanwhile', async () => {
+    await writeFile(join(folder, 'a.yaml'), manifest('a'));
+    await writeFile(join(folder, 'b.yaml'), manifest('b'));
+    await writeFile(join(folder, 'c.yaml'), manifest('c'));
+    {
+      await using follower = new Follower();
+      await follower.untilState('a:a,b:a,c:a');
+    }
+    await writeFile(join(folder, 'a.yaml'), 'a: [');
+    await rm(join(folder, 'b.yaml'));
+    await rename(join(folder, 'c.yaml'), join(folder, 'd.yaml'));
+    await using follower = new Follower();
+    await follower.untilState('a:a,c:a');
+    await untilTrue(() => follower.told.length === 1);
+    expect(follower.told[0]).toContain('; default/a-n goes on as before');
+    expect(follower.history.sort()).toEqual(['ADD a', 'ADD c']);
+  });
+});
