@@ -33,6 +33,9 @@ const PROBE_WORDS: Readonly<Record<ProbeResult['type'], readonly [string, string
   startup: ['started', 'unhealthy'],
 };
 
+/** Pods that end one after the other are not each to cost a look at all of them. */
+const HOUSEKEEPING_GAP_MS = 100;
+
 /** What the sync loop does in a slice: takes what waits, and what time has brought, and calls the handlers. */
 export class SyncLoopWork {
   readonly #options: SyncLoopOptions;
@@ -47,6 +50,7 @@ export class SyncLoopWork {
   /** Monotonic milliseconds. */
   #nextSyncMs: number;
   #nextHousekeepingMs: number;
+  #housekeptMs = -Infinity;
 
   constructor(options: SyncLoopOptions, inputs: SyncLoopInputs) {
     this.#options = options;
@@ -64,9 +68,10 @@ export class SyncLoopWork {
     return Math.max(0, next - this.#options.clock.monotonicMs());
   }
 
-  /** Housekeeping is due from now on. */
+  /** Housekeeping is due from now on, or as soon as the last one is a little while ago. */
   housekeepSoon(): void {
-    this.#nextHousekeepingMs = this.#options.clock.monotonicMs();
+    const soonMs = Math.max(this.#options.clock.monotonicMs(), this.#housekeptMs + HOUSEKEEPING_GAP_MS);
+    this.#nextHousekeepingMs = Math.min(this.#nextHousekeepingMs, soonMs);
   }
 
   /** A little of everything that waits, so that nothing waits for the end of anything else; false when nothing does. */
@@ -157,6 +162,7 @@ export class SyncLoopWork {
     }
     if (isHousekeepingDue) {
       this.#nextHousekeepingMs = now + this.#housekeepingPeriodMs;
+      this.#housekeptMs = now;
       if (seenAllSources()) this.#try('housekeeping', () => handlers.handlePodCleanups());
       else this.#logger.info("SyncLoop (housekeeping, skipped): sources aren't ready yet", {}, 4);
     }

@@ -188,11 +188,16 @@ describe('with time', () => {
     expect(h.calls).toEqual(['handlePodCleanups', 'handlePodCleanups']);
   });
 
-  it('housekeeping comes at once when somebody waits for it', async () => {
+  it('housekeeping comes at once when somebody waits for it, and not all the time', async () => {
     await using h = syncLoopHarness();
     h.loop.housekeepSoon();
     await h.clock.settle();
     expect(h.calls).toEqual(['handlePodCleanups']);
+    for (let i = 0; i < 10; i++) {
+      h.loop.housekeepSoon();
+      await h.clock.advance(50);
+    }
+    expect(h.calls).toHaveLength(1 + 5);
   });
 });
 
