@@ -1,7 +1,7 @@
 /**
  * Real probes of real servers, while this process stands still again and again.
  *
- * The servers are in a thread of their own: they answer at once, and hang up on who does not send for a second.
+ * The servers are in a thread of their own: they answer at once, and hang up on who does not send for two seconds.
  */
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ const { parentPort } = require('node:worker_threads');
 const http = require('node:http');
 const http2 = require('node:http2');
 const net = require('node:net');
-const hurried = { headersTimeout: 1000, requestTimeout: 1000, connectionsCheckingInterval: 200 };
+const hurried = { headersTimeout: 2000, requestTimeout: 2000, connectionsCheckingInterval: 200 };
 const servers = [
   http.createServer(hurried, (request, response) => response.end('ok')),
   http2.createServer().on('stream', (stream) => {
@@ -77,7 +77,11 @@ describe('fifty probed pods under an event loop that is blocked for 3 s again an
     cleanups.push(probeEnded.subscribe((end) => ends.push(end)));
 
     for (let index = 0; index < 50; index++) {
-      const probe = { ...aProbe(), tcpSocket: undefined, ...handlers[index % handlers.length] } as Probe;
+      const probe = {
+        ...aProbe({ timeoutSeconds: 2 }),
+        tcpSocket: undefined,
+        ...handlers[index % handlers.length],
+      } as Probe;
       manager.addPod(aProbedPod({ livenessProbe: probe, readinessProbe: probe }, { name: `pod-${index}` }));
     }
     const deafProbe: Probe = {
