@@ -31,7 +31,6 @@ describe('the options of the agent', () => {
       { imageGcLowThreshold: 90 },
       '--image-gc-low-threshold: 90 is not less than --image-gc-high-threshold, 85',
     ],
-    [{ cgroupDriver: 'x' }, '--cgroup-driver: "x" is not one of cgroupfs, systemd'],
   ])('are refused when they are wrong: %j', (given, message) => {
     expect(() => resolveAgentOptions(given)).toThrow(message);
   });

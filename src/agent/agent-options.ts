@@ -20,7 +20,6 @@ export interface AgentOptions {
   readonly podsPerCore: number;
   readonly systemReserved: Readonly<Record<string, string>>;
   readonly kubeReserved: Readonly<Record<string, string>>;
-  readonly cgroupDriver: string;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly resolvConf: string;
@@ -35,7 +34,6 @@ export interface AgentOptions {
   readonly minimumContainerTtlMs: number;
   readonly maximumDeadContainersPerContainer: number;
   readonly maximumDeadContainers: number;
-  readonly adopt: boolean;
   readonly stopPods: boolean;
   readonly exitWhenDone: boolean;
 }
@@ -207,14 +205,6 @@ export const AGENT_OPTIONS: { readonly [Name in keyof AgentOptions]: AgentOption
       fromConfig: (config) => config.kubeReserved,
       doc: 'What agents and runtimes keep of cpu and memory, so that pods cannot ask for it',
     },
-    cgroupDriver: {
-      type: ['', 'cgroupfs', 'systemd'],
-      default: '',
-      flag: '--cgroup-driver',
-      field: 'cgroupDriver',
-      fromConfig: (config) => config.cgroupDriver,
-      doc: 'How cgroups are named, where the runtime does not say it itself; cgroupfs then unless told',
-    },
     cpuCfsQuota: {
       type: 'switch',
       default: true,
@@ -321,12 +311,6 @@ export const AGENT_OPTIONS: { readonly [Name in keyof AgentOptions]: AgentOption
       default: -1,
       flag: '--maximum-dead-containers',
       doc: 'How many dead containers are kept in all; -1 for any number',
-    },
-    adopt: {
-      type: 'switch',
-      default: false,
-      flag: '--adopt',
-      doc: 'Take over pods of the same namespace and name that a kubelet left here, without a restart',
     },
     stopPods: {
       type: 'switch',

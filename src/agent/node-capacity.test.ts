@@ -13,7 +13,7 @@ it('is bounded per core where that is less', () => {
 });
 
 it('is what is left after everything that is reserved', () => {
-  const reserved = [
+  const reserved: Record<string, string>[] = [
     { cpu: '500m', memory: '100' },
     { cpu: '1', 'ephemeral-storage': '1Gi' },
   ];

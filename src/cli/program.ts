@@ -14,6 +14,11 @@ export interface LazyCommand {
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly LazyCommand[] = [
   {
+    name: 'run',
+    summary: 'Keep the pods of a folder of manifests running: the node agent',
+    load: async (host) => (await import('./run.js')).runCommand(host),
+  },
+  {
     name: 'watch',
     summary: 'Show what happens to every pod of a container runtime, as it happens; changes nothing',
     load: async (host) => (await import('./watch.js')).watchCommand(host),

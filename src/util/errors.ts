@@ -212,6 +212,11 @@ export const ERROR_CODES = {
     when: 'A pod manifest cannot be used.',
     remedy: 'The message names the file, the path in it and what would be right.',
   },
+  PODS_FAILED: {
+    retryable: false,
+    when: 'With --exit-when-done every pod has ended, and not all of them with success.',
+    remedy: 'Look at the log for the pods that failed.',
+  },
   CONFIG_INVALID: {
     retryable: false,
     when: 'A KubeletConfiguration file cannot be used.',

@@ -80,7 +80,7 @@ export const KUBELET_CONFIG_TABLES = {
     systemCgroups: ignored('string', NODE_SETTINGS),
     cgroupRoot: ignored('string', NO_QOS_GROUPS),
     cgroupsPerQOS: ignored('boolean', NO_QOS_GROUPS),
-    cgroupDriver: supported('cgroupfs|systemd'),
+    cgroupDriver: ignored('cgroupfs|systemd', NO_QOS_GROUPS),
     cpuManagerPolicy: ignored('string', NO_PINNING),
     singleProcessOOMKill: ignored('boolean', NO_QOS_GROUPS),
     cpuManagerPolicyOptions: ignored('map[string]string', NO_PINNING),

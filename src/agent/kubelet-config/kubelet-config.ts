@@ -14,7 +14,6 @@ export interface KubeletConfig {
   readonly httpCheckFrequencyMs?: number;
   readonly runtimeRequestTimeoutMs?: number;
   readonly containerRuntimeEndpoint?: string;
-  readonly cgroupDriver?: 'cgroupfs' | 'systemd';
   readonly cpuCFSQuota?: boolean;
   readonly cpuCFSQuotaPeriodMs?: number;
   readonly maxPods?: number;

@@ -80,7 +80,6 @@ const AS_WRITTEN = [
   'staticPodURL',
   'staticPodURLHeader',
   'containerRuntimeEndpoint',
-  'cgroupDriver',
   'cpuCFSQuota',
   'maxPods',
   'podsPerCore',

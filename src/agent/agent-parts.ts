@@ -1,0 +1,206 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { type Readable } from 'node:stream';
+import { type CriClient } from '../cri/index.js';
+import { PulledImages } from '../gc/pulled-images.js';
+import { recordPulls } from '../gc/record-pulls.js';
+import { ImageManager } from '../images/image-manager.js';
+import { Pleg } from '../pleg/index.js';
+import { PodCache } from '../pleg/pod-cache.js';
+import { ProbeManager } from '../probes/probe-manager.js';
+import { ProbeFiles } from '../probes/probe-memory.js';
+import { probeRunner } from '../probes/probe-runner.js';
+import { observedTargets } from '../probes/probe-targets.js';
+import { CriRuntimeChanges } from '../runtime/cri-runtime-changes.js';
+import { CriRuntime } from '../runtime/index.js';
+import { PodPaths } from '../runtime/pod-paths.js';
+import { emptyPodStatus } from '../runtime/runtime.js';
+import { StartFailures } from '../status/start-failures.js';
+import { StatusManager } from '../status/status-manager.js';
+import { admitPod } from '../sync/admit-pod.js';
+import { DesiredPods } from '../sync/desired-pods.js';
+import { Housekeeping, type PodCleaner } from '../sync/housekeeping.js';
+import { DEFAULT_RESTART_BACKOFF } from '../sync/restart-backoff.js';
+import { RuntimeState } from '../sync/runtime-state.js';
+import { PodHandlers } from '../sync/sync-loop-handlers.js';
+import { SyncLoop } from '../sync/sync-loop.js';
+import { PodPlanner } from '../sync/sync-pod-planner.js';
+import { PodStatusUpdater } from '../sync/sync-pod-status.js';
+import { SyncPod } from '../sync/sync-pod.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { PodVolumes } from '../volumes/pod-volumes.js';
+import { PodWorkers } from '../workers/pod-workers.js';
+import { type AgentOptions } from './agent-options.js';
+import { buildCollectors } from './collectors.js';
+import { computeCapacity } from './node-capacity.js';
+import { NodeFactsWatch } from './node-facts-watch.js';
+import { type NodeIdentity } from './node-identity.js';
+import { PodEventLog } from './pod-event-log.js';
+import { PodSources } from './pod-sources.js';
+
+/** What {@link buildAgentParts} needs. */
+export interface AgentPartsOptions {
+  readonly options: AgentOptions;
+  readonly identity: NodeIdentity;
+  readonly client: CriClient;
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
+  readonly stdin: Readable;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The parts of a node agent, wired to one another; none of them runs yet. */
+export type AgentParts = Awaited<ReturnType<typeof buildAgentParts>>;
+
+/** Makes the parts in the order in which data flows. Reads what earlier agents have left in the root folder. */
+export async function buildAgentParts(given: AgentPartsOptions) {
+  const { options, identity, client, runtimeName, stdin, clock, logger } = given;
+  const common = { clock, logger };
+  const events = new PodEventLog(common);
+  const sources = new PodSources({ options, nodeName: identity.name, stdin, ...common });
+
+  // What is observed.
+  const runtime = new CriRuntime({ client, ...common });
+  const cache = new PodCache();
+  const pleg = new Pleg({ runtime, cache, mode: options.mode, ...common });
+  const runtimeState = new RuntimeState({
+    ...common,
+    getConditions: async (signal) => (await client.status({}, { signal })).status?.conditions ?? [],
+    healthChecks: [{ name: 'PLEG', findProblem: () => pleg.health().message }],
+  });
+
+  // What is done.
+  const changes = new CriRuntimeChanges({ client, ...common });
+  const pulled = await PulledImages.open(join(options.rootDir, 'pulled-images.json'));
+  const images = new ImageManager({
+    ...{ events, clock, pullsAtOnce: options.maxParallelImagePulls },
+    changes: recordPulls({ changes, pulled, ...common }),
+  });
+  const paths = new PodPaths(options);
+  const volumes = new PodVolumes({ podsFolder: paths.podsDir });
+  const node = new NodeFactsWatch({
+    ...common,
+    nodeInstance: identity.instanceId,
+    resolvConf: options.resolvConf,
+    cpuCfsQuota: options.cpuCfsQuota,
+    cpuCfsQuotaPeriodMs: options.cpuCfsQuotaPeriodMs,
+    canMount: () => !runtimeState.conditions.some(({ type, status }) => type === 'Isolation' && !status),
+  });
+  const memory = await ProbeFiles.open({ folder: join(options.rootDir, 'probes'), logger });
+  const probes = new ProbeManager({
+    ...common,
+    ...{ memory, targets: observedTargets(cache, identity.ip) },
+    runProbe: probeRunner({ clock, commands: changes }),
+  });
+  const manager = new StatusManager(common);
+  const startFailures = new StartFailures();
+  const statuses = new PodStatusUpdater({
+    ...{ manager, startFailures, probes, paths, clock },
+    node: () => ({ hostIps: identity.ip === '' ? [] : [identity.ip], runtimeName }),
+  });
+  const planner = new PodPlanner({
+    clock,
+    probes: {
+      hasFailedLiveness: (id) => probes.failure(id)?.type === 'liveness',
+      hasFailedStartup: (id) => probes.failure(id)?.type === 'startup',
+      hasStarted: (id) => probes.started(id) === true,
+    },
+    backoff: { ...DEFAULT_RESTART_BACKOFF, maxMs: options.maxContainerRestartPeriodMs },
+  });
+  const syncer = new SyncPod({
+    ...common,
+    ...{ changes, runtime, images, volumes, statuses, startFailures, planner, events, paths },
+    probes: {
+      addPod: (pod) => probes.addPod(pod),
+      stopLivenessAndStartup: (pod) => probes.stopLivenessAndStartup(pod.metadata.uid),
+      removePod: (pod) => probes.removePod(pod.metadata.uid),
+    },
+    baselines: { keep: () => Promise.resolve() },
+    networkProblem: () => runtimeState.networkErrors()[0],
+    node: () => node.facts(),
+  });
+
+  // What decides.
+  const desired = new DesiredPods();
+  const workers = new PodWorkers({
+    ...common,
+    ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
+    requestRelist: (uid) => pleg.requestRelist(uid),
+    onFinished: () => loop.housekeepSoon(),
+  });
+  const seenAllSources = (): boolean => sources.config.seenAllSources();
+  const closing = new AbortController();
+  const collectors = buildCollectors({
+    ...{ options, client, runtime, changes, pulled, volumes, paths, pods: cache },
+    ...common,
+    nodeInstanceId: identity.instanceId,
+    mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
+    hasSeenPods: () => pleg.health().healthy,
+    desiredImages: () => [...desired.all()].flatMap(({ spec }) => imagesOf(spec)),
+  });
+  const cleaners: PodCleaner[] = [
+    {
+      name: 'probes',
+      cleanUp: ({ desiredUids, possiblyRunningUids }) =>
+        probes.cleanUp(new Set([...desiredUids, ...possiblyRunningUids])),
+    },
+    {
+      name: 'statuses',
+      cleanUp: ({ desiredUids, possiblyRunningUids }) =>
+        manager.removeOrphanedStatuses(new Set([...desiredUids, ...possiblyRunningUids])),
+    },
+    collectors.containers,
+    collectors.folders,
+  ];
+  const housekeeping = new Housekeeping({
+    ...common,
+    ...{ desired, workers, cache, cleaners, nodeInstanceId: identity.instanceId },
+  });
+  const capacity = computeCapacity({
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    maxPods: options.maxPods,
+    podsPerCore: options.podsPerCore,
+    reserved: [options.systemReserved, options.kubeReserved],
+  });
+  const handlers = new PodHandlers({
+    ...{ logger, desired, workers, cache, housekeeping, seenAllSources },
+    admit: (pod, active) => admitPod(pod, active, capacity),
+    onRejected: (pod, { reason, message }) => {
+      const end = { phase: 'Failed', reason, message } as const;
+      events.record(pod.metadata, { type: 'Warning', reason, message });
+      void statuses.update(pod, emptyPodStatus(pod.metadata.uid), 'terminated', end);
+    },
+  });
+  const loop = new SyncLoop({
+    ...common,
+    ...{ handlers, desired, workers, cache, runtimeState, seenAllSources, readiness: manager },
+    updates: (signal) => sources.config.updates(signal),
+    events: pleg.subscribe(),
+    probeResults: probes.subscribe(),
+    deadContainers: {
+      deleteContainersBeyondNewest: ({ status, exitedContainerId }) => {
+        collectors.containers
+          .containerDied(status.uid, exitedContainerId, closing.signal)
+          .catch((error: unknown) => {
+            if (!closing.signal.aborted) logger.error('Dead containers are not removed', error);
+          });
+      },
+    },
+  });
+  return {
+    ...{ events, sources, runtime, cache, pleg, runtimeState, changes, node, memory, probes, manager },
+    ...{ desired, workers, collectors, housekeeping, handlers, loop, closing, paths, seenAllSources },
+  };
+}
+
+function imagesOf({ initContainers = [], containers }: AgentPodSpec): string[] {
+  return [...initContainers, ...containers].map(({ image }) => image);
+}
+
+interface AgentPodSpec {
+  readonly initContainers?: readonly { readonly image: string }[];
+  readonly containers: readonly { readonly image: string }[];
+}

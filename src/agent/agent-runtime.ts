@@ -1,0 +1,85 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CriClient, findEndpoint, parseEndpoint, probeEndpoint } from '../cri/index.js';
+import { type Clock } from '../util/clock.js';
+import { hasCode } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
+import { RuntimeProcess } from './runtime-process.js';
+
+/** The word that stands for the embedded runtime in place of an endpoint. */
+export const EMBEDDED_RUNTIME = 'embedded';
+
+/** How a node agent gets to its runtime. */
+export interface AgentRuntimeOptions {
+  /** An endpoint, `embedded`, or empty for the one that the machine has, else the embedded one. */
+  readonly runtimeEndpoint: string;
+  /** Where an embedded runtime has its socket, records and log. */
+  readonly folder: string;
+  /** What starts podloop. */
+  readonly podloopCommand: readonly [string, ...string[]];
+  /** Further flags of an embedded runtime. */
+  readonly runtimeFlags: readonly string[];
+  readonly pid: number;
+  /** After how long a call is given up, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The runtime that an agent works with. */
+export interface AgentRuntime {
+  readonly client: CriClient;
+  readonly url: string;
+  readonly name: string;
+  readonly version: string;
+  /** Keeps an embedded runtime running; undefined for one that is somebody else's to keep. */
+  readonly keeper: EmbeddedRuntimeKeeper | undefined;
+}
+
+/**
+ * Finds the runtime, starts an embedded one if need be, and makes sure that it speaks CRI v1. Rejects with an ENDPOINT_…
+ * error, or with CRI_UNAVAILABLE when an embedded one does not come up.
+ */
+export async function connectAgentRuntime(
+  options: AgentRuntimeOptions,
+  signal: AbortSignal,
+): Promise<AgentRuntime> {
+  const { clock, logger, timeoutMs } = options;
+  const found = await findUrl(options.runtimeEndpoint);
+  let keeper: EmbeddedRuntimeKeeper | undefined;
+  if (found === undefined) keeper = await startEmbedded(options, signal);
+  const url = found ?? keeper!.endpoint;
+  const { runtimeName, runtimeVersion } = await probeEndpoint(url, { signal, clock });
+  const client = new CriClient({ endpoint: url, clock, logger, timeoutMs });
+  return { client, url, name: runtimeName, version: runtimeVersion, keeper };
+}
+
+async function findUrl(endpoint: string): Promise<string | undefined> {
+  if (endpoint === EMBEDDED_RUNTIME) return undefined;
+  if (endpoint !== '') return parseEndpoint(endpoint).url;
+  try {
+    return (await findEndpoint()).url;
+  } catch (error) {
+    if (hasCode(error, 'ENDPOINT_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}
+
+async function startEmbedded(
+  { folder, podloopCommand, runtimeFlags, pid, clock, logger }: AgentRuntimeOptions,
+  signal: AbortSignal,
+): Promise<EmbeddedRuntimeKeeper> {
+  const place = join(folder, 'runtime');
+  await mkdir(place, { recursive: true, mode: 0o700 });
+  const process = new RuntimeProcess({
+    ...{ podloopCommand, clock, parentPid: pid, flags: runtimeFlags },
+    folder: place,
+  });
+  const keeper = new EmbeddedRuntimeKeeper({ process, clock, logger });
+  const how = await keeper.start(signal);
+  logger.info(how === 'found' ? 'Embedded runtime taken up' : 'Embedded runtime started', {
+    endpoint: keeper.endpoint,
+  });
+  return keeper;
+}

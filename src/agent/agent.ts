@@ -1,0 +1,291 @@
+/**
+ * The composition root of the node agent: it keeps the pods of its manifests running.
+ *
+ * ```
+ * sources ─► config ─────────────────────────────────┐
+ * runtime ─► event generator ─► events ─► sync loop ─┴► pod workers ─► syncPod ─► runtime
+ *                    └─► cache ─► probes, statuses, collectors
+ * ```
+ *
+ * In: options (see {@link AGENT_OPTIONS}). Out: pods as their manifests say, their statuses and events. Start-up goes
+ * along the flow of data and fails before anything is changed; shutdown goes against it: first nothing new is begun,
+ * then what was sent to the runtime settles, and the pods stay as they are.
+ *
+ * @module
+ */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Readable } from 'node:stream';
+import { type Subscription } from '../pleg/index.js';
+import { type PodStatusRecord, type StatusChanges } from '../status/status-changes.js';
+import { type NodePod } from '../model/node-pod.js';
+import { isTerminalPhase } from '../model/v1-pod-status.js';
+import { isMadeByNode } from '../sync/housekeeping-owner.js';
+import { type Clock } from '../util/clock.js';
+import { type FolderLock, lockFolder } from '../util/folder-lock.js';
+import { type Logger } from '../util/logger.js';
+import { type AgentOptions } from './agent-options.js';
+import { type AgentParts, buildAgentParts } from './agent-parts.js';
+import { type AgentRuntime, connectAgentRuntime } from './agent-runtime.js';
+import { findNodeIp, type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
+import { type RecordedPodEvent } from './pod-event-log.js';
+
+/** What an {@link Agent} is given besides its options. */
+export interface AgentPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly stdin: Readable;
+  readonly pid: number;
+  /** What starts podloop, for the embedded runtime. */
+  readonly podloopCommand: readonly [string, ...string[]];
+  /** Further flags of the embedded runtime. */
+  readonly runtimeFlags?: readonly string[];
+}
+
+/** How the agent was told to end, and what became of its pods. */
+export type AgentEnd = 'interrupted' | 'all succeeded' | 'some failed';
+
+/** How often it is looked whether every pod has ended, in milliseconds. */
+const DONE_LOOK_MS = 200;
+/** How long what was sent to the runtime may take to settle at the end, in milliseconds. */
+const SETTLE_LIMIT_MS = 30_000;
+/** How long the clean-up of pods may take beyond their grace period when they are stopped, in milliseconds. */
+const STOP_LIMIT_MS = 30_000;
+const DEFAULT_GRACE_SECONDS = 30;
+
+/** A node agent. */
+export class Agent implements AsyncDisposable {
+  readonly identity: NodeIdentity;
+  readonly runtime: Pick<AgentRuntime, 'url' | 'name' | 'version'>;
+  readonly #options: AgentOptions;
+  readonly #ports: AgentPorts;
+  readonly #lock: FolderLock;
+  readonly #connected: AgentRuntime;
+  readonly #parts: AgentParts;
+  #closing: Promise<void> | undefined;
+
+  /**
+   * Takes the root folder, finds or starts the runtime, and reads what earlier agents have left. Rejects with
+   * NODE_ROOT_IN_USE, ENDPOINT_… or OPTION_INVALID, leaving nothing behind.
+   */
+  static async start(options: AgentOptions, ports: AgentPorts, signal: AbortSignal): Promise<Agent> {
+    const { clock, logger, stdin, pid, podloopCommand, runtimeFlags = [] } = ports;
+    const name = resolveNodeName(options.nodeName === '' ? undefined : options.nodeName);
+    const owner = { kind: 'node', owner: 'another node agent', code: 'NODE_ROOT_IN_USE' } as const;
+    const lock = await lockFolder(options.rootDir, owner);
+    try {
+      const instanceId = await readInstanceId(options.rootDir);
+      const ip = options.nodeIp === '' ? findNodeIp() : options.nodeIp;
+      const identity: NodeIdentity = { name, instanceId, ip };
+      const connected = await connectAgentRuntime(
+        {
+          ...{ podloopCommand, runtimeFlags, pid, clock, logger, folder: options.rootDir },
+          runtimeEndpoint: options.runtimeEndpoint,
+          timeoutMs: options.runtimeRequestTimeoutMs,
+        },
+        signal,
+      );
+      const { client } = connected;
+      try {
+        const runtimeName = connected.name;
+        const parts = await buildAgentParts({
+          ...{ options, identity, client, runtimeName, stdin, clock, logger },
+        });
+        return new Agent(options, ports, lock, connected, identity, parts);
+      } catch (error) {
+        client.close();
+        throw error;
+      }
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  private constructor(
+    options: AgentOptions,
+    ports: AgentPorts,
+    lock: FolderLock,
+    connected: AgentRuntime,
+    identity: NodeIdentity,
+    parts: AgentParts,
+  ) {
+    this.#options = options;
+    this.#ports = ports;
+    this.#lock = lock;
+    this.#connected = connected;
+    this.identity = identity;
+    this.runtime = connected;
+    this.#parts = parts;
+  }
+
+  /** Where an embedded runtime of this agent has its log. */
+  get runtimeLog(): string {
+    return join(this.#options.rootDir, 'runtime', 'runtime.log');
+  }
+
+  /** The status of every pod, in the order in which they were first seen. */
+  statuses(): PodStatusRecord[] {
+    return this.#parts.manager.list();
+  }
+
+  /** Changes of statuses from now on, for one reader. */
+  watchStatuses(): StatusChanges {
+    return this.#parts.manager.subscribe();
+  }
+
+  /** Lifecycle events from now on, for one reader; of every pod of the runtime. */
+  subscribe(): Subscription {
+    return this.#parts.pleg.subscribe();
+  }
+
+  /** Events of pods, in the words of Kubernetes. */
+  podEvents(): RecordedPodEvent[] {
+    return this.#parts.events.list();
+  }
+
+  /**
+   * Keeps the pods until the signal aborts, or with exitWhenDone until every pod has ended. Resolves once nothing is
+   * begun any more and what was sent to the runtime has settled. {@link Agent.close} it afterwards.
+   */
+  async run(signal: AbortSignal): Promise<AgentEnd> {
+    const { clock, logger } = this.#ports;
+    const { sources, pleg, runtimeState, collectors, node, loop, workers, probes } = this.#parts;
+    const looking = new AbortController();
+    const working = new AbortController();
+    await node.refresh();
+    logger.info('Started node agent', { node: this.identity.name, runtime: this.#connected.url });
+    const { keeper } = this.#connected;
+    const lookers = [
+      keeper === undefined ? Promise.resolve() : keeper.run(looking.signal),
+      pleg.run(looking.signal),
+      runtimeState.run(looking.signal),
+      node.run(looking.signal),
+      this.#tellProbes(looking.signal),
+    ];
+    const deciders = [
+      sources.run(AbortSignal.any([signal, working.signal])),
+      loop.run(working.signal),
+      collectors.containers.run(working.signal),
+      collectors.logs.run(working.signal),
+      collectors.images.run(working.signal),
+    ];
+    const ended = new AbortController();
+    const failing = Promise.all([...lookers, ...deciders]).then(
+      () => undefined,
+      (error: unknown) => {
+        ended.abort(error);
+        throw error;
+      },
+    );
+    failing.catch(() => undefined);
+    const end = await this.#untilEnd(AbortSignal.any([signal, ended.signal]));
+    if (this.#options.stopPods) await this.#stopPods();
+    working.abort();
+    this.#parts.closing.abort();
+    await Promise.allSettled(deciders);
+    await this.#parts.housekeeping.close();
+    await workers.close();
+    await probes.close();
+    await this.#parts.memory.flush();
+    const limit = new AbortController();
+    const timer = clock.setTimer(SETTLE_LIMIT_MS, () => limit.abort());
+    await this.#parts.changes.settled(limit.signal).catch(() => undefined);
+    timer.cancel();
+    looking.abort();
+    pleg.closeSubscriptions();
+    await Promise.allSettled(lookers);
+    await failing;
+    return end;
+  }
+
+  /** Closes the connection and gives the root folder back. Idempotent. */
+  async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#parts.pleg.closeSubscriptions();
+    this.#connected.client.close();
+    await this.#lock.release();
+  }
+
+  async #untilEnd(signal: AbortSignal): Promise<AgentEnd> {
+    const { clock } = this.#ports;
+    try {
+      for (;;) {
+        await clock.sleep(DONE_LOOK_MS, signal);
+        const phases = this.#options.exitWhenDone ? this.#findLastPhases() : undefined;
+        if (phases !== undefined) return phases.includes('Failed') ? 'some failed' : 'all succeeded';
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return 'interrupted';
+    }
+  }
+
+  /** The phases of all pods once every pod has ended; undefined before. */
+  #findLastPhases(): string[] | undefined {
+    const { desired, manager, workers, seenAllSources } = this.#parts;
+    if (!seenAllSources()) return undefined;
+    const phases: string[] = [];
+    for (const { metadata } of desired.all()) {
+      const phase = manager.find(metadata.uid)?.status.phase;
+      const isOver = workers.isFinished(metadata.uid) || desired.findRejection(metadata.uid) !== undefined;
+      if (phase === undefined || !isTerminalPhase(phase) || !isOver) return undefined;
+      phases.push(phase);
+    }
+    return phases;
+  }
+
+  /** As if nobody wanted any pod any more: what ends and clears up pods at other times does it now. */
+  async #stopPods(): Promise<void> {
+    const { clock, logger } = this.#ports;
+    const { desired, handlers, seenAllSources } = this.#parts;
+    if (!seenAllSources()) {
+      logger.warn('Pods are left as they are: not every source of manifests was seen');
+      return;
+    }
+    const pods = [...desired.all()];
+    const longestGraceMs = Math.max(0, ...pods.map(graceSecondsOf)) * 1_000;
+    const untilMs = clock.monotonicMs() + longestGraceMs + STOP_LIMIT_MS;
+    handlers.handlePodRemoves(pods);
+    while (await this.#hasPods()) {
+      if (clock.monotonicMs() > untilMs) {
+        logger.error('Pods did not end in time, what is left of them stays', undefined, {
+          pods: [...this.#parts.cache.uids()].filter((uid) => this.#isOurs(uid)),
+        });
+        return;
+      }
+      await clock.sleep(DONE_LOOK_MS);
+    }
+  }
+
+  async #hasPods(): Promise<boolean> {
+    const { cache, paths } = this.#parts;
+    for (const uid of cache.uids()) if (this.#isOurs(uid)) return true;
+    return (await readdir(paths.podsDir).catch(() => [])).length > 0;
+  }
+
+  #isOurs(uid: string): boolean {
+    return isMadeByNode(this.#parts.cache.get(uid).status, this.identity.instanceId);
+  }
+
+  /** Probes learn of new containers at once, and not only when they look. */
+  async #tellProbes(signal: AbortSignal): Promise<void> {
+    await using events = this.#parts.pleg.subscribe();
+    signal.addEventListener('abort', () => events.close(), { once: true });
+    for await (const event of events) {
+      if ('pod' in event) this.#parts.probes.podChanged(event.pod.uid);
+    }
+  }
+}
+
+function graceSecondsOf({ spec, metadata }: NodePod): number {
+  return metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+}

@@ -1,0 +1,92 @@
+import { statfs } from 'node:fs/promises';
+import { type CriClient } from '../cri/index.js';
+import { ContainerCollector } from '../gc/container-collector.js';
+import { ImageCollector } from '../gc/image-collector.js';
+import { type DiskUsage } from '../gc/image-plan.js';
+import { LogRotator } from '../gc/log-rotator.js';
+import { markedBy, type ObservedPods } from '../gc/observed-pods.js';
+import { PodFolderCollector } from '../gc/pod-folder-collector.js';
+import { type PulledImages } from '../gc/pulled-images.js';
+import { type PodPaths } from '../runtime/pod-paths.js';
+import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+import { type Runtime } from '../runtime/runtime.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { type PodVolumes } from '../volumes/pod-volumes.js';
+import { type AgentOptions } from './agent-options.js';
+
+/** What {@link buildCollectors} needs. */
+export interface CollectorsOptions {
+  readonly options: AgentOptions;
+  readonly nodeInstanceId: string;
+  readonly client: CriClient;
+  readonly runtime: Runtime;
+  readonly changes: RuntimeChanges;
+  readonly pods: ObservedPods;
+  readonly pulled: PulledImages;
+  readonly volumes: PodVolumes;
+  readonly paths: PodPaths;
+  /** Whether nobody wants a pod any more and nothing of it runs. */
+  readonly mayRemove: (podUid: string) => boolean;
+  readonly hasSeenPods: () => boolean;
+  readonly desiredImages: () => Iterable<string>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Everything that clears up after pods. */
+export interface Collectors {
+  readonly containers: ContainerCollector;
+  readonly folders: PodFolderCollector;
+  readonly logs: LogRotator;
+  readonly images: ImageCollector;
+}
+
+/** Makes the collectors of a node: of dead containers, folders, logs and images of ours. */
+export function buildCollectors(given: CollectorsOptions): Collectors {
+  const { options, client, changes, pods, paths, clock, logger } = given;
+  const common = { clock, logger, pods, changes, isOurs: markedBy(given.nodeInstanceId) };
+  return {
+    containers: new ContainerCollector({
+      ...common,
+      paths,
+      mayRemove: given.mayRemove,
+      policy: {
+        minAgeMs: options.minimumContainerTtlMs,
+        maxPerPodContainer: options.maximumDeadContainersPerContainer,
+        maxContainers: options.maximumDeadContainers,
+      },
+    }),
+    folders: new PodFolderCollector({
+      ...{ clock, paths, pods, logger, runtime: given.runtime },
+      tearDownVolumes: async (uid) => given.volumes.tearDown({ metadata: { uid } }),
+    }),
+    logs: new LogRotator({
+      ...common,
+      podLogsDir: options.podLogsDir,
+      maxSizeBytes: options.containerLogMaxSizeBytes,
+      maxFiles: options.containerLogMaxFiles,
+      periodMs: options.containerLogMonitorIntervalMs,
+    }),
+    images: new ImageCollector({
+      ...{ clock, logger, pods, changes, pulled: given.pulled },
+      hasSeenPods: given.hasSeenPods,
+      desiredImages: given.desiredImages,
+      diskUsage: async (signal) => readImageDisk(client, signal),
+      policy: {
+        highThresholdPercent: options.imageGcHighThreshold,
+        lowThresholdPercent: options.imageGcLowThreshold,
+        minAgeMs: options.imageMinimumGcAgeMs,
+      },
+    }),
+  };
+}
+
+/** Of the disk on which the runtime says that its images are. */
+async function readImageDisk(client: CriClient, signal: AbortSignal): Promise<DiskUsage> {
+  const { imageFilesystems } = await client.imageFsInfo({}, { signal });
+  const mountpoint = imageFilesystems[0]?.fsId?.mountpoint;
+  if (mountpoint === undefined) throw new Error('the runtime does not say where its images are');
+  const { blocks, bavail, bsize } = await statfs(mountpoint);
+  return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize };
+}

@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises';
+import { hostname, totalmem } from 'node:os';
+import { type NodeFacts } from '../runtime/node-facts.js';
+import { parseResolverConfig, type ResolverConfig } from '../runtime/resolver-config.js';
+import { type Clock } from '../util/clock.js';
+import { messageOf } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+
+/** What {@link NodeFactsWatch} needs. */
+export interface NodeFactsWatchOptions {
+  readonly nodeInstance: string;
+  /** Empty: containers get no name servers. */
+  readonly resolvConf: string;
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsQuotaPeriodMs: number;
+  /** Whether the runtime can mount, as it says itself. */
+  readonly canMount: () => boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const PERIOD_MS = 10_000;
+const NO_RESOLVER: ResolverConfig = { servers: [], searches: [], options: [] };
+/** With systemd-resolved's stub, which pods of their own network cannot reach, the real servers stand here. */
+const STUB_ADDRESS = '127.0.0.53';
+const BEHIND_STUB = '/run/systemd/resolve/resolv.conf';
+
+/** The node's facts for sandboxes and containers; what may change is read again every ten seconds. */
+export class NodeFactsWatch {
+  readonly #options: NodeFactsWatchOptions;
+  #resolver: ResolverConfig = NO_RESOLVER;
+  #problem = '';
+
+  constructor(options: NodeFactsWatchOptions) {
+    this.#options = options;
+  }
+
+  /** As of now. */
+  facts(): NodeFacts {
+    const { nodeInstance, cpuCfsQuota, cpuCfsQuotaPeriodMs, canMount } = this.#options;
+    return {
+      nodeInstance,
+      hostname: hostname(),
+      resolver: this.#resolver,
+      clusterDns: [],
+      clusterDomain: '',
+      memoryCapacityBytes: BigInt(totalmem()),
+      cpuCfsQuota,
+      cpuCfsPeriodUs: Math.round(cpuCfsQuotaPeriodMs * 1_000),
+      cgroupParent: '',
+      seccompDir: '',
+      canMount: canMount(),
+    };
+  }
+
+  /** Reads what may have changed. A file that cannot be read leaves what was known, and is told of once. */
+  async refresh(): Promise<void> {
+    const { resolvConf, logger } = this.#options;
+    if (resolvConf === '') return;
+    try {
+      this.#resolver = await readResolver(resolvConf);
+      this.#problem = '';
+    } catch (error) {
+      const problem = messageOf(error);
+      if (problem !== this.#problem) logger.warn('Resolver configuration cannot be read', { err: problem });
+      this.#problem = problem;
+    }
+  }
+
+  /** Reads again and again until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.refresh();
+      await this.#options.clock.sleep(PERIOD_MS, signal).catch(() => undefined);
+    }
+  }
+}
+
+async function readResolver(path: string): Promise<ResolverConfig> {
+  const own = parseResolverConfig(await readFile(path, 'utf8'));
+  if (own.servers.length !== 1 || own.servers[0] !== STUB_ADDRESS) return own;
+  const behind = await readFile(BEHIND_STUB, 'utf8').catch(() => undefined);
+  return behind === undefined ? own : parseResolverConfig(behind);
+}

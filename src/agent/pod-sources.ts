@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import { type Readable } from 'node:stream';
+import { formatConfigProblem } from '../config/config-problem.js';
+import { FILE_SOURCE, FileSource } from '../config/file-source.js';
+import { HTTP_SOURCE, HttpSource } from '../config/http-source.js';
+import { PodConfig } from '../config/pod-config.js';
+import { ProblemBook } from '../config/problem-book.js';
+import { STDIN_SOURCE, StdinSource } from '../config/stdin-source.js';
+import { ThreadedManifestParser } from '../config/threaded-manifest-parser.js';
+import { type Clock } from '../util/clock.js';
+import { PodloopError } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { type AgentOptions } from './agent-options.js';
+
+/** What {@link PodSources} needs. */
+export interface PodSourcesOptions {
+  readonly options: Pick<
+    AgentOptions,
+    | 'podManifestPath'
+    | 'manifestUrl'
+    | 'manifestUrlHeader'
+    | 'rootDir'
+    | 'fileCheckFrequencyMs'
+    | 'httpCheckFrequencyMs'
+  >;
+  readonly nodeName: string;
+  readonly stdin: Readable;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Source {
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** The word for standard input in place of a path. */
+const STDIN_PATH = '-';
+
+/** The sources of pods that the options name, and what they want together. */
+export class PodSources {
+  readonly config: PodConfig;
+  readonly #sources: readonly Source[];
+  readonly #parser: ThreadedManifestParser;
+
+  constructor({ options, nodeName, stdin, clock, logger }: PodSourcesOptions) {
+    const problems = new ProblemBook({
+      onProblem: (problem) => logger.error(formatConfigProblem(problem)),
+      onSolved: (problem) => logger.info('Manifest is well again', { file: problem.file }),
+    });
+    this.config = new PodConfig({ problems, logger });
+    this.#parser = new ThreadedManifestParser({ clock });
+    const lastGoodFolder = join(options.rootDir, 'manifests-last-good');
+    const common = { nodeName, problems, parser: this.#parser, lastGoodFolder, clock, logger };
+    const { podManifestPath: path, manifestUrl, manifestUrlHeader: headers } = options;
+    const { fileCheckFrequencyMs, httpCheckFrequencyMs } = options;
+    const sources: Source[] = [];
+    if (path === STDIN_PATH) {
+      const port = this.config.addSource(STDIN_SOURCE);
+      sources.push(new StdinSource({ ...common, stdin, port }));
+    } else if (path !== '') {
+      const port = this.config.addSource(FILE_SOURCE);
+      sources.push(new FileSource({ ...common, path, port, fileCheckFrequencyMs }));
+    }
+    if (manifestUrl !== '') {
+      const port = this.config.addSource(HTTP_SOURCE);
+      const url = parseUrl(manifestUrl);
+      sources.push(new HttpSource({ ...common, url, headers, port, httpCheckFrequencyMs }));
+    }
+    this.#sources = sources;
+  }
+
+  /** Reads all of them until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await Promise.all(this.#sources.map(async (source) => source.run(signal)));
+    } finally {
+      await this.#parser[Symbol.asyncDispose]();
+    }
+  }
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  throw new PodloopError(
+    'OPTION_INVALID',
+    `--manifest-url: ${JSON.stringify(text)} is no http:// or https:// URL`,
+  );
+}

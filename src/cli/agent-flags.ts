@@ -1,0 +1,99 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { AGENT_OPTIONS, type AgentOptionFacts, type AgentOptions } from '../agent/agent-options.js';
+import { type GivenAgentOptions } from '../agent/resolve-agent-options.js';
+import { findQuantity, toWholeUnits } from '../model/quantity.js';
+import { formatGoDuration, parseGoDuration } from '../util/go-duration.js';
+
+/** Adds a flag for every option of the agent's table that has one, and its other names without showing them. */
+export function addAgentFlags(command: Command): void {
+  for (const [, facts] of rows()) {
+    if (facts.flag === '') continue;
+    command.addOption(toOption(facts.flag, facts).default(undefined, describeDefault(facts)));
+    for (const alias of facts.aliases ?? []) {
+      command.addOption(
+        toOption(alias, { ...facts, doc: `The same as ${facts.flag}, under the kubelet’s name` }),
+      );
+    }
+  }
+}
+
+/** What the flags of a parsed command say, by the names of the options; `flags` is what commander gives. */
+export function readAgentFlags(flags: Readonly<Record<string, unknown>>): GivenAgentOptions {
+  const entries = rows().flatMap(([name, { flag, aliases = [] }]) => {
+    const value = [flag, ...aliases].map((each) => flags[camelCase(each)]).find((each) => each !== undefined);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return Object.fromEntries(entries) as GivenAgentOptions;
+}
+
+function rows(): [keyof AgentOptions, AgentOptionFacts<unknown>][] {
+  return Object.entries(AGENT_OPTIONS) as [keyof AgentOptions, AgentOptionFacts<unknown>][];
+}
+
+function camelCase(flag: string): string {
+  return flag.slice(2).replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Option {
+  switch (type) {
+    case 'switch':
+      // As with a kubelet: --flag and --flag=false.
+      return new Option(`${flag} [bool]`, doc).argParser(parseSwitch);
+    case 'text':
+      return new Option(`${flag} <text>`, doc);
+    case 'path':
+      return new Option(`${flag} <path>`, doc);
+    case 'duration':
+      return new Option(`${flag} <duration>`, doc).argParser(parseDuration);
+    case 'size':
+      return new Option(`${flag} <size>`, doc).argParser(parseSize);
+    case 'map':
+      return new Option(`${flag} <name:value>`, doc).argParser(addHeader);
+    case 'count':
+    case 'limit':
+    case 'percent':
+      return new Option(`${flag} <number>`, doc).argParser(parseWhole);
+    default:
+      return new Option(`${flag} <word>`, doc).choices(type);
+  }
+}
+
+function describeDefault({ type, default: value }: AgentOptionFacts<unknown>): string | undefined {
+  if (value === '' || type === 'map' || value === false) return undefined;
+  if (type === 'duration') return formatGoDuration(value as number);
+  if (type === 'size') return `${(value as number) / 2 ** 20}Mi`;
+  return String(value);
+}
+
+function parseSwitch(text: string): boolean {
+  if (text === 'true') return true;
+  if (text === 'false') return false;
+  throw new InvalidArgumentError('use true or false');
+}
+
+function parseDuration(text: string): number {
+  try {
+    return parseGoDuration(text, 'duration');
+  } catch {
+    throw new InvalidArgumentError('use a duration such as 500ms, 20s or 1m30s');
+  }
+}
+
+function parseSize(text: string): number {
+  const quantity = findQuantity(text);
+  if (quantity === undefined) throw new InvalidArgumentError('use a size such as 10Mi');
+  return Number(toWholeUnits(quantity));
+}
+
+function parseWhole(text: string): number {
+  if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('use a whole number');
+  return Number(text);
+}
+
+type Headers = Readonly<Record<string, readonly string[]>>;
+
+function addHeader(text: string, before: Headers | undefined): Headers {
+  const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('use Name:value');
+  return { ...before, [name]: [...(before?.[name] ?? []), value] };
+}

@@ -1,0 +1,128 @@
+import { Command, Option } from 'commander';
+import { readFile } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+import { Agent, type AgentEnd } from '../agent/agent.js';
+import { type KubeletConfig } from '../agent/kubelet-config/kubelet-config.js';
+import { readKubeletConfig } from '../agent/kubelet-config/read-kubelet-config.js';
+import { type GivenAgentOptions, resolveAgentOptions } from '../agent/resolve-agent-options.js';
+import { messageOf, PodloopError } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { addAgentFlags, readAgentFlags } from './agent-flags.js';
+import { type CliHost } from './cli-host.js';
+import { createLogger, verbosityOption } from './log-output.js';
+
+interface RunFlags extends Readonly<Record<string, unknown>> {
+  readonly config?: string;
+  readonly imageDir?: readonly string[];
+  readonly isolation: string;
+  readonly network: string;
+  readonly verbosity: number;
+}
+
+const HELP = `
+Put a Pod manifest into the folder and it runs; change it and it changes; delete it and it stops. Ctrl-C and SIGTERM end
+the agent and leave pods as they are, for the next one with the same --root-dir; --stop-pods stops them first.
+
+Examples:
+  # Keep the pods of a folder running, on the runtime that this machine has, else on the embedded one
+  podloop run /etc/kubernetes/manifests
+
+  # On the embedded runtime, with images from a folder
+  podloop run ./pods --runtime-endpoint embedded --image-dir ./images
+
+  # A batch: ends when every pod has, with 0 if all succeeded
+  podloop run ./jobs --exit-when-done --stop-pods
+
+  # With a kubelet's configuration
+  podloop run --config /var/lib/kubelet/config.yaml`;
+
+/** `podloop run`: the node agent. */
+export function runCommand(host: CliHost): Command {
+  const command = new Command('run')
+    .description('Keep the pods of a folder of manifests running: the node agent.')
+    .argument('[manifests]', 'Folder of Pod manifests, or one file; the same as --pod-manifest-path')
+    .option('--config <file>', 'KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags come before it');
+  addAgentFlags(command);
+  return command
+    .option(
+      '--image-dir <folder>',
+      'Of the embedded runtime: folder of OCI image layouts; may be given several times',
+      (folder: string, folders: readonly string[] | undefined) => [...(folders ?? []), folder],
+    )
+    .addOption(
+      new Option('--isolation <kind>', 'Of the embedded runtime: what keeps containers apart')
+        .choices(['auto', 'namespaces', 'none'])
+        .default('auto'),
+    )
+    .addOption(
+      new Option('--network <kind>', 'Of the embedded runtime: what network pods get')
+        .choices(['auto', 'bridge', 'host', 'none'])
+        .default('auto'),
+    )
+    .addOption(
+      verbosityOption('How much is logged, as the kubelet’s -v: 2 is usual, 4 is for debugging').default(2),
+    )
+    .addHelpText('after', HELP)
+    .action(async (manifests: string | undefined, flags: RunFlags) => run(manifests, flags, host));
+}
+
+async function run(manifests: string | undefined, flags: RunFlags, host: CliHost): Promise<void> {
+  const { clock, pid, stdin, selfCommand } = host;
+  const logger = createLogger(host, flags.verbosity);
+  const config = flags.config === undefined ? {} : await readConfig(flags.config, logger);
+  const options = resolveAgentOptions(givenOptions(manifests, flags), config, machineDefaults(host));
+  if (options.podManifestPath === '' && options.manifestUrl === '') {
+    throw new PodloopError(
+      'OPTION_INVALID',
+      'there is nothing to run: name a folder of manifests, as in "podloop run ./pods", or a --manifest-url',
+    );
+  }
+  const interrupted = host.listenForInterrupts();
+  const { isolation, network, imageDir = [] } = flags;
+  const images = imageDir.flatMap((folder) => ['--image-dir', resolve(folder)]);
+  const runtimeFlags = ['--isolation', isolation, '--network', network, ...images];
+  let end: AgentEnd = 'interrupted';
+  try {
+    await using agent = await Agent.start(
+      options,
+      { clock, logger, pid, stdin, podloopCommand: selfCommand, runtimeFlags },
+      interrupted,
+    );
+    const { name, version, url } = agent.runtime;
+    logger.info('Container runtime', { containerRuntime: name, version, endpoint: url });
+    end = await agent.run(interrupted);
+  } catch (error) {
+    // Ended while it was still starting.
+    if (!interrupted.aborted || error !== interrupted.reason) throw error;
+  }
+  logger.info('Ended', { pods: options.stopPods ? 'stopped' : 'left as they are' });
+  if (end === 'some failed') throw new PodloopError('PODS_FAILED', 'not every pod has succeeded');
+}
+
+function givenOptions(manifests: string | undefined, flags: RunFlags): GivenAgentOptions {
+  const given = readAgentFlags(flags);
+  if (manifests === undefined) return given;
+  if (given.podManifestPath === undefined) return { ...given, podManifestPath: manifests };
+  throw new PodloopError('OPTION_INVALID', `manifests are named twice: ${manifests} and --pod-manifest-path`);
+}
+
+async function readConfig(path: string, logger: Logger): Promise<KubeletConfig> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new PodloopError('CONFIG_INVALID', `${path} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+  const { config, warnings } = readKubeletConfig(text, resolve(path));
+  for (const warning of warnings) logger.warn(warning);
+  return config;
+}
+
+/** Who is not root keeps things in folders of his own. */
+function machineDefaults({ env }: CliHost): GivenAgentOptions {
+  if (process.getuid?.() === 0) return {};
+  const home = env['HOME'] ?? '';
+  const state = env['XDG_STATE_HOME'] ?? (isAbsolute(home) ? join(home, '.local/state') : '/tmp');
+  const rootDir = join(state, 'podloop');
+  return { rootDir, podLogsDir: join(rootDir, 'logs') };
+}
