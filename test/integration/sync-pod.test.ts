@@ -2,15 +2,9 @@ import { mkdtemp, readFile, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type NodePod } from '../../src/model/node-pod.js';
 import { type SyncPodResult } from '../../src/workers/pod-syncer.js';
 import { EmbeddedNode, HOST_IMAGE, ISOLATIONS, until } from './embedded-node.js';
 import { podOf, shell, SyncLab } from './sync-lab.js';
-
-/** The runtime of this test has no other network to give. */
-function onNode(name: string, spec: Readonly<Record<string, unknown>>): NodePod {
-  return podOf(name, { hostNetwork: true, ...spec });
-}
 
 describe.each(ISOLATIONS)('a pod that is synced on the embedded runtime with isolation %s', (isolation) => {
   let node: EmbeddedNode;
@@ -28,7 +22,7 @@ describe.each(ISOLATIONS)('a pod that is synced on the embedded runtime with iso
 
   it('lives from its init container to its graceful end', { timeout: 60_000 }, async () => {
     const mark = join(lab.folder, 'mark');
-    const pod = onNode('web', {
+    const pod = podOf('web', {
       terminationGracePeriodSeconds: 20,
       initContainers: [shell('prepare', HOST_IMAGE, `echo prepared >${mark}`)],
       containers: [
@@ -69,7 +63,7 @@ describe.each(ISOLATIONS)('a pod that is synced on the embedded runtime with iso
   });
 
   it('that failed starts again at once, then waits for its back-off', { timeout: 60_000 }, async () => {
-    const pod = onNode('crash', { containers: [shell('fails', HOST_IMAGE, 'echo last words; exit 3')] });
+    const pod = podOf('crash', { containers: [shell('fails', HOST_IMAGE, 'echo last words; exit 3')] });
     await lab.syncUntil(pod, () => lab.told('BackOff').length > 0);
     const { containers } = await lab.observe(pod);
     expect(containers.map(({ restartCount, exitCode }) => [restartCount, exitCode])).toEqual([
@@ -85,7 +79,7 @@ describe.each(ISOLATIONS)('a pod that is synced on the embedded runtime with iso
   });
 
   it('that runs once succeeds', { timeout: 60_000 }, async () => {
-    const pod = onNode('job', { restartPolicy: 'Never', containers: [shell('once', HOST_IMAGE, 'exit 0')] });
+    const pod = podOf('job', { restartPolicy: 'Never', containers: [shell('once', HOST_IMAGE, 'exit 0')] });
     let result: SyncPodResult = { isTerminal: false };
     await until(
       async () => (result = await lab.sync(pod)),
@@ -97,7 +91,7 @@ describe.each(ISOLATIONS)('a pod that is synced on the embedded runtime with iso
   });
 
   it('whose image is not there says so, and backs off', { timeout: 60_000 }, async () => {
-    const pod = onNode('wrong', {
+    const pod = podOf('wrong', {
       containers: [{ name: 'a', image: 'registry.invalid/none:1', command: ['true'] }],
     });
     await expect(lab.sync(pod)).rejects.toMatchObject({
@@ -114,7 +108,7 @@ describe.each(ISOLATIONS)('a pod that is synced on the embedded runtime with iso
   });
 
   it('whose command is wrong says so', { timeout: 60_000 }, async () => {
-    const pod = onNode('typo', {
+    const pod = podOf('typo', {
       containers: [{ ...shell('a', HOST_IMAGE, ''), command: ['/does/not/exist'] }],
     });
     await expect(lab.sync(pod)).rejects.toThrow(
@@ -129,7 +123,7 @@ describe.each(ISOLATIONS)('a pod that is synced on the embedded runtime with iso
     { timeout: 60_000 },
     async () => {
       const script = 'echo done >/dev/termination-log; exit 4';
-      const pod = onNode('words', { restartPolicy: 'Never', containers: [shell('a', HOST_IMAGE, script)] });
+      const pod = podOf('words', { restartPolicy: 'Never', containers: [shell('a', HOST_IMAGE, script)] });
       await lab.syncUntil(pod, () => lab.status(pod)?.phase === 'Failed');
       const [status] = lab.status(pod)?.containerStatuses ?? [];
       expect(status?.state.terminated).toMatchObject({ exitCode: 4, message: 'done\n' });
