@@ -1,22 +1,15 @@
 import { join } from 'node:path';
 import { type LinuxContainerResources } from '../../cri/generated/runtime/v1/cri.js';
-import { type Clock } from '../../util/clock.js';
-import { type Logger } from '../../util/logger.js';
 import { unimplemented } from '../rpc-error.js';
 import { applySettings } from './apply-settings.js';
-import { type CgroupLayout } from './cgroup-layout.js';
-import { killGroup, type Killer, membersOf } from './end-group.js';
+import { killGroup, membersOf } from './end-group.js';
 import { type GroupUsage, readGroupUsage, readOomKills, type UsageDetail } from '../stats/group-usage.js';
-import { type GroupRemovals } from './group-removals.js';
+import { type GroupRemovals, type RemovalHost } from './group-removals.js';
 import { setOomScoreAdj, toOomScoreAdj } from './oom-score.js';
 import { computeSettings } from './resource-settings.js';
 
 /** What groups need of their surroundings. */
-export interface CgroupHost {
-  readonly layout: CgroupLayout;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly kill: Killer;
+export interface CgroupHost extends RemovalHost {
   readonly removals: GroupRemovals;
 }
 

@@ -1,16 +1,26 @@
+import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
-import { type CgroupHost } from './container-cgroup.js';
-import { killGroup, removeGroup } from './end-group.js';
+import { type Logger } from '../../util/logger.js';
+import { type CgroupLayout } from './cgroup-layout.js';
+import { type Killer, killGroup, removeGroup } from './end-group.js';
+
+/** What the removal of groups needs of its surroundings. */
+export interface RemovalHost {
+  readonly layout: CgroupLayout;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly kill: Killer;
+}
 
 /**
  * Ends groups. One that stays, for processes that hang in the kernel or for an error of the machine's, keeps nothing
  * else from going on: it is on record here, and {@link GroupRemovals.retry} tries it again.
  */
 export class GroupRemovals {
-  readonly #host: Omit<CgroupHost, 'removals'>;
+  readonly #host: RemovalHost;
   readonly #left = new Set<string>();
 
-  constructor(host: Omit<CgroupHost, 'removals'>) {
+  constructor(host: RemovalHost) {
     this.#host = host;
   }
 
