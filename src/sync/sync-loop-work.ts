@@ -156,7 +156,10 @@ export class SyncLoopWork {
       const uids = workers.takeDue();
       for (const uid of uids) this.#dueUids.add(uid);
       if (uids.length > 0) {
-        const pods = uids.map((uid) => desired.find(uid)?.metadata ?? uid);
+        const pods = uids.map((uid) => {
+          const pod = desired.find(uid);
+          return pod === undefined ? uid : podRefOf(pod);
+        });
         this.#logger.info('SyncLoop (SYNC) pods', { total: uids.length, pods }, 4);
       }
     }

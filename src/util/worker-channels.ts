@@ -7,7 +7,9 @@ export interface PodSyncEnd {
   readonly workType: string;
   /** create, update, sync or kill: the kubelet's value of the label operation_type. */
   readonly reason: string;
-  /** From the request, the oldest of those folded, until the end of the work. */
+  /** From the request, the oldest of those folded, until the work began: with a new enough view, at its turn. */
+  readonly waitedMs: number;
+  /** From the request until the end of the work. */
   readonly durationMs: number;
   /** What was thrown; undefined when it went well. */
   readonly error: unknown;

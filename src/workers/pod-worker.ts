@@ -50,6 +50,7 @@ export class PodWorker {
   readonly #host: WorkerHost;
   #lastSyncStamp: Stamp;
   #syncing: { readonly workType: WorkType; readonly abort: LinkedAbort } | undefined;
+  #isAwaitingView = false;
   #running: Promise<void> | undefined;
 
   constructor({ ref, demand, host, newerThan }: PodWorkerOptions) {
@@ -63,6 +64,11 @@ export class PodWorker {
   /** What is being done right now; undefined while the worker is idle, or waits for a newer view. */
   get syncing(): WorkType | undefined {
     return this.#syncing?.workType;
+  }
+
+  /** Something is to be done, and the view that it needs has not come yet. */
+  get isAwaitingView(): boolean {
+    return this.#isAwaitingView;
   }
 
   /** Resolves when nothing is being done; at once when nothing is. */
@@ -123,6 +129,7 @@ export class PodWorker {
     let workType: WorkType = workTypeOf(this.state.phase);
     let work: PendingWork | undefined;
     let outcome: SyncOutcome;
+    let beganMs: number | undefined;
     try {
       const observed = await this.#observe(closing);
       await turns.take(this.state.isTerminationRequested);
@@ -136,6 +143,7 @@ export class PodWorker {
       }
       workType = workTypeOf(this.state.phase);
       this.#syncing = { workType, abort };
+      beganMs = clock.monotonicMs();
       logger.info('Processing pod event', { ...fields, updateType: workType }, 4);
       outcome = { result: await this.#sync(workType, work, observed, abort.signal) };
     } catch (error) {
@@ -157,11 +165,11 @@ export class PodWorker {
     this.#conclude(workType, outcome);
     logger.info('Processing pod event done', { ...fields, updateType: workType }, 4);
     if (!podSyncEnded.hasSubscribers) return;
+    const endedMs = clock.monotonicMs();
+    const sinceMs = work?.sinceMs ?? endedMs;
     podSyncEnded.publish({
-      uid: this.ref.uid,
-      workType,
-      reason: work?.reason ?? 'sync',
-      durationMs: clock.monotonicMs() - (work?.sinceMs ?? clock.monotonicMs()),
+      ...{ uid: this.ref.uid, workType, reason: work?.reason ?? 'sync' },
+      ...{ waitedMs: (beganMs ?? endedMs) - sinceMs, durationMs: endedMs - sinceMs },
       error: 'error' in outcome ? outcome.error : undefined,
     });
   }
@@ -169,9 +177,14 @@ export class PodWorker {
   /** Undefined for a pod that only the runtime knows: nothing but its end is decided, and that takes what was listed. */
   async #observe(signal: AbortSignal): Promise<PodStatus | undefined> {
     if (this.demand.pod === undefined) return undefined;
-    const cached = await this.#host.cache.getNewerThan(this.ref.uid, this.#lastSyncStamp, signal);
-    if (cached.error !== undefined) throw cached.error;
-    return cached.status;
+    this.#isAwaitingView = true;
+    try {
+      const cached = await this.#host.cache.getNewerThan(this.ref.uid, this.#lastSyncStamp, signal);
+      if (cached.error !== undefined) throw cached.error;
+      return cached.status;
+    } finally {
+      this.#isAwaitingView = false;
+    }
   }
 
   async #sync(

@@ -3,6 +3,7 @@ import { aPod } from '../testing/builders.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
 import { workersHarness } from '../testing/workers-harness.js';
 import { PodloopError } from '../util/errors.js';
+import { podSyncEnded, type PodSyncEnd } from '../util/worker-channels.js';
 import { type SyncPodResult } from './pod-syncer.js';
 
 describe('pod workers', () => {
@@ -118,14 +119,42 @@ describe('pod workers', () => {
     expect(syncer.log.slice(2)).toEqual(['SyncPod uid-b', 'SyncPod uid-c']);
   });
 
+  it('tell of each piece of work how long it waited and took', async () => {
+    const ends: PodSyncEnd[] = [];
+    const stop = podSyncEnded.subscribe((end) => ends.push(end));
+    const { workers, syncer, clock, look, succeed } = workersHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await clock.advance(300);
+    await look();
+    await clock.advance(50);
+    syncer.last().fail(new Error('no'));
+    await clock.settle();
+    workers.updatePod({ type: 'kill', pod: aNodePod() });
+    await look();
+    await succeed();
+    stop();
+    expect(ends).toEqual([
+      {
+        ...{ uid: 'uid-web', workType: 'SyncPod', reason: 'create' },
+        ...{ waitedMs: 300, durationMs: 350, error: new Error('no') },
+      },
+      {
+        ...{ uid: 'uid-web', workType: 'TerminatingPod', reason: 'kill' },
+        ...{ waitedMs: 0, durationMs: 0, error: undefined },
+      },
+    ]);
+  });
+
   it('count the pods by their phase', async () => {
-    const { workers, look } = workersHarness();
+    const { workers, clock, look } = workersHarness();
     workers.updatePod({ type: 'create', pod: aNodePod({ name: 'a' }) });
     workers.updatePod({ type: 'kill', pod: aNodePod({ name: 'b' }) });
     expect([...workers.phases()]).toEqual([
       ['uid-a', 'waiting'],
       ['uid-b', 'stopping'],
     ]);
+    await clock.settle();
+    expect(workers.stats).toMatchObject({ awaitingView: 2, syncing: 0 });
     await look();
     expect(workers.stats).toMatchObject({ byPhase: { syncing: 1, terminating: 1, waiting: 0 }, syncing: 2 });
   });

@@ -25,6 +25,7 @@ import { type PodRef } from '../model/pod-ref.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { acceptRequest, endOrphan, type RequestEffects } from './accept-request.js';
 import { PodDemand, podRefOf } from './pod-demand.js';
 import { type PodSyncer } from './pod-syncer.js';
 import { PodWorker, type WorkerHost } from './pod-worker.js';
@@ -73,6 +74,8 @@ export interface PodWorkersStats {
   readonly byPhase: Readonly<Record<WorkerPhase, number>>;
   /** Syncs under way. */
   readonly syncing: number;
+  /** Pods with something to do, and no view of the runtime that is new enough: many, or one for long, is its fault. */
+  readonly awaitingView: number;
   /** Requests that newer ones came before, of the pods known now. */
   readonly folded: number;
   /** Pods with a time set for their next sync. */
@@ -88,6 +91,7 @@ export class PodWorkers {
   readonly #staticOrder = new StaticPodOrder();
   readonly #closing = new AbortController();
   readonly #host: WorkerHost;
+  readonly #effects: RequestEffects;
   #podsSynced = false;
   /** When a uid was forgotten last: a view that is older may show what it was in its life before. */
   #forgottenStamp: Stamp = OLDEST_STAMP;
@@ -116,18 +120,20 @@ export class PodWorkers {
       onChanged: (worker) => options.requestRelist(uidOf(worker)),
       onFinished: (worker) => this.#finish(worker),
     };
+    this.#effects = { logger, onNeverToStart: (worker) => this.#giveUpStaticPlace(worker) };
   }
 
   /** Counters as of now. */
   get stats(): PodWorkersStats {
     const byPhase = { waiting: 0, syncing: 0, stopping: 0, terminating: 0, terminated: 0, finished: 0 };
-    let [syncing, folded] = [0, 0];
+    let [syncing, folded, awaitingView] = [0, 0, 0];
     for (const worker of this.#workers.values()) {
       byPhase[worker.state.phase]++;
       folded += worker.demand.folded;
       if (worker.syncing !== undefined) syncing++;
+      if (worker.isAwaitingView) awaitingView++;
     }
-    return { byPhase, syncing, folded, requeued: this.#requeueTimes.size };
+    return { byPhase, syncing, awaitingView, folded, requeued: this.#requeueTimes.size };
   }
 
   /** Every uid known, with its phase, in the order in which they came. */
@@ -162,7 +168,7 @@ export class PodWorkers {
       return;
     }
     if (known === undefined) this.#logger.info('Pod is new to the workers', fields, 4);
-    this.#accept(known ?? this.#addWorker(ref), request);
+    acceptRequest(known ?? this.#addWorker(ref), request, this.#effects);
   }
 
   /**
@@ -179,7 +185,7 @@ export class PodWorkers {
     const known = new Map<string, KnownPod>();
     for (const [uid, worker] of this.#workers) {
       const isOrphan = !desiredUids.has(uid);
-      if (isOrphan) this.#endOrphan(worker);
+      if (isOrphan) endOrphan(worker, this.#effects);
       if (worker.state.isFinished && (isOrphan || worker.restartRequested)) {
         this.#forget(worker);
         continue;
@@ -270,62 +276,6 @@ export class PodWorkers {
     });
     this.#workers.set(uid, worker);
     return worker;
-  }
-
-  #accept(worker: PodWorker, request: PodWorkRequest): void {
-    const { demand, state } = worker;
-    const kill = request.type === 'kill' ? request.kill : undefined;
-    if (state.isTerminated) {
-      // Seen by an older list: what is left of it is cleared up already.
-      if ('pod' in request) demand.want(request.pod);
-      kill?.onCompleted?.();
-      if ('pod' in request) worker.ask(request.type);
-      return;
-    }
-    if ('pod' in request) demand.want(request.pod);
-    else demand.see(request.runningPod);
-    if (state.phase === 'waiting' && demand.isStatic)
-      this.#staticOrder.enqueue(nameOf(worker), uidOf(worker));
-    const becameTerminating = !state.isTerminationRequested && this.#isToEnd(worker, request);
-    if (becameTerminating) this.#beginEnding(worker);
-    const shortened = state.isTerminationRequested && demand.end(kill);
-    worker.ask(request.type);
-    if (becameTerminating || shortened) worker.cancelSync();
-  }
-
-  #isToEnd(worker: PodWorker, request: PodWorkRequest): boolean {
-    const fields = { pod: worker.ref, podUID: worker.ref.uid };
-    if (!('pod' in request)) {
-      this.#logger.info('Pod is known to the runtime alone: ending it', fields, 4);
-      worker.isDeleted = true;
-    } else if (request.pod.metadata.deletionTimestamp !== undefined) {
-      this.#logger.info('Pod was deleted: ending it', fields, 4);
-      worker.isDeleted = true;
-    } else if (request.type === 'kill') {
-      this.#logger.info('Pod is to end', { ...fields, evict: request.kill?.evict === true }, 4);
-    } else return false;
-    return true;
-  }
-
-  #beginEnding(worker: PodWorker): void {
-    const neverStarted = worker.state.phase === 'waiting';
-    worker.state.transition(['waiting', 'syncing'], 'stopping');
-    if (neverStarted) this.#giveUpStaticPlace(worker);
-  }
-
-  #endOrphan(worker: PodWorker): void {
-    // Whoever is gone from its source counts as deleted there.
-    worker.isDeleted = true;
-    if (worker.state.isTerminationRequested) return;
-    this.#logger.info(
-      'Pod is gone from its source: ending it',
-      { pod: worker.ref, podUID: worker.ref.uid },
-      4,
-    );
-    this.#beginEnding(worker);
-    worker.demand.end(undefined);
-    worker.ask('kill');
-    worker.cancelSync();
   }
 
   #finish(worker: PodWorker): void {

@@ -8,19 +8,17 @@ export class StaticPodOrder {
   readonly #startedUids = new Map<string, string>();
   readonly #waitingUids = new Map<string, Set<string>>();
 
-  /** Puts a pod in the queue of its name, behind those that are there; does nothing for one that is there or started. */
-  enqueue(fullName: string, uid: string): void {
-    if (this.#startedUids.get(fullName) === uid) return;
+  /**
+   * Takes the place of its name for the pod, if it is free and nobody has waited longer; queues for it otherwise. True
+   * when the pod holds the place.
+   */
+  tryStart(fullName: string, uid: string): boolean {
+    const started = this.#startedUids.get(fullName);
+    if (started === uid) return true;
     const waiting = this.#waitingUids.get(fullName);
     if (waiting === undefined) this.#waitingUids.set(fullName, new Set([uid]));
     else waiting.add(uid);
-  }
-
-  /** Takes the place of its name if it is free and the pod is next; true when the pod holds it afterwards. */
-  tryStart(fullName: string, uid: string): boolean {
-    const started = this.#startedUids.get(fullName);
-    if (started !== undefined) return started === uid;
-    if (this.#nextOf(fullName) !== uid) return false;
+    if (started !== undefined || this.#nextOf(fullName) !== uid) return false;
     this.#leaveQueue(fullName, uid);
     this.#startedUids.set(fullName, uid);
     return true;
