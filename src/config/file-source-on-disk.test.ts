@@ -12,7 +12,7 @@ import { untilTrue } from '../testing/until-true.js';
 import { SystemClock } from '../util/clock.js';
 import { formatConfigProblem } from './config-problem.js';
 import { FileSource } from './file-source.js';
-import { HERE } from './parse-manifest.js';
+import { INLINE_PARSER } from './parse-manifest.js';
 import { PodConfig } from './pod-config.js';
 import { ProblemBook } from './problem-book.js';
 
@@ -43,7 +43,7 @@ class Follower implements AsyncDisposable {
     });
     const config = new PodConfig({ problems });
     const source = new FileSource({
-      ...{ path: folder, nodeName: 'n', problems, parser: HERE, clock: new SystemClock() },
+      ...{ path: folder, nodeName: 'n', problems, parser: INLINE_PARSER, clock: new SystemClock() },
       ...{ port: config.addSource('file'), lastGoodFolder: join(root, 'last-good') },
       // So long that whatever is seen was seen by the watch.
       ...{ fileCheckFrequencyMs: 600_000, settleMs: 50 },

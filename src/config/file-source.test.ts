@@ -10,7 +10,7 @@ import { sourceLookEnded } from '../util/config-channels.js';
 import { formatConfigProblem } from './config-problem.js';
 import { FILE_SOURCE, FileSource, type FileSourceOptions } from './file-source.js';
 import { type FileContent, type FolderLook, type ManifestFiles, ManifestFolder } from './manifest-folder.js';
-import { HERE } from './parse-manifest.js';
+import { INLINE_PARSER } from './parse-manifest.js';
 import { PodConfig } from './pod-config.js';
 import { ProblemBook } from './problem-book.js';
 
@@ -105,7 +105,7 @@ class Lab implements AsyncDisposable {
     this.config = new PodConfig({ problems: this.problems });
     const port = this.config.addSource(FILE_SOURCE);
     const source = new FileSource({
-      ...{ path: join(this.root, path), nodeName: 'node', problems: this.problems, parser: HERE },
+      ...{ path: join(this.root, path), nodeName: 'node', problems: this.problems, parser: INLINE_PARSER },
       ...{ lastGoodFolder: this.lastGoodFolder, clock: this.clock, files: this.disk },
       port: {
         deliver: (pods, delivery) => {
@@ -458,13 +458,13 @@ describe('a bad file', () => {
   it('is one that the parser gave up; another content is tried at once, the same one later', async () => {
     await using lab = await Lab.open();
     let parses = 0;
-    const parser: typeof HERE = {
+    const parser: typeof INLINE_PARSER = {
       parse: async (request, signal) => {
         parses++;
         const isHard = Buffer.from(request.bytes).includes('hard');
         return isHard
           ? { kind: 'gave-up', why: 'reading it takes longer than 10 s' }
-          : HERE.parse(request, signal);
+          : INLINE_PARSER.parse(request, signal);
       },
     };
     await lab.put('a.yaml', `${manifest('a')}# hard`);

@@ -150,7 +150,7 @@ export class FileSource {
     }
     if (look.kind === 'missing') {
       // No absence of a file was seen: the disk may not be mounted.
-      this.#isComplete ||= !this.#versions.hasLost;
+      this.#isComplete ||= !this.#versions.hasFaults;
       this.#unseen('does not exist; it is read once it does', startedMs);
       return Math.min(MISSING_LOOK_MS, fileCheckFrequencyMs);
     }

@@ -71,6 +71,11 @@ export class FileVersions {
     );
   }
 
+  /** True when anything that was kept was lost, of whichever file. */
+  get hasFaults(): boolean {
+    return this.#kept.faults.length > 0;
+  }
+
   /** Takes up what was kept of the files of a folder. */
   restore(kept: KeptVersions, origin: string, onlyName?: string): void {
     this.#kept = kept;

@@ -1,5 +1,6 @@
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
+import { manifestNameKind } from './manifest-names.js';
 import { type WatchFolder } from './watch-folder.js';
 
 /** What a {@link FolderWatch} needs. */
@@ -37,7 +38,7 @@ export class FolderWatch {
     try {
       const events = {
         onChange: (name: string | undefined): void => {
-          if (onlyName === undefined || name === undefined || name === onlyName) onChange();
+          if (name === undefined || isOfInterest(name, onlyName)) onChange();
         },
         onFailure: (error: Error): void => this.#failed(folder, error),
       };
@@ -64,4 +65,12 @@ export class FolderWatch {
       ...{ folder, err: failure },
     });
   }
+}
+
+/** What is written to all the time, a log for one, must not be looked at all the time. */
+function isOfInterest(name: string, onlyName: string | undefined): boolean {
+  if (name === onlyName) return true;
+  // Links that lead through `..data` change with it: that is how volumes of ConfigMaps are changed.
+  if (name.startsWith('..')) return true;
+  return onlyName === undefined && manifestNameKind(name) === 'manifest';
 }

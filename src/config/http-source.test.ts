@@ -10,7 +10,7 @@ import { SystemClock } from '../util/clock.js';
 import { formatConfigProblem } from './config-problem.js';
 import { HTTP_SOURCE, HttpSource, type HttpSourceOptions } from './http-source.js';
 import { LARGEST_MANIFEST_BYTES } from './manifest-reader.js';
-import { HERE } from './parse-manifest.js';
+import { INLINE_PARSER } from './parse-manifest.js';
 import { type DeliveryOptions } from './pod-config.js';
 import { ProblemBook } from './problem-book.js';
 
@@ -65,7 +65,7 @@ class Lab implements AsyncDisposable {
       onProblem: (problem) => this.told.push(strip(formatConfigProblem(problem))),
     });
     const source = new HttpSource({
-      ...{ url: this.url, nodeName: 'node', problems: this.problems, parser: HERE },
+      ...{ url: this.url, nodeName: 'node', problems: this.problems, parser: INLINE_PARSER },
       ...{ lastGoodFolder: this.folder, clock: new SystemClock(), httpCheckFrequencyMs: 10 },
       port: { deliver: (pods, delivery = {}) => this.deliveries.push({ pods, options: delivery }) },
       ...options,

@@ -37,7 +37,7 @@ export function parseManifest({ bytes, file, origin }: ParseRequest): ParsedMani
 }
 
 /** Parses right here: for tests, and for programs that have nothing else to do meanwhile. */
-export const HERE: ManifestParser = {
+export const INLINE_PARSER: ManifestParser = {
   parse: async (request, signal) => {
     signal.throwIfAborted();
     return Promise.resolve({ kind: 'parsed', manifest: parseManifest(request) });

@@ -2,14 +2,14 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { formatConfigProblem } from './config-problem.js';
-import { HERE, type ManifestParser } from './parse-manifest.js';
+import { INLINE_PARSER, type ManifestParser } from './parse-manifest.js';
 import { ProblemBook } from './problem-book.js';
 import { StdinSource } from './stdin-source.js';
 
 const manifest = (name: string): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: c, image: a }] }\n`;
 
-function lab(parser: ManifestParser = HERE): {
+function lab(parser: ManifestParser = INLINE_PARSER): {
   stdin: PassThrough;
   clock: FakeClock;
   delivered: string[];
@@ -99,7 +99,9 @@ describe('standard input', () => {
     let calls = 0;
     const { stdin, clock, delivered, told, running } = lab({
       parse: async (request, signal) =>
-        ++calls === 1 ? HERE.parse(request, signal) : { kind: 'gave-up', why: 'reading it takes too long' },
+        ++calls === 1
+          ? INLINE_PARSER.parse(request, signal)
+          : { kind: 'gave-up', why: 'reading it takes too long' },
     });
     stdin.write(`${manifest('a')}---\n`);
     await clock.advance(500);

@@ -16,11 +16,21 @@ const never = new AbortController().signal;
 const request = (text: string): ParseRequest => ({
   ...{ bytes: Buffer.from(text), file: 'f.yaml', origin: { source: 'file', nodeName: 'node-1' } },
 });
-/** Takes minutes. */
-const ENDLESS = request(`a: [${'{'.repeat(60)}${','.repeat(1_000_000)}`);
+/** What {@link STUCK_WORKER} never ends with. */
+const ENDLESS = { ...request(''), file: 'endless.yaml' };
+
+/** The thread, with a file that it never gets through, whatever the machine. */
+const STUCK_WORKER = `
+import { parentPort } from 'node:worker_threads';
+parentPort.on('message', ({ file }) => {
+  while (file === 'endless.yaml');
+});
+await import('./manifest-worker.js');
+`;
 
 let folder: string;
 let entry: URL;
+let stuckEntry: URL;
 
 /** A thread runs no TypeScript: its part is compiled, inside of the project, so that its packages are found. */
 beforeAll(async () => {
@@ -39,6 +49,8 @@ beforeAll(async () => {
   }
   await cp(join(PROJECT, 'package.json'), join(folder, 'package.json'));
   entry = pathToFileURL(join(folder, 'config', 'manifest-worker.js'));
+  await writeFile(join(folder, 'config', 'stuck-worker.js'), STUCK_WORKER);
+  stuckEntry = pathToFileURL(join(folder, 'config', 'stuck-worker.js'));
 });
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
@@ -53,7 +65,11 @@ describe('a parser in a thread', () => {
   });
 
   it('gives up what takes too long, leaves the event loop free meanwhile, and reads the next', async () => {
-    await using parser = new ThreadedManifestParser({ clock: new SystemClock(), deadlineMs: 2_000, entry });
+    await using parser = new ThreadedManifestParser({
+      clock: new SystemClock(),
+      deadlineMs: 2_000,
+      entry: stuckEntry,
+    });
     const warm = await parser.parse(request(POD), never);
     expect(warm.kind).toBe('parsed');
     const [slow, next] = [parser.parse(ENDLESS, never), parser.parse(request(POD), never)];
@@ -66,7 +82,7 @@ describe('a parser in a thread', () => {
   });
 
   it('rejects when it is no longer wanted, and works on for others', async () => {
-    await using parser = new ThreadedManifestParser({ clock: new SystemClock(), entry });
+    await using parser = new ThreadedManifestParser({ clock: new SystemClock(), entry: stuckEntry });
     const stop = new AbortController();
     const slow = parser.parse(ENDLESS, stop.signal);
     const queued = parser.parse(request(POD), stop.signal);
