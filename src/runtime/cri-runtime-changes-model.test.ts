@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import { cri } from '../cri/index.js';
 import { FakeClock } from '../testing/index.js';
 import { PodloopError } from '../util/errors.js';
-import { type ChangingClient, CriRuntimeChanges } from './cri-runtime-changes.js';
+import { type ChangingClient } from './changing-client.js';
+import { CriRuntimeChanges } from './cri-runtime-changes.js';
 import { ANNOTATIONS, LABELS } from './labels.js';
 
 /** What happens to one call: it is done or not, and its answer arrives or not. */

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { cri } from '../cri/index.js';
 import { FakeClock } from '../testing/index.js';
 import { type ErrorCode, PodloopError } from '../util/errors.js';
-import { type ChangingClient, CriRuntimeChanges } from './cri-runtime-changes.js';
+import { type ChangingClient } from './changing-client.js';
+import { CriRuntimeChanges } from './cri-runtime-changes.js';
 import { ANNOTATIONS, LABELS } from './labels.js';
 
 /** A runtime behind CRI that does what was asked before it fails, if it is to fail. */

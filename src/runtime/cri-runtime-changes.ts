@@ -1,11 +1,11 @@
-import { type CallOptions, type CriClient, cri } from '../cri/index.js';
-import { abortable } from '../util/abortable.js';
+import { type CallOptions, cri } from '../cri/index.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { isNotFound, PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 
-import { AdaptiveBound, type AdaptiveBoundOptions } from './adaptive-bound.js';
-import { ChangeLane, type LaneFacts } from './change-lane.js';
+import { type AdaptiveBoundOptions } from './adaptive-bound.js';
+import { ChangeLanes, type ChangeLanesFacts } from './change-lanes.js';
+import { type ChangingClient } from './changing-client.js';
 import { findSameContainer, findSameSandbox } from './find-same-attempt.js';
 import { ANNOTATIONS } from './labels.js';
 import {
@@ -17,30 +17,7 @@ import {
   type RuntimeImage,
   type SandboxConfig,
 } from './runtime-changes.js';
-import { isNameTaken, isOutcomeUnknown, isOverload, UnsettledChanges } from './unsettled-changes.js';
-
-/** The calls of a {@link CriClient} that change something, or read back what became of a change. */
-export type ChangingClient = Pick<
-  CriClient,
-  | 'runPodSandbox'
-  | 'stopPodSandbox'
-  | 'removePodSandbox'
-  | 'listPodSandbox'
-  | 'podSandboxStatus'
-  | 'createContainer'
-  | 'startContainer'
-  | 'stopContainer'
-  | 'removeContainer'
-  | 'listContainers'
-  | 'containerStatus'
-  | 'updateContainerResources'
-  | 'reopenContainerLog'
-  | 'execSync'
-  | 'pullImage'
-  | 'imageStatus'
-  | 'listImages'
-  | 'removeImage'
->;
+import { isNameTaken, isOutcomeUnknown, UnsettledChanges } from './unsettled-changes.js';
 
 /** What {@link CriRuntimeChanges} is made with. */
 export interface CriRuntimeChangesOptions {
@@ -52,29 +29,12 @@ export interface CriRuntimeChangesOptions {
 }
 
 /** What a {@link CriRuntimeChanges} is busy with. */
-export interface ChangeFacts {
-  readonly changes: LaneFacts;
-  readonly stops: LaneFacts;
-  readonly commands: LaneFacts;
+export interface ChangeFacts extends ChangeLanesFacts {
   /** Changes whose outcome nobody knows yet. */
   readonly unsettled: number;
   /** Sandboxes and containers that were found made already, since the start. */
   readonly takenUp: number;
 }
-
-/** A sandbox may wait for its network for minutes: it gives its slot to others after this. */
-const CHANGE_LEAVES_AFTER_MS = 10_000;
-/** A stop mostly waits for the container, which costs the runtime nothing: only its beginning counts. */
-const STOP_LEAVES_AFTER_MS = 1_000;
-/**
- * Who goes first of the changes that wait: what is nearly done. A hundred new pods would otherwise all have their
- * sandboxes before the first of them runs.
- */
-const RANKS: Readonly<Record<string, number>> = { create_container: 1, run_podsandbox: 2, remove_image: 3 };
-const STOPS_AT_ONCE = 32;
-const COMMANDS_AT_ONCE = 32;
-/** Of calls that only wait; what a node could have at most. */
-const MOST_WAITING = 10_000;
 
 /**
  * Changes a runtime through CRI, in three lanes: stops, commands, and everything else, which has an adaptive bound.
@@ -84,48 +44,25 @@ const MOST_WAITING = 10_000;
  */
 export class CriRuntimeChanges implements RuntimeChanges {
   readonly #client: ChangingClient;
-  readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #bound: AdaptiveBound;
-  readonly #changes: ChangeLane;
-  readonly #stops: ChangeLane;
-  readonly #commands: ChangeLane;
+  readonly #lanes: ChangeLanes;
   readonly #unsettled = new UnsettledChanges();
-  readonly #underWay = new Set<Promise<unknown>>();
   #takenUp = 0;
 
   constructor(options: CriRuntimeChangesOptions) {
-    const clock = options.clock ?? new SystemClock();
     this.#client = options.client;
-    this.#clock = clock;
     this.#logger = options.logger ?? SILENT_LOGGER;
-    const bound = new AdaptiveBound(options.bound);
-    this.#bound = bound;
-    this.#changes = new ChangeLane({
-      clock,
-      limit: () => bound.limit,
-      leaveAfterMs: CHANGE_LEAVES_AFTER_MS,
-      mostOutside: 4 * (options.bound?.most ?? 64),
-    });
-    const waiting = { clock, leaveAfterMs: STOP_LEAVES_AFTER_MS, mostOutside: MOST_WAITING };
-    this.#stops = new ChangeLane({ ...waiting, limit: () => STOPS_AT_ONCE });
-    this.#commands = new ChangeLane({ ...waiting, limit: () => COMMANDS_AT_ONCE });
+    this.#lanes = new ChangeLanes({ clock: options.clock ?? new SystemClock(), bound: options.bound });
   }
 
   /** For `/debug` and for metrics. */
   get facts(): ChangeFacts {
-    return {
-      changes: this.#changes.facts,
-      stops: this.#stops.facts,
-      commands: this.#commands.facts,
-      unsettled: this.#unsettled.size,
-      takenUp: this.#takenUp,
-    };
+    return { ...this.#lanes.facts, unsettled: this.#unsettled.size, takenUp: this.#takenUp };
   }
 
   /** Resolves when nothing that was sent is under way any more; call it when nobody sends anything new. */
   async settled(signal?: AbortSignal): Promise<void> {
-    while (this.#underWay.size > 0) await abortable(Promise.allSettled(this.#underWay), signal);
+    await this.#lanes.settled(signal);
   }
 
   async runPodSandbox(
@@ -184,7 +121,7 @@ export class CriRuntimeChanges implements RuntimeChanges {
 
   async startContainer(containerId: string, { signal, pod }: ChangeOptions = {}): Promise<void> {
     const key = `start ${containerId}`;
-    await this.#change('start_container', signal, async () => {
+    await this.#lanes.change('start_container', signal, async () => {
       if (this.#unsettled.has(key) && (await this.#stateOf(containerId, { pod })) !== 'created') {
         this.#unsettled.settle(key);
         return;
@@ -201,7 +138,9 @@ export class CriRuntimeChanges implements RuntimeChanges {
   }
 
   async stopPodSandbox(sandboxId: string, { signal, pod }: ChangeOptions = {}): Promise<void> {
-    await this.#stop(() => this.#client.stopPodSandbox({ podSandboxId: sandboxId }, { pod }), signal);
+    await this.#lanes.stop(signal, () =>
+      unlessGone(this.#client.stopPodSandbox({ podSandboxId: sandboxId }, { pod })),
+    );
   }
 
   async stopContainer(
@@ -210,17 +149,19 @@ export class CriRuntimeChanges implements RuntimeChanges {
     { signal, pod }: ChangeOptions = {},
   ): Promise<void> {
     const timeout = BigInt(Math.max(0, Math.ceil(graceSeconds)));
-    await this.#stop(() => this.#client.stopContainer({ containerId, timeout }, { pod }), signal);
+    await this.#lanes.stop(signal, () =>
+      unlessGone(this.#client.stopContainer({ containerId, timeout }, { pod })),
+    );
   }
 
   async removePodSandbox(sandboxId: string, { signal, pod }: ChangeOptions = {}): Promise<void> {
-    await this.#change('remove_podsandbox', signal, () =>
+    await this.#lanes.change('remove_podsandbox', signal, () =>
       unlessGone(this.#client.removePodSandbox({ podSandboxId: sandboxId }, { pod })),
     );
   }
 
   async removeContainer(containerId: string, { signal, pod }: ChangeOptions = {}): Promise<void> {
-    await this.#change('remove_container', signal, () =>
+    await this.#lanes.change('remove_container', signal, () =>
       unlessGone(this.#client.removeContainer({ containerId }, { pod })),
     );
   }
@@ -230,13 +171,13 @@ export class CriRuntimeChanges implements RuntimeChanges {
     linux: ContainerResources,
     { signal, pod }: ChangeOptions = {},
   ): Promise<void> {
-    await this.#change('update_container', signal, () =>
+    await this.#lanes.change('update_container', signal, () =>
       this.#client.updateContainerResources({ containerId, linux }, { pod }),
     );
   }
 
   async reopenContainerLog(containerId: string, { signal, pod }: ChangeOptions = {}): Promise<void> {
-    await this.#change('reopen_container_log', signal, () =>
+    await this.#lanes.change('reopen_container_log', signal, () =>
       this.#client.reopenContainerLog({ containerId }, { pod }),
     );
   }
@@ -248,10 +189,9 @@ export class CriRuntimeChanges implements RuntimeChanges {
     { signal, pod }: ChangeOptions = {},
   ): Promise<ExecResult> {
     const request = { containerId, cmd: [...command], timeout: BigInt(Math.ceil(timeoutSeconds)) };
-    const answer = this.#track(
-      this.#commands.run(() => this.#client.execSync(request, { pod, containerId }), signal),
+    const { stdout, stderr, exitCode } = await this.#lanes.command(signal, () =>
+      this.#client.execSync(request, { pod, containerId }),
     );
-    const { stdout, stderr, exitCode } = await abortable(answer, signal);
     return { stdout, stderr, exitCode };
   }
 
@@ -259,9 +199,8 @@ export class CriRuntimeChanges implements RuntimeChanges {
     image: string,
     { signal, pod, sandboxConfig }: ChangeOptions & { readonly sandboxConfig?: SandboxConfig } = {},
   ): Promise<string> {
-    signal?.throwIfAborted();
     const request = { image: { image, userSpecifiedImage: image }, ...(sandboxConfig && { sandboxConfig }) };
-    const { imageRef } = await abortable(this.#track(this.#client.pullImage(request, { pod })), signal);
+    const { imageRef } = await this.#lanes.unbounded(signal, () => this.#client.pullImage(request, { pod }));
     return imageRef;
   }
 
@@ -276,14 +215,14 @@ export class CriRuntimeChanges implements RuntimeChanges {
   }
 
   async removeImage(image: string, { signal, pod }: ChangeOptions = {}): Promise<void> {
-    await this.#change('remove_image', signal, () =>
+    await this.#lanes.change('remove_image', signal, () =>
       unlessGone(this.#client.removeImage({ image: { image } }, { pod })),
     );
   }
 
   /** Makes an object that has a name, or takes up the one that was made under that name before. */
   async #make({ operation, key, make, findSame, signal }: Making): Promise<string> {
-    return await this.#change(operation, signal, async () => {
+    return await this.#lanes.change(operation, signal, async () => {
       if (this.#unsettled.has(key)) {
         const id = await findSame();
         this.#unsettled.settle(key);
@@ -310,42 +249,6 @@ export class CriRuntimeChanges implements RuntimeChanges {
     this.#takenUp++;
     this.#logger.info('Took up what an earlier call had made', { operation, id }, 2);
     return id;
-  }
-
-  async #change<T>(operation: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    return await this.#track(
-      this.#changes.run(
-        async (underWay) => {
-          const startedMs = this.#clock.monotonicMs();
-          let overloaded = false;
-          try {
-            return await work();
-          } catch (error) {
-            overloaded = isOverload(error);
-            throw error;
-          } finally {
-            const endedMs = this.#clock.monotonicMs();
-            this.#bound.observe({ operation, startedMs, endedMs, underWay, overloaded });
-          }
-        },
-        signal,
-        RANKS[operation],
-      ),
-    );
-  }
-
-  /** A stop that is overtaken by a shorter one need not be waited for; it still goes on to its end. */
-  async #stop(call: () => Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-    await abortable(this.#track(this.#stops.run(() => unlessGone(call()), signal)), signal);
-  }
-
-  async #track<T>(work: Promise<T>): Promise<T> {
-    this.#underWay.add(work);
-    try {
-      return await work;
-    } finally {
-      this.#underWay.delete(work);
-    }
   }
 
   async #stateOf(containerId: string, options: CallOptions): Promise<'created' | 'running' | 'ended'> {

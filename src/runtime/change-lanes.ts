@@ -1,0 +1,115 @@
+import { abortable } from '../util/abortable.js';
+import { type Clock } from '../util/clock.js';
+
+import { AdaptiveBound, type AdaptiveBoundOptions } from './adaptive-bound.js';
+import { ChangeLane, type LaneFacts } from './change-lane.js';
+import { isOverload } from './unsettled-changes.js';
+
+/** What {@link ChangeLanes} is made with. */
+export interface ChangeLanesOptions {
+  readonly clock: Clock;
+  /** The bound of changes other than stops and commands. */
+  readonly bound?: AdaptiveBoundOptions | undefined;
+}
+
+/** What the lanes are busy with. */
+export interface ChangeLanesFacts {
+  readonly changes: LaneFacts;
+  readonly stops: LaneFacts;
+  readonly commands: LaneFacts;
+}
+
+/** A sandbox may wait for its network for minutes: it gives its slot to others after this. */
+const CHANGE_LEAVES_AFTER_MS = 10_000;
+/** A stop mostly waits for the container, which costs the runtime nothing: only its beginning counts. */
+const STOP_LEAVES_AFTER_MS = 1_000;
+/**
+ * Who goes first of the changes that wait: what is nearly done. A hundred new pods would otherwise all have their
+ * sandboxes before the first of them runs.
+ */
+const RANKS: Readonly<Record<string, number>> = { create_container: 1, run_podsandbox: 2, remove_image: 3 };
+const STOPS_AT_ONCE = 32;
+const COMMANDS_AT_ONCE = 32;
+/** Of calls that only wait; what a node could have at most. */
+const MOST_WAITING = 10_000;
+
+/**
+ * The ways into a runtime: one for stops, one for commands, and one with an adaptive bound for everything else.
+ *
+ * What has been let in goes on to its end, whoever leaves; {@link settled} waits for all of it.
+ */
+export class ChangeLanes {
+  readonly #clock: Clock;
+  readonly #bound: AdaptiveBound;
+  readonly #changes: ChangeLane;
+  readonly #stops: ChangeLane;
+  readonly #commands: ChangeLane;
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  constructor({ clock, bound: options }: ChangeLanesOptions) {
+    const bound = new AdaptiveBound(options);
+    this.#clock = clock;
+    this.#bound = bound;
+    this.#changes = new ChangeLane({
+      clock,
+      limit: () => bound.limit,
+      leaveAfterMs: CHANGE_LEAVES_AFTER_MS,
+      mostOutside: 4 * (options?.most ?? 64),
+    });
+    const waiting = { clock, leaveAfterMs: STOP_LEAVES_AFTER_MS, mostOutside: MOST_WAITING };
+    this.#stops = new ChangeLane({ ...waiting, limit: () => STOPS_AT_ONCE });
+    this.#commands = new ChangeLane({ ...waiting, limit: () => COMMANDS_AT_ONCE });
+  }
+
+  get facts(): ChangeLanesFacts {
+    return { changes: this.#changes.facts, stops: this.#stops.facts, commands: this.#commands.facts };
+  }
+
+  /** Resolves when nothing that was let in is under way any more. */
+  async settled(signal?: AbortSignal): Promise<void> {
+    while (this.#underWay.size > 0) await abortable(Promise.allSettled(this.#underWay), signal);
+  }
+
+  /** Settles as the work does; the signal ends only the wait for its turn. */
+  async change<T>(operation: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const measured = async (underWay: number): Promise<T> => {
+      const startedMs = this.#clock.monotonicMs();
+      let overloaded = false;
+      try {
+        return await work();
+      } catch (error) {
+        overloaded = isOverload(error);
+        throw error;
+      } finally {
+        const endedMs = this.#clock.monotonicMs();
+        this.#bound.observe({ operation, startedMs, endedMs, underWay, overloaded });
+      }
+    };
+    return await this.#track(this.#changes.run(measured, signal, RANKS[operation]));
+  }
+
+  /** The signal ends the wait at once: a stop that is overtaken by a shorter one need not be waited for. */
+  async stop(signal: AbortSignal | undefined, work: () => Promise<void>): Promise<void> {
+    await abortable(this.#track(this.#stops.run(work, signal)), signal);
+  }
+
+  /** The signal ends the wait at once. */
+  async command<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    return await abortable(this.#track(this.#commands.run(work, signal)), signal);
+  }
+
+  /** For work whose bound is somebody else's. The signal ends the wait at once. */
+  async unbounded<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
+    return await abortable(this.#track(work()), signal);
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#underWay.delete(work);
+    }
+  }
+}
