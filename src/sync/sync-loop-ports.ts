@@ -41,13 +41,16 @@ export interface SyncLoopOptions {
   readonly probeResults: AsyncIterable<ProbeResult>;
   readonly handlers: SyncHandlers;
   readonly desired: DesiredPods;
-  readonly workers: Pick<PodWorkers, 'takeDue' | 'retry' | 'isKnown' | 'shouldPodContentBeRemoved'>;
+  readonly workers: Pick<
+    PodWorkers,
+    'takeDue' | 'nextDueInMs' | 'retry' | 'isKnown' | 'shouldPodContentBeRemoved'
+  >;
   readonly cache: Pick<PodCache, 'get'>;
   readonly runtimeState: Pick<RuntimeState, 'errors'>;
   readonly seenAllSources: () => boolean;
   readonly readiness: ProbeReadiness;
   readonly deadContainers: DeadContainerDeleter;
-  /** Between two looks for pods that are due; 1 s unless told. */
+  /** Between two looks for pods that are due, unless one is due before; 1 s unless told. */
   readonly syncPeriodMs?: number;
   /** Between two housekeepings; 2 s unless told. */
   readonly housekeepingPeriodMs?: number;

@@ -62,8 +62,10 @@ export class SyncLoopWork {
     this.#nextHousekeepingMs = options.clock.monotonicMs() + this.#housekeepingPeriodMs;
   }
 
-  /** Milliseconds until time brings something. */
-  get untilNextTimerMs(): number {
+  /** Milliseconds until time brings something: to be asked when there is nothing else to do. */
+  untilNextTimerMs(): number {
+    const dueInMs = this.#options.workers.nextDueInMs ?? Infinity;
+    this.#nextSyncMs = Math.min(this.#nextSyncMs, this.#options.clock.monotonicMs() + dueInMs);
     const next = Math.min(this.#nextSyncMs, this.#nextHousekeepingMs);
     return Math.max(0, next - this.#options.clock.monotonicMs());
   }

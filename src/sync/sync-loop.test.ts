@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type PodLifecycleEvent } from '../pleg/events.js';
 import { type ProbeResult } from '../probes/probe-result.js';
 import { aPod, aPodStatus } from '../testing/builders.js';
+import { FakeClock } from '../testing/fake-clock.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
 import { syncLoopHarness } from '../testing/sync-loop-harness.js';
 import { OLDEST_STAMP, type Stamp } from '../util/clock.js';
@@ -176,6 +177,32 @@ describe('with time', () => {
     expect(h.calls).toEqual(['handlePodSyncs uid-web', 'retry uid-ending']);
     await h.clock.advance(5_000);
     expect(h.calls).toHaveLength(2);
+  });
+
+  it('a pod that is due before the second is over is synced then', async () => {
+    const clock = new FakeClock();
+    const dueAtMs = clock.monotonicMs() + 1_300;
+    let isTaken = false;
+    const isDue = (): boolean => !isTaken && clock.monotonicMs() >= dueAtMs;
+    await using h = syncLoopHarness({
+      clock,
+      workers: {
+        takeDue: () => {
+          if (!isDue()) return [];
+          isTaken = true;
+          return ['uid-web'];
+        },
+        get nextDueInMs() {
+          return isTaken ? undefined : Math.max(0, dueAtMs - clock.monotonicMs());
+        },
+        ...{ retry: () => undefined, isKnown: () => false, shouldPodContentBeRemoved: () => false },
+      },
+    });
+    h.want(web);
+    await clock.advance(1_299);
+    expect(h.calls).toEqual([]);
+    await clock.advance(1);
+    expect(h.calls).toEqual(['handlePodSyncs uid-web']);
   });
 
   it('housekeeping comes every 2 s, once every source was seen', async () => {

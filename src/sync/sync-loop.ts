@@ -141,6 +141,6 @@ export class SyncLoop {
     } while (worked && tookMs < sliceMs);
     this.#longestSliceMs = Math.max(this.#longestSliceMs, tookMs);
     if (worked) await yieldToLoop();
-    else await this.#wakeup.wait(clock, this.#work.untilNextTimerMs, signal);
+    else await this.#wakeup.wait(clock, this.#work.untilNextTimerMs(), signal);
   }
 }

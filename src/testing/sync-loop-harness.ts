@@ -63,6 +63,7 @@ export function syncLoopHarness(options: Partial<SyncLoopOptions> = {}): SyncLoo
     },
     workers: {
       takeDue: () => due.splice(0),
+      nextDueInMs: undefined,
       retry: (uid) => calls.push(`retry ${uid}`),
       isKnown: () => false,
       shouldPodContentBeRemoved: () => false,

@@ -215,6 +215,7 @@ describe('the next sync of a pod to which nothing happens', () => {
     else syncer.last().fail(error);
     await clock.advance(afterMs - 1);
     expect(workers.takeDue()).toEqual([]);
+    expect(workers.nextDueInMs).toBe(1);
     await clock.advance(1);
     expect(workers.takeDue()).toEqual(['uid-web']);
     expect(workers.takeDue()).toEqual([]);

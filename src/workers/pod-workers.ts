@@ -201,6 +201,11 @@ export class PodWorkers {
     return known;
   }
 
+  /** In how many milliseconds the next pod is due; undefined when none is to be. */
+  get nextDueInMs(): number | undefined {
+    return this.#requeueTimes.nextInMs;
+  }
+
   /** Takes the uids whose next sync is due, the most overdue first: call {@link updatePod} or {@link retry} for each. */
   takeDue(): string[] {
     return this.#requeueTimes.takeDue();

@@ -14,10 +14,11 @@ export class RequeueTimes {
     return this.#dueAtMs.size;
   }
 
-  /** In how many milliseconds the pod is due; undefined when no time is set. */
-  dueInMs(uid: string): number | undefined {
-    const dueAtMs = this.#dueAtMs.get(uid);
-    return dueAtMs === undefined ? undefined : Math.max(0, dueAtMs - this.#clock.monotonicMs());
+  /** In how many milliseconds the first pod is due; undefined when no time is set. */
+  get nextInMs(): number | undefined {
+    let next = Infinity;
+    for (const dueAtMs of this.#dueAtMs.values()) next = Math.min(next, dueAtMs);
+    return next === Infinity ? undefined : Math.max(0, next - this.#clock.monotonicMs());
   }
 
   set(uid: string, afterMs: number): void {
