@@ -1,6 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
+import { type ManifestParser } from '../config/parse-manifest.js';
 import { type CriClient } from '../cri/index.js';
 import { PulledImages } from '../gc/pulled-images.js';
 import { recordPulls } from '../gc/record-pulls.js';
@@ -47,6 +48,7 @@ export interface AgentPartsOptions {
   /** As the runtime calls itself. */
   readonly runtimeName: string;
   readonly stdin: Readable;
+  readonly manifestParser: ManifestParser | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -56,10 +58,10 @@ export type AgentParts = Awaited<ReturnType<typeof buildAgentParts>>;
 
 /** Makes the parts in the order in which data flows. Reads what earlier agents have left in the root folder. */
 export async function buildAgentParts(given: AgentPartsOptions) {
-  const { options, identity, client, runtimeName, stdin, clock, logger } = given;
+  const { options, identity, client, runtimeName, stdin, manifestParser: parser, clock, logger } = given;
   const common = { clock, logger };
   const events = new PodEventLog(common);
-  const sources = new PodSources({ options, nodeName: identity.name, stdin, ...common });
+  const sources = new PodSources({ options, nodeName: identity.name, stdin, parser, ...common });
 
   // What is observed.
   const runtime = new CriRuntime({ client, ...common });
@@ -129,9 +131,16 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
     requestRelist: (uid) => pleg.requestRelist(uid),
     onFinished: () => loop.housekeepSoon(),
+    onRestartable: () => loop.housekeepSoon(),
   });
   const seenAllSources = (): boolean => sources.config.seenAllSources();
   const closing = new AbortController();
+  /** Of work that rejects only because everything ends. */
+  const ignoreEnd = (work: Promise<void>): void => {
+    work.catch((error: unknown) => {
+      if (!closing.signal.aborted) logger.error('Dead containers are not removed', error);
+    });
+  };
   const collectors = buildCollectors({
     ...{ options, client, runtime, changes, pulled, volumes, paths, pods: cache },
     ...common,
@@ -157,6 +166,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const housekeeping = new Housekeeping({
     ...common,
     ...{ desired, workers, cache, cleaners, nodeInstanceId: identity.instanceId },
+    clearRemains: (uid) => {
+      const view = { mayRemove: (each: string) => each === uid };
+      ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
+    },
+    onStartAnew: (uid) => manager.forget(uid),
   });
   const capacity = computeCapacity({
     cores: availableParallelism(),
@@ -182,11 +196,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     probeResults: probes.subscribe(),
     deadContainers: {
       deleteContainersBeyondNewest: ({ status, exitedContainerId }) => {
-        collectors.containers
-          .containerDied(status.uid, exitedContainerId, closing.signal)
-          .catch((error: unknown) => {
-            if (!closing.signal.aborted) logger.error('Dead containers are not removed', error);
-          });
+        ignoreEnd(collectors.containers.containerDied(status.uid, exitedContainerId, closing.signal));
       },
     },
   });

@@ -16,6 +16,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
+import { type ManifestParser } from '../config/parse-manifest.js';
 import { type Subscription } from '../pleg/index.js';
 import { type PodStatusRecord, type StatusChanges } from '../status/status-changes.js';
 import { type NodePod } from '../model/node-pod.js';
@@ -29,6 +30,7 @@ import { type AgentParts, buildAgentParts } from './agent-parts.js';
 import { type AgentRuntime, connectAgentRuntime } from './agent-runtime.js';
 import { findNodeIp, type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
+import { recordProbeFailures } from './probe-events.js';
 
 /** What an {@link Agent} is given besides its options. */
 export interface AgentPorts {
@@ -40,6 +42,8 @@ export interface AgentPorts {
   readonly podloopCommand: readonly [string, ...string[]];
   /** Further flags of the embedded runtime. */
   readonly runtimeFlags?: readonly string[];
+  /** Reads manifests; a thread of its own unless told. */
+  readonly manifestParser?: ManifestParser;
 }
 
 /** How the agent was told to end, and what became of its pods. */
@@ -90,6 +94,7 @@ export class Agent implements AsyncDisposable {
         const runtimeName = connected.name;
         const parts = await buildAgentParts({
           ...{ options, identity, client, runtimeName, stdin, clock, logger },
+          manifestParser: ports.manifestParser,
         });
         return new Agent(options, ports, lock, connected, identity, parts);
       } catch (error) {
@@ -179,6 +184,7 @@ export class Agent implements AsyncDisposable {
       },
     );
     failing.catch(() => undefined);
+    const stopTelling = recordProbeFailures(this.#parts.events, (uid) => this.#parts.desired.has(uid));
     const end = await this.#untilEnd(AbortSignal.any([signal, ended.signal]));
     if (this.#options.stopPods) await this.#stopPods();
     working.abort();
@@ -193,6 +199,7 @@ export class Agent implements AsyncDisposable {
     await this.#parts.changes.settled(limit.signal).catch(() => undefined);
     timer.cancel();
     looking.abort();
+    stopTelling();
     pleg.closeSubscriptions();
     await Promise.allSettled(lookers);
     await failing;

@@ -6,6 +6,7 @@ import { HTTP_SOURCE, HttpSource } from '../config/http-source.js';
 import { PodConfig } from '../config/pod-config.js';
 import { ProblemBook } from '../config/problem-book.js';
 import { STDIN_SOURCE, StdinSource } from '../config/stdin-source.js';
+import { type ManifestParser } from '../config/parse-manifest.js';
 import { ThreadedManifestParser } from '../config/threaded-manifest-parser.js';
 import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
@@ -25,6 +26,8 @@ export interface PodSourcesOptions {
   >;
   readonly nodeName: string;
   readonly stdin: Readable;
+  /** A thread of its own unless told. */
+  readonly parser?: ManifestParser | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -40,17 +43,18 @@ const STDIN_PATH = '-';
 export class PodSources {
   readonly config: PodConfig;
   readonly #sources: readonly Source[];
-  readonly #parser: ThreadedManifestParser;
+  readonly #ownParser: ThreadedManifestParser | undefined;
 
-  constructor({ options, nodeName, stdin, clock, logger }: PodSourcesOptions) {
+  constructor({ options, nodeName, stdin, parser: given, clock, logger }: PodSourcesOptions) {
     const problems = new ProblemBook({
       onProblem: (problem) => logger.error(formatConfigProblem(problem)),
       onSolved: (problem) => logger.info('Manifest is well again', { file: problem.file }),
     });
     this.config = new PodConfig({ problems, logger });
-    this.#parser = new ThreadedManifestParser({ clock });
+    this.#ownParser = given === undefined ? new ThreadedManifestParser({ clock }) : undefined;
+    const parser = given ?? this.#ownParser!;
     const lastGoodFolder = join(options.rootDir, 'manifests-last-good');
-    const common = { nodeName, problems, parser: this.#parser, lastGoodFolder, clock, logger };
+    const common = { nodeName, problems, parser, lastGoodFolder, clock, logger };
     const { podManifestPath: path, manifestUrl, manifestUrlHeader: headers } = options;
     const { fileCheckFrequencyMs, httpCheckFrequencyMs } = options;
     const sources: Source[] = [];
@@ -74,7 +78,7 @@ export class PodSources {
     try {
       await Promise.all(this.#sources.map(async (source) => source.run(signal)));
     } finally {
-      await this.#parser[Symbol.asyncDispose]();
+      await this.#ownParser?.[Symbol.asyncDispose]();
     }
   }
 }

@@ -98,13 +98,13 @@ export class ContainerCollector {
       statuses.flatMap((each) => [...each.sandboxes, ...each.containers].map(({ id }) => id)),
     );
     for (const id of this.#failed.keys()) if (!known.has(id)) this.#failed.delete(id);
-    return await this.#collectFrom(statuses, signal);
+    return await this.#collectFrom(statuses, this.#options.mayRemove, signal);
   }
 
   /** Everything of pods that are gone, and nothing else: what housekeeping calls. */
   async cleanUp(view: { mayRemove(podUid: string): boolean }, signal: AbortSignal): Promise<void> {
     const gone = this.#allPods().filter(({ uid }) => view.mayRemove(uid));
-    if (gone.length > 0) await this.#collectFrom(gone, signal);
+    if (gone.length > 0) await this.#collectFrom(gone, () => true, signal);
   }
 
   /**
@@ -124,8 +124,12 @@ export class ContainerCollector {
     return [...pods.uids()].map((uid) => pods.get(uid).status);
   }
 
-  async #collectFrom(statuses: readonly PodStatus[], signal: AbortSignal): Promise<CollectedContainers> {
-    const { clock, isOurs, mayRemove, policy = KEEP_NEWEST_DEAD } = this.#options;
+  async #collectFrom(
+    statuses: readonly PodStatus[],
+    mayRemove: (podUid: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<CollectedContainers> {
+    const { clock, isOurs, policy = KEEP_NEWEST_DEAD } = this.#options;
     const pods = statuses.map((status) => ({ status, isGone: mayRemove(status.uid) }));
     const dead = pods.map(({ status, isGone }) => findDead(status, isGone, isOurs));
     const removals = planRemovals(dead, policy, clock.now());

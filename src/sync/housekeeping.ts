@@ -53,6 +53,13 @@ export interface HousekeepingOptions {
   readonly cache: Pick<PodCache, 'get' | 'uids'>;
   /** The mark on everything that this agent makes. */
   readonly nodeInstanceId: string;
+  /**
+   * Removes what the runtime has left of a pod that starts anew under its uid; returns at once, and may be asked again.
+   * Without it such a pod starts beside its own remains.
+   */
+  readonly clearRemains?: (uid: string) => void;
+  /** A pod that was torn down starts anew: what is kept of its former life is of no use. */
+  readonly onStartAnew?: (uid: string) => void;
   /** Called one after the other, in this order. */
   readonly cleaners?: readonly PodCleaner[];
   /** Whoever takes longer is named in a warning; 1 s unless told. */
@@ -67,6 +74,8 @@ export class Housekeeping {
   readonly #closing = new AbortController();
   /** Since when a uid is forgotten, as long as the cache may show it as it was before. */
   readonly #forgottenAt = new Map<string, Stamp>();
+  /** Wanted pods that the workers have forgotten, so that what the runtime has of them is of a former life. */
+  readonly #tornDown = new Set<string>();
   readonly #view: CleanupView;
   #cleaning: Promise<void> | undefined;
   /** Who is clearing up, and since when, in monotonic milliseconds. */
@@ -112,7 +121,20 @@ export class Housekeeping {
     const { workers, desired, clock } = this.#options;
     const before = [...workers.phases()].map(([uid]) => uid);
     workers.syncKnownPods(desired.all());
-    for (const uid of before) if (!workers.isKnown(uid)) this.#forgottenAt.set(uid, clock.stamp());
+    for (const uid of before) {
+      if (workers.isKnown(uid)) continue;
+      this.#forgottenAt.set(uid, clock.stamp());
+      this.#tornDown.add(uid);
+    }
+    for (const uid of this.#tornDown) if (!desired.has(uid)) this.#tornDown.delete(uid);
+  }
+
+  /** Whether the runtime may still have something of a former life of the pod. */
+  #hasRemains(uid: string): boolean {
+    const { status, error, stamp } = this.#options.cache.get(uid);
+    const forgottenAt = this.#forgottenAt.get(uid);
+    const isOlder = forgottenAt !== undefined && stamp <= forgottenAt;
+    return error !== undefined || isOlder || status.sandboxes.length + status.containers.length > 0;
   }
 
   /** Ends pods that only the runtime knows, if this agent made them. Foreign ones are none of its business. */
@@ -135,10 +157,18 @@ export class Housekeeping {
 
   /** Pods that are wanted and that the workers do not know: torn down, and wanted again under the same uid. */
   #startAnew(): void {
-    const { desired, workers } = this.#options;
+    const { desired, workers, clearRemains, onStartAnew } = this.#options;
     for (const pod of desired.all()) {
       const { uid } = pod.metadata;
       if (workers.isKnown(uid) || desired.findRejection(uid) !== undefined) continue;
+      if (this.#tornDown.has(uid)) {
+        if (clearRemains !== undefined && this.#hasRemains(uid)) {
+          clearRemains(uid);
+          continue;
+        }
+        this.#tornDown.delete(uid);
+        onStartAnew?.(uid);
+      }
       this.#logger.info(
         'Pod is wanted and not worked on, starting it',
         { pod: podRefOf(pod), podUID: uid },

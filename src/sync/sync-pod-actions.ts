@@ -86,14 +86,16 @@ async function startContainers(
 }
 
 async function killUnwanted(
-  { pod, observed, actions }: PodActionWork,
+  work: PodActionWork,
   tools: PodActionTools,
   signal: AbortSignal,
 ): Promise<readonly SyncFailure[]> {
+  const { pod, observed, actions } = work;
   const { metadata, spec } = pod;
   if (actions.killPod) {
     const graceSeconds = metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds;
-    return await killPod({ pod: metadata, spec, observed, graceSeconds }, tools, signal);
+    const failed = await killPod({ pod: metadata, spec, observed, graceSeconds }, tools, signal);
+    return failed.length > 0 ? failed : await removeUnwanted(work, tools, signal);
   }
   const failures: SyncFailure[] = [];
   const host = observed.ips[0] ?? (spec.hostNetwork === true ? '127.0.0.1' : '');
@@ -116,9 +118,18 @@ async function killUnwanted(
     }),
   );
   signal.throwIfAborted();
+  return [...failures, ...(await removeUnwanted(work, tools, signal))];
+}
+
+async function removeUnwanted(
+  { pod, actions }: PodActionWork,
+  tools: PodActionTools,
+  signal: AbortSignal,
+): Promise<readonly SyncFailure[]> {
+  const failures: SyncFailure[] = [];
   for (const { id, name } of actions.containersToRemove) {
     try {
-      await tools.changes.removeContainer(id, { signal, pod: metadata });
+      await tools.changes.removeContainer(id, { signal, pod: pod.metadata });
     } catch (error) {
       signal.throwIfAborted();
       failures.push(killFailure(name, error));

@@ -36,6 +36,7 @@ import {
 import { ContainerKiller } from './kill-container.js';
 import { killPod } from './kill-pod.js';
 import { LifecycleHooks } from './lifecycle-hook.js';
+import { isNothingToDo } from './compute-actions.js';
 import { type PodActions } from './pod-actions.js';
 import { mayBeAlive } from '../status/pod-containers.js';
 import { makePodFolders, readLastRestartCount } from './pod-files.js';
@@ -198,7 +199,8 @@ export class SyncPod implements PodSyncer {
       // Nothing may happen to the pod for minutes: whoever asks is to see now why it waits.
       await statuses.update(pod, observed, 'syncing');
     }
-    return this.#toResult(pod, [actions.requeueAfterMs, checkAgainInMs], applied.failures);
+    const result = this.#toResult(pod, [actions.requeueAfterMs, checkAgainInMs], applied.failures);
+    return isNothingToDo(actions) ? { ...result, unchanged: true } : result;
   }
 
   async #computeActions(pod: NodePod, observed: PodStatus): Promise<PodActions> {

@@ -13,16 +13,29 @@ const PROGRAMS = [
   'cat',
   'echo',
   'env',
+  'grep',
   'hostname',
   'id',
   'ls',
   'mkdir',
+  'perl',
   'ps',
   'rm',
   'sleep',
   'test',
   'true',
 ];
+/** An HTTP server at the port of its first argument, which answers `ok` to everything. */
+const SERVE = `#!/bin/perl
+socket(S, 2, 1, 6) or die; setsockopt(S, 1, 2, pack('l', 1));
+bind(S, pack('S n N x8', 2, $ARGV[0], 0)) or die $!; listen(S, 64) or die;
+$SIG{TERM} = sub { exit 0 };
+while (1) {
+  accept(C, S) or next;
+  sysread(C, $_, 4096) and syswrite(C, "HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\nConnection: close\\r\\n\\r\\nok\\n");
+  close C;
+}
+`;
 const FOLDERS = ['dev', 'etc', 'home', 'proc', 'root', 'sys'];
 const USERS = {
   'etc/passwd': 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/home:/bin/sh\n',
@@ -67,6 +80,7 @@ async function programMembers(): Promise<TarMember[]> {
     { name: 'tmp/', mode: 0o1777 },
     ...Object.entries(USERS).map(([name, content]) => ({ name, mode: 0o644, content })),
     ...programs,
+    { name: 'bin/serve', content: Buffer.from(SERVE) },
     ...(await Promise.all(
       [...libraries].map(async (library) => ({ name: library.slice(1), content: await readFile(library) })),
     )),

@@ -1,0 +1,113 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { type AgentOptions } from '../../../src/agent/agent-options.js';
+import { Agent } from '../../../src/agent/agent.js';
+import { resolveAgentOptions } from '../../../src/agent/resolve-agent-options.js';
+import { INLINE_PARSER } from '../../../src/config/parse-manifest.js';
+import { CriClient } from '../../../src/cri/index.js';
+import { type V1PodStatus } from '../../../src/model/v1-pod-status.js';
+import { SystemClock } from '../../../src/util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../../src/util/logger.js';
+import { type StoryNode } from './play-story.js';
+
+/** What an {@link AgentNode} is made of. */
+export interface AgentNodeOptions {
+  /** Of its own: manifests, records and logs go there. */
+  readonly folder: string;
+  readonly endpoint: string;
+  readonly agent?: Partial<AgentOptions>;
+  readonly logger?: Logger;
+}
+
+/** A node agent in this process, on whatever runtime listens at an endpoint. */
+export class AgentNode implements StoryNode, AsyncDisposable {
+  readonly manifestFolder: string;
+  readonly agent: Agent;
+  readonly #client: CriClient;
+  readonly #ending = new AbortController();
+  readonly #running: Promise<unknown>;
+  readonly #followers = new Map<string, Set<(status: V1PodStatus | undefined) => void>>();
+
+  static async start({
+    folder,
+    endpoint,
+    agent: more,
+    logger = SILENT_LOGGER,
+  }: AgentNodeOptions): Promise<AgentNode> {
+    const podManifestPath = join(folder, 'manifests');
+    await mkdir(podManifestPath, { recursive: true });
+    const options = resolveAgentOptions({
+      ...{ podManifestPath, runtimeEndpoint: endpoint, nodeName: 'test' },
+      ...{ rootDir: join(folder, 'node'), podLogsDir: join(folder, 'pod-logs') },
+      ...more,
+    });
+    const ports = {
+      ...{ clock: new SystemClock(), logger, stdin: new PassThrough(), pid: process.pid },
+      podloopCommand: ['podloop'] as const,
+      manifestParser: INLINE_PARSER,
+    };
+    const agent = await Agent.start(options, ports, new AbortController().signal);
+    return new AgentNode(agent, podManifestPath, endpoint);
+  }
+
+  private constructor(agent: Agent, manifestFolder: string, endpoint: string) {
+    this.agent = agent;
+    this.manifestFolder = manifestFolder;
+    this.#client = new CriClient({ endpoint });
+    void this.#spread();
+    this.#running = agent.run(this.#ending.signal);
+    // Seen by whoever ends it.
+    this.#running.catch(() => undefined);
+  }
+
+  async *follow(podName: string): AsyncGenerator<V1PodStatus | undefined> {
+    const waiting: (V1PodStatus | undefined)[] = [];
+    let wake: () => void = () => undefined;
+    const followers = this.#followers.get(podName) ?? new Set();
+    this.#followers.set(podName, followers);
+    followers.add((status) => {
+      waiting.push(status);
+      wake();
+    });
+    for (;;) {
+      while (waiting.length > 0) yield waiting.shift();
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+  }
+
+  eventsOf(podName: string): readonly string[] {
+    const events = this.agent.podEvents().filter(({ pod }) => pod.name === `${podName}-test`);
+    return events.map(({ type, reason }) => `${type} ${reason}`);
+  }
+
+  /** Through a command in it: the program is pid 1 there, which only its own parent or the host can kill. */
+  async kill(podName: string, container: string): Promise<void> {
+    const record = this.agent.statuses().find(({ pod }) => pod.name === `${podName}-test`);
+    const status = record?.status.containerStatuses.find(({ name }) => name === container);
+    const containerId = status?.containerID?.replace(/^.*:\/\//, '') ?? '';
+    await this.#client.stopContainer({ containerId, timeout: 0n });
+  }
+
+  /** Ends the agent; the pods stay. */
+  async stop(): Promise<void> {
+    this.#ending.abort();
+    await this.#running;
+    await this.agent.close();
+    this.#client.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #spread(): Promise<void> {
+    for await (const change of this.agent.watchStatuses()) {
+      if (change.type === 'resync') continue;
+      const ref = change.type === 'status' ? change.record.pod : change.pod;
+      const name = ref.name.replace(/-test$/, '');
+      const status = change.type === 'status' ? change.record.status : undefined;
+      for (const tell of this.#followers.get(name) ?? []) tell(status);
+    }
+  }
+}
