@@ -2,14 +2,13 @@
  * A fault-injecting CRI proxy: latency, errors, hangs, lost and late events, in front of any runtime.
  *
  * ```ts
- * import { readFile } from 'node:fs/promises';
- * import { ChaosProxy, parseRules } from 'podloop/chaos';
+ * import { ChaosProxy, parseRules, readRules } from 'podloop/chaos';
  *
  * const file = 'examples/chaos/one-hung-container.yaml';
  * await using chaos = await ChaosProxy.start({
  *   upstream: 'unix:///run/containerd/containerd.sock',
  *   listen: 'unix:///tmp/podloop-chaos/cri.sock',
- *   rules: parseRules(await readFile(file, 'utf8'), file),
+ *   rules: parseRules(await readRules(file), file),
  *   seed: 1,
  *   onInjection: ({ rule, method, pod }) => console.log(rule, method, pod?.name),
  * });
@@ -30,5 +29,6 @@ export {
   type Rule,
   type RuleMatch,
 } from './rule.js';
+export { readRules } from './read-rules.js';
 export { parseRules } from './rules-file.js';
 export { type RulesWatchOptions, watchRules } from './rules-watch.js';

@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
+import { readRules } from './read-rules.js';
 import { type Rule } from './rule.js';
 import { parseRules } from './rules-file.js';
 
+/** What {@link watchRules} needs. */
 export interface RulesWatchOptions {
   readonly file: string;
   /** The text that is in force. */
@@ -26,29 +27,22 @@ export async function watchRules(options: RulesWatchOptions, signal: AbortSignal
   const { file, clock, logger, onRules } = options;
   let [judged, seen] = [options.text, options.text];
   let complaint: string | undefined;
-  const complain = (message: string, error: unknown): void => {
-    if (complaint !== messageOf(error)) logger.error(message, error, { file });
-    complaint = messageOf(error);
-  };
   while (await sleepUnlessAborted(clock, signal)) {
-    let text: string;
     try {
-      text = await readFile(file, 'utf8');
-    } catch (error) {
-      complain('Rules file cannot be read, the rules from before stay in force', error);
-      continue;
-    }
-    const isSteady = text === seen;
-    seen = text;
-    if (!isSteady || text === judged) continue;
-    judged = text;
-    try {
+      const text = await readRules(file);
+      const isSteady = text === seen;
+      seen = text;
+      if (!isSteady || text === judged) continue;
+      judged = text;
       const rules = parseRules(text, file);
       onRules(rules);
       complaint = undefined;
       logger.info('Rules read again', { file, rules: rules.length });
     } catch (error) {
-      complain('Rules file cannot be used, the rules from before stay in force', error);
+      if (complaint !== messageOf(error)) {
+        logger.error('Rules file cannot be used, the rules from before stay in force', error, { file });
+      }
+      complaint = messageOf(error);
     }
   }
 }

@@ -1,8 +1,13 @@
 import { randomInt } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { ChaosProxy, type Injection, type InjectionCount, parseRules, watchRules } from '../chaos/index.js';
-import { messageOf, PodloopError } from '../util/errors.js';
+import {
+  ChaosProxy,
+  type Injection,
+  type InjectionCount,
+  parseRules,
+  readRules,
+  watchRules,
+} from '../chaos/index.js';
 import { type CliHost } from './cli-host.js';
 import { createLogger, verbosityOption } from './log-output.js';
 
@@ -73,14 +78,6 @@ async function serve(flags: ChaosFlags, host: CliHost): Promise<void> {
   stopListening();
   await print();
   if (host.stdout.failure !== undefined) throw host.stdout.failure;
-}
-
-async function readRules(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new PodloopError('RULES_INVALID', `${file}: cannot be read: ${messageOf(error)}`, { cause: error });
-  }
 }
 
 function formatInjection({ atMs, container, ...injection }: Injection): string {
