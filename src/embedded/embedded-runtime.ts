@@ -21,10 +21,10 @@ import { Server } from '@grpc/grpc-js';
 import { ImageServiceService, RuntimeServiceService } from '../cri/generated/runtime/v1/cri.js';
 import { SystemClock, type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
+import { type FolderLock, lockFolder } from '../util/folder-lock.js';
 import { SILENT_LOGGER, type Logger } from '../util/logger.js';
 import { parseSocketPath, type PrivateSocket } from '../util/private-socket.js';
 import { makeContext, type PartChoices } from './make-context.js';
-import { lockRoot, type RootLock } from './root-lock.js';
 import { removeOne } from './rpc/remove-container.js';
 import { removePodSandbox } from './rpc/remove-pod-sandbox.js';
 import { type RpcContext } from './rpc/rpc-context.js';
@@ -48,13 +48,14 @@ const SCAN_PERIOD_MS = 5_000;
 /** How long calls in flight may go on when the server ends. */
 const LAST_CALLS_MS = 2_000;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const ROOT_LOCK = { kind: 'root', owner: 'another embedded runtime', code: 'RUNTIME_ROOT_IN_USE' } as const;
 
 /** A running CRI server; see the module's description. */
 export class EmbeddedRuntime implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #server: Server;
   readonly #socket: PrivateSocket;
-  readonly #lock: RootLock;
+  readonly #lock: FolderLock;
   readonly #context: RpcContext;
   #timer: ClockTimer | undefined;
   #scanning: Promise<void> = Promise.resolve();
@@ -64,7 +65,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     clock: Clock;
     server: Server;
     socket: PrivateSocket;
-    lock: RootLock;
+    lock: FolderLock;
     context: RpcContext;
   }) {
     this.#clock = parts.clock;
@@ -89,7 +90,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     const { clock = new SystemClock(), logger = SILENT_LOGGER } = options;
     const rootDir = resolve(options.rootDir);
     parseSocketPath(options.listen, 'listen');
-    const lock = await lockRoot(rootDir);
+    const lock = await lockFolder(rootDir, ROOT_LOCK);
     let context: RpcContext | undefined;
     try {
       const imageDirs = (options.imageDirs ?? []).map((folder) => resolve(folder));

@@ -22,7 +22,7 @@ import { PodEvents } from './pods/pod-events.js';
 import { PodRegistry } from './pods/pod-registry.js';
 import { readBootId } from './process/process-identity.js';
 import { ProcessTable } from './process/process-table.js';
-import { writeIfOther } from './record-file.js';
+import { writeIfOther } from '../util/whole-file.js';
 import { type RpcContext } from './rpc/rpc-context.js';
 import { SandboxParts } from './pods/sandbox-parts.js';
 import { streamsOf } from './streaming/runtime-streams.js';
@@ -42,6 +42,8 @@ export interface PartChoices {
   readonly cniConfDir?: string;
   /** The port on loopback for the streams of Exec, Attach and PortForward: any free one unless told. */
   readonly streamingPort?: number;
+  /** How many events wait for one reader of GetContainerEvents before it is dropped: 1000 unless told. */
+  readonly eventQueueCapacity?: number;
 }
 
 /** What {@link makeContext} needs. */
@@ -57,7 +59,7 @@ export interface ContextOptions extends PartChoices {
 export async function makeContext(options: ContextOptions): Promise<RpcContext> {
   const { rootDir, imageDirs, clock, logger } = options;
   const time = new NanoClock(clock);
-  const hub = new EventHub();
+  const hub = new EventHub({ readerCapacity: options.eventQueueCapacity });
   const script = join(rootDir, 'supervisor.sh');
   await mkdir(rootDir, { recursive: true, mode: 0o700 });
   // Running supervisors read the script as they go: the old file stays theirs, the name gets a new one.

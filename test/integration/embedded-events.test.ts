@@ -122,12 +122,14 @@ describe('GetContainerEvents of the embedded runtime', () => {
   });
 
   it('drops a reader that falls too far behind, so that it connects again, and nobody waits for it', async () => {
-    await using node = await EmbeddedNode.start();
+    // The connection takes a few events before they wait at all: there are enough more.
+    const eventQueueCapacity = 50;
+    await using node = await EmbeddedNode.start({ eventQueueCapacity });
     const slow = await openSleeper(node);
     const quick = await openReader(node);
     const heard = collect(quick.stream);
     const annotations = { filler: 'x'.repeat(20_000) };
-    const rounds = 300;
+    const rounds = eventQueueCapacity / 2;
     for (let at = 0; at < rounds; at++) {
       const podSandboxId = await node.runPod(`p${at}`, { annotations });
       await node.client.removePodSandbox({ podSandboxId });

@@ -9,7 +9,10 @@ export const { SANDBOX_READY, SANDBOX_NOTREADY } = cri.PodSandboxState;
 export const HOST_IMAGE = 'podloop.local/host';
 
 /** What the runtime of a test is told besides where it listens; without isolation unless told. */
-export type EmbeddedNodeOptions = Pick<EmbeddedRuntimeOptions, 'isolation' | 'network' | 'imageDirs'>;
+export type EmbeddedNodeOptions = Pick<
+  EmbeddedRuntimeOptions,
+  'isolation' | 'network' | 'imageDirs' | 'eventQueueCapacity'
+>;
 
 /** The isolations that can be tried here: namespaces need root. */
 export const ISOLATIONS: readonly ('none' | 'namespaces')[] =

@@ -60,8 +60,9 @@ describe.each(ISOLATIONS)('streams of containers (isolation: %s)', (isolation) =
   });
 
   it('exec at a terminal has its size, its Ctrl-C and its exit code', async () => {
+    // A shell that waits for one long command could get its Ctrl-C just before it starts it, and would wait for it.
     const script =
-      'trap "echo caught; exit 4" INT; until [ "$(stty size)" = "45 123" ]; do sleep 0.02; done; echo set; sleep 60';
+      'trap "echo caught; exit 4" INT; until [ "$(stty size)" = "45 123" ]; do sleep 0.02; done; echo set; while :; do sleep 0.05; done';
     const client = await ChannelClient.open(
       await exec(script, { tty: true, stdin: true, stderr: false }),
       V5,

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { chown, open, readdir, rm, stat } from 'node:fs/promises';
+import { chown, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { LinuxContainerResources } from '../../cri/generated/runtime/v1/cri.js';
+import { findClaim, voidClaim, type ProcessClaim } from '../process/process-claim.js';
 import { parseProcessStat, type ProcessIdentity } from '../process/process-identity.js';
-import { readIfThere, syncPath, writeWhole } from '../record-file.js';
+import { readIfThere, syncPath, writeWhole } from '../../util/whole-file.js';
 import { SPOOL_MARK, SpoolReader } from './spool-reader.js';
 
 /** How a container ended. */
@@ -22,12 +23,6 @@ export interface ContainerStart {
   readonly main: ProcessIdentity;
   /** Nanoseconds since the epoch. */
   readonly startedAtNs: bigint;
-}
-
-/** Who supervises a container, and in which boot. */
-export interface SupervisorRecord {
-  readonly bootId: string;
-  readonly identity: ProcessIdentity;
 }
 
 const run = promisify(execFile);
@@ -130,28 +125,19 @@ export class ContainerFiles {
     const text = await readIfThere(path);
     if (text?.endsWith('\n') !== true) return undefined;
     const main = parseProcessStat(text);
-    return main && { main: identityOf(main), startedAtNs: await modifiedAtNs(path) };
+    if (main === undefined) return undefined;
+    const { pid, startTicks } = main;
+    return { main: { pid, startTicks }, startedAtNs: await modifiedAtNs(path) };
   }
 
   /** The supervisor of a run; undefined when that run has none, `void` when it was declared void. */
-  async findSupervisor(run: number): Promise<SupervisorRecord | 'void' | undefined> {
-    const text = await readIfThere(join(this.dir, `run.${run}`));
-    if (text === 'void\n') return 'void';
-    const [bootId, line, end] = text?.split('\n') ?? [];
-    const stat = end === undefined ? undefined : parseProcessStat(line ?? '');
-    return stat && { bootId: bootId ?? '', identity: identityOf(stat) };
+  findSupervisor(run: number): Promise<ProcessClaim | 'void' | undefined> {
+    return findClaim(this.#runPath(run));
   }
 
   /** Takes a run so that no supervisor can have it any more; false when one has it already. */
-  async voidRun(run: number): Promise<boolean> {
-    try {
-      await using file = await open(join(this.dir, `run.${run}`), 'wx', 0o600);
-      await file.writeFile('void\n');
-      return true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw error;
-    }
+  voidRun(run: number): Promise<boolean> {
+    return voidClaim(this.#runPath(run));
   }
 
   /** The limits that were set after its creation; undefined when they never changed. */
@@ -169,6 +155,10 @@ export class ContainerFiles {
     }
   }
 
+  #runPath(run: number): string {
+    return join(this.dir, `run.${run}`);
+  }
+
   get #resourcesPath(): string {
     return join(this.dir, 'resources');
   }
@@ -180,10 +170,6 @@ export class ContainerFiles {
   get #oomPath(): string {
     return join(this.dir, 'oom');
   }
-}
-
-function identityOf({ pid, startTicks }: ProcessIdentity): ProcessIdentity {
-  return { pid, startTicks };
 }
 
 /** The time of the last write is the time of the event: a shell has no clock of its own that fine. */

@@ -1,11 +1,12 @@
 import { type Clock } from '../../util/clock.js';
-import { type ContainerFiles, type SupervisorRecord } from './container-files.js';
+import { type ProcessClaim } from '../process/process-claim.js';
+import { type ContainerFiles } from './container-files.js';
 
 /** Who runs a container, and as which of its runs. */
 export interface FoundSupervisor {
   /** The number of the run: that of the supervisor, else the first that nobody can have had. */
   readonly run: number;
-  readonly supervisor: SupervisorRecord | undefined;
+  readonly supervisor: ProcessClaim | undefined;
 }
 
 const LOOKS = 200;

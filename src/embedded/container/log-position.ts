@@ -1,7 +1,7 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { measureCriLog } from './cri-log-format.js';
-import { readIfThere, writeWhole } from '../record-file.js';
+import { readIfThere, writeWhole } from '../../util/whole-file.js';
 
 /** How far output was carried from the spools into the log. */
 export interface LogPosition {

@@ -2,9 +2,9 @@
  * The POSIX shell script under which every container runs, and the command file that it is given.
  *
  * In: a container's folder with a `command` in it, the number of the run, what streams are wanted. Out, in that
- * folder: `run.N` (boot id and the supervisor's own line of /proc/self/stat), the spools, `stdout.spool.BEGIN` and
- * `stderr.spool.BEGIN` (see {@link SpoolReader}), and at the end `exit`. What it runs leaves `pid` (the entrypoint's) or, when it cannot be started, `fault`. It needs
- * nobody after it was started, so containers outlive the runtime.
+ * folder: `run.N` (the supervisor's claim, see {@link renderClaim}), the spools, `stdout.spool.BEGIN` and
+ * `stderr.spool.BEGIN` (see {@link SpoolReader}), and at the end `exit`. What it runs leaves `pid` (the entrypoint's)
+ * or, when it cannot be started, `fault`. It needs nobody after it was started, so containers outlive the runtime.
  *
  * ```
  * sh (session of its own) ─┬─ sh ─ dd  stdout.pipe ► stdout.spool.0, stdout.spool.9123456, …
@@ -22,6 +22,7 @@
  * @module
  */
 import { quoteBytes } from '../isolation/shell-words.js';
+import { renderClaim } from '../process/process-claim.js';
 
 /** No file of a spool goes on once it has this size; it then has at most twice as much. */
 export const SPOOL_FILE_BYTES = 8 * 1024 * 1024;
@@ -36,13 +37,8 @@ export const SUPERVISOR_SCRIPT = `# One container's supervisor: $1 its folder, $
 cd -- "$1" || exit 125
 # Caught and not ignored: the container must find the default.
 trap : HUP INT TERM
-read -r boot </proc/sys/kernel/random/boot_id
-read -r self </proc/self/stat
-# Whoever creates this file first has the run: this shell, or a runtime that declares it void.
-set -C
-printf '%s\\n%s\\n' "$boot" "$self" >"run.$2" || exit 125
-set +C
-run_container() {
+# From here on the run is this shell's, unless a runtime has declared it void.
+${renderClaim('"run.$2"', 125)}run_container() {
   . ./command
 }
 # Hands one output on, from its pipe into files that are named after where in the output they begin.

@@ -3,7 +3,7 @@ import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
-import { readIfThere, syncPath, writeWhole } from '../record-file.js';
+import { readIfThere, syncPath, writeWhole } from '../../util/whole-file.js';
 import { measureFolder, type FolderUsage } from './folder-usage.js';
 import { readLayer, type Layer } from './layer-stream.js';
 import { RootBuilder } from './root-builder.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { invalidArgument, refused } from '../rpc-error.js';
-import { readIfThere } from '../record-file.js';
+import { readIfThere } from '../../util/whole-file.js';
 import { runTool } from './run-tool.js';
 import { type Trash } from './trash.js';
 

@@ -1,4 +1,5 @@
 import { refused } from '../rpc-error.js';
+import { splitPath } from './path-in-root.js';
 
 const MAX_PATH_BYTES = 4_000;
 const MAX_NAME_BYTES = 255;
@@ -10,7 +11,7 @@ const MAX_NAME_BYTES = 255;
  * who reads it; and for names that no file system takes.
  */
 export function splitEntryPath(path: string): string[] {
-  const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+  const parts = splitPath(path);
   const refuse = (why: string) => refused(`the archive has an entry "${path.slice(0, 200)}": ${why}`);
   if (parts.includes('..')) throw refuse('".." leads out of the root');
   if (path.includes('\0')) throw refuse('its name has a byte of zero');

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
-import { readIfThere, writeWhole } from '../record-file.js';
+import { readIfThere, writeWhole } from '../../util/whole-file.js';
 
 /** An image that was pulled, or was removed while containers use it. */
 export interface ImageRecord {

@@ -1,8 +1,7 @@
 import { chmod, lstat, mkdir, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { MAX_LINKS, splitPath } from './path-in-root.js';
 
-/** As many links as Linux follows for one path. */
-const MAX_LINKS = 40;
 const MAX_CACHED = 50_000;
 
 /**
@@ -75,8 +74,7 @@ export class RootPaths {
         }
         const target = await readlink(path);
         if (target.startsWith('/')) at = [];
-        const steps = target.split('/').filter((step) => step !== '' && step !== '.');
-        left.push(...steps.reverse());
+        left.push(...splitPath(target).reverse());
       } else if (make)
         throw new Error(`"${[...at, part].join('/')}" is no folder, but has to hold something`);
       else return undefined;

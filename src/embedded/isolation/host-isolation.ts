@@ -16,7 +16,7 @@ import {
   type Isolation,
   type LaunchRequest,
 } from './isolation.js';
-import { endHolder, findHolder, voidHolder } from './sandbox-holder.js';
+import { endHolder } from './sandbox-holder.js';
 import { quoteWord } from './shell-words.js';
 
 /** What a {@link HostIsolation} needs. */
@@ -77,10 +77,8 @@ export class HostIsolation implements Isolation {
   }
 
   /** A sandbox may have been made with namespaces, by a runtime that could. */
-  async endSandbox({ dir }: Omit<IsolatedSandbox, 'holder'>): Promise<void> {
-    await voidHolder(dir);
-    const holder = await findHolder(dir);
-    if (holder !== undefined) await endHolder(holder, this.#options.clock);
+  endSandbox({ dir }: Omit<IsolatedSandbox, 'holder'>): Promise<void> {
+    return endHolder(dir, this.#options.clock);
   }
 
   pruneSandboxes(): Promise<void> {

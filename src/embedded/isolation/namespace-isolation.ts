@@ -18,7 +18,7 @@ import { checkIsolatedContainer, checkIsolatedSandbox } from './namespace-checks
 import { renderNamespaceLaunch } from './namespace-launch.js';
 import { sandboxNamespaces } from './namespace-options.js';
 import { writeSandboxFiles } from './sandbox-files.js';
-import { endHolder, findHolder, startHolder, voidHolder } from './sandbox-holder.js';
+import { endHolder, startHolder } from './sandbox-holder.js';
 import { type SandboxShm } from './sandbox-shm.js';
 import { type ToolKit } from './tool-kit.js';
 
@@ -89,9 +89,7 @@ export class NamespaceIsolation implements Isolation {
   }
 
   async endSandbox({ id, dir }: Omit<IsolatedSandbox, 'holder'>): Promise<void> {
-    await voidHolder(dir);
-    const holder = await findHolder(dir);
-    if (holder !== undefined) await endHolder(holder, this.#options.clock);
+    await endHolder(dir, this.#options.clock);
     await this.#options.shm.remove(id);
   }
 

@@ -1,8 +1,8 @@
 /**
  * The process that holds a sandbox's namespaces: a `sleep` that does nothing, 0.1 MiB.
  *
- * In: which namespaces, host name and sysctls. Out, in the sandbox's folder: `holder`, the boot's id and the holder's
- * line of /proc/self/stat. There are no files bound to namespaces: when the holder is dead, everything that it held
+ * In: which namespaces, host name and sysctls. Out, in the sandbox's folder: `holder`, its claim ({@link
+ * renderClaim}). There are no files bound to namespaces: when the holder is dead, everything that it held
  * goes, and nothing can be left over. Where the pod has processes of its own the holder is their first one: with it
  * ends all of them that share it, and the kernel reaps what is orphaned to it, as it ignores SIGCHLD. Such processes
  * can see it: so it has no capabilities, and its root is the tool kit, read-only and cut off from the host's files.
@@ -11,12 +11,11 @@
  * @module
  */
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
-import { readIfThere } from '../record-file.js';
 import { refused } from '../rpc-error.js';
-import { isAlive, parseProcessStat, readBootId, type ProcessIdentity } from '../process/process-identity.js';
+import { findClaim, renderClaim, voidClaim } from '../process/process-claim.js';
+import { isAlive, readBootId, type ProcessIdentity } from '../process/process-identity.js';
 import { sendSignal } from '../process/process-table.js';
 import { type SandboxNamespaces } from './namespace-options.js';
 import { quoteWord, quoteWords } from './shell-words.js';
@@ -66,31 +65,23 @@ export async function startHolder(options: HolderOptions): Promise<ProcessIdenti
 
 /** Who holds a sandbox, alive or dead; undefined when nobody ever did in this boot. */
 export async function findHolder(dir: string): Promise<ProcessIdentity | undefined> {
-  const [bootId, line, end] = (await readIfThere(join(dir, FILE)))?.split('\n') ?? [];
-  const found = end === undefined ? undefined : parseProcessStat(line ?? '');
-  if (found === undefined || bootId !== (await readBootId())) return undefined;
-  return { pid: found.pid, startTicks: found.startTicks };
+  const claim = await findClaim(join(dir, FILE));
+  if (claim === undefined || claim === 'void' || claim.bootId !== (await readBootId())) return undefined;
+  return claim.identity;
 }
 
-/** Takes a sandbox so that no holder can have it any more; false when one has it already. */
-export async function voidHolder(dir: string): Promise<boolean> {
-  try {
-    await writeFile(join(dir, FILE), 'void\n', { flag: 'wx', mode: 0o600 });
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return true;
-    if (code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** Ends a holder and waits until it is gone. */
-export async function endHolder(identity: ProcessIdentity, clock: Clock): Promise<void> {
+/** Sees to it that nobody holds a sandbox: ends its holder and waits until it is gone, and none can come late. */
+export async function endHolder(dir: string, clock: Clock): Promise<void> {
+  await voidClaim(join(dir, FILE)).catch((error: unknown) => {
+    // Without a folder there is no sandbox to hold.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  });
+  const holder = await findHolder(dir);
+  if (holder === undefined) return;
   const deadline = clock.monotonicMs() + END_MS;
-  while (sendSignal(identity, 'SIGKILL') && clock.monotonicMs() < deadline) {
+  while (sendSignal(holder, 'SIGKILL') && clock.monotonicMs() < deadline) {
     await clock.sleep(2);
-    if (!isAlive(identity)) return;
+    if (!isAlive(holder)) return;
   }
 }
 
@@ -105,15 +96,9 @@ function renderHolder({ hostname, sysctls, namespaces, tools }: HolderOptions): 
   // By env, as shells keep SIGCHLD for themselves, whatever their `trap` is told.
   const reaping = [...tools.inside('env'), '--ignore-signal=CHLD'];
   const last = [...tools.inside('setsid'), ...powerless, ...reaping, ...tools.inside('sleep'), 'infinity'];
-  // Whoever started this waits for the end of its output, which comes when everything is in place. Whoever creates
-  // the record first has the sandbox: the holder, or a runtime that declares it void.
+  // Whoever started this waits for the end of its output, which comes when everything is in place.
   return `${lines.join('')}(
-  read -r boot </proc/sys/kernel/random/boot_id
-  read -r self </proc/self/stat
-  set -C
-  printf '%s\\n%s\\n' "$boot" "$self" >${FILE} || exit 1
-  set +C
-  ${quoteWord(tools.outside('mount'))} -n -i -o bind,ro ${kit} ${kit} && cd ${kit} || exit 1
+${renderClaim(FILE, 1)}${quoteWord(tools.outside('mount'))} -n -i -o bind,ro ${kit} ${kit} && cd ${kit} || exit 1
   ${quoteWord(tools.outside('pivot_root'))} . . && ${quoteWords(tools.inside('umount'))} -n -i -c -l / || exit 1
   trap '' HUP INT TERM
   exec ${quoteWords(last)} <&- >&- 2>&-

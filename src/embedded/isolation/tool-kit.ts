@@ -27,7 +27,7 @@ import {
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findTool } from '../process/find-tools.js';
-import { syncPath } from '../record-file.js';
+import { syncPath } from '../../util/whole-file.js';
 import { readElfInterpreter } from './elf-interpreter.js';
 
 const INSIDE = ['mount', 'umount', 'mkdir', 'setsid', 'setpriv', 'chroot', 'env', 'sleep'] as const;

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Logger } from '../../util/logger.js';
-import { readIfThere, writeWhole } from '../record-file.js';
+import { readIfThere, writeWhole } from '../../util/whole-file.js';
 import { decodeAttachment, type AttachmentRecord } from './attachment-record.js';
 
 /** What {@link AttachmentStore.open} takes. */

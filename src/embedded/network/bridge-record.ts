@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Logger } from '../../util/logger.js';
-import { readIfThere, writeWhole } from '../record-file.js';
+import { readIfThere, writeWhole } from '../../util/whole-file.js';
 import { formatIpv4Range, parseIpv4Range } from './ipv4-range.js';
 
 /** What is written down before the bridge is made. */

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
 import { type CniNetworkList, type CniPlugin } from './attachment-record.js';
-import { findProgram } from './network-tools.js';
+import { findProgram } from '../process/find-program.js';
 
 /** Where plugins and their configuration usually are. */
 export const DEFAULT_CNI_BIN_DIRS = '/opt/cni/bin:/usr/lib/cni';

@@ -1,6 +1,7 @@
 import { type CniNetworkList, type CniPlugin, type CniResult } from './attachment-record.js';
 import { runHelper, type HelperResult } from '../process/helper-process.js';
-import { findProgram, type NetworkTools } from './network-tools.js';
+import { findProgram } from '../process/find-program.js';
+import { type NetworkTools } from './network-tools.js';
 import { refused } from '../rpc-error.js';
 
 /** One call of one plugin, as the CNI specification 1.0 describes it in "Execution Protocol". */

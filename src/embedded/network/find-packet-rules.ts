@@ -1,5 +1,6 @@
 import { renderIptables, IptablesRules } from './iptables-rules.js';
-import { findProgram, type NetworkTools } from './network-tools.js';
+import { findProgram } from '../process/find-program.js';
+import { type NetworkTools } from './network-tools.js';
 import { NftablesRules, renderNftables } from './nftables-rules.js';
 import { type PacketRules, type RuleSet } from './packet-rules.js';
 

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { access, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
 import { refused } from '../rpc-error.js';
+import { findProgram } from '../process/find-program.js';
 import { describeFailure, runHelper, runHelperWell, type HelperResult } from '../process/helper-process.js';
 
 /** What {@link NetworkTools.find} takes. */
@@ -214,19 +214,6 @@ export class NetworkTools {
   #limits(signal: AbortSignal | undefined) {
     return { deadlineMs: IP_DEADLINE_MS, signal, clock: this.clock, env: { PATH: this.path, LC_ALL: 'C' } };
   }
-}
-
-/** Looks for a program in a list of folders with colons between them. */
-export async function findProgram(name: string, path: string): Promise<string | undefined> {
-  for (const folder of path.split(':')) {
-    const file = join(folder, name);
-    const found = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return file;
-  }
-  return undefined;
 }
 
 async function findMissingRight(): Promise<string | undefined> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
 import { defer } from '../deferred.js';
 import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
-import { readIfThere, writeIfOther } from '../record-file.js';
+import { readIfThere, writeIfOther } from '../../util/whole-file.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord, type HostPort } from './attachment-record.js';
 import { PORT_PROXY_SCRIPT } from './port-proxy-script.js';

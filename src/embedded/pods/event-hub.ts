@@ -1,7 +1,6 @@
 import { ContainerEventType, type ContainerEventResponse } from '../../cri/generated/runtime/v1/cri.js';
 
-/** How many events wait for one reader before it is dropped. */
-export const READER_QUEUE_CAPACITY = 1000;
+const DEFAULT_CAPACITY = 1000;
 
 /** One reader's connection. */
 export interface EventSink {
@@ -16,11 +15,13 @@ export interface EventSink {
 /** One reader, its queue and its lag. */
 export class EventReader {
   readonly #sink: EventSink;
+  readonly #capacity: number;
   readonly #waiting: ContainerEventResponse[] = [];
   #blocked = false;
 
-  constructor(sink: EventSink) {
+  constructor(sink: EventSink, capacity: number) {
     this.#sink = sink;
+    this.#capacity = capacity;
   }
 
   /** Takes an event; false when the reader had to be dropped. Never waits. */
@@ -29,7 +30,7 @@ export class EventReader {
       this.#blocked = !this.#sink.write(event);
       return true;
     }
-    if (this.#waiting.length < READER_QUEUE_CAPACITY) {
+    if (this.#waiting.length < this.#capacity) {
       this.#waiting.push(event);
       return true;
     }
@@ -61,8 +62,14 @@ export class EventReader {
  * and list again. That way it knows that it has missed something.
  */
 export class EventHub {
+  /** How many events wait for one reader before it is dropped: 1000 unless told. */
+  readonly readerCapacity: number;
   readonly #readers = new Set<EventReader>();
   #droppedReaders = 0;
+
+  constructor(options: { readonly readerCapacity?: number | undefined } = {}) {
+    this.readerCapacity = options.readerCapacity ?? DEFAULT_CAPACITY;
+  }
 
   get readers(): number {
     return this.#readers.size;
@@ -78,8 +85,11 @@ export class EventHub {
     return this.#readers.size > 0;
   }
 
-  add(reader: EventReader): void {
+  /** Gives it every event from now on. */
+  add(sink: EventSink): EventReader {
+    const reader = new EventReader(sink, this.readerCapacity);
     this.#readers.add(reader);
+    return reader;
   }
 
   remove(reader: EventReader): void {

@@ -8,7 +8,7 @@ import {
   encodeContainerRecord,
   type ContainerRecord,
 } from '../container/container-record.js';
-import { readIfThere, syncPath, writeWhole } from '../record-file.js';
+import { readIfThere, syncPath, writeWhole } from '../../util/whole-file.js';
 import { Sandbox, sandboxRecordPath } from './sandbox.js';
 
 /** What {@link PodFolders} needs. */

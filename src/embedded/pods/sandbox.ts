@@ -9,7 +9,7 @@ import { encodeSandboxRecord, type SandboxRecord } from '../container/container-
 import { findHolder } from '../isolation/sandbox-holder.js';
 import { Mutex } from '../mutex.js';
 import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
-import { syncPath, writeWhole } from '../record-file.js';
+import { syncPath, writeWhole } from '../../util/whole-file.js';
 
 /** What a {@link Sandbox} needs. */
 export interface SandboxOptions {

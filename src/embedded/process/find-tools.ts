@@ -1,8 +1,6 @@
-import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
 import { PodloopError } from '../../util/errors.js';
 import { type CommandTools } from '../container/supervisor-script.js';
+import { findProgram } from './find-program.js';
 
 /** Where the few programs are that a supervisor needs; the runtime's own PATH has no say in it. */
 export const TOOL_PATH = '/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin';
@@ -15,14 +13,8 @@ export async function findTools(): Promise<CommandTools> {
 
 /** The absolute path of a program; throws PLATFORM_UNSUPPORTED when it is not there. */
 export async function findTool(name: string): Promise<string> {
-  for (const folder of TOOL_PATH.split(':')) {
-    const path = join(folder, name);
-    const found = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return path;
-  }
+  const path = await findProgram(name, TOOL_PATH);
+  if (path !== undefined) return path;
   throw new PodloopError(
     'PLATFORM_UNSUPPORTED',
     `the embedded runtime needs the program "${name}" in ${TOOL_PATH}`,

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../testing/fake-clock.js';
 import { SystemClock } from '../../util/clock.js';
@@ -118,6 +119,43 @@ describe('a command at a terminal', () => {
   });
 });
 
+/** A terminal that is open, a resizer for it that sees its process when told so, and a tool that writes what it is told. */
+async function openTerminal(toolScript: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'podloop-pty-'));
+  const stty = join(folder, 'stty');
+  await writeFile(stty, `#!/bin/sh\n${toolScript}\n`, { mode: 0o755 });
+  const { argv, environment } = wrapInPty(['sh', '-c', 'echo up; sleep 1000'], '/usr/bin/script');
+  const [file = '', ...args] = argv;
+  const script = spawn(file, args, {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { ...process.env, ...environment },
+  });
+  await once(script.stdout, 'data');
+  const fake = new FakeClock({ settleRounds: 1 });
+  const terminal = { opened: false, looks: 0 };
+  const findScript = (): number | undefined => {
+    terminal.looks++;
+    return terminal.opened ? script.pid : process.pid;
+  };
+  return Object.assign(terminal, {
+    fake,
+    resizer: new PtyResizer({ clock: fake, stty, findScript }),
+    said: () => readFile(`${stty}.said`, 'utf8').catch(() => ''),
+    [Symbol.asyncDispose]: async () => {
+      script.kill('SIGKILL');
+      await rm(folder, { recursive: true });
+    },
+  });
+}
+
+/** Moves the clock on whenever somebody waits for it, and only then: the files that are read are real. */
+async function advanceUntil(fake: FakeClock, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    if (fake.pendingTimers > 0) await fake.advance(250);
+    else await nextRound();
+  }
+}
+
 describe('the size of a terminal', () => {
   it('is nobody’s once its process may be gone', async () => {
     const resizer = new PtyResizer({ clock, findScript: () => undefined });
@@ -125,28 +163,44 @@ describe('the size of a terminal', () => {
   });
 
   it('is given up when the tool that sets it hangs', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'podloop-pty-'));
-    const stty = join(folder, 'stty');
-    await writeFile(stty, '#!/bin/sh\necho begun >"$0.begun"\nexec sleep 1000\n', { mode: 0o755 });
-    const [file = '', ...args] = wrapInPty(['sleep', '1000'], '/usr/bin/script').argv;
-    const script = spawn(file, args, { stdio: ['pipe', 'ignore', 'ignore'] });
-    const fake = new FakeClock();
-    const resizer = new PtyResizer({ clock: fake, stty, findScript: () => script.pid });
+    await using terminal = await openTerminal('echo begun >"$0.said"; exec sleep 1000');
+    terminal.opened = true;
     let done = false;
-    const resized = resizer.resize({ columns: 80, rows: 24 }).then(() => (done = true));
-    while (!(await readdir(folder)).includes('stty.begun')) await fake.advance(1);
+    const resized = terminal.resizer.resize({ columns: 80, rows: 24 }).then(() => (done = true));
+    while ((await terminal.said()) === '') await nextRound();
     expect(done).toBe(false);
-    await fake.advance(5_000);
+    await terminal.fake.advance(30_000);
     await resized;
-    script.kill('SIGKILL');
-    await rm(folder, { recursive: true });
   });
 
-  it('is not set for a process that has no terminal', async () => {
-    let looks = 0;
-    const resizer = new PtyResizer({ clock, findScript: () => (looks++ < 20 ? process.pid : undefined) });
-    await resizer.resize({ columns: 80, rows: 24 });
-    expect(looks).toBeGreaterThan(20);
+  it('is set as soon as there is a terminal, the last one of many', async () => {
+    await using terminal = await openTerminal('echo "$4 $6" >>"$0.said"');
+    const { fake, resizer } = terminal;
+    const resized = [80, 90, 100].map((columns) => resizer.resize({ columns, rows: 24 }));
+    const start = fake.monotonicMs();
+    await advanceUntil(fake, () => fake.monotonicMs() - start >= 30_000);
+    expect(await terminal.said()).toBe('');
+    terminal.opened = true;
+    // It is asleep until its next look; from then on time stands still, and the tool's deadline with it.
+    while (fake.pendingTimers === 0) await nextRound();
+    await fake.advance(250);
+    await Promise.all(resized);
+    expect(await terminal.said()).toBe('100 24\n');
+  });
+
+  it('waits for a terminal that never comes a minute at most, and is set with the next one', async () => {
+    await using terminal = await openTerminal('echo "$4 $6" >>"$0.said"');
+    const { fake, resizer } = terminal;
+    let done = false;
+    const start = fake.monotonicMs();
+    void resizer.resize({ columns: 80, rows: 24 }).then(() => (done = true));
+    await advanceUntil(fake, () => done);
+    expect(fake.monotonicMs() - start).toBeLessThan(61_000);
+    expect(terminal.looks).toBeLessThan(1_000);
+    expect(await terminal.said()).toBe('');
+    terminal.opened = true;
+    await resizer.resize({ columns: 100, rows: 30 });
+    expect(await terminal.said()).toBe('100 30\n');
   });
 });
 

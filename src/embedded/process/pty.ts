@@ -57,12 +57,19 @@ export interface PtyResizerOptions {
   readonly stty?: string;
 }
 
-/** How long a `script` that has just started may take to open its terminal. */
-const OPEN_MS = 2_000;
+/** How long a `script` that has just started may take to open its terminal, on a machine that has no time for it. */
+const OPEN_MS = 60_000;
+/** It takes a few milliseconds as a rule; the longer it takes, the more rarely it is looked for. */
 const LOOK_AGAIN_MS = 10;
-const STTY_MS = 5_000;
+const LOOK_AGAIN_MOST_MS = 250;
+const STTY_MS = 30_000;
 
-/** Sets a terminal's size from outside. Sizes that come while one is being set are folded into the last one. */
+/**
+ * Sets a terminal's size from outside. Sizes that come while one is being set are folded into the last one.
+ *
+ * One that comes before there is a terminal waits for it, as long as its `script` runs, for up to a minute; then it is
+ * set with the next one.
+ */
 export class PtyResizer {
   readonly #options: PtyResizerOptions;
   #wanted: TerminalSize | undefined;
@@ -75,7 +82,7 @@ export class PtyResizer {
   /** Resolves when the last size asked for is set, or the terminal is gone. Never rejects. */
   resize(size: TerminalSize): Promise<void> {
     this.#wanted = size;
-    this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    this.#working ??= this.#work();
     return this.#working;
   }
 
@@ -85,10 +92,12 @@ export class PtyResizer {
       const { columns, rows } = this.#wanted;
       this.#wanted = undefined;
       // Looked up anew: the number of a closed terminal is given to the next one.
-      if ((await this.#findTerminal()) !== terminal) return;
+      if ((await this.#findTerminal()) !== terminal) break;
       const size = ['cols', String(columns), 'rows', String(rows)];
       await this.#runStty(['-F', terminal, ...size]).catch(() => undefined);
     }
+    // Here and not when the promise settles: a size that came in between would be nobody's.
+    this.#working = undefined;
   }
 
   async #runStty(args: readonly string[]): Promise<void> {
@@ -99,10 +108,14 @@ export class PtyResizer {
   async #waitForTerminal(): Promise<string | undefined> {
     const { clock, findScript } = this.#options;
     const deadline = clock.monotonicMs() + OPEN_MS;
-    while (findScript() !== undefined && clock.monotonicMs() < deadline) {
+    for (
+      let waitMs = LOOK_AGAIN_MS;
+      findScript() !== undefined;
+      waitMs = Math.min(2 * waitMs, LOOK_AGAIN_MOST_MS)
+    ) {
       const terminal = await this.#findTerminal();
-      if (terminal !== undefined) return terminal;
-      await clock.sleep(LOOK_AGAIN_MS);
+      if (terminal !== undefined || clock.monotonicMs() >= deadline) return terminal;
+      await clock.sleep(waitMs);
     }
     return undefined;
   }

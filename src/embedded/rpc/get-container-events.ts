@@ -1,6 +1,5 @@
 import { Metadata, status, type ServerWritableStream } from '@grpc/grpc-js';
 import { type ContainerEventResponse, type GetEventsRequest } from '../../cri/generated/runtime/v1/cri.js';
-import { EventReader, READER_QUEUE_CAPACITY } from '../pods/event-hub.js';
 import { type RpcContext } from './rpc-context.js';
 
 /**
@@ -13,18 +12,18 @@ export function getContainerEvents(
   { hub, logger }: RpcContext,
   call: ServerWritableStream<GetEventsRequest, ContainerEventResponse>,
 ): void {
-  const reader = new EventReader({
+  const { readerCapacity } = hub;
+  const reader = hub.add({
     write: (event) => call.write(event),
     end: () => call.end(),
     drop: () => {
-      logger.warn('Event reader dropped', { waiting: READER_QUEUE_CAPACITY });
-      const details = `this reader fell more than ${READER_QUEUE_CAPACITY} events behind: connect again and list`;
+      logger.warn('Event reader dropped', { waiting: readerCapacity });
+      const details = `this reader fell more than ${readerCapacity} events behind: connect again and list`;
       call.emit('error', { code: status.UNAVAILABLE, details });
     },
   });
   call.on('drain', () => reader.resume());
   call.on('cancelled', () => hub.remove(reader));
   call.on('close', () => hub.remove(reader));
-  hub.add(reader);
   call.sendMetadata(new Metadata());
 }

@@ -3,7 +3,6 @@ import {
   StatusResponse,
   type StatusRequest,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { READER_QUEUE_CAPACITY } from '../pods/event-hub.js';
 import { type NetworkStatus } from '../network/network-choice.js';
 import { type RpcContext } from './rpc-context.js';
 
@@ -61,6 +60,6 @@ function describe(context: RpcContext): object {
     containers: pods.containers.length,
     eventReaders: hub.readers,
     eventReadersDropped: hub.droppedReaders,
-    eventReaderQueue: READER_QUEUE_CAPACITY,
+    eventReaderQueue: hub.readerCapacity,
   };
 }
