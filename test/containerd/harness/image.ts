@@ -7,6 +7,8 @@ import { packTar, type TarMember } from '../../../src/testing/pack-tar.js';
 
 /** What the tests' containers run: every applet of busybox, a shell as the default command. */
 export const BUSYBOX_IMAGE = 'podloop.test/busybox:1';
+/** The name under which the pods of test/stories ask for the same. */
+const STORY_IMAGE = 'podloop.test/programs:1';
 /** The sandboxes' image: sleeps. */
 export const PAUSE_IMAGE = 'podloop.test/pause:1';
 
@@ -18,7 +20,8 @@ export async function packImages(busybox: string): Promise<Buffer> {
   const { stdout } = await promisify(execFile)(busybox, ['--list']);
   const layers = [packTar(rootFolder(await readFile(busybox), stdout.trim().split('\n')))];
   const layout = new OciLayout();
-  layout.addImage({ names: [BUSYBOX_IMAGE], layers, config: { Env: ['PATH=/bin'], Cmd: ['/bin/sh'] } });
+  const config = { Env: ['PATH=/bin'], Cmd: ['/bin/sh'] };
+  layout.addImage({ names: [BUSYBOX_IMAGE, STORY_IMAGE], layers, config });
   const sleeping = { Entrypoint: ['/bin/busybox', 'sleep', '1000000'] };
   layout.addImage({ names: [PAUSE_IMAGE], layers, config: sleeping });
   return layout.toTar();
@@ -35,6 +38,9 @@ function rootFolder(busybox: Buffer, applets: readonly string[]): TarMember[] {
     },
     { name: 'etc/group', mode: 0o644, content: 'root:x:0:\nnogroup:x:65534:\n' },
     { name: 'bin/busybox', content: busybox },
+    { name: 'bin/serve', content: '#!/bin/sh\nexec httpd -f -h /www -p "$1"\n' },
+    { name: 'www/' },
+    { name: 'www/index.html', mode: 0o644, content: 'ok\n' },
     ...applets
       .filter((applet) => applet !== 'busybox')
       .map((applet) => ({ name: `bin/${applet}`, linkTo: 'busybox' })),
