@@ -10,6 +10,7 @@ import { churnUntilKilled, type ChurnImage } from './kill-churn/churn-worker.js'
 import { findContradictions, type RuntimeAnswers } from './kill-churn/history-check.js';
 import { HostTraces } from './kill-churn/host-traces.js';
 import { PROGRAM_IMAGE, writeProgramImage } from './program-image.js';
+import { recordResult } from './results-page.js';
 
 /** How often the runtime is killed: `npm run test:full` says 50. */
 const KILLS = Number(process.env['PODLOOP_KILLS'] ?? 5);
@@ -63,6 +64,11 @@ it.each(ISOLATIONS)(
     expect((await node.client.listContainers({})).containers).toEqual([]);
     await end(runtime, 'SIGTERM');
     expect(await traces.findLeft()).toEqual([]);
+    await recordResult('embedded', 'The embedded runtime', {
+      name: `killed (-9) ${KILLS} times under churn, isolation ${isolation}`,
+      what: 'After each kill the record is held against all that was made and removed; what contradicts it fails the run.',
+      values: { kills: KILLS, seed: SEED, workers: WORKERS, 'pods and containers': history.size },
+    });
   },
   60_000 + 20_000 * KILLS,
 );

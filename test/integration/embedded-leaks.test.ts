@@ -5,10 +5,10 @@
  *
  * @module
  */
-import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EmbeddedNode, SANDBOX_READY, until } from './embedded-node.js';
 import { RuntimeProgram } from './embedded-process.js';
+import { recordResult } from './results-page.js';
 import { type EnclosureFacts, RuntimeEnclosure } from './runtime-enclosure.js';
 
 const PODS = Number(process.env.PODLOOP_LEAK_PODS ?? '4');
@@ -24,7 +24,7 @@ describe.runIf(process.getuid?.() === 0)(`${PODS} pods of two containers, twice`
   let node: EmbeddedNode;
   let enclosure: RuntimeEnclosure;
   let before: EnclosureFacts;
-  const measured: Record<string, unknown> = { pods: PODS };
+  const measured: Record<string, number> = { pods: PODS };
 
   beforeAll(async () => {
     const program = await RuntimeProgram.build();
@@ -40,8 +40,11 @@ describe.runIf(process.getuid?.() === 0)(`${PODS} pods of two containers, twice`
   }, TIME_LIMIT_MS);
 
   afterAll(async () => {
-    const { PODLOOP_LEAK_RESULTS: path } = process.env;
-    if (path !== undefined) await writeFile(path, `${JSON.stringify(measured, undefined, 2)}\n`);
+    await recordResult('embedded', 'The embedded runtime', {
+      name: `${PODS} pods of two containers, started, listed, removed, twice`,
+      what: 'Processes, mounts, namespaces, interfaces, cgroups, open files and memory are counted before and after; what is left over fails the run.',
+      values: toValues(measured),
+    });
     for (const each of toDispose) await each[Symbol.asyncDispose]();
   }, TIME_LIMIT_MS);
 
@@ -171,6 +174,15 @@ describe.runIf(process.getuid?.() === 0)(`${PODS} pods of two containers, twice`
     TIME_LIMIT_MS,
   );
 });
+
+/** Bytes in MiB and milliseconds in seconds, for people. */
+function toValues(measured: Readonly<Record<string, number>>): Record<string, string | number> {
+  const entries = Object.entries(measured).map(([name, value]): [string, string | number] => {
+    if (name.includes('Bytes')) return [name, `${Math.round(value / 2 ** 20)} MiB`];
+    return [name, name.endsWith('Ms') ? `${(value / 1_000).toFixed(2)} s` : value];
+  });
+  return Object.fromEntries(entries);
+}
 
 /** What is in a list more often than in the other. */
 function withoutThose(list: readonly string[], those: readonly string[]): string[] {
