@@ -22,6 +22,8 @@ export interface ContainerLogOptions {
 }
 
 const READ_BYTES = 256 * 1024;
+/** How many chunks of a stream are carried before those who wait get their turn. */
+const TURN_CHUNKS = 8;
 /** How much output may have to be read again after a crash. */
 const RECORD_EVERY_BYTES = 1024 * 1024;
 const STREAMS: readonly LogStream[] = ['stdout', 'stderr'];
@@ -76,18 +78,26 @@ export class ContainerLog {
     });
   }
 
-  /** Says that there may be new output. Returns at once; one round of carrying serves all who asked meanwhile. */
+  /**
+   * Says that there may be new output. Returns at once; one round of carrying serves all who asked meanwhile. It is
+   * carried turn by turn: a container that never stops writing keeps nobody else waiting.
+   */
   poke(): void {
     if (this.#waiting || this.#finished) return;
     this.#waiting = true;
     void this.#mutex.run(async () => {
       this.#waiting = false;
-      await this.#carry(false).catch((error: unknown) => this.#complain(error));
+      try {
+        if (await this.#carry(false, TURN_CHUNKS)) this.poke();
+      } catch (error) {
+        this.#complain(error);
+      }
     });
   }
 
   /**
-   * Carries everything that is there; with `final`, the rest of an unfinished line too, and closes the log.
+   * Carries everything that is there; with `final`, the rest of an unfinished line too, and closes the log: nobody
+   * writes any more.
    *
    * @returns whether the log is whole and closed: nobody needs the spools any more.
    */
@@ -95,8 +105,11 @@ export class ContainerLog {
     return this.#mutex.run(async () => {
       if (this.#finished) return true;
       try {
-        await this.#carry(final);
-        if (!final) return false;
+        if (!final) {
+          await this.#carryUpTo(await this.#findEnds());
+          return false;
+        }
+        await this.#carry(true, Infinity);
         await this.#recordPosition(true);
         this.#finished = true;
       } catch (error) {
@@ -130,13 +143,27 @@ export class ContainerLog {
     });
   }
 
-  async #carry(final: boolean): Promise<void> {
+  /** Carries so many chunks of each stream at most; whether there may be more. */
+  async #carry(final: boolean, mostChunks: number): Promise<boolean> {
     const buffer = Buffer.allocUnsafe(READ_BYTES);
     let busy = true;
-    while (busy) {
+    for (let chunk = 0; busy && chunk < mostChunks; chunk++) {
       busy = false;
       for (const stream of STREAMS) if (await this.#carryChunk(stream, buffer, final)) busy = true;
     }
+    return busy;
+  }
+
+  /** Somebody may be writing on, and faster than this carries: what comes meanwhile is for the next turn. */
+  async #carryUpTo(ends: Readonly<Record<LogStream, number>>): Promise<void> {
+    const buffer = Buffer.allocUnsafe(READ_BYTES);
+    for (const stream of STREAMS) {
+      while (this.#carried[stream] < ends[stream] && (await this.#carryChunk(stream, buffer, false)));
+    }
+  }
+
+  async #findEnds(): Promise<Readonly<Record<LogStream, number>>> {
+    return { stdout: await this.#spools.stdout.findEnd(), stderr: await this.#spools.stderr.findEnd() };
   }
 
   /** Carries one chunk of one stream; false when there was nothing to carry. */

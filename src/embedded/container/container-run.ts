@@ -198,7 +198,7 @@ export class ContainerRun {
   /** Reads the facts. */
   #look(): Promise<void> {
     this.#lookAgain = true;
-    this.#looking ??= this.#lookRepeatedly().finally(() => (this.#looking = undefined));
+    this.#looking ??= this.#lookRepeatedly();
     return this.#looking;
   }
 
@@ -212,6 +212,8 @@ export class ContainerRun {
         host.logger.error('Container not readable', error, { containerId: id });
       }
     }
+    // Here and not when the promise settles: who asks in between would not be heard.
+    this.#looking = undefined;
   }
 
   async #lookOnce(): Promise<void> {

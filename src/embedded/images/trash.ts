@@ -51,7 +51,7 @@ export class Trash {
 
   #remove(paths: readonly string[]): void {
     this.#waiting.push(...paths);
-    this.#removing ??= this.#removeWaiting().finally(() => (this.#removing = undefined));
+    if (paths.length > 0) this.#removing ??= this.#removeWaiting();
   }
 
   async #removeWaiting(): Promise<void> {
@@ -66,6 +66,8 @@ export class Trash {
         this.#logger.warn('Something is left that is not wanted any more', { paths, err: messageOf(error) });
       }
     }
+    // Here and not when the promise settles: what comes in between would stay.
+    this.#removing = undefined;
   }
 }
 
