@@ -59,14 +59,17 @@ export function subjectOf(method: string): 'container' | 'sandbox' | undefined {
   return OF_CONTAINER.has(method) ? 'container' : OF_SANDBOX.has(method) ? 'sandbox' : undefined;
 }
 
+/** Whether its answer is a list, in one message or in a stream of them. */
 export function isList(method: string): boolean {
   return LISTS.has(method);
 }
 
+/** Whether its answer is a list whose items tell of pods. */
 export function isListOfPods(method: string): boolean {
   return LISTS_OF_PODS.has(method);
 }
 
+/** Whether its answer tells to which pod an id belongs. */
 export function tellsPods(method: string): boolean {
   return TELLING.has(method);
 }

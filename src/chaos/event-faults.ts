@@ -8,6 +8,7 @@ import { type Fault } from './rule.js';
 import { type ActiveRule } from './rule-book.js';
 import { streamSubject, type Subject } from './subject.js';
 
+/** What an {@link EventFaults} needs. */
 export interface EventFaultsOptions {
   readonly context: ChaosContext;
   readonly call: CallControl;

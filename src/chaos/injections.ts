@@ -30,6 +30,7 @@ export interface InjectionCount {
 
 type MutableCount = { -readonly [Key in keyof InjectionCount]: InjectionCount[Key] };
 
+/** What an {@link Injections} needs. */
 export interface InjectionsOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;

@@ -8,6 +8,7 @@ import { encodeTag, WireType } from './protobuf-fields.js';
  */
 export type SeenIds = Map<number, number>;
 
+/** What a {@link ListScanner} needs. */
 export interface ListScannerOptions {
   /** The items that are known, by their ids, and need no reading. */
   readonly known: SeenIds;

@@ -42,6 +42,7 @@ interface ContainerEntry {
   readonly labelled: PodName | undefined;
 }
 
+/** What a {@link PodDirectory} may be told. */
 export interface PodDirectoryOptions {
   /** How many ids of each kind are kept, far more than a node has; the oldest go first. */
   readonly mostIds?: number;

@@ -21,6 +21,7 @@ interface RuleState extends ActiveRule {
   seen: number;
 }
 
+/** What a {@link RuleBook} needs. */
 export interface RuleBookOptions {
   readonly clock: Clock;
   readonly logger: Logger;

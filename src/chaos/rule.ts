@@ -70,10 +70,12 @@ const EVENT_FAULTS: ReadonlySet<FaultType> = new Set([
 /** Faults of answers that are lists; `pods` and `containers` choose among the items. */
 const LIST_FAULTS: ReadonlySet<FaultType> = new Set(['truncate-list', 'stale-list', 'grow-list']);
 
+/** Whether it is a fault of what comes on the event stream. */
 export function isEventFault(type: FaultType): boolean {
   return EVENT_FAULTS.has(type);
 }
 
+/** Whether it is a fault of answers that are lists. */
 export function isListFault(type: FaultType): boolean {
   return LIST_FAULTS.has(type);
 }

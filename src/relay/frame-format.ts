@@ -60,6 +60,7 @@ export function encodeWindowUpdate(streamId: number, bytes: number): Buffer {
   return encodeFrame(FrameType.WINDOW_UPDATE, 0, streamId, uint32(bytes));
 }
 
+/** Ends a stream at once, with an error code of HTTP/2. */
 export function encodeReset(streamId: number, error: number): Buffer {
   return encodeFrame(FrameType.RST_STREAM, 0, streamId, uint32(error));
 }

@@ -28,6 +28,7 @@ export interface FrameJudge {
   onControl(type: number, flags: number, streamId: number, payload: Buffer): 'pass' | readonly Buffer[];
 }
 
+/** What a {@link FrameScanner} needs. */
 export interface FrameScannerOptions {
   readonly judge: FrameJudge;
   /** Sends these on, in this order. */

@@ -78,26 +78,38 @@ export function containerName(config: ContainerConfig, sandbox: PodSandboxConfig
   return [name, pod?.name ?? '', pod?.namespace ?? '', pod?.uid ?? '', attempt].join('_');
 }
 
+/** The text of a record's file. */
 export function encodeContainerRecord(record: ContainerRecord): string {
-  const config = Buffer.from(ContainerConfig.encode(record.config).finish()).toString('base64');
-  return JSON.stringify({ version: 1, ...record, createdAtNs: String(record.createdAtNs), config });
+  return encodeRecord(record, ContainerConfig.encode(record.config).finish());
 }
 
+/** What {@link encodeContainerRecord} wrote. Throws when it is no such text. */
 export function decodeContainerRecord(text: string): ContainerRecord {
   const stored = JSON.parse(text) as Stored<ContainerRecord>;
-  const config = ContainerConfig.decode(Buffer.from(stored.config, 'base64'));
-  return { ...stored, createdAtNs: BigInt(stored.createdAtNs), config };
+  return { ...stored, ...decodeParts(stored, (bytes) => ContainerConfig.decode(bytes)) };
 }
 
+/** The text of a record's file. */
 export function encodeSandboxRecord(record: SandboxRecord): string {
-  const config = Buffer.from(PodSandboxConfig.encode(record.config).finish()).toString('base64');
+  return encodeRecord(record, PodSandboxConfig.encode(record.config).finish());
+}
+
+/** What {@link encodeSandboxRecord} wrote. Throws when it is no such text. */
+export function decodeSandboxRecord(text: string): SandboxRecord {
+  const stored = JSON.parse(text) as Stored<SandboxRecord>;
+  return { ...stored, ...decodeParts(stored, (bytes) => PodSandboxConfig.decode(bytes)) };
+}
+
+function encodeRecord(record: { readonly createdAtNs: bigint }, configBytes: Uint8Array): string {
+  const config = Buffer.from(configBytes).toString('base64');
   return JSON.stringify({ version: 1, ...record, createdAtNs: String(record.createdAtNs), config });
 }
 
-export function decodeSandboxRecord(text: string): SandboxRecord {
-  const stored = JSON.parse(text) as Stored<SandboxRecord>;
-  const config = PodSandboxConfig.decode(Buffer.from(stored.config, 'base64'));
-  return { ...stored, createdAtNs: BigInt(stored.createdAtNs), config };
+function decodeParts<C>(
+  { createdAtNs, config }: { readonly createdAtNs: string; readonly config: string },
+  decode: (bytes: Buffer) => C,
+): { readonly createdAtNs: bigint; readonly config: C } {
+  return { createdAtNs: BigInt(createdAtNs), config: decode(Buffer.from(config, 'base64')) };
 }
 
 /** As it stands in a file: the configuration as base64 of its wire form, so that no field of it can be forgotten. */

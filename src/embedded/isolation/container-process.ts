@@ -57,10 +57,3 @@ export interface StreamableContainer {
   /** Rejects unless it is running. */
   openConsole(): Promise<ContainerConsole>;
 }
-
-/** What port-forward needs of a sandbox. */
-export interface ForwardableSandbox {
-  readonly id: string;
-  /** The process that holds the sandbox's namespaces; undefined when the sandbox has the host's network. */
-  readonly holderPid: number | undefined;
-}

@@ -1,3 +1,12 @@
+/**
+ * Which sandboxes and containers there are.
+ *
+ * In: requests that were checked already. Out: folders with records, the parts of sandboxes and containers, and calls
+ * when one of them has started or ended. A record is on the disk before anything is made, and goes after everything was
+ * undone: so the next runtime finds, and undoes, whatever was left half way.
+ *
+ * @module
+ */
 import { randomBytes } from 'node:crypto';
 import { type ContainerConfig, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { messageOf } from '../../util/errors.js';
@@ -150,30 +159,13 @@ export class PodRegistry {
     this.#sandboxNames.release(sandbox.record.name);
   }
 
-  async createContainer({
-    sandbox,
-    config,
-    imageId,
-    image,
-    imageVolumes,
-    logPath,
-  }: NewContainer): Promise<Container> {
-    const { host } = this.#options;
+  /** Rejects, and nothing is left, when its files cannot be made. */
+  async createContainer({ sandbox, ...made }: NewContainer): Promise<Container> {
     const id = newId();
-    const name = containerName(config, sandbox.config);
+    const name = containerName(made.config, sandbox.config);
     this.#containerNames.reserve(name, id);
-    const createdAtNs = host.time.now();
-    const plan = {
-      id,
-      sandboxId: sandbox.id,
-      name,
-      createdAtNs,
-      imageId,
-      logPath,
-      config,
-      image,
-      imageVolumes,
-    };
+    const createdAtNs = this.#options.host.time.now();
+    const plan = { id, sandboxId: sandbox.id, name, createdAtNs, ...made };
     try {
       const record = { ...plan, user: await this.#containerParts.assemble(plan) };
       const container = this.#makeContainer(record);

@@ -1,3 +1,12 @@
+/**
+ * CRI's two services, put together from a file for each call.
+ *
+ * In: messages as gRPC has decoded them, and what the runtime consists of ({@link RpcContext}). Out: answers, or
+ * RpcError with the code that clients know from other runtimes; what else is thrown becomes Unknown. Each call checks
+ * what it is asked before it changes anything.
+ *
+ * @module
+ */
 import { type ImageServiceServer, type RuntimeServiceServer } from '../../cri/generated/runtime/v1/cri.js';
 import { parts, unary } from './adapters.js';
 import { attach } from './attach.js';

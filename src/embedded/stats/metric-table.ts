@@ -9,6 +9,7 @@
  */
 import { MetricType } from '../../cri/generated/runtime/v1/cri.js';
 import { type GroupUsage } from './group-usage.js';
+import { counter, gauge, type MetricRow } from './metric-row.js';
 import { type InterfaceUsage } from './network-usage.js';
 import { type OpenFiles } from './process-usage.js';
 
@@ -39,59 +40,23 @@ export interface ContainerLimits {
   readonly memoryAndSwapBytes: bigint;
 }
 
-/** One value of a metric, and the values of the labels that it has beside the usual ones. */
-export interface Sample {
-  readonly value: bigint | undefined;
-  readonly labels: readonly string[];
-}
-
-/** One metric about a kind of thing. */
-export interface MetricRow<F> {
-  readonly name: string;
-  readonly help: string;
-  readonly type: MetricType;
-  /** Labels beside {@link COMMON_LABELS}. */
-  readonly labels: readonly string[];
-  readonly read: (facts: F) => readonly Sample[];
-}
-
-/** The labels that every metric has, in front of its own. */
-export const COMMON_LABELS = ['container', 'id', 'image', 'name', 'namespace', 'pod'] as const;
-
 const NS_PER_SECOND = 1_000_000_000n;
 const US_PER_SECOND = 1_000_000n;
 
-function one<F>(
-  type: MetricType,
-  name: string,
-  help: string,
-  read: (facts: F) => bigint | undefined,
-): MetricRow<F> {
-  return { name, help, type, labels: [], read: (facts) => [{ value: read(facts), labels: [] }] };
-}
-
-function counter<F>(name: string, help: string, read: (facts: F) => bigint | undefined): MetricRow<F> {
-  return one(MetricType.COUNTER, name, help, read);
-}
-
-function gauge<F>(name: string, help: string, read: (facts: F) => bigint | undefined): MetricRow<F> {
-  return one(MetricType.GAUGE, name, help, read);
-}
-
-function seconds(ns: bigint | undefined): bigint | undefined {
+function secondsOfNs(ns: bigint | undefined): bigint | undefined {
   return ns === undefined ? undefined : ns / NS_PER_SECOND;
 }
 
 /** What is said about a container that runs. */
 export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
   counter('container_cpu_usage_seconds_total', 'CPU time used, in seconds.', ({ usage }) =>
-    seconds(usage.cpu?.totalNs),
+    secondsOfNs(usage.cpu?.totalNs),
   ),
   counter('container_cpu_user_seconds_total', 'CPU time used by programs, in seconds.', ({ usage }) =>
-    seconds(usage.cpu?.userNs),
+    secondsOfNs(usage.cpu?.userNs),
   ),
   counter('container_cpu_system_seconds_total', 'CPU time used by the kernel, in seconds.', ({ usage }) =>
-    seconds(usage.cpu?.systemNs),
+    secondsOfNs(usage.cpu?.systemNs),
   ),
   counter('container_cpu_cfs_periods_total', 'Periods of the CPU quota.', ({ usage }) => usage.cpu?.periods),
   counter(
@@ -102,7 +67,7 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
   counter(
     'container_cpu_cfs_throttled_seconds_total',
     'Time spent waiting for more of the CPU quota, in seconds.',
-    ({ usage }) => seconds(usage.cpu?.throttledNs),
+    ({ usage }) => secondsOfNs(usage.cpu?.throttledNs),
   ),
   gauge('container_spec_cpu_period', 'Period of the CPU quota, in microseconds.', ({ limits }) =>
     limits.cpuPeriod === 0n ? 100_000n : limits.cpuPeriod,
@@ -187,10 +152,10 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
     read: ({ openFileLimit }) => [{ value: openFileLimit, labels: ['max_open_files'] }],
   },
   gauge('container_start_time_seconds', 'Start, in seconds since 1970.', ({ startedAtNs }) =>
-    seconds(startedAtNs),
+    secondsOfNs(startedAtNs),
   ),
   gauge('container_last_seen', 'When this was measured, in seconds since 1970.', ({ seenAtNs }) =>
-    seconds(seenAtNs),
+    secondsOfNs(seenAtNs),
   ),
 
   gauge('container_fs_usage_bytes', 'Bytes written over the image.', ({ writable }) => writable?.bytes),
@@ -234,12 +199,12 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
     counter<ContainerFacts>(
       `container_pressure_${resource}_waiting_seconds_total`,
       `Time in which a process waited for ${resource}, in seconds.`,
-      ({ usage }) => toSeconds(usage.pressure[resource]?.some.totalUs),
+      ({ usage }) => secondsOfUs(usage.pressure[resource]?.some.totalUs),
     ),
     counter<ContainerFacts>(
       `container_pressure_${resource}_stalled_seconds_total`,
       `Time in which all processes waited for ${resource}, in seconds.`,
-      ({ usage }) => toSeconds(usage.pressure[resource]?.full.totalUs),
+      ({ usage }) => secondsOfUs(usage.pressure[resource]?.full.totalUs),
     ),
   ]),
 ];
@@ -282,7 +247,7 @@ function ioCounter(
   };
 }
 
-function toSeconds(us: bigint | undefined): bigint | undefined {
+function secondsOfUs(us: bigint | undefined): bigint | undefined {
   return us === undefined ? undefined : us / US_PER_SECOND;
 }
 

@@ -8,12 +8,11 @@ import {
 } from '../../cri/generated/runtime/v1/cri.js';
 import { type NanoClock } from '../nano-clock.js';
 import { type Sandbox } from '../pods/sandbox.js';
+import { COMMON_LABELS, type MetricRow } from './metric-row.js';
 import {
-  COMMON_LABELS,
   CONTAINER_METRICS,
   type ContainerFacts,
   type ContainerLimits,
-  type MetricRow,
   NETWORK_METRICS,
 } from './metric-table.js';
 import { type MeasuredContainer, type PodOfStats, type PodStats, splitByPod } from './pod-stats.js';

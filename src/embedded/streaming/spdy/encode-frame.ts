@@ -24,14 +24,17 @@ export function encodeSynReply(stream: number, block: Buffer): Buffer {
   return Buffer.concat([encodeHead(FrameType.synReply, 4 + block.length), words(stream), block]);
 }
 
+/** Ends a stream at once; `status` is one of ResetStatus. */
 export function encodeRstStream(stream: number, status: number): Buffer {
   return encodeControl(FrameType.rstStream, words(stream, status));
 }
 
+/** Asks for the same frame back. */
 export function encodePing(id: number): Buffer {
   return encodeControl(FrameType.ping, words(id));
 }
 
+/** Says that no stream after that one is taken any more; `status` is one of GoAwayStatus. */
 export function encodeGoAway(lastStream: number, status: number): Buffer {
   return encodeControl(FrameType.goAway, words(lastStream, status));
 }
