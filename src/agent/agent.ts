@@ -21,7 +21,8 @@ import { type Subscription } from '../pleg/index.js';
 import { type PodStatusRecord, type StatusChanges } from '../status/status-changes.js';
 import { type NodePod } from '../model/node-pod.js';
 import { isTerminalPhase } from '../model/v1-pod-status.js';
-import { isMadeByNode } from '../sync/housekeeping-owner.js';
+import { isOwnPod } from '../sync/housekeeping-owner.js';
+import { type SyncLoopState } from '../sync/sync-loop.js';
 import { type Clock } from '../util/clock.js';
 import { type FolderLock, lockFolder } from '../util/folder-lock.js';
 import { type Logger } from '../util/logger.js';
@@ -30,6 +31,7 @@ import { type AgentParts, buildAgentParts } from './agent-parts.js';
 import { type AgentRuntime, connectAgentRuntime } from './agent-runtime.js';
 import { findNodeIp, type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
+import { type PodLine, toPodLines } from './pod-lines.js';
 import { recordProbeFailures } from './probe-events.js';
 
 /** What an {@link Agent} is given besides its options. */
@@ -132,6 +134,21 @@ export class Agent implements AsyncDisposable {
   /** The status of every pod, in the order in which they were first seen. */
   statuses(): PodStatusRecord[] {
     return this.#parts.manager.list();
+  }
+
+  /** A line for every pod, as `kubectl get pods` has them. */
+  pods(): PodLine[] {
+    const { manager, workers } = this.#parts;
+    return toPodLines({
+      records: manager.list(),
+      findPod: (uid) => manager.findPod(uid),
+      isTerminating: (uid) => workers.isTerminationRequested(uid),
+    });
+  }
+
+  /** How the sync loop is, as of now. */
+  loopState(): SyncLoopState {
+    return this.#parts.loop.state();
   }
 
   /** Changes of statuses from now on, for one reader. */
@@ -253,16 +270,23 @@ export class Agent implements AsyncDisposable {
   /** As if nobody wanted any pod any more: what ends and clears up pods at other times does it now. */
   async #stopPods(): Promise<void> {
     const { clock, logger } = this.#ports;
-    const { desired, handlers, seenAllSources } = this.#parts;
+    const { desired, handlers, workers, seenAllSources } = this.#parts;
     if (!seenAllSources()) {
       logger.warn('Pods are left as they are: not every source of manifests was seen');
       return;
     }
-    const pods = [...desired.all()];
-    const longestGraceMs = Math.max(0, ...pods.map(graceSecondsOf)) * 1_000;
-    const untilMs = clock.monotonicMs() + longestGraceMs + STOP_LIMIT_MS;
-    handlers.handlePodRemoves(pods);
-    while (await this.#hasPods()) {
+    const startedMs = clock.monotonicMs();
+    const ending = new Set<string>();
+    let longestGraceMs = 0;
+    for (;;) {
+      // What a source had delivered may reach the sync loop a moment later.
+      const pods = [...desired.all()];
+      pods.forEach(({ metadata }) => ending.add(metadata.uid));
+      longestGraceMs = Math.max(longestGraceMs, ...pods.map((pod) => graceSecondsOf(pod) * 1_000));
+      handlers.handlePodRemoves(pods);
+      const isWorkedOn = [...ending].some((uid) => workers.isKnown(uid) && !workers.isFinished(uid));
+      if (!isWorkedOn && !(await this.#hasPods())) return;
+      const untilMs = startedMs + longestGraceMs + STOP_LIMIT_MS;
       if (clock.monotonicMs() > untilMs) {
         logger.error('Pods did not end in time, what is left of them stays', undefined, {
           pods: [...this.#parts.cache.uids()].filter((uid) => this.#isOurs(uid)),
@@ -280,7 +304,7 @@ export class Agent implements AsyncDisposable {
   }
 
   #isOurs(uid: string): boolean {
-    return isMadeByNode(this.#parts.cache.get(uid).status, this.identity.instanceId);
+    return isOwnPod(this.#parts.cache.get(uid).status, this.#parts.isOurs);
   }
 
   /** Probes learn of new containers at once, and not only when they look. */

@@ -68,6 +68,11 @@ export class StatusManager {
     return this.#entries.get(podUid)?.record;
   }
 
+  /** The pod that the status is of, as it was last synced. */
+  findPod(podUid: string): NodePod | undefined {
+    return this.#entries.get(podUid)?.pod;
+  }
+
   /** All records, in the order in which their pods were first seen. */
   list(): PodStatusRecord[] {
     return [...this.#entries.values()].map(({ record }) => record);

@@ -1,0 +1,40 @@
+import { type NodePod } from '../model/node-pod.js';
+import { type PodRef } from '../model/pod-ref.js';
+import { type PodStatusRecord } from '../status/status-changes.js';
+import { type PodSummary, summarizePod } from '../status/summarize-pod.js';
+
+/** One pod as a table of pods shows it. */
+export interface PodLine extends PodSummary {
+  readonly pod: PodRef;
+  /** Since when the pod is on this node, milliseconds since the epoch; undefined when that is not known. */
+  readonly startedAtMs: number | undefined;
+}
+
+/** What lines of pods are made from. */
+export interface PodLineSources {
+  readonly records: readonly PodStatusRecord[];
+  /** As it was last synced. */
+  readonly findPod: (uid: string) => NodePod | undefined;
+  readonly isTerminating: (uid: string) => boolean;
+}
+
+/** A line for every pod of which there is a status, in the order of namespaces and names. Pure. */
+export function toPodLines({ records, findPod, isTerminating }: PodLineSources): PodLine[] {
+  const lines = records.flatMap(({ pod, status, isFinished }) => {
+    const spec = findPod(pod.uid)?.spec;
+    if (spec === undefined) return [];
+    const summary = summarizePod({ spec, status, isTerminating: !isFinished && isTerminating(pod.uid) });
+    const startedAtMs = status.startTime === undefined ? undefined : Date.parse(status.startTime);
+    return [{ ...summary, pod, startedAtMs }];
+  });
+  return lines.sort((one, other) => compare(keyOf(one), keyOf(other)));
+}
+
+function keyOf({ pod: { namespace, name } }: PodLine): string {
+  // A slash sorts behind a hyphen, which names have.
+  return `${namespace}\0${name}`;
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
