@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cri } from '../../src/cri/index.js';
@@ -200,6 +200,19 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
     await expect(stat('/dev/shm/x')).rejects.toThrow('ENOENT');
     const other = await node.runPod('other-shm');
     expect(await say('ls /dev/shm', {}, other)).toEqual([]);
+  });
+
+  it('has a /dev/shm that no other user of the host and no pod with the host’s has a path to', async () => {
+    const before = await readdir('/dev/shm');
+    const secret = await node.runPod('secret-shm');
+    await say('echo secret >/dev/shm/key', {}, secret);
+    expect(await readdir('/dev/shm')).toEqual(before);
+    const way = join(node.root, 'shm', secret);
+    expect((await stat(dirname(way))).mode & 0o077).toBe(0);
+    expect((await stat(way)).dev).not.toBe((await stat(node.root)).dev);
+    await node.client.stopPodSandbox({ podSandboxId: secret });
+    await node.client.removePodSandbox({ podSandboxId: secret });
+    await expect(stat(way)).rejects.toThrow('ENOENT');
   });
 
   describe('with mounts', () => {
@@ -597,8 +610,13 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
     await node.client.removeContainer({ containerId: id });
   });
 
-  it('leaves no mount on the host', async () => {
+  it('leaves no mount on the host but the memory that each pod shares', async () => {
     expect(await findOurMounts(node.folder)).toEqual([]);
+    const { items } = await node.client.listPodSandbox({});
+    const table = await readFile('/proc/self/mountinfo', 'utf8');
+    const ofPods = table.split('\n').filter((line) => line.includes(`${node.root}/shm/`));
+    expect(ofPods.length).toBeGreaterThan(0);
+    for (const line of ofPods) expect(items.filter(({ id }) => line.includes(`/shm/${id} `))).toHaveLength(1);
   });
 
   it('is not ready any more when the process that held its namespaces is dead', async () => {
@@ -614,10 +632,11 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
   });
 });
 
-/** Mounts of the host that bear our mark or are below a folder of ours. */
+/** Mounts of the host that bear our mark or are below a folder of ours, but for the memory that a pod's containers share. */
 async function findOurMounts(folder: string): Promise<string[]> {
   const table = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
-  return table.filter((line) => line.includes(folder) || / - \S+ podloop(-test)? /.test(line));
+  const ours = table.filter((line) => line.includes(folder) || / - \S+ podloop(-test)? /.test(line));
+  return ours.filter((line) => !(line.includes(`${folder}/root/shm/`) && line.includes(' - tmpfs shm ')));
 }
 
 /** Processes whose command line holds this text. */

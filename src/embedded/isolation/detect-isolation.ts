@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { lstat, access, mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PodSandboxConfig, ContainerConfig } from '../../cri/generated/runtime/v1/cri.js';
@@ -66,7 +66,7 @@ async function openNamespaces(options: DetectIsolationOptions): Promise<Namespac
   const isolation = new NamespaceIsolation({
     rootDir,
     tools: await ToolKit.install(join(rootDir, 'tools')),
-    shm: await SandboxShm.open(rootDir),
+    shm: new SandboxShm(rootDir),
     capabilities: await readOwnCapabilities(),
     script: await findTool('script'),
     path: TOOL_PATH,
@@ -75,6 +75,12 @@ async function openNamespaces(options: DetectIsolationOptions): Promise<Namespac
   });
   await probe(isolation, rootDir);
   return isolation;
+}
+
+/** Anybody may make files there: what is not root's was not left by a runtime. */
+async function isOwnFolder(path: string): Promise<boolean> {
+  const facts = await lstat(path);
+  return facts.isDirectory() && facts.uid === 0;
 }
 
 /** Runs `true` of the host in a sandbox of its own. */
@@ -87,7 +93,7 @@ async function probe(isolation: NamespaceIsolation, rootDir: string): Promise<vo
   const prefix = `.podloop-probe-${createHash('sha256').update(rootDir).digest('hex').slice(0, 12)}-`;
   // Of a runtime that was killed while it probed: we have its root, so it is gone.
   for (const name of await readdir(folder)) {
-    if (!name.startsWith(prefix)) continue;
+    if (!name.startsWith(prefix) || !(await isOwnFolder(join(folder, name)))) continue;
     await isolation.endSandbox({
       id: 'probe',
       dir: join(folder, name),

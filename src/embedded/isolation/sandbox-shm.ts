@@ -1,52 +1,48 @@
-import { createHash } from 'node:crypto';
-import { chmod, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { runTool } from '../images/run-tool.js';
 
-/** Where shared memory is on Linux. */
-const HOST_SHM = '/dev/shm';
+/** What a pod's containers may share in memory, as with other runtimes. */
+const SIZE_KIB = 64 * 1024;
+/** As on a host, and with no way to run or be anything from there. */
+const OPTIONS = `mode=1777,size=${SIZE_KIB}k,nosuid,nodev,noexec`;
 
 /**
- * The /dev/shm of pods: a folder each in the host's own, so that the containers of a pod share it although none of
- * them has a mount that another one could see.
+ * The /dev/shm of pods: a tmpfs each, below the runtime's root, where nobody but root can go. The containers of a pod
+ * bind it, so that they share it; no other user of the host and no other pod has a path to it.
  */
 export class SandboxShm {
   readonly #folder: string;
-  readonly #usable: boolean;
 
-  private constructor(folder: string, usable: boolean) {
-    this.#folder = folder;
-    this.#usable = usable;
+  /** @param rootDir the runtime's root. */
+  constructor(rootDir: string) {
+    this.#folder = join(rootDir, 'shm');
   }
 
-  /** @param rootDir the runtime's root: no two runtimes have the same folder. */
-  static async open(rootDir: string): Promise<SandboxShm> {
-    const mark = createHash('sha256').update(rootDir).digest('hex').slice(0, 12);
-    const usable = await stat(HOST_SHM).then(
-      (facts) => facts.isDirectory(),
-      () => false,
-    );
-    return new SandboxShm(join(HOST_SHM, `.podloop-${mark}`), usable);
-  }
-
-  /** Undefined where the host has none: containers get one of their own then. */
+  /** Mounts a pod's. On a full disk there is none, and each container gets one of its own. Idempotent. */
   async make(sandboxId: string): Promise<void> {
-    if (!this.#usable) return;
-    await mkdir(this.#pathOf(sandboxId), { recursive: true, mode: 0o700 });
-    await chmod(this.#pathOf(sandboxId), 0o1777);
+    const path = this.#pathOf(sandboxId);
+    try {
+      await mkdir(path, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      if (['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) return;
+      throw error;
+    }
+    if (!(await isMount(path))) await runTool('mount', ['-t', 'tmpfs', '-o', OPTIONS, 'shm', path]);
   }
 
+  /** Undefined where there is none: a folder that nothing is mounted at, as after a reboot, is none. */
   async find(sandboxId: string): Promise<string | undefined> {
     const path = this.#pathOf(sandboxId);
-    return stat(path).then(
-      () => path,
-      () => undefined,
-    );
+    return (await isMount(path)) ? path : undefined;
   }
 
+  /** Takes it away, with all that is in it. Idempotent. */
   async remove(sandboxId: string): Promise<void> {
-    await rm(this.#pathOf(sandboxId), { recursive: true, force: true });
-    // Only when it is empty.
-    await rmdir(this.#folder).catch(() => undefined);
+    const path = this.#pathOf(sandboxId);
+    // Should somebody have a file of it open by this path, it goes with the last of them.
+    while (await isMount(path)) await runTool('umount', ['-l', path]);
+    await rmdir(path).catch(ignoreAbsence);
   }
 
   /** Removes what belongs to none of these sandboxes. */
@@ -57,4 +53,19 @@ export class SandboxShm {
   #pathOf(sandboxId: string): string {
     return join(this.#folder, sandboxId);
   }
+}
+
+/** Whether a folder is on another file system than the one around it. False when it does not exist. */
+async function isMount(path: string): Promise<boolean> {
+  try {
+    const [own, around] = await Promise.all([stat(path), stat(dirname(path))]);
+    return own.dev !== around.dev;
+  } catch (error) {
+    ignoreAbsence(error);
+    return false;
+  }
+}
+
+function ignoreAbsence(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
