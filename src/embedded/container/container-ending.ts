@@ -9,8 +9,10 @@ import { RpcError } from '../rpc-error.js';
 
 /** What a {@link ContainerEnding} needs. */
 export interface ContainerEndingOptions {
-  readonly record: ContainerRecord;
-  readonly host: ContainerHost;
+  readonly record: Pick<ContainerRecord, 'id' | 'sandboxId' | 'config'>;
+  readonly host: Pick<ContainerHost, 'cgroups' | 'processes' | 'logger'> & {
+    readonly isolation: Pick<ContainerHost['isolation'], 'kind' | 'endsWithMain'>;
+  };
 }
 
 /** A container that has started, and how to learn of its end. */
@@ -40,10 +42,18 @@ export class ContainerEnding {
     return host.cgroups.findContainer(record.sandboxId, record.id);
   }
 
-  /** With walls it is for the entrypoint to tell its own processes; without, they are one group. */
+  /**
+   * With walls it is for the entrypoint to tell its own processes; without, they are one group. A signal that cannot be
+   * sent is told in the log alone: it must not keep the end that comes after it from coming.
+   */
   sendStop(main: ProcessIdentity, signal: NodeJS.Signals | number): void {
-    if (this.#options.host.isolation.kind === 'none') sendGroupSignal(main, signal);
-    else sendSignal(main, signal);
+    const { record, host } = this.#options;
+    try {
+      if (host.isolation.kind === 'none') sendGroupSignal(main, signal);
+      else sendSignal(main, signal);
+    } catch (error) {
+      host.logger.warn('Signal not sent', { containerId: record.id, signal, err: messageOf(error) });
+    }
   }
 
   /**

@@ -29,6 +29,12 @@ it('takes the image’s signal, in any spelling, when the request has none', () 
   expect(toStopSignal(Signal.SIGINT, 'SIGQUIT')).toBe('SIGINT');
 });
 
+it('asks politely when the image’s number is of no signal', () => {
+  for (const text of ['99', '65', '0', '00', '-3', '999', '9'.repeat(400), 'SIGRTMIN+99'])
+    expect(toStopSignal(Signal.RUNTIME_DEFAULT, text)).toBe('SIGTERM');
+  expect(toStopSignal(Signal.RUNTIME_DEFAULT, '64')).toBe(64);
+});
+
 it('gives every signal its name in CRI back', () => {
   for (const signal of Object.values(Signal)) {
     if (signal === Signal.RUNTIME_DEFAULT) continue;

@@ -9,12 +9,18 @@ const SPECIAL: Readonly<Record<string, NodeJS.Signals | number>> = {
   SIGRTMAX: 64,
 };
 
+/** The highest that Linux has. */
+const LAST_SIGNAL = 64;
+
 /** The signal that asks a container to end: the request's, else the image's (a name or a number), else SIGTERM. */
 export function toStopSignal(signal: Signal, imageSignal = ''): NodeJS.Signals | number {
   const name = Object.keys(Signal).find((key) => Signal[key as keyof typeof Signal] === signal);
   if (name !== undefined && signal !== Signal.RUNTIME_DEFAULT) return fromName(name);
   const image = imageSignal.toUpperCase().replaceAll('+', 'PLUS').replaceAll('-', 'MINUS');
-  if (/^\d{1,2}$/.test(image)) return Number(image);
+  if (/^\d+$/.test(image)) {
+    const number = Number(image);
+    return number >= 1 && number <= LAST_SIGNAL ? number : 'SIGTERM';
+  }
   const full = image.startsWith('SIG') ? image : `SIG${image}`;
   return full in Signal || full in SPECIAL ? fromName(full) : 'SIGTERM';
 }
