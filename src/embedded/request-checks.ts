@@ -14,6 +14,7 @@ import {
   type PodSandboxConfig,
 } from '../cri/generated/runtime/v1/cri.js';
 import { invalidArgument, unimplemented } from './rpc-error.js';
+import { checkContainerValues, checkSandboxValues } from './value-checks.js';
 
 type SharedContext = Pick<
   LinuxSandboxSecurityContext & LinuxContainerSecurityContext,
@@ -22,16 +23,17 @@ type SharedContext = Pick<
 
 /** Throws when a sandbox cannot be. */
 export function checkAnySandbox(config: PodSandboxConfig): void {
+  checkSandboxValues(config);
   const { securityContext } = config.linux ?? {};
   if (securityContext !== undefined) checkProfiles(securityContext);
   if (config.logDirectory !== '' && !config.logDirectory.startsWith('/')) {
     throw invalidArgument(`log_directory "${config.logDirectory}" is not absolute`);
   }
-  if (/[\0-\x20/]/.test(config.hostname)) throw invalidArgument('hostname is no name of a host');
 }
 
 /** Throws when a container cannot be. */
 export function checkAnyContainer(config: ContainerConfig): void {
+  checkContainerValues(config);
   refuse(config.CDIDevices.length > 0, 'CDI devices');
   if (config.linux?.securityContext !== undefined) checkProfiles(config.linux.securityContext);
   checkWords(config);

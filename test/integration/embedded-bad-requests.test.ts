@@ -1,7 +1,7 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CriClient } from '../../src/cri/index.js';
+import { type cri, type CriClient } from '../../src/cri/index.js';
 import { PodloopError } from '../../src/util/errors.js';
 import { type ContainerParts, EmbeddedNode, HOST_IMAGE } from './embedded-node.js';
 
@@ -47,6 +47,11 @@ function createSecured(
   return createWith({ linux: { securityContext } });
 }
 
+/** Asks for a sandbox with such a security context. */
+function runSecured(securityContext: cri.DeepPartial<cri.LinuxSandboxSecurityContext>) {
+  return client.runPodSandbox({ config: { ...node.podConfig('q'), linux: { securityContext } } });
+}
+
 /** What is asked, and how it is refused: as containerd 2.1.9 does, as tried, where it has the same case. */
 const REFUSED: [string, () => Promise<unknown>, string][] = [
   ['a sandbox without config', () => client.runPodSandbox({}), 'UNKNOWN'],
@@ -64,7 +69,34 @@ const REFUSED: [string, () => Promise<unknown>, string][] = [
     'UNIMPLEMENTED',
   ],
 
+  ['a name of a megabyte', () => node.runPod('x'.repeat(2 ** 20)), 'INVALID_ARGUMENT'],
+  ['metadata that say nothing', () => client.runPodSandbox({ config: { metadata: {} } }), 'INVALID_ARGUMENT'],
+  ['a host name that is too long', () => node.runPod('q', { hostname: 'x'.repeat(65) }), 'INVALID_ARGUMENT'],
+  ['a host name that is an option', () => node.runPod('q', { hostname: '--help' }), 'INVALID_ARGUMENT'],
+  [
+    'a server of two lines',
+    () => node.runPod('q', { dnsConfig: { servers: ['1.1.1.1\noptions x'], searches: [], options: [] } }),
+    'INVALID_ARGUMENT',
+  ],
+  [
+    'an unknown network mode',
+    () => runSecured({ namespaceOptions: { network: 7 as never } }),
+    'INVALID_ARGUMENT',
+  ],
+
   ['a container in no sandbox', () => createWith({}, ''), 'UNKNOWN'],
+  [
+    'a container in a sandbox with an id of a megabyte',
+    () => createWith({}, 'f'.repeat(2 ** 20)),
+    'NOT_FOUND',
+  ],
+  ['a stop signal that does not exist', () => createWith({ stopSignal: 999 as never }), 'INVALID_ARGUMENT'],
+  ['a stop signal below all', () => createWith({ stopSignal: -3 as never }), 'INVALID_ARGUMENT'],
+  [
+    'a process mode that does not exist',
+    () => createSecured({ namespaceOptions: { pid: 9 as never } }),
+    'INVALID_ARGUMENT',
+  ],
   ['a container in an unknown sandbox', () => createWith({}, UNKNOWN_ID), 'NOT_FOUND'],
   ['a container in an abbreviated sandbox', () => createWith({}, pod.slice(0, 12)), 'NOT_FOUND'],
   ['a container in a stopped sandbox', () => createWith({}, stoppedPod), 'NOT_FOUND'],

@@ -3,16 +3,15 @@ import {
   type ContainerConfig,
   type PodSandboxConfig,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { checkAnyContainer, checkAnySandbox, refuse } from '../request-checks.js';
+import { checkAnyContainer, refuse } from '../request-checks.js';
 import { invalidArgument, refused } from '../rpc-error.js';
 import { computeCapabilities } from './capabilities.js';
 import { checkDevice } from './devices.js';
 import { sandboxNamespaces } from './namespace-options.js';
 import { checkMount } from './volumes.js';
 
-/** Throws when a sandbox is asked to be what namespaces cannot make it. */
+/** Throws when a sandbox that can be is asked to be what namespaces cannot make it. */
 export function checkIsolatedSandbox(config: PodSandboxConfig): void {
-  checkAnySandbox(config);
   const namespaces = sandboxNamespaces(config);
   for (const name of Object.keys(config.linux?.sysctls ?? {})) {
     if (!/^[a-zA-Z0-9_-]+([./][a-zA-Z0-9_-]+)+$/.test(name)) throw invalidArgument(`"${name}" is no sysctl`);

@@ -5,6 +5,7 @@ import { type Clock } from '../../util/clock.js';
 import { type ContainerRoot } from '../images/container-roots.js';
 import { readUsers } from '../images/read-users.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
+import { checkAnySandbox } from '../request-checks.js';
 import { resolveContainerUser, type ContainerUser } from './container-user.js';
 import { findFaultInside } from './find-fault-inside.js';
 import {
@@ -62,6 +63,8 @@ export class NamespaceIsolation implements Isolation {
   }
 
   checkSandbox(config: PodSandboxConfig): void {
+    // As it was asked for: a mode that does not exist would be lost among those that hold.
+    checkAnySandbox(config);
     checkIsolatedSandbox(this.#effective(config));
   }
 

@@ -69,7 +69,15 @@ function drained<Q, R>(call: ServerWritableStream<Q, R>): Promise<void> {
 
 function toStatus(context: RpcContext, operation: string, error: unknown) {
   const code = error instanceof RpcError ? error.code : status.UNKNOWN;
-  const message = messageOf(error);
+  const message = clip(messageOf(error));
   context.logger.info('Call refused', { operation, code: status[code], err: message }, 2);
   return { code, details: message, name: operation, message, metadata: new Metadata() };
+}
+
+/** A status travels in a header, for which clients and servers have limits of some KiB: a longer one reaches nobody. */
+const LONGEST_MESSAGE = 4_000;
+
+function clip(message: string): string {
+  const more = message.length - LONGEST_MESSAGE;
+  return more > 0 ? `${message.slice(0, LONGEST_MESSAGE)} … and ${more} characters more` : message;
 }
