@@ -43,21 +43,29 @@ interface Candidate {
 /** Indexes within indexes deeper than that are nobody's. */
 const MAX_DEPTH = 4;
 
+/** How {@link resolveImage} looks. */
+export interface ResolveOptions {
+  readonly platform: Platform;
+  readonly signal: AbortSignal;
+  /** Told of what cannot be read and is not what is wanted, as far as anybody can tell. */
+  readonly onFault: (error: unknown) => void;
+}
+
 /**
  * Finds an image in one layout by name, by the digest of an index or manifest, or by the digest of its config, and in
  * it what suits the platform. Undefined where the layout does not have it; throws NOT_FOUND where it has it for other
  * platforms only, FAILED_PRECONDITION where a document is not the one that is meant, and the signal's reason when that
- * aborts.
+ * aborts. Other images of the layout hide nothing, whatever is wrong with them.
  */
 export async function resolveImage(
   layout: ImageLayout,
   wanted: Wanted,
-  { platform, signal }: { readonly platform: Platform; readonly signal: AbortSignal },
+  { platform, signal, onFault }: ResolveOptions,
 ): Promise<ResolvedImage | undefined> {
   const targets =
     'name' in wanted
       ? layout.entries.filter(({ names }) => names.includes(wanted.name)).map(({ descriptor }) => descriptor)
-      : await findByDigest(layout, wanted.digest, signal);
+      : await findByDigest(wanted.digest, { layout, signal, seen: new Set(), onFault });
   if (targets.length === 0) return undefined;
   const candidates: Candidate[] = [];
   for (const target of targets) {
@@ -68,17 +76,26 @@ export async function resolveImage(
 }
 
 /** The entries of the layout itself first, then what their indexes hold, then configs. */
-async function findByDigest(layout: ImageLayout, digest: string, signal: AbortSignal): Promise<Descriptor[]> {
+async function findByDigest(digest: string, where: LenientWalk): Promise<Descriptor[]> {
+  const { layout, signal, onFault } = where;
   const direct = layout.entries.find(({ descriptor }) => descriptor.digest === digest);
   if (direct !== undefined) return [direct.descriptor];
   let byConfig: Descriptor | undefined;
-  const seen = new Set<string>();
+  const passOver = (descriptor: Descriptor, error: unknown): void => {
+    signal.throwIfAborted();
+    if (descriptor.digest === digest) throw error;
+    onFault(error);
+  };
   for (const { descriptor } of layout.entries) {
-    for await (const found of walk(descriptor, { layout, signal, seen })) {
+    for await (const found of walk(descriptor, { ...where, passOver })) {
       if (found.descriptor.digest === digest) return [found.descriptor];
       if (byConfig !== undefined || !isManifest(found.descriptor)) continue;
-      if (parseManifest(found.text, found.descriptor.digest).config.digest === digest)
-        byConfig = found.descriptor;
+      try {
+        const { config } = parseManifest(found.text, `the manifest ${found.descriptor.digest}`);
+        if (config.digest === digest) byConfig = found.descriptor;
+      } catch (error) {
+        passOver(found.descriptor, error);
+      }
     }
   }
   return byConfig === undefined ? [] : [byConfig];
@@ -90,7 +107,12 @@ interface Walk {
   readonly signal: AbortSignal;
   /** What was walked already: a few indexes that name each other's parts over and over would take for ever. */
   readonly seen: Set<string>;
+  /** What is to become of a document that cannot be read; it ends the walk unless told. */
+  readonly passOver?: (descriptor: Descriptor, error: unknown) => void;
 }
+
+/** Where one walks and is not stopped by what nobody wants. */
+type LenientWalk = Omit<Walk, 'passOver'> & Pick<ResolveOptions, 'onFault'>;
 
 /** The index or manifest itself and everything below it that is one, each checked and each once. */
 async function* walk(
@@ -103,20 +125,36 @@ async function* walk(
   if (!isIndex(descriptor) && !isManifest(descriptor)) return;
   // Signatures and attestations travel as manifests for no platform.
   if (descriptor.platform?.os === 'unknown') return;
-  if (depth === 0) throw refused(`${layout.path} has indexes within indexes within indexes`);
   // A manifest may be named for several platforms: each of them counts.
   const platform = isIndex(descriptor) ? '' : JSON.stringify(descriptor.platform);
   const key = `${depth} ${descriptor.digest} ${platform}`;
   if (seen.has(key)) return;
   seen.add(key);
-  // A layout may leave out the platforms that nobody wanted.
-  if (depth < MAX_DEPTH && (await layout.findBlob(descriptor.digest)) === undefined) return;
-  const text = await readDocument(layout, descriptor);
-  checkDocument(text, descriptor, 'the document');
-  yield { descriptor, text };
-  if (!isIndex(descriptor)) return;
-  for (const child of parseIndex(text, `the index ${descriptor.digest}`).manifests)
-    yield* walk(child, where, depth - 1);
+  const found = await readChecked(descriptor, where, depth);
+  if (found === undefined) return;
+  yield { descriptor, text: found.text };
+  for (const child of found.children) yield* walk(child, where, depth - 1);
+}
+
+/** Undefined for what is left out, or cannot be read and is passed over. */
+async function readChecked(
+  descriptor: Descriptor,
+  { layout, passOver }: Walk,
+  depth: number,
+): Promise<{ readonly text: string; readonly children: readonly Descriptor[] } | undefined> {
+  try {
+    if (depth === 0) throw refused(`${layout.path} has indexes within indexes within indexes`);
+    // A layout may leave out the platforms that nobody wanted.
+    if (depth < MAX_DEPTH && (await layout.findBlob(descriptor.digest)) === undefined) return undefined;
+    const text = await readDocument(layout, descriptor);
+    checkDocument(text, descriptor, 'the document');
+    if (!isIndex(descriptor)) return { text, children: [] };
+    return { text, children: parseIndex(text, `the index ${descriptor.digest}`).manifests };
+  } catch (error) {
+    if (passOver === undefined) throw error;
+    passOver(descriptor, error);
+    return undefined;
+  }
 }
 
 async function toCandidate(

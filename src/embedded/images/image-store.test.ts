@@ -338,6 +338,43 @@ describe('an image that is not found', () => {
       await expect(pull).rejects.toThrow(part);
   });
 
+  it.each([
+    ['is another document', () => Buffer.from('{}')],
+    ['is cut', (manifest: Buffer) => manifest.subarray(0, 40)],
+  ])('is not hidden by another image whose manifest %s', async (_what, damage) => {
+    const broken = new OciLayout();
+    const { manifest } = broken.addImage(anImage({ names: ['example.test/broken:1'], layers: [] }));
+    const whole = broken.toFiles().get(`blobs/${manifest.digest.replace(':', '/')}`)!;
+    broken.corruptBlob(manifest.digest, damage(whole));
+    broken.addEntry(broken.addJson(manifest.mediaType, {}));
+    await save('a-broken.tar', broken);
+    const good = new OciLayout();
+    const made = good.addImage(anImage({ names: [] }));
+    await save('b.tar', good);
+    expect((await store.pull(made.id, NEVER)).id).toBe(made.id);
+    await reopen();
+    expect((await store.pull(`x.test/y@${made.manifest.digest}`, NEVER)).id).toBe(made.id);
+    const pull = store.pull(sha256Of('nothing'), NEVER);
+    await expect(pull).rejects.toThrow(refusal(status.NOT_FOUND));
+    for (const part of [`searched ${imageDir} (2 layouts)`, 'a-broken.tar:', manifest.digest])
+      await expect(pull).rejects.toThrow(part);
+    await expect(store.pull('example.test/broken:1', NEVER)).rejects.toThrow(
+      refusal(status.FAILED_PRECONDITION),
+    );
+  });
+
+  it('is found by its digest behind a layout in which it is damaged, and damaged where there is no other', async () => {
+    const damaged = new OciLayout();
+    const { manifest, id } = damaged.addImage(anImage());
+    damaged.corruptBlob(manifest.digest, Buffer.from('{}'));
+    await save('a.tar', damaged);
+    const reference = `example.test/app@${manifest.digest}`;
+    await expect(store.pull(reference, NEVER)).rejects.toThrow(refusal(status.FAILED_PRECONDITION));
+    await saveOne({}, 'b.tar');
+    expect((await store.pull(reference, NEVER)).id).toBe(id);
+    await expect(store.pull(NAME, NEVER)).rejects.toThrow(refusal(status.FAILED_PRECONDITION));
+  });
+
   it.each(['', 'UPPER', 'a@sha256:12', 'a b'])(
     'because "%s" is no reference is INVALID_ARGUMENT',
     async (text) => {
