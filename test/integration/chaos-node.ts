@@ -11,7 +11,7 @@ import {
 } from '../../src/testing/synthetic-runtime/index.js';
 import { PodloopProcess } from './podloop-process.js';
 
-const SCENARIOS = fileURLToPath(new URL('../../examples/chaos', import.meta.url));
+const SCENARIOS = fileURLToPath(new URL('../../examples/chaos/', import.meta.url));
 
 /** The text of a scenario of examples/chaos, with some of its words replaced. */
 export async function readScenario(
