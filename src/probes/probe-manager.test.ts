@@ -240,6 +240,17 @@ describe('the initial delay', () => {
     },
   );
 
+  it('is not over at once for a container that started while the clock on the wall was set forward', async () => {
+    await using h = new ProbeHarness();
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe({ initialDelaySeconds: 10 }) }));
+    await h.clock.advance(20_000);
+    h.observe(UID, 'main', 'a', { startedAtMs: h.clock.now() - 3_600_000 });
+    await h.clock.advance(8_900);
+    expect(h.runs).toEqual([]);
+    await h.clock.advance(1_200);
+    expect(h.runs).toHaveLength(1);
+  });
+
   it('is no longer than it says for a container that started in the future', async () => {
     await using h = new ProbeHarness();
     h.manager.addPod(aProbedPod({ livenessProbe: aProbe({ initialDelaySeconds: 10 }) }));

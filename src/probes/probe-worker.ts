@@ -65,6 +65,8 @@ interface Current {
 
 /** How often somebody is looked for who is not there yet. */
 const LOOK_MS = 1_000;
+/** How old at most what a look shows is, in milliseconds; generous. */
+const LONGEST_LAG_MS = 60_000;
 /** A void probe is repeated at once this often in a row, then after its period. */
 const MOST_REPEATS = 5;
 
@@ -84,6 +86,8 @@ export class ProbeWorker {
   readonly #wakeup = new Wakeup();
   #subject: ProbeSubject;
   #current: Current | undefined;
+  /** When it was last looked and an answer came, in monotonic milliseconds. */
+  #lookedMs: number | undefined;
 
   constructor(options: ProbeWorkerOptions) {
     this.#options = options;
@@ -132,9 +136,14 @@ export class ProbeWorker {
 
   /** Looks at the container and takes up a new one. Leaves `#current` undefined when there is none. */
   #observe(): void {
-    const { pod, container, type } = this.#subject;
+    const { pod, container } = this.#subject;
     const target = this.#options.targets.find(pod.uid, container.name);
     if (target === 'unknown') return;
+    this.#take(target);
+    this.#lookedMs = this.#options.clock.monotonicMs();
+  }
+
+  #take(target: ProbeTarget | 'absent'): void {
     if (target === 'absent') {
       // Removed, and perhaps made anew: nobody can tell that this was its end.
       if (this.#current !== undefined)
@@ -148,7 +157,7 @@ export class ProbeWorker {
         target,
         dueMs: undefined,
         tally: EMPTY_TALLY,
-        hasStarted: type === 'startup' && known === true,
+        hasStarted: this.#subject.type === 'startup' && known === true,
         isOnHold: false,
         voidsInARow: 0,
       };
@@ -164,12 +173,15 @@ export class ProbeWorker {
 
   /**
    * When the initial delay is over, counted from the container's own start. The clock on the wall is read once per
-   * container: after that it may jump.
+   * container: after that it may jump. What did not run at the look before has not run for much longer than since then:
+   * where the wall says so, it has jumped in between, and that costs no delay either.
    */
   #firstDueMs({ startedAtMs }: ProbeTarget): number {
     const { clock, spreadMs } = this.#options;
     const { initialDelayMs, periodMs } = probeTiming(this.#subject.probe);
-    const ageMs = Math.max(0, clock.now() - startedAtMs);
+    const oldestMs = this.#lookedMs === undefined ? Infinity : clock.monotonicMs() - this.#lookedMs;
+    const byWallMs = Math.max(0, clock.now() - startedAtMs);
+    const ageMs = byWallMs > oldestMs + LONGEST_LAG_MS ? oldestMs : byWallMs;
     const delayMs = Math.max(0, initialDelayMs - ageMs);
     return clock.monotonicMs() + Math.max(delayMs, spreadMs(startedAtMs, periodMs));
   }

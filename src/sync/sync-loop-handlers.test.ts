@@ -99,14 +99,27 @@ describe('the handlers of the sync loop', () => {
     expect(state.housekeepings).toBe(1);
   });
 
-  it('start a pod anew that is edited after it has run to its end', () => {
+  it('start a pod anew whose containers are edited after it has run to its end', () => {
     const { handlers, ended, requests } = setUp();
     handlers.handlePodAdditions([edited(web, '1')]);
     ended.add('uid-web');
     handlers.handlePodUpdates([edited(web, '1')]);
     expect(requests.at(-1)?.type).toBe('update');
-    handlers.handlePodUpdates([edited(web, '2')]);
+    const [container] = web.spec.containers;
+    const spec = { ...web.spec, containers: [{ ...container!, image: 'another:1' }] };
+    handlers.handlePodUpdates([edited({ ...web, spec }, '2')]);
     expect(requests.at(-1)?.type).toBe('create');
+  });
+
+  it('run no pod a second time for an edit that restarts nothing', () => {
+    const { handlers, ended, requests } = setUp();
+    handlers.handlePodAdditions([edited(web, '1')]);
+    ended.add('uid-web');
+    const labels = { version: '2' };
+    handlers.handlePodUpdates([edited({ ...web, metadata: { ...web.metadata, labels } }, '2')]);
+    const spec = { ...web.spec, terminationGracePeriodSeconds: 7 };
+    handlers.handlePodUpdates([edited({ ...web, spec }, '3')]);
+    expect(requests.map(({ type }) => type)).toEqual(['create', 'update', 'update']);
   });
 });
 

@@ -1,9 +1,9 @@
 import { type NodePod } from '../model/node-pod.js';
-import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
+import { asksForNewRun } from './asks-for-new-run.js';
 import { type DesiredPods, type Rejection } from './desired-pods.js';
 import { type Housekeeping } from './housekeeping.js';
 
@@ -69,7 +69,8 @@ export class PodHandlers implements SyncHandlers {
       desired.set(pod);
       if (desired.findRejection(uid) !== undefined && !isDeletion && !this.#admit(pod)) continue;
       // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again.
-      const isAnew = workers.isTerminationRequested(uid) && !isDeletion && isEdited(before, pod);
+      const hasEnded = workers.isTerminationRequested(uid) && !isDeletion;
+      const isAnew = hasEnded && before !== undefined && asksForNewRun(before, pod);
       workers.updatePod({ type: isAnew || !workers.isKnown(uid) ? 'create' : 'update', pod });
     }
   }
@@ -134,11 +135,4 @@ export class PodHandlers implements SyncHandlers {
       return uid !== exceptUid && desired.findRejection(uid) === undefined && !workers.isKnownTerminated(uid);
     });
   }
-}
-
-/** Whether somebody changed the manifest, and not only what the source adds to it. */
-function isEdited(before: NodePod | undefined, after: NodePod): boolean {
-  const hashOf = (pod: NodePod): string | undefined =>
-    pod.metadata.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash];
-  return before !== undefined && hashOf(before) !== hashOf(after);
 }
