@@ -7,7 +7,7 @@ import { resolveAgentOptions } from '../../../src/agent/resolve-agent-options.js
 import { INLINE_PARSER } from '../../../src/config/parse-manifest.js';
 import { CriClient } from '../../../src/cri/index.js';
 import { type V1PodStatus } from '../../../src/model/v1-pod-status.js';
-import { SystemClock } from '../../../src/util/clock.js';
+import { type Clock, SystemClock } from '../../../src/util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../../../src/util/logger.js';
 import { type StoryNode } from './play-story.js';
 
@@ -18,6 +18,7 @@ export interface AgentNodeOptions {
   readonly endpoint: string;
   readonly agent?: Partial<AgentOptions>;
   readonly logger?: Logger;
+  readonly clock?: Clock;
 }
 
 /** A node agent in this process, on whatever runtime listens at an endpoint. */
@@ -34,6 +35,7 @@ export class AgentNode implements StoryNode, AsyncDisposable {
     endpoint,
     agent: more,
     logger = SILENT_LOGGER,
+    clock = new SystemClock(),
   }: AgentNodeOptions): Promise<AgentNode> {
     const podManifestPath = join(folder, 'manifests');
     await mkdir(podManifestPath, { recursive: true });
@@ -43,7 +45,7 @@ export class AgentNode implements StoryNode, AsyncDisposable {
       ...more,
     });
     const ports = {
-      ...{ clock: new SystemClock(), logger, stdin: new PassThrough(), pid: process.pid },
+      ...{ clock, logger, stdin: new PassThrough(), pid: process.pid },
       podloopCommand: ['podloop'] as const,
       manifestParser: INLINE_PARSER,
     };
