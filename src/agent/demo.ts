@@ -1,25 +1,31 @@
 /**
- * The composition root of the demo: an embedded runtime in a process of its own, an observer of it, and a driver that
- * lives example pods through.
+ * The composition root of the demo: a node agent and an embedded runtime of its own, in a folder that goes away.
  *
  * ```
- * manifests ─► driver ═ CRI ═► embedded runtime ═ CRI ═► observer ─► events ─┬─► whoever prints them
- *                 ▲                                                          │
- *                 └──────────────────── deaths ──────────────────────────────┘
+ * manifests ─► folder ─► agent ═ CRI ═► embedded runtime
+ *                          └─► pods, events ─► whoever shows them
  * ```
  *
- * In: a folder of manifests. Out: an {@link Observer}, and sentences about what is done. Everything lives in a
- * temporary folder; {@link Demo.close} removes pods, runtime and folder, in this order.
+ * In: a folder of manifests. Out: the agent, to look at, and sentences about what is done. Everything lives in a
+ * temporary folder; {@link Demo.play} stops the pods at its end, {@link Demo.close} removes runtime and folder. The
+ * agent is the one of `podloop run`; only its delays between restarts are shorter, for people who watch.
  *
  * @module
  */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CriClient } from '../cri/index.js';
+import { type Readable } from 'node:stream';
+import { type Pod } from '../model/pod.js';
+import { formatPod } from '../model/pod-ref.js';
 import { type Clock } from '../util/clock.js';
-import { DemoDriver } from './demo-driver.js';
-import { type DemoPod, readDemoPods, STORY_ANNOTATION } from './demo-pod.js';
-import { Observer } from './observer.js';
+import { PodloopError } from '../util/errors.js';
+import { linkAbort } from '../util/linked-abort.js';
+import { type Logger } from '../util/logger.js';
+import { Agent } from './agent.js';
+import { demoPodName, readDemoPods, STORY_ANNOTATION, toDemoManifest } from './demo-pods.js';
+import { findHopeless, isStoryTold } from './demo-story.js';
+import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
+import { resolveAgentOptions } from './resolve-agent-options.js';
 import { RuntimeProcess } from './runtime-process.js';
 
 /** What a {@link Demo} is made of. */
@@ -33,62 +39,59 @@ export interface DemoOptions {
   /** PATH of the containers. */
   readonly path: string;
   readonly clock: Clock;
+  readonly logger: Logger;
+  readonly stdin: Readable;
   /** Of this process: the runtime cleans up and ends when it is gone. */
   readonly pid: number;
-  /** Ends by itself: containers start again twice at most. */
+  /** Ends by itself once all has been shown. */
   readonly once: boolean;
   readonly say: (sentence: string) => void;
 }
 
-/** With `once`, the demo has been lived through when nothing has happened for so long, in milliseconds. */
+/** What stands behind the names of the pods. */
+const NODE_NAME = 'demo';
+/** With `once`, all has been shown when besides nothing has happened for so long, in milliseconds. */
 const QUIET_MS = 3_000;
-const RESTARTS_ONCE = 2;
-/** What is shown needs no more than processes; the machine's network is left as it is, and no pod stays. */
-const RUNTIME_FLAGS = ['--isolation', 'none', '--stop-pods'];
-/** How long the events of the removal are waited for, in milliseconds. */
-const LAST_EVENTS_MS = 5_000;
+/** So that a pod that keeps failing does something every few seconds. */
+const LONGEST_RESTART_DELAY_MS = 10_000;
+/** Pods are kept apart as well as this machine allows; its network is left as it is, and no pod stays. */
+const RUNTIME_FLAGS = ['--isolation', 'auto', '--network', 'host', '--stop-pods'];
+const LOOK_MS = 100;
 
 /** A running demo. */
 export class Demo implements AsyncDisposable {
-  readonly observer: Observer;
+  readonly agent: Agent;
   readonly folder: string;
   readonly #options: DemoOptions;
-  readonly #pods: readonly DemoPod[];
+  readonly #pods: readonly Pod[];
   readonly #runtime: RuntimeProcess;
-  readonly #client: CriClient;
-  readonly #driver: DemoDriver;
-  readonly #observing = new AbortController();
-  /** Uids of pods of which something is left in the runtime, by what events say. */
-  readonly #present = new Set<string>();
-  #lastEventMs: number;
-  #tasks: Promise<unknown> = Promise.resolve();
+  readonly #keeping = new AbortController();
+  #keeper: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  /** Reads the manifests, then starts the runtime and looks at it; leaves nothing behind when one of them fails. */
+  /** Reads the manifests, then starts runtime and agent; leaves nothing behind when one of them fails. */
   static async start(options: DemoOptions, signal: AbortSignal): Promise<Demo> {
-    const { manifestFolder, temporaryFolder, podloopCommand, clock, pid } = options;
-    const pods = await readDemoPods(manifestFolder);
+    const { temporaryFolder, podloopCommand, clock, logger, pid, stdin } = options;
+    const pods = await readDemoPods(options.manifestFolder, NODE_NAME);
     const folder = await mkdtemp(join(temporaryFolder, 'podloop-demo-'));
     const runtime = new RuntimeProcess({
-      podloopCommand,
-      folder,
-      clock,
-      parentPid: pid,
-      flags: RUNTIME_FLAGS,
+      ...{ podloopCommand, folder, clock },
+      ...{ parentPid: pid, flags: RUNTIME_FLAGS },
     });
     try {
+      const podManifestPath = join(folder, 'manifests');
+      await mkdir(podManifestPath);
+      await writeFile(join(podManifestPath, 'pods.json'), toDemoManifest(pods, options.path));
       await runtime.start(signal);
-      const observer = await Observer.connect(
-        { runtimeEndpoint: runtime.endpoint, mode: 'auto' },
-        {
-          clock,
-          onWarning: options.say,
-          onRuntimeLost: (message) => options.say(`the runtime is gone: ${message}`),
-          onRuntimeBack: () => options.say('the runtime is back'),
-        },
-        signal,
-      );
-      return new Demo(options, pods, folder, runtime, observer);
+      const agentOptions = resolveAgentOptions({
+        ...{ podManifestPath, runtimeEndpoint: runtime.endpoint, nodeName: NODE_NAME },
+        ...{ rootDir: join(folder, 'node'), podLogsDir: join(folder, 'logs') },
+        ...{ maxContainerRestartPeriodMs: LONGEST_RESTART_DELAY_MS, stopPods: true },
+        // A full disk is no reason to remove images here: they are this machine's files.
+        imageGcHighThreshold: 100,
+      });
+      const agent = await Agent.start(agentOptions, { clock, logger, stdin, pid, podloopCommand }, signal);
+      return new Demo(options, pods, folder, runtime, agent);
     } catch (error) {
       await runtime.stop();
       await rm(folder, { recursive: true, force: true });
@@ -98,51 +101,48 @@ export class Demo implements AsyncDisposable {
 
   private constructor(
     options: DemoOptions,
-    pods: readonly DemoPod[],
+    pods: readonly Pod[],
     folder: string,
     runtime: RuntimeProcess,
-    observer: Observer,
+    agent: Agent,
   ) {
-    const { clock, path, say, once } = options;
     this.#options = options;
     this.#pods = pods;
     this.folder = folder;
     this.#runtime = runtime;
-    this.observer = observer;
-    this.#lastEventMs = clock.monotonicMs();
-    this.#client = new CriClient({ endpoint: runtime.endpoint, clock });
-    this.#driver = new DemoDriver({
-      client: this.#client,
-      clock,
-      logFolder: join(folder, 'logs'),
-      path,
-      say,
-      ...(once ? { maxRestarts: RESTARTS_ONCE } : {}),
-    });
+    this.agent = agent;
   }
 
   /**
-   * Starts the pods and keeps them going until the signal aborts, or with `once` until nothing happens any more.
-   * Subscribe to the observer before. {@link Demo.close} it afterwards.
+   * Keeps the pods running until the signal aborts, or with `once` until all has been shown; resolves once they are
+   * stopped and removed. Rejects with POD_SYNC_FAILED, after that, when one of them can never run. Subscribe to the
+   * agent before. {@link Demo.close} it afterwards.
    */
   async play(signal: AbortSignal): Promise<void> {
-    const { say, clock, once } = this.#options;
-    await mkdir(join(this.folder, 'logs'), { recursive: true });
-    this.#tasks = Promise.all([this.observer.run(this.#observing.signal), this.#followEvents()]);
+    const { say, clock, logger } = this.#options;
+    this.#keeper = new EmbeddedRuntimeKeeper({ process: this.#runtime, clock, logger }).run(
+      this.#keeping.signal,
+    );
     for (const pod of this.#pods) {
-      if (signal.aborted) return;
-      const story = pod.annotations[STORY_ANNOTATION];
-      say(`starting pod ${pod.namespace}/${pod.name}${story === undefined ? '' : `: ${story}`}`);
-      await this.#driver.startPod(pod);
+      const story = pod.metadata.annotations?.[STORY_ANNOTATION];
+      say(`starting pod ${demoPodName(pod)}${story === undefined ? '' : `: ${story}`}`);
     }
-    while (!signal.aborted) {
-      const quietMs = clock.monotonicMs() - this.#lastEventMs;
-      if (once && !this.#driver.hasWork && quietMs >= QUIET_MS) return;
-      await clock.sleep(100, signal).catch(() => undefined);
+    const ending = linkAbort(signal);
+    try {
+      const running = this.agent.run(ending.signal);
+      const watching = this.#untilShown(ending.signal).finally(() => {
+        say('stopping and removing the pods');
+        ending.abort();
+      });
+      const [ended, watched] = await Promise.allSettled([running.finally(() => ending.abort()), watching]);
+      if (watched.status === 'rejected') throw watched.reason;
+      if (ended.status === 'rejected') throw ended.reason;
+    } finally {
+      ending.unlink();
     }
   }
 
-  /** Stops and removes the pods, waits for the events of that, ends the runtime, removes the folder. Idempotent. */
+  /** Ends the runtime, which removes any pod that is left, and removes the folder. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -153,33 +153,39 @@ export class Demo implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    const { clock, say } = this.#options;
-    say('stopping and removing the pods');
+    this.#keeping.abort();
+    await this.#keeper;
+    await this.agent.close();
     try {
-      // Its containers outlive a runtime that was killed; only a runtime can tell which processes are theirs.
+      // Containers outlive a runtime that was killed; only a runtime can tell which processes are theirs.
       if (!this.#runtime.isRunning) await this.#runtime.start();
-      await this.#driver.removeAll();
-      const untilMs = clock.monotonicMs() + LAST_EVENTS_MS;
-      while (this.#present.size > 0 && clock.monotonicMs() < untilMs) await clock.sleep(50);
     } finally {
-      this.#observing.abort();
-      this.observer.close();
-      this.#client.close();
-      await this.#tasks;
       await this.#runtime.stop();
       await rm(this.folder, { recursive: true, force: true });
     }
-    say('nothing is left: no pods, no runtime, no files');
+    this.#options.say('nothing is left: no pods, no runtime, no files');
   }
 
-  async #followEvents(): Promise<void> {
-    for await (const event of this.observer.subscribe()) {
-      this.#lastEventMs = this.#options.clock.monotonicMs();
-      // Whoever reads at once never meets folded events.
-      if (!('containerId' in event)) continue;
-      if (event.type === 'ContainerDied' && event.kind === 'container') this.#driver.onDeath(event);
-      if (event.type === 'ContainerStarted') this.#present.add(event.pod.uid);
-      if (event.type === 'ContainerRemoved' && event.kind === 'sandbox') this.#present.delete(event.pod.uid);
+  /** Resolves when the signal aborts, or with `once` when all has been shown. Rejects when a pod can never run. */
+  async #untilShown(signal: AbortSignal): Promise<void> {
+    const { clock, once } = this.#options;
+    let seen = '';
+    let changedMs = clock.monotonicMs();
+    for (;;) {
+      await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      const records = this.agent.statuses();
+      for (const { pod, status } of records) {
+        const why = findHopeless(status);
+        if (why === undefined) continue;
+        throw new PodloopError('POD_SYNC_FAILED', `pod ${formatPod(pod)} cannot run: ${why}`);
+      }
+      const versions = records.map(({ version }) => version).join();
+      if (versions !== seen) changedMs = clock.monotonicMs();
+      seen = versions;
+      const isTold =
+        records.length === this.#pods.length && records.every(({ status }) => isStoryTold(status));
+      if (once && isTold && clock.monotonicMs() - changedMs >= QUIET_MS) return;
     }
   }
 }

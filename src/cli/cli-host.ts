@@ -1,6 +1,7 @@
 import { type Readable } from 'node:stream';
 import { type Clock } from '../util/clock.js';
 import { type LineOutput } from './line-output.js';
+import { type Terminal } from './terminal.js';
 
 /** The process as a command sees it. Only main.ts makes one from the real process; tests make their own. */
 export interface CliHost {
@@ -12,6 +13,8 @@ export interface CliHost {
   readonly stdout: LineOutput;
   /** Everything that is not a result. */
   readonly stderr: LineOutput;
+  /** The one behind standard output; undefined when that goes elsewhere. */
+  readonly terminal?: Terminal | undefined;
   /** What starts this program again: the interpreter and the script, to put arguments behind. */
   readonly selfCommand: readonly [string, ...string[]];
   /** From now on Ctrl-C and SIGTERM abort the signal instead of ending the process; a second one ends it at once. */

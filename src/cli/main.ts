@@ -13,6 +13,7 @@ import { type CliHost } from './cli-host.js';
 import { listenForInterrupts } from './interrupts.js';
 import { LineOutput } from './line-output.js';
 import { runProgram } from './program.js';
+import { findTerminal } from './terminal.js';
 
 /** After this long, what still keeps the process alive (a reader that does not read) is not waited for. */
 const EXIT_GRACE_MS = 2_000;
@@ -28,6 +29,7 @@ const host: CliHost = {
   },
   stdout: new LineOutput(process.stdout),
   stderr: new LineOutput(process.stderr),
+  terminal: findTerminal(process.stdout, process, process.env),
   selfCommand: [process.execPath, fileURLToPath(import.meta.url)],
   listenForInterrupts: () => listenForInterrupts(process, clock, (code) => process.exit(code)),
   onUserSignal: (listener) => {

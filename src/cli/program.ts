@@ -25,7 +25,7 @@ export const COMMANDS: readonly LazyCommand[] = [
   },
   {
     name: 'demo',
-    summary: 'Live a folder of example pods through on an embedded runtime and show their events',
+    summary: 'Run a folder of example pods with an agent and a runtime of their own, and show what happens',
     load: async (host) => (await import('./demo.js')).demoCommand(host),
   },
   {

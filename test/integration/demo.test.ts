@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PodloopProcess, runPodloop } from './podloop-process.js';
+import { PODLOOP_MAIN, PodloopProcess, runPodloop } from './podloop-process.js';
+import { ProgramAtTerminal } from './program-at-terminal.js';
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/pods', import.meta.url));
 
@@ -61,7 +62,8 @@ describe('podloop demo', () => {
     const exitCodes = (pod: string): unknown[] =>
       events
         .filter(
-          (event) => event.type === 'ContainerDied' && event.kind === 'container' && event.pod.name === pod,
+          (event) =>
+            event.type === 'ContainerDied' && event.kind === 'container' && event.pod.name === `${pod}-demo`,
         )
         .map((event) => event.exitCode);
     expect(exitCodes('job')).toEqual([0]);
@@ -88,6 +90,26 @@ describe('podloop demo', () => {
     await expectNothingLeft(events);
   });
 
+  it('shows one screen on a terminal, draws it again in place, and gives the terminal back', async () => {
+    const command = [process.execPath, PODLOOP_MAIN, 'demo', EXAMPLES].map((word) => `'${word}'`).join(' ');
+    // The only program of a plain system that gives another one a terminal.
+    await using terminal = new ProgramAtTerminal(command, { TMPDIR: folder, TERM: 'xterm' });
+    await terminal.shows(/default +sidecar-demo +1\/2 +Error +0/);
+    await terminal.shows(/default +crash-demo +0\/1 +CrashLoopBackOff +1 \(\d+s ago\)/);
+    await terminal.shows(/sidecar-demo {2}ContainerDied {2}helper: exit code 139/);
+    terminal.press('\x03');
+    expect(await terminal.ended).toEqual({ code: 0, signal: null });
+    const { text } = terminal;
+    expect(text).toContain('NAMESPACE   NAME');
+    // The other screen and no cursor at its beginning, this screen and a cursor at its end, each once.
+    expect(text.match(/\x1b\[\?(1049|25)[hl]/g)).toEqual(
+      ['1049h', '25l', '25h', '1049l'].map((mode) => `\x1b[?${mode}`),
+    );
+    expect(text.split('\x1b[?1049l')[1]).toContain('demo: nothing is left: no pods, no runtime, no files');
+    expect(await readdir(folder)).toEqual([]);
+    await expectNothingLeft([]);
+  });
+
   it('goes on until Ctrl-C, and cleans up then', async () => {
     await using podloop = new PodloopProcess(['demo', EXAMPLES, '-o', 'json'], { env: { TMPDIR: folder } });
     await podloop.line('stdout', (line) => line.includes('"ContainerStarted"') && line.includes('"helper"'));
@@ -97,6 +119,20 @@ describe('podloop demo', () => {
     expect(await readdir(folder)).toEqual([]);
     await expectNothingLeft(recordsOf(podloop.stdout));
   });
+
+  it.each(['while the runtime starts', 'while pods start'])(
+    'leaves nothing behind when it is interrupted %s',
+    async (when) => {
+      await using podloop = new PodloopProcess(['demo', EXAMPLES], { env: { TMPDIR: folder } });
+      if (when === 'while the runtime starts') {
+        await expect.poll(() => readdir(folder), { timeout: 30_000, interval: 5 }).not.toEqual([]);
+      }
+      if (when === 'while pods start') await podloop.line('stderr', /starting pod/);
+      expect(await podloop.end('SIGINT'), podloop.stderr.join('\n')).toEqual({ code: 0, signal: null });
+      expect(await readdir(folder)).toEqual([]);
+      await expectNothingLeft([]);
+    },
+  );
 
   it('cleans up when nobody reads its events any more', async () => {
     await using podloop = new PodloopProcess(['demo', EXAMPLES], { env: { TMPDIR: folder } });
@@ -122,7 +158,7 @@ describe('podloop demo', () => {
     const file = join(manifests, 'web.yaml');
     await writeFile(file, 'apiVersion: v1\nkind: Pod\nmetadata:\n  nme: web\nspec: {}\n');
     const { code, stdout, stderr } = await runPodloop(['demo', manifests], { env: { TMPDIR: temporary } });
-    expect(stderr).toBe(`error: ${file}:4: metadata.nme: unknown field, did you mean name?`);
+    expect(stderr).toBe(`error: ${file}:4:3: metadata.nme: unknown field, did you mean name?`);
     expect(stdout).toBe('');
     expect(code).toBe(1);
     expect(await readdir(temporary)).toEqual([]);
@@ -138,7 +174,7 @@ describe('podloop demo', () => {
       'apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec: { containers: [{ name: a, image: nginx, command: [sh] }] }\n',
     );
     const { code, stderr } = await runPodloop(['demo', manifests], { env: { TMPDIR: temporary } });
-    expect(stderr).toMatch(/^error: .*nginx.*is not here/m);
+    expect(stderr).toMatch(/^error: pod default\/web-demo cannot run: container a: .*nginx.*was not found/m);
     expect(code).toBe(1);
     expect(await readdir(temporary)).toEqual([]);
     await expectNothingLeft([]);

@@ -1,0 +1,53 @@
+import { type WriteStream } from 'node:tty';
+
+/** The terminal that a person looks at: its size, and what is drawn on it. */
+export interface Terminal {
+  /** As of now. */
+  readonly columns: number;
+  /** As of now. */
+  readonly rows: number;
+  /** Writes as it is, control sequences included. Never throws. */
+  write(text: string): void;
+  /** Calls `listener` whenever the size changes, until the returned function is called. */
+  onResize(listener: () => void): () => void;
+  /** Calls `listener` when the process ends, however it ends itself, until the returned function is called. */
+  onExit(listener: () => void): () => void;
+}
+
+/** The part of `process` that {@link findTerminal} needs. */
+export interface ExitSource {
+  on(event: 'exit', listener: () => void): unknown;
+  off(event: 'exit', listener: () => void): unknown;
+}
+
+/** What is taken for the size of a terminal that does not tell, as over a serial line. */
+const DEFAULT_SIZE = { columns: 80, rows: 24 } as const;
+
+/** The terminal behind a stream; undefined when that is a file or a pipe, or knows no control sequences. */
+export function findTerminal(
+  stream: WriteStream,
+  process: ExitSource,
+  env: Readonly<Record<string, string | undefined>>,
+): Terminal | undefined {
+  // A stream that is no terminal has no such property.
+  if ((stream.isTTY as boolean | undefined) !== true || env['TERM'] === 'dumb') return undefined;
+  return {
+    get columns() {
+      return stream.columns > 0 ? stream.columns : DEFAULT_SIZE.columns;
+    },
+    get rows() {
+      return stream.rows > 0 ? stream.rows : DEFAULT_SIZE.rows;
+    },
+    write: (text) => {
+      if (stream.writable) stream.write(text);
+    },
+    onResize: (listener) => {
+      stream.on('resize', listener);
+      return () => stream.off('resize', listener);
+    },
+    onExit: (listener) => {
+      process.on('exit', listener);
+      return () => process.off('exit', listener);
+    },
+  };
+}
