@@ -179,6 +179,25 @@ const REFUSED: [string, () => Promise<unknown>, string][] = [
     () => client.execSync({ containerId: exited, cmd: ['true'] }),
     'UNKNOWN',
   ],
+  [
+    'a command with a NUL',
+    () => client.execSync({ containerId: running, cmd: ['echo', 'a\0b'] }),
+    'INVALID_ARGUMENT',
+  ],
+  [
+    'a command of three megabytes',
+    () =>
+      client.execSync({
+        containerId: running,
+        cmd: ['true', ...Array<string>(30).fill('x'.repeat(100_000))],
+      }),
+    'INVALID_ARGUMENT',
+  ],
+  [
+    'an interactive command with a word that is too long',
+    () => client.exec({ containerId: running, cmd: ['true', 'x'.repeat(131_072)], stdout: true }),
+    'INVALID_ARGUMENT',
+  ],
   ['no command', () => client.execSync({ containerId: running }), 'UNKNOWN'],
   [
     'a command that is not there',
@@ -242,6 +261,13 @@ describe('a bad request to the embedded runtime', () => {
     await client.removeImage(NOBODY);
     expect((await client.imageStatus(NOBODY)).image).toBeUndefined();
     expect(await everything()).toEqual(before);
+  });
+
+  it('tells of the limit that a command is over', async () => {
+    const cmd = ['true', 'x'.repeat(3_000_000)];
+    await expect(client.execSync({ containerId: running, cmd })).rejects.toThrow(
+      /cmd is too long: 3\d{6} bytes .* and 131071 in one argument/,
+    );
   });
 
   it('names the image that there is when another one is pulled', async () => {

@@ -11,17 +11,32 @@ const POINTER_BYTES = 8;
 /** For what leads to the command: programs, capabilities, folders. */
 const RESERVED_BYTES = 16 * 1024;
 
+/** What a command has, and what is allowed, in bytes. */
+export interface SizeExcess {
+  readonly totalBytes: number;
+  readonly mostBytes: number;
+  readonly longestWordBytes: number;
+}
+
 /** Why the kernel would not take a command with its environment; undefined when it will. */
 export async function findSizeFault(
   command: Pick<ContainerCommand, 'argv' | 'environment'>,
 ): Promise<string | undefined> {
+  return (await findSizeExcess(command)) === undefined ? undefined : 'argument list too long';
+}
+
+/** By how much a command with its environment is more than the kernel takes; undefined when it is not. */
+export async function findSizeExcess(
+  command: Pick<ContainerCommand, 'argv' | 'environment'>,
+): Promise<SizeExcess | undefined> {
   const sizes = [
     ...command.argv.map((word) => Buffer.byteLength(word) + 1),
     ...command.environment.map((entry) => entry.length + 1),
   ];
-  const total = sizes.reduce((sum, size) => sum + size + POINTER_BYTES, RESERVED_BYTES);
-  const fits = Math.max(...sizes) <= LONGEST_WORD_BYTES && total <= (await readLimit());
-  return fits ? undefined : 'argument list too long';
+  const totalBytes = sizes.reduce((sum, size) => sum + size + POINTER_BYTES, RESERVED_BYTES);
+  const mostBytes = await readLimit();
+  const fits = sizes.every((size) => size <= LONGEST_WORD_BYTES) && totalBytes <= mostBytes;
+  return fits ? undefined : { totalBytes, mostBytes, longestWordBytes: LONGEST_WORD_BYTES - 1 };
 }
 
 async function readLimit(): Promise<number> {

@@ -5,6 +5,7 @@ import {
 } from '../../cri/generated/runtime/v1/cri.js';
 import { collectOutput } from '../container/collect-output.js';
 import { refused } from '../rpc-error.js';
+import { checkCommand } from './check-command.js';
 import { requireId } from './require-id.js';
 import { type RpcContext } from './rpc-context.js';
 
@@ -22,6 +23,7 @@ export async function execSync(
   const container = pods.getContainer(requireId('container', containerId));
   if (container.state !== ContainerState.CONTAINER_RUNNING) throw refused('container is not running');
   if (cmd.length === 0) throw refused('exec: no command specified');
+  await checkCommand(container, cmd);
   const streams = { tty: false, stdin: false, stdout: true, stderr: true };
   const process = await container.openProcess({ argv: cmd, ...streams });
   return collectOutput(process, { timeoutMs: Number(timeout) * 1000, signal, clock });
