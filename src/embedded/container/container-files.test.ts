@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -39,6 +39,25 @@ describe('ContainerFiles', () => {
       reason: 'StartError',
       message: 'no such file',
     });
+  });
+
+  it('says of a set-up that memory ran out in it that the limit is too small', async () => {
+    await writeFile(join(dir, 'exit'), 'exit 128 StartError its set-up ended with 137\n');
+    await files.markOomKilled();
+    const exit = await files.findExit();
+    expect(exit?.reason).toBe('StartError');
+    expect(exit?.message).toContain('memory limit is too small to start in');
+  });
+
+  it('tells nobody where the runtime has its files', async () => {
+    const hidden = new ContainerFiles(join(dir, 'containers', 'id'), dir);
+    await mkdir(hidden.dir, { recursive: true });
+    await hidden.writeExit({
+      code: 128,
+      reason: 'StartError',
+      message: `mount: ${dir}/stage/api: no, ${dir}`,
+    });
+    expect((await hidden.findExit())?.message).toBe('mount: ROOT/stage/api: no, ROOT');
   });
 
   it('gives a run to one only: a supervisor or the one who declares it void', async () => {

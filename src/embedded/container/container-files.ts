@@ -28,15 +28,21 @@ export interface ContainerStart {
 const run = promisify(execFile);
 /** The reason that other CRI runtimes give. */
 export const OOM_KILLED = 'OOMKilled';
+/** That of a container that never ran. */
+export const START_ERROR = 'StartError';
+const TOO_SMALL = 'its memory limit is too small to start in: the kernel ended its set-up';
 /** Room for the longest line that the supervisor writes. */
 const EXIT_RECORD_BYTES = 64;
 
 /** The facts about a container that its supervisor leaves in the container's folder. */
 export class ContainerFiles {
   readonly dir: string;
+  readonly #rootDir: string;
 
-  constructor(dir: string) {
+  /** @param rootDir the runtime's root, which is nobody's business but the runtime's: no message has its path. */
+  constructor(dir: string, rootDir = dir) {
     this.dir = dir;
+    this.#rootDir = rootDir;
   }
 
   get recordPath(): string {
@@ -95,10 +101,11 @@ export class ContainerFiles {
     if (match === null) return undefined;
     const code = Number(match[1]);
     const oomKilled = (await readIfThere(this.#oomPath)) !== undefined;
+    const message = (match[3] ?? '').replaceAll(this.#rootDir, 'ROOT');
     return {
       code,
       reason: match[2] ?? (oomKilled ? OOM_KILLED : code === 0 ? 'Completed' : 'Error'),
-      message: match[3] ?? '',
+      message: oomKilled && match[2] === START_ERROR ? TOO_SMALL : message,
       finishedAtNs: await modifiedAtNs(this.#exitPath),
     };
   }

@@ -1,5 +1,5 @@
 import { type ProcessIdentity } from '../process/process-identity.js';
-import { OOM_KILLED, type ContainerExit, type ContainerFiles } from './container-files.js';
+import { START_ERROR, type ContainerExit, type ContainerFiles } from './container-files.js';
 import { type ContainerHost } from './container-host.js';
 
 /** What {@link ExitRecords} needs. */
@@ -30,15 +30,16 @@ export class ExitRecords {
   async find(): Promise<ContainerExit | undefined> {
     const { files, oomKilled } = this.#options;
     const exit = await files.findExit();
-    if (exit?.reason !== 'Error' || !oomKilled()) return exit;
+    const mayBe = exit?.reason === 'Error' || exit?.reason === START_ERROR;
+    if (!mayBe || !oomKilled()) return exit;
     await files.markOomKilled();
-    return { ...exit, reason: OOM_KILLED };
+    return files.findExit();
   }
 
   /** Records that it will never start. */
   async recordStartFailure(message: string): Promise<ContainerExit | undefined> {
     const { files } = this.#options;
-    await files.writeExit({ code: START_FAILED_CODE, reason: 'StartError', message });
+    await files.writeExit({ code: START_FAILED_CODE, reason: START_ERROR, message });
     return files.findExit();
   }
 

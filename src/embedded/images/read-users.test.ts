@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -67,6 +67,15 @@ describe('the users of a root', () => {
     await promisify(execFile)('mkfifo', [join(root, 'etc/passwd')]);
     const users = await readUsers({ kind: 'folder', path: root });
     expect(users.findUser('root')).toBeUndefined();
+    expect(users.faults).toEqual({ passwd: 'which is no regular file', group: undefined });
+  });
+
+  it('are nobody where the file is too large, which is told', async () => {
+    await writeFile(join(root, 'etc/passwd'), 'root:x:0:0::/root:\n');
+    await truncate(join(root, 'etc/passwd'), 2 ** 40);
+    const users = await readUsers({ kind: 'folder', path: root });
+    expect(users.findUser('root')).toBeUndefined();
+    expect(users.faults.passwd).toMatch(/^which is too large/);
   });
 
   it('are found through links that stay inside, as a process in the root would see them', async () => {

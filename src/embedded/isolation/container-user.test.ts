@@ -22,6 +22,15 @@ function resolve(context: Context, imageUser = '') {
 }
 
 describe('resolveContainerUser', () => {
+  it('says why a file names nobody', () => {
+    const users = new RootUsers([], [], { passwd: 'which is no regular file', group: 'which is too large' });
+    expect(() => resolveContainerUser(undefined, 'web', users)).toThrow(
+      'user "web" is not in the image\'s etc/passwd, which is no regular file',
+    );
+    expect(() => resolveContainerUser(undefined, '0:web', users)).toThrow('etc/group, which is too large');
+    expect(resolveContainerUser(undefined, '7', users).uid).toBe(7);
+  });
+
   it('is root unless anybody says something else', () => {
     expect(resolveContainerUser(undefined, '', USERS)).toEqual({ uid: 0, gid: 0, groups: [], home: '/root' });
   });

@@ -21,6 +21,8 @@ export interface KnownUsers {
   findGroup(name: string): { readonly gid: number } | undefined;
   /** The ids of the groups that name the user as a member. */
   groupsOf(userName: string): readonly number[];
+  /** Why etc/passwd and etc/group name nobody although they are there: `which is no regular file`. */
+  readonly faults: { readonly passwd?: string | undefined; readonly group?: string | undefined };
 }
 
 interface KnownUser {
@@ -86,7 +88,7 @@ function findByText(text: string, known: KnownUsers): FoundUser {
   if (groupText === '') return user;
   const gid =
     known.findGroup(groupText)?.gid ?? (/^\d+$/.test(groupText) ? toId('group', groupText) : undefined);
-  if (gid === undefined) throw refused(`group "${groupText}" is not in the image's etc/group`);
+  if (gid === undefined) throw unknown('group', groupText, 'etc/group', known.faults.group);
   return { ...user, gid };
 }
 
@@ -94,7 +96,11 @@ function findUser(text: string, known: KnownUsers): FoundUser {
   const entry = known.findUser(text);
   if (entry !== undefined) return toFoundUser(entry.uid, entry);
   if (/^\d+$/.test(text)) return findById(toId('user', text), known);
-  throw refused(`user "${text}" is not in the image's etc/passwd`);
+  throw unknown('user', text, 'etc/passwd', known.faults.passwd);
+}
+
+function unknown(what: string, name: string, file: string, fault: string | undefined): Error {
+  return refused(`${what} "${name}" is not in the image's ${file}${fault === undefined ? '' : `, ${fault}`}`);
 }
 
 function toId(what: string, value: bigint | string): number {

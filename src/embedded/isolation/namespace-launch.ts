@@ -19,14 +19,13 @@ import { renderEnter } from './enter-script.js';
 import { findFormatFault } from './find-fault-inside.js';
 import { type LaunchRequest } from './isolation.js';
 import { type LaunchScriptRequest, renderLaunch } from './launch-script.js';
-import { findLinkFreePath } from './link-free-path.js';
-import { API_FOLDERS, planMounts, type BoundFile } from './mount-plan.js';
+import { API_FOLDERS, planMounts } from './mount-plan.js';
 import { findMountOf, parseMountinfo } from './mountinfo.js';
 import { containerPidScope, type SandboxNamespaces } from './namespace-options.js';
+import { placeSandboxFiles } from './place-sandbox-files.js';
 import { placeVolumes } from './place-volumes.js';
 import { renderPrivilegeSteps } from './privilege-steps.js';
 import { findProtectedPaths } from './protected-paths.js';
-import { SANDBOX_FILES, sandboxFilePath } from './sandbox-files.js';
 import { renderSetup } from './setup-script.js';
 import { type ToolKit } from './tool-kit.js';
 import { findVolumes, type Volume } from './volumes.js';
@@ -68,7 +67,7 @@ export async function renderNamespaceLaunch(
   const base = sharesMounts ? APART : join(rootDir, 'stage');
   const [, files, masked, readonly, nodes, rootRestrictions] = await Promise.all([
     checkFormat(request, roots, volumes),
-    bindSandboxFiles(sandbox.dir, roots, volumes),
+    placeSandboxFiles(sandbox.dir, roots, volumes),
     findProtectedPaths(privileged ? [] : (context?.maskedPaths ?? [])),
     findProtectedPaths(privileged ? [] : (context?.readonlyPaths ?? [])),
     findContainerDevices(config.devices, privileged),
@@ -119,20 +118,6 @@ async function checkFormat(
   const hidden = [...API_FOLDERS, ...volumes.map(({ target }) => target)];
   const fault = await findFormatFault(roots, command, hidden);
   if (fault !== undefined) throw refused(`unable to start container process: ${fault}`);
-}
-
-function bindSandboxFiles(
-  sandboxDir: string,
-  roots: readonly string[],
-  volumes: readonly Volume[],
-): Promise<readonly BoundFile[]> {
-  const covered = [...API_FOLDERS, ...volumes.map(({ target }) => target)];
-  return Promise.all(
-    SANDBOX_FILES.map(async (file) => ({
-      source: sandboxFilePath(sandboxDir, file),
-      target: await findLinkFreePath(roots, `/etc/${file}`, covered),
-    })),
-  );
 }
 
 function findPidNamespace(

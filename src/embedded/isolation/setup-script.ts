@@ -59,7 +59,7 @@ export interface SetupFiles {
  */
 const HEAD = `exec 8>pid 9>fault 3>&2 2>/dev/null
 fault() { printf '%s\\n' "$*" >&9; exit 125; }
-must() { said=$("$@" 2>&1) || fault "$1: $said"; }
+must() { said=$("$@" 2>&1) || fault "its set-up failed: \${said:-$1 ended with $?}"; }
 plain() {
   rest=\${1#/} path=
   while [ -n "$rest" ]; do

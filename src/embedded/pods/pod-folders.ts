@@ -43,7 +43,8 @@ export class PodFolders {
   }
 
   containerFiles(id: string): ContainerFiles {
-    return new ContainerFiles(join(this.#options.rootDir, 'containers', id));
+    const { rootDir } = this.#options;
+    return new ContainerFiles(join(rootDir, 'containers', id), rootDir);
   }
 
   /** The ids of all that there is, readable or not. What was not finished is thrown away first. */
