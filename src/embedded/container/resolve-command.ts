@@ -36,7 +36,8 @@ export function computeCommand(
   return {
     argv: computeArgv(config, image),
     environment: [...environment].map(([key, value]) => Buffer.concat([Buffer.from(`${key}=`), value])),
-    workingDir: normalize([config.workingDir, image.workingDir, '/'].find((folder) => folder !== '')!),
+    // An image's may be relative, and there is nothing but the root that it could be relative to.
+    workingDir: normalize(`/${config.workingDir === '' ? image.workingDir : config.workingDir}`),
   };
 }
 
