@@ -34,6 +34,7 @@ export interface AgentOptions {
   readonly minimumContainerTtlMs: number;
   readonly maximumDeadContainersPerContainer: number;
   readonly maximumDeadContainers: number;
+  readonly adopt: boolean;
   readonly stopPods: boolean;
   readonly exitWhenDone: boolean;
 }
@@ -311,6 +312,12 @@ export const AGENT_OPTIONS: { readonly [Name in keyof AgentOptions]: AgentOption
       default: -1,
       flag: '--maximum-dead-containers',
       doc: 'How many dead containers are kept in all; -1 for any number',
+    },
+    adopt: {
+      type: 'switch',
+      default: false,
+      flag: '--adopt',
+      doc: 'Take over, without a restart, pods that a kubelet left: those with the namespace and name of a manifest',
     },
     stopPods: {
       type: 'switch',

@@ -14,12 +14,16 @@ import { probeRunner } from '../probes/probe-runner.js';
 import { observedTargets } from '../probes/probe-targets.js';
 import { CriRuntimeChanges } from '../runtime/cri-runtime-changes.js';
 import { CriRuntime } from '../runtime/index.js';
+import { ownedBy } from '../runtime/ownership.js';
 import { PodPaths } from '../runtime/pod-paths.js';
-import { emptyPodStatus } from '../runtime/runtime.js';
+import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
 import { StartFailures } from '../status/start-failures.js';
 import { StatusManager } from '../status/status-manager.js';
 import { admitPod } from '../sync/admit-pod.js';
+import { PodAdoption } from '../sync/adopt-pods.js';
+import { AdoptedPods } from '../sync/adopted-pods.js';
 import { DesiredPods } from '../sync/desired-pods.js';
+import { ForeignPodsWatch, sparingForeignPods } from '../sync/foreign-pods-watch.js';
 import { Housekeeping, type PodCleaner } from '../sync/housekeeping.js';
 import { DEFAULT_RESTART_BACKOFF } from '../sync/restart-backoff.js';
 import { RuntimeState } from '../sync/runtime-state.js';
@@ -80,6 +84,10 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ events, clock, pullsAtOnce: options.maxParallelImagePulls },
     changes: recordPulls({ changes, pulled, ...common }),
   });
+  const adopted = await AdoptedPods.open(join(options.rootDir, 'adopted-pods.json'));
+  const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
+  const isOurs = ownedBy(identity.instanceId, (uid) => adopted.has(uid));
+  const adoption = new PodAdoption({ ...common, ...{ adopted, runtime, isAdopting: options.adopt } });
   const paths = new PodPaths(options);
   const volumes = new PodVolumes({ podsFolder: paths.podsDir });
   const node = new NodeFactsWatch({
@@ -99,11 +107,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const manager = new StatusManager(common);
   const startFailures = new StartFailures();
   const statuses = new PodStatusUpdater({
-    ...{ manager, startFailures, probes, paths, clock },
+    ...{ manager, startFailures, probes, paths, clock, findBaseline },
     node: () => ({ hostIps: identity.ip === '' ? [] : [identity.ip], runtimeName }),
   });
   const planner = new PodPlanner({
-    clock,
+    ...{ clock, findBaseline },
     probes: {
       hasFailedLiveness: (id) => probes.failure(id)?.type === 'liveness',
       hasFailedStartup: (id) => probes.failure(id)?.type === 'startup',
@@ -111,7 +119,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     },
     backoff: { ...DEFAULT_RESTART_BACKOFF, maxMs: options.maxContainerRestartPeriodMs },
   });
-  const syncer = new SyncPod({
+  const hands = new SyncPod({
     ...common,
     ...{ changes, runtime, images, volumes, statuses, startFailures, planner, events, paths },
     probes: {
@@ -119,10 +127,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       stopLivenessAndStartup: (pod) => probes.stopLivenessAndStartup(pod.metadata.uid),
       removePod: (pod) => probes.removePod(pod.metadata.uid),
     },
-    baselines: { keep: () => Promise.resolve() },
+    baselines: adopted,
     networkProblem: () => runtimeState.networkErrors()[0],
     node: () => node.facts(),
   });
+  const syncer = sparingForeignPods(hands, isOurs);
 
   // What decides.
   const desired = new DesiredPods();
@@ -143,11 +152,17 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   };
   const collectors = buildCollectors({
     ...{ options, client, runtime, changes, pulled, volumes, paths, pods: cache },
-    ...common,
-    nodeInstanceId: identity.instanceId,
+    ...{ ...common, isOurs },
     mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
     hasSeenPods: () => pleg.health().healthy,
     desiredImages: () => [...desired.all()].flatMap(({ spec }) => imagesOf(spec)),
+  });
+  const foreign = new ForeignPodsWatch({
+    ...{ logger, cache, desired, isOurs },
+    onFree: (pod) => {
+      manager.forget(pod.metadata.uid);
+      handlers.handlePodUpdates([pod]);
+    },
   });
   const cleaners: PodCleaner[] = [
     {
@@ -162,10 +177,16 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     },
     collectors.containers,
     collectors.folders,
+    foreign,
+    {
+      name: 'adopted pods',
+      cleanUp: async (view) =>
+        adoption.forgetGone((uid) => view.mayRemove(uid) && isEmptyPod(cache.get(uid).status)),
+    },
   ];
   const housekeeping = new Housekeeping({
     ...common,
-    ...{ desired, workers, cache, cleaners, nodeInstanceId: identity.instanceId },
+    ...{ desired, workers, cache, cleaners, isOurs },
     clearRemains: (uid) => {
       const view = { mayRemove: (each: string) => each === uid };
       ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
@@ -181,6 +202,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   });
   const handlers = new PodHandlers({
     ...{ logger, desired, workers, cache, housekeeping, seenAllSources },
+    findObstacle: (pod) => foreign.findObstacle(pod),
     admit: (pod, active) => admitPod(pod, active, capacity),
     onRejected: (pod, { reason, message }) => {
       const end = { phase: 'Failed', reason, message } as const;
@@ -191,7 +213,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const loop = new SyncLoop({
     ...common,
     ...{ handlers, desired, workers, cache, runtimeState, seenAllSources, readiness: manager },
-    updates: (signal) => sources.config.updates(signal),
+    updates: (signal) => adoption.updates(sources.config.updates(signal), signal),
     events: pleg.subscribe(),
     probeResults: probes.subscribe(),
     deadContainers: {
@@ -202,8 +224,12 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   });
   return {
     ...{ events, sources, runtime, cache, pleg, runtimeState, changes, node, memory, probes, manager },
-    ...{ desired, workers, collectors, housekeeping, handlers, loop, closing, paths, seenAllSources },
+    ...{ desired, workers, collectors, housekeeping, handlers, loop, closing, paths, seenAllSources, isOurs },
   };
+}
+
+function isEmptyPod({ sandboxes, containers }: PodStatus): boolean {
+  return sandboxes.length + containers.length === 0;
 }
 
 function imagesOf({ initContainers = [], containers }: AgentPodSpec): string[] {

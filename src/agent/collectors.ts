@@ -4,9 +4,10 @@ import { ContainerCollector } from '../gc/container-collector.js';
 import { ImageCollector } from '../gc/image-collector.js';
 import { type DiskUsage } from '../gc/image-plan.js';
 import { LogRotator } from '../gc/log-rotator.js';
-import { markedBy, type ObservedPods } from '../gc/observed-pods.js';
+import { type ObservedPods } from '../gc/observed-pods.js';
 import { PodFolderCollector } from '../gc/pod-folder-collector.js';
 import { type PulledImages } from '../gc/pulled-images.js';
+import { type IsOurs } from '../runtime/ownership.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type Runtime } from '../runtime/runtime.js';
@@ -18,7 +19,7 @@ import { type AgentOptions } from './agent-options.js';
 /** What {@link buildCollectors} needs. */
 export interface CollectorsOptions {
   readonly options: AgentOptions;
-  readonly nodeInstanceId: string;
+  readonly isOurs: IsOurs;
   readonly client: CriClient;
   readonly runtime: Runtime;
   readonly changes: RuntimeChanges;
@@ -45,7 +46,7 @@ export interface Collectors {
 /** Makes the collectors of a node: of dead containers, folders, logs and images of ours. */
 export function buildCollectors(given: CollectorsOptions): Collectors {
   const { options, client, changes, pods, paths, clock, logger } = given;
-  const common = { clock, logger, pods, changes, isOurs: markedBy(given.nodeInstanceId) };
+  const common = { clock, logger, pods, changes, isOurs: given.isOurs };
   return {
     containers: new ContainerCollector({
       ...common,

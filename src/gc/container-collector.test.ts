@@ -15,7 +15,7 @@ import {
 } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { ContainerCollector } from './container-collector.js';
-import { markedBy } from './observed-pods.js';
+import { ownedBy } from '../runtime/ownership.js';
 
 const MINE = { [LABELS.nodeInstance]: 'me' };
 const never = new AbortController().signal;
@@ -59,7 +59,7 @@ function lab(statuses: PodStatus[], gone: string[] = [], failing: string[] = [])
   const collector = new ContainerCollector({
     clock,
     paths,
-    isOurs: markedBy('me'),
+    isOurs: ownedBy('me'),
     mayRemove: (uid) => gone.includes(uid),
     pods: {
       uids: () => pods.keys(),

@@ -28,7 +28,8 @@ import {
   planSandboxRemovals,
 } from './dead-containers.js';
 import { forEachAtOnce } from './for-each-at-once.js';
-import { type IsOurs, type ObservedPods } from './observed-pods.js';
+import { type IsOurs } from '../runtime/ownership.js';
+import { type ObservedPods } from './observed-pods.js';
 
 /** What {@link ContainerCollector} needs. */
 export interface ContainerCollectorOptions {

@@ -19,10 +19,10 @@ import {
   planRemovalsOnDeath,
   planSandboxRemovals,
 } from './dead-containers.js';
-import { markedBy } from './observed-pods.js';
+import { ownedBy } from '../runtime/ownership.js';
 
 const MINE = { [LABELS.nodeInstance]: 'me' };
-const isOurs = markedBy('me');
+const isOurs = ownedBy('me');
 const NOW_MS = Number(BUILT_AT_NS / 1_000_000n) + 1_000_000;
 
 /** `main3x`: attempt 3 of main, exited (x), running (r), created (c) or unknown (u), made at its attempt in seconds. */

@@ -1,6 +1,6 @@
 import { type PodRef } from '../model/pod-ref.js';
 import { type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
-import { type IsOurs } from './observed-pods.js';
+import { type IsOurs } from '../runtime/ownership.js';
 
 /** How many dead containers are kept, and for how long. A negative number is no bound. */
 export interface ContainerPolicy {

@@ -19,7 +19,7 @@ import { type ContainerStatus } from '../runtime/runtime.js';
 import { aContainer, aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { LogRotator } from './log-rotator.js';
-import { markedBy } from './observed-pods.js';
+import { ownedBy } from '../runtime/ownership.js';
 
 const MINE = { [LABELS.nodeInstance]: 'me' };
 const never = new AbortController().signal;
@@ -45,7 +45,7 @@ function lab(fields: Partial<ContainerStatus> = {}, maxFiles = 5) {
   const status = aPodStatus(aPod(), { containers: [container] });
   const rotator = new LogRotator({
     clock,
-    isOurs: markedBy('me'),
+    isOurs: ownedBy('me'),
     pods: { uids: () => ['uid-web'], get: () => ({ status, error: undefined }) },
     changes: {
       reopenContainerLog: async (id) => {

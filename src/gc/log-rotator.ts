@@ -20,7 +20,8 @@ import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { syncPath } from '../util/whole-file.js';
 import { findRotatedLogs, isBelow } from './container-logs.js';
 import { planLogRotation, rotatedName } from './log-rotation-plan.js';
-import { type IsOurs, type ObservedPods } from './observed-pods.js';
+import { type IsOurs } from '../runtime/ownership.js';
+import { type ObservedPods } from './observed-pods.js';
 
 /** What {@link LogRotator} needs. */
 export interface LogRotatorOptions {

@@ -10,9 +10,10 @@
  *
  * @module
  */
-import { type ContainerPort } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { computePodRequests, type PodRequests } from '../model/pod-requests.js';
+
+import { collideHostPorts, hostPortsOf } from './host-ports.js';
 
 /** What pods may use together. */
 export interface NodeCapacity {
@@ -43,7 +44,7 @@ export function admitPod(pod: NodePod, active: readonly NodePod[], capacity: Nod
     return outOf('memory', wanted.memoryBytes, used.memoryBytes, memoryBytes);
   }
   const taken = active.flatMap(hostPortsOf);
-  if (hostPortsOf(pod).some((port) => taken.some((other) => collide(port, other)))) {
+  if (hostPortsOf(pod).some((port) => taken.some((other) => collideHostPorts(port, other)))) {
     return {
       admit: false,
       reason: 'NodePorts',
@@ -64,33 +65,4 @@ function outOf(resource: string, requested: bigint, used: bigint, capacity: bigi
   const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
   const message = `Pod was rejected: Node didn't have enough resource: ${resource}, ${amounts}`;
   return { admit: false, reason: `OutOf${resource}`, message };
-}
-
-/** A port of the node that a pod takes, at one address or at all. */
-interface HostPort {
-  readonly port: number;
-  readonly protocol: string;
-  readonly address: string;
-}
-
-const EVERY_ADDRESS = ['', '0.0.0.0', '::'];
-
-function hostPortsOf({ spec }: NodePod): HostPort[] {
-  const sidecars = (spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
-  return [...spec.containers, ...sidecars].flatMap(({ ports = [] }) =>
-    ports.flatMap((port) => toHostPort(port, spec.hostNetwork === true)),
-  );
-}
-
-function toHostPort(port: ContainerPort, hostNetwork: boolean): HostPort[] {
-  // On the host's network the container's own port is the host's.
-  const number = port.hostPort ?? (hostNetwork ? port.containerPort : 0);
-  if (number === 0) return [];
-  const address = EVERY_ADDRESS.includes(port.hostIP ?? '') ? '' : port.hostIP!;
-  return [{ port: number, protocol: port.protocol ?? 'TCP', address }];
-}
-
-function collide(one: HostPort, other: HostPort): boolean {
-  const sameAddress = one.address === '' || other.address === '' || one.address === other.address;
-  return one.port === other.port && one.protocol === other.protocol && sameAddress;
 }

@@ -1,13 +1,10 @@
-import { LABELS } from '../runtime/labels.js';
+import { type IsOurs } from '../runtime/ownership.js';
 import { type ObservedContainer, type ObservedPod, type PodStatus } from '../runtime/runtime.js';
 
-/**
- * Whether this agent made the pod: everything in it carries the mark of this node instance. False when nothing is
- * visible, or when anything carries no mark or another agent's.
- */
-export function isMadeByNode(status: PodStatus, nodeInstanceId: string): boolean {
+/** Whether everything in the pod is this agent's. False when nothing is visible, or when anything is somebody else's. */
+export function isOwnPod(status: PodStatus, isOurs: IsOurs): boolean {
   const parts = [...status.sandboxes, ...status.containers];
-  return parts.length > 0 && parts.every(({ labels }) => labels[LABELS.nodeInstance] === nodeInstanceId);
+  return parts.length > 0 && parts.every(({ labels }) => isOurs(labels, status.uid));
 }
 
 /** Whether any container or sandbox of the pod runs. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS } from '../runtime/labels.js';
+import { ownedBy } from '../runtime/ownership.js';
 import { type ObservedState, type PodOwner } from '../runtime/runtime.js';
 import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '../testing/builders.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
@@ -34,7 +35,7 @@ function setUp(cleaners: readonly PodCleaner[] = []): Harness {
   const desired = new DesiredPods();
   const housekeeping = new Housekeeping({
     ...{ clock, logger, desired, workers, cache, cleaners },
-    nodeInstanceId: NODE,
+    isOurs: ownedBy(NODE, (uid) => uid === 'uid-adopted'),
   });
   return {
     ...{ ...harness, desired, housekeeping },
@@ -42,10 +43,8 @@ function setUp(cleaners: readonly PodCleaner[] = []): Harness {
       const pod = aPod({ name, owner, containers: [{ name: 'main', state }], sandboxes: [{ state }] });
       const [sandboxMark, containerMark] = marks;
       const status = aPodStatus(pod, {
-        sandboxes: [aSandboxStatus(pod.sandboxes[0], { labels: { [LABELS.nodeInstance]: sandboxMark } })],
-        containers: [
-          aContainerStatus(pod.containers[0], { labels: { [LABELS.nodeInstance]: containerMark } }),
-        ],
+        sandboxes: [aSandboxStatus(pod.sandboxes[0], { labels: labelsOf(pod.uid, sandboxMark) })],
+        containers: [aContainerStatus(pod.containers[0], { labels: labelsOf(pod.uid, containerMark) })],
       });
       cache.set(pod.uid, status, error, clock.stamp());
     },
@@ -57,6 +56,10 @@ function setUp(cleaners: readonly PodCleaner[] = []): Harness {
       }
     },
   };
+}
+
+function labelsOf(uid: string, mark: string): Record<string, string> {
+  return { [LABELS.podUid]: uid, [LABELS.nodeInstance]: mark };
 }
 
 describe('housekeeping', () => {
@@ -93,6 +96,16 @@ describe('housekeeping', () => {
     await look();
     expect(syncer.log).toEqual([]);
     expect(workers.isKnown('uid-web')).toBe(false);
+  });
+
+  it('ends a pod that a kubelet made and that was adopted, by what it bears itself', async () => {
+    const { housekeeping, syncer, show, look } = setUp();
+    show({ name: 'adopted', owner: 'kubernetes', marks: ['', NODE] });
+    show({ name: 'left', owner: 'kubernetes', marks: ['', ''] });
+    housekeeping.run();
+    await look();
+    expect(syncer.log).toEqual(['TerminatingRuntimePod uid-adopted']);
+    expect(syncer.last().work.gracePeriodSeconds).toBeUndefined();
   });
 
   it('leaves a pod alone that is wanted, and one that is rejected', async () => {

@@ -11,13 +11,14 @@
  * @module
  */
 import { type PodCache } from '../pleg/pod-cache.js';
+import { type IsOurs } from '../runtime/ownership.js';
 import { type Clock, type Stamp } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type DesiredPods } from './desired-pods.js';
-import { isMadeByNode, isRunning, toObservedPod } from './housekeeping-owner.js';
+import { isOwnPod, isRunning, toObservedPod } from './housekeeping-owner.js';
 
 /** What a {@link PodCleaner} goes by; each answer is as of the moment in which it is asked for. */
 export interface CleanupView {
@@ -51,8 +52,7 @@ export interface HousekeepingOptions {
     | 'shouldPodContentBeRemoved'
   >;
   readonly cache: Pick<PodCache, 'get' | 'uids'>;
-  /** The mark on everything that this agent makes. */
-  readonly nodeInstanceId: string;
+  readonly isOurs: IsOurs;
   /**
    * Removes what the runtime has left of a pod that starts anew under its uid; returns at once, and may be asked again.
    * Without it such a pod starts beside its own remains.
@@ -137,9 +137,9 @@ export class Housekeeping {
     return error !== undefined || isOlder || status.sandboxes.length + status.containers.length > 0;
   }
 
-  /** Ends pods that only the runtime knows, if this agent made them. Foreign ones are none of its business. */
+  /** Ends pods that only the runtime knows, if this agent made or adopted them. Foreign ones are none of its business. */
   #endOrphans(): void {
-    const { cache, workers, desired, nodeInstanceId } = this.#options;
+    const { cache, workers, desired, isOurs } = this.#options;
     for (const [uid, forgottenAt] of this.#forgottenAt) {
       if (cache.get(uid).stamp > forgottenAt) this.#forgottenAt.delete(uid);
     }
@@ -148,8 +148,7 @@ export class Housekeeping {
       if (workers.isKnown(uid) || desired.has(uid) || this.#forgottenAt.has(uid)) continue;
       const { status, error } = cache.get(uid);
       // Without its status nobody can tell whose it is.
-      if (error !== undefined || status.owner !== 'podloop') continue;
-      if (!isRunning(status) || !isMadeByNode(status, nodeInstanceId)) continue;
+      if (error !== undefined || !isRunning(status) || !isOwnPod(status, isOurs)) continue;
       this.#logger.info('Pod runs that nobody wants, ending it', { pod: status, podUID: uid }, 2);
       workers.updatePod({ type: 'kill', runningPod: toObservedPod(status) });
     }

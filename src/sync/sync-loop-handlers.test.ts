@@ -152,6 +152,18 @@ describe('admission', () => {
     expect(seen).toEqual([[], ['uid-a'], ['uid-a'], ['uid-b']]);
   });
 
+  it.each([
+    ['ForeignPod', []],
+    ['NodePorts', ['create uid-web']],
+  ])('lets nothing run in spite of %s, but what is ours and runs already', (reason, wanted) => {
+    const { handlers, cache, desired, asked } = setUp({ findObstacle: () => ({ reason, message: 'no' }) });
+    cache.set('uid-web', aPodStatus(aPod()), undefined, 1 as Stamp);
+    handlers.handlePodAdditions([web, db]);
+    expect(desired.findRejection('uid-db')).toEqual({ reason, message: 'no' });
+    // What runs under a foreign uid is not ours.
+    expect(asked()).toEqual(wanted);
+  });
+
   it('is not asked about a pod that runs already', () => {
     const { handlers, cache, asked } = setUp({ admit: () => full });
     cache.set('uid-web', aPodStatus(aPod()), undefined, 1 as Stamp);

@@ -5,6 +5,7 @@ import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { asksForNewRun } from './asks-for-new-run.js';
 import { type DesiredPods, type Rejection } from './desired-pods.js';
+import { FOREIGN_POD } from './foreign-pods.js';
 import { type Housekeeping } from './housekeeping.js';
 
 /** What the sync loop does with what it reads: the kubelet's handlers. None of them waits for a pod. */
@@ -32,6 +33,8 @@ export interface PodHandlersOptions {
   readonly cache: Pick<PodCache, 'get'>;
   readonly housekeeping: Pick<Housekeeping, 'run'>;
   readonly seenAllSources: () => boolean;
+  /** What keeps a pod from running whether it runs or not: a pod of somebody else's. Nothing does unless told. */
+  readonly findObstacle?: (pod: NodePod) => Rejection | undefined;
   /** `active`: every admitted pod that has not ended, without this one. Every pod is admitted unless told. */
   readonly admit?: (pod: NodePod, active: readonly NodePod[]) => AdmissionAnswer;
   /** A pod was not admitted: its status is to say so. */
@@ -110,17 +113,26 @@ export class PodHandlers implements SyncHandlers {
 
   /** False: it is rejected, and its status says so. */
   #admit(pod: NodePod): boolean {
-    const { desired, admit, onRejected } = this.#options;
+    const { desired, onRejected } = this.#options;
     const { uid } = pod.metadata;
     desired.setRejection(uid, undefined);
-    if (admit === undefined || this.#runsAlready(uid)) return true;
-    const answer = admit(pod, this.#activePods(uid));
-    if (answer.admit) return true;
-    const rejection = { reason: answer.reason, message: answer.message };
+    const rejection = this.#findRejection(pod);
+    if (rejection === undefined) return true;
     desired.setRejection(uid, rejection);
     this.#logger.warn('Pod is rejected', { pod: podRefOf(pod), podUID: uid, ...rejection });
     onRejected?.(pod, rejection);
     return false;
+  }
+
+  #findRejection(pod: NodePod): Rejection | undefined {
+    const { admit, findObstacle } = this.#options;
+    const { uid } = pod.metadata;
+    const obstacle = findObstacle?.(pod);
+    if (obstacle?.reason === FOREIGN_POD) return obstacle;
+    if (this.#runsAlready(uid)) return undefined;
+    if (obstacle !== undefined || admit === undefined) return obstacle;
+    const answer = admit(pod, this.#activePods(uid));
+    return answer.admit ? undefined : { reason: answer.reason, message: answer.message };
   }
 
   /** What runs was admitted by the agent before this one, and stays. */

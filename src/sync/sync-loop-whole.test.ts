@@ -9,6 +9,7 @@ import { PodConfig, type PodSourcePort } from '../config/pod-config.js';
 import { type NodePod } from '../model/node-pod.js';
 import { Pleg } from '../pleg/pleg.js';
 import { LABELS } from '../runtime/labels.js';
+import { ownedBy } from '../runtime/ownership.js';
 import { aPod } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeRuntime } from '../testing/fake-runtime.js';
@@ -98,7 +99,7 @@ function runNode(clock = new FakeClock(), runtime = new FakeRuntime({ clock })):
     requestRelist: (uid) => pleg.requestRelist(uid),
     onRestartable: () => loop.housekeepSoon(),
   });
-  const housekeeping = new Housekeeping({ clock, logger, desired, workers, cache, nodeInstanceId: NODE });
+  const housekeeping = new Housekeeping({ clock, logger, desired, workers, cache, isOurs: ownedBy(NODE) });
   const conditions = { runtimeReady: true };
   const runtimeState = new RuntimeState({
     ...{ clock, logger },

@@ -8,7 +8,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ContainerCollector } from '../../src/gc/container-collector.js';
 import { LogRotator } from '../../src/gc/log-rotator.js';
-import { markedBy } from '../../src/gc/observed-pods.js';
+import { ownedBy } from '../../src/runtime/ownership.js';
 import { type Probe } from '../../src/model/container.js';
 import { ProbeManager } from '../../src/probes/probe-manager.js';
 import { probeRunner } from '../../src/probes/probe-runner.js';
@@ -115,7 +115,7 @@ describe('a log that is rotated while it is written', () => {
     const rotator = new LogRotator({
       clock,
       pods: view,
-      isOurs: markedBy('me'),
+      isOurs: ownedBy('me'),
       changes,
       podLogsDir: node.logs,
       maxSizeBytes: 4_096,
@@ -168,7 +168,7 @@ describe('what is dead', () => {
     const collector = new ContainerCollector({
       clock,
       pods: view,
-      isOurs: markedBy('me'),
+      isOurs: ownedBy('me'),
       mayRemove: (uid) => gone.has(uid),
       changes,
       paths: new PodPaths({ rootDir: join(node.folder, 'agent'), podLogsDir: node.logs }),
