@@ -16,39 +16,43 @@ const PODS = Number(process.env['PODLOOP_AGENT_PODS'] ?? 8);
 const SEED = Number(process.env['PODLOOP_KILL_SEED'] ?? 20261121);
 const TIME_LIMIT_MS = 180_000 + 30_000 * KILLS;
 
-describe(`${PODS} pods that change, and ${KILLS} kills, seed ${SEED}`, { timeout: TIME_LIMIT_MS }, () => {
-  it('go on as the same processes, run once and are all there when the agent is killed', async () => {
-    await using node = await ChurnedNode.start({ pods: PODS, seed: SEED });
-    let agent = node.startAgent();
-    for (let kill = 1; kill <= KILLS; kill++) {
-      await node.untilSomeTime(agent);
-      await agent.end('SIGKILL');
-      await pause(node.random.chance(0.5) ? 0 : node.random.between(0, 1_000));
-      agent = node.startAgent();
-      expect(await node.watch.findContradictions(), `after kill ${kill}`).toEqual([]);
-    }
-    await node.expectAllWell();
-    await node.expectNothingLeft(agent);
-  });
+describe.concurrent(
+  `${PODS} pods that change, and ${KILLS} kills, seed ${SEED}`,
+  { timeout: TIME_LIMIT_MS },
+  () => {
+    it('go on as the same processes, run once and are all there when the agent is killed', async () => {
+      await using node = await ChurnedNode.start({ pods: PODS, seed: SEED });
+      let agent = node.startAgent();
+      for (let kill = 1; kill <= KILLS; kill++) {
+        await node.untilSomeTime(agent);
+        await agent.end('SIGKILL');
+        await pause(node.random.chance(0.5) ? 0 : node.random.between(0, 1_000));
+        agent = node.startAgent();
+        expect(await node.watch.findContradictions(), `after kill ${kill}`).toEqual([]);
+      }
+      await node.expectAllWell();
+      await node.expectNothingLeft(agent);
+    });
 
-  it('go on as the same processes, run once and are all there when the runtime is killed', async () => {
-    await using node = await ChurnedNode.start({ pods: PODS, seed: SEED + 1 });
-    const agent = node.startAgent();
-    await agent.line('stderr', /Started node agent/);
-    for (let kill = 1; kill <= KILLS; kill++) {
-      await pause(node.random.between(50, 3_000));
-      const pid = await until(
-        () => node.findRuntime(),
-        (found) => found !== undefined,
-      );
-      process.kill(pid!, 'SIGKILL');
-      await until(
-        () => node.findRuntime(),
-        (found) => found !== undefined && found !== pid,
-      );
-      expect(await node.watch.findContradictions(), `after kill ${kill}`).toEqual([]);
-    }
-    await node.expectAllWell();
-    await node.expectNothingLeft(agent);
-  });
-});
+    it('go on as the same processes, run once and are all there when the runtime is killed', async () => {
+      await using node = await ChurnedNode.start({ pods: PODS, seed: SEED + 1 });
+      const agent = node.startAgent();
+      await agent.line('stderr', /Started node agent/);
+      for (let kill = 1; kill <= KILLS; kill++) {
+        await pause(node.random.between(50, 3_000));
+        const pid = await until(
+          () => node.findRuntime(),
+          (found) => found !== undefined,
+        );
+        process.kill(pid!, 'SIGKILL');
+        await until(
+          () => node.findRuntime(),
+          (found) => found !== undefined && found !== pid,
+        );
+        expect(await node.watch.findContradictions(), `after kill ${kill}`).toEqual([]);
+      }
+      await node.expectAllWell();
+      await node.expectNothingLeft(agent);
+    });
+  },
+);
