@@ -20,13 +20,16 @@ interface PodSightings {
   readonly containers: ReadonlyMap<string, ContainerSightings>;
 }
 
+/** How old at most what a look shows is, in milliseconds; generous. */
+const LONGEST_LAG_MS = 60_000;
+
 /**
  * How long containers have been running and have been dead, told so that a jump of the clock on the wall changes
  * nothing.
  *
  * A runtime gives wall times. Each is compared with the wall once, when it is first seen; from then on the monotonic
- * clock counts. What the look before did not show yet cannot be older than that look, so that a jump between the two
- * does no harm either. Only after a start of the agent is the wall all that there is.
+ * clock counts. What the look before did not show yet cannot be older than that look, and where the wall says that it is,
+ * it counts from now, so that a jump between the two does no harm either. Only after a start of the agent is the wall all that there is.
  *
  * {@link observe} before each sync of a pod, {@link forget} once the pod is gone.
  */
@@ -77,7 +80,8 @@ export class ContainerAges {
   /** Of a time that the runtime did not tell (0n) nothing is known but that it was seen now. */
   #see(atNs: bigint, oldestMs: number): Sighting {
     const byWallMs = atNs === 0n ? 0 : this.#clock.now() - Number(atNs / 1_000_000n);
-    const ageThenMs = Math.min(Math.max(0, byWallMs), oldestMs);
+    // Just now, where the wall has jumped: a wait may be a little longer then, and never over before it began.
+    const ageThenMs = byWallMs > oldestMs + LONGEST_LAG_MS ? 0 : Math.min(Math.max(0, byWallMs), oldestMs);
     return { ageThenMs, seenAtMs: this.#clock.monotonicMs() };
   }
 }
