@@ -27,9 +27,8 @@ const LONGEST_VALUE = 4096;
 const LONGEST_HOSTNAME = 64;
 /** A label of RFC 1123, in capitals too. */
 const LABEL = /^[a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/;
-// eslint-disable-next-line no-control-regex -- they are what is looked for
 const CONTROL = /[\0-\x1f\x7f]/;
-// eslint-disable-next-line no-control-regex -- as above; a tab stands between the numbers of some sysctls
+/** A tab stands between the numbers of some sysctls. */
 const CONTROL_BUT_TAB = /[\0-\x08\n-\x1f\x7f]/;
 
 /** Throws INVALID_ARGUMENT for values that no sandbox can have. */

@@ -120,7 +120,7 @@ async function* walk(
   where: Walk,
   depth = MAX_DEPTH,
 ): AsyncGenerator<{ descriptor: Descriptor; text: string }> {
-  const { layout, signal, seen } = where;
+  const { signal, seen } = where;
   signal.throwIfAborted();
   if (!isIndex(descriptor) && !isManifest(descriptor)) return;
   // Signatures and attestations travel as manifests for no platform.
