@@ -318,7 +318,9 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
       await node.client.removeImage({ image: { image: VOLUME_IMAGE } });
       await node.client.startContainer({ containerId: id });
       await node.exited(id);
-      expect(await node.log('image-volume')).toMatch(/inside\n.*Read-only file system/s);
+      // The order of lines is kept within a stream, not between the two.
+      expect(await node.log('image-volume')).toMatch(/ stdout F inside\n/);
+      expect(await node.log('image-volume')).toMatch(/ stderr F .*Read-only file system\n/);
       await node.client.removeContainer({ containerId: id });
       await expect(say('true', volume({}))).rejects.toThrow('is not here');
 
