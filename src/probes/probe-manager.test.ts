@@ -251,6 +251,21 @@ describe('the initial delay', () => {
     expect(h.runs).toHaveLength(1);
   });
 
+  it('is not cut short by an edit of something else, and follows an edit of its own', async () => {
+    await using h = new ProbeHarness();
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe({ initialDelaySeconds: 30 }) }));
+    h.observe(UID, 'main', 'a');
+    await h.clock.advance(10_000);
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe({ initialDelaySeconds: 30 }) }));
+    await h.clock.advance(19_900);
+    expect(h.runs).toEqual([]);
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe({ initialDelaySeconds: 40 }) }));
+    await h.clock.advance(9_900);
+    expect(h.runs).toEqual([]);
+    await h.clock.advance(300);
+    expect(h.runs).toHaveLength(1);
+  });
+
   it('is no longer than it says for a container that started in the future', async () => {
     await using h = new ProbeHarness();
     h.manager.addPod(aProbedPod({ livenessProbe: aProbe({ initialDelaySeconds: 10 }) }));

@@ -55,6 +55,8 @@ interface Current {
   target: ProbeTarget;
   /** Monotonic milliseconds; undefined until it runs. */
   dueMs: number | undefined;
+  /** The first probe of it was begun. */
+  hasBegun: boolean;
   tally: ProbeTally;
   /** Of a startup probe: it succeeded, now or under an agent before. */
   hasStarted: boolean;
@@ -106,10 +108,14 @@ export class ProbeWorker {
 
   /** The manifest changed; the counts of outcomes stay, and a shorter period holds from now on. */
   update(subject: ProbeSubject): void {
+    const current = this.#current;
+    const { initialDelayMs: delayBeforeMs } = probeTiming(this.#subject.probe);
     this.#subject = subject;
-    if (this.#current?.dueMs !== undefined) {
-      const nextMs = this.#options.clock.monotonicMs() + probeTiming(subject.probe).periodMs;
-      this.#current.dueMs = Math.min(this.#current.dueMs, nextMs);
+    if (current?.dueMs !== undefined) {
+      const { initialDelayMs, periodMs } = probeTiming(subject.probe);
+      // Whoever still waits for the first probe waits as long as is said now, and no edit of anything else cuts it short.
+      if (!current.hasBegun) current.dueMs += initialDelayMs - delayBeforeMs;
+      else current.dueMs = Math.min(current.dueMs, this.#options.clock.monotonicMs() + periodMs);
     }
     this.#wakeup.wake();
   }
@@ -156,6 +162,7 @@ export class ProbeWorker {
         containerId: target.containerId,
         target,
         dueMs: undefined,
+        hasBegun: false,
         tally: EMPTY_TALLY,
         hasStarted: this.#subject.type === 'startup' && known === true,
         isOnHold: false,
@@ -208,6 +215,7 @@ export class ProbeWorker {
 
   async #probe(signal: AbortSignal): Promise<void> {
     const current = this.#current!;
+    current.hasBegun = true;
     const outcome = await this.#options.run(() => this.#begin(current), signal);
     signal.throwIfAborted();
     const nowMs = this.#options.clock.monotonicMs();
