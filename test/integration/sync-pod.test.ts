@@ -46,7 +46,7 @@ describe.each(ISOLATIONS)('a pod that is synced on the embedded runtime with iso
       ['app', 0, 'running'],
     ]);
     expect(running.owner).toBe('podloop');
-    expect(await lab.sync(pod)).toEqual({ isTerminal: false });
+    expect(await lab.sync(pod)).toEqual({ isTerminal: false, unchanged: true });
     expect((await lab.observe(pod)).containers).toHaveLength(2);
 
     await lab.end(pod, 20);
