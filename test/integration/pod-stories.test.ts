@@ -1,27 +1,31 @@
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { EmbeddedRuntime } from '../../src/embedded/index.js';
-import { defineStoryTests, STORY_LIMIT_MS } from './pod-stories/story-suite.js';
+import { defineStoryTests, PLAYS_STORIES, STORY_LIMIT_MS } from './pod-stories/story-suite.js';
 import { writeProgramImage } from './program-image.js';
 
 /** Where it runs apart from everything, so that pods have files, mounts and addresses of their own. */
 const isRoot = process.getuid?.() === 0;
 
-describe.skipIf(!isRoot)('on the embedded runtime', { timeout: STORY_LIMIT_MS + 60_000 }, () => {
-  defineStoryTests(async (folder) => {
-    const images = join(folder, 'images');
-    await writeProgramImage(images);
-    const listen = `unix://${folder}/cri.sock`;
-    const runtime = await EmbeddedRuntime.start({
-      ...{ listen, rootDir: join(folder, 'runtime'), imageDirs: [images] },
-      ...{ isolation: 'namespaces', network: 'bridge' },
+describe.runIf(isRoot && PLAYS_STORIES)(
+  'on the embedded runtime',
+  { timeout: STORY_LIMIT_MS + 60_000 },
+  () => {
+    defineStoryTests(async (folder) => {
+      const images = join(folder, 'images');
+      await writeProgramImage(images);
+      const listen = `unix://${folder}/cri.sock`;
+      const runtime = await EmbeddedRuntime.start({
+        ...{ listen, rootDir: join(folder, 'runtime'), imageDirs: [images] },
+        ...{ isolation: 'namespaces', network: 'bridge' },
+      });
+      return {
+        endpoint: listen,
+        end: async () => {
+          expect(runtime.podCount).toBe(0);
+          await runtime.close();
+        },
+      };
     });
-    return {
-      endpoint: listen,
-      end: async () => {
-        expect(runtime.podCount).toBe(0);
-        await runtime.close();
-      },
-    };
-  });
-});
+  },
+);
