@@ -6,6 +6,7 @@ import { type CriClient } from '../cri/index.js';
 import { PulledImages } from '../gc/pulled-images.js';
 import { recordPulls } from '../gc/record-pulls.js';
 import { ImageManager } from '../images/image-manager.js';
+import { type PodSpec } from '../model/pod.js';
 import { Pleg } from '../pleg/index.js';
 import { PodCache } from '../pleg/pod-cache.js';
 import { ProbeManager } from '../probes/probe-manager.js';
@@ -111,12 +112,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     node: () => ({ hostIps: identity.ip === '' ? [] : [identity.ip], runtimeName }),
   });
   const planner = new PodPlanner({
-    ...{ clock, findBaseline },
-    probes: {
-      hasFailedLiveness: (id) => probes.failure(id)?.type === 'liveness',
-      hasFailedStartup: (id) => probes.failure(id)?.type === 'startup',
-      hasStarted: (id) => probes.started(id) === true,
-    },
+    ...{ clock, findBaseline, probes },
     backoff: { ...DEFAULT_RESTART_BACKOFF, maxMs: options.maxContainerRestartPeriodMs },
   });
   const hands = new SyncPod({
@@ -232,11 +228,6 @@ function isEmptyPod({ sandboxes, containers }: PodStatus): boolean {
   return sandboxes.length + containers.length === 0;
 }
 
-function imagesOf({ initContainers = [], containers }: AgentPodSpec): string[] {
+function imagesOf({ initContainers = [], containers }: PodSpec): string[] {
   return [...initContainers, ...containers].map(({ image }) => image);
-}
-
-interface AgentPodSpec {
-  readonly initContainers?: readonly { readonly image: string }[];
-  readonly containers: readonly { readonly image: string }[];
 }

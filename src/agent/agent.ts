@@ -24,6 +24,7 @@ import { isTerminalPhase } from '../model/v1-pod-status.js';
 import { isOwnPod } from '../sync/housekeeping-owner.js';
 import { type SyncLoopState } from '../sync/sync-loop.js';
 import { type Clock } from '../util/clock.js';
+import { untilAborted } from '../util/until-aborted.js';
 import { type FolderLock, lockFolder } from '../util/folder-lock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentOptions } from './agent-options.js';
@@ -240,11 +241,14 @@ export class Agent implements AsyncDisposable {
   }
 
   async #untilEnd(signal: AbortSignal): Promise<AgentEnd> {
-    const { clock } = this.#ports;
+    if (!this.#options.exitWhenDone) {
+      await untilAborted(signal);
+      return 'interrupted';
+    }
     try {
       for (;;) {
-        await clock.sleep(DONE_LOOK_MS, signal);
-        const phases = this.#options.exitWhenDone ? this.#findLastPhases() : undefined;
+        await this.#ports.clock.sleep(DONE_LOOK_MS, signal);
+        const phases = this.#findLastPhases();
         if (phases !== undefined) return phases.includes('Failed') ? 'some failed' : 'all succeeded';
       }
     } catch (error) {

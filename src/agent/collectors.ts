@@ -1,6 +1,6 @@
-import { statfs } from 'node:fs/promises';
 import { type CriClient } from '../cri/index.js';
 import { ContainerCollector } from '../gc/container-collector.js';
+import { diskUsageAt } from '../gc/disk-usage.js';
 import { ImageCollector } from '../gc/image-collector.js';
 import { type DiskUsage } from '../gc/image-plan.js';
 import { LogRotator } from '../gc/log-rotator.js';
@@ -88,6 +88,5 @@ async function readImageDisk(client: CriClient, signal: AbortSignal): Promise<Di
   const { imageFilesystems } = await client.imageFsInfo({}, { signal });
   const mountpoint = imageFilesystems[0]?.fsId?.mountpoint;
   if (mountpoint === undefined) throw new Error('the runtime does not say where its images are');
-  const { blocks, bavail, bsize } = await statfs(mountpoint);
-  return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize };
+  return diskUsageAt(mountpoint);
 }

@@ -1,4 +1,5 @@
 import { type Writable } from 'node:stream';
+import { type WriteStream } from 'node:tty';
 
 /**
  * Lines to standard output or standard error, with an end that is noticed.
@@ -17,6 +18,11 @@ export class LineOutput {
       if (error.code !== 'EPIPE') this.#failure ??= error;
       this.#ended.abort();
     });
+  }
+
+  /** Whether a person reads it, on a terminal. */
+  get isTerminal(): boolean {
+    return (this.#stream as Partial<WriteStream>).isTTY === true;
   }
 
   /** Aborts once nobody reads any more. */

@@ -2,12 +2,14 @@ import { Command, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { Agent, type AgentEnd } from '../agent/agent.js';
+import { findSystemdService, SystemdNotifier } from '../agent/systemd-notifier.js';
 import { type KubeletConfig } from '../agent/kubelet-config/kubelet-config.js';
 import { readKubeletConfig } from '../agent/kubelet-config/read-kubelet-config.js';
 import { type GivenAgentOptions, resolveAgentOptions } from '../agent/resolve-agent-options.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { addAgentFlags, readAgentFlags } from './agent-flags.js';
+import { AgentScreen } from './agent-screen.js';
 import { type CliHost } from './cli-host.js';
 import { createLogger, verbosityOption } from './log-output.js';
 
@@ -16,6 +18,7 @@ interface RunFlags extends Readonly<Record<string, unknown>> {
   readonly imageDir?: readonly string[];
   readonly isolation: string;
   readonly network: string;
+  readonly summary: boolean;
   readonly verbosity: number;
 }
 
@@ -59,6 +62,7 @@ export function runCommand(host: CliHost): Command {
         .choices(['auto', 'bridge', 'host', 'none'])
         .default('auto'),
     )
+    .option('--summary', 'Show pods and what happens on one screen, when output goes to a terminal', false)
     .addOption(
       verbosityOption('How much is logged, as the kubelet’s -v: 2 is usual, 4 is for debugging').default(2),
     )
@@ -83,20 +87,64 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   const runtimeFlags = ['--isolation', isolation, '--network', network, ...images];
   let end: AgentEnd = 'interrupted';
   try {
+    using screen = openScreen(flags, host, logger);
+    // The screen would be torn by lines on the same terminal.
+    const agentLogger = screen !== undefined && host.stderr.isTerminal ? screen.log : logger;
     await using agent = await Agent.start(
       options,
-      { clock, logger, pid, stdin, podloopCommand: selfCommand, runtimeFlags },
+      { clock, logger: agentLogger, pid, stdin, podloopCommand: selfCommand, runtimeFlags },
       interrupted,
     );
     const { name, version, url } = agent.runtime;
-    logger.info('Container runtime', { containerRuntime: name, version, endpoint: url });
-    end = await agent.run(interrupted);
+    agentLogger.info('Container runtime', { containerRuntime: name, version, endpoint: url });
+    const showing = screen?.follow(agent, `podloop run   node ${agent.identity.name}   ${name} ${version}`);
+    end = await runForSystemd(agent, host, agentLogger, interrupted);
+    await showing;
   } catch (error) {
     // Ended while it was still starting.
     if (!interrupted.aborted || error !== interrupted.reason) throw error;
   }
   logger.info('Ended', { pods: options.stopPods ? 'stopped' : 'left as they are' });
   if (end === 'some failed') throw new PodloopError('PODS_FAILED', 'not every pod has succeeded');
+}
+
+function openScreen(
+  { summary }: RunFlags,
+  { terminal, clock }: CliHost,
+  logger: Logger,
+): AgentScreen | undefined {
+  if (!summary || terminal === undefined) return undefined;
+  return new AgentScreen({ terminal, clock, logger, title: 'podloop run   starting …' });
+}
+
+/** Runs the agent, and tells systemd how it is when that has started it. */
+async function runForSystemd(
+  agent: Agent,
+  { env, pid, clock }: CliHost,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<AgentEnd> {
+  const service = findSystemdService(env, pid);
+  if (service === undefined) return agent.run(signal);
+  const notifier = new SystemdNotifier({ service, path: env['PATH'] ?? '/usr/bin:/bin', clock, logger });
+  const { watchdogMs = Infinity } = service;
+  const watching = new AbortController();
+  const isAlive = (): boolean => {
+    const { errors, lastActiveAgoMs = 0 } = agent.loopState();
+    // While the runtime is not well the loop waits, and a restart of the agent would not mend that.
+    return errors.length > 0 || lastActiveAgoMs < watchdogMs;
+  };
+  const running = agent.run(signal);
+  const telling = notifier.ready('Keeps pods running').then(() => notifier.watch(isAlive, watching.signal));
+  let ending: Promise<void> = Promise.resolve();
+  signal.addEventListener('abort', () => void (ending = notifier.stopping()), { once: true });
+  try {
+    return await running;
+  } finally {
+    watching.abort();
+    await telling;
+    await ending;
+  }
 }
 
 function givenOptions(manifests: string | undefined, flags: RunFlags): GivenAgentOptions {

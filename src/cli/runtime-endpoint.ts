@@ -1,9 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { EMBEDDED_RUNTIME } from '../agent/agent-runtime.js';
 import { PodloopError } from '../util/errors.js';
-
-/** The word that stands for the embedded runtime in place of an endpoint. */
-export const EMBEDDED = 'embedded';
 
 /** Where an embedded runtime listens unless told: for root the first, for others the one in their own runtime folder. */
 export function embeddedSocketPaths(env: Readonly<Record<string, string | undefined>>): string[] {
@@ -19,7 +17,7 @@ export async function resolveRuntimeEndpoint(
   flag: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
-  if (flag !== EMBEDDED) return flag ?? '';
+  if (flag !== EMBEDDED_RUNTIME) return flag ?? '';
   const paths = embeddedSocketPaths(env);
   for (const path of paths) {
     const found = await stat(path).catch(() => undefined);

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { closeInheritedDescriptors, EmbeddedRuntime, waitForProcessEnd } from '../embedded/index.js';
 import { type Clock } from '../util/clock.js';
+import { untilAborted } from '../util/until-aborted.js';
 import { type CliHost } from './cli-host.js';
 import { createLogger, verbosityOption } from './log-output.js';
 
@@ -103,10 +104,7 @@ async function waitForEnd(
 ): Promise<void> {
   try {
     if (flags.exitWithParent === undefined) {
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        else signal.addEventListener('abort', () => resolve(), { once: true });
-      });
+      await untilAborted(signal);
       return;
     }
     await waitForProcessEnd(flags.exitWithParent, { clock, signal });

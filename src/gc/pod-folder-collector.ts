@@ -7,14 +7,14 @@
  *
  * @module
  */
-import { lstat, readFile, readlink, rename, rm, unlink } from 'node:fs/promises';
+import { lstat, readlink, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { type Runtime } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { findMountBelow, parseMountinfo, readOwnMountinfo } from '../util/mountinfo.js';
 import { isBelow, namesIn } from './container-logs.js';
-import { findMountBelow } from './mounts-below.js';
 import { type ObservedPods } from './observed-pods.js';
 
 /** What {@link PodFolderCollector} needs. */
@@ -102,12 +102,12 @@ export class PodFolderCollector {
   }
 
   async #remove(uid: string, view: { mayRemove(podUid: string): boolean }): Promise<void> {
-    const { paths, tearDownVolumes, readMounts = readOwnMounts } = this.#options;
+    const { paths, tearDownVolumes, readMounts = readOwnMountinfo } = this.#options;
     const folder = paths.podDir(uid);
     try {
       await tearDownVolumes(uid);
-      const mounted = findMountBelow(folder, await readMounts());
-      if (mounted !== undefined) throw new Error(`${mounted} is still mounted`);
+      const mounted = findMountBelow(parseMountinfo(await readMounts()), folder);
+      if (mounted !== undefined) throw new Error(`${mounted.mountPoint} is still mounted`);
       const links = (await this.#links()).filter((link) => link.uid === uid);
       const logFolders = await this.#logFolders(uid);
       // Somebody may want a pod of that uid again.
@@ -183,8 +183,4 @@ async function isThere(path: string): Promise<boolean> {
     () => true,
     (error: unknown) => (error as NodeJS.ErrnoException).code !== 'ENOENT',
   );
-}
-
-async function readOwnMounts(): Promise<string> {
-  return await readFile('/proc/self/mountinfo', 'utf8');
 }

@@ -10,7 +10,7 @@ import {
   aSpecContainer,
   type SceneBlueprint,
 } from '../testing/pod-actions-scene.js';
-import { computePodStatus, computeRejectedStatus, type PodStatusInputs } from './compute-pod-status.js';
+import { computePodStatus, type PodStatusInputs } from './compute-pod-status.js';
 
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 10, 0);
 const NODE = { hostIps: ['192.0.2.1'], runtimeName: 'containerd' };
@@ -397,13 +397,9 @@ describe('the end of a pod', () => {
   });
 
   it('by the node, which does not take it, is all that there is of it', () => {
-    const { pod } = aPodActionsScene();
-    const why = { reason: 'OutOfcpu', message: 'Node didn’t have enough resource: cpu' };
-    expect(computeRejectedStatus(pod, why, NOW_MS)).toMatchObject({
-      phase: 'Failed',
-      ...why,
-      containerStatuses: [],
-    });
+    const rejected = { phase: 'Failed', reason: 'OutOfcpu', message: 'too little cpu' } as const;
+    expect(compute({}, { end: rejected })).toMatchObject(rejected);
+    expect(compute({}, { end: rejected }).containerStatuses[0]?.state.terminated).toBeUndefined();
   });
 });
 

@@ -95,23 +95,6 @@ export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
   };
 }
 
-/** The status of a pod that the node does not take. Pure. */
-export function computeRejectedStatus(
-  pod: NodePod,
-  { reason, message }: Pick<PodEnd, 'reason' | 'message'>,
-  nowMs: number,
-): V1PodStatus {
-  return {
-    phase: 'Failed',
-    conditions: [],
-    reason,
-    message,
-    startTime: toV1Time(nowMs),
-    containerStatuses: [],
-    qosClass: computePodQos(pod.spec),
-  };
-}
-
 /** `init` in the order of the spec. */
 export function groupByKind(
   { initContainers = [] }: PodSpec,

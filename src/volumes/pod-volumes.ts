@@ -9,13 +9,14 @@
  *
  * @module
  */
-import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Container, type VolumeMount } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type Volume } from '../model/volume.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
 import { messageOf, PodloopError } from '../util/errors.js';
+import { findMountBelow, parseMountinfo, readOwnMountinfo } from '../util/mountinfo.js';
 import { prepareHostPath } from './prepare-host-path.js';
 
 /** What {@link PodVolumes} is made of. */
@@ -42,7 +43,7 @@ export class PodVolumes {
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
-    this.#readMounts = options.readMounts ?? (() => readFile('/proc/self/mountinfo', 'utf8'));
+    this.#readMounts = options.readMounts ?? readOwnMountinfo;
   }
 
   /** Makes what is missing. Rejects with VOLUME_NOT_READY, naming the volume, when one cannot be had now. */
@@ -70,11 +71,11 @@ export class PodVolumes {
   /** Removes what the pod's volumes held. Rejects with VOLUME_IN_USE while something is mounted below them. */
   async tearDown({ metadata: { uid } }: { readonly metadata: { readonly uid: string } }): Promise<void> {
     const folder = this.#volumesFolder(uid);
-    const mounted = await this.#findMountBelow(folder);
+    const mounted = findMountBelow(parseMountinfo(await this.#readMounts()), folder);
     if (mounted !== undefined) {
       throw new PodloopError(
         'VOLUME_IN_USE',
-        `${mounted} is still mounted; its volume is kept until it is not`,
+        `${mounted.mountPoint} is still mounted; its volume is kept until it is not`,
       );
     }
     await rm(folder, { recursive: true, force: true });
@@ -123,15 +124,4 @@ export class PodVolumes {
   #emptyDir({ metadata }: NodePod, name: string): string {
     return join(this.#volumesFolder(metadata.uid), 'kubernetes.io~empty-dir', name);
   }
-
-  async #findMountBelow(folder: string): Promise<string | undefined> {
-    const lines = (await this.#readMounts()).split('\n');
-    const places = lines.map((line) => unescapeOctal(line.split(' ')[4] ?? ''));
-    return places.find((place) => place === folder || place.startsWith(`${folder}/`));
-  }
-}
-
-/** The kernel writes blanks and the like as `\040`. */
-function unescapeOctal(text: string): string {
-  return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 8)));
 }

@@ -12,6 +12,8 @@ export interface PodloopProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly uid?: number;
   readonly cwd?: string;
+  /** What it reads from standard input, up to its end; nothing unless told. */
+  readonly stdin?: string;
 }
 
 /** How a process ended. */
@@ -33,13 +35,14 @@ export class PodloopProcess implements AsyncDisposable {
 
   constructor(args: readonly string[], options: PodloopProcessOptions = {}) {
     if (!existsSync(PODLOOP_MAIN)) throw new Error(`${PODLOOP_MAIN} is missing: run "npm run build" first`);
-    const { env, uid, cwd } = options;
+    const { env, uid, cwd, stdin } = options;
     this.child = spawn(process.execPath, [PODLOOP_MAIN, ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'], ...env },
       ...(uid === undefined ? {} : { uid }),
       ...(cwd === undefined ? {} : { cwd }),
     });
+    this.child.stdin?.end(stdin);
     for (const name of ['stdout', 'stderr'] as const) {
       createInterface({ input: this.child[name]! }).on('line', (line) => {
         this[name].push(line);

@@ -2,7 +2,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { type Device } from '../../cri/generated/runtime/v1/cri.js';
 import { invalidArgument, refused, unimplemented } from '../rpc-error.js';
-import { isBelow } from './mountinfo.js';
+import { isBelow } from '../../util/mountinfo.js';
 
 /** A node of the host's /dev, and where a container finds it. */
 export interface DeviceNode {

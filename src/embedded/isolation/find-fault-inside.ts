@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { type ContainerCommand } from '../container/supervisor-script.js';
 import { findCandidates } from './command-candidates.js';
-import { isBelow } from './mountinfo.js';
+import { isBelow } from '../../util/mountinfo.js';
 import { openPathInRoot } from '../images/path-in-root.js';
 
 const MISSING = 'no such file or directory';

@@ -17,7 +17,7 @@
  */
 import { type ContainerRoot } from '../images/container-roots.js';
 import { type FstabEntry } from './fstab.js';
-import { isBelow } from './mountinfo.js';
+import { isBelow } from '../../util/mountinfo.js';
 import { type Volume } from './volumes.js';
 
 /** A file of the sandbox, bound into a container. */

@@ -6,7 +6,6 @@
  *
  * @module
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ContainerConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { imageFoldersOf } from '../images/container-roots.js';
@@ -20,7 +19,7 @@ import { findFormatFault } from './find-fault-inside.js';
 import { type LaunchRequest } from './isolation.js';
 import { type LaunchScriptRequest, renderLaunch } from './launch-script.js';
 import { API_FOLDERS, planMounts } from './mount-plan.js';
-import { findMountOf, parseMountinfo } from './mountinfo.js';
+import { findMountOf, parseMountinfo, readOwnMountinfo } from '../../util/mountinfo.js';
 import { containerPidScope, type SandboxNamespaces } from './namespace-options.js';
 import { placeSandboxFiles } from './place-sandbox-files.js';
 import { placeVolumes } from './place-volumes.js';
@@ -143,6 +142,6 @@ function findPidNamespace(
 }
 
 async function restrictionsOf(path: string): Promise<readonly string[]> {
-  const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
+  const mounts = parseMountinfo(await readOwnMountinfo());
   return findMountOf(mounts, path)?.restrictions ?? [];
 }

@@ -1,7 +1,7 @@
 import { refused } from '../rpc-error.js';
 import { findLinkFreePath } from './link-free-path.js';
 import { API_FOLDERS } from './mount-plan.js';
-import { isBelow } from './mountinfo.js';
+import { isBelow } from '../../util/mountinfo.js';
 import { inOrderOfDepth, type Volume } from './volumes.js';
 
 /**

@@ -1,8 +1,15 @@
-import { mkdir, readFile, realpath, stat } from 'node:fs/promises';
+import { mkdir, realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { MountPropagation, type Mount } from '../../cri/generated/runtime/v1/cri.js';
 import { invalidArgument, refused, unimplemented } from '../rpc-error.js';
-import { findMountOf, isBelow, mountPointsBelow, parseMountinfo, type MountEntry } from './mountinfo.js';
+import {
+  findMountOf,
+  isBelow,
+  mountPointsBelow,
+  parseMountinfo,
+  readOwnMountinfo,
+  type MountEntry,
+} from '../../util/mountinfo.js';
 import { resolveInRoot } from '../images/path-in-root.js';
 
 /** Something of the host that a container sees at a path of its own. */
@@ -81,7 +88,7 @@ export async function findVolumes(
   imageFolders: ReadonlyMap<number, string>,
 ): Promise<readonly Volume[]> {
   if (mounts.length === 0) return [];
-  const table = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
+  const table = parseMountinfo(await readOwnMountinfo());
   const volumes = await Promise.all(
     mounts.map((mount, at) => {
       const folder = imageFolders.get(at);

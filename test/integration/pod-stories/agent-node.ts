@@ -83,7 +83,7 @@ export class AgentNode implements StoryNode, AsyncDisposable {
     return events.map(({ type, reason }) => `${type} ${reason}`);
   }
 
-  /** Through a command in it: the program is pid 1 there, which only its own parent or the host can kill. */
+  /** By the runtime, without grace: behind the agent's back. */
   async kill(podName: string, container: string): Promise<void> {
     const record = this.agent.statuses().find(({ pod }) => pod.name === `${podName}-test`);
     const status = record?.status.containerStatuses.find(({ name }) => name === container);

@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type V1PodStatus } from '../../../src/model/v1-pod-status.js';
+import { untilAborted } from '../../../src/util/until-aborted.js';
 import { type Story } from './story.js';
 
 /** A node on which stories are played: whatever keeps the manifests of a folder running. */
@@ -35,9 +36,7 @@ export async function playStory(story: Story, node: StoryNode, signal: AbortSign
   await writeFile(file, manifest);
   let current: V1PodStatus | undefined;
   let next: Promise<IteratorResult<V1PodStatus | undefined>> | undefined;
-  const aborted = new Promise<'aborted'>((resolve) => {
-    signal.addEventListener('abort', () => resolve('aborted'), { once: true });
-  });
+  const aborted = untilAborted(signal).then(() => 'aborted' as const);
   /** The next status, or `aborted`. */
   const advance = async (): Promise<'aborted' | undefined> => {
     next ??= statuses.next();

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+
 /** A line of /proc/PID/mountinfo, as far as it is of use here; see proc_pid_mountinfo(5). */
 export interface MountEntry {
   readonly mountPoint: string;
@@ -42,6 +44,16 @@ export function findMountOf(mounts: readonly MountEntry[], path: string): MountE
 export function mountPointsBelow(mounts: readonly MountEntry[], path: string): readonly string[] {
   const points = mounts.map(({ mountPoint }) => mountPoint);
   return [...new Set(points.filter((point) => point !== path && isBelow(point, path)))];
+}
+
+/** The first mount at a folder without links, or below it. */
+export function findMountBelow(mounts: readonly MountEntry[], folder: string): MountEntry | undefined {
+  return mounts.find(({ mountPoint }) => isBelow(mountPoint, folder));
+}
+
+/** The text of this process's own table of mounts. */
+export function readOwnMountinfo(): Promise<string> {
+  return readFile('/proc/self/mountinfo', 'utf8');
 }
 
 /** Whether a path is another one, or below it. */

@@ -1,0 +1,210 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CriClient } from '../../src/cri/index.js';
+import { PodloopProcess, runPodloop } from './podloop-process.js';
+
+let folder: string;
+let manifests: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podloop-run-test-'));
+  manifests = join(folder, 'manifests');
+  await mkdir(manifests);
+});
+
+afterEach(async () => {
+  // The runtime of an agent that left its pods goes on with them.
+  await withRuntime(async (client) => {
+    const { items } = await client.listPodSandbox({});
+    await Promise.all(items.map(({ id }) => client.removePodSandbox({ podSandboxId: id })));
+  }).catch(() => undefined);
+  await expect.poll(() => processesNaming(folder), { timeout: 30_000 }).toEqual([]);
+  await rm(folder, { recursive: true });
+});
+
+/** Processes whose command line or environment names a word. */
+async function processesNaming(word: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
+    const files = ['cmdline', 'environ'].map((file) =>
+      readFile(join('/proc', pid, file), 'utf8').catch(() => ''),
+    );
+    const texts = await Promise.all(files);
+    if (texts.some((text) => text.includes(word))) found.push(`${pid} ${texts[0]!.replaceAll('\0', ' ')}`);
+  }
+  return found;
+}
+
+async function withRuntime<T>(use: (client: CriClient) => Promise<T>): Promise<T> {
+  const client = new CriClient({ endpoint: `unix://${join(folder, 'node/runtime/cri.sock')}` });
+  try {
+    return await use(client);
+  } finally {
+    client.close();
+  }
+}
+
+/** Of every container that there is: name, attempt and id. */
+async function containers(): Promise<string[]> {
+  const { containers: all } = await withRuntime((client) => client.listContainers({}));
+  return all.map(({ id, metadata }) => `${metadata?.name ?? ''} ${metadata?.attempt ?? ''} ${id}`).sort();
+}
+
+function manifest(name: string, script: string, policy = 'Always'): string {
+  const container = { name: 'main', image: 'podloop.local/host', command: ['sh', '-c', script] };
+  const spec = { restartPolicy: policy, terminationGracePeriodSeconds: 1, containers: [container] };
+  return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
+}
+
+const STAY = 'trap "exit 0" TERM; while :; do sleep 0.2; done';
+
+function args(...more: readonly string[]): string[] {
+  const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs')];
+  const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'none', '--network', 'host'];
+  return ['run', ...more, ...place, ...runtime, '--node-name', 'test'];
+}
+
+function start(...more: readonly string[]): PodloopProcess {
+  return new PodloopProcess(args(...more));
+}
+
+/** Resolves once a container of that pod runs. */
+async function runs(pod: string): Promise<void> {
+  const isThere = async () => {
+    const { containers: all } = await withRuntime((client) => client.listContainers({}));
+    return all.some(({ labels, state }) => labels['io.kubernetes.pod.name'] === pod && state === 1);
+  };
+  await expect.poll(() => isThere().catch(() => false), { timeout: 45_000 }).toBe(true);
+}
+
+describe('podloop run', () => {
+  it('leaves pods as they are at SIGTERM, and the next agent takes them up without a restart, one at a time', async () => {
+    await writeFile(join(manifests, 'web.json'), manifest('web', STAY));
+    let before: string[];
+    {
+      await using first = start(manifests);
+      await runs('web-test');
+      before = await containers();
+      const second = await runPodloop(args(manifests));
+      expect(second.code).toBe(1);
+      expect(second.stderr).toMatch(/^error: another node agent works in .*node \(pid \d+\)/m);
+      expect(await first.end('SIGTERM'), first.stderr.join('\n')).toEqual({ code: 0, signal: null });
+      expect(first.stderr.at(-1)).toContain('"Ended" pods="left as they are"');
+    }
+    expect(await containers()).toEqual(before);
+    await using next = start(manifests, '--stop-pods');
+    await next.line('stderr', /"Embedded runtime taken up"/);
+    await writeFile(join(manifests, 'job.json'), manifest('job', 'sleep 1000', 'Never'));
+    // By then it has seen the first one, too.
+    await runs('job-test');
+    expect(await containers()).toEqual(expect.arrayContaining(before));
+    expect(await next.end('SIGINT'), next.stderr.join('\n')).toEqual({ code: 0, signal: null });
+    expect(next.stderr.at(-1)).toContain('"Ended" pods="stopped"');
+    expect(await readdir(join(folder, 'node/pods'))).toEqual([]);
+    await expect.poll(() => processesNaming(folder), { timeout: 30_000 }).toEqual([]);
+  });
+
+  it.each([
+    [0, 'every pod has succeeded', 'exit 0'],
+    [1, 'one has failed', 'exit 3'],
+  ])('ends with %d with --exit-when-done when %s', async (code, _when, script) => {
+    const file = join(manifests, 'jobs.yaml');
+    const jobs = [manifest('good', 'exit 0', 'Never'), manifest('other', script, 'Never')];
+    await writeFile(file, jobs.join('\n---\n'));
+    // One file, and not its folder.
+    await writeFile(join(manifests, 'stays.json'), manifest('stays', STAY));
+    await using agent = start(file, '--exit-when-done', '--stop-pods');
+    expect(await agent.ended, agent.stderr.join('\n')).toEqual({ code, signal: null });
+    if (code === 1) expect(agent.stderr.at(-1)).toBe('error: not every pod has succeeded');
+  });
+
+  it('takes pods from standard input', async () => {
+    await using agent = new PodloopProcess(args('-', '--exit-when-done', '--stop-pods'), {
+      stdin: manifest('piped', 'exit 0', 'Never'),
+    });
+    expect(await agent.ended, agent.stderr.join('\n')).toEqual({ code: 0, signal: null });
+  });
+
+  it('takes pods from a URL, and sends the headers that it is told', async () => {
+    const seen: unknown[] = [];
+    const server = createServer(({ headers }, response) => {
+      seen.push(headers['x-key']);
+      response.end(manifest('fetched', 'exit 0', 'Never'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`;
+    try {
+      const flags = ['--manifest-url', url, '--manifest-url-header', 'X-Key: secret'];
+      await using agent = start(...flags, '--exit-when-done', '--stop-pods');
+      expect(await agent.ended, agent.stderr.join('\n')).toEqual({ code: 0, signal: null });
+      expect(seen).toContain('secret');
+    } finally {
+      server.close();
+    }
+  });
+
+  it('takes options from a KubeletConfiguration, and names what it does not do', async () => {
+    await writeFile(join(manifests, 'job.json'), manifest('job', 'exit 0', 'Never'));
+    const config = join(folder, 'config.yaml');
+    const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+    await writeFile(config, `${head}staticPodPath: manifests\ntopologyManagerPolicy: best-effort\n`);
+    await using agent = start('--config', config, '--exit-when-done', '--stop-pods');
+    expect(await agent.ended, agent.stderr.join('\n')).toEqual({ code: 0, signal: null });
+    expect(
+      agent.stderr.filter((line) => line.startsWith('W') && line.includes('topologyManagerPolicy')),
+    ).toHaveLength(1);
+    await writeFile(config, `${head}staticPodPth: manifests\n`);
+    const wrong = await runPodloop(args('--config', config));
+    expect(wrong.code).toBe(1);
+    expect(wrong.stderr).toMatch(
+      /^error: .*config\.yaml:3:1: staticPodPth: unknown field, did you mean staticPodPath\?$/,
+    );
+  });
+
+  it('starts nothing without a runtime where it was told one is, and says so', async () => {
+    const endpoint = `unix://${join(folder, 'none.sock')}`;
+    const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs')];
+    const { code, stderr } = await runPodloop(['run', manifests, '--runtime-endpoint', endpoint, ...place]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: .*none\.sock/m);
+  });
+
+  it('says what to do when there is nothing to run', async () => {
+    const { code, stderr } = await runPodloop(args());
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: there is nothing to run: name a folder of manifests/);
+  });
+
+  it('tells systemd when it is ready, that it lives, and when it ends', async () => {
+    await writeFile(join(manifests, 'web.json'), manifest('web', STAY));
+    const told = join(folder, 'told');
+    const bin = join(folder, 'bin');
+    await mkdir(bin);
+    await writeFile(join(bin, 'systemd-notify'), `#!/bin/sh\necho "$NOTIFY_SOCKET $1" >> ${told}\n`);
+    await chmod(join(bin, 'systemd-notify'), 0o755);
+    const lines = async () => (await readFile(told, 'utf8').catch(() => '')).split('\n').slice(0, -1);
+    await using agent = new PodloopProcess(args(manifests, '--stop-pods'), {
+      env: {
+        PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+        ...{ NOTIFY_SOCKET: '@podloop-test', WATCHDOG_USEC: '400000' },
+      },
+    });
+    await expect.poll(lines, { timeout: 45_000 }).toContain('@podloop-test WATCHDOG=1');
+    await runs('web-test');
+    expect(await agent.end('SIGTERM'), agent.stderr.join('\n')).toEqual({ code: 0, signal: null });
+    const all = await lines();
+    expect(all[0]).toBe('@podloop-test READY=1');
+    expect(all.filter((line) => line === '@podloop-test STOPPING=1')).toHaveLength(1);
+  });
+
+  it('names a URL that is none', async () => {
+    const { code, stderr } = await runPodloop(args('--manifest-url', 'web'));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: --manifest-url: "web" is no http:\/\/ or https:\/\/ URL$/m);
+  });
+});
