@@ -270,9 +270,12 @@ export class Inspector {
   }
 
   #settle(record: PodRecord): void {
+    const { cache } = this.#options;
     record.trigger = undefined;
     this.#due.delete(record);
-    this.#options.cache.markCurrent(record.pod.uid);
+    cache.markCurrent(record.pod.uid);
+    // A look that found the same while this was under way has claimed nothing: who asked for it is answered now.
+    cache.observe(record.pod.uid, record.seenStamp);
   }
 
   #isGone(record: PodRecord): boolean {

@@ -125,6 +125,33 @@ describe('what is seen while an inspection is under way or waits', () => {
     await stop();
   });
 
+  it('answers who asked meanwhile, when it shows what is being inspected', async () => {
+    const { clock, runtime, pleg, start } = setUpPleg({ relistPeriodMs: 60_000 });
+    const stop = start();
+    await clock.settle();
+    const pod = podOf('a', { c1: 'running' });
+    for (const again of [pod, { ...pod }]) {
+      runtime.removePod('a');
+      await pleg.relist();
+      runtime.setPod(pod);
+      const release = runtime.hangStatus('a');
+      pleg.requestRelist('a');
+      await clock.settle();
+      const asked = clock.stamp();
+      const wait = watch(pleg.cache.getNewerThan('a', asked));
+      runtime.setPod(again);
+      pleg.requestRelist('a');
+      await clock.settle();
+      // That look began after the question. What it showed is not known in full as long as the inspection lasts.
+      expect(wait.cached).toBeUndefined();
+      release();
+      await clock.settle();
+      expect(wait.cached?.status.containers.map(({ id }) => id)).toEqual(['c1']);
+      expect(pleg.cache.get('a').stamp).toBeGreaterThan(asked);
+    }
+    await stop();
+  });
+
   it('moves a pod to the front when it is a death', async () => {
     const { clock, runtime, pleg, events } = setUpPleg({ inspectConcurrency: 1 });
     const uids = ['p0', 'p1', 'p2', 'p3'];
