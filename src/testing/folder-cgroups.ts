@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { type CgroupIo } from '../embedded/cgroups/cgroup-io.js';
+import { type CgroupIo } from '../util/cgroups/cgroup-io.js';
 
 type Files = Readonly<Record<string, string>>;
 

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { messageOf } from '../../util/errors.js';
 import { invalidArgument, refused, RpcError } from '../rpc-error.js';
-import { codeOf } from './cgroup-io.js';
-import { type CgroupLayout } from './cgroup-layout.js';
+import { codeOf } from '../../util/cgroups/cgroup-io.js';
+import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { type Setting } from './resource-settings.js';
 
 /** A setting with the file that it goes to. */

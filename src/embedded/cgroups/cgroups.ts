@@ -21,7 +21,7 @@ import { type LinuxContainerResources, type PodSandboxConfig } from '../../cri/g
 import { SystemClock, type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { applySettings } from './apply-settings.js';
-import { type CgroupIo, codeOf, KERNEL_CGROUPS } from './cgroup-io.js';
+import { type CgroupIo, codeOf, KERNEL_CGROUPS } from '../../util/cgroups/cgroup-io.js';
 import { DEFAULT_PARENT, toCgroupPath } from './cgroup-parent.js';
 import { type CgroupHost, ContainerCgroup } from './container-cgroup.js';
 import { type CgroupsDescription, describeCgroups, toNotice } from './describe-cgroups.js';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
-import { codeOf, type CgroupIo } from './cgroup-io.js';
-import { CgroupLayout } from './cgroup-layout.js';
-import { findCgroupMounts, type Hierarchy, V2_CONTROLLERS } from './cgroup-mounts.js';
-import { handDown, toWords } from './make-group.js';
+import { codeOf, type CgroupIo } from '../../util/cgroups/cgroup-io.js';
+import { CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
+import { findCgroupMounts, type Hierarchy, V2_CONTROLLERS } from '../../util/cgroups/cgroup-mounts.js';
+import { handDown, toWords } from '../../util/cgroups/make-group.js';
 
 /** What can be used of a machine's cgroups, and why not more. */
 export interface DetectedCgroups {

@@ -5,9 +5,9 @@
  */
 import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
-import { codeOf } from './cgroup-io.js';
-import { type CgroupLayout } from './cgroup-layout.js';
-import { type Hierarchy } from './cgroup-mounts.js';
+import { codeOf } from '../../util/cgroups/cgroup-io.js';
+import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
+import { type Hierarchy } from '../../util/cgroups/cgroup-mounts.js';
 
 /** Signals one process; true when it was there. */
 export type Killer = (pid: number) => boolean;

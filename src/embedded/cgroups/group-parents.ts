@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { codeOf } from './cgroup-io.js';
-import { type CgroupLayout } from './cgroup-layout.js';
+import { codeOf } from '../../util/cgroups/cgroup-io.js';
+import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { DEFAULT_PARENT } from './cgroup-parent.js';
-import { makeGroup } from './make-group.js';
+import { makeGroup } from '../../util/cgroups/make-group.js';
 
 /** What {@link GroupParents} needs. */
 export interface GroupParentsOptions {

@@ -1,7 +1,7 @@
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
-import { type CgroupLayout } from './cgroup-layout.js';
+import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { type Killer, killGroup, removeGroup } from './end-group.js';
 
 /** What the removal of groups needs of its surroundings. */

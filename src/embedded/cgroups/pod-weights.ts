@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { LinuxContainerResources, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { Mutex } from '../mutex.js';
 import { applySettings } from './apply-settings.js';
-import { type CgroupLayout } from './cgroup-layout.js';
+import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { computeSettings } from './resource-settings.js';
 
 const HIGHEST = { 1: 262_144, 2: 10_000 } as const;

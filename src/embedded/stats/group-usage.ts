@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type CgroupLayout } from '../cgroups/cgroup-layout.js';
+import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { type DeviceUse, type HugepageUse, readDeviceUses, readHugepageUses } from './device-usage.js';
 import { type Pressure, readPressure } from './pressure.js';
 
