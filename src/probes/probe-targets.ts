@@ -1,4 +1,5 @@
-import { type PodStatus } from '../runtime/runtime.js';
+import { LABELS } from '../runtime/labels.js';
+import { type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
 
 /** A container as the last look at its pod showed it: the newest of its name. */
 export interface ProbeTarget {
@@ -16,12 +17,17 @@ export interface ProbeTargets {
   find(podUid: string, containerName: string): ProbeTarget | 'absent' | 'unknown';
 }
 
+const LOOPBACK = '127.0.0.1';
+
 /** What {@link observedTargets} reads; the cache of the event generator is one. */
 export interface ObservedPodReader {
   get(podUid: string): { readonly status: PodStatus; readonly error: Error | undefined };
 }
 
-/** Containers as the cache of observed pods has them. `nodeIp` is the host of pods on the node's network. */
+/**
+ * Containers as the cache of observed pods has them. `nodeIp` is the host of pods on the node's network; empty on a
+ * machine without a network, where that is the machine itself.
+ */
 export function observedTargets(pods: ObservedPodReader, nodeIp: string): ProbeTargets {
   return {
     find: (podUid, containerName) => {
@@ -33,7 +39,7 @@ export function observedTargets(pods: ObservedPodReader, nodeIp: string): ProbeT
 }
 
 function targetIn(status: PodStatus, containerName: string, nodeIp: string): ProbeTarget | 'absent' {
-  const container = status.containers.findLast(({ name }) => name === containerName);
+  const container = findNewest(status, containerName);
   if (container === undefined) return 'absent';
   const { id, state, startedAtNs } = container;
   const onNode = status.sandboxes[0]?.hostNetwork === true;
@@ -41,6 +47,19 @@ function targetIn(status: PodStatus, containerName: string, nodeIp: string): Pro
     containerId: id,
     state: state === 'running' || state === 'exited' ? state : 'waiting',
     startedAtMs: Number(startedAtNs / 1_000_000n),
-    host: onNode ? nodeIp : (status.ips[0] ?? ''),
+    host: onNode ? nodeIp || LOOPBACK : (status.ips[0] ?? ''),
   };
+}
+
+/**
+ * By the attempt, which no clock upsets: where that was set back, the newest one seems to be older than those before.
+ * Somebody may have made one by hand in our sandbox under the same name, without the labels of the pod.
+ */
+function findNewest({ uid, containers }: PodStatus, name: string): ContainerStatus | undefined {
+  const named = containers.filter((container) => container.name === name);
+  const owned = named.filter(({ labels }) => labels[LABELS.podUid] === uid);
+  return (owned.length > 0 ? owned : named).reduce<ContainerStatus | undefined>(
+    (newest, each) => (newest === undefined || each.attempt >= newest.attempt ? each : newest),
+    undefined,
+  );
 }
