@@ -42,6 +42,22 @@ describe('an emptyDir', () => {
     expect(await readFile(join(emptyDir('data'), 'file'), 'utf8')).toBe('kept');
   });
 
+  it('keeps the mode that the pod gave it', async () => {
+    const owner = pod([{ name: 'data', emptyDir: {} }]);
+    await volumes.setUp(owner, NEVER);
+    await chmod(emptyDir('data'), 0o700);
+    await volumes.setUp(owner, NEVER);
+    expect((await stat(emptyDir('data'))).mode & 0o7777).toBe(0o700);
+  });
+
+  it('is made anew where an agent was killed while it made it', async () => {
+    const owner = pod([{ name: 'data', emptyDir: {} }]);
+    await mkdir(`${emptyDir('data')}.new`, { recursive: true, mode: 0o700 });
+    await volumes.setUp(owner, NEVER);
+    expect((await stat(emptyDir('data'))).mode & 0o7777).toBe(0o777);
+    expect(await readdir(join(emptyDir('data'), '..'))).toEqual(['data']);
+  });
+
   it('is where the container’s mount leads', async () => {
     const owner = pod(
       [{ name: 'data', emptyDir: {} }],

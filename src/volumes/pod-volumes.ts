@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Container, type VolumeMount } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
@@ -101,10 +101,7 @@ export class PodVolumes {
       await prepareHostPath(hostPath);
       return;
     }
-    const folder = this.#emptyDir(pod, name);
-    await mkdir(folder, { recursive: true, mode: 0o750 });
-    // Not through mkdir: the process's mask would take bits away.
-    await chmod(folder, EMPTY_DIR_MODE);
+    await makeEmptyDir(this.#emptyDir(pod, name));
   }
 
   #toMount(pod: NodePod, volume: Volume, mount: VolumeMount): ContainerMount {
@@ -123,5 +120,29 @@ export class PodVolumes {
 
   #emptyDir({ metadata }: NodePod, name: string): string {
     return join(this.#volumesFolder(metadata.uid), 'kubernetes.io~empty-dir', name);
+  }
+}
+
+/**
+ * Once it is there it is the pod's: databases give their folder a mode of their own and do not start with another. So it
+ * appears as it is to be, and whoever is killed in between leaves nothing that looks ready.
+ */
+async function makeEmptyDir(folder: string): Promise<void> {
+  if (await isThere(folder)) return;
+  // No volume has a dot in its name.
+  const fresh = `${folder}.new`;
+  await mkdir(fresh, { recursive: true, mode: 0o750 });
+  // Not through mkdir: the process's mask would take bits away.
+  await chmod(fresh, EMPTY_DIR_MODE);
+  await rename(fresh, folder);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
   }
 }
