@@ -22,7 +22,7 @@ export async function requestHook(
   signal: AbortSignal,
 ): Promise<void> {
   const { path = '/', scheme = 'HTTP', httpHeaders = [] } = action;
-  const host = action.host ?? target.host;
+  const host = action.host || target.host;
   if (host === '') throw new Error('failed to find networking container: the pod has no address');
   const port = findPort(action.port, target.ports);
   const headers = headersOf(httpHeaders);

@@ -28,7 +28,7 @@ beforeEach(() => {
         return Promise.resolve();
       },
     },
-    hooks: new LifecycleHooks({ changes: runtime, clock }),
+    hooks: new LifecycleHooks({ changes: runtime, clock, findHost: () => Promise.resolve('') }),
     events: { record: (_pod, event) => void events.push(event) },
     clock,
     logger,
@@ -69,7 +69,7 @@ describe('the end of a container', () => {
   it('rejects as the stop does', async () => {
     const failing = new ContainerKiller({
       changes: { stopContainer: () => Promise.reject(new Error('stuck')) },
-      hooks: new LifecycleHooks({ changes: runtime, clock }),
+      hooks: new LifecycleHooks({ changes: runtime, clock, findHost: () => Promise.resolve('') }),
       events: { record: () => undefined },
       ...{ clock, logger },
     });

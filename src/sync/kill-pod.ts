@@ -7,6 +7,7 @@ import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
 
 import { computeStopOrder } from './compute-stop-order.js';
+import { hookHostOf } from './hook-host.js';
 import { type ContainerKiller } from './kill-container.js';
 import { mayBeAlive, PodContainers } from '../status/pod-containers.js';
 import { type SyncFailure } from './sync-failure.js';
@@ -43,7 +44,7 @@ export async function killPod(
   // Somebody may have made a container by hand in our sandbox: it ends with that, and not by name.
   const owners = new PodContainers(observed, undefined);
   const alive = observed.containers.filter((each) => mayBeAlive(each) && owners.isOwned(each));
-  const host = observed.ips[0] ?? (observed.sandboxes[0]?.hostNetwork === true ? '127.0.0.1' : '');
+  const host = hookHostOf(observed);
   const killOne = async (container: ContainerStatus, turn: Promise<void> | undefined): Promise<void> => {
     const { id, name } = container;
     const { preStop, ports } = hookOf(container, spec);

@@ -10,10 +10,19 @@ const NEVER = new AbortController().signal;
 let clock: FakeClock;
 let runtime: FakeRuntimeChanges;
 let hooks: LifecycleHooks;
+/** What looks at the pod find, one after the other; nothing once it is empty. */
+let hosts: (string | Error)[];
 beforeEach(() => {
   clock = new FakeClock();
   runtime = new FakeRuntimeChanges({ clock });
-  hooks = new LifecycleHooks({ changes: runtime, clock });
+  hosts = [];
+  hooks = new LifecycleHooks({
+    ...{ changes: runtime, clock },
+    findHost: async () => {
+      const found = hosts.shift() ?? '';
+      return typeof found === 'string' ? found : Promise.reject(found);
+    },
+  });
 });
 
 function run(
@@ -81,8 +90,31 @@ describe('a request as a hook', () => {
     expect(await run({ httpGet: { port: 'nope' } })).toMatch(/the container has no port named "nope"$/);
   });
 
-  it('fails without an address, and without a server', async () => {
-    expect(await run({ httpGet: { port } }, '')).toMatch(/the pod has no address$/);
+  it('waits a little for the address of the pod', async () => {
+    hosts = ['', new Error('the runtime is busy'), '127.0.0.1'];
+    const answered = run({ httpGet: { port } }, '');
+    await clock.advance(2_000);
+    expect(await answered).toBeUndefined();
+    expect(hosts).toEqual([]);
+  });
+
+  it('fails when the pod has no address for long, or nobody can look', async () => {
+    const answered = run({ httpGet: { port } }, '');
+    await clock.advance(10_000);
+    expect(await answered).toMatch(/the pod has no address$/);
+    hosts = Array.from({ length: 9 }, () => new Error('the runtime is gone'));
+    const again = run({ httpGet: { port } }, '');
+    await clock.advance(10_000);
+    expect(await again).toMatch(/the runtime is gone$/);
+  });
+
+  it('looks for no address where it names a host itself', async () => {
+    hosts = ['203.0.113.1'];
+    expect(await run({ httpGet: { port, host: '127.0.0.1' } }, '')).toBeUndefined();
+    expect(hosts).toEqual(['203.0.113.1']);
+  });
+
+  it('fails without a server', async () => {
     server.close();
     server.closeAllConnections();
     await new Promise((resolve) => server.once('close', resolve));

@@ -10,6 +10,8 @@ import { requestHook } from './hook-request.js';
 export interface LifecycleHooksOptions {
   readonly changes: Pick<RuntimeChanges, 'execSync'>;
   readonly clock: Clock;
+  /** Where a pod's ports are, by a fresh look; empty while it has no address. Asked where a call does not say. */
+  readonly findHost: (pod: PodRef, signal: AbortSignal) => Promise<string>;
 }
 
 /** A hook of one container. */
@@ -25,6 +27,10 @@ export interface HookCall {
   /** After so long a command is killed; 0 for never. In seconds. */
   readonly timeoutSeconds: number;
 }
+
+/** A runtime may tell an address a little after the sandbox. */
+const MOST_LOOKS = 5;
+const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Runs postStart and preStop hooks: a command in the container, a request to it, or a pause.
@@ -46,7 +52,9 @@ export class LifecycleHooks {
     try {
       if (exec !== undefined) return await this.#exec(call, exec.command, signal);
       if (httpGet !== undefined) {
-        await requestHook(httpGet, call, signal);
+        const isKnown = call.host !== '' || (httpGet.host ?? '') !== '';
+        const host = isKnown ? call.host : await this.#waitForHost(call.pod, signal);
+        await requestHook(httpGet, { host, ports: call.ports }, signal);
         return undefined;
       }
       if (sleep !== undefined) {
@@ -58,6 +66,21 @@ export class LifecycleHooks {
       return `${describeHook(call)} failed - error: ${describeRuntimeError(error)}`;
     }
     return `${describeHook(call)} failed - error: invalid handler`;
+  }
+
+  /** Empty when the pod has no address for long: it will have none. Rejects when nobody could look at last. */
+  async #waitForHost(pod: PodRef, signal: AbortSignal): Promise<string> {
+    const { clock, findHost } = this.#options;
+    for (let looks = 1; ; looks++) {
+      try {
+        const host = await findHost(pod, signal);
+        if (host !== '' || looks >= MOST_LOOKS) return host;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (looks >= MOST_LOOKS) throw error;
+      }
+      await clock.sleep(LOOK_AGAIN_MS, signal);
+    }
   }
 
   async #exec(call: HookCall, command: readonly string[], signal: AbortSignal): Promise<string | undefined> {

@@ -6,6 +6,7 @@ import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { type Logger } from '../util/logger.js';
 
+import { hookHostOf } from './hook-host.js';
 import { type ContainerKiller } from './kill-container.js';
 import { hookOf, killPod } from './kill-pod.js';
 import { type ContainerInBackoff, type PodActions } from './pod-actions.js';
@@ -98,7 +99,7 @@ async function killUnwanted(
     return failed.length > 0 ? failed : await removeUnwanted(work, tools, signal);
   }
   const failures: SyncFailure[] = [];
-  const host = observed.ips[0] ?? (spec.hostNetwork === true ? '127.0.0.1' : '');
+  const host = hookHostOf(observed);
   await Promise.all(
     actions.containersToKill.map(async ({ id, name, container, message, gracePeriodSeconds }) => {
       const names = { pod: formatPod(metadata), containerName: name, containerID: id };

@@ -14,7 +14,7 @@
 import { type ImageManager } from '../images/image-manager.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { formatPod } from '../model/pod-ref.js';
+import { formatPod, type PodRef } from '../model/pod-ref.js';
 import { isTerminalPhase } from '../model/v1-pod-status.js';
 import { type NodeFacts } from '../runtime/node-facts.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
@@ -33,6 +33,7 @@ import {
   type TerminatingRuntimePodWork,
 } from '../workers/pod-syncer.js';
 
+import { hookHostOf } from './hook-host.js';
 import { ContainerKiller } from './kill-container.js';
 import { killPod } from './kill-pod.js';
 import { LifecycleHooks } from './lifecycle-hook.js';
@@ -57,7 +58,7 @@ import {
 /** What a {@link SyncPod} is made of. */
 export interface SyncPodOptions {
   readonly changes: RuntimeChanges;
-  /** To look whether what was ended has ended. */
+  /** To look whether what was ended has ended, and where hooks find a pod. */
   readonly runtime: Pick<Runtime, 'findPod' | 'getPodStatus'>;
   readonly images: Pick<ImageManager, 'ensureImage'>;
   readonly volumes: VolumeMounts;
@@ -89,7 +90,9 @@ export class SyncPod implements PodSyncer {
     const { changes, events, images, volumes, paths, node, containerLogLinksDir } = options;
     const clock = options.clock ?? new SystemClock();
     const logger = options.logger ?? SILENT_LOGGER;
-    const hooks = new LifecycleHooks({ changes, clock });
+    const findHost = async ({ uid }: PodRef, signal: AbortSignal): Promise<string> =>
+      hookHostOf(await this.#look(uid, signal));
+    const hooks = new LifecycleHooks({ changes, clock, findHost });
     this.#options = options;
     this.#logger = logger;
     this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger });
