@@ -107,13 +107,16 @@ export class LastGoodStore {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         try {
           const path = join(this.#options.folder, this.#recordName(next.origin, next.name));
-          await writeWhole(path, encode(next));
+          await writeWhole(path, encode(next), { syncsFolder: false });
         } catch (error) {
           faults.set(next.name, messageOf(error));
         }
       }
     };
     await Promise.all(Array.from({ length: WRITES_AT_ONCE }, write));
+    // Once for all of them: hundreds may come together, and nothing of them begins to run before this.
+    const failure = await syncPath(this.#options.folder).then(() => undefined, messageOf);
+    if (failure !== undefined) for (const { name } of versions) faults.set(name, faults.get(name) ?? failure);
     return faults;
   }
 

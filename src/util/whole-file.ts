@@ -5,6 +5,8 @@ import { dirname } from 'node:path';
 export interface WriteWholeOptions {
   /** Survives the loss of power, not only of this process. True unless told. */
   readonly durable?: boolean;
+  /** Whether its name does, too. True unless told: who writes many into one folder calls {@link syncPath} once for all. */
+  readonly syncsFolder?: boolean;
 }
 
 /**
@@ -16,7 +18,7 @@ export async function writeWhole(
   content: string | Uint8Array,
   options: WriteWholeOptions = {},
 ): Promise<void> {
-  const { durable = true } = options;
+  const { durable = true, syncsFolder = durable } = options;
   const temporary = `${path}.tmp`;
   try {
     await using file = await open(temporary, 'w', 0o600);
@@ -27,7 +29,7 @@ export async function writeWhole(
     throw error;
   }
   await rename(temporary, path);
-  if (durable) await syncPath(dirname(path));
+  if (syncsFolder) await syncPath(dirname(path));
 }
 
 /**
