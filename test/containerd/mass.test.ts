@@ -39,18 +39,21 @@ describe(`${PODS} pods at once on containerd 1.7`, () => {
   }, LIMIT_MS);
 
   afterAll(async () => {
+    if (process.env['PODLOOP_MASS_PODS'] !== undefined) await record();
     await node.stop();
     client.close();
     await containerd[Symbol.asyncDispose]();
     expect(await findLeftovers(containerd.names)).toEqual([]);
     await rm(folder, { recursive: true, force: true });
-    if (process.env['PODLOOP_MASS_PODS'] === undefined) return;
+  }, LIMIT_MS);
+
+  async function record(): Promise<void> {
     await recordResult('agent', 'The node agent', {
       name: `${PODS} manifests put down at once, then ${PODS} containers killed at once, on containerd ${containerd.packageVersion}`,
-      what: 'Pods of one busybox container on the host network. "Beside CRI calls" is the time in which no call was under way that changes the runtime; CPU is that of the whole process, in which the test runs too.',
+      what: 'Pods of one busybox container on the host network. With no CRI call under way it is the agent alone that takes its time, but for 0.2 s at the beginning, waited for on purpose as a manifest may be half written, and for the time after the kill in which the runtime has not told of any end yet. CPU is that of the whole process, in which the test runs too.',
       values,
     });
-  }, LIMIT_MS);
+  }
 
   /** Restarts of all containers, once all of them run; undefined before. */
   function restartsOfRunning(): number | undefined {
@@ -76,6 +79,9 @@ describe(`${PODS} pods at once on containerd 1.7`, () => {
       expect(spent.calls.get('ContainerStatus')).toBeLessThan(STATUS_CALLS_PER_POD * PODS);
       expect(spent.calls.get('StartContainer')).toBe(PODS);
       expect(spent.calls.get('RunPodSandbox')).toBe(PODS);
+      // Whatever waits for the next look at everything, or for a tick, shows here.
+      const { wallMs, queuedMs } = spent.besideCalls;
+      expect(wallMs - queuedMs).toBeLessThan(spent.all.wallMs / 2);
     },
     LIMIT_MS,
   );

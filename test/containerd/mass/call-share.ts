@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { criCallEnded, criCallStarted } from '../../../src/util/channels.js';
+import { type CriCall, criCallEnded, criCallStarted } from '../../../src/util/channels.js';
+import { readThreadTime, Stretches, type ThreadTime, timeSince } from './thread-time.js';
 
-/** Calls that change the runtime: what takes their time is the runtime's to answer for. */
+/** Calls that change the runtime; the others only look at it. */
 const CHANGES: ReadonlySet<string> = new Set([
   'RunPodSandbox',
   'StopPodSandbox',
@@ -17,30 +18,35 @@ const MS_PER_TICK = 10;
 
 /** What was spent between two moments. */
 export interface Spent {
-  readonly wallMs: number;
-  /** In which no call was under way that changes the runtime. */
-  readonly besideCallsMs: number;
-  /** Of this process. */
-  readonly cpuMs: number;
-  /** Of containerd, without its shims. */
-  readonly runtimeCpuMs: number;
+  /** In all. Run time and queueing are those of the thread that the agent runs in. */
+  readonly all: ThreadTime;
+  /** Of it, while no CRI call was under way, the stream of events aside: what the agent answers for alone. */
+  readonly besideCalls: ThreadTime;
+  /** Of it, while no call was under way that changes the runtime. */
+  readonly besideChanges: ThreadTime;
   /** How many calls of each kind ended. */
   readonly calls: ReadonlyMap<string, number>;
   /** As rows of a table of results. */
   describe(of: string): Record<string, string>;
 }
 
-/** Tells the time that an agent itself takes from that which it waits for its runtime. */
+/**
+ * Tells the time that an agent itself takes from that which it waits for its runtime, and that from waiting for a CPU
+ * which the runtime's processes keep busy. To be made in the thread that the agent runs in.
+ */
 export class CallShare implements Disposable {
   readonly #runtimePid: number;
-  readonly #startedMs = performance.now();
+  readonly #started = readThreadTime();
   readonly #cpuBefore = process.cpuUsage();
   readonly #runtimeCpuBefore: Promise<number>;
+  readonly #machineBefore = readMachine();
   readonly #calls = new Map<string, number>();
+  /** Of all calls of a kind together. */
+  readonly #durationsMs = new Map<string, number>();
   readonly #unsubscribe: (() => void)[];
-  #underWay = 0;
-  #freeSinceMs = this.#startedMs;
-  #besideCallsMs = 0;
+  readonly #underWay = new Set<CriCall>();
+  readonly #besideCalls = new Stretches();
+  readonly #besideChanges = new Stretches();
 
   /** Lets what went before come to its end, so that it is not counted. */
   static async settle(): Promise<void> {
@@ -51,38 +57,45 @@ export class CallShare implements Disposable {
     this.#runtimePid = runtimePid;
     this.#runtimeCpuBefore = readCpuMs(runtimePid);
     this.#unsubscribe = [
-      criCallStarted.subscribe(({ method }) => {
-        if (!CHANGES.has(method)) return;
-        if (this.#underWay++ === 0) this.#besideCallsMs += performance.now() - this.#freeSinceMs;
+      criCallStarted.subscribe((call) => {
+        if (call.streaming) return;
+        this.#underWay.add(call);
+        this.#tellApart();
       }),
-      criCallEnded.subscribe(({ call: { method } }) => {
+      criCallEnded.subscribe(({ call, durationMs }) => {
+        const { method } = call;
         this.#calls.set(method, (this.#calls.get(method) ?? 0) + 1);
-        if (CHANGES.has(method) && --this.#underWay === 0) this.#freeSinceMs = performance.now();
+        this.#durationsMs.set(method, (this.#durationsMs.get(method) ?? 0) + durationMs);
+        this.#underWay.delete(call);
+        this.#tellApart();
       }),
     ];
+    this.#tellApart();
   }
 
   /** From the beginning until now. */
   async spent(): Promise<Spent> {
-    const now = performance.now();
+    const all = timeSince(this.#started);
+    const [besideCalls, besideChanges] = [this.#besideCalls.total, this.#besideChanges.total];
     const { user, system } = process.cpuUsage(this.#cpuBefore);
-    const free = this.#underWay === 0 ? now - this.#freeSinceMs : 0;
-    const [wallMs, besideCallsMs, cpuMs] = [
-      now - this.#startedMs,
-      this.#besideCallsMs + free,
-      (user + system) / 1_000,
-    ];
     const runtimeCpuMs = (await readCpuMs(this.#runtimePid)) - (await this.#runtimeCpuBefore);
+    const [before, after] = [await this.#machineBefore, await readMachine()];
+    const idle = (after.idle - before.idle) / (after.all - before.all);
     const calls = new Map(this.#calls);
-    const listed = [...calls].map(([method, count]) => `${method} ${count}`).join(', ');
+    const listed = [...calls].map(([method, count]) => {
+      const meanMs = (this.#durationsMs.get(method) ?? 0) / count;
+      return `${method} ${count} (${meanMs.toFixed(0)} ms)`;
+    });
     return {
-      ...{ wallMs, besideCallsMs, cpuMs, runtimeCpuMs, calls },
+      ...{ all, besideCalls, besideChanges, calls },
       describe: (of) => ({
-        [`${of}: in all, s`]: (wallMs / 1_000).toFixed(2),
-        [`${of}: beside CRI calls, s`]: (besideCallsMs / 1_000).toFixed(2),
-        [`${of}: CPU of the agent, s`]: (cpuMs / 1_000).toFixed(2),
-        [`${of}: CPU of containerd without its shims, s`]: (runtimeCpuMs / 1_000).toFixed(2),
-        [`${of}: CRI calls`]: listed,
+        [`${of}: in all, s`]: seconds(all.wallMs),
+        [`${of}: no CRI call under way, s`]: describeTime(besideCalls),
+        [`${of}: no call under way that changes the runtime, s`]: describeTime(besideChanges),
+        [`${of}: CPU of the agent, s`]: seconds((user + system) / 1_000),
+        [`${of}: CPU of containerd without its shims, s`]: seconds(runtimeCpuMs),
+        [`${of}: idle time of the machine, %`]: (100 * idle).toFixed(0),
+        [`${of}: CRI calls, mean`]: listed.join(', '),
       }),
     };
   }
@@ -90,6 +103,21 @@ export class CallShare implements Disposable {
   [Symbol.dispose](): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
+
+  #tellApart(): void {
+    const isChanging = [...this.#underWay].some(({ method }) => CHANGES.has(method));
+    this.#besideCalls[this.#underWay.size === 0 ? 'begin' : 'end']();
+    this.#besideChanges[isChanging ? 'end' : 'begin']();
+  }
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(2);
+}
+
+function describeTime({ wallMs, cpuMs, queuedMs }: ThreadTime): string {
+  const waitingMs = Math.max(0, wallMs - cpuMs - queuedMs);
+  return `${seconds(wallMs)}: at work ${seconds(cpuMs)}, waiting for a CPU ${seconds(queuedMs)}, waiting for something else ${seconds(waitingMs)}`;
 }
 
 /** Of all threads of a process so far. */
@@ -98,4 +126,15 @@ async function readCpuMs(pid: number): Promise<number> {
   // The name may hold anything; what follows it are numbers.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
+}
+
+/** Ticks of all cores so far; idle ones include those in which a disk was waited for. */
+async function readMachine(): Promise<{ readonly all: number; readonly idle: number }> {
+  const [first = ''] = (await readFile('/proc/stat', 'utf8')).split('\n');
+  const [user = 0, nice = 0, system = 0, idle = 0, disk = 0, ...others] = first
+    .split(/\s+/)
+    .slice(1, 9)
+    .map(Number);
+  const busy = [user, nice, system, ...others].reduce((sum, ticks) => sum + ticks, 0);
+  return { all: busy + idle + disk, idle: idle + disk };
 }
