@@ -8,7 +8,10 @@ import { formatGoDuration, parseGoDuration } from '../util/go-duration.js';
 export function addAgentFlags(command: Command): void {
   for (const [, facts] of rows()) {
     if (facts.flag === '') continue;
-    command.addOption(toOption(facts.flag, facts).default(undefined, describeDefault(facts)));
+    // Commander shows only defaults that it sets itself, which would outdo the configuration file.
+    const unlessTold = describeDefault(facts);
+    const doc = unlessTold === undefined ? facts.doc : `${facts.doc} (default: ${unlessTold})`;
+    command.addOption(toOption(facts.flag, { ...facts, doc }));
     for (const alias of facts.aliases ?? []) {
       command.addOption(
         toOption(alias, { ...facts, doc: `The same as ${facts.flag}, under the kubelet’s name` }),
