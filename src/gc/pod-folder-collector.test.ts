@@ -38,9 +38,10 @@ interface World {
   inRuntime?: ObservedPod[];
   mounts?: string;
   tearDown?: (uid: string) => Promise<void>;
+  findPod?: () => Promise<undefined>;
 }
 
-function lab({ statuses = [], failing = [], inRuntime = [], mounts = '', tearDown }: World = {}) {
+function lab({ statuses = [], failing = [], inRuntime = [], mounts = '', tearDown, findPod }: World = {}) {
   const asked: string[] = [];
   const errors: string[] = [];
   const clock = new FakeClock();
@@ -57,6 +58,7 @@ function lab({ statuses = [], failing = [], inRuntime = [], mounts = '', tearDow
     runtime: {
       findPod: async (uid) => {
         asked.push(uid);
+        if (findPod !== undefined) return findPod();
         return inRuntime.find((pod) => pod.uid === uid);
       },
     },
@@ -132,6 +134,22 @@ describe('the folders of a pod', () => {
       },
     });
     await collector.cleanUp({ mayRemove: () => !wanted }, never);
+    expect(await left()).toEqual({ folders: ['uid-old'], logs: ['default_old_uid-old'], links: ['old'] });
+  });
+
+  it('and the volumes stay when the pod is wanted again while the runtime is asked', async () => {
+    await make('old');
+    let wanted = false;
+    const tornDown: string[] = [];
+    const { collector } = lab({
+      findPod: async () => {
+        wanted = true;
+        return undefined;
+      },
+      tearDown: async (uid) => void tornDown.push(uid),
+    });
+    await collector.cleanUp({ mayRemove: () => !wanted }, never);
+    expect(tornDown).toEqual([]);
     expect(await left()).toEqual({ folders: ['uid-old'], logs: ['default_old_uid-old'], links: ['old'] });
   });
 

@@ -37,6 +37,21 @@ const ASIDE = '.podloop-gone-';
 
 const LINKS_PERIOD_MS = 60_000;
 
+interface LogLink {
+  readonly link: string;
+  readonly target: string;
+  readonly uid: string;
+}
+
+/** What there is of pods beside their own folders, by uid. */
+interface Left {
+  readonly links: ReadonlyMap<string, readonly LogLink[]>;
+  /** Names; one, unless the pod had another name under the same uid. */
+  readonly logFolders: ReadonlyMap<string, readonly string[]>;
+}
+
+const NOTHING_LEFT: Left = { links: new Map(), logFolders: new Map() };
+
 /** See the module. */
 export class PodFolderCollector {
   readonly name = 'pod directories';
@@ -60,9 +75,12 @@ export class PodFolderCollector {
     const { paths } = this.#options;
     const uids = await namesIn(paths.podsDir);
     const gone = uids.filter((uid) => !uid.startsWith(ASIDE) && view.mayRemove(uid));
+    // Looked at once for all: when many pods go together there are many of them.
+    const left = gone.length === 0 ? NOTHING_LEFT : await this.#findLeft();
     for (const uid of gone) {
       signal.throwIfAborted();
-      if (await this.#isGone(uid, signal)) await this.#remove(uid, view);
+      // A runtime may take its time to answer, and somebody may want a pod of that uid again since.
+      if ((await this.#isGone(uid, signal)) && view.mayRemove(uid)) await this.#remove(uid, left, view);
     }
     for (const folder of [paths.podsDir, paths.podLogsDir]) await removeAsides(folder);
     for (const uid of this.#kept.keys()) if (!gone.includes(uid)) this.#kept.delete(uid);
@@ -101,20 +119,18 @@ export class PodFolderCollector {
     }
   }
 
-  async #remove(uid: string, view: { mayRemove(podUid: string): boolean }): Promise<void> {
+  async #remove(uid: string, left: Left, view: { mayRemove(podUid: string): boolean }): Promise<void> {
     const { paths, tearDownVolumes, readMounts = readOwnMountinfo } = this.#options;
     const folder = paths.podDir(uid);
     try {
       await tearDownVolumes(uid);
       const mounted = findMountBelow(parseMountinfo(await readMounts()), folder);
       if (mounted !== undefined) throw new Error(`${mounted.mountPoint} is still mounted`);
-      const links = (await this.#links()).filter((link) => link.uid === uid);
-      const logFolders = await this.#logFolders(uid);
-      // Somebody may want a pod of that uid again.
+      // Once more: the mounts had to be read.
       if (!view.mayRemove(uid)) return;
       this.#logger.info('Orphaned pod found, removing', { podUID: uid }, 3);
-      for (const { link } of links) await unlink(link);
-      for (const name of logFolders) await moveAside(paths.podLogsDir, name);
+      for (const { link } of left.links.get(uid) ?? []) await rm(link, { force: true });
+      for (const name of left.logFolders.get(uid) ?? []) await moveAside(paths.podLogsDir, name);
       // Last: it says whose the rest is.
       await moveAside(paths.podsDir, uid);
       this.#kept.delete(uid);
@@ -132,18 +148,22 @@ export class PodFolderCollector {
     });
   }
 
-  /** One, unless the pod had another name under the same uid. */
-  async #logFolders(uid: string): Promise<string[]> {
-    const { podLogsDir } = this.#options.paths;
-    const names = await namesIn(podLogsDir);
-    return names.filter((name) => !name.startsWith(ASIDE) && uidOfLogFolder(name) === uid);
+  async #findLeft(): Promise<Left> {
+    const names = await namesIn(this.#options.paths.podLogsDir);
+    return {
+      links: groupByUid(await this.#links(), ({ uid }) => uid),
+      logFolders: groupByUid(
+        names.filter((name) => !name.startsWith(ASIDE)),
+        uidOfLogFolder,
+      ),
+    };
   }
 
   /** Every link to a log below the folder of the logs of pods. */
-  async #links(): Promise<{ readonly link: string; readonly target: string; readonly uid: string }[]> {
+  async #links(): Promise<LogLink[]> {
     const { containerLogLinksDir: folder, paths } = this.#options;
     if (folder === undefined) return [];
-    const links = [];
+    const links: LogLink[] = [];
     for (const name of await namesIn(folder)) {
       if (!name.endsWith('.log')) continue;
       const link = join(folder, name);
@@ -176,6 +196,17 @@ async function removeAsides(folder: string): Promise<void> {
 /** `<namespace>_<name>_<uid>`: neither of the first two has an underscore. */
 function uidOfLogFolder(name: string): string {
   return name.split('_').slice(2).join('_');
+}
+
+function groupByUid<T>(items: readonly T[], uidOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const uid = uidOf(item);
+    const group = groups.get(uid);
+    if (group === undefined) groups.set(uid, [item]);
+    else group.push(item);
+  }
+  return groups;
 }
 
 async function isThere(path: string): Promise<boolean> {
