@@ -198,7 +198,7 @@ describe('the record of what we fetched', () => {
     expect(pulled.all()).toEqual([]);
   });
 
-  it.each(['', '{', '[]', '{"images":{}}', '{"images":[{"id":1},{"id":"x"}]}'])(
+  it.each(['', '{', '[]', '{"images":{}}', '{"images":[null,{"id":1},{"id":"x"}]}'])(
     'counts as none when it says %j',
     async (text) => {
       await writeFile(path, text);

@@ -72,9 +72,10 @@ function parse(text: string): Map<string, PulledImage> {
   } catch {
     return new Map();
   }
-  const list = Array.isArray(images) ? (images as Partial<PulledImage>[]) : [];
+  const list = Array.isArray(images) ? (images as (Partial<PulledImage> | null)[]) : [];
   return new Map(
-    list.flatMap(({ id, pulledAtMs, lastUsedAtMs }) => {
+    list.flatMap((image) => {
+      const { id, pulledAtMs, lastUsedAtMs } = image ?? {};
       if (typeof id !== 'string' || typeof pulledAtMs !== 'number') return [];
       return [[id, { id, pulledAtMs, ...(typeof lastUsedAtMs === 'number' ? { lastUsedAtMs } : {}) }]];
     }),
