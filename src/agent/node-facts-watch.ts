@@ -47,7 +47,6 @@ export class NodeFactsWatch {
       memoryCapacityBytes: BigInt(totalmem()),
       cpuCfsQuota,
       cpuCfsPeriodUs: Math.round(cpuCfsQuotaPeriodMs * 1_000),
-      cgroupParent: '',
       seccompDir: '',
       canMount: canMount(),
     };

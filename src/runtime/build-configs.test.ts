@@ -8,7 +8,10 @@ import { PodPaths } from './pod-paths.js';
 
 const node = someNodeFacts();
 const paths = new PodPaths({ rootDir: '/root', podLogsDir: '/logs' });
-const sandboxFacts = { node, paths, attempt: 2, annotations: { 'podloop.dev/sandbox-hash': 'cafe' } };
+const sandboxFacts = {
+  ...{ node, paths, attempt: 2, cgroupParent: '/kubepods/podu1' },
+  annotations: { 'podloop.dev/sandbox-hash': 'cafe' },
+};
 const containerFacts = {
   ...({ node, kind: 'container', restartCount: 3, imageRef: 'sha256:1234', mounts: [] } as const),
   annotations: { [ANNOTATIONS.hash]: 'beef' },
@@ -32,6 +35,7 @@ describe('the configuration of a sandbox', () => {
     expect(config.annotations).toEqual({ note: 'x', 'podloop.dev/sandbox-hash': 'cafe' });
     expect(config.logDirectory).toBe('/logs/default_web_u1');
     expect(config.hostname).toBe('web');
+    expect(config.linux?.cgroupParent).toBe('/kubepods/podu1');
     expect(config.dnsConfig?.servers).toEqual(['192.0.2.53']);
   });
 

@@ -15,6 +15,8 @@ export interface SandboxFacts {
   readonly paths: PodPaths;
   /** How many sandboxes of the pod came before. */
   readonly attempt: number;
+  /** Where its cgroups go; empty for the runtime's own choice. */
+  readonly cgroupParent: string;
   /** Ours, written beside those of the pod. */
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -36,7 +38,7 @@ export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxCo
     labels: { ...metadata.labels, ...podLabels(pod, node.nodeInstance) },
     annotations: { ...metadata.annotations, ...facts.annotations },
     linux: {
-      cgroupParent: node.cgroupParent,
+      cgroupParent: facts.cgroupParent,
       securityContext: computeSandboxSecurity(pod, node.seccompDir),
       sysctls: Object.fromEntries(
         (spec.securityContext?.sysctls ?? []).map((each) => [each.name, each.value]),

@@ -34,6 +34,8 @@ export const ANNOTATIONS = {
   sandboxHash: 'podloop.dev/sandbox-hash',
   /** Ours, on sandboxes, RFC 3339: since when the pod is on this node, over all its sandboxes. */
   podStartTime: 'podloop.dev/pod-start-time',
+  /** Ours, on sandboxes: the cgroup_parent that it was made with, for what is started in it later. */
+  cgroupParent: 'podloop.dev/cgroup-parent',
 } as const;
 
 /** Labels as a decoded message has them. */

@@ -18,8 +18,6 @@ export interface NodeFacts {
   readonly cpuCfsQuota: boolean;
   /** In microseconds. */
   readonly cpuCfsPeriodUs: number;
-  /** Where the pods' cgroups go; empty for the runtime's own choice. */
-  readonly cgroupParent: string;
   /** Where seccomp profiles are, for those with `Localhost`. */
   readonly seccompDir: string;
   /** Whether the runtime can mount anything: the embedded one cannot where it has no isolation. */

@@ -14,6 +14,7 @@ import { type PodActions } from './pod-actions.js';
 import { formatHostsFile, writeHostsFile } from './pod-files.js';
 import { type StartedSandbox } from './start-container.js';
 import { type SyncFailure } from './sync-failure.js';
+import { type PodCgroupParents } from './sync-pod-ports.js';
 
 /** What a {@link SandboxStarter} works with. */
 export interface SandboxStarterOptions {
@@ -21,6 +22,7 @@ export interface SandboxStarterOptions {
   readonly events: PodEventRecorder;
   readonly paths: PodPaths;
   readonly node: () => NodeFacts;
+  readonly cgroups?: PodCgroupParents | undefined;
 }
 
 /** What a sandbox is wanted for. */
@@ -51,11 +53,20 @@ export class SandboxStarter {
     const { changes, paths } = this.#options;
     const node = this.#options.node();
     const { metadata, spec } = pod;
+    let cgroupParent: string;
+    try {
+      cgroupParent = await this.#findCgroupParent({ pod, observed, actions }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      return { failure: failureOf('ConfigPodSandbox', pod, 'ConfigPodSandboxError', error) };
+    }
     const annotations = {
       [ANNOTATIONS.sandboxHash]: sandboxHash(pod),
+      [ANNOTATIONS.cgroupParent]: cgroupParent,
       ...(startTime === undefined ? {} : { [ANNOTATIONS.podStartTime]: startTime }),
     };
-    const config = buildSandboxConfig(pod, { node, paths, attempt: actions.sandboxAttempt, annotations });
+    const attempt = actions.sandboxAttempt;
+    const config = buildSandboxConfig(pod, { node, paths, attempt, cgroupParent, annotations });
     if (lacksClusterDns(spec, node.clusterDns)) this.#tellOfDns(pod);
     const made = await this.#make(pod, config, actions, signal);
     if (typeof made !== 'string') return { failure: made };
@@ -77,6 +88,18 @@ export class SandboxStarter {
       signal.throwIfAborted();
       return { failure: failureOf('ConfigPodSandbox', pod, 'ConfigPodSandboxError', error) };
     }
+  }
+
+  async #findCgroupParent(
+    { pod, observed, actions }: Pick<SandboxStart, 'pod' | 'observed' | 'actions'>,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { cgroups } = this.#options;
+    if (cgroups === undefined) return '';
+    const sandbox = observed.sandboxes.find(({ id }) => id === actions.sandboxId);
+    return sandbox === undefined
+      ? await cgroups.prepare(pod)
+      : await cgroups.findParent(pod, sandbox, signal);
   }
 
   async #make(

@@ -7,7 +7,7 @@ import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type V1PodStatus } from '../model/v1-pod-status.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
-import { type PodStatus } from '../runtime/runtime.js';
+import { type PodStatus, type SandboxStatus } from '../runtime/runtime.js';
 import { type PodStatusOverride } from '../workers/pod-syncer.js';
 
 import { type ContainerBaseline } from './pod-actions.js';
@@ -57,6 +57,17 @@ export interface PodStatuses {
 /** Where the hashes of containers that another agent made are kept. */
 export interface ContainerBaselines {
   keep(pod: NodePod, baselines: readonly ContainerBaseline[]): Promise<void>;
+}
+
+/** Where the cgroups of pods are: the cgroup_parent of CRI, empty for the runtime's own choice. */
+export interface PodCgroupParents {
+  /** For a new sandbox of a pod. What has to be there for it is made, as far as this machine allows. Never rejects. */
+  prepare(pod: NodePod): Promise<string>;
+  /**
+   * That of a sandbox that is there, whoever made it and whatever holds for new ones by now: containers join those that
+   * run. Rejects when the runtime would have to tell and does not answer.
+   */
+  findParent(pod: NodePod, sandbox: SandboxStatus, signal: AbortSignal): Promise<string>;
 }
 
 /** Why the runtime's network is not ready, or undefined when it is. */

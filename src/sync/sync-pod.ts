@@ -49,6 +49,7 @@ import { type PodPlanner } from './sync-pod-planner.js';
 import {
   type ContainerBaselines,
   type NetworkProblem,
+  type PodCgroupParents,
   type PodProbes,
   type PodStatuses,
   type UpdatedStatus,
@@ -69,6 +70,8 @@ export interface SyncPodOptions {
   readonly planner: Pick<PodPlanner, 'plan' | 'forget'>;
   readonly baselines: ContainerBaselines;
   readonly networkProblem: NetworkProblem;
+  /** Without them the runtime puts pods where it wants. */
+  readonly cgroups?: PodCgroupParents | undefined;
   readonly events: PodEventRecorder;
   readonly paths: PodPaths;
   /** Asked anew for each sandbox and container: a node's facts change. */
@@ -87,7 +90,7 @@ export class SyncPod implements PodSyncer {
   readonly #containers: ContainerStarter;
 
   constructor(options: SyncPodOptions) {
-    const { changes, events, images, volumes, paths, node, containerLogLinksDir } = options;
+    const { changes, events, images, volumes, paths, node, containerLogLinksDir, cgroups } = options;
     const clock = options.clock ?? new SystemClock();
     const logger = options.logger ?? SILENT_LOGGER;
     const findHost = async ({ uid }: PodRef, signal: AbortSignal): Promise<string> =>
@@ -96,7 +99,7 @@ export class SyncPod implements PodSyncer {
     this.#options = options;
     this.#logger = logger;
     this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger });
-    this.#sandboxes = new SandboxStarter({ changes, events, paths, node });
+    this.#sandboxes = new SandboxStarter({ changes, events, paths, node, cgroups });
     const common = { changes, hooks, events, logger, paths, node };
     const killer = this.#killer;
     this.#containers = new ContainerStarter({ ...common, images, volumes, killer, containerLogLinksDir });

@@ -41,7 +41,6 @@ export function someNodeFacts(fields: Partial<NodeFacts> = {}): NodeFacts {
     memoryCapacityBytes: 8n * 1024n ** 3n,
     cpuCfsQuota: true,
     cpuCfsPeriodUs: 100_000,
-    cgroupParent: '',
     seccompDir: '/profiles',
     canMount: true,
     ...fields,

@@ -93,8 +93,10 @@ describe.each(RELEASES)('pods that are synced on containerd %s', (release) => {
   it('take up what was made by an agent that died before it heard of it', async () => {
     const pod = podOf('lost', { containers: [busybox('app', 'sleep 1000')] });
     const container = pod.spec.containers[0]!;
-    const node = someNodeFacts({ cgroupParent: containerd.names.cgroupParent });
-    const sandboxConfig = buildSandboxConfig(pod, { node, paths: lab.paths, attempt: 0, annotations: {} });
+    const node = someNodeFacts();
+    const { cgroupParent } = containerd.names;
+    const sandboxFacts = { node, paths: lab.paths, attempt: 0, cgroupParent, annotations: {} };
+    const sandboxConfig = buildSandboxConfig(pod, sandboxFacts);
     const facts = { node, kind: 'container', restartCount: 0, imageRef: BUSYBOX_IMAGE, mounts: [] } as const;
     const config = buildContainerConfig(pod, container, {
       ...facts,

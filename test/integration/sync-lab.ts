@@ -75,11 +75,15 @@ export class SyncLab implements AsyncDisposable {
       baselines: { keep: () => Promise.resolve() },
       networkProblem: () => undefined,
       containerLogLinksDir: join(folder, 'links'),
+      cgroups: {
+        prepare: () => Promise.resolve(cgroupParent),
+        findParent: () => Promise.resolve(cgroupParent),
+      },
       node: () => ({
         ...{ nodeInstance: 'lab', hostname: 'node-1', clusterDns: [], clusterDomain: '' },
         resolver: { servers: ['192.0.2.53'], searches: [], options: [] },
         ...{ memoryCapacityBytes: 8n * 1024n ** 3n, cpuCfsQuota: true, cpuCfsPeriodUs: 100_000 },
-        ...{ cgroupParent, seccompDir: '/var/lib/kubelet/seccomp', canMount },
+        ...{ seccompDir: '/var/lib/kubelet/seccomp', canMount },
       }),
     });
   }
