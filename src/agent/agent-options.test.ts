@@ -23,7 +23,16 @@ describe('the options of the agent', () => {
     expect(resolveAgentOptions({}, { serializeImagePulls: false }).maxParallelImagePulls).toBe(5);
   });
 
+  it('put links to logs where a kubelet does, as long as the logs are there', () => {
+    const elsewhere = { podLogsDir: '/home/me/logs' };
+    expect(resolveAgentOptions({}).containerLogLinksDir).toBe('/var/log/containers');
+    expect(resolveAgentOptions(elsewhere).containerLogLinksDir).toBe('');
+    const told = { ...elsewhere, containerLogLinksDir: '/home/me/links' };
+    expect(resolveAgentOptions(told).containerLogLinksDir).toBe('/home/me/links');
+  });
+
   it.each([
+    [{ containerLogLinksDir: 'here' }, '--container-log-links-dir: "here" is not an absolute path'],
     [{ rootDir: 'here' }, '--root-dir: "here" is not an absolute path'],
     [{ maxPods: -1 }, '--max-pods: -1 is not a whole number'],
     [{ imageGcHighThreshold: 101 }, '--image-gc-high-threshold: 101 is not from 0 to 100'],

@@ -9,6 +9,7 @@ export interface AgentOptions {
   readonly runtimeEndpoint: string;
   readonly rootDir: string;
   readonly podLogsDir: string;
+  readonly containerLogLinksDir: string;
   readonly nodeName: string;
   readonly nodeIp: string;
   readonly mode: PlegMode;
@@ -122,6 +123,12 @@ export const AGENT_OPTIONS: { readonly [Name in keyof AgentOptions]: AgentOption
       field: 'podLogsDir',
       fromConfig: (config) => config.podLogsDir,
       doc: 'Folder for the logs of containers',
+    },
+    containerLogLinksDir: {
+      type: 'text',
+      default: '',
+      flag: '--container-log-links-dir',
+      doc: 'Folder for links to the logs of containers, where those who collect logs look; unless told /var/log/containers if --pod-logs-dir is /var/log/pods, else none',
     },
     nodeName: {
       type: 'text',

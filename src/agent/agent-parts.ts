@@ -125,6 +125,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     },
     baselines: adopted,
     networkProblem: () => runtimeState.networkErrors()[0],
+    containerLogLinksDir: options.containerLogLinksDir === '' ? undefined : options.containerLogLinksDir,
     node: () => node.facts(),
   });
   const syncer = sparingForeignPods(hands, isOurs);

@@ -60,6 +60,7 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
     }),
     folders: new PodFolderCollector({
       ...{ clock, paths, pods, logger, runtime: given.runtime },
+      ...(options.containerLogLinksDir === '' ? {} : { containerLogLinksDir: options.containerLogLinksDir }),
       tearDownVolumes: async (uid) => given.volumes.tearDown({ metadata: { uid } }),
     }),
     logs: new LogRotator({

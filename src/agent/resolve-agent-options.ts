@@ -35,7 +35,15 @@ export function resolveAgentOptions(
     const message = `--image-gc-low-threshold: ${low} is not less than --image-gc-high-threshold, ${high}`;
     throw new PodloopError('OPTION_INVALID', message);
   }
-  return options;
+  return { ...options, containerLogLinksDir: linksDirOf(options) };
+}
+
+/** As with a kubelet, whose collectors of logs look there; none where the logs are elsewhere. */
+function linksDirOf({ containerLogLinksDir: told, podLogsDir }: AgentOptions): string {
+  if (told === '') return podLogsDir === AGENT_OPTIONS.podLogsDir.default ? '/var/log/containers' : '';
+  if (isAbsolute(told)) return told;
+  const message = `--container-log-links-dir: ${JSON.stringify(told)} is not an absolute path`;
+  throw new PodloopError('OPTION_INVALID', message);
 }
 
 function expectation(type: AgentOptionType, value: unknown): string | undefined {
