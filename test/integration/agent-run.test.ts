@@ -65,8 +65,9 @@ const STAY = 'trap "exit 0" TERM; while :; do sleep 0.2; done';
 
 function args(...more: readonly string[]): string[] {
   const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs')];
+  const links = ['--container-log-links-dir', join(folder, 'links')];
   const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'none', '--network', 'host'];
-  return ['run', ...more, ...place, ...runtime, '--node-name', 'test'];
+  return ['run', ...more, ...place, ...links, ...runtime, '--node-name', 'test'];
 }
 
 function start(...more: readonly string[]): PodloopProcess {
@@ -103,9 +104,12 @@ describe('podloop run', () => {
     // By then it has seen the first one, too.
     await runs('job-test');
     expect(await containers()).toEqual(expect.arrayContaining(before));
+    const links = await readdir(join(folder, 'links'));
+    expect(links.map((link) => link.split('_')[0]).sort()).toEqual(['job-test', 'web-test']);
     expect(await next.end('SIGINT'), next.stderr.join('\n')).toEqual({ code: 0, signal: null });
     expect(next.stderr.at(-1)).toContain('"Ended" pods="stopped"');
-    expect(await readdir(join(folder, 'node/pods'))).toEqual([]);
+    for (const place of ['node/pods', 'logs', 'links'])
+      expect(await readdir(join(folder, place))).toEqual([]);
     await expect.poll(() => processesNaming(folder), { timeout: 30_000 }).toEqual([]);
   });
 
