@@ -8,7 +8,7 @@ import { type DeafConnection, DeafConnectionWatch } from './deaf-connection-watc
 function setUp() {
   const clock = new FakeClock();
   const connection = {};
-  const line = { read: 0, written: 0, answersElsewhere: true, callsWait: true };
+  const line = { read: 0, written: 0, sends: false, answersElsewhere: true, callsWait: true };
   const asked: number[] = [];
   const found: DeafConnection[] = [];
   const startedMs = clock.monotonicMs();
@@ -18,6 +18,7 @@ function setUp() {
     callsWait: () => line.callsWait,
     knock: () => {
       asked.push((clock.monotonicMs() - startedMs) / 1_000);
+      if (line.sends) line.written++;
       return () => undefined;
     },
     knockElsewhere: () => Promise.resolve(line.answersElsewhere),
@@ -42,6 +43,18 @@ describe('a watch for deaf connections', () => {
     watch.noteCall();
     await clock.advance(1_000);
     expect(found).toMatchObject([{ written: 0, mute: true }]);
+    watch.close();
+  });
+
+  it('gives a connection that still sends the time that a starved server may need', async () => {
+    const { clock, line, found, watch } = setUp();
+    line.sends = true;
+    watch.noteCall();
+    await clock.advance(14_000);
+    expect(found).toEqual([]);
+    line.read++;
+    await clock.advance(30_000);
+    expect(found).toMatchObject([{ written: 1, mute: false }]);
     watch.close();
   });
 

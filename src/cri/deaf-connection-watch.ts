@@ -11,8 +11,10 @@
  * silence proves nothing: the runtime may take its time over a call, or be stopped. So, when calls wait and no byte
  * has come for a while, a call that any gRPC server answers by itself goes out on this connection and, if that
  * brings no byte, on a second one; only when the second one is answered and this one stays silent is it deaf. A
- * runtime that is stopped answers neither, one that works on a long call answers both. What it cannot tell apart is
- * a server that allows few calls at a time on one connection and has so many hanging; the runtimes set no such limit.
+ * runtime that is stopped answers neither, one that works on a long call answers both. One that gets hardly any CPU,
+ * as with hundreds of containers that die at once, may answer the second one long before the first: as long as ours
+ * still sends, it is given time. What it cannot tell apart is a server that allows few calls at a time on one
+ * connection and has so many hanging; the runtimes set no such limit.
  *
  * @module
  */
@@ -57,6 +59,8 @@ const LONGEST_QUIET_MS = 30_000;
 // How long a server that is well may take to answer what it answers by itself; and by how much later than on the
 // second connection its answer may come on the watched one.
 const GRACE_MS = 250;
+// The same where ours still sends: whoever replaces a connection loses its stream of events, and learns later what died.
+const STARVED_GRACE_MS = 15_000;
 
 /** See the module's comment. Its timer is set by a call, and not again once none waits. */
 export class DeafConnectionWatch {
@@ -109,14 +113,19 @@ export class DeafConnectionWatch {
     const { written } = this.#options.movedBytes() ?? before;
     const endKnock = this.#options.knock();
     const isSilent = (): boolean => !this.#isClosed() && !this.#hasMoved(before);
+    const isMute = (): boolean => this.#options.movedBytes()?.written === written;
     const grace = (): Promise<void> => new Promise((resolve) => void this.#after(GRACE_MS, resolve));
     let deaf = false;
     await grace();
     if (isSilent() && (await this.#options.knockElsewhere())) {
       await grace();
+      for (let waitedMs = GRACE_MS; waitedMs < STARVED_GRACE_MS; waitedMs += GRACE_MS) {
+        if (isMute() || !isSilent()) break;
+        await grace();
+      }
       deaf = isSilent();
     }
-    const mute = this.#options.movedBytes()?.written === written;
+    const mute = isMute();
     endKnock();
     this.#asking = false;
     if (this.#isClosed()) return;
