@@ -18,11 +18,13 @@ import { CriRuntime } from '../runtime/index.js';
 import { ownedBy } from '../runtime/ownership.js';
 import { PodPaths } from '../runtime/pod-paths.js';
 import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
+import { EndedPods } from '../status/ended-pods.js';
 import { StartFailures } from '../status/start-failures.js';
 import { StatusManager } from '../status/status-manager.js';
 import { admitPod } from '../sync/admit-pod.js';
 import { PodAdoption } from '../sync/adopt-pods.js';
 import { AdoptedPods } from '../sync/adopted-pods.js';
+import { toRunDefinition } from '../sync/asks-for-new-run.js';
 import { DesiredPods } from '../sync/desired-pods.js';
 import { ForeignPodsWatch, sparingForeignPods } from '../sync/foreign-pods-watch.js';
 import { Housekeeping, type PodCleaner } from '../sync/housekeeping.js';
@@ -107,8 +109,9 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   });
   const manager = new StatusManager(common);
   const startFailures = new StartFailures();
+  const endedPods = await EndedPods.open({ paths, logger });
   const statuses = new PodStatusUpdater({
-    ...{ manager, startFailures, probes, paths, clock, findBaseline },
+    ...{ manager, startFailures, probes, paths, clock, findBaseline, endedPods },
     node: () => ({ hostIps: identity.ip === '' ? [] : [identity.ip], runtimeName }),
   });
   const planner = new PodPlanner({
@@ -136,7 +139,16 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...common,
     ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
     requestRelist: (uid) => pleg.requestRelist(uid),
-    onFinished: () => loop.housekeepSoon(),
+    onTerminatedChanged: (uid) => handlers.podEndChanged(uid),
+    onFinished: (uid) => {
+      loop.housekeepSoon();
+      // Its manifest was edited while no agent ran, or as it ended: as for any edit of a pod that has ended.
+      const pod = desired.find(uid);
+      const ended = endedPods.find(uid);
+      if (pod !== undefined && ended !== undefined && ended.definition !== toRunDefinition(pod)) {
+        workers.updatePod({ type: 'create', pod });
+      }
+    },
     onRestartable: () => loop.housekeepSoon(),
   });
   const seenAllSources = (): boolean => sources.config.seenAllSources();
@@ -161,6 +173,10 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       handlers.handlePodUpdates([pod]);
     },
   });
+  const forgetEnd = (uid: string): void => {
+    endedPods.forget(uid);
+    handlers.podEndChanged(uid);
+  };
   const cleaners: PodCleaner[] = [
     {
       name: 'probes',
@@ -169,8 +185,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     },
     {
       name: 'statuses',
-      cleanUp: ({ desiredUids, possiblyRunningUids }) =>
-        manager.removeOrphanedStatuses(new Set([...desiredUids, ...possiblyRunningUids])),
+      cleanUp: ({ desiredUids, possiblyRunningUids }) => {
+        const known = new Set([...desiredUids, ...possiblyRunningUids]);
+        manager.removeOrphanedStatuses(known);
+        for (const uid of endedPods.uids()) if (!known.has(uid)) forgetEnd(uid);
+      },
     },
     collectors.containers,
     collectors.folders,
@@ -188,7 +207,10 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       const view = { mayRemove: (each: string) => each === uid };
       ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
     },
-    onStartAnew: (uid) => manager.forget(uid),
+    onStartAnew: (uid) => {
+      forgetEnd(uid);
+      manager.forget(uid);
+    },
   });
   const capacity = computeCapacity({
     cores: availableParallelism(),
@@ -200,7 +222,9 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const handlers = new PodHandlers({
     ...{ logger, desired, workers, cache, housekeeping, seenAllSources },
     findObstacle: (pod) => foreign.findObstacle(pod),
+    findEnd: (uid) => endedPods.find(uid),
     admit: (pod, active) => admitPod(pod, active, capacity),
+    onRejectionLifted: ({ metadata }) => manager.forget(metadata.uid),
     onRejected: (pod, { reason, message }) => {
       const end = { phase: 'Failed', reason, message } as const;
       events.record(pod.metadata, { type: 'Warning', reason, message });

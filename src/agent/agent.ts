@@ -27,6 +27,7 @@ import { type Clock } from '../util/clock.js';
 import { untilAborted } from '../util/until-aborted.js';
 import { type FolderLock, lockFolder } from '../util/folder-lock.js';
 import { type Logger } from '../util/logger.js';
+import { AgentEnding } from './agent-ending.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts, buildAgentParts } from './agent-parts.js';
 import { type AgentRuntime, connectAgentRuntime } from './agent-runtime.js';
@@ -54,7 +55,7 @@ export type AgentEnd = 'interrupted' | 'all succeeded' | 'some failed';
 
 /** How often it is looked whether every pod has ended, in milliseconds. */
 const DONE_LOOK_MS = 200;
-/** How long what was sent to the runtime may take to settle at the end, in milliseconds. */
+/** How long everything together may take to settle at the end, in milliseconds. */
 const SETTLE_LIMIT_MS = 30_000;
 /** How long the clean-up of pods may take beyond their grace period when they are stopped, in milliseconds. */
 const STOP_LIMIT_MS = 30_000;
@@ -169,7 +170,8 @@ export class Agent implements AsyncDisposable {
 
   /**
    * Keeps the pods until the signal aborts, or with exitWhenDone until every pod has ended. Resolves once nothing is
-   * begun any more and what was sent to the runtime has settled. {@link Agent.close} it afterwards.
+   * begun any more and what was sent to the runtime has settled; what does not settle in time is named in the log and left
+   * to itself. {@link Agent.close} it afterwards.
    */
   async run(signal: AbortSignal): Promise<AgentEnd> {
     const { clock, logger } = this.#ports;
@@ -180,47 +182,39 @@ export class Agent implements AsyncDisposable {
     logger.info('Started node agent', { node: this.identity.name, runtime: this.#connected.url });
     const { keeper } = this.#connected;
     const lookers = [
-      keeper === undefined ? Promise.resolve() : keeper.run(looking.signal),
-      pleg.run(looking.signal),
-      runtimeState.run(looking.signal),
-      node.run(looking.signal),
-      this.#tellProbes(looking.signal),
-    ];
+      ['runtime keeper', keeper === undefined ? Promise.resolve() : keeper.run(looking.signal)],
+      ['event generator', pleg.run(looking.signal)],
+      ['runtime state', runtimeState.run(looking.signal)],
+      ['node facts', node.run(looking.signal)],
+      ['probe targets', this.#tellProbes(looking.signal)],
+    ] as const;
     const deciders = [
-      sources.run(AbortSignal.any([signal, working.signal])),
-      loop.run(working.signal),
-      collectors.containers.run(working.signal),
-      collectors.logs.run(working.signal),
-      collectors.images.run(working.signal),
-    ];
+      ['pod sources', sources.run(AbortSignal.any([signal, working.signal]))],
+      ['sync loop', loop.run(working.signal)],
+      ['container collector', collectors.containers.run(working.signal)],
+      ['log rotation', collectors.logs.run(working.signal)],
+      ['image collector', collectors.images.run(working.signal)],
+    ] as const;
     const ended = new AbortController();
-    const failing = Promise.all([...lookers, ...deciders]).then(
-      () => undefined,
-      (error: unknown) => {
-        ended.abort(error);
-        throw error;
-      },
-    );
-    failing.catch(() => undefined);
+    for (const [, part] of [...lookers, ...deciders]) part.catch((error: unknown) => ended.abort(error));
     const stopTelling = recordProbeFailures(this.#parts.events, (uid) => this.#parts.desired.has(uid));
     const end = await this.#untilEnd(AbortSignal.any([signal, ended.signal]));
     if (this.#options.stopPods) await this.#stopPods();
     working.abort();
     this.#parts.closing.abort();
-    await Promise.allSettled(deciders);
-    await this.#parts.housekeeping.close();
-    await workers.close();
-    await probes.close();
-    await this.#parts.memory.flush();
-    const limit = new AbortController();
-    const timer = clock.setTimer(SETTLE_LIMIT_MS, () => limit.abort());
-    await this.#parts.changes.settled(limit.signal).catch(() => undefined);
-    timer.cancel();
+    const ending = new AgentEnding({ clock, logger, limitMs: SETTLE_LIMIT_MS });
+    await ending.ofAll(deciders);
+    await ending.of('housekeeping', this.#parts.housekeeping.close());
+    await workers.close(ending.remainingMs);
+    await ending.of('probes', probes.close());
+    await ending.of('memory of probes', this.#parts.memory.flush());
+    await ending.of('changes of the runtime', this.#parts.changes.settled());
     looking.abort();
     stopTelling();
     pleg.closeSubscriptions();
-    await Promise.allSettled(lookers);
-    await failing;
+    await ending.ofAll(lookers);
+    // The first part that failed, before all were told to end or after.
+    ended.signal.throwIfAborted();
     return end;
   }
 

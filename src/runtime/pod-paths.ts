@@ -14,6 +14,7 @@ export interface PodPathRef {
  * ROOT/pods/<uid>/                                     the pod's folder
  * ROOT/pods/<uid>/containers/<container>/<count>       the termination message of one start of a container
  * ROOT/pods/<uid>/etc-hosts
+ * ROOT/pods/<uid>/end.json                             how the pod ended, once it has
  * LOGS/<namespace>_<name>_<uid>/<container>/<count>.log
  * ```
  *
@@ -52,6 +53,10 @@ export class PodPaths {
 
   hostsFile(uid: string): string {
     return join(this.podDir(uid), 'etc-hosts');
+  }
+
+  endFile(uid: string): string {
+    return join(this.podDir(uid), 'end.json');
   }
 
   logDir({ namespace, name, uid }: PodPathRef): string {

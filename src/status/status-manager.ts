@@ -14,11 +14,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type NodePod } from '../model/node-pod.js';
 import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
-import { type Clock, type Stamp } from '../util/clock.js';
+import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { computeConditions } from './compute-conditions.js';
 import { groupByKind } from './compute-pod-status.js';
-import { type PodStatusRecord, type StatusChange, StatusChanges } from './status-changes.js';
+import {
+  podStatusChanged,
+  type PodStatusRecord,
+  type StatusChange,
+  StatusChanges,
+} from './status-changes.js';
 import { terminateStatus } from './terminate-status.js';
 
 /** What became of a status: `older` and `finished` ones were refused. */
@@ -96,6 +101,11 @@ export class StatusManager {
     return this.#write(entry, this.#withProbes(entry, status));
   }
 
+  /** Takes up the status of a pod that ended under an earlier agent; does nothing where there is one already. */
+  restore(pod: NodePod, status: V1PodStatus, isFinished: boolean): void {
+    if (!this.#entries.has(pod.metadata.uid)) this.#add(pod, status, OLDEST_STAMP, isFinished);
+  }
+
   /** A readiness probe changed its mind. False when no such container is shown as running. */
   setContainerReadiness(podUid: string, containerId: string, ready: boolean): boolean {
     return this.#setProbe(podUid, containerId, 'ready', ready);
@@ -136,9 +146,9 @@ export class StatusManager {
     return reader;
   }
 
-  #add(pod: NodePod, status: V1PodStatus, stamp: Stamp): SetStatusResult {
+  #add(pod: NodePod, status: V1PodStatus, stamp: Stamp, isFinished = false): SetStatusResult {
     const { uid, namespace, name } = pod.metadata;
-    const record = { pod: { uid, namespace, name }, status, version: 1, isFinished: false };
+    const record = { pod: { uid, namespace, name }, status, version: 1, isFinished };
     this.#entries.set(uid, { record, pod, stamp, probes: new Map() });
     this.#tell(uid, { type: 'status', record });
     return 'changed';
@@ -204,6 +214,7 @@ export class StatusManager {
 
   #tell(podUid: string, change: StatusChange): void {
     for (const reader of this.#readers) reader.push(podUid, change);
+    podStatusChanged.publish(change);
   }
 }
 

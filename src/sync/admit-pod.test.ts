@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type ContainerPort } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type Admission, admitPod, type NodeCapacity } from './admit-pod.js';
+import { NodeClaims } from './node-claims.js';
 
 const CAPACITY: NodeCapacity = { pods: 3, cpuMilli: 2_000n, memoryBytes: 1_000n };
 
@@ -22,12 +23,11 @@ function pod(name: string, { cpu = '0', memory = '0', ports = [], hostNetwork = 
   };
 }
 
-const admit = (wish: Wish, ...active: Wish[]): Admission =>
-  admitPod(
-    pod('new', wish),
-    active.map((each, index) => pod(`p${index}`, each)),
-    CAPACITY,
-  );
+function admit(wish: Wish, ...active: Wish[]): Admission {
+  const claims = new NodeClaims();
+  for (const [index, each] of active.entries()) claims.add(pod(`p${index}`, each));
+  return admitPod(pod('new', wish), claims, CAPACITY);
+}
 const port = (hostPort: number, more: Partial<ContainerPort> = {}): Wish => ({
   ports: [{ containerPort: 80, hostPort, ...more }],
 });

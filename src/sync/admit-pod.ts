@@ -1,7 +1,7 @@
 /**
  * Whether a node can take a pod: pure, in the kubelet's order and words.
  *
- * In: the pod, the pods that are active here, and what the node has. Out: admitted, or the reason and message that the
+ * In: the pod, what the pods that are active here claim, and what the node has. Out: admitted, or the reason and message that the
  * pod's status then carries. It assumes that pods which ran before the agent started are not asked about again: what
  * already runs is never rejected.
  *
@@ -11,9 +11,10 @@
  * @module
  */
 import { type NodePod } from '../model/node-pod.js';
-import { computePodRequests, type PodRequests } from '../model/pod-requests.js';
+import { computePodRequests } from '../model/pod-requests.js';
 
-import { collideHostPorts, hostPortsOf } from './host-ports.js';
+import { hostPortsOf } from './host-ports.js';
+import { type NodeClaims } from './node-claims.js';
 
 /** What pods may use together. */
 export interface NodeCapacity {
@@ -29,13 +30,17 @@ export type Admission =
 
 const ADMITTED: Admission = { admit: true };
 
-/** `active`: every admitted pod that is not finished, without this one. */
-export function admitPod(pod: NodePod, active: readonly NodePod[], capacity: NodeCapacity): Admission {
-  if (active.length + 1 > capacity.pods) {
-    return outOf('pods', 1n, BigInt(active.length), BigInt(capacity.pods));
+/** `active`: of every admitted pod that is not finished, without this one. */
+export function admitPod(
+  pod: NodePod,
+  active: Pick<NodeClaims, 'pods' | 'requests' | 'collides'>,
+  capacity: NodeCapacity,
+): Admission {
+  if (active.pods + 1 > capacity.pods) {
+    return outOf('pods', 1n, BigInt(active.pods), BigInt(capacity.pods));
   }
   const wanted = computePodRequests(pod.spec);
-  const used = active.map((other) => computePodRequests(other.spec)).reduce(sum, NO_REQUESTS);
+  const used = active.requests;
   const { cpuMilli, memoryBytes } = capacity;
   if (wanted.cpuMilli > 0n && used.cpuMilli + wanted.cpuMilli > cpuMilli) {
     return outOf('cpu', wanted.cpuMilli, used.cpuMilli, cpuMilli);
@@ -43,8 +48,7 @@ export function admitPod(pod: NodePod, active: readonly NodePod[], capacity: Nod
   if (wanted.memoryBytes > 0n && used.memoryBytes + wanted.memoryBytes > memoryBytes) {
     return outOf('memory', wanted.memoryBytes, used.memoryBytes, memoryBytes);
   }
-  const taken = active.flatMap(hostPortsOf);
-  if (hostPortsOf(pod).some((port) => taken.some((other) => collideHostPorts(port, other)))) {
+  if (hostPortsOf(pod).some((port) => active.collides(port))) {
     return {
       admit: false,
       reason: 'NodePorts',
@@ -53,12 +57,6 @@ export function admitPod(pod: NodePod, active: readonly NodePod[], capacity: Nod
     };
   }
   return ADMITTED;
-}
-
-const NO_REQUESTS: PodRequests = { cpuMilli: 0n, memoryBytes: 0n };
-
-function sum(one: PodRequests, other: PodRequests): PodRequests {
-  return { cpuMilli: one.cpuMilli + other.cpuMilli, memoryBytes: one.memoryBytes + other.memoryBytes };
 }
 
 function outOf(resource: string, requested: bigint, used: bigint, capacity: bigint): Admission {

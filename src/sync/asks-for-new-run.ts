@@ -6,12 +6,16 @@ import { containerHash, sandboxHash } from './container-hash.js';
  * again: the same edits that restart something in a pod that runs. A label or a probe is not worth a second run. Pure.
  */
 export function asksForNewRun(before: NodePod, after: NodePod): boolean {
-  if (sandboxHash(before) !== sandboxHash(after)) return true;
-  const [known, wanted] = [definitionsOf(before), definitionsOf(after)];
-  return known.size !== wanted.size || [...wanted].some((definition) => !known.has(definition));
+  return toRunDefinition(before) !== toRunDefinition(after);
 }
 
-function definitionsOf({ spec }: NodePod): Set<string> {
-  const { initContainers = [], containers } = spec;
-  return new Set([...initContainers, ...containers].map((each) => containerHash(each, spec)));
+/**
+ * What a pod is to run, in one string: the hashes of its sandbox and of its containers, whatever their order. Pure.
+ *
+ * The same for the same manifest in every version of podloop, as the hashes are.
+ */
+export function toRunDefinition(pod: NodePod): string {
+  const { initContainers = [], containers } = pod.spec;
+  const hashes = new Set([...initContainers, ...containers].map((each) => containerHash(each, pod.spec)));
+  return [sandboxHash(pod), ...[...hashes].sort()].join(' ');
 }

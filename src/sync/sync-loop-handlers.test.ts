@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type NodePod } from '../model/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { PodCache } from '../pleg/pod-cache.js';
@@ -142,14 +142,43 @@ describe('admission', () => {
     const seen: string[][] = [];
     const { handlers, ended } = setUp({
       admit: (pod, active) => {
-        seen.push(active.map(({ metadata }) => metadata.uid));
+        seen.push([...active.uids()]);
         return pod.metadata.name === 'bad' ? full : { admit: true };
       },
     });
     for (const name of ['a', 'bad', 'b']) handlers.handlePodAdditions([aNodePod({ name })]);
     ended.add('uid-a');
+    handlers.podEndChanged('uid-a');
     handlers.handlePodAdditions([aNodePod({ name: 'c' })]);
-    expect(seen).toEqual([[], ['uid-a'], ['uid-a'], ['uid-b']]);
+    handlers.handlePodRemoves([aNodePod({ name: 'b' })]);
+    handlers.handlePodAdditions([aNodePod({ name: 'd' })]);
+    expect(seen).toEqual([[], ['uid-a'], ['uid-a'], ['uid-b'], ['uid-c']]);
+  });
+
+  it('asks of each pod only when it has changed, however many there are', () => {
+    const { handlers, desired } = setUp({ admit: () => ({ admit: true }) });
+    const find = vi.spyOn(desired, 'find');
+    const names = Array.from({ length: 500 }, (_, index) => `pod-${index}`);
+    for (const name of names) handlers.handlePodAdditions([aNodePod({ name })]);
+    expect(find).toHaveBeenCalledTimes(499);
+  });
+
+  it('is not asked about a pod that ended under an earlier agent, and counts it only until it is through', () => {
+    const seen: string[][] = [];
+    const ends = new Map([
+      ['uid-done', { isFinished: true }],
+      ['uid-ending', { isFinished: false }],
+    ]);
+    const { handlers, asked } = setUp({
+      findEnd: (uid) => ends.get(uid),
+      admit: (_pod, active) => {
+        seen.push([...active.uids()]);
+        return full;
+      },
+    });
+    for (const name of ['done', 'ending', 'new']) handlers.handlePodAdditions([aNodePod({ name })]);
+    expect(asked()).toEqual(['create uid-done', 'create uid-ending']);
+    expect(seen).toEqual([['uid-ending']]);
   });
 
   it.each([
@@ -180,13 +209,20 @@ describe('admission', () => {
 
   it('is asked again when a rejected pod is edited', () => {
     let isFull = true;
-    const { handlers, desired, asked } = setUp({ admit: () => (isFull ? full : { admit: true }) });
+    const lifted: string[] = [];
+    const { handlers, desired, asked } = setUp({
+      admit: () => (isFull ? full : { admit: true }),
+      onRejectionLifted: ({ metadata }) => lifted.push(metadata.uid),
+    });
     handlers.handlePodAdditions([web]);
     handlers.handlePodUpdates([web]);
     expect(asked()).toEqual([]);
     isFull = false;
+    expect(lifted).toEqual([]);
     handlers.handlePodUpdates([web]);
-    expect(asked()).toEqual(['create uid-web']);
+    handlers.handlePodUpdates([web]);
+    expect(lifted).toEqual(['uid-web']);
+    expect(asked()).toEqual(['create uid-web', 'update uid-web']);
     expect(desired.findRejection('uid-web')).toBeUndefined();
   });
 });

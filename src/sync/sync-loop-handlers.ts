@@ -3,10 +3,12 @@ import { type PodCache } from '../pleg/pod-cache.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
+import { ActivePods } from './active-pods.js';
 import { asksForNewRun } from './asks-for-new-run.js';
 import { type DesiredPods, type Rejection } from './desired-pods.js';
 import { FOREIGN_POD } from './foreign-pods.js';
 import { type Housekeeping } from './housekeeping.js';
+import { type NodeClaims } from './node-claims.js';
 
 /** What the sync loop does with what it reads: the kubelet's handlers. None of them waits for a pod. */
 export interface SyncHandlers {
@@ -35,10 +37,14 @@ export interface PodHandlersOptions {
   readonly seenAllSources: () => boolean;
   /** What keeps a pod from running whether it runs or not: a pod of somebody else's. Nothing does unless told. */
   readonly findObstacle?: (pod: NodePod) => Rejection | undefined;
-  /** `active`: every admitted pod that has not ended, without this one. Every pod is admitted unless told. */
-  readonly admit?: (pod: NodePod, active: readonly NodePod[]) => AdmissionAnswer;
+  /** `active`: of every admitted pod that has not ended, without this one. Every pod is admitted unless told. */
+  readonly admit?: (pod: NodePod, active: NodeClaims) => AdmissionAnswer;
+  /** How a pod ended under an agent before this one, or under this one; undefined for one that has not ended. */
+  readonly findEnd?: (uid: string) => { readonly isFinished: boolean } | undefined;
   /** A pod was not admitted: its status is to say so. */
   readonly onRejected?: (pod: NodePod, rejection: Rejection) => void;
+  /** A pod that was rejected may run now: what its status says is no longer true. */
+  readonly onRejectionLifted?: (pod: NodePod) => void;
   /** Whether a pod whose status differs from ours needs a sync for it; none does unless told. */
   readonly needsReconcile?: (pod: NodePod) => boolean;
 }
@@ -47,16 +53,22 @@ export interface PodHandlersOptions {
 export class PodHandlers implements SyncHandlers {
   readonly #options: PodHandlersOptions;
   readonly #logger: Logger;
+  readonly #active = new ActivePods({ findActive: (uid) => this.#findActive(uid) });
 
   constructor(options: PodHandlersOptions) {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
   }
 
+  /** Whether the pod has ended is another matter now than before: to be called by whoever knows. */
+  podEndChanged(uid: string): void {
+    this.#active.changed(uid);
+  }
+
   handlePodAdditions(pods: readonly NodePod[]): void {
-    const { desired, workers } = this.#options;
+    const { workers } = this.#options;
     for (const pod of pods) {
-      desired.set(pod);
+      this.#want(pod);
       // One that is ending gives back what it holds, and is judged when it comes again.
       if (!workers.isTerminationRequested(pod.metadata.uid) && !this.#admit(pod)) continue;
       workers.updatePod({ type: 'create', pod });
@@ -69,7 +81,7 @@ export class PodHandlers implements SyncHandlers {
       const { uid, deletionTimestamp } = pod.metadata;
       const before = desired.find(uid);
       const isDeletion = deletionTimestamp !== undefined;
-      desired.set(pod);
+      this.#want(pod);
       if (desired.findRejection(uid) !== undefined && !isDeletion && !this.#admit(pod)) continue;
       // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again.
       const hasEnded = workers.isTerminationRequested(uid) && !isDeletion;
@@ -84,6 +96,7 @@ export class PodHandlers implements SyncHandlers {
       const { uid } = pod.metadata;
       const wasRejected = desired.findRejection(uid) !== undefined;
       desired.remove(uid);
+      this.#active.changed(uid);
       if (wasRejected) continue;
       if (seenAllSources()) workers.updatePod({ type: 'kill', pod });
       // Another source may still want it. If none does, housekeeping ends it once all were seen.
@@ -94,7 +107,7 @@ export class PodHandlers implements SyncHandlers {
   handlePodReconcile(pods: readonly NodePod[]): void {
     const { desired, workers, needsReconcile } = this.#options;
     for (const pod of pods) {
-      desired.set(pod);
+      this.#want(pod);
       const isRejected = desired.findRejection(pod.metadata.uid) !== undefined;
       if (!isRejected && needsReconcile?.(pod) === true) workers.updatePod({ type: 'sync', pod });
     }
@@ -111,13 +124,23 @@ export class PodHandlers implements SyncHandlers {
     this.#options.housekeeping.run();
   }
 
+  #want(pod: NodePod): void {
+    this.#options.desired.set(pod);
+    this.#active.changed(pod.metadata.uid);
+  }
+
   /** False: it is rejected, and its status says so. */
   #admit(pod: NodePod): boolean {
-    const { desired, onRejected } = this.#options;
+    const { desired, onRejected, onRejectionLifted } = this.#options;
     const { uid } = pod.metadata;
+    const wasRejected = desired.findRejection(uid) !== undefined;
     desired.setRejection(uid, undefined);
+    this.#active.changed(uid);
     const rejection = this.#findRejection(pod);
-    if (rejection === undefined) return true;
+    if (rejection === undefined) {
+      if (wasRejected) onRejectionLifted?.(pod);
+      return true;
+    }
     desired.setRejection(uid, rejection);
     this.#logger.warn('Pod is rejected', { pod: podRefOf(pod), podUID: uid, ...rejection });
     onRejected?.(pod, rejection);
@@ -125,13 +148,14 @@ export class PodHandlers implements SyncHandlers {
   }
 
   #findRejection(pod: NodePod): Rejection | undefined {
-    const { admit, findObstacle } = this.#options;
+    const { admit, findObstacle, findEnd } = this.#options;
     const { uid } = pod.metadata;
     const obstacle = findObstacle?.(pod);
     if (obstacle?.reason === FOREIGN_POD) return obstacle;
-    if (this.#runsAlready(uid)) return undefined;
+    // One that has ended takes nothing of the node, and how it ended is not to be forgotten for that.
+    if (this.#runsAlready(uid) || findEnd?.(uid) !== undefined) return undefined;
     if (obstacle !== undefined || admit === undefined) return obstacle;
-    const answer = admit(pod, this.#activePods(uid));
+    const answer = admit(pod, this.#active.claimsBeside(uid));
     return answer.admit ? undefined : { reason: answer.reason, message: answer.message };
   }
 
@@ -141,10 +165,9 @@ export class PodHandlers implements SyncHandlers {
     return [...status.sandboxes, ...status.containers].some(({ state }) => state === 'running');
   }
 
-  #activePods(exceptUid: string): NodePod[] {
-    const { desired, workers } = this.#options;
-    return [...desired.all()].filter(({ metadata: { uid } }) => {
-      return uid !== exceptUid && desired.findRejection(uid) === undefined && !workers.isKnownTerminated(uid);
-    });
+  #findActive(uid: string): NodePod | undefined {
+    const { desired, workers, findEnd } = this.#options;
+    const hasEnded = workers.isKnownTerminated(uid) || findEnd?.(uid)?.isFinished === true;
+    return hasEnded || desired.findRejection(uid) !== undefined ? undefined : desired.find(uid);
   }
 }

@@ -7,17 +7,21 @@ import { checkActiveDeadline } from '../status/active-deadline.js';
 import { ActiveTimes } from '../status/active-times.js';
 import { type ProbeStates } from '../status/compute-container-statuses.js';
 import { computePodStatus, type NodeFacts, type PodEnd } from '../status/compute-pod-status.js';
+import { type EndedPods } from '../status/ended-pods.js';
 import { type StartFailures } from '../status/start-failures.js';
 import { type StatusManager } from '../status/status-manager.js';
 import { type Clock } from '../util/clock.js';
 
+import { toRunDefinition } from './asks-for-new-run.js';
 import { ContainerDefinitions } from './container-definition.js';
 import { containerHash } from './container-hash.js';
 import { type PodStatuses, type StatusStage, type UpdatedStatus } from './sync-pod-ports.js';
 
 /** What a {@link PodStatusUpdater} is made of. */
 export interface PodStatusUpdaterOptions {
-  readonly manager: Pick<StatusManager, 'find' | 'setPodStatus' | 'terminatePod'>;
+  readonly manager: Pick<StatusManager, 'find' | 'setPodStatus' | 'terminatePod' | 'restore'>;
+  /** Where ends of pods are kept, so that they hold over restarts of the agent; they do not unless told. */
+  readonly endedPods?: Pick<EndedPods, 'find' | 'keep' | 'settled'>;
   readonly startFailures: Pick<StartFailures, 'find'>;
   readonly probes: ProbeStates;
   readonly paths: PodPaths;
@@ -42,6 +46,7 @@ export class PodStatusUpdater implements PodStatuses {
 
   async update(pod: NodePod, observed: PodStatus, stage: StatusStage, end?: PodEnd): Promise<UpdatedStatus> {
     const { manager, clock } = this.#options;
+    await this.#takeUpEnd(pod);
     await this.#messages.observe(observed);
     const stamp = clock.stamp();
     let status = this.#compute(pod, observed, stage, end);
@@ -51,8 +56,13 @@ export class PodStatusUpdater implements PodStatuses {
       if (check.exceeded) status = this.#compute(pod, observed, stage, check.end);
       else checkAgainInMs = check.checkAgainInMs;
     }
+    // On the disk before anybody sees it, or does anything about it.
+    if (stage === 'syncing' || end !== undefined) await this.#keepEnd(pod, status, stage);
     manager.setPodStatus(pod, status, stamp);
-    if (stage === 'terminated') manager.terminatePod(pod);
+    if (stage === 'terminated') {
+      manager.terminatePod(pod);
+      await this.#completeEnd(pod);
+    }
     // What the manager made of it holds: what was terminal stays.
     return { status: manager.find(pod.metadata.uid)?.status ?? status, checkAgainInMs };
   }
@@ -60,6 +70,37 @@ export class PodStatusUpdater implements PodStatuses {
   forget(podUid: string): void {
     this.#messages.forget(podUid);
     this.#activeTimes.forget(podUid);
+  }
+
+  /** Of an agent before this one. */
+  async #takeUpEnd(pod: NodePod): Promise<void> {
+    const { manager, endedPods } = this.#options;
+    const { uid } = pod.metadata;
+    if (endedPods === undefined) return;
+    await endedPods.settled(uid);
+    const ended = endedPods.find(uid);
+    if (ended !== undefined) manager.restore(pod, ended.status, ended.isFinished);
+  }
+
+  /**
+   * Keeps the end of a pod as it is decided. That nobody wants a pod any more is no end of that kind: it is to run when it
+   * is wanted again. Neither is a rejection, which only comes when nothing of the pod runs: it is judged anew.
+   */
+  async #keepEnd(pod: NodePod, status: V1PodStatus, stage: StatusStage): Promise<void> {
+    const { endedPods } = this.#options;
+    const { uid } = pod.metadata;
+    if (stage === 'terminated' || !isTerminalPhase(status.phase)) return;
+    if (endedPods === undefined || endedPods.find(uid) !== undefined) return;
+    await endedPods.keep(uid, { definition: toRunDefinition(pod), status, isFinished: false });
+  }
+
+  /** The end that is kept gets the last status. */
+  async #completeEnd({ metadata: { uid } }: NodePod): Promise<void> {
+    const { endedPods, manager } = this.#options;
+    const ended = endedPods?.find(uid);
+    const last = manager.find(uid);
+    if (endedPods === undefined || ended === undefined || ended.isFinished || last === undefined) return;
+    await endedPods.keep(uid, { ...ended, status: last.status, isFinished: last.isFinished });
   }
 
   #activeForMs({ metadata }: NodePod, { startTime }: V1PodStatus): number {

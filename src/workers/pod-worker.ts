@@ -26,6 +26,8 @@ export interface WorkerHost {
   onSynced(worker: PodWorker, outcome: SyncOutcome): void;
   /** The runtime may show something new of the pod. */
   onChanged(worker: PodWorker): void;
+  /** No container of the pod is left running. */
+  onTerminated(worker: PodWorker): void;
   onFinished(worker: PodWorker): void;
 }
 
@@ -222,6 +224,7 @@ export class PodWorker {
     if (this.state.isFinished) {
       this.demand.take();
       this.demand.complete();
+      if (workType === 'TerminatingPod') this.#host.onTerminated(this);
       this.#host.onFinished(this);
       return;
     }
@@ -242,6 +245,7 @@ export class PodWorker {
       this.state.transition(['terminating'], 'terminated');
       logger.info('No container of the pod runs any more', fields, 4);
       this.demand.complete();
+      this.#host.onTerminated(this);
     } else {
       this.state.transition(['terminating', 'terminated'], 'finished');
       logger.info('Nothing is left to do for the pod', fields, 4);

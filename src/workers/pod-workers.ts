@@ -25,6 +25,7 @@ import { type PodRef } from '../model/pod-ref.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { settlesWithin } from '../util/settles-within.js';
 import { acceptRequest, endOrphan, type RequestEffects } from './accept-request.js';
 import { PodDemand, podRefOf } from './pod-demand.js';
 import { type PodSyncer } from './pod-syncer.js';
@@ -44,6 +45,8 @@ export interface PodWorkersOptions {
   readonly syncer: PodSyncer;
   /** Asks for a look at one pod soon: a sync has changed something of it. Returns at once. */
   readonly requestRelist: (uid: string) => void;
+  /** What {@link PodWorkers.isKnownTerminated} says of a pod has changed. */
+  readonly onTerminatedChanged?: (uid: string) => void;
   /** Called when nothing is left to do for a pod. */
   readonly onFinished?: (uid: string) => void;
   /** A finished pod is wanted again: {@link PodWorkers.syncKnownPods} need not wait for its time. */
@@ -57,6 +60,12 @@ export interface PodWorkersOptions {
   /** A number in [0, 1); Math.random unless told. */
   readonly random?: () => number;
   readonly yieldToLoop?: () => Promise<unknown>;
+}
+
+/** Work that had not settled when the workers were closed. */
+export interface UnsettledSync {
+  readonly pod: PodRef;
+  readonly syncing: WorkType;
 }
 
 /** What {@link PodWorkers.syncKnownPods} says of a uid that it still knows. */
@@ -81,6 +90,9 @@ export interface PodWorkersStats {
   /** Pods with a time set for their next sync. */
   readonly requeued: number;
 }
+
+/** Hooks and stops under way are told to end; what the runtime does not answer is not to keep a node from ending. */
+const CLOSE_LIMIT_MS = 30_000;
 
 /** The workers of all pods: see the comment of this module. */
 export class PodWorkers {
@@ -118,6 +130,7 @@ export class PodWorkers {
         this.#requeueTimes.set(uidOf(worker), afterMs);
       },
       onChanged: (worker) => options.requestRelist(uidOf(worker)),
+      onTerminated: (worker) => options.onTerminatedChanged?.(uidOf(worker)),
       onFinished: (worker) => this.#finish(worker),
     };
     this.#effects = { logger, onNeverToStart: (worker) => this.#giveUpStaticPlace(worker) };
@@ -261,14 +274,26 @@ export class PodWorkers {
   }
 
   /**
-   * Begins no work any more, cancels the signals of what is under way, and resolves when that has settled. The pods
-   * stay as they are. Idempotent.
+   * Begins no work any more, cancels the signals of what is under way, and resolves when that has settled, or when the
+   * limit is up: then with what still was under way, which is said. The pods stay as they are. Idempotent.
    */
-  async close(): Promise<void> {
+  async close(limitMs = CLOSE_LIMIT_MS): Promise<readonly UnsettledSync[]> {
+    const { clock } = this.#options;
     this.#closing.abort(new DOMException('the pod workers are closed', 'AbortError'));
     const workers = [...this.#workers.values()];
-    await Promise.all(workers.map((worker) => worker.idle));
+    const idle = Promise.all(workers.map((worker) => worker.idle));
+    const isSettled = await settlesWithin(idle, limitMs, clock);
     for (const worker of workers) worker.demand.complete();
+    if (isSettled) return [];
+    const unsettled = workers.flatMap(({ ref, syncing }) =>
+      syncing === undefined ? [] : { pod: ref, syncing },
+    );
+    for (const { pod, syncing } of unsettled) {
+      this.#logger.error('Work on a pod did not settle in time and is left to itself', undefined, {
+        ...{ pod, podUID: pod.uid, updateType: syncing },
+      });
+    }
+    return unsettled;
   }
 
   #addWorker(ref: PodRef): PodWorker {
@@ -294,6 +319,7 @@ export class PodWorkers {
     const fields = { pod: worker.ref, podUID: worker.ref.uid };
     this.#logger.info('Pod is forgotten', { ...fields, restartRequested: worker.restartRequested }, 4);
     this.#workers.delete(uidOf(worker));
+    this.#options.onTerminatedChanged?.(uidOf(worker));
     this.#forgottenStamp = this.#options.clock.stamp();
   }
 
