@@ -1,5 +1,6 @@
 import { type PodRef } from '../model/pod-ref.js';
 import { type V1PodStatus } from '../model/v1-pod-status.js';
+import { definePublishingChannel } from '../util/channels.js';
 import { PodloopError } from '../util/errors.js';
 
 /** What the status manager holds of a pod. Immutable. */
@@ -18,9 +19,12 @@ export type StatusChange =
   | { readonly type: 'removed'; readonly pod: PodRef }
   | { readonly type: 'resync' };
 
+/** Every single change, as it is made: for whoever must not miss what lasts a moment only. Never `resync`. */
+export const podStatusChanged = definePublishingChannel<StatusChange>('podloop:status:changed');
+
 /**
  * One reader's changes: an async iterable that holds at most one change per pod, the newest, and beyond `capacity` pods
- * only "resync". The statuses in between are not told: who needs every one of them has the event generator.
+ * only "resync". The statuses in between are not told: who needs every one of them has {@link podStatusChanged}.
  */
 export class StatusChanges implements AsyncIterable<StatusChange>, Disposable {
   readonly #capacity: number;

@@ -4,6 +4,7 @@ import { type V1PodStatus } from '../model/v1-pod-status.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { aPodActionsScene, aSidecar, type SceneBlueprint } from '../testing/pod-actions-scene.js';
 import { computePodStatus } from './compute-pod-status.js';
+import { podStatusChanged } from './status-changes.js';
 import { StatusManager } from './status-manager.js';
 
 const exited = { state: 'exited' } as const;
@@ -174,6 +175,21 @@ describe('who listens for changes', () => {
     }
     expect(seen).toEqual([['web', 2], 'removed']);
     expect(changes.folded).toBe(2);
+  });
+
+  it('can have every single status, through the diagnostics channel', () => {
+    const seen: unknown[] = [];
+    const leave = podStatusChanged.subscribe((change) =>
+      seen.push(change.type === 'status' ? change.record.version : change.type),
+    );
+    set(statusOf({}));
+    set(statusOf({ containers: { main: {} } }));
+    set(statusOf({ containers: { main: {} } }));
+    manager.setContainerReadiness('uid-web', 'main-0', false);
+    manager.forget('uid-web');
+    leave();
+    set(statusOf({}));
+    expect(seen).toEqual([1, 2, 3, 'removed']);
   });
 
   it('is told to read all anew where too many pods have changed', () => {
