@@ -94,6 +94,24 @@ describe('the pods that are probed', () => {
     expect([h.manager.stats.workers, h.manager.readiness('a')]).toEqual([0, false]);
   });
 
+  it('have a container probed that an edit has started once more after it had ended for good', async () => {
+    await using h = new ProbeHarness();
+    h.manager.addPod(aProbedPod(ALL, { restartPolicy: 'Never' }));
+    h.observe(UID, 'main', 'a', { state: 'exited' });
+    await h.clock.settle();
+    expect(h.manager.stats.workers).toBe(0);
+    h.manager.addPod(aProbedPod(ALL, { restartPolicy: 'Never' }));
+    await h.clock.settle();
+    h.observe(UID, 'main', 'b');
+    await h.clock.advance(10);
+    expect([h.manager.stats.workers, h.manager.started('b'), h.manager.readiness('b')]).toEqual([
+      3,
+      true,
+      true,
+    ]);
+    expect(h.manager.readiness('a')).toBeUndefined();
+  });
+
   it('have their sidecars probed, and these are restarted whatever the pod says', async () => {
     await using h = new ProbeHarness();
     const pod = aProbedPod({}, { restartPolicy: 'Never' });

@@ -11,9 +11,10 @@ import { type NodePod } from '../model/node-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { LoopStallMonitor } from './loop-stall-monitor.js';
+import { type ProbeFailure, ProbeFindings } from './probe-findings.js';
 import { ProbeJudge, type RunProbe } from './probe-judge.js';
 import { type ProbeMemory } from './probe-memory.js';
-import { type ProbeResult, type ProbeType, titleOf } from './probe-result.js';
+import { type ProbeResult } from './probe-result.js';
 import { ProbeResults } from './probe-results.js';
 import { ProbeSlots } from './probe-slots.js';
 import { probeKey, probeSubjects } from './probe-subjects.js';
@@ -35,13 +36,6 @@ export interface ProbeManagerOptions {
   readonly random?: () => number;
 }
 
-/** Why a container has to be replaced. */
-export interface ProbeFailure {
-  readonly type: 'liveness' | 'startup';
-  readonly message: string;
-  readonly terminationGracePeriodSeconds?: number;
-}
-
 /** What the manager has been through, for metrics. */
 export interface ProbeManagerStats {
   readonly workers: number;
@@ -52,15 +46,10 @@ export interface ProbeManagerStats {
   readonly voided: number;
 }
 
-interface Found {
-  ready?: boolean;
-  started?: boolean;
-  failure?: ProbeFailure;
-}
-
 interface Handle {
   readonly worker: ProbeWorker;
   readonly abort: AbortController;
+  isRunning: boolean;
 }
 
 interface ProbedPod {
@@ -69,8 +58,6 @@ interface ProbedPod {
   isEnding: boolean;
   /** By container and type; those that ended by themselves included. */
   readonly workers: Map<string, Handle>;
-  /** By container id. */
-  readonly found: Map<string, Found>;
 }
 
 /** At an agent's start first probes are spread over their period, and over no more than this. */
@@ -83,7 +70,7 @@ export class ProbeManager implements AsyncDisposable {
   readonly #slots: ProbeSlots;
   readonly #judge: ProbeJudge;
   readonly #pods = new Map<string, ProbedPod>();
-  readonly #podOfContainer = new Map<string, ProbedPod>();
+  readonly #findings: ProbeFindings;
   readonly #subscriptions = new Set<ProbeResults>();
   readonly #running = new Set<Promise<void>>();
   readonly #startedAtMs: number;
@@ -97,6 +84,7 @@ export class ProbeManager implements AsyncDisposable {
     this.#slots = new ProbeSlots({ clock, ...(concurrency === undefined ? {} : { limit: concurrency }) });
     const stalls = new LoopStallMonitor({ clock });
     this.#judge = new ProbeJudge({ clock, logger, slots: this.#slots, stalls, runProbe });
+    this.#findings = new ProbeFindings({ memory: options.memory });
     this.#startedAtMs = clock.now();
     this.#startedMs = clock.monotonicMs();
   }
@@ -123,7 +111,7 @@ export class ProbeManager implements AsyncDisposable {
     const { uid } = pod.metadata;
     const known = this.#pods.get(uid);
     if (known?.pod === pod) return;
-    const probed: ProbedPod = known ?? { pod, isEnding: false, workers: new Map(), found: new Map() };
+    const probed: ProbedPod = known ?? { pod, isEnding: false, workers: new Map() };
     probed.pod = pod;
     this.#pods.set(uid, probed);
     const subjects = probeSubjects(pod);
@@ -149,17 +137,15 @@ export class ProbeManager implements AsyncDisposable {
 
   /** Ends the probes of a pod and forgets what they found, for good. */
   removePod(podUid: string): void {
+    this.#findings.forgetPod(podUid);
     const probed = this.#pods.get(podUid);
-    this.#options.memory?.forgetPod(podUid);
-    if (probed === undefined) return;
     this.#pods.delete(podUid);
-    for (const { abort } of probed.workers.values()) abort.abort();
-    for (const containerId of probed.found.keys()) this.#podOfContainer.delete(containerId);
+    for (const { abort } of probed?.workers.values() ?? []) abort.abort();
   }
 
   /** Removes every pod that is not desired, remembered ones included. Call it once all sources of pods were seen. */
   cleanUp(desiredUids: ReadonlySet<string>): void {
-    for (const uid of [...this.#pods.keys(), ...(this.#options.memory?.pods() ?? [])]) {
+    for (const uid of [...this.#pods.keys(), ...this.#findings.rememberedPods()]) {
       if (!desiredUids.has(uid)) this.removePod(uid);
     }
   }
@@ -169,29 +155,27 @@ export class ProbeManager implements AsyncDisposable {
    * returns. Without it that takes until the next look, a second or a period.
    */
   podChanged(podUid: string): void {
-    for (const { worker, abort } of this.#pods.get(podUid)?.workers.values() ?? []) {
-      if (!abort.signal.aborted) worker.look();
+    for (const handle of this.#pods.get(podUid)?.workers.values() ?? []) {
+      if (handle.abort.signal.aborted) continue;
+      handle.worker.look();
+      // An edit has a container that ended for good started once more.
+      if (!handle.isRunning && !handle.worker.isOver) this.#run(handle);
     }
   }
 
-  /**
-   * Whether its readiness probe says that a container is ready; false until it has, as long as the container has not
-   * started, and as soon as it no longer runs.
-   * Undefined when no readiness probe of it is known.
-   */
+  /** See {@link ProbeFindings.readiness}. */
   readiness(containerId: string): boolean | undefined {
-    const found = this.#podOfContainer.get(containerId)?.found.get(containerId);
-    return found?.ready === true && found.started === false ? false : found?.ready;
+    return this.#findings.readiness(containerId);
   }
 
-  /** Whether its startup probe has succeeded. Undefined when no startup probe of it is known. */
+  /** See {@link ProbeFindings.started}. */
   started(containerId: string): boolean | undefined {
-    return this.#podOfContainer.get(containerId)?.found.get(containerId)?.started;
+    return this.#findings.started(containerId);
   }
 
-  /** Why a container has to be replaced; undefined when it has not. Holds as long as the container is the newest. */
+  /** See {@link ProbeFindings.failure}. */
   failure(containerId: string): ProbeFailure | undefined {
-    return this.#podOfContainer.get(containerId)?.found.get(containerId)?.failure;
+    return this.#findings.failure(containerId);
   }
 
   /** Whether {@link failure} is that of the liveness probe. */
@@ -229,35 +213,40 @@ export class ProbeManager implements AsyncDisposable {
       clock,
       targets,
       isStarted: (containerId) =>
-        !probed.workers.has(probeKey(container.name, 'startup')) ||
-        probed.found.get(containerId)?.started === true,
+        !probed.workers.has(probeKey(container.name, 'startup')) || this.started(containerId) === true,
       run: (begin, signal) => this.#judge.run(begin, subject.pod.uid, signal),
       spreadMs: (startedAtMs, periodMs) => this.#spreadMs(startedAtMs, periodMs),
-      onContainer: (containerId, replaces) => this.#takeUp(probed, type, containerId, replaces),
+      onContainer: (containerId, replaces) =>
+        this.#findings.takeUp(subject.pod.uid, type, containerId, replaces),
       onVerdict: (containerId, verdict, outcome) =>
         this.#settle(probed, worker.subject, containerId, verdict, outcome?.message),
     });
-    const abort = new AbortController();
-    probed.workers.set(key, { worker, abort });
+    const handle: Handle = { worker, abort: new AbortController(), isRunning: false };
+    probed.workers.set(key, handle);
+    this.#run(handle);
+  }
+
+  #run(handle: Handle): void {
+    const { worker, abort } = handle;
+    handle.isRunning = true;
     const running = worker
       .run(abort.signal)
       .catch((error: unknown) => {
         this.#logger.error('Probe worker ended, this is a fault in podloop', error, {
-          podUID: subject.pod.uid,
+          podUID: worker.subject.pod.uid,
         });
       })
-      .finally(() => this.#running.delete(running));
+      .finally(() => {
+        handle.isRunning = false;
+        this.#running.delete(running);
+      });
     this.#running.add(running);
   }
 
   #dropWorker(probed: ProbedPod, key: string, { worker, abort }: Handle): void {
     abort.abort();
     probed.workers.delete(key);
-    const found = probed.found.get(worker.containerId ?? '');
-    if (found === undefined) return;
-    if (worker.subject.type === 'readiness') delete found.ready;
-    else if (worker.subject.type === 'startup') delete found.started;
-    if (found.failure?.type === worker.subject.type) delete found.failure;
+    this.#findings.drop(worker.subject.type, worker.containerId ?? '');
   }
 
   /** Only what ran before we did begins all at once; a container that starts now is probed when it is due. */
@@ -267,67 +256,22 @@ export class ProbeManager implements AsyncDisposable {
     return random() * Math.min(periodMs, LONGEST_SPREAD_MS);
   }
 
-  #takeUp(
-    probed: ProbedPod,
-    type: ProbeType,
-    containerId: string,
-    replaces: string | undefined,
-  ): boolean | undefined {
-    const { memory } = this.#options;
-    const podUid = probed.pod.metadata.uid;
-    if (replaces !== undefined) {
-      probed.found.delete(replaces);
-      this.#podOfContainer.delete(replaces);
-      memory?.forget(podUid, replaces);
-    }
-    let found = probed.found.get(containerId);
-    if (found === undefined) probed.found.set(containerId, (found = {}));
-    this.#podOfContainer.set(containerId, probed);
-    const remembered = memory?.recall(podUid, containerId);
-    if (type === 'readiness') found.ready = remembered?.ready ?? false;
-    else if (type === 'startup') found.started = remembered?.started ?? false;
-    return type === 'readiness' ? found.ready : found.started;
-  }
-
   #settle(
     probed: ProbedPod,
-    { type, container, pod, probe }: ProbeSubject,
+    subject: ProbeSubject,
     containerId: string,
-    result: 'success' | 'failure',
+    verdict: 'success' | 'failure',
     output: string | undefined,
   ): void {
-    const found = probed.found.get(containerId);
     // A pod that was removed has nothing more to say.
-    if (found === undefined || this.#pods.get(pod.uid) !== probed) return;
-    const isGood = result === 'success';
-    const message = isGood || output === undefined ? '' : `${titleOf(type)} probe failed: ${output}`;
-    const grace = isGood ? undefined : probe.terminationGracePeriodSeconds;
-    const withGrace = grace === undefined ? {} : { terminationGracePeriodSeconds: grace };
-    if (type === 'readiness') {
-      if (found.ready === isGood) return;
-      found.ready = isGood;
-      this.#options.memory?.remember(pod.uid, containerId, { ready: isGood });
-    } else {
-      if (type === 'liveness' && isGood) return;
-      if (type === 'startup') this.#settleStartup(probed, found, pod.uid, containerId, isGood);
-      if (!isGood) found.failure = { type, message, ...withGrace };
+    if (this.#pods.get(subject.pod.uid) !== probed) return;
+    const result = this.#findings.settle(subject, containerId, verdict, output);
+    if (result === undefined) return;
+    if (subject.type === 'startup' && verdict === 'success') {
+      // Liveness and readiness have waited for this.
+      for (const { worker } of probed.workers.values()) worker.look();
     }
-    const { name: containerName } = container;
-    this.#hand({ podUid: pod.uid, containerId, containerName, type, result, message, ...withGrace });
-  }
-
-  #settleStartup(
-    probed: ProbedPod,
-    found: Found,
-    podUid: string,
-    containerId: string,
-    hasStarted: boolean,
-  ): void {
-    found.started = hasStarted;
-    if (!hasStarted) return;
-    this.#options.memory?.remember(podUid, containerId, { started: true });
-    // Liveness and readiness have waited for this.
-    for (const { worker } of probed.workers.values()) worker.look();
+    this.#hand(result);
   }
 
   #hand(result: ProbeResult): void {

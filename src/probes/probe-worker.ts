@@ -106,6 +106,11 @@ export class ProbeWorker {
     return this.#current?.containerId;
   }
 
+  /** The container that it knows of has ended and is not started again; {@link run} ends then. */
+  get isOver(): boolean {
+    return this.#current?.target.state === 'exited' && this.#subject.neverRestarts;
+  }
+
   /** The manifest changed; the counts of outcomes stay, and a shorter period holds from now on. */
   update(subject: ProbeSubject): void {
     const current = this.#current;
@@ -198,7 +203,7 @@ export class ProbeWorker {
     const current = this.#current;
     if (current === undefined) return { waitMs: LOOK_MS };
     const { state } = current.target;
-    if (state === 'exited' && this.#subject.neverRestarts) return 'end';
+    if (this.isOver) return 'end';
     if (state !== 'running' || current.isOnHold) return { waitMs: LOOK_MS };
     const { periodMs } = probeTiming(this.#subject.probe);
     // Whoever rests is woken when something happens; the wait is only for what nobody told.
