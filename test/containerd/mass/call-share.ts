@@ -16,14 +16,17 @@ const CHANGES: ReadonlySet<string> = new Set([
 /** Of Linux, for programs: always 100 a second. */
 const MS_PER_TICK = 10;
 
-/** What was spent between two moments. */
-export interface Spent {
-  /** In all. Run time and queueing are those of the thread that the agent runs in. */
+/** Times of the thread that the agent runs in, from the beginning until some moment. */
+export interface Shares {
   readonly all: ThreadTime;
   /** Of it, while no CRI call was under way, the stream of events aside: what the agent answers for alone. */
   readonly besideCalls: ThreadTime;
   /** Of it, while no call was under way that changes the runtime. */
   readonly besideChanges: ThreadTime;
+}
+
+/** What was spent from the beginning until some moment. */
+export interface Spent extends Shares {
   /** How many calls of each kind ended. */
   readonly calls: ReadonlyMap<string, number>;
   /** As rows of a table of results. */
@@ -73,10 +76,18 @@ export class CallShare implements Disposable {
     this.#tellApart();
   }
 
-  /** From the beginning until now. */
+  /** From the beginning until now; at once. */
+  shares(): Shares {
+    return {
+      all: timeSince(this.#started),
+      besideCalls: this.#besideCalls.total,
+      besideChanges: this.#besideChanges.total,
+    };
+  }
+
+  /** As {@link shares}, and more. */
   async spent(): Promise<Spent> {
-    const all = timeSince(this.#started);
-    const [besideCalls, besideChanges] = [this.#besideCalls.total, this.#besideChanges.total];
+    const shares = this.shares();
     const { user, system } = process.cpuUsage(this.#cpuBefore);
     const runtimeCpuMs = (await readCpuMs(this.#runtimePid)) - (await this.#runtimeCpuBefore);
     const [before, after] = [await this.#machineBefore, await readMachine()];
@@ -87,11 +98,12 @@ export class CallShare implements Disposable {
       return `${method} ${count} (${meanMs.toFixed(0)} ms)`;
     });
     return {
-      ...{ all, besideCalls, besideChanges, calls },
+      ...shares,
+      calls,
       describe: (of) => ({
-        [`${of}: in all, s`]: seconds(all.wallMs),
-        [`${of}: no CRI call under way, s`]: describeTime(besideCalls),
-        [`${of}: no call under way that changes the runtime, s`]: describeTime(besideChanges),
+        [`${of}: in all, s`]: seconds(shares.all.wallMs),
+        [`${of}: no CRI call under way, s`]: describeTime(shares.besideCalls),
+        [`${of}: no call under way that changes the runtime, s`]: describeTime(shares.besideChanges),
         [`${of}: CPU of the agent, s`]: seconds((user + system) / 1_000),
         [`${of}: CPU of containerd without its shims, s`]: seconds(runtimeCpuMs),
         [`${of}: idle time of the machine, %`]: (100 * idle).toFixed(0),
@@ -111,11 +123,13 @@ export class CallShare implements Disposable {
   }
 }
 
-function seconds(ms: number): string {
+/** Without their unit, for tables. */
+export function seconds(ms: number): string {
   return (ms / 1_000).toFixed(2);
 }
 
-function describeTime({ wallMs, cpuMs, queuedMs }: ThreadTime): string {
+/** For people. */
+export function describeTime({ wallMs, cpuMs, queuedMs }: ThreadTime): string {
   const waitingMs = Math.max(0, wallMs - cpuMs - queuedMs);
   return `${seconds(wallMs)}: at work ${seconds(cpuMs)}, waiting for a CPU ${seconds(queuedMs)}, waiting for something else ${seconds(waitingMs)}`;
 }
