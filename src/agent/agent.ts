@@ -25,7 +25,7 @@ import { isOwnPod } from '../sync/housekeeping-owner.js';
 import { type SyncLoopState } from '../sync/sync-loop.js';
 import { type Clock } from '../util/clock.js';
 import { untilAborted } from '../util/until-aborted.js';
-import { type FolderLock, lockFolder } from '../util/folder-lock.js';
+import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '../util/folder-lock.js';
 import { type Logger } from '../util/logger.js';
 import { AgentEnding } from './agent-ending.js';
 import { type AgentOptions } from './agent-options.js';
@@ -79,8 +79,7 @@ export class Agent implements AsyncDisposable {
   static async start(options: AgentOptions, ports: AgentPorts, signal: AbortSignal): Promise<Agent> {
     const { clock, logger, stdin, pid, podloopCommand, runtimeFlags = [] } = ports;
     const name = resolveNodeName(options.nodeName === '' ? undefined : options.nodeName);
-    const owner = { kind: 'node', owner: 'another node agent', code: 'NODE_ROOT_IN_USE' } as const;
-    const lock = await lockFolder(options.rootDir, owner);
+    const lock = await lockFolder(options.rootDir, NODE_ROOT_LOCK, { clock, signal });
     try {
       const instanceId = await readInstanceId(options.rootDir);
       const ip = options.nodeIp === '' ? findNodeIp() : options.nodeIp;

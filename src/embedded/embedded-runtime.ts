@@ -21,7 +21,7 @@ import { Server } from '@grpc/grpc-js';
 import { ImageServiceService, RuntimeServiceService } from '../cri/generated/runtime/v1/cri.js';
 import { SystemClock, type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
-import { type FolderLock, lockFolder } from '../util/folder-lock.js';
+import { type FolderLock, lockFolder, RUNTIME_ROOT_LOCK } from '../util/folder-lock.js';
 import { SILENT_LOGGER, type Logger } from '../util/logger.js';
 import { parseSocketPath, type PrivateSocket } from '../util/private-socket.js';
 import { makeContext, type PartChoices } from './make-context.js';
@@ -48,7 +48,6 @@ const SCAN_PERIOD_MS = 5_000;
 /** How long calls in flight may go on when the server ends. */
 const LAST_CALLS_MS = 2_000;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-const ROOT_LOCK = { kind: 'root', owner: 'another embedded runtime', code: 'RUNTIME_ROOT_IN_USE' } as const;
 
 /** A running CRI server; see the module's description. */
 export class EmbeddedRuntime implements AsyncDisposable {
@@ -90,7 +89,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     const { clock = new SystemClock(), logger = SILENT_LOGGER } = options;
     const rootDir = resolve(options.rootDir);
     parseSocketPath(options.listen, 'listen');
-    const lock = await lockFolder(rootDir, ROOT_LOCK);
+    const lock = await lockFolder(rootDir, RUNTIME_ROOT_LOCK, { clock });
     let context: RpcContext | undefined;
     try {
       const imageDirs = (options.imageDirs ?? []).map((folder) => resolve(folder));
@@ -157,6 +156,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#timer?.cancel();
+    await this.#lock.announceRelease();
     await this.#socket.remove();
     this.#context.hub.close();
     await this.#context.streaming.close();

@@ -146,9 +146,9 @@ export const ERROR_CODES = {
   },
   PLATFORM_UNSUPPORTED: {
     retryable: false,
-    when: 'The embedded runtime was started on a machine that is not Linux or lacks a program that it needs.',
+    when: 'The node agent or the embedded runtime was started on a machine that is not Linux or lacks a program that it needs.',
     remedy:
-      'Use Linux with util-linux and coreutils, or a runtime of another kind through --runtime-endpoint.',
+      'Use Linux with util-linux and coreutils; what only the embedded runtime needs, a runtime of another kind through --runtime-endpoint does without.',
   },
   INSPECTION_DEADLINE: {
     retryable: true,
