@@ -40,6 +40,50 @@ describe('the pods that are probed', () => {
     expect([h.manager.started('a'), h.manager.failure('a')]).toEqual([true, undefined]);
   });
 
+  it('that end begin with none of liveness and startup, whatever is edited', async () => {
+    await using h = new ProbeHarness();
+    h.manager.addPod(aProbedPod({}));
+    h.observe(UID, 'main', 'a');
+    h.manager.stopLivenessAndStartup(UID);
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe(), readinessProbe: aProbe() }));
+    h.observe(UID, 'main', 'a');
+    await h.clock.advance(10);
+    expect(h.runs).toEqual(['main/readiness@a']);
+  });
+
+  it('are probed again when they come again after they were removed', async () => {
+    await using h = new ProbeHarness();
+    const pod = aProbedPod({ readinessProbe: aProbe() });
+    h.manager.addPod(pod);
+    h.observe(UID, 'main', 'a');
+    await h.clock.advance(10);
+    h.manager.removePod(UID);
+    h.observe(UID, 'main', 'b');
+    h.manager.addPod(pod);
+    await h.clock.advance(10);
+    expect([h.runs, h.manager.readiness('b')]).toEqual([['main/readiness@a', 'main/readiness@b'], true]);
+  });
+
+  it('whose container goes while its probe waits for a turn have nothing run', async () => {
+    await using h = new ProbeHarness({ concurrency: 1 });
+    h.script('main/liveness', 'hang');
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe() }));
+    h.manager.addPod(aProbedPod({ livenessProbe: aProbe() }, { name: 'late' }));
+    h.observe(UID, 'main', 'a');
+    await h.clock.settle();
+    h.observe('uid-late', 'main', 'b');
+    await h.clock.settle();
+    expect(h.manager.stats.waiting).toBe(1);
+    h.observe('uid-late', 'main', 'b', { state: 'exited' });
+    const errors: string[] = [];
+    const unsubscribe = probeEnded.subscribe((ended: ProbeEnd) => void errors.push(ended.containerId));
+    h.release();
+    await h.clock.settle();
+    unsubscribe();
+    // Both wait for the next container.
+    expect([h.runs, errors, h.manager.stats.workers]).toEqual([['main/liveness@a'], ['a'], 2]);
+  });
+
   it('go when they are no longer desired', async () => {
     await using h = new ProbeHarness();
     for (const name of ['a', 'b']) h.manager.addPod(aProbedPod({ livenessProbe: aProbe() }, { name }));

@@ -65,6 +65,36 @@ describe('places for probes', () => {
     expect(slots.inFlight).toBe(0);
   });
 
+  it('are as many as before once slow probes have ended outside', async () => {
+    const { clock, slots, begun, start, end } = lab({ limit: 1 });
+    const slow = start('a', 'a');
+    await clock.advance(1_000);
+    await end('a');
+    await slow;
+    const others = ['b', 'c'].map((name) => start(name, name));
+    await clock.settle();
+    expect([begun.join(''), slots.waiting]).toEqual(['ab', 1]);
+    await end('b');
+    await end('c');
+    await Promise.all(others);
+  });
+
+  it('are free again when the only one who waited gave up', async () => {
+    const { clock, slots, begun, start, end } = lab({ limit: 1 });
+    const stop = new AbortController();
+    const first = start('a', 'a');
+    const second = start('b', 'b', stop.signal);
+    stop.abort(new Error('enough'));
+    await expect(second).rejects.toThrow('enough');
+    await end('a');
+    await first;
+    const third = start('c', 'c');
+    await clock.settle();
+    expect([begun.join(''), slots.inFlight]).toEqual(['ac', 1]);
+    await end('c');
+    await third;
+  });
+
   it('are not taken by who gave up waiting', async () => {
     const { clock, slots, begun, start, end } = lab({ limit: 1 });
     const stop = new AbortController();
