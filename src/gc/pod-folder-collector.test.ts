@@ -107,6 +107,7 @@ describe('the folders of a pod', () => {
     ['the runtime still has something of it', { inRuntime: [aPod({ name: 'old' })] }],
     ['the cache still shows something of it', { statuses: [aPodStatus(aPod({ name: 'old' }))] }],
     ['its status cannot be read', { failing: ['uid-old'] }],
+    ['the runtime does not answer', { findPod: () => Promise.reject(new Error('hung')) }],
     ['its volumes are in use', { tearDown: () => Promise.reject(new Error('in use')) }],
   ])('stay while %s', async (_, world) => {
     await make('old');
