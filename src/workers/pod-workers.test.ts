@@ -179,6 +179,56 @@ describe('pod workers', () => {
     workers.updatePod({ type: 'kill', pod: aNodePod(), kill: { onCompleted: () => completed++ } });
     expect(completed).toBe(2);
   });
+
+  it('name what does not settle in time when they are closed, and leave it to itself', async () => {
+    const { workers, syncer, clock, look, logger } = workersHarness();
+    let completed = 0;
+    for (const name of ['hung', 'idle', 'slow'])
+      workers.updatePod({ type: 'create', pod: aNodePod({ name }) });
+    await look();
+    workers.updatePod({
+      ...{ type: 'kill', pod: aNodePod({ name: 'hung' }) },
+      kill: { onCompleted: () => completed++ },
+    });
+    syncer.last('uid-idle').succeed({ unchanged: true });
+    await clock.settle();
+    const closing = workers.close(5_000);
+    await clock.advance(4_999);
+    syncer.last('uid-slow').succeed();
+    await clock.advance(1);
+    const pod = { uid: 'uid-hung', namespace: 'default', name: 'hung' };
+    expect(await closing).toEqual([{ pod, syncing: 'SyncPod' }]);
+    expect(logger.complaints).toMatchObject([
+      { level: 'error', fields: { pod, podUID: 'uid-hung', updateType: 'SyncPod' } },
+    ]);
+    expect(completed).toBe(1);
+    const again = workers.close(0);
+    await clock.advance(0);
+    expect(await again).toHaveLength(1);
+    syncer.last('uid-hung').fail(new Error('after all'));
+    await clock.settle();
+    expect(await workers.close(0)).toEqual([]);
+    expect(syncer.log).toHaveLength(3);
+  });
+
+  it('say when it changes whether a pod is known to have no containers', async () => {
+    const told: string[] = [];
+    const { workers, look, succeed } = workersHarness({
+      onTerminatedChanged: (uid) => told.push(`${uid} ${workers.isKnownTerminated(uid)}`),
+    });
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    workers.updatePod({ type: 'kill', runningPod: aPod({ uid: 'uid-orphan' }) });
+    await look();
+    await succeed();
+    workers.updatePod({ type: 'kill', pod: aNodePod() });
+    await look();
+    expect(told).toEqual(['uid-orphan true']);
+    await succeed();
+    await look();
+    await succeed();
+    workers.syncKnownPods([]);
+    expect(told).toEqual(['uid-orphan true', 'uid-web true', 'uid-web false', 'uid-orphan false']);
+  });
 });
 
 it('pod workers end the waits of hundreds of pods at once when they are closed, without a warning', async () => {

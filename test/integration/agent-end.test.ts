@@ -1,0 +1,65 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { ChaosProxy, parseRules } from '../../src/chaos/index.js';
+import { LogRecorder } from '../../src/testing/log-recorder.js';
+import { type ClockTimer, SystemClock } from '../../src/util/clock.js';
+import { EmbeddedNode, until } from './embedded-node.js';
+import { AgentNode } from './pod-stories/agent-node.js';
+
+/** The machine's clock, on which half a minute and more passes twenty times as fast: only limits are that long here. */
+class HurriedClock extends SystemClock {
+  override setTimer(delayMs: number, callback: () => void, options?: { unref?: boolean }): ClockTimer {
+    return super.setTimer(delayMs >= 25_000 ? delayMs / 20 : delayMs, callback, options);
+  }
+}
+
+const MANIFEST = {
+  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'hung' } },
+  spec: { containers: [{ name: 'main', image: 'podloop.local/host', command: ['sleep', '1000'] }] },
+};
+const HUNG = parseRules(
+  `rules:
+  - name: no sandbox
+    match: { methods: [RunPodSandbox] }
+    fault: { type: hang }
+`,
+  'rules.yaml',
+);
+
+it('an agent ends although the runtime never answers, and says whose work it has left', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'podloop-agent-end-'));
+  await using node = await EmbeddedNode.start({ network: 'none' });
+  const endpoint = `unix://${folder}/chaos.sock`;
+  let hangs = false;
+  const onInjection = (): void => {
+    hangs = true;
+  };
+  const proxy = await ChaosProxy.start({
+    ...{ upstream: node.listen, listen: endpoint, rules: HUNG, seed: 1, onInjection },
+  });
+  try {
+    const logger = new LogRecorder();
+    await mkdir(join(folder, 'manifests'));
+    await writeFile(join(folder, 'manifests', 'hung.json'), JSON.stringify(MANIFEST));
+    const agent = await AgentNode.start({ folder, endpoint, logger, clock: new HurriedClock() });
+    await until(
+      () => hangs,
+      (is) => is,
+    );
+    await agent.stop();
+    const left = logger.complaints.filter(({ message }) => message.includes('left to itself'));
+    const whose = left.map(({ message, fields }) => [message, fields['pod'] ?? fields['part']]);
+    expect(whose).toEqual([
+      [
+        'Work on a pod did not settle in time and is left to itself',
+        expect.objectContaining({ name: 'hung-test' }),
+      ],
+      ['Part of the agent does not end in time and is left to itself', 'changes of the runtime'],
+    ]);
+  } finally {
+    await proxy.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
