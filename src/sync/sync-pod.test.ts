@@ -131,7 +131,7 @@ describe('a pod that is new', () => {
       'No sandbox for pod can be found. Need to start a new one',
     );
     expect(bench.probing).toEqual(['add']);
-    await bench.sync(pod);
+    expect(await bench.sync(pod)).toEqual({ isTerminal: false, unchanged: true });
     expect(bench.changes()).toEqual([]);
     expect(bench.status().phase).toBe('Running');
   });
