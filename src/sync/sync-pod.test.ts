@@ -335,6 +335,32 @@ it('kills and replaces a container whose liveness probe failed', async () => {
   ]);
 });
 
+describe('a container that is stopped while its pod goes on', () => {
+  const lifecycle = (word: string) => ({ preStop: { exec: { command: [word] } } });
+
+  it('has its hook run as the manifest says it now', async () => {
+    const before = aNodePod({ containers: [aSpecContainer({ lifecycle: lifecycle('bye') })] });
+    await bench.sync(before);
+    bench.changes();
+    const command = ['other'];
+    await bench.sync(
+      aNodePod({ containers: [aSpecContainer({ command, lifecycle: lifecycle('farewell') })] }),
+    );
+    expect(bench.changes().slice(0, 2)).toEqual([
+      'execSync web-app-0 farewell 30',
+      'stopContainer web-app-0 30',
+    ]);
+  });
+
+  it('has its hook run as it bears it when the manifest no longer has it', async () => {
+    const side = aSpecContainer({ name: 'side', lifecycle: lifecycle('bye') });
+    await bench.sync(aNodePod({ containers: [aSpecContainer(), side] }));
+    bench.changes();
+    await bench.sync(aNodePod());
+    expect(bench.changes()).toEqual(['execSync web-side-0 bye 30', 'stopContainer web-side-0 30']);
+  });
+});
+
 it('ends a pod at its deadline, and says before when that is', async () => {
   const pod = aNodePod({ activeDeadlineSeconds: 60 });
   const { requeueAfterMs = 0 } = await bench.sync(pod);
