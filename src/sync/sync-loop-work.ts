@@ -4,6 +4,7 @@ import { type PodLifecycleEvent } from '../pleg/events.js';
 import { type ProbeResult } from '../probes/probe-result.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { podRefOf } from '../workers/pod-demand.js';
+import { isRunning } from './housekeeping-owner.js';
 import { type SyncLoopEvents } from './sync-loop-events.js';
 import { type Handoff } from './sync-loop-handoff.js';
 import { type SyncLoopOptions } from './sync-loop-ports.js';
@@ -43,7 +44,8 @@ export class SyncLoopWork {
   readonly #logger: Logger;
   readonly #syncPeriodMs: number;
   readonly #housekeepingPeriodMs: number;
-  /** How many pods of the update in hand have been handled. */
+  /** Pods of the update in hand, in the order in which they are handled, and how many of them have been. */
+  #podsOfUpdate: readonly NodePod[] = [];
   #handledOfUpdate = 0;
   /** Pods to be synced for no reason of their own: time is up, or events were lost. */
   readonly #dueUids = new Set<string>();
@@ -94,19 +96,28 @@ export class SyncLoopWork {
     if (update === undefined) return false;
     const { type, source, pods } = update;
     if (this.#handledOfUpdate === 0) {
+      this.#podsOfUpdate = type === 'ADD' ? this.#runningFirst(pods) : pods;
       this.#logger.info(
         `SyncLoop ${type}`,
         { source, pods: pods.map(podRefOf) },
         type === 'RECONCILE' ? 4 : 2,
       );
     }
-    const pod = pods[this.#handledOfUpdate++];
+    const pod = this.#podsOfUpdate[this.#handledOfUpdate++];
     if (pod !== undefined) this.#try(type, () => this.#options.handlers[HANDLERS[type]]([pod]));
     if (this.#handledOfUpdate >= pods.length) {
       this.#handledOfUpdate = 0;
       this.#inputs.updates.finish();
     }
     return true;
+  }
+
+  /** What runs already has its place on the node; who comes new is judged by what is left. */
+  #runningFirst(pods: readonly NodePod[]): NodePod[] {
+    const { cache } = this.#options;
+    const [running, others]: [NodePod[], NodePod[]] = [[], []];
+    for (const pod of pods) (isRunning(cache.get(pod.metadata.uid).status) ? running : others).push(pod);
+    return [...running, ...others];
   }
 
   /** Everything that has happened to one pod. */

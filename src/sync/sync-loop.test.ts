@@ -45,6 +45,15 @@ describe('the sync loop hands updates of sources on', () => {
     expect(line?.fields).toMatchObject({ source: 'file', pods: [{ name: 'web' }, { name: 'db' }] });
   });
 
+  it('with the pods first that run already, as they have their place on the node', async () => {
+    await using h = syncLoopHarness();
+    h.cache.set('uid-web', aPodStatus(aPod()), undefined, h.clock.stamp());
+    const [late, db] = [aNodePod({ name: 'late' }), aNodePod({ name: 'db' })];
+    h.updates.push({ type: 'ADD', source: 'file', pods: [late, db, web] });
+    await h.clock.settle();
+    expect(h.calls).toEqual(['web', 'late', 'db'].map((name) => `handlePodAdditions uid-${name}`));
+  });
+
   it('and asks for the next one only when one is dealt with', async () => {
     await using h = syncLoopHarness();
     h.errors.push('not ready');
