@@ -29,12 +29,12 @@ interface ShownPod {
   readonly error?: Error;
 }
 
-function setUp(cleaners: readonly PodCleaner[] = []): Harness {
+function setUp(cleaners: readonly PodCleaner[] = [], onStartAnew?: (uid: string) => void): Harness {
   const harness = workersHarness();
   const { clock, logger, workers, cache } = harness;
   const desired = new DesiredPods();
   const housekeeping = new Housekeeping({
-    ...{ clock, logger, desired, workers, cache, cleaners },
+    ...{ clock, logger, desired, workers, cache, cleaners, ...(onStartAnew && { onStartAnew }) },
     isOurs: ownedBy(NODE, (uid) => uid === 'uid-adopted'),
   });
   return {
@@ -143,6 +143,53 @@ describe('housekeeping', () => {
     expect(syncer.log.at(-1)).toBe('TerminatedPod uid-web');
     housekeeping.run();
     await runOut();
+    expect(syncer.log.at(-1)).toBe('SyncPod uid-web');
+  });
+
+  it('counts a pod as torn down until it is cleared up after, wanted or not', async () => {
+    const cleared = new Set<() => void>();
+    const clear = async (): Promise<void> => new Promise((resolve) => cleared.add(resolve));
+    const cleaner = { name: 'statuses', cleanUp: clear };
+    const { housekeeping, workers, clock, cache, show, runOut } = setUp([cleaner]);
+    const finishClearing = async (): Promise<void> => {
+      for (const finish of cleared) finish();
+      await clock.settle();
+    };
+    housekeeping.run();
+    workers.updatePod({ type: 'create', pod: web });
+    workers.updatePod({ type: 'kill', pod: web });
+    await runOut();
+    expect(housekeeping.isTornDown('uid-web')).toBe(false);
+    housekeeping.run();
+    expect([workers.isKnown('uid-web'), housekeeping.isTornDown('uid-web')]).toEqual([false, true]);
+    // That clean-up had begun before the pod was forgotten, and may have looked before, too.
+    await finishClearing();
+    show({ state: 'exited' });
+    housekeeping.run();
+    await finishClearing();
+    // This one began after, but the runtime still has something of the pod.
+    housekeeping.run();
+    expect(housekeeping.isTornDown('uid-web')).toBe(true);
+    cache.delete('uid-web', clock.stamp());
+    housekeeping.run();
+    expect(housekeeping.isTornDown('uid-web')).toBe(false);
+    await finishClearing();
+  });
+
+  it('starts a pod that comes again before it is cleared up after, and forgets its former life first', async () => {
+    const forgotten: string[] = [];
+    const { housekeeping, desired, workers, syncer, runOut } = setUp([], (uid) => forgotten.push(uid));
+    workers.updatePod({ type: 'create', pod: web });
+    workers.updatePod({ type: 'kill', pod: web });
+    await runOut();
+    housekeeping.run();
+    desired.set(web);
+    expect(housekeeping.isTornDown('uid-web')).toBe(true);
+    expect(forgotten).toEqual([]);
+    housekeeping.run();
+    await runOut();
+    expect(forgotten).toEqual(['uid-web']);
+    expect(housekeeping.isTornDown('uid-web')).toBe(false);
     expect(syncer.log.at(-1)).toBe('SyncPod uid-web');
   });
 

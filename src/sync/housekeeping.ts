@@ -12,7 +12,7 @@
  */
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type IsOurs } from '../runtime/ownership.js';
-import { type Clock, type Stamp } from '../util/clock.js';
+import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { podRefOf } from '../workers/pod-demand.js';
@@ -74,8 +74,13 @@ export class Housekeeping {
   readonly #closing = new AbortController();
   /** Since when a uid is forgotten, as long as the cache may show it as it was before. */
   readonly #forgottenAt = new Map<string, Stamp>();
-  /** Wanted pods that the workers have forgotten, so that what the runtime has of them is of a former life. */
-  readonly #tornDown = new Set<string>();
+  /**
+   * Pods that the workers have forgotten, with when, so that what anybody has of them is of a former life. One that
+   * nobody wants stays here until that is cleared up: it may be wanted again before.
+   */
+  readonly #tornDown = new Map<string, Stamp>();
+  /** When the newest clean-up began that has ended. */
+  #cleanedAt: Stamp = OLDEST_STAMP;
   readonly #view: CleanupView;
   #cleaning: Promise<void> | undefined;
   /** Who is clearing up, and since when, in monotonic milliseconds. */
@@ -111,6 +116,14 @@ export class Housekeeping {
     this.#cleanUp();
   }
 
+  /**
+   * The pod was torn down, and something of its former life may still be there: its containers in the runtime, or its
+   * last status. Nobody but {@link run} is to start it then, which does so once that is gone.
+   */
+  isTornDown(uid: string): boolean {
+    return this.#tornDown.has(uid);
+  }
+
   /** Stops clearing up; resolves when that has ended. Idempotent. */
   async close(): Promise<void> {
     this.#closing.abort(new DOMException('housekeeping is closed', 'AbortError'));
@@ -123,10 +136,14 @@ export class Housekeeping {
     workers.syncKnownPods(desired.all());
     for (const uid of before) {
       if (workers.isKnown(uid)) continue;
-      this.#forgottenAt.set(uid, clock.stamp());
-      this.#tornDown.add(uid);
+      const stamp = clock.stamp();
+      this.#forgottenAt.set(uid, stamp);
+      this.#tornDown.set(uid, stamp);
     }
-    for (const uid of this.#tornDown) if (!desired.has(uid)) this.#tornDown.delete(uid);
+    for (const [uid, stamp] of this.#tornDown) {
+      if (desired.has(uid) || this.#cleanedAt <= stamp || this.#hasRemains(uid)) continue;
+      this.#tornDown.delete(uid);
+    }
   }
 
   /** Whether the runtime may still have something of a former life of the pod. */
@@ -193,17 +210,19 @@ export class Housekeeping {
 
   async #cleanUpInTurn(): Promise<void> {
     const { cleaners = [], clock } = this.#options;
+    const stamp = clock.stamp();
     for (const cleaner of cleaners) {
       this.#atWork = { name: cleaner.name, sinceMs: clock.monotonicMs(), isWarned: false };
       try {
         await cleaner.cleanUp(this.#view, this.#closing.signal);
       } catch (error) {
-        if (this.#closing.signal.aborted) break;
+        if (this.#closing.signal.aborted) return;
         // What one of them cannot do keeps none of the others from it.
         this.#logger.error('Failed cleaning pods', error, { cleaner: cleaner.name });
       }
     }
     this.#atWork = undefined;
+    this.#cleanedAt = stamp;
   }
 
   #mayRemove(uid: string): boolean {

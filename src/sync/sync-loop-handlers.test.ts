@@ -13,6 +13,7 @@ import { PodHandlers, type PodHandlersOptions } from './sync-loop-handlers.js';
 function setUp(options: Partial<PodHandlersOptions> = {}) {
   const requests: PodWorkRequest[] = [];
   const ended = new Set<string>();
+  const tornDown = new Set<string>();
   const rejected: [string, Rejection][] = [];
   const state = { allSeen: true, housekeepings: 0 };
   const desired = new DesiredPods();
@@ -29,7 +30,7 @@ function setUp(options: Partial<PodHandlersOptions> = {}) {
       isTerminationRequested: (uid) => ended.has(uid),
       isKnownTerminated: (uid) => ended.has(uid),
     },
-    housekeeping: { run: () => state.housekeepings++ },
+    housekeeping: { run: () => state.housekeepings++, isTornDown: (uid) => tornDown.has(uid) },
     seenAllSources: () => state.allSeen,
     onRejected: (pod, rejection) => rejected.push([pod.metadata.uid, rejection]),
     ...options,
@@ -38,7 +39,7 @@ function setUp(options: Partial<PodHandlersOptions> = {}) {
     requests.map(
       (request) => `${request.type} ${'pod' in request ? request.pod.metadata.uid : 'runtime pod'}`,
     );
-  return { handlers, desired, cache, requests, ended, rejected, state, asked };
+  return { handlers, desired, cache, requests, ended, tornDown, rejected, state, asked };
 }
 
 function edited(pod: NodePod, version: string): NodePod {
@@ -90,6 +91,16 @@ describe('the handlers of the sync loop', () => {
     const { handlers, desired, asked } = setUp({ needsReconcile: ({ metadata }) => metadata.name === 'db' });
     handlers.handlePodReconcile([web, db]);
     expect(desired.size).toBe(2);
+    expect(asked()).toEqual(['sync uid-db']);
+  });
+
+  it('leave it to housekeeping to start a pod of whose former life something is left', () => {
+    const { handlers, desired, tornDown, asked } = setUp();
+    tornDown.add('uid-web');
+    handlers.handlePodAdditions([web]);
+    handlers.handlePodUpdates([web]);
+    handlers.handlePodSyncs([web, db]);
+    expect(desired.has('uid-web')).toBe(true);
     expect(asked()).toEqual(['sync uid-db']);
   });
 

@@ -33,7 +33,7 @@ export interface PodHandlersOptions {
     'updatePod' | 'isKnown' | 'isTerminationRequested' | 'isKnownTerminated'
   >;
   readonly cache: Pick<PodCache, 'get'>;
-  readonly housekeeping: Pick<Housekeeping, 'run'>;
+  readonly housekeeping: Pick<Housekeeping, 'run' | 'isTornDown'>;
   readonly seenAllSources: () => boolean;
   /** What keeps a pod from running whether it runs or not: a pod of somebody else's. Nothing does unless told. */
   readonly findObstacle?: (pod: NodePod) => Rejection | undefined;
@@ -71,7 +71,7 @@ export class PodHandlers implements SyncHandlers {
       this.#want(pod);
       // One that is ending gives back what it holds, and is judged when it comes again.
       if (!workers.isTerminationRequested(pod.metadata.uid) && !this.#admit(pod)) continue;
-      workers.updatePod({ type: 'create', pod });
+      this.#ask({ type: 'create', pod });
     }
   }
 
@@ -86,7 +86,7 @@ export class PodHandlers implements SyncHandlers {
       // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again.
       const hasEnded = workers.isTerminationRequested(uid) && !isDeletion;
       const isAnew = hasEnded && before !== undefined && asksForNewRun(before, pod);
-      workers.updatePod({ type: isAnew || !workers.isKnown(uid) ? 'create' : 'update', pod });
+      this.#ask({ type: isAnew || !workers.isKnown(uid) ? 'create' : 'update', pod });
     }
   }
 
@@ -105,23 +105,37 @@ export class PodHandlers implements SyncHandlers {
   }
 
   handlePodReconcile(pods: readonly NodePod[]): void {
-    const { desired, workers, needsReconcile } = this.#options;
+    const { desired, needsReconcile } = this.#options;
     for (const pod of pods) {
       this.#want(pod);
       const isRejected = desired.findRejection(pod.metadata.uid) !== undefined;
-      if (!isRejected && needsReconcile?.(pod) === true) workers.updatePod({ type: 'sync', pod });
+      if (!isRejected && needsReconcile?.(pod) === true) this.#ask({ type: 'sync', pod });
     }
   }
 
   handlePodSyncs(pods: readonly NodePod[]): void {
-    const { desired, workers } = this.#options;
+    const { desired } = this.#options;
     for (const pod of pods) {
-      if (desired.findRejection(pod.metadata.uid) === undefined) workers.updatePod({ type: 'sync', pod });
+      if (desired.findRejection(pod.metadata.uid) === undefined) this.#ask({ type: 'sync', pod });
     }
   }
 
   handlePodCleanups(): void {
     this.#options.housekeeping.run();
+  }
+
+  /** What was torn down and comes again before the remains of its former life are gone is left to housekeeping. */
+  #ask(request: { readonly type: 'create' | 'update' | 'sync'; readonly pod: NodePod }): void {
+    const { workers, housekeeping } = this.#options;
+    const { uid } = request.pod.metadata;
+    if (!workers.isKnown(uid) && housekeeping.isTornDown(uid)) {
+      const fields = { pod: podRefOf(request.pod), podUID: uid, updateType: request.type };
+      this.#logger.info(
+        'Pod is wanted again before its remains are gone: it starts once they are',
+        fields,
+        3,
+      );
+    } else workers.updatePod(request);
   }
 
   #want(pod: NodePod): void {
