@@ -146,6 +146,12 @@ describe('a pod that is new', () => {
     ]);
   });
 
+  it('has nothing mounted over what the manifest mounts there itself', async () => {
+    await bench.sync(aNodePod({ containers: [aSpecContainer({ terminationMessagePath: '/data' })] }));
+    const { mounts } = bench.runtime.configOf('web-app-0');
+    expect(mounts.map(({ containerPath }) => containerPath)).toEqual(['/data', '/etc/hosts']);
+  });
+
   it('runs its init containers one after the other, and then the rest', async () => {
     const init = [aSpecContainer({ name: 'one' }), aSpecContainer({ name: 'two' })];
     const pod = aNodePod({ initContainers: init });
@@ -406,6 +412,19 @@ describe('a pod that is ended', () => {
       'stopPodSandbox web-sandbox-0',
     ]);
     expect(bench.probing.slice(-2)).toEqual(['stop', 'remove']);
+  });
+
+  it('has each of its containers run its own hook', async () => {
+    const withHook = (name: string) => {
+      const preStop = { exec: { command: [`bye ${name}`] } };
+      return aSpecContainer({ name, lifecycle: { preStop } });
+    };
+    const pod = aNodePod({ containers: [withHook('a'), withHook('b'), aSpecContainer({ name: 'c' })] });
+    await bench.sync(pod);
+    bench.changes();
+    await bench.end(pod, 8);
+    const hooks = bench.changes().filter((call) => call.startsWith('execSync'));
+    expect(hooks.sort()).toEqual(['execSync web-a-0 bye a 8', 'execSync web-b-0 bye b 8']);
   });
 
   it('is not ended while something of it runs', async () => {
