@@ -1,0 +1,201 @@
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type V1PodStatus } from '../model/v1-pod-status.js';
+import { ANNOTATIONS } from '../runtime/labels.js';
+import { PodPaths } from '../runtime/pod-paths.js';
+import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
+import { EndedPods } from '../status/ended-pods.js';
+import { type PodEnd } from '../status/compute-pod-status.js';
+import { StartFailures } from '../status/start-failures.js';
+import { StatusManager } from '../status/status-manager.js';
+import { FakeClock } from '../testing/fake-clock.js';
+import { aPodActionsScene, type SceneBlueprint } from '../testing/pod-actions-scene.js';
+import { PodStatusUpdater } from './sync-pod-status.js';
+import { type StatusStage } from './sync-pod-ports.js';
+
+const HOUR_MS = 3_600_000;
+const NO_PROBES = { readiness: () => undefined, started: () => undefined };
+const EVICTED: PodEnd = { phase: 'Failed', reason: 'Evicted', message: 'the node was low on memory' };
+const REJECTED: PodEnd = { phase: 'Failed', reason: 'NodePorts', message: 'taken' };
+
+let root: string;
+let clock: FakeClock;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'podloop-statuses-'));
+  clock = new FakeClock();
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+/** What an agent knows of statuses; another one on the same folder knows what is on the disk. */
+async function anAgent(folder = join(root, 'node')) {
+  const paths = new PodPaths({ rootDir: folder, podLogsDir: join(folder, 'logs') });
+  const endedPods = await EndedPods.open({ paths });
+  const manager = new StatusManager({ clock });
+  const updater = new PodStatusUpdater({
+    ...{ manager, endedPods, paths, clock, probes: NO_PROBES, startFailures: new StartFailures() },
+    node: () => ({ hostIps: ['192.0.2.1'], runtimeName: 'fake' }),
+  });
+  return {
+    ...{ folder, paths, endedPods, manager, updater },
+    update: async (observed: PodStatus, stage: StatusStage, end?: PodEnd): Promise<V1PodStatus> =>
+      (await updater.update(pod, observed, stage, end)).status,
+  };
+}
+
+const spec = { activeDeadlineSeconds: 60, restartPolicy: 'Always' } as const;
+const { pod } = aPodActionsScene({ spec });
+const { uid } = pod.metadata;
+
+/** The pod in the runtime, there since the clock began. */
+function observed(containers: SceneBlueprint['containers']): PodStatus {
+  const annotations = { [ANNOTATIONS.podStartTime]: new Date(startedMs).toISOString() };
+  return aPodActionsScene({ spec, containers: containers ?? {}, sandboxes: [{ annotations }] }).observed;
+}
+
+let startedMs: number;
+beforeEach(() => {
+  startedMs = clock.now();
+});
+const RUNNING = { main: {} } as const;
+const STOPPED = { main: { state: 'exited', exitCode: 137 } } as const;
+
+describe('an end', () => {
+  it('is on the disk before anybody is told of it', async () => {
+    const agent = await anAgent();
+    const seen: [string, boolean][] = [];
+    const setPodStatus = agent.manager.setPodStatus.bind(agent.manager);
+    agent.manager.setPodStatus = (of, status, stamp) => {
+      seen.push([status.phase, existsSync(agent.paths.endFile(uid))]);
+      return setPodStatus(of, status, stamp);
+    };
+    await agent.update(observed(RUNNING), 'syncing');
+    clock.stall(60_000);
+    await agent.update(observed(RUNNING), 'syncing');
+    expect(seen).toEqual([
+      ['Running', false],
+      ['Failed', true],
+    ]);
+  });
+
+  it.each([1, 2, 3, 4])(
+    'is decided once, whenever the agent is killed and although the clock is set back: after step %d of 4',
+    async (steps) => {
+      const first = await anAgent();
+      await first.update(observed(RUNNING), 'syncing');
+      clock.stall(60_000);
+      const rest = [
+        () => first.update(observed(RUNNING), 'syncing'),
+        () => first.update(observed(RUNNING), 'terminating'),
+        () => first.update(observed(STOPPED), 'terminating'),
+        () => first.update(observed(STOPPED), 'terminated'),
+      ];
+      for (const step of rest.slice(0, steps)) await step();
+      const last = first.manager.find(uid);
+
+      clock.jumpWallClock(-HOUR_MS);
+      const second = await anAgent();
+      const isThrough = steps === 4;
+      const seen = isThrough ? emptyPodStatus(uid) : observed(steps < 3 ? RUNNING : STOPPED);
+      const taken = await second.update(seen, 'syncing');
+      expect(taken).toMatchObject({
+        phase: 'Failed',
+        reason: 'DeadlineExceeded',
+        startTime: last?.status.startTime,
+      });
+      if (isThrough)
+        expect(second.manager.find(uid)).toMatchObject({ status: last?.status, isFinished: true });
+      await second.update(observed(STOPPED), 'terminating');
+      const ended = await second.update(observed(STOPPED), 'terminated');
+      expect(ended.containerStatuses[0]?.state.terminated?.exitCode).toBe(137);
+
+      clock.jumpWallClock(-HOUR_MS);
+      const third = await anAgent();
+      expect(await third.update(emptyPodStatus(uid), 'syncing')).toEqual(ended);
+    },
+  );
+
+  it('that was not decided yet is decided by the next agent, by its own clock', async () => {
+    const first = await anAgent();
+    await first.update(observed(RUNNING), 'syncing');
+    clock.stall(60_000);
+    clock.jumpWallClock(-HOUR_MS);
+    const second = await anAgent();
+    expect((await second.update(observed(RUNNING), 'syncing')).phase).toBe('Running');
+  });
+
+  it('is known again from any copy of the folder that was made meanwhile', async () => {
+    const first = await anAgent();
+    await first.update(observed(RUNNING), 'syncing');
+    clock.stall(60_000);
+    const copies: string[] = [];
+    const working = (async () => {
+      await first.update(observed(RUNNING), 'syncing');
+      await first.update(observed(STOPPED), 'terminating');
+      await first.update(observed(STOPPED), 'terminated');
+    })();
+    let isOver = false;
+    void working.finally(() => (isOver = true));
+    while (!isOver && copies.length < 50) {
+      const copy = join(root, `copy-${copies.length}`);
+      // A file may go while it is copied: that is no state of the folder.
+      const isWhole = await cp(first.folder, copy, { recursive: true }).then(
+        () => true,
+        () => false,
+      );
+      if (isWhole) copies.push(copy);
+    }
+    await working;
+    for (const copy of copies) {
+      const next = await anAgent(copy);
+      const isDecided = next.endedPods.find(uid) !== undefined;
+      const status = await next.update(observed(STOPPED), 'syncing');
+      if (isDecided) expect(status).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
+    }
+    expect((await anAgent()).endedPods.find(uid)?.isFinished).toBe(true);
+  });
+});
+
+describe('what is no end that lasts', () => {
+  it.each<[string, readonly [StatusStage, PodEnd | undefined][], boolean]>([
+    [
+      'a pod that nobody wants any more',
+      [
+        ['terminating', undefined],
+        ['terminated', undefined],
+      ],
+      false,
+    ],
+    ['a pod that was rejected', [['terminated', REJECTED]], false],
+    [
+      'but that of a pod that is put off the node does',
+      [
+        ['terminating', EVICTED],
+        ['terminated', EVICTED],
+      ],
+      true,
+    ],
+  ])('%s', async (_what, steps, isKept) => {
+    const agent = await anAgent();
+    if (steps.length > 1) await agent.update(observed(RUNNING), 'syncing');
+    for (const [stage, end] of steps) {
+      await agent.update(stage === 'terminated' ? observed(STOPPED) : observed(RUNNING), stage, end);
+    }
+    expect(agent.manager.find(uid)).toMatchObject({ status: { phase: 'Failed' }, isFinished: true });
+    const next = await anAgent();
+    expect(next.endedPods.find(uid)?.status.reason).toBe(isKept ? 'Evicted' : undefined);
+    expect((await next.update(observed(RUNNING), 'syncing')).phase).toBe(isKept ? 'Failed' : 'Running');
+  });
+});
+
+it('a pod that starts anew waits until its former end is off the disk', async () => {
+  const agent = await anAgent();
+  clock.stall(60_000);
+  await agent.update(observed(RUNNING), 'syncing');
+  for (const memory of [agent.updater, agent.endedPods, agent.manager]) memory.forget(uid);
+  startedMs = clock.now();
+  expect((await agent.update(emptyPodStatus(uid), 'syncing')).phase).toBe('Pending');
+  expect(existsSync(agent.paths.endFile(uid))).toBe(false);
+});
