@@ -151,7 +151,10 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     },
     onRestartable: () => loop.housekeepSoon(),
   });
-  const seenAllSources = (): boolean => sources.config.seenAllSources();
+  let isNothingWanted = false;
+  const seenAllSources = (): boolean => isNothingWanted || sources.config.seenAllSources();
+  /** From now on pods are ended whatever a source that was not seen yet may want. */
+  const wantNothing = (): void => void (isNothingWanted = true);
   const closing = new AbortController();
   /** Of work that rejects only because everything ends. */
   const ignoreEnd = (work: Promise<void>): void => {
@@ -244,8 +247,21 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     },
   });
   return {
-    ...{ events, sources, runtime, cache, pleg, runtimeState, changes, node, memory, probes, manager },
-    ...{ desired, workers, collectors, housekeeping, handlers, loop, closing, paths, seenAllSources, isOurs },
+    ...{
+      events,
+      sources,
+      runtime,
+      cache,
+      pleg,
+      runtimeState,
+      changes,
+      cgroups,
+      node,
+      memory,
+      probes,
+      manager,
+    },
+    ...{ desired, workers, collectors, housekeeping, handlers, loop, closing, paths, seenAllSources, wantNothing, isOurs },
   };
 }
 

@@ -13,15 +13,12 @@
  *
  * @module
  */
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { type Subscription } from '../pleg/index.js';
 import { type PodStatusRecord, type StatusChanges } from '../status/status-changes.js';
-import { type NodePod } from '../model/node-pod.js';
-import { isTerminalPhase } from '../model/v1-pod-status.js';
-import { isOwnPod } from '../sync/housekeeping-owner.js';
+import { formatPod } from '../model/pod-ref.js';
 import { type SyncLoopState } from '../sync/sync-loop.js';
 import { type Clock } from '../util/clock.js';
 import { untilAborted } from '../util/until-aborted.js';
@@ -31,10 +28,12 @@ import { AgentEnding } from './agent-ending.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts, buildAgentParts } from './agent-parts.js';
 import { type AgentRuntime, connectAgentRuntime } from './agent-runtime.js';
+import { findBatchFailures } from './batch-end.js';
 import { findNodeIp, type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
 import { type PodLine, toPodLines } from './pod-lines.js';
 import { recordProbeFailures } from './probe-events.js';
+import { stopPods } from './stop-pods.js';
 
 /** What an {@link Agent} is given besides its options. */
 export interface AgentPorts {
@@ -50,16 +49,18 @@ export interface AgentPorts {
   readonly manifestParser?: ManifestParser;
 }
 
-/** How the agent was told to end, and what became of its pods. */
-export type AgentEnd = 'interrupted' | 'all succeeded' | 'some failed';
+/** Why the agent ended, and what became of its pods. */
+export interface AgentEnd {
+  /** Why a batch did not succeed as a whole; empty when it did. Undefined when the agent was told to end. */
+  readonly failures: readonly string[] | undefined;
+  /** What became of the pods; `not all stopped`: some are left although they were to be stopped. */
+  readonly pods: 'left as they are' | 'stopped' | 'not all stopped';
+}
 
 /** How often it is looked whether every pod has ended, in milliseconds. */
 const DONE_LOOK_MS = 200;
 /** How long everything together may take to settle at the end, in milliseconds. */
 const SETTLE_LIMIT_MS = 30_000;
-/** How long the clean-up of pods may take beyond their grace period when they are stopped, in milliseconds. */
-const STOP_LIMIT_MS = 30_000;
-const DEFAULT_GRACE_SECONDS = 30;
 
 /** A node agent. */
 export class Agent implements AsyncDisposable {
@@ -197,8 +198,11 @@ export class Agent implements AsyncDisposable {
     const ended = new AbortController();
     for (const [, part] of [...lookers, ...deciders]) part.catch((error: unknown) => ended.abort(error));
     const stopTelling = recordProbeFailures(this.#parts.events, (uid) => this.#parts.desired.has(uid));
-    const end = await this.#untilEnd(AbortSignal.any([signal, ended.signal]));
-    if (this.#options.stopPods) await this.#stopPods();
+    const failures = await this.#untilEnd(AbortSignal.any([signal, ended.signal]));
+    let pods: AgentEnd['pods'] = 'left as they are';
+    if (this.#options.stopPods) {
+      pods = (await stopPods({ parts: this.#parts, clock, logger })) ? 'stopped' : 'not all stopped';
+    }
     working.abort();
     this.#parts.closing.abort();
     const ending = new AgentEnding({ clock, logger, limitMs: SETTLE_LIMIT_MS });
@@ -214,7 +218,7 @@ export class Agent implements AsyncDisposable {
     await ending.ofAll(lookers);
     // The first part that failed, before all were told to end or after.
     ended.signal.throwIfAborted();
-    return end;
+    return { failures, pods };
   }
 
   /** Closes the connection and gives the root folder back. Idempotent. */
@@ -233,75 +237,48 @@ export class Agent implements AsyncDisposable {
     await this.#lock.release();
   }
 
-  async #untilEnd(signal: AbortSignal): Promise<AgentEnd> {
+  /** Why a batch failed, once it has ended; undefined when it is told to end before. */
+  async #untilEnd(signal: AbortSignal): Promise<readonly string[] | undefined> {
     if (!this.#options.exitWhenDone) {
       await untilAborted(signal);
-      return 'interrupted';
+      return undefined;
     }
     try {
+    const warned = new Set<string>();
       for (;;) {
         await this.#ports.clock.sleep(DONE_LOOK_MS, signal);
-        const phases = this.#findLastPhases();
-        if (phases !== undefined) return phases.includes('Failed') ? 'some failed' : 'all succeeded';
+        const failures = this.#findBatchFailures();
+        if (failures !== undefined) return failures;
+        this.#warnOfEndless(warned);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
-      return 'interrupted';
+      return undefined;
     }
   }
 
-  /** The phases of all pods once every pod has ended; undefined before. */
-  #findLastPhases(): string[] | undefined {
-    const { desired, manager, workers, seenAllSources } = this.#parts;
+  #findBatchFailures(): string[] | undefined {
+    const { sources, desired, manager, workers, seenAllSources } = this.#parts;
     if (!seenAllSources()) return undefined;
-    const phases: string[] = [];
-    for (const { metadata } of desired.all()) {
-      const phase = manager.find(metadata.uid)?.status.phase;
-      const isOver = workers.isFinished(metadata.uid) || desired.findRejection(metadata.uid) !== undefined;
-      if (phase === undefined || !isTerminalPhase(phase) || !isOver) return undefined;
-      phases.push(phase);
-    }
-    return phases;
+    return findBatchFailures({
+      pods: desired.all(),
+      findStatus: (uid) => manager.find(uid)?.status,
+      isOver: (uid) => workers.isFinished(uid) || desired.findRejection(uid) !== undefined,
+      problems: sources.config.problems(),
+    });
   }
 
-  /** As if nobody wanted any pod any more: what ends and clears up pods at other times does it now. */
-  async #stopPods(): Promise<void> {
-    const { clock, logger } = this.#ports;
-    const { desired, handlers, workers, seenAllSources } = this.#parts;
-    if (!seenAllSources()) {
-      logger.warn('Pods are left as they are: not every source of manifests was seen');
-      return;
+  #warnOfEndless(warned: Set<string>): void {
+    for (const { metadata, spec } of this.#parts.desired.all()) {
+      if ((spec.restartPolicy ?? 'Always') !== 'Always' || warned.has(metadata.uid)) continue;
+      warned.add(metadata.uid);
+      this.#ports.logger.warn(
+        'Pod with restartPolicy Always does not end by itself: --exit-when-done waits for it',
+        {
+          pod: formatPod(metadata),
+        },
+      );
     }
-    const startedMs = clock.monotonicMs();
-    const ending = new Set<string>();
-    let longestGraceMs = 0;
-    for (;;) {
-      // What a source had delivered may reach the sync loop a moment later.
-      const pods = [...desired.all()];
-      pods.forEach(({ metadata }) => ending.add(metadata.uid));
-      longestGraceMs = Math.max(longestGraceMs, ...pods.map((pod) => graceSecondsOf(pod) * 1_000));
-      handlers.handlePodRemoves(pods);
-      const isWorkedOn = [...ending].some((uid) => workers.isKnown(uid) && !workers.isFinished(uid));
-      if (!isWorkedOn && !(await this.#hasPods())) return;
-      const untilMs = startedMs + longestGraceMs + STOP_LIMIT_MS;
-      if (clock.monotonicMs() > untilMs) {
-        logger.error('Pods did not end in time, what is left of them stays', undefined, {
-          pods: [...this.#parts.cache.uids()].filter((uid) => this.#isOurs(uid)),
-        });
-        return;
-      }
-      await clock.sleep(DONE_LOOK_MS);
-    }
-  }
-
-  async #hasPods(): Promise<boolean> {
-    const { cache, paths } = this.#parts;
-    for (const uid of cache.uids()) if (this.#isOurs(uid)) return true;
-    return (await readdir(paths.podsDir).catch(() => [])).length > 0;
-  }
-
-  #isOurs(uid: string): boolean {
-    return isOwnPod(this.#parts.cache.get(uid).status, this.#parts.isOurs);
   }
 
   /** Probes learn of new containers at once, and not only when they look. */
@@ -312,8 +289,4 @@ export class Agent implements AsyncDisposable {
       if ('pod' in event) this.#parts.probes.podChanged(event.pod.uid);
     }
   }
-}
-
-function graceSecondsOf({ spec, metadata }: NodePod): number {
-  return metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
 }

@@ -85,7 +85,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   const { isolation, network, imageDir = [] } = flags;
   const images = imageDir.flatMap((folder) => ['--image-dir', resolve(folder)]);
   const runtimeFlags = ['--isolation', isolation, '--network', network, ...images];
-  let end: AgentEnd = 'interrupted';
+  let end: AgentEnd | undefined;
   try {
     using screen = openScreen(flags, host, logger);
     // The screen would be torn by lines on the same terminal.
@@ -104,8 +104,23 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
     // Ended while it was still starting.
     if (!interrupted.aborted || error !== interrupted.reason) throw error;
   }
-  logger.info('Ended', { pods: options.stopPods ? 'stopped' : 'left as they are' });
-  if (end === 'some failed') throw new PodloopError('PODS_FAILED', 'not every pod has succeeded');
+  const { failures = [], pods = 'left as they are' } = end ?? {};
+  logger.info('Ended', { pods });
+  if (failures.length > 0) throw new PodloopError('PODS_FAILED', describeFailures(failures));
+  if (pods === 'not all stopped') {
+    throw new PodloopError(
+      'PODS_NOT_STOPPED',
+      'not every pod could be stopped; the log names those that are left',
+    );
+  }
+}
+
+const MOST_FAILURES = 10;
+
+function describeFailures(failures: readonly string[]): string {
+  const shown = failures.slice(0, MOST_FAILURES);
+  if (failures.length > shown.length) shown.push(`and ${failures.length - shown.length} more`);
+  return `not every pod has succeeded: ${shown.join('; ')}`;
 }
 
 function openScreen(

@@ -214,8 +214,15 @@ export const ERROR_CODES = {
   },
   PODS_FAILED: {
     retryable: false,
-    when: 'With --exit-when-done every pod has ended, and not all of them with success.',
-    remedy: 'Look at the log for the pods that failed.',
+    when: 'With --exit-when-done every pod has ended, and not all of them with success; or no pod could be made of a manifest, or there was none.',
+    remedy:
+      'The message names the pods and manifests; logs of containers are kept when pods are not stopped by --stop-pods.',
+  },
+  PODS_NOT_STOPPED: {
+    retryable: true,
+    when: 'With --stop-pods some pod did not end and go in time, half a minute after its grace period.',
+    remedy:
+      'Look at the log for the pods that are left and for the runtime; the next agent with the same --root-dir takes them up.',
   },
   CONFIG_INVALID: {
     retryable: false,

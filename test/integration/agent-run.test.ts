@@ -124,7 +124,58 @@ describe('podloop run', () => {
     await writeFile(join(manifests, 'stays.json'), manifest('stays', STAY));
     await using agent = start(file, '--exit-when-done', '--stop-pods');
     expect(await agent.ended, agent.stderr.join('\n')).toEqual({ code, signal: null });
-    if (code === 1) expect(agent.stderr.at(-1)).toBe('error: not every pod has succeeded');
+    if (code === 0) return;
+    expect(agent.stderr.at(-1)).toBe(
+      'error: not every pod has succeeded: pod default/other-test failed: container main ended with 3 (Error)',
+    );
+  });
+
+  it.each([
+    [
+      'a manifest that no pod can be made of',
+      async () => {
+        await writeFile(join(manifests, 'good.json'), manifest('good', 'exit 0', 'Never'));
+        await writeFile(join(manifests, 'bad.yaml'), 'kind: Pod\n');
+        return manifests;
+      },
+      /^error: .* succeeded: .*bad\.yaml:1:1: /m,
+    ],
+    [
+      'a folder that is not there',
+      () => join(folder, 'none'),
+      /^error: .* succeeded: .*none: does not exist/m,
+    ],
+    ['no pod at all', () => manifests, /^error: .* succeeded: there was no pod to run$/m],
+    ['an empty standard input', () => '-', /^error: .* succeeded: <stdin>: there is no pod in it/m],
+  ])('does not call %s a success with --exit-when-done', async (_what, prepare, why) => {
+    const path = await prepare();
+    const { code, stderr } = await runPodloop(args(path, '--exit-when-done', '--stop-pods'), { stdin: '' });
+    expect(stderr).toMatch(why);
+    expect(code).toBe(1);
+  });
+
+  it('warns of a pod for which --exit-when-done waits for ever, and stops it when it is ended', async () => {
+    await writeFile(join(manifests, 'web.json'), manifest('web', STAY));
+    await using agent = start(manifests, '--exit-when-done', '--stop-pods');
+    await agent.line('stderr', /^W.*--exit-when-done waits for it" pod="default\/web-test"/);
+    expect(await agent.end('SIGTERM'), agent.stderr.join('\n')).toEqual({ code: 0, signal: null });
+    expect(agent.stderr.at(-1)).toContain('"Ended" pods="stopped"');
+  });
+
+  it('stops all of its pods with --stop-pods, also those of before and while a source is out of reach', async () => {
+    await writeFile(join(manifests, 'web.json'), manifest('web', STAY));
+    {
+      await using first = start(manifests);
+      await runs('web-test');
+      await first.end('SIGTERM');
+    }
+    await rm(join(manifests, 'web.json'));
+    await using agent = start(manifests, '--manifest-url', 'http://127.0.0.1:1/pods', '--stop-pods');
+    await agent.line('stderr', /127\.0\.0\.1:1/);
+    expect(await containers()).toHaveLength(1);
+    expect(await agent.end('SIGTERM'), agent.stderr.join('\n')).toEqual({ code: 0, signal: null });
+    expect(agent.stderr.at(-1)).toContain('"Ended" pods="stopped"');
+    await expect.poll(() => processesNaming(folder), { timeout: 30_000 }).toEqual([]);
   });
 
   it('takes pods from standard input', async () => {
