@@ -255,13 +255,24 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       pleg,
       runtimeState,
       changes,
-      cgroups,
       node,
       memory,
       probes,
       manager,
     },
-    ...{ desired, workers, collectors, housekeeping, handlers, loop, closing, paths, seenAllSources, wantNothing, isOurs },
+    ...{
+      desired,
+      workers,
+      collectors,
+      housekeeping,
+      handlers,
+      loop,
+      closing,
+      paths,
+      seenAllSources,
+      wantNothing,
+      isOurs,
+    },
   };
 }
 
