@@ -34,6 +34,8 @@ describe('the options of the agent', () => {
   it.each([
     [{ containerLogLinksDir: 'here' }, '--container-log-links-dir: "here" is not an absolute path'],
     [{ rootDir: 'here' }, '--root-dir: "here" is not an absolute path'],
+    [{ cgroupRoot: '/a b' }, '--cgroup-root: "/a b" must be the path of a cgroup'],
+    [{ cgroupDriver: 'sytemd' as 'systemd' }, '--cgroup-driver: "sytemd" is not one of cgroupfs, systemd'],
     [{ maxPods: -1 }, '--max-pods: -1 is not a whole number'],
     [{ imageGcHighThreshold: 101 }, '--image-gc-high-threshold: 101 is not from 0 to 100'],
     [

@@ -1,4 +1,5 @@
 import { PLEG_MODES, type PlegMode } from '../pleg/index.js';
+import { CGROUP_DRIVERS, type CgroupDriver } from '../runtime/pod-cgroup-names.js';
 import { type KubeletConfig } from './kubelet-config/kubelet-config.js';
 
 /** What a node agent can be told. Each is explained in {@link AGENT_OPTIONS}. */
@@ -21,6 +22,11 @@ export interface AgentOptions {
   readonly podsPerCore: number;
   readonly systemReserved: Readonly<Record<string, string>>;
   readonly kubeReserved: Readonly<Record<string, string>>;
+  /** Empty for the runtime's, and cgroupfs where it does not tell. */
+  readonly cgroupDriver: CgroupDriver | '';
+  /** Empty for one of the agent's own. */
+  readonly cgroupRoot: string;
+  readonly cgroupsPerQos: boolean;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly resolvConf: string;
@@ -212,6 +218,30 @@ export const AGENT_OPTIONS: { readonly [Name in keyof AgentOptions]: AgentOption
       field: 'kubeReserved',
       fromConfig: (config) => config.kubeReserved,
       doc: 'What agents and runtimes keep of cpu and memory, so that pods cannot ask for it',
+    },
+    cgroupDriver: {
+      type: ['', ...CGROUP_DRIVERS],
+      default: '',
+      flag: '--cgroup-driver',
+      field: 'cgroupDriver',
+      fromConfig: (config) => config.cgroupDriver,
+      doc: 'Who makes cgroups, cgroupfs or systemd, where the runtime does not tell itself; cgroupfs unless told',
+    },
+    cgroupRoot: {
+      type: 'text',
+      default: '',
+      flag: '--cgroup-root',
+      field: 'cgroupRoot',
+      fromConfig: (config) => config.cgroupRoot,
+      doc: 'Group above those of pods; one of this agent alone unless told, as a kubelet ends pods in its own that it does not know',
+    },
+    cgroupsPerQos: {
+      type: 'switch',
+      default: true,
+      flag: '--cgroups-per-qos',
+      field: 'cgroupsPerQOS',
+      fromConfig: (config) => config.cgroupsPerQOS,
+      doc: 'Give each pod a cgroup, by its class of service; else the runtime puts containers where it wants',
     },
     cpuCfsQuota: {
       type: 'switch',

@@ -27,6 +27,7 @@ import { AdoptedPods } from '../sync/adopted-pods.js';
 import { toRunDefinition } from '../sync/asks-for-new-run.js';
 import { DesiredPods } from '../sync/desired-pods.js';
 import { ForeignPodsWatch, sparingForeignPods } from '../sync/foreign-pods-watch.js';
+import { isOwnPod } from '../sync/housekeeping-owner.js';
 import { Housekeeping, type PodCleaner } from '../sync/housekeeping.js';
 import { DEFAULT_RESTART_BACKOFF } from '../sync/restart-backoff.js';
 import { RuntimeState } from '../sync/runtime-state.js';
@@ -37,9 +38,11 @@ import { PodStatusUpdater } from '../sync/sync-pod-status.js';
 import { SyncPod } from '../sync/sync-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
+import { readOwnMountinfo } from '../util/mountinfo.js';
 import { PodVolumes } from '../volumes/pod-volumes.js';
 import { PodWorkers } from '../workers/pod-workers.js';
 import { type AgentOptions } from './agent-options.js';
+import { buildPodCgroups } from './cgroups/build-pod-cgroups.js';
 import { buildCollectors } from './collectors.js';
 import { computeCapacity } from './node-capacity.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
@@ -74,9 +77,18 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const runtime = new CriRuntime({ client, ...common });
   const cache = new PodCache();
   const pleg = new Pleg({ runtime, cache, mode: options.mode, ...common });
+  const adopted = await AdoptedPods.open(join(options.rootDir, 'adopted-pods.json'));
+  const isOurs = ownedBy(identity.instanceId, (uid) => adopted.has(uid));
+  const { cgroupDriver, cgroups } = buildPodCgroups({
+    ...{ ...common, options, client, instanceId: identity.instanceId },
+    mountinfo: await readOwnMountinfo().catch(() => ''),
+    ownUids: () => [...cache.uids()].filter((uid) => isOwnPod(cache.get(uid).status, isOurs)),
+  });
   const runtimeState = new RuntimeState({
     ...common,
-    getConditions: async (signal) => (await client.status({}, { signal })).status?.conditions ?? [],
+    getConditions: cgroupDriver.after(
+      async (signal) => (await client.status({}, { signal })).status?.conditions ?? [],
+    ),
     healthChecks: [{ name: 'PLEG', findProblem: () => pleg.health().message }],
   });
 
@@ -87,9 +99,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ events, clock, pullsAtOnce: options.maxParallelImagePulls },
     changes: recordPulls({ changes, pulled, ...common }),
   });
-  const adopted = await AdoptedPods.open(join(options.rootDir, 'adopted-pods.json'));
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
-  const isOurs = ownedBy(identity.instanceId, (uid) => adopted.has(uid));
   const adoption = new PodAdoption({ ...common, ...{ adopted, runtime, isAdopting: options.adopt } });
   const paths = new PodPaths(options);
   const volumes = new PodVolumes({ podsFolder: paths.podsDir });
@@ -120,7 +130,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   });
   const hands = new SyncPod({
     ...common,
-    ...{ changes, runtime, images, volumes, statuses, startFailures, planner, events, paths },
+    ...{ changes, runtime, images, volumes, statuses, startFailures, planner, events, paths, cgroups },
     probes: {
       addPod: (pod) => probes.addPod(pod),
       stopLivenessAndStartup: (pod) => probes.stopLivenessAndStartup(pod.metadata.uid),
@@ -196,6 +206,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     },
     collectors.containers,
     collectors.folders,
+    cgroups,
     foreign,
     {
       name: 'adopted pods',
@@ -255,24 +266,13 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       pleg,
       runtimeState,
       changes,
+      cgroups,
       node,
       memory,
       probes,
       manager,
     },
-    ...{
-      desired,
-      workers,
-      collectors,
-      housekeeping,
-      handlers,
-      loop,
-      closing,
-      paths,
-      seenAllSources,
-      wantNothing,
-      isOurs,
-    },
+    ...{ desired, workers, collectors, housekeeping, handlers, loop, closing, paths, seenAllSources, wantNothing, isOurs },
   };
 }
 

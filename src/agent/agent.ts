@@ -212,6 +212,7 @@ export class Agent implements AsyncDisposable {
     await ending.of('probes', probes.close());
     await ending.of('memory of probes', this.#parts.memory.flush());
     await ending.of('changes of the runtime', this.#parts.changes.settled());
+    await ending.of('cgroups of pods', this.#parts.cgroups.close());
     looking.abort();
     stopTelling();
     pleg.closeSubscriptions();
@@ -243,8 +244,8 @@ export class Agent implements AsyncDisposable {
       await untilAborted(signal);
       return undefined;
     }
-    try {
     const warned = new Set<string>();
+    try {
       for (;;) {
         await this.#ports.clock.sleep(DONE_LOOK_MS, signal);
         const failures = this.#findBatchFailures();

@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path';
+import { checkCgroupRoot } from '../runtime/pod-cgroup-names.js';
 import { PodloopError } from '../util/errors.js';
 import {
   AGENT_OPTIONS,
@@ -34,6 +35,10 @@ export function resolveAgentOptions(
   if (low >= high) {
     const message = `--image-gc-low-threshold: ${low} is not less than --image-gc-high-threshold, ${high}`;
     throw new PodloopError('OPTION_INVALID', message);
+  }
+  const rule = checkCgroupRoot(options.cgroupRoot);
+  if (rule !== undefined) {
+    throw new PodloopError('OPTION_INVALID', `--cgroup-root: ${JSON.stringify(options.cgroupRoot)} ${rule}`);
   }
   return { ...options, containerLogLinksDir: linksDirOf(options) };
 }

@@ -57,7 +57,7 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
     case 'percent':
       return new Option(`${flag} <number>`, doc).argParser(parseWhole);
     default:
-      return new Option(`${flag} <word>`, doc).choices(type);
+      return new Option(`${flag} <word>`, doc).choices(type.filter((word) => word !== ''));
   }
 }
 

@@ -33,10 +33,15 @@ export function computeContainerResources(
 /** What a whole pod may use, for runtimes that size the sandbox by it. Pure. */
 export function computePodResources(pod: Pod, facts: ResourceFacts): ContainerResources {
   return cri.LinuxContainerResources.fromPartial({
-    cpuShares: toShares(computePodRequests(pod.spec).cpuMilli),
+    cpuShares: computePodShares(pod),
     ...toQuota(computePodLimit(pod.spec, 'cpu') ?? 0n, facts),
     memoryLimitInBytes: computePodLimit(pod.spec, 'memory') ?? 0n,
   });
+}
+
+/** The share of the CPU that a whole pod asks for, in cgroup v1's measure: 1024 for a core. Pure. */
+export function computePodShares(pod: Pod): bigint {
+  return toShares(computePodRequests(pod.spec).cpuMilli);
 }
 
 function toShares(milli: bigint): bigint {

@@ -23,6 +23,14 @@ export function toCgroupNames(path: string): CgroupNames {
   return path.split('/').filter((name) => name !== '');
 }
 
+/** What has to be of a root: undefined when it is. */
+export function checkCgroupRoot(path: string): string | undefined {
+  const isFine = toCgroupNames(path).every(
+    (name) => /^[-A-Za-z0-9_.:@]{1,100}$/.test(name) && !/^\.+$/.test(name),
+  );
+  return isFine && path.length <= 1000 ? undefined : 'must be the path of a cgroup, such as /pods';
+}
+
 /** The group of all pods below a root. */
 export function allPodsGroup(root: CgroupNames): CgroupNames {
   return [...root, ALL_PODS];

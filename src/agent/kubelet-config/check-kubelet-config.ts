@@ -1,5 +1,6 @@
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
 import { inRange, ProblemList, type Rule } from '../../model/problem-list.js';
+import { checkCgroupRoot } from '../../runtime/pod-cgroup-names.js';
 import { type KubeletConfig } from './kubelet-config.js';
 
 const SECOND_MS = 1_000;
@@ -40,6 +41,7 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   list.check(['containerLogMaxSize'], config.containerLogMaxSizeBytes, inRange(1));
   list.check(['maxParallelImagePulls'], config.maxParallelImagePulls, inRange(1));
   list.check(['staticPodURL'], config.staticPodURL, mustBeHttp);
+  list.check(['cgroupRoot'], config.cgroupRoot, checkCgroupRoot);
   list.add(...checkPairs(config));
   return list.problems;
 }

@@ -14,6 +14,9 @@ export interface KubeletConfig {
   readonly httpCheckFrequencyMs?: number;
   readonly runtimeRequestTimeoutMs?: number;
   readonly containerRuntimeEndpoint?: string;
+  readonly cgroupDriver?: 'cgroupfs' | 'systemd';
+  readonly cgroupRoot?: string;
+  readonly cgroupsPerQOS?: boolean;
   readonly cpuCFSQuota?: boolean;
   readonly cpuCFSQuotaPeriodMs?: number;
   readonly maxPods?: number;

@@ -30,6 +30,12 @@ describe('a KubeletConfiguration', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('says where the cgroups of pods go', () => {
+    const { config, warnings } = read('cgroupDriver: systemd\ncgroupRoot: /pods\ncgroupsPerQOS: true\n');
+    expect(config).toEqual({ cgroupDriver: 'systemd', cgroupRoot: '/pods', cgroupsPerQOS: true });
+    expect(warnings).toEqual([]);
+  });
+
   it('names its files relative to its own folder', () => {
     const { config } = read('staticPodPath: manifests\nresolvConf: ""\npodLogsDir: /var/log/pods\n');
     expect(config).toEqual({
@@ -44,9 +50,9 @@ describe('a KubeletConfiguration', () => {
   });
 
   it('is warned of, field by field, where it says what has no effect', () => {
-    const { warnings } = read('cgroupsPerQOS: true\nmaxPods: 5\nevictionHard: {memory.available: 100Mi}\n');
+    const { warnings } = read('podPidsLimit: 9\nmaxPods: 5\nevictionHard: {memory.available: 100Mi}\n');
     expect(warnings).toEqual([
-      '/etc/podloop/kubelet.yaml:3:1: cgroupsPerQOS: has no effect: pods get their cgroups from the runtime',
+      '/etc/podloop/kubelet.yaml:3:1: podPidsLimit: has no effect: podloop sets limits for containers and none for pods or for all pods together yet',
       '/etc/podloop/kubelet.yaml:5:1: evictionHard: has no effect: podloop evicts nothing yet',
     ]);
   });
@@ -70,6 +76,7 @@ describe('a KubeletConfiguration', () => {
     ['serializeImagePulls: true\nmaxParallelImagePulls: 4\n', 'must be 1 while serializeImagePulls is true'],
     ['containerLogMaxFiles: 1\n', 'containerLogMaxFiles: Invalid value: 1: must be at least 2'],
     ['cgroupDriver: sytemd\n', 'cgroupDriver: Unsupported value: "sytemd"'],
+    ['cgroupRoot: /a/../b\n', 'cgroupRoot: Invalid value: "/a/../b": must be the path of a cgroup'],
     ['staticPodURL: ftp://x/\n', 'must be an http:// or https:// URL'],
     ['crashLoopBackOff: {maxRestart: 3s}\n', 'crashLoopBackOff.maxRestart: unknown field'],
     ['maxPods: 1\nmaxPods: 2\n', 'kubelet.yaml:4:1: maxPods: the key "maxPods" stands here twice'],

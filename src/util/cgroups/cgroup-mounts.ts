@@ -20,19 +20,32 @@ export const V2_CONTROLLERS: readonly string[] = ['cpu', 'memory', 'pids', 'cpus
 export function findCgroupMounts(mountinfo: string): readonly Hierarchy[] {
   const found: Hierarchy[] = [];
   const known = new Set<string>();
-  for (const line of mountinfo.split('\n')) {
-    const [place = '', system = ''] = line.split(' - ');
-    const mountpoint = decodeOctal(place.split(' ')[4] ?? '');
-    const [type, , options = ''] = system.split(' ');
-    const version = type === 'cgroup2' ? 2 : type === 'cgroup' ? 1 : undefined;
-    if (version === undefined || mountpoint === '') continue;
-    const asked = version === 2 ? ['unified'] : options.split(',');
+  for (const { version, mountpoint, options } of readCgroupMounts(mountinfo)) {
+    const asked = version === 2 ? ['unified'] : options;
     const controllers = asked.filter((name) => version === 2 || V1_CONTROLLERS.includes(name));
     if (controllers.length === 0 || controllers.some((name) => known.has(name))) continue;
     for (const name of controllers) known.add(name);
     found.push({ version, mountpoint, controllers: version === 2 ? [] : controllers });
   }
   return found.sort((a, b) => rank(a) - rank(b));
+}
+
+/** Where every tree is mounted, also those without a controller of use. */
+export function findCgroupMountpoints(mountinfo: string): readonly string[] {
+  return [...new Set(readCgroupMounts(mountinfo).map(({ mountpoint }) => mountpoint))];
+}
+
+function readCgroupMounts(
+  mountinfo: string,
+): { readonly version: 1 | 2; readonly mountpoint: string; readonly options: readonly string[] }[] {
+  return mountinfo.split('\n').flatMap((line) => {
+    const [place = '', system = ''] = line.split(' - ');
+    const mountpoint = decodeOctal(place.split(' ')[4] ?? '');
+    const [type, , options = ''] = system.split(' ');
+    const version = type === 'cgroup2' ? 2 : type === 'cgroup' ? 1 : undefined;
+    if (version === undefined || mountpoint === '') return [];
+    return [{ version, mountpoint, options: options.split(',') }];
+  });
 }
 
 /** The memory controller's tree first: it is the one in which groups are looked for after a crash. */

@@ -1,0 +1,52 @@
+import { type CriClient } from '../../cri/index.js';
+import { readCgroupDriver } from '../../runtime/cgroup-driver.js';
+import { type CgroupNames, toCgroupNames } from '../../runtime/pod-cgroup-names.js';
+import { readCgroupParent } from '../../runtime/read-cgroup-parent.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { type AgentOptions } from '../agent-options.js';
+import { CgroupDriverWatch } from './cgroup-driver-watch.js';
+import { GroupTrees } from './group-trees.js';
+import { PodCgroups } from './pod-cgroups.js';
+import { stopSlice } from './stop-slice.js';
+
+/** What {@link buildPodCgroups} needs. */
+export interface PodCgroupsGiven {
+  readonly options: Pick<AgentOptions, 'cgroupDriver' | 'cgroupRoot' | 'cgroupsPerQos'>;
+  readonly instanceId: string;
+  readonly client: CriClient;
+  /** The text of /proc/self/mountinfo; empty where there is none. */
+  readonly mountinfo: string;
+  readonly ownUids: () => Iterable<string>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** For the question after the driver: a runtime that has just told its status answers it at once. */
+const ASK_TIMEOUT_MS = 5_000;
+
+/** The cgroups of pods as the options want them, and whoever finds out the driver. */
+export function buildPodCgroups(given: PodCgroupsGiven): {
+  readonly cgroupDriver: CgroupDriverWatch;
+  readonly cgroups: PodCgroups;
+} {
+  const { options, instanceId, client, mountinfo, ownUids, clock, logger } = given;
+  const cgroupDriver = new CgroupDriverWatch({
+    ...{ clock, logger, configured: options.cgroupDriver },
+    ask: (signal) => readCgroupDriver(client, { signal, timeoutMs: ASK_TIMEOUT_MS }),
+  });
+  const cgroups = new PodCgroups({
+    ...{ ownUids, stopSlice, logger, enabled: options.cgroupsPerQos },
+    ownRoot: ownCgroupRoot(instanceId),
+    root: options.cgroupRoot === '' ? undefined : toCgroupNames(options.cgroupRoot),
+    driver: () => cgroupDriver.driver,
+    trees: new GroupTrees(mountinfo),
+    readParent: (sandboxId, signal) => readCgroupParent(client, sandboxId, signal),
+  });
+  return { cgroupDriver, cgroups };
+}
+
+/** The group above those of an agent's pods: no other agent has it, and no kubelet. */
+export function ownCgroupRoot(instanceId: string): CgroupNames {
+  return ['podloop', instanceId.slice(0, 8)];
+}

@@ -1,0 +1,211 @@
+/**
+ * The cgroups of pods, in the kubelet's layout: `ROOT/kubepods/burstable/podUID`, or systemd's slices of that name.
+ *
+ * In: pods that get a sandbox. Out: the cgroup_parent of their sandboxes; groups with the CPU shares that pods ask for,
+ * where paths are ours to make (driver cgroupfs) and this machine lets us; and in the end their removal. Runtimes make
+ * what is missing themselves, and systemd its slices.
+ *
+ * It assumes that somebody else may have groups of the same layout, a kubelet above all, which kills whatever it finds
+ * in pods' groups that it does not know. What covers that: unless told otherwise the root is one of this agent's own.
+ * Below any other root only groups of pods of this agent are removed, and nothing above them. Nothing here ends a
+ * process.
+ *
+ * @module
+ */
+import { type NodePod } from '../../model/node-pod.js';
+import { computePodShares } from '../../runtime/container-resources.js';
+import { ANNOTATIONS } from '../../runtime/labels.js';
+import {
+  type CgroupDriver,
+  type CgroupNames,
+  escapeForSystemd,
+  podGroup,
+  toCgroupPath,
+} from '../../runtime/pod-cgroup-names.js';
+import { type SandboxStatus } from '../../runtime/runtime.js';
+import { type CleanupView, type PodCleaner } from '../../sync/housekeeping.js';
+import { type PodCgroupParents } from '../../sync/sync-pod-ports.js';
+import { messageOf } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
+import { GroupLayout, type PodGroup } from './group-layout.js';
+import { type GroupTrees } from './group-trees.js';
+
+/** What {@link PodCgroups} needs. */
+export interface PodCgroupsOptions {
+  /** Whether new pods get groups of their own here; else the runtime puts their containers where it wants. */
+  readonly enabled: boolean;
+  /** Below this one nobody else has groups. */
+  readonly ownRoot: CgroupNames;
+  /** Where new pods go instead, as somebody has said. */
+  readonly root: CgroupNames | undefined;
+  readonly driver: () => CgroupDriver;
+  readonly trees: GroupTrees;
+  /** Lets systemd forget a slice in which there is nothing. */
+  readonly stopSlice: (slice: string, signal: AbortSignal) => Promise<void>;
+  /** The cgroup_parent of a sandbox by the runtime's word. */
+  readonly readParent: (sandboxId: string, signal: AbortSignal) => Promise<string>;
+  /** The pods of this agent that the runtime has. */
+  readonly ownUids: () => Iterable<string>;
+  readonly logger: Logger;
+}
+
+/** A uid as it is in every form of a name. */
+const keyOf = escapeForSystemd;
+
+/** See the comment of this module. */
+export class PodCgroups implements PodCgroupParents, PodCleaner {
+  readonly name = 'cgroups of pods';
+  readonly #options: PodCgroupsOptions;
+  /** Pods outlive a change of the root: those in our own one are looked after whatever the root is now. */
+  readonly #layouts: readonly GroupLayout[];
+  /** Where pods were put by this run, by the keys of their uids: what stays as long as they are wanted. */
+  readonly #paths = new Map<string, string>();
+  /** The uids of the pods of ours that were seen and may have groups, by their keys. */
+  readonly #own = new Map<string, string>();
+  #mayHaveGroups = true;
+  #isBalanced = false;
+  #problem = '';
+
+  constructor(options: PodCgroupsOptions) {
+    this.#options = options;
+    const { ownRoot, root } = options;
+    const own = new GroupLayout({ ...options, root: ownRoot, isOwn: true });
+    this.#layouts = root === undefined ? [own] : [own, new GroupLayout({ ...options, root, isOwn: false })];
+  }
+
+  async prepare(pod: NodePod): Promise<string> {
+    const { enabled, ownRoot, root = ownRoot, driver } = this.#options;
+    if (!enabled) return '';
+    const path = toCgroupPath(podGroup(pod, root), driver());
+    await this.#use(pod, path, driver());
+    return path;
+  }
+
+  async findParent(pod: NodePod, sandbox: SandboxStatus, signal: AbortSignal): Promise<string> {
+    const told = sandbox.annotations[ANNOTATIONS.cgroupParent];
+    const parent = told ?? (await this.#options.readParent(sandbox.id, signal));
+    // The pod may have been edited since its sandbox was made, and ask for more.
+    if (this.#layouts.some((layout) => layout.holds(parent))) await this.#use(pod, parent, 'cgroupfs');
+    return parent;
+  }
+
+  async cleanUp(view: CleanupView, signal: AbortSignal): Promise<void> {
+    const { root, ownUids } = this.#options;
+    if (root !== undefined) for (const uid of ownUids()) this.#own.set(keyOf(uid), uid);
+    if (!this.#mayHaveGroups && this.#own.size === 0) return;
+    const wanted = new Set([...view.desiredUids, ...view.possiblyRunningUids].map(keyOf));
+    const left = await this.#removePods(signal, (group) => {
+      const key = keyOf(group.uid);
+      const current = this.#paths.get(key);
+      // Another class of service, or another driver, than before.
+      if (current !== undefined && current !== group.path) return true;
+      return !wanted.has(key) && view.mayRemove(this.#uidOf(group));
+    });
+    for (const key of this.#own.keys()) if (!left.has(key) && !wanted.has(key)) this.#own.delete(key);
+    await this.#balance();
+    await this.#removeRoots(signal);
+  }
+
+  /** Removes what is empty by now; for the end of the agent, when nothing is being made any more. Does not reject. */
+  async close(): Promise<void> {
+    const { signal } = new AbortController();
+    this.#paths.clear();
+    try {
+      const { trees } = this.#options;
+      const empty = new Set<string>();
+      for (const { path } of await this.#findPods()) {
+        // A container that was not started yet has a group without a process.
+        if ((await trees.children(path)).length === 0) empty.add(path);
+      }
+      await this.#removePods(signal, ({ path }) => empty.has(path));
+      await this.#removeRoots(signal);
+    } catch (error) {
+      this.#tell('Cgroups of pods not removed', error);
+    }
+  }
+
+  /** Makes the group of a pod, with its share of the CPU. A machine that does not allow it leaves it to the runtime. */
+  async #use(pod: NodePod, path: string, driver: CgroupDriver): Promise<void> {
+    const { trees } = this.#options;
+    const { uid } = pod.metadata;
+    this.#paths.set(keyOf(uid), path);
+    this.#own.set(keyOf(uid), uid);
+    this.#mayHaveGroups = true;
+    this.#isBalanced = false;
+    // A slice is systemd's alone to write to.
+    if (driver === 'systemd') return;
+    try {
+      await trees.make(path);
+      await trees.weigh(path, computePodShares(pod));
+    } catch (error) {
+      this.#tell('Cgroups of pods are left to the runtime', error);
+    }
+  }
+
+  /** Removes the unused ones among the groups that may go; gives the keys of the pods whose groups stay. */
+  async #removePods(
+    signal: AbortSignal,
+    mayRemove: (group: PodGroup) => boolean,
+  ): Promise<ReadonlySet<string>> {
+    const { trees, logger } = this.#options;
+    const left = new Set<string>();
+    for (const group of await this.#findPods()) {
+      signal.throwIfAborted();
+      const key = keyOf(group.uid);
+      const isOurs = group.layout.isOwn || this.#own.has(key);
+      // Asked again after the look: what was decided before may have changed meanwhile.
+      const isOver = isOurs && mayRemove(group) && (await trees.isUnused(group.path)) && mayRemove(group);
+      if (!isOver || !(await group.layout.remove(group, signal))) {
+        left.add(key);
+        continue;
+      }
+      if (this.#paths.get(key) === group.path) this.#paths.delete(key);
+      this.#isBalanced = false;
+      logger.info('Cgroup of a pod removed', { podUID: this.#uidOf(group), cgroup: group.path }, 4);
+    }
+    const [layout] = this.#layouts;
+    for (const [key, path] of this.#paths) {
+      // Its group was removed by somebody else, or was never made.
+      const gone = { uid: key, path, driver: 'cgroupfs', layout: layout! } as const;
+      if (!left.has(key) && !trees.has(path) && mayRemove(gone)) this.#paths.delete(key);
+    }
+    return left;
+  }
+
+  /** The whole uid, where it is known; else as a kubelet reads the name of a slice. */
+  #uidOf({ uid, driver }: PodGroup): string {
+    return this.#own.get(keyOf(uid)) ?? (driver === 'systemd' ? uid.replaceAll('_', '-') : uid);
+  }
+
+  async #balance(): Promise<void> {
+    if (this.#isBalanced) return;
+    this.#isBalanced = true;
+    try {
+      for (const layout of this.#layouts) await layout.balance();
+    } catch (error) {
+      this.#tell('Cgroups of pods are not weighed', error);
+    }
+  }
+
+  async #findPods(): Promise<readonly PodGroup[]> {
+    return (await Promise.all(this.#layouts.map((layout) => layout.findPods()))).flat();
+  }
+
+  /** Once there are no pods any more: what is above them. */
+  async #removeRoots(signal: AbortSignal): Promise<void> {
+    const isNeeded = (): boolean => this.#paths.size > 0;
+    for (const layout of this.#layouts) {
+      if (!layout.isOwn || isNeeded() || (await layout.findPods()).length > 0) continue;
+      this.#mayHaveGroups = false;
+      await layout.removeRoot(isNeeded, signal);
+    }
+  }
+
+  /** The same once. */
+  #tell(message: string, error: unknown): void {
+    const err = messageOf(error);
+    if (err === this.#problem) return;
+    this.#problem = err;
+    this.#options.logger.warn(message, { err });
+  }
+}

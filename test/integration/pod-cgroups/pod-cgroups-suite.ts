@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type AgentOptions } from '../../../src/agent/agent-options.js';
+import { ownCgroupRoot } from '../../../src/agent/cgroups/build-pod-cgroups.js';
+import { LogRecorder } from '../../../src/testing/log-recorder.js';
+import { until } from '../embedded-node.js';
+import { AgentNode } from '../pod-stories/agent-node.js';
+import { type StoryRuntime } from '../pod-stories/story-suite.js';
+import { cpuGroupOf, findByWord, readWeight, removeGroups, treesWith } from './machine-groups.js';
+
+/** In the command lines of this run's containers and of no others. */
+const MARK = `podloop-groups-${randomBytes(4).toString('hex')}`;
+const wordOf = (name: string): string => `${MARK}-${name}`;
+
+const manifest = (name: string, resources = ''): string => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, uid: ${name}-0123-45 }
+spec:
+  hostNetwork: true
+  terminationGracePeriodSeconds: 2
+  containers:
+    - name: main
+      image: podloop.test/programs:1
+      command: [sh, -c, 'trap "exit 0" TERM; while :; do sleep 0.1; done', ${wordOf(name)}]
+      resources: { ${resources} }
+`;
+const PODS = {
+  calm: manifest('calm'),
+  busy: manifest('busy', 'requests: { cpu: 500m }'),
+  sure: manifest('sure', 'limits: { cpu: "1", memory: 64Mi }'),
+};
+
+/** To be called inside of a `describe`; each test goes on where the one before ended. */
+export function definePodCgroupTests(start: (folder: string) => Promise<StoryRuntime>): void {
+  const otherRoot = `/${MARK}`;
+  const logger = new LogRecorder();
+  let folder: string;
+  let runtime: StoryRuntime;
+  let node: AgentNode | undefined;
+  let root: string;
+
+  const startAgent = async (agent: Partial<AgentOptions> = {}): Promise<void> => {
+    node = await AgentNode.start({ folder, endpoint: runtime.endpoint, agent, logger });
+  };
+  const stopAgent = async (): Promise<void> => {
+    await node?.stop();
+    node = undefined;
+  };
+  const put = async (name: string, text: string): Promise<void> =>
+    writeFile(join(folder, 'manifests', `${name}.yaml`), text);
+  const pidOf = async (name: string): Promise<number> =>
+    (await until(
+      () => findByWord(wordOf(name)),
+      (pid) => pid !== undefined,
+    ))!;
+  /** The group of a pod: that of its container is right in it. */
+  const podGroupOf = async (name: string): Promise<string> => {
+    const pid = await pidOf(name);
+    // A runtime may start a process and then move it.
+    const group = await until(
+      () => cpuGroupOf(pid),
+      (path) => path.includes(name),
+    );
+    return group.slice(0, group.indexOf(`pod${name}-0123-45`) + `pod${name}-0123-45`.length);
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'podloop-groups-'));
+    runtime = await start(folder);
+    await startAgent();
+    for (const [name, text] of Object.entries(PODS)) await put(name, text);
+    const id = await readFile(join(folder, 'node', 'instance-id'), 'utf8');
+    root = `/${ownCgroupRoot(id).join('/')}`;
+  }, 120_000);
+
+  afterAll(async () => {
+    await stopAgent();
+    await runtime.end();
+    const other = ['besteffort', 'burstable', ''].map((name) => join(otherRoot, 'kubepods', name));
+    await removeGroups(...other, otherRoot);
+    await rm(folder, { recursive: true, force: true });
+  }, 120_000);
+
+  it('are where a kubelet would have them, below a root of the agent’s own', async () => {
+    expect(await podGroupOf('calm')).toBe(`${root}/kubepods/besteffort/podcalm-0123-45`);
+    expect(await podGroupOf('busy')).toBe(`${root}/kubepods/burstable/podbusy-0123-45`);
+    expect(await podGroupOf('sure')).toBe(`${root}/kubepods/podsure-0123-45`);
+  });
+
+  it('weigh what their pods ask for of the CPU', async () => {
+    const weights = await Promise.all(
+      ['calm', 'busy', 'sure'].map(async (name) => readWeight(await podGroupOf(name))),
+    );
+    expect([
+      ['2', '512', '1024'],
+      ['1', '20', '39'],
+    ]).toContainEqual(weights);
+    const burstable = await until(
+      () => readWeight(`${root}/kubepods/burstable`),
+      (text) => text === weights[1],
+    );
+    expect(burstable).toBe(weights[1]);
+  });
+
+  it('stay theirs under a new agent that puts others elsewhere, also for a container that is started anew', async () => {
+    const before = await pidOf('calm');
+    await stopAgent();
+    await startAgent({ cgroupRoot: otherRoot, stopPods: true });
+    process.kill(before, 'SIGKILL');
+    const after = await until(
+      () => pidOf('calm'),
+      (pid) => pid !== before,
+    );
+    expect(after).not.toBe(before);
+    expect(await podGroupOf('calm')).toBe(`${root}/kubepods/besteffort/podcalm-0123-45`);
+    await put('late', manifest('late'));
+    expect(await podGroupOf('late')).toBe(`${otherRoot}/kubepods/besteffort/podlate-0123-45`);
+    const statuses = node!.agent.statuses().filter(({ pod }) => /^(?:busy|sure)/.test(pod.name));
+    const restarts = statuses
+      .flatMap(({ status }) => status.containerStatuses)
+      .map((each) => each.restartCount);
+    expect(restarts).toEqual([0, 0]);
+  });
+
+  it('are gone with their pods, and the agent’s own root with the last of them', async () => {
+    const late = await podGroupOf('late');
+    for (const name of [...Object.keys(PODS), 'late']) await rm(join(folder, 'manifests', `${name}.yaml`));
+    await until(
+      () => treesWith(late),
+      (trees) => trees.length === 0,
+    );
+    expect(
+      await until(
+        () => treesWith(root),
+        (trees) => trees.length === 0,
+      ),
+    ).toEqual([]);
+    // A root that others may use stays.
+    expect(await treesWith(`${otherRoot}/kubepods`)).not.toEqual([]);
+    const said = logger.lines.filter(({ level, message }) => level !== 'info' && /cgroup/i.test(message));
+    expect(said).toEqual([]);
+  });
+}
