@@ -6,7 +6,6 @@ import { Agent } from '../../../src/agent/agent.js';
 import { resolveAgentOptions } from '../../../src/agent/resolve-agent-options.js';
 import { INLINE_PARSER } from '../../../src/config/parse-manifest.js';
 import { CriClient } from '../../../src/cri/index.js';
-import { type V1PodStatus } from '../../../src/model/v1-pod-status.js';
 import { type Clock, SystemClock } from '../../../src/util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../../../src/util/logger.js';
 import { type StoryNode } from './play-story.js';
@@ -28,7 +27,6 @@ export class AgentNode implements StoryNode, AsyncDisposable {
   readonly #client: CriClient;
   readonly #ending = new AbortController();
   readonly #running: Promise<unknown>;
-  readonly #followers = new Map<string, Set<(status: V1PodStatus | undefined) => void>>();
 
   static async start({
     folder,
@@ -57,25 +55,9 @@ export class AgentNode implements StoryNode, AsyncDisposable {
     this.agent = agent;
     this.manifestFolder = manifestFolder;
     this.#client = new CriClient({ endpoint });
-    void this.#spread();
     this.#running = agent.run(this.#ending.signal);
     // Seen by whoever ends it.
     this.#running.catch(() => undefined);
-  }
-
-  async *follow(podName: string): AsyncGenerator<V1PodStatus | undefined> {
-    const waiting: (V1PodStatus | undefined)[] = [];
-    let wake: () => void = () => undefined;
-    const followers = this.#followers.get(podName) ?? new Set();
-    this.#followers.set(podName, followers);
-    followers.add((status) => {
-      waiting.push(status);
-      wake();
-    });
-    for (;;) {
-      while (waiting.length > 0) yield waiting.shift();
-      await new Promise<void>((resolve) => (wake = resolve));
-    }
   }
 
   eventsOf(podName: string): readonly string[] {
@@ -84,11 +66,16 @@ export class AgentNode implements StoryNode, AsyncDisposable {
   }
 
   /** By the runtime, without grace: behind the agent's back. */
-  async kill(podName: string, container: string): Promise<void> {
-    const record = this.agent.statuses().find(({ pod }) => pod.name === `${podName}-test`);
-    const status = record?.status.containerStatuses.find(({ name }) => name === container);
-    const containerId = status?.containerID?.replace(/^.*:\/\//, '') ?? '';
-    await this.#client.stopContainer({ containerId, timeout: 0n });
+  async kill(podName: string, container: string, signal: AbortSignal): Promise<void> {
+    const containerId = this.#containerId(podName, container);
+    await this.#client.stopContainer({ containerId, timeout: 0n }, { signal });
+  }
+
+  async execute(podName: string, container: string, script: string, signal: AbortSignal): Promise<void> {
+    const containerId = this.#containerId(podName, container);
+    const cmd = ['sh', '-c', script];
+    const { exitCode, stderr } = await this.#client.execSync({ containerId, cmd, timeout: 0n }, { signal });
+    if (exitCode !== 0) throw new Error(`it ended with ${exitCode}: ${Buffer.from(stderr).toString()}`);
   }
 
   /** Ends the agent; the pods stay. */
@@ -103,13 +90,10 @@ export class AgentNode implements StoryNode, AsyncDisposable {
     await this.stop();
   }
 
-  async #spread(): Promise<void> {
-    for await (const change of this.agent.watchStatuses()) {
-      if (change.type === 'resync') continue;
-      const ref = change.type === 'status' ? change.record.pod : change.pod;
-      const name = ref.name.replace(/-test$/, '');
-      const status = change.type === 'status' ? change.record.status : undefined;
-      for (const tell of this.#followers.get(name) ?? []) tell(status);
-    }
+  #containerId(podName: string, container: string): string {
+    const record = this.agent.statuses().find(({ pod }) => pod.name === `${podName}-test`);
+    const { initContainerStatuses = [], containerStatuses = [] } = record?.status ?? {};
+    const status = [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === container);
+    return status?.containerID?.replace(/^.*:\/\//, '') ?? '';
   }
 }

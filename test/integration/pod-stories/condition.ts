@@ -3,6 +3,7 @@ import {
   type V1ContainerStatus,
   type V1PodStatus,
 } from '../../../src/model/v1-pod-status.js';
+import { describeState } from './describe-status.js';
 
 /** Whether a status is as a line of a story says. */
 export type Condition = (status: V1PodStatus) => boolean;
@@ -65,14 +66,7 @@ function holds(container: V1ContainerStatus, field: string | undefined, value: s
 }
 
 /** `terminated` describes every end, `terminated:Error(3)` that one. */
-function describes(value: string, { waiting, running, terminated }: V1ContainerState): boolean {
-  const full =
-    waiting !== undefined
-      ? `waiting:${waiting.reason}`
-      : running !== undefined
-        ? 'running'
-        : terminated !== undefined
-          ? `terminated:${terminated.reason}(${terminated.exitCode})`
-          : 'none';
+function describes(value: string, state: V1ContainerState): boolean {
+  const full = describeState(state);
   return full === value || full.startsWith(`${value}:`);
 }

@@ -1,99 +1,137 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type V1PodStatus } from '../../../src/model/v1-pod-status.js';
-import { untilAborted } from '../../../src/util/until-aborted.js';
-import { type Story } from './story.js';
+import { messageOf } from '../../../src/util/errors.js';
+import { describeStatus } from './describe-status.js';
+import { type SeenStatus, type StatusHistory } from './status-history.js';
+import { type Story, type StoryStep } from './story.js';
 
 /** A node on which stories are played: whatever keeps the manifests of a folder running. */
 export interface StoryNode {
   readonly manifestFolder: string;
-  /** Every status of the pod of that manifest name from now on, in order; undefined when it is gone. */
-  follow(podName: string): AsyncIterable<V1PodStatus | undefined>;
   /** `Warning BackOff` and the like, of that pod, so far. */
   eventsOf(podName: string): readonly string[];
   /** Kills the container's program with SIGKILL. */
-  kill(podName: string, container: string): Promise<void>;
+  kill(podName: string, container: string, signal: AbortSignal): Promise<void>;
+  /** Runs a shell script in the container; rejects unless it ends with 0. */
+  execute(podName: string, container: string, script: string, signal: AbortSignal): Promise<void>;
 }
 
-/** What became of a story: empty when all came as it says. */
+/** Where, and for how long, stories are played. */
+export interface Stage {
+  readonly node: StoryNode;
+  readonly history: StatusHistory;
+  /** The name under which the node has the pod of that manifest. */
+  readonly toNodeName: (podName: string) => string;
+  /** What has not come by then is in vain waited for. */
+  readonly signal: AbortSignal;
+}
+
+/** What became of a story: no problem when all came as it says. */
 export interface StoryOutcome {
   readonly problems: readonly string[];
-  /** Statuses as they came, one line each, for whoever looks into a failure. */
-  readonly seen: readonly string[];
+  /** Each status and each line of the story as it came, with seconds since the start. */
+  readonly timeline: readonly string[];
 }
 
 /**
  * Puts the manifest down, does what the story says as soon as what comes before it was seen, and ends once everything
- * was seen or the signal aborts. The manifest stays.
+ * was seen or the signal aborts. The manifest stays. Never rejects.
  */
-export async function playStory(story: Story, node: StoryNode, signal: AbortSignal): Promise<StoryOutcome> {
-  const podName = /name: ([\w-]+)/.exec(story.manifest)![1]!;
-  const file = join(node.manifestFolder, `${story.name}.yaml`);
-  const seen: string[] = [];
+export async function playStory(story: Story, stage: Stage): Promise<StoryOutcome> {
+  const play = new Play(story, stage);
   const problems: string[] = [];
-  let manifest = story.manifest;
-  const statuses = node.follow(podName)[Symbol.asyncIterator]();
-  await writeFile(file, manifest);
-  let current: V1PodStatus | undefined;
-  let next: Promise<IteratorResult<V1PodStatus | undefined>> | undefined;
-  const aborted = untilAborted(signal).then(() => 'aborted' as const);
-  /** The next status, or `aborted`. */
-  const advance = async (): Promise<'aborted' | undefined> => {
-    next ??= statuses.next();
-    const result = await Promise.race([next, aborted]);
-    if (result === 'aborted') return 'aborted';
-    next = undefined;
-    current = result.value as V1PodStatus | undefined;
-    const line = describe(current);
-    if (line !== seen.at(-1)) seen.push(line);
-    for (const { text, condition } of story.never) {
-      if (current !== undefined && condition(current)) problems.push(`never: ${text}`);
-    }
-    return undefined;
-  };
-  for (const step of story.steps) {
-    switch (step.kind) {
-      case 'remove':
-        await rm(file);
-        break;
-      case 'edit':
-        if (!manifest.includes(step.from)) throw new Error(`${story.name} does not contain ${step.from}`);
-        manifest = manifest.replaceAll(step.from, step.to);
-        await writeFile(file, manifest);
-        break;
-      case 'kill':
-        await node.kill(podName, step.container);
-        break;
-      case 'expect':
-      case 'gone': {
-        const holds = (): boolean =>
-          step.kind === 'gone' ? current === undefined : current !== undefined && step.condition(current);
-        while (!holds()) {
-          if ((await advance()) === 'aborted') {
-            const text = step.kind === 'gone' ? 'gone' : step.text;
-            return { problems: [...problems, `in vain expected: ${text}`], seen };
-          }
-        }
-        break;
-      }
-    }
+  try {
+    await play.put();
+    for (const step of story.steps) await play.take(step);
+  } catch (error) {
+    problems.push(messageOf(error));
   }
-  const told = node.eventsOf(podName);
+  const told = stage.node.eventsOf(story.podName);
   for (const event of story.events) if (!told.includes(event)) problems.push(`no event: ${event}`);
-  return { problems, seen };
+  return { problems, timeline: [...play.timeline, `events: ${[...new Set(told)].join(', ')}`] };
 }
 
-function describe(status: V1PodStatus | undefined): string {
-  if (status === undefined) return 'gone';
-  const containers = [...(status.initContainerStatuses ?? []), ...status.containerStatuses];
-  const words = containers.map(({ name, state, restartCount, ready, started }) => {
-    const { waiting, running, terminated } = state;
-    const what =
-      running !== undefined
-        ? 'running'
-        : (waiting?.reason ?? `${terminated?.reason ?? '?'}(${terminated?.exitCode ?? '?'})`);
-    return `${name}=${what}x${restartCount}${ready ? ' ready' : ''}${started ? ' started' : ''}`;
-  });
-  const reason = status.reason === undefined ? '' : ` ${status.reason}`;
-  return `${status.phase}${reason}: ${words.join(', ')}`;
+/** What the story says can never be, and was. */
+export function findForbidden({ never }: Story, seen: readonly SeenStatus[]): string[] {
+  const isSeen = (condition: Story['never'][number]['condition']): boolean =>
+    seen.some(({ status }) => status !== undefined && condition(status));
+  return never.filter(({ condition }) => isSeen(condition)).map(({ text }) => `never: ${text}`);
+}
+
+class Play {
+  readonly timeline: string[] = [];
+  readonly #story: Story;
+  readonly #stage: Stage;
+  readonly #file: string;
+  readonly #startedMs = performance.now();
+  readonly #allowed: string[] = [];
+  #manifest: string;
+  #read = 0;
+  #current: SeenStatus | undefined;
+
+  constructor(story: Story, stage: Stage) {
+    this.#story = story;
+    this.#stage = stage;
+    this.#file = join(stage.node.manifestFolder, `${story.name}.yaml`);
+    this.#manifest = story.manifest;
+  }
+
+  async put(): Promise<void> {
+    this.#say('the manifest is put down');
+    await writeFile(this.#file, this.#manifest);
+  }
+
+  async take(step: StoryStep): Promise<void> {
+    const { node, signal } = this.#stage;
+    const { name, podName } = this.#story;
+    if (step.kind !== 'may' && step.kind !== 'expect' && step.kind !== 'gone') {
+      this.#say(`do: ${JSON.stringify(step)}`);
+    }
+    switch (step.kind) {
+      case 'may':
+        this.#allowed.push(step.text);
+        return;
+      case 'expect':
+        return this.#expect(step.text, ({ status }) => status !== undefined && step.condition(status));
+      case 'gone':
+        return this.#expect('gone', ({ status }) => status === undefined);
+      case 'remove':
+        return rm(this.#file);
+      case 'put back':
+        return this.put();
+      case 'edit':
+        if (!this.#manifest.includes(step.from)) throw new Error(`${name} does not contain ${step.from}`);
+        this.#manifest = this.#manifest.replaceAll(step.from, step.to);
+        return writeFile(this.#file, this.#manifest);
+      case 'kill':
+        return node.kill(podName, step.container, signal);
+      case 'execute':
+        return node.execute(podName, step.container, step.script, signal);
+    }
+  }
+
+  /** Looks at the current status and then at each one that came after it, until one holds. */
+  async #expect(text: string, holds: (seen: SeenStatus) => boolean): Promise<void> {
+    const { history, signal, toNodeName } = this.#stage;
+    while (this.#current === undefined || !holds(this.#current)) {
+      const next = history.of(toNodeName(this.#story.podName))[this.#read];
+      if (next !== undefined) {
+        this.#read++;
+        this.#current = next;
+        this.#say(`  ${describeStatus(next.status)}`, next.atMs);
+      } else if (signal.aborted) {
+        const allowed = this.#allowed.map((each) => ` (before it may come: ${each})`).join('');
+        throw new Error(`in vain expected: ${text}${allowed}`);
+      } else {
+        await history.next(signal);
+      }
+    }
+    this.#allowed.length = 0;
+    this.#say(`as expected: ${text}`);
+  }
+
+  #say(text: string, atMs = performance.now()): void {
+    const seconds = ((atMs - this.#startedMs) / 1000).toFixed(2).padStart(7);
+    this.timeline.push(`${seconds} s  ${text}`);
+  }
 }

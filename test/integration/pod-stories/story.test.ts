@@ -44,13 +44,30 @@ describe('a line of a story', () => {
     expect(() => parseCondition('main is running')).toThrow('cannot read');
     expect(() => parseStory('x', '# hope: phase=Running')).toThrow('there is no "# hope:"');
     expect(() => parseStory('x', '# do: dance')).toThrow('nobody can do "dance"');
+    expect(() => parseStory('x', '# expect: gone')).toThrow('the pod has no name');
+  });
+
+  it('tells what to do, what may come, and what the machine has to have', () => {
+    const lines = ['may: phase=Running', 'do: in main: echo > /go', 'do: kill main', 'do: edit a -> b'];
+    const more = ['do: remove', 'do: put back', 'needs: cgroups', 'event: Normal Killing'];
+    const text = [...lines, ...more].map((line) => `# ${line}\n`).join('');
+    const { podName, steps, needs, events } = parseStory('x', `${text}metadata: { name: web }`);
+    expect(steps).toMatchObject([
+      { kind: 'may', text: 'phase=Running' },
+      { kind: 'execute', container: 'main', script: 'echo > /go' },
+      { kind: 'kill', container: 'main' },
+      { kind: 'edit', from: 'a', to: 'b' },
+      { kind: 'remove' },
+      { kind: 'put back' },
+    ]);
+    expect([podName, needs, events]).toEqual(['web', ['cgroups'], ['Normal Killing']]);
   });
 });
 
 it('every story can be read, and expects something', async () => {
   const folder = new URL('../../stories/', import.meta.url);
   const names = await readdir(folder);
-  expect(names.length).toBeGreaterThanOrEqual(20);
+  expect(names.length).toBeGreaterThanOrEqual(39);
   for (const name of names) {
     const story = await readStory(new URL(name, folder).pathname);
     expect([name, story.steps.length]).not.toEqual([name, 0]);
