@@ -244,6 +244,10 @@ describe('init containers', () => {
     expect(say({ spec, containers })).toBe(words);
   });
 
+  it('are over as soon as one of the regular ones is there', () => {
+    expect(say({ spec: { ...spec, containers: two }, containers: { a: {} } })).toBe('start b/0');
+  });
+
   it('end a pod that runs once when one fails', () => {
     const never = { ...spec, restartPolicy: 'Never' } as const;
     expect(say({ spec: never, containers: { one: failed } })).toBe('kill pod');

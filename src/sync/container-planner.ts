@@ -4,6 +4,7 @@ import { type ContainerStatus } from '../runtime/runtime.js';
 import { type ContainerKind, mayRestart, restartPolicyOf } from '../status/restart-rule.js';
 import { type ContainerDefinitions } from './container-definition.js';
 import { containerHash } from './container-hash.js';
+import { computeNextRestartCount } from './next-restart-count.js';
 import {
   type ContainerInBackoff,
   type ContainerToKill,
@@ -237,24 +238,6 @@ export class ContainerPlanner {
     this.#hashes.set(container, hash);
     return hash;
   }
-}
-
-/**
- * One more than of any container of the name that ran; what was created and never ran gives its number back. Pure.
- *
- * `lastKnown`: of the last one that ran, where the runtime may have lost it.
- */
-export function computeNextRestartCount(
-  containers: readonly ContainerStatus[],
-  lastKnown: number | undefined,
-): number {
-  const ran = containers.filter(hasRun).flatMap(({ attempt, restartCount }) => [attempt, restartCount]);
-  const created = containers.filter((container) => !hasRun(container));
-  return Math.max(
-    0,
-    ...[...ran, ...(lastKnown === undefined ? [] : [lastKnown])].map((count) => count + 1),
-    ...created.map(({ restartCount }) => restartCount),
-  );
 }
 
 /** Of the sandbox in use, or of all; what may be alive counts before what is merely newer. */

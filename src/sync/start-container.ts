@@ -157,7 +157,7 @@ export class ContainerStarter {
     } catch (error) {
       signal.throwIfAborted();
       // What was left by an earlier try and does not start now would be tried for ever.
-      if (toStart.createdId !== undefined) await changes.removeContainer(id, options).catch(() => undefined);
+      if (toStart.createdId !== undefined) await this.#remove(id, pod, signal);
       return this.#failed(
         start,
         'RunContainerError',
@@ -167,6 +167,17 @@ export class ContainerStarter {
     this.#tell(pod, toStart.container, { type: 'Normal', reason: 'Started', message: 'Container started' });
     await this.#linkLog(start, id);
     return undefined;
+  }
+
+  /** What cannot be removed is tried again by the next sync. */
+  async #remove(id: string, pod: NodePod, signal: AbortSignal): Promise<void> {
+    const { changes, logger } = this.#options;
+    try {
+      await changes.removeContainer(id, { pod: pod.metadata, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.error('Failed to remove a container that does not start', error, { containerID: id });
+    }
   }
 
   async #linkLog({ pod, toStart }: Start, id: string): Promise<void> {

@@ -43,8 +43,9 @@ import { mayBeAlive } from '../status/pod-containers.js';
 import { makePodFolders, readLastRestartCount } from './pod-files.js';
 import { ContainerStarter } from './start-container.js';
 import { SandboxStarter } from './start-sandbox.js';
-import { formatFailures, type SyncFailure, toSyncError } from './sync-failure.js';
-import { type AppliedActions, applyPodActions } from './sync-pod-actions.js';
+import { formatFailures, toSyncError } from './sync-failure.js';
+import { rememberStartFailures, toSyncResult } from './sync-outcome.js';
+import { applyPodActions } from './sync-pod-actions.js';
 import { type PodPlanner } from './sync-pod-planner.js';
 import {
   type ContainerBaselines,
@@ -187,7 +188,7 @@ export class SyncPod implements PodSyncer {
     { status, checkAgainInMs }: UpdatedStatus,
     signal: AbortSignal,
   ): Promise<SyncPodResult> {
-    const { baselines, events, statuses } = this.#options;
+    const { baselines, events, startFailures, statuses } = this.#options;
     const actions = await this.#computeActions(pod, observed);
     if (actions.baselinesToKeep.length > 0) await baselines.keep(pod, actions.baselinesToKeep);
     const applied = await applyPodActions(
@@ -201,11 +202,15 @@ export class SyncPod implements PodSyncer {
       },
       signal,
     );
-    if (this.#rememberFailures(pod, applied)) {
+    if (rememberStartFailures(pod.metadata.uid, applied, startFailures)) {
       // Nothing may happen to the pod for minutes: whoever asks is to see now why it waits.
       await statuses.update(pod, observed, 'syncing');
     }
-    const result = this.#toResult(pod, [actions.requeueAfterMs, checkAgainInMs], applied.failures);
+    const result = toSyncResult(applied.failures, [actions.requeueAfterMs, checkAgainInMs]);
+    if (applied.failures.length > 0) {
+      const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };
+      this.#logger.error('Error syncing pod, skipping', formatFailures(applied.failures), names);
+    }
     return isNothingToDo(actions) ? { ...result, unchanged: true } : result;
   }
 
@@ -226,35 +231,6 @@ export class SyncPod implements PodSyncer {
       );
     }
     return actions;
-  }
-
-  /** Whether anything changed. Containers that were not tried keep what they had. */
-  #rememberFailures({ metadata: { uid } }: NodePod, { tried, failures }: AppliedActions): boolean {
-    const { startFailures } = this.#options;
-    const failed = failures.filter(({ action }) => action === 'StartContainer' || action === 'InitContainer');
-    const names = [...new Set([...tried, ...failed.map(({ subject }) => subject)])];
-    const read = (): string => JSON.stringify(names.map((name) => startFailures.find(uid, name) ?? null));
-    const before = read();
-    for (const name of tried) startFailures.clear(uid, name);
-    for (const { subject, reason, message } of failed)
-      startFailures.record(uid, subject, { reason, message });
-    return read() !== before;
-  }
-
-  /** What only has to wait is no failure: the pod is synced again when the first wait is over. */
-  #toResult(
-    pod: NodePod,
-    requeues: readonly (number | undefined)[],
-    failures: readonly SyncFailure[],
-  ): SyncPodResult {
-    const waits = failures.map(({ retryAfterMs }) => retryAfterMs);
-    if (waits.includes(undefined)) throw toSyncError(failures);
-    if (failures.length > 0) {
-      const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };
-      this.#logger.error('Error syncing pod, skipping', formatFailures(failures), names);
-    }
-    const known = [...requeues, ...waits].filter((wait) => wait !== undefined);
-    return { isTerminal: false, ...(known.length === 0 ? {} : { requeueAfterMs: Math.min(...known) }) };
   }
 
   async #kill(kill: Parameters<typeof killPod>[0], signal: AbortSignal): Promise<void> {
