@@ -172,6 +172,18 @@ describe('a lost sandbox', () => {
     );
   });
 
+  it('is made anew for the edited container alone, although another one lives on in it', () => {
+    const spec = { containers: two, restartPolicy: 'Never' } as const;
+    const containers = { a: {}, b: { ...exited, outdated: true } };
+    expect(say({ spec, sandboxes: [exited], containers })).toBe('kill pod, sandbox 1, start b/1');
+  });
+
+  it('is made anew for a container that lives on in it and was edited', () => {
+    const containers = { main: { outdated: true, delayMs: 40_000 } };
+    const spec = { restartPolicy: 'Never' } as const;
+    expect(say({ spec, sandboxes: [exited], containers })).toBe('kill pod, sandbox 1, start main/1');
+  });
+
   describe('of a pod with init containers', () => {
     const spec = {
       initContainers: [aSpecContainer('one'), aSpecContainer('two')],
