@@ -136,9 +136,9 @@ describe('an end', () => {
       await first.update(observed(STOPPED), 'terminating');
       await first.update(observed(STOPPED), 'terminated');
     })();
-    let isOver = false;
-    void working.finally(() => (isOver = true));
-    while (!isOver && copies.length < 50) {
+    const state = { isOver: false };
+    void working.finally(() => (state.isOver = true));
+    while (!state.isOver && copies.length < 50) {
       const copy = join(root, `copy-${copies.length}`);
       // A file may go while it is copied: that is no state of the folder.
       const isWhole = await cp(first.folder, copy, { recursive: true }).then(
