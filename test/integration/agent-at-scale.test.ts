@@ -190,7 +190,9 @@ describe(`${MEMORY_PODS} pods whose containers are killed again and again`, () =
           return (
             isNew &&
             runtime.pods.running().length === all.length &&
-            scale.runningNames().length === all.length
+            scale.runningNames().length === all.length &&
+            // What the runtime in memory has not got rid of is not what the agent keeps.
+            runtime.eventsUnderWay === 0
           );
         });
       };

@@ -37,6 +37,11 @@ export class MemoryRuntime implements AsyncDisposable {
     return this.#eventsSent;
   }
 
+  /** Events that no reader has taken yet: each is on its own way, and a process without a CPU gets few of them there. */
+  get eventsUnderWay(): number {
+    return Math.max(0, ...[...this.#readers].map(({ writableLength }) => writableLength));
+  }
+
   count(method: string): number {
     return this.calls.get(method) ?? 0;
   }
