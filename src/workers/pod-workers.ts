@@ -250,6 +250,11 @@ export class PodWorkers {
     return this.#workers.get(uid)?.state.isFinished ?? false;
   }
 
+  /** The pod is ending, or has ended, and starts anew after that. False for a uid that is not known. */
+  isWantedAnew(uid: string): boolean {
+    return this.#workers.get(uid)?.restartRequested ?? false;
+  }
+
   /** Whether containers of the pod may run. Before the first {@link syncKnownPods} an unknown uid counts as one whose may. */
   couldHaveRunningContainers(uid: string): boolean {
     const worker = this.#workers.get(uid);
