@@ -43,8 +43,9 @@ class Bench implements AsyncDisposable {
       hasFailedLiveness: (id: string) => this.failedLiveness.has(id),
       hasFailedStartup: () => false,
       hasStarted: () => true,
-      readiness: () => undefined,
-      started: () => undefined,
+      // What an earlier agent has found out is known once the pod is probed again.
+      readiness: () => (this.probing.includes('add') ? true : undefined),
+      started: () => (this.probing.includes('add') ? true : undefined),
     };
     const startFailures = new StartFailures();
     const common = { paths, clock, startFailures };
@@ -365,6 +366,16 @@ describe('a container that is stopped while its pod goes on', () => {
     await bench.sync(aNodePod());
     expect(bench.changes()).toEqual(['execSync web-side-0 bye 30', 'stopContainer web-side-0 30']);
   });
+});
+
+it('shows a container as ready that was so under an earlier agent', async () => {
+  const probe = { exec: { command: ['well'] } };
+  const pod = aNodePod({ containers: [aSpecContainer({ readinessProbe: probe, startupProbe: probe })] });
+  await bench.sync(pod);
+  bench.probing.length = 0;
+  bench.statuses.forget('u1');
+  await bench.sync(pod);
+  expect(bench.container('app')).toMatchObject({ ready: true, started: true });
 });
 
 it('ends a pod at its deadline, and says before when that is', async () => {

@@ -109,7 +109,10 @@ export class SyncPod implements PodSyncer {
   async syncPod({ pod, observed }: SyncPodWork, signal: AbortSignal): Promise<SyncPodResult> {
     const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };
     this.#logger.info('SyncPod enter', names, 4);
-    const updated = await this.#options.statuses.update(pod, observed, 'syncing');
+    const { statuses, probes } = this.#options;
+    // First, so that the status has what probes found out under an earlier agent: what was ready stays so.
+    probes.addPod(pod);
+    const updated = await statuses.update(pod, observed, 'syncing');
     const isTerminal = isTerminalPhase(updated.status.phase);
     try {
       if (isTerminal) return { isTerminal: true };
@@ -163,7 +166,7 @@ export class SyncPod implements PodSyncer {
   }
 
   async #prepare(pod: NodePod, signal: AbortSignal): Promise<void> {
-    const { events, paths, volumes, probes } = this.#options;
+    const { events, paths, volumes } = this.#options;
     try {
       await makePodFolders(paths, pod);
     } catch (error) {
@@ -179,7 +182,6 @@ export class SyncPod implements PodSyncer {
       events.record(pod.metadata, { type: 'Warning', reason: 'FailedMount', message });
       throw error;
     }
-    probes.addPod(pod);
   }
 
   async #bringNearer(
