@@ -7,6 +7,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AgentOptions } from '../../src/agent/agent-options.js';
 import { type V1PodStatus } from '../../src/model/v1-pod-status.js';
 import { LogRecorder } from '../../src/testing/log-recorder.js';
 import { SystemClock } from '../../src/util/clock.js';
@@ -41,10 +42,11 @@ afterEach(async () => {
   await node[Symbol.asyncDispose]();
 });
 
-async function startAgent(offsetMs = 0): Promise<AgentNode> {
+async function startAgent(offsetMs = 0, options: Partial<AgentOptions> = {}): Promise<AgentNode> {
   const clock = new MovableClock();
   clock.offsetMs = offsetMs;
-  agent = await AgentNode.start({ folder: node.folder, endpoint: node.listen, clock, logger });
+  const { folder, listen: endpoint } = node;
+  agent = await AgentNode.start({ folder, endpoint, clock, logger, agent: options });
   return agent;
 }
 
@@ -151,6 +153,20 @@ describe('a pod that has ended', { timeout: LIMIT_MS }, () => {
     await startAgent();
     expect((await ended('edited')).containerStatuses[0]?.state.terminated?.exitCode).toBe(7);
     expect([await startsOf('edited'), await startsOf('labelled')]).toEqual([2, 1]);
+  });
+
+  it('has a batch wait for its next run when it was edited after its end', async () => {
+    await put('job', 'exit 3');
+    await startAgent(0, { exitWhenDone: true });
+    await ended('job');
+    await stopAgent();
+    await put('job', 'exit 0');
+    await startAgent(0, { exitWhenDone: true });
+    await until(
+      () => recordOf('job'),
+      (record) => record?.status.phase === 'Succeeded',
+    );
+    expect(await startsOf('job')).toBe(2);
   });
 
   it('runs again when its manifest is put back, and leaves nothing once it is taken away', async () => {
