@@ -14,13 +14,12 @@ export const EMBEDDED_RUNTIME = 'embedded';
 export interface AgentRuntimeOptions {
   /** An endpoint, `embedded`, or empty for the one that the machine has, else the embedded one. */
   readonly runtimeEndpoint: string;
-  /** Where an embedded runtime has its socket, records and log. */
-  readonly folder: string;
+  /** Root folder of the agent, which it has: an embedded runtime works in `runtime` in it, and ends with its agents. */
+  readonly rootDir: string;
   /** What starts podloop. */
   readonly podloopCommand: readonly [string, ...string[]];
   /** Further flags of an embedded runtime. */
   readonly runtimeFlags: readonly string[];
-  readonly pid: number;
   /** After how long a call is given up, in milliseconds. */
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -67,14 +66,14 @@ async function findUrl(endpoint: string): Promise<string | undefined> {
 }
 
 async function startEmbedded(
-  { folder, podloopCommand, runtimeFlags, pid, clock, logger }: AgentRuntimeOptions,
+  { rootDir, podloopCommand, runtimeFlags, clock, logger }: AgentRuntimeOptions,
   signal: AbortSignal,
 ): Promise<EmbeddedRuntimeKeeper> {
-  const place = join(folder, 'runtime');
-  await mkdir(place, { recursive: true, mode: 0o700 });
+  const folder = join(rootDir, 'runtime');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const process = new RuntimeProcess({
-    ...{ podloopCommand, clock, parentPid: pid, flags: runtimeFlags },
-    folder: place,
+    ...{ podloopCommand, clock, folder, flags: runtimeFlags },
+    endsWith: { agentRootDir: rootDir },
   });
   const keeper = new EmbeddedRuntimeKeeper({ process, clock, logger });
   const how = await keeper.start(signal);

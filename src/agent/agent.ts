@@ -40,7 +40,6 @@ export interface AgentPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly stdin: Readable;
-  readonly pid: number;
   /** What starts podloop, for the embedded runtime. */
   readonly podloopCommand: readonly [string, ...string[]];
   /** Further flags of the embedded runtime. */
@@ -78,7 +77,7 @@ export class Agent implements AsyncDisposable {
    * NODE_ROOT_IN_USE, ENDPOINT_… or OPTION_INVALID, leaving nothing behind.
    */
   static async start(options: AgentOptions, ports: AgentPorts, signal: AbortSignal): Promise<Agent> {
-    const { clock, logger, stdin, pid, podloopCommand, runtimeFlags = [] } = ports;
+    const { clock, logger, stdin, podloopCommand, runtimeFlags = [] } = ports;
     const name = resolveNodeName(options.nodeName === '' ? undefined : options.nodeName);
     const lock = await lockFolder(options.rootDir, NODE_ROOT_LOCK, { clock, signal });
     try {
@@ -87,7 +86,7 @@ export class Agent implements AsyncDisposable {
       const identity: NodeIdentity = { name, instanceId, ip };
       const connected = await connectAgentRuntime(
         {
-          ...{ podloopCommand, runtimeFlags, pid, clock, logger, folder: options.rootDir },
+          ...{ podloopCommand, runtimeFlags, clock, logger, rootDir: options.rootDir },
           runtimeEndpoint: options.runtimeEndpoint,
           timeoutMs: options.runtimeRequestTimeoutMs,
         },

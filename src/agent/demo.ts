@@ -76,7 +76,7 @@ export class Demo implements AsyncDisposable {
     const folder = await mkdtemp(join(temporaryFolder, 'podloop-demo-'));
     const runtime = new RuntimeProcess({
       ...{ podloopCommand, folder, clock },
-      ...{ parentPid: pid, flags: RUNTIME_FLAGS },
+      ...{ endsWith: { processId: pid }, flags: RUNTIME_FLAGS },
     });
     try {
       const podManifestPath = join(folder, 'manifests');
@@ -90,7 +90,7 @@ export class Demo implements AsyncDisposable {
         // A full disk is no reason to remove images here: they are this machine's files.
         imageGcHighThreshold: 100,
       });
-      const agent = await Agent.start(agentOptions, { clock, logger, stdin, pid, podloopCommand }, signal);
+      const agent = await Agent.start(agentOptions, { clock, logger, stdin, podloopCommand }, signal);
       return new Demo(options, pods, folder, runtime, agent);
     } catch (error) {
       await runtime.stop();

@@ -12,8 +12,11 @@ export interface RuntimeProcessOptions {
   /** An existing folder of its own: socket, state and log go there. */
   readonly folder: string;
   readonly clock: Clock;
-  /** The runtime ends as well when this process is gone, however it ended, and no pod is left. */
-  readonly parentPid: number;
+  /**
+   * With whom the runtime ends, however that one ended, as soon as no pod is left: a process, or whichever agent works in
+   * a root folder.
+   */
+  readonly endsWith: { readonly processId: number } | { readonly agentRootDir: string };
   /** Further flags of `podloop runtime`: isolation, images, what to do with pods at the end. */
   readonly flags: readonly string[];
 }
@@ -46,11 +49,15 @@ export class RuntimeProcess {
 
   /** Starts it, again if need be, and resolves when it answers. Rejects with its last words when it does not. */
   async start(signal?: AbortSignal): Promise<void> {
-    const { podloopCommand, folder, clock, parentPid, flags } = this.#options;
+    const { podloopCommand, folder, clock, endsWith, flags } = this.#options;
     const [program, ...args] = podloopCommand;
     const log = await open(this.#logPath, 'a');
     const place = ['--listen', this.endpoint, '--root', join(folder, 'root')];
-    const words = [...args, 'runtime', ...place, '--exit-with-parent', String(parentPid), ...flags];
+    const lifetime =
+      'processId' in endsWith
+        ? ['--exit-with-parent', String(endsWith.processId)]
+        : ['--exit-with-agent', endsWith.agentRootDir];
+    const words = [...args, 'runtime', ...place, ...lifetime, ...flags];
     const child = spawn(program, words, { stdio: ['ignore', log.fd, log.fd], detached: true });
     this.#child = child;
     // It may outlive this process, which must not wait for it.

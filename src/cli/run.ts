@@ -71,7 +71,7 @@ export function runCommand(host: CliHost): Command {
 }
 
 async function run(manifests: string | undefined, flags: RunFlags, host: CliHost): Promise<void> {
-  const { clock, pid, stdin, selfCommand } = host;
+  const { clock, stdin, selfCommand } = host;
   const logger = createLogger(host, flags.verbosity);
   const config = flags.config === undefined ? {} : await readConfig(flags.config, logger);
   const options = resolveAgentOptions(givenOptions(manifests, flags), config, machineDefaults(host));
@@ -92,7 +92,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
     const agentLogger = screen !== undefined && host.stderr.isTerminal ? screen.log : logger;
     await using agent = await Agent.start(
       options,
-      { clock, logger: agentLogger, pid, stdin, podloopCommand: selfCommand, runtimeFlags },
+      { clock, logger: agentLogger, stdin, podloopCommand: selfCommand, runtimeFlags },
       interrupted,
     );
     const { name, version, url } = agent.runtime;

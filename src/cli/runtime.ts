@@ -1,6 +1,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { closeInheritedDescriptors, EmbeddedRuntime, waitForProcessEnd } from '../embedded/index.js';
+import { resolve } from 'node:path';
+import {
+  closeInheritedDescriptors,
+  EmbeddedRuntime,
+  waitForAgentEnd,
+  waitForProcessEnd,
+} from '../embedded/index.js';
 import { type Clock } from '../util/clock.js';
+import { type FolderLock } from '../util/folder-lock.js';
 import { untilAborted } from '../util/until-aborted.js';
 import { type CliHost } from './cli-host.js';
 import { createLogger, verbosityOption } from './log-output.js';
@@ -17,6 +24,7 @@ interface RuntimeFlags {
   readonly streamingPort?: number;
   readonly stopPods: boolean;
   readonly exitWithParent?: number;
+  readonly exitWithAgent?: string;
   readonly verbosity: number;
 }
 
@@ -70,6 +78,12 @@ export function runtimeCommand(host: CliHost): Command {
       'End by itself when that process is gone and no pod is left, or with --stop-pods at once',
       parsePid,
     )
+    .addOption(
+      new Option(
+        '--exit-with-agent <root-dir>',
+        'End by itself when no node agent works in that folder and no pod is left, or with --stop-pods as soon as none does',
+      ).conflicts('exitWithParent'),
+    )
     .addOption(verbosityOption('2 tells of every refused call, 4 is for debugging'))
     .addHelpText('after', HELP)
     .action(async (flags: RuntimeFlags) => serve(flags, host));
@@ -86,33 +100,38 @@ async function serve(flags: RuntimeFlags, host: CliHost): Promise<void> {
   logger.info('Listening', { endpoint: runtime.endpoint, root: flags.root, pods: runtime.podCount });
   logger.info('Isolation', { is: runtime.isolationNotice });
   if (runtime.networkNotice !== '') logger.info('Network', { is: runtime.networkNotice });
+  let ownerless: FolderLock | undefined;
   try {
-    await waitForEnd(runtime, flags, { clock, signal: interrupted });
+    ownerless = await waitForEnd(runtime, flags, { clock, signal: interrupted });
     if (flags.stopPods) await runtime.removeAllPods();
   } finally {
     await runtime.close();
+    await ownerless?.release();
   }
   logger.info('Ended', { podsLeft: runtime.podCount });
 }
 
 const PODS_POLL_MS = 250;
 
+/** Resolves when the server is to end; with what is to be held until it has. */
 async function waitForEnd(
   runtime: EmbeddedRuntime,
-  flags: RuntimeFlags,
+  { exitWithParent, exitWithAgent, stopPods }: RuntimeFlags,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
-): Promise<void> {
+): Promise<FolderLock | undefined> {
+  const isIdle = (): boolean => stopPods || runtime.podCount === 0;
   try {
-    if (flags.exitWithParent === undefined) {
-      await untilAborted(signal);
-      return;
+    if (exitWithAgent !== undefined) {
+      return await waitForAgentEnd({ rootDir: resolve(exitWithAgent), isIdle, clock, signal });
     }
-    await waitForProcessEnd(flags.exitWithParent, { clock, signal });
-    while (!flags.stopPods && runtime.podCount > 0) await clock.sleep(PODS_POLL_MS, signal);
+    if (exitWithParent === undefined) await untilAborted(signal);
+    else await waitForProcessEnd(exitWithParent, { clock, signal });
+    while (!signal.aborted && !isIdle()) await clock.sleep(PODS_POLL_MS, signal);
   } catch (error) {
     // Interrupted: as good an end as any.
     if (!signal.aborted) throw error;
   }
+  return undefined;
 }
 
 function parsePid(value: string): number {

@@ -14,5 +14,6 @@
  * @module
  */
 export { EmbeddedRuntime, type EmbeddedRuntimeOptions } from './embedded-runtime.js';
+export { waitForAgentEnd, type AgentWatchOptions } from './agent-watch.js';
 export { waitForProcessEnd, type ProcessWatchOptions } from './parent-watch.js';
 export { closeInheritedDescriptors } from './container/close-inherited.js';

@@ -113,6 +113,29 @@ describe('podloop run', () => {
     await expect.poll(() => processesNaming(folder), { timeout: 30_000 }).toEqual([]);
   });
 
+  it('keeps its runtime as long as any agent works in the folder, whichever of them was killed', async () => {
+    const runtimes = async () =>
+      (await processesNaming(folder)).filter((line) => line.includes(' runtime --listen '));
+    await writeFile(join(manifests, 'web.json'), manifest('web', STAY));
+    {
+      await using first = start(manifests);
+      await runs('web-test');
+      await first.end('SIGKILL');
+    }
+    const [runtime] = await runtimes();
+    await using next = start(manifests);
+    await next.line('stderr', /"Embedded runtime taken up"/);
+    await rm(join(manifests, 'web.json'));
+    await expect.poll(containers, { timeout: 45_000 }).toEqual([]);
+    // Longer than a runtime without pods needs to see that nobody is there.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await runtimes()).toEqual([runtime]);
+    process.kill(Number.parseInt(runtime!, 10), 'SIGKILL');
+    await next.line('stderr', /"Embedded runtime is back"/);
+    await next.end('SIGKILL');
+    await expect.poll(() => processesNaming(folder), { timeout: 30_000 }).toEqual([]);
+  });
+
   it.each([
     [0, 'every pod has succeeded', 'exit 0'],
     [1, 'one has failed', 'exit 3'],
