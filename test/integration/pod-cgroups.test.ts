@@ -24,5 +24,5 @@ async function start(folder: string): Promise<StoryRuntime> {
 }
 
 describe.skipIf(!mayWriteGroups)('the cgroups of pods on the embedded runtime', { timeout: 120_000 }, () => {
-  definePodCgroupTests(start);
+  definePodCgroupTests(start, 'runtime');
 });

@@ -96,10 +96,11 @@ export class GroupLayout {
     for (const driver of CGROUP_DRIVERS) {
       for (const names of [...this.#classes(), ...above]) {
         const path = toCgroupPath(names, driver);
-        if (!trees.has(path) || (await trees.children(path)).length > 0) continue;
+        if (!trees.has(path)) continue;
+        const isEmpty = (await trees.children(path)).length === 0;
         if (isNeeded()) return;
-        if (driver === 'systemd') await this.#stopSlice(path, signal);
-        await trees.removeEmpty(path);
+        if (driver === 'systemd' && isEmpty) await this.#stopSlice(path, signal);
+        if (driver === 'cgroupfs' || isEmpty) await trees.removeEmpty(path);
       }
     }
   }

@@ -25,6 +25,7 @@ import {
 import { type SandboxStatus } from '../../runtime/runtime.js';
 import { type CleanupView, type PodCleaner } from '../../sync/housekeeping.js';
 import { type PodCgroupParents } from '../../sync/sync-pod-ports.js';
+import { codeOf } from '../../util/cgroups/cgroup-io.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { GroupLayout, type PodGroup } from './group-layout.js';
@@ -138,7 +139,8 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
       await trees.make(path);
       await trees.weigh(path, computePodShares(pod));
     } catch (error) {
-      this.#tell('Cgroups of pods are left to the runtime', error);
+      // Without root, or in a container, that is how it is: nobody has to do anything about it.
+      this.#tell('Cgroups of pods are left to the runtime', error, 'info');
     }
   }
 
@@ -202,10 +204,11 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
   }
 
   /** The same once. */
-  #tell(message: string, error: unknown): void {
-    const err = messageOf(error);
-    if (err === this.#problem) return;
-    this.#problem = err;
-    this.#options.logger.warn(message, { err });
+  #tell(message: string, error: unknown, level: 'info' | 'warn' = 'warn'): void {
+    // Which pod it was changes from one to the next.
+    const problem = `${message} ${codeOf(error) || messageOf(error)}`;
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#options.logger[level](message, { err: messageOf(error) });
   }
 }

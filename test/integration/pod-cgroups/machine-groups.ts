@@ -57,14 +57,16 @@ export async function removeGroups(...groups: readonly string[]): Promise<void> 
   }
 }
 
-/** The process with a word in its command line, once there is one. */
+/** The process with a word in its command line, once there is one; not what it forks, which is called the same. */
 export async function findByWord(word: string): Promise<number | undefined> {
+  const parents = new Map<number, number>();
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue;
-    const text = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '');
-    if (text.split('\0').includes(word)) return Number(name);
+    const read = (file: string): Promise<string> => readFile(`/proc/${name}/${file}`, 'utf8').catch(() => '');
+    if (!(await read('cmdline')).split('\0').includes(word)) continue;
+    parents.set(Number(name), Number(/^PPid:\s*(\d+)$/m.exec(await read('status'))?.[1] ?? 0));
   }
-  return undefined;
+  return [...parents].find(([, parent]) => parent > 0 && !parents.has(parent))?.[0];
 }
 
 function isWritable(path: string): boolean {

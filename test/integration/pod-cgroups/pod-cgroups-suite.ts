@@ -5,14 +5,17 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type AgentOptions } from '../../../src/agent/agent-options.js';
 import { ownCgroupRoot } from '../../../src/agent/cgroups/build-pod-cgroups.js';
+import { cri } from '../../../src/cri/index.js';
 import { LogRecorder } from '../../../src/testing/log-recorder.js';
 import { until } from '../embedded-node.js';
 import { AgentNode } from '../pod-stories/agent-node.js';
 import { type StoryRuntime } from '../pod-stories/story-suite.js';
+import { ForeignNode } from '../whose-pods/foreign-node.js';
 import { cpuGroupOf, findByWord, readWeight, removeGroups, treesWith } from './machine-groups.js';
 
 /** In the command lines of this run's containers and of no others. */
 const MARK = `podloop-groups-${randomBytes(4).toString('hex')}`;
+const SCRIPT = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
 const wordOf = (name: string): string => `${MARK}-${name}`;
 
 const manifest = (name: string, resources = ''): string => `
@@ -25,7 +28,7 @@ spec:
   containers:
     - name: main
       image: podloop.test/programs:1
-      command: [sh, -c, 'trap "exit 0" TERM; while :; do sleep 0.1; done', ${wordOf(name)}]
+      command: [sh, -c, '${SCRIPT}', ${wordOf(name)}]
       resources: { ${resources} }
 `;
 const PODS = {
@@ -35,13 +38,17 @@ const PODS = {
 };
 
 /** To be called inside of a `describe`; each test goes on where the one before ended. */
-export function definePodCgroupTests(start: (folder: string) => Promise<StoryRuntime>): void {
+export function definePodCgroupTests(
+  start: (folder: string) => Promise<StoryRuntime>,
+  toldBy: 'runtime' | 'default',
+): void {
   const otherRoot = `/${MARK}`;
   const logger = new LogRecorder();
   let folder: string;
   let runtime: StoryRuntime;
   let node: AgentNode | undefined;
   let root: string;
+  const kubeletParent = `/${MARK}-kubelet/besteffort/podold-0123-45`;
 
   const startAgent = async (agent: Partial<AgentOptions> = {}): Promise<void> => {
     node = await AgentNode.start({ folder, endpoint: runtime.endpoint, agent, logger });
@@ -81,7 +88,7 @@ export function definePodCgroupTests(start: (folder: string) => Promise<StoryRun
     await stopAgent();
     await runtime.end();
     const other = ['besteffort', 'burstable', ''].map((name) => join(otherRoot, 'kubepods', name));
-    await removeGroups(...other, otherRoot);
+    await removeGroups(...other, otherRoot, kubeletParent, join(kubeletParent, '..'), `/${MARK}-kubelet`);
     await rm(folder, { recursive: true, force: true });
   }, 120_000);
 
@@ -89,6 +96,11 @@ export function definePodCgroupTests(start: (folder: string) => Promise<StoryRun
     expect(await podGroupOf('calm')).toBe(`${root}/kubepods/besteffort/podcalm-0123-45`);
     expect(await podGroupOf('busy')).toBe(`${root}/kubepods/burstable/podbusy-0123-45`);
     expect(await podGroupOf('sure')).toBe(`${root}/kubepods/podsure-0123-45`);
+  });
+
+  it('are made in the way that the runtime tells, where it tells', () => {
+    const told = logger.lines.filter(({ message }) => message === 'Cgroup driver');
+    expect(told.map(({ fields }) => fields)).toEqual([{ cgroupDriver: 'cgroupfs', source: toldBy }]);
   });
 
   it('weigh what their pods ask for of the CPU', async () => {
@@ -126,9 +138,38 @@ export function definePodCgroupTests(start: (folder: string) => Promise<StoryRun
     expect(restarts).toEqual([0, 0]);
   });
 
+  it('stay those that a kubelet gave them when the agent takes a pod over', async () => {
+    await stopAgent();
+    using kubelet = new ForeignNode({ endpoint: runtime.endpoint, podLogsDir: join(folder, 'pod-logs') });
+    const annotations = { 'io.kubernetes.container.hash': '9f0a1b2c' };
+    const { sandboxId } = await kubelet.make({
+      ...{ name: 'old-test', uid: 'old-0123-45', cgroupParent: kubeletParent },
+      containers: [{ name: 'main', script: SCRIPT, word: wordOf('old'), annotations }],
+    });
+    const before = await pidOf('old');
+    await startAgent({ cgroupRoot: otherRoot, adopt: true, stopPods: true });
+    await put('old', manifest('old'));
+    await until(
+      () =>
+        node!.agent
+          .statuses()
+          .some(({ pod, status }) => pod.name === 'old-test' && status.phase === 'Running'),
+      Boolean,
+    );
+    process.kill(before, 'SIGKILL');
+    await until(
+      () => pidOf('old'),
+      (pid) => pid !== before,
+    );
+    expect(await podGroupOf('old')).toBe(kubeletParent);
+    const { items } = await kubelet.client.listPodSandbox({ filter: { id: sandboxId } });
+    expect(items.map(({ state }) => state)).toEqual([cri.PodSandboxState.SANDBOX_READY]);
+  });
+
   it('are gone with their pods, and the agent’s own root with the last of them', async () => {
     const late = await podGroupOf('late');
-    for (const name of [...Object.keys(PODS), 'late']) await rm(join(folder, 'manifests', `${name}.yaml`));
+    for (const name of [...Object.keys(PODS), 'late', 'old'])
+      await rm(join(folder, 'manifests', `${name}.yaml`));
     await until(
       () => treesWith(late),
       (trees) => trees.length === 0,

@@ -15,6 +15,7 @@ export interface ForeignPod {
   /** Whether they carry a kubelet's labels; true unless told. */
   readonly hasKubeletLabels?: boolean;
   readonly containers: readonly ForeignContainer[];
+  readonly cgroupParent?: string;
   /** The sandbox is stopped in the end. */
   readonly isDead?: boolean;
 }
@@ -24,6 +25,8 @@ export interface ForeignContainer {
   readonly name: string;
   /** A shell script; it is waited for when it is to end. */
   readonly script: string;
+  /** What the script is called by in the list of processes. */
+  readonly word?: string;
   readonly attempt?: number;
   readonly ends?: boolean;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -53,20 +56,20 @@ export class ForeignNode implements Disposable {
       metadata: { name, uid, namespace, attempt: 0 },
       logDirectory: join(this.#podLogsDir, `${namespace}_${name}_${uid}`),
       labels,
-      linux: { securityContext: { namespaceOptions } },
+      linux: { securityContext: { namespaceOptions }, cgroupParent: pod.cgroupParent ?? '' },
     };
     await mkdir(config.logDirectory, { recursive: true });
     const { image } = await this.client.imageStatus({ image: { image: IMAGE } });
     if (image === undefined) await this.client.pullImage({ image: { image: IMAGE } });
     const { podSandboxId: sandboxId } = await this.client.runPodSandbox({ config });
     const containerIds: string[] = [];
-    for (const { name: containerName, script, attempt = 0, ends, annotations } of pod.containers) {
+    for (const { name: containerName, script, word, attempt = 0, ends, annotations } of pod.containers) {
       const { containerId } = await this.client.createContainer({
         podSandboxId: sandboxId,
         config: {
           metadata: { name: containerName, attempt },
           image: { image: IMAGE },
-          command: ['/bin/sh', '-c', script],
+          command: ['/bin/sh', '-c', script, ...(word === undefined ? [] : [word])],
           labels: {
             ...labels,
             ...(hasKubeletLabels ? { 'io.kubernetes.container.name': containerName } : {}),
