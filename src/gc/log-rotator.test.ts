@@ -96,6 +96,27 @@ describe('the log of a running container', () => {
     expect((await stat(packed)).mode & 0o777).toBe(0o640);
   });
 
+  it('is compressed without following links that somebody put beside it', async () => {
+    const { rotator } = lab();
+    const secret = join(folder, 'secret');
+    await writeFile(secret, 'secret');
+    const read = `${log}.20260101-000000`;
+    await symlink(secret, read);
+    const written = `${log}.20260101-010000`;
+    await writeFile(written, 'yesterday');
+    await symlink(secret, `${written}.tmp`);
+    await writeFile(log, '1234567890');
+    await rotator.rotate(never);
+    expect(await names()).toEqual([
+      '0.log',
+      '0.log.20260101-000000',
+      '0.log.20260101-010000.gz',
+      '0.log.20260102-030405',
+    ]);
+    expect(await readFile(secret, 'utf8')).toBe('secret');
+    expect(gunzipSync(await readFile(`${written}.gz`)).toString()).toBe('yesterday');
+  });
+
   it('comes back when the runtime cannot open a new one', async () => {
     const { rotator, runtime } = lab();
     runtime.isDown = true;

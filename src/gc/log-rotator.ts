@@ -8,8 +8,8 @@
  *
  * @module
  */
-import { createReadStream, createWriteStream, type Stats } from 'node:fs';
-import { lstat, rename, rm, stat, unlink } from 'node:fs/promises';
+import { constants, createWriteStream, type Stats } from 'node:fs';
+import { lstat, open, rename, rm, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -22,6 +22,8 @@ import { findRotatedLogs, isBelow } from './container-logs.js';
 import { planLogRotation, rotatedName } from './log-rotation-plan.js';
 import { type IsOurs } from '../runtime/ownership.js';
 import { type ObservedPods } from './observed-pods.js';
+
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /** What {@link LogRotator} needs. */
 export interface LogRotatorOptions {
@@ -134,21 +136,29 @@ export class LogRotator {
   }
 }
 
-/** Puts `….gz` in the place of a file: whole, and on the disk, before the file goes. */
+/**
+ * Puts `….gz` in the place of a file: whole, and on the disk, before the file goes. No link is followed, to read or to
+ * write: pods that ship logs may write here.
+ */
 async function compress(path: string): Promise<void> {
+  if ((await findFile(path))?.isFile() !== true) return;
   const temporary = `${path}.tmp`;
-  const { mode } = await stat(path);
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
+    const { mode } = await file.stat();
+    await rm(temporary, { force: true });
     await pipeline(
-      createReadStream(path),
+      file.createReadStream({ autoClose: false }),
       createGzip(),
-      createWriteStream(temporary, { mode: mode & 0o777 }),
+      createWriteStream(temporary, { flags: 'wx', mode: mode & 0o777 }),
     );
     await syncPath(temporary);
     await rename(temporary, `${path}.gz`);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
+  } finally {
+    await file.close();
   }
   await syncPath(dirname(path));
   await unlink(path);
