@@ -190,6 +190,10 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     endedPods.forget(uid);
     handlers.podEndChanged(uid);
   };
+  const forgetLife = (uid: string): void => {
+    forgetEnd(uid);
+    manager.forget(uid);
+  };
   const cleaners: PodCleaner[] = [
     {
       name: 'probes',
@@ -221,10 +225,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       const view = { mayRemove: (each: string) => each === uid };
       ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
     },
-    onStartAnew: (uid) => {
-      forgetEnd(uid);
-      manager.forget(uid);
-    },
+    onStartAnew: (uid) => forgetLife(uid),
   });
   const capacity = computeCapacity({
     cores: availableParallelism(),
@@ -241,6 +242,8 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     onRejectionLifted: ({ metadata }) => manager.forget(metadata.uid),
     onRejected: (pod, { reason, message }) => {
       const end = { phase: 'Failed', reason, message } as const;
+      // What it shows is of a former life.
+      if (housekeeping.isTornDown(pod.metadata.uid)) forgetLife(pod.metadata.uid);
       events.record(pod.metadata, { type: 'Warning', reason, message });
       void statuses.update(pod, emptyPodStatus(pod.metadata.uid), 'terminated', end);
     },
@@ -272,7 +275,19 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       probes,
       manager,
     },
-    ...{ desired, workers, collectors, housekeeping, handlers, loop, closing, paths, seenAllSources, wantNothing, isOurs },
+    ...{
+      desired,
+      workers,
+      collectors,
+      housekeeping,
+      handlers,
+      loop,
+      closing,
+      paths,
+      seenAllSources,
+      wantNothing,
+      isOurs,
+    },
   };
 }
 

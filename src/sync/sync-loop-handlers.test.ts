@@ -180,7 +180,7 @@ describe('admission', () => {
       ['uid-done', { isFinished: true }],
       ['uid-ending', { isFinished: false }],
     ]);
-    const { handlers, asked } = setUp({
+    const { handlers, tornDown, asked } = setUp({
       findEnd: (uid) => ends.get(uid),
       admit: (_pod, active) => {
         seen.push([...active.uids()]);
@@ -190,6 +190,10 @@ describe('admission', () => {
     for (const name of ['done', 'ending', 'new']) handlers.handlePodAdditions([aNodePod({ name })]);
     expect(asked()).toEqual(['create uid-done', 'create uid-ending']);
     expect(seen).toEqual([['uid-ending']]);
+    // It was taken away, and comes again.
+    tornDown.add('uid-done');
+    handlers.handlePodAdditions([aNodePod({ name: 'done' })]);
+    expect(seen).toEqual([['uid-ending'], ['uid-ending']]);
   });
 
   it.each([

@@ -162,12 +162,12 @@ export class PodHandlers implements SyncHandlers {
   }
 
   #findRejection(pod: NodePod): Rejection | undefined {
-    const { admit, findObstacle, findEnd } = this.#options;
+    const { admit, findObstacle } = this.#options;
     const { uid } = pod.metadata;
     const obstacle = findObstacle?.(pod);
     if (obstacle?.reason === FOREIGN_POD) return obstacle;
     // One that has ended takes nothing of the node, and how it ended is not to be forgotten for that.
-    if (this.#runsAlready(uid) || findEnd?.(uid) !== undefined) return undefined;
+    if (this.#runsAlready(uid) || this.#findLastingEnd(uid) !== undefined) return undefined;
     if (obstacle !== undefined || admit === undefined) return obstacle;
     const answer = admit(pod, this.#active.claimsBeside(uid));
     return answer.admit ? undefined : { reason: answer.reason, message: answer.message };
@@ -180,8 +180,14 @@ export class PodHandlers implements SyncHandlers {
   }
 
   #findActive(uid: string): NodePod | undefined {
-    const { desired, workers, findEnd } = this.#options;
-    const hasEnded = workers.isKnownTerminated(uid) || findEnd?.(uid)?.isFinished === true;
+    const { desired, workers } = this.#options;
+    const hasEnded = workers.isKnownTerminated(uid) || this.#findLastingEnd(uid)?.isFinished === true;
     return hasEnded || desired.findRejection(uid) !== undefined ? undefined : desired.find(uid);
+  }
+
+  /** Undefined, too, for a pod that was taken away after its end and comes again: it is to run. */
+  #findLastingEnd(uid: string): { readonly isFinished: boolean } | undefined {
+    const { findEnd, housekeeping } = this.#options;
+    return housekeeping.isTornDown(uid) ? undefined : findEnd?.(uid);
   }
 }
