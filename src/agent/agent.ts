@@ -21,6 +21,7 @@ import { type PodStatusRecord, type StatusChanges } from '../status/status-chang
 import { formatPod } from '../model/pod-ref.js';
 import { type SyncLoopState } from '../sync/sync-loop.js';
 import { type Clock } from '../util/clock.js';
+import { aboutFolder } from '../util/errors.js';
 import { untilAborted } from '../util/until-aborted.js';
 import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '../util/folder-lock.js';
 import { type Logger } from '../util/logger.js';
@@ -79,7 +80,12 @@ export class Agent implements AsyncDisposable {
   static async start(options: AgentOptions, ports: AgentPorts, signal: AbortSignal): Promise<Agent> {
     const { clock, logger, stdin, podloopCommand, runtimeFlags = [] } = ports;
     const name = resolveNodeName(options.nodeName === '' ? undefined : options.nodeName);
-    const lock = await lockFolder(options.rootDir, NODE_ROOT_LOCK, { clock, signal });
+    const tell = (error: unknown): unknown => aboutFolder(error, '--root-dir', options.rootDir);
+    const lock = await lockFolder(options.rootDir, NODE_ROOT_LOCK, { clock, signal }).catch(
+      (error: unknown) => {
+        throw tell(error);
+      },
+    );
     try {
       const instanceId = await readInstanceId(options.rootDir);
       const ip = options.nodeIp === '' ? findNodeIp() : options.nodeIp;
@@ -106,7 +112,7 @@ export class Agent implements AsyncDisposable {
       }
     } catch (error) {
       await lock.release();
-      throw error;
+      throw tell(error);
     }
   }
 

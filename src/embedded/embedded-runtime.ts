@@ -20,7 +20,7 @@ import { resolve } from 'node:path';
 import { Server } from '@grpc/grpc-js';
 import { ImageServiceService, RuntimeServiceService } from '../cri/generated/runtime/v1/cri.js';
 import { SystemClock, type Clock, type ClockTimer } from '../util/clock.js';
-import { PodloopError } from '../util/errors.js';
+import { aboutFolder, PodloopError } from '../util/errors.js';
 import { type FolderLock, lockFolder, RUNTIME_ROOT_LOCK } from '../util/folder-lock.js';
 import { SILENT_LOGGER, type Logger } from '../util/logger.js';
 import { parseSocketPath, type PrivateSocket } from '../util/private-socket.js';
@@ -89,7 +89,10 @@ export class EmbeddedRuntime implements AsyncDisposable {
     const { clock = new SystemClock(), logger = SILENT_LOGGER } = options;
     const rootDir = resolve(options.rootDir);
     parseSocketPath(options.listen, 'listen');
-    const lock = await lockFolder(rootDir, RUNTIME_ROOT_LOCK, { clock });
+    const tell = (error: unknown): unknown => aboutFolder(error, 'root folder', rootDir);
+    const lock = await lockFolder(rootDir, RUNTIME_ROOT_LOCK, { clock }).catch((error: unknown) => {
+      throw tell(error);
+    });
     let context: RpcContext | undefined;
     try {
       const imageDirs = (options.imageDirs ?? []).map((folder) => resolve(folder));
@@ -110,7 +113,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
       await context?.network.close();
       await context?.images.close();
       await lock.release();
-      throw error;
+      throw tell(error);
     }
   }
 

@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
-import { chmod, mkdir, open, readdir, symlink, unlink } from 'node:fs/promises';
+import { chmod, open, readdir, symlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
+import { makeFolder } from '../util/make-folder.js';
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
 
@@ -12,10 +13,10 @@ const KEPT_TERMINATION_FILES = 10;
 /** Makes the folders of a pod: its own, for the agent alone, and that of its logs, for those who collect them. */
 export async function makePodFolders(paths: PodPaths, pod: NodePod): Promise<void> {
   const { metadata, spec } = pod;
-  await mkdir(paths.podDir(metadata.uid), { recursive: true, mode: 0o750 });
+  await makeFolder(paths.podDir(metadata.uid), 0o750);
   for (const { name } of [...(spec.initContainers ?? []), ...spec.containers]) {
-    await mkdir(paths.containerDir(metadata.uid, name), { recursive: true, mode: 0o750 });
-    await mkdir(paths.containerLogDir(metadata, name), { recursive: true, mode: 0o755 });
+    await makeFolder(paths.containerDir(metadata.uid, name), 0o750);
+    await makeFolder(paths.containerLogDir(metadata, name), 0o755);
   }
 }
 
@@ -97,7 +98,7 @@ export async function linkContainerLog(
   },
 ): Promise<void> {
   const link = join(linksDir, `${names.pod}_${names.namespace}_${names.container}-${names.id}.log`);
-  await mkdir(linksDir, { recursive: true, mode: 0o755 });
+  await makeFolder(linksDir, 0o755);
   await unlink(link).catch(() => undefined);
   await symlink(logFile, link);
 }

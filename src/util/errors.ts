@@ -144,6 +144,12 @@ export const ERROR_CODES = {
     when: 'Another node agent of podloop works in the same root folder.',
     remedy: 'End the other one, or choose another folder with --root-dir.',
   },
+  FOLDER_UNUSABLE: {
+    retryable: false,
+    when: 'The folder in which a node agent or an embedded runtime keeps its records cannot be made, read or written.',
+    remedy:
+      'The message names the folder and the system’s reason: make room, give this user the rights, or choose another folder.',
+  },
   PLATFORM_UNSUPPORTED: {
     retryable: false,
     when: 'The node agent or the embedded runtime was started on a machine that is not Linux or lacks a program that it needs.',
@@ -265,6 +271,14 @@ export function isNotFound(error: unknown): boolean {
 /** Whether the runtime does not have the call. */
 export function isUnimplemented(error: unknown): boolean {
   return hasCode(error, 'CRI_UNIMPLEMENTED');
+}
+
+/** An error of the system turned into one that names the folder it is about; any other error as it is. */
+export function aboutFolder(error: unknown, name: string, folder: string): unknown {
+  if (!(error instanceof Error) || !('syscall' in error)) return error;
+  return new PodloopError('FOLDER_UNUSABLE', `${name} ${folder} cannot be used: ${error.message}`, {
+    cause: error,
+  });
 }
 
 /** The message of whatever was thrown. */

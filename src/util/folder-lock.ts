@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Clock } from './clock.js';
 import { ERROR_CODES, type ErrorCode, messageOf, PodloopError } from './errors.js';
+import { makeFolder } from './make-folder.js';
 import { findProcess, isAlive, type ProcessIdentity } from './process-identity.js';
 
 /** A folder that belongs to this process until it is released. */
@@ -67,7 +68,7 @@ export async function lockFolder(
   kind: FolderLockKind,
   { clock, signal }: LockFolderOptions,
 ): Promise<FolderLock> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const untilMs = clock.monotonicMs() + PATIENCE_MS;
   for (;;) {
     const file = await openLockFile(folder, kind);

@@ -1,7 +1,8 @@
-import { chmod, lstat, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdtemp, rename, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { PodloopError } from './errors.js';
+import { makeFolder } from './make-folder.js';
 
 /** Longest path of a unix socket on Linux, without the final NUL. */
 const MAX_SOCKET_PATH = 107;
@@ -33,7 +34,7 @@ export async function listenPrivately(
   bind: (path: string) => Promise<void>,
 ): Promise<PrivateSocket> {
   const path = parseSocketPath(endpoint, 'listen');
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   await assertFree(path);
   const workshop = await mkdtemp(join(dirname(path), '.s'));
   const draft = join(workshop, 's');

@@ -1,6 +1,7 @@
 import { type Stats } from 'node:fs';
-import { mkdir, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { type HostPathType, type HostPathVolume } from '../model/volume.js';
+import { makeFolder } from '../util/make-folder.js';
 
 interface Expectation {
   /** For the message, as a kubelet says it. */
@@ -27,7 +28,7 @@ const EXPECTED: Readonly<Record<Exclude<HostPathType, ''>, Expectation>> = {
 export async function prepareHostPath({ path, type = '' }: HostPathVolume): Promise<void> {
   if (type === '') return;
   if (type === 'DirectoryOrCreate' && (await findStats(path)) === undefined) {
-    await mkdir(path, { recursive: true, mode: 0o755 });
+    await makeFolder(path, 0o755);
   }
   if (type === 'FileOrCreate' && (await findStats(path)) === undefined) {
     await (await open(path, 'a', 0o644)).close();

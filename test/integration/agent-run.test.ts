@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { createServer } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/cri/index.js';
 import { PodloopProcess, runPodloop } from './podloop-process.js';
@@ -194,7 +194,8 @@ describe('podloop run', () => {
     }
     await rm(join(manifests, 'web.json'));
     await using agent = start(manifests, '--manifest-url', 'http://127.0.0.1:1/pods', '--stop-pods');
-    await agent.line('stderr', /127\.0\.0\.1:1/);
+    // Before anything was read, of the runtime or of the manifests.
+    await agent.line('stderr', /"Started node agent"/);
     expect(await containers()).toHaveLength(1);
     expect(await agent.end('SIGTERM'), agent.stderr.join('\n')).toEqual({ code: 0, signal: null });
     expect(agent.stderr.at(-1)).toContain('"Ended" pods="stopped"');
@@ -278,6 +279,17 @@ describe('podloop run', () => {
     const all = await lines();
     expect(all[0]).toBe('@podloop-test READY=1');
     expect(all.filter((line) => line === '@podloop-test STOPPING=1')).toHaveLength(1);
+  });
+
+  it.each([
+    ['/proc/x', 'ENOENT: no such file or directory'],
+    ['file', 'EEXIST: file already exists'],
+  ])('names the root folder %s, in which it cannot work, and ends', async (name, why) => {
+    await writeFile(join(folder, 'file'), '');
+    const rootDir = resolve(folder, name);
+    const { code, stderr } = await runPodloop(['run', manifests, '--root-dir', rootDir]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`error: --root-dir ${rootDir} cannot be used: ${why}`);
   });
 
   it('names a URL that is none', async () => {

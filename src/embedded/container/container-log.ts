@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
-import { mkdir, open, truncate, type FileHandle } from 'node:fs/promises';
+import { open, truncate, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { formatRfc3339 } from '../../util/rfc3339.js';
+import { makeFolder } from '../../util/make-folder.js';
 import { type ContainerFiles } from './container-files.js';
 import { formatCriLog, type LogStream } from './cri-log-format.js';
 import { readLogPosition, recoverPosition, writeLogPosition } from './log-position.js';
@@ -56,7 +57,7 @@ export class ContainerLog {
   open(): Promise<void> {
     return this.#mutex.run(async () => {
       const { files, logPath } = this.#options;
-      await mkdir(dirname(logPath), { recursive: true });
+      await makeFolder(dirname(logPath));
       const position = await readLogPosition(files.positionPath);
       if (position?.final === true) {
         this.#finished = true;

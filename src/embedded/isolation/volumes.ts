@@ -1,4 +1,4 @@
-import { mkdir, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { MountPropagation, type Mount } from '../../cri/generated/runtime/v1/cri.js';
 import { invalidArgument, refused, unimplemented } from '../rpc-error.js';
@@ -11,6 +11,7 @@ import {
   type MountEntry,
 } from '../../util/mountinfo.js';
 import { resolveInRoot } from '../images/path-in-root.js';
+import { makeFolder } from '../../util/make-folder.js';
 
 /** Something of the host that a container sees at a path of its own. */
 export interface Volume {
@@ -157,7 +158,7 @@ async function resolveSource(path: string): Promise<string> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  await mkdir(path, { recursive: true, mode: 0o755 });
+  await makeFolder(path, 0o755);
   return realpath(path);
 }
 
