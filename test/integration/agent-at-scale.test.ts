@@ -15,7 +15,8 @@ import { recordResult, type RunResult } from './results-page.js';
 import { type Effort, effortSince, ScaleNode } from './scale/scale-node.js';
 
 const FULL = process.env['PODLOOP_SCALE'] === 'full';
-const LIMIT_MS = 240_000;
+/** A hang must fail; a machine that others keep busy takes its time for hundreds of pods. */
+const LIMIT_MS = FULL ? 900_000 : 240_000;
 
 /** Pods with one running container, found at the start; and so many ended ones before each. */
 const FOUND_PODS = FULL ? 300 : 30;
@@ -92,8 +93,9 @@ describe.each(PLEG_MODES)(
         expect(calls.get('PodSandboxStatus')).toBeLessThan(3 * FOUND_PODS);
         expect(pods.ranTwice).toEqual([]);
         expect(pods.running().map(({ id }) => id)).toEqual(expect.arrayContaining(wellIds));
-        // But for the time before the first look.
-        const complaints = scale.complaints.filter((each) => !each.includes('pleg has yet to be successful'));
+        // But for the time before the first look, and for what only a machine has to answer for that is busy.
+        const expected = ['pleg has yet to be successful', 'Housekeeping took longer than expected'];
+        const complaints = scale.complaints.filter((each) => !expected.some((part) => each.includes(part)));
         expect(complaints).toEqual([]);
         await recordScale({
           name: `${FOUND_PODS} running and ${FOUND_PODS * PAST_EACH} exited containers found at the start, mode ${mode}`,
