@@ -127,6 +127,16 @@ describe('what probes say', () => {
     expect(readyOf()).toEqual([false, false, 'False']);
   });
 
+  it('changes nothing of init containers that are through', () => {
+    const initContainers = [{ name: 'setup', image: 'i' }];
+    const scene = { spec: { ...probed.spec, initContainers }, containers: { setup: exited, main: {} } };
+    const { pod: withInit } = aPodActionsScene(scene);
+    set(statusOf(scene, false), withInit);
+    expect(shown().initContainerStatuses).toMatchObject([{ ready: true, started: false }]);
+    manager.setContainerStartup('uid-web', 'main-0', true);
+    expect(shown().initContainerStatuses).toMatchObject([{ ready: true, started: false }]);
+  });
+
   it('is put on top of a status that was computed from what was known before', () => {
     set(statusOf({ ...probed, containers: { main: {} } }, true));
     const before = clock.stamp();

@@ -189,7 +189,9 @@ export class StatusManager {
       for (const [key, { field, value }] of probes) {
         if (isRunningAs(each, key.slice(field.length + 1))) result = { ...result, [field]: value };
       }
-      return result.ready && !result.started ? { ...result, ready: false } : result;
+      // Of an init container that is through "ready" says just that.
+      const hasToStart = result.state.running !== undefined && !result.started;
+      return result.ready && hasToStart ? { ...result, ready: false } : result;
     };
     const { initContainerStatuses, containerStatuses, phase, conditions } = status;
     const init = (initContainerStatuses ?? []).map(apply);
