@@ -266,10 +266,12 @@ export class Agent implements AsyncDisposable {
   #findBatchFailures(): string[] | undefined {
     const { sources, desired, manager, workers, seenAllSources } = this.#parts;
     if (!seenAllSources()) return undefined;
+    // One that was edited after its end runs once more.
+    const isThrough = (uid: string): boolean => workers.isFinished(uid) && !workers.isWantedAnew(uid);
     return findBatchFailures({
       pods: desired.all(),
       findStatus: (uid) => manager.find(uid)?.status,
-      isOver: (uid) => workers.isFinished(uid) || desired.findRejection(uid) !== undefined,
+      isOver: (uid) => isThrough(uid) || desired.findRejection(uid) !== undefined,
       problems: sources.config.problems(),
     });
   }
