@@ -50,9 +50,9 @@ export class GroupLayout {
     return this.#options.isOwn;
   }
 
-  /** Whether a path is below this root, in the driver cgroupfs's form. */
-  holds(path: string): boolean {
-    return path.startsWith(`${toCgroupPath(this.#all, 'cgroupfs')}/`);
+  /** Whether a path is below this root, in a driver's form. */
+  holds(path: string, driver: CgroupDriver): boolean {
+    return path.startsWith(`${toCgroupPath(this.#all, driver)}/`);
   }
 
   /** Every group of a pod. */

@@ -143,6 +143,17 @@ describe('the cgroups of pods', () => {
     expect(await before.trees.groups('memory')).toEqual([]);
   });
 
+  it('below the agent’s own root go with it once all pods are below another', async () => {
+    const bench = await makeBench('v1', { root: toCgroupNames('/other') });
+    await makeGroups(bench, `${BEST_EFFORT}/podp1`);
+    await bench.prepare(podThatAsksFor('p1'));
+    await bench.cleanUp();
+    expect(await bench.trees.groups('memory')).toEqual([]);
+    expect(await bench.trees.groups('cpu')).toEqual([
+      ...['/other', '/other/kubepods', '/other/kubepods/besteffort', '/other/kubepods/besteffort/podp1'],
+    ]);
+  });
+
   it('leave the group of a former class of service once it is empty', async () => {
     const bench = await makeBench('v1');
     await bench.prepare(podThatAsksFor('p1'));

@@ -16,6 +16,7 @@ import { type NodePod } from '../../model/node-pod.js';
 import { computePodShares } from '../../runtime/container-resources.js';
 import { ANNOTATIONS } from '../../runtime/labels.js';
 import {
+  CGROUP_DRIVERS,
   type CgroupDriver,
   type CgroupNames,
   escapeForSystemd,
@@ -86,7 +87,8 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
     const told = sandbox.annotations[ANNOTATIONS.cgroupParent];
     const parent = told ?? (await this.#options.readParent(sandbox.id, signal));
     // The pod may have been edited since its sandbox was made, and ask for more.
-    if (this.#layouts.some((layout) => layout.holds(parent))) await this.#use(pod, parent, 'cgroupfs');
+    if (this.#layouts.some((layout) => layout.holds(parent, 'cgroupfs')))
+      await this.#use(pod, parent, 'cgroupfs');
     return parent;
   }
 
@@ -195,8 +197,9 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
 
   /** Once there are no pods any more: what is above them. */
   async #removeRoots(signal: AbortSignal): Promise<void> {
-    const isNeeded = (): boolean => this.#paths.size > 0;
     for (const layout of this.#layouts) {
+      const isNeeded = (): boolean =>
+        [...this.#paths.values()].some((path) => CGROUP_DRIVERS.some((driver) => layout.holds(path, driver)));
       if (!layout.isOwn || isNeeded() || (await layout.findPods()).length > 0) continue;
       this.#mayHaveGroups = false;
       await layout.removeRoot(isNeeded, signal);

@@ -39,7 +39,8 @@ export const KERNEL_CGROUPS: CgroupIo = {
       const entries = await readdir(path, { withFileTypes: true });
       return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return [];
+      // ENODEV: it goes while it is read.
+      if (['ENOENT', 'ENODEV'].includes(codeOf(error))) return [];
       throw error;
     }
   },
