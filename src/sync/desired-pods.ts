@@ -49,6 +49,11 @@ export class DesiredPods {
     return this.#rejections.get(uid);
   }
 
+  /** Those that were rejected, in the order in which that was. */
+  rejected(): NodePod[] {
+    return [...this.#rejections.keys()].map((uid) => this.#pods.get(uid)!);
+  }
+
   /** Marks a desired pod as one that is not to run here, or takes that back. */
   setRejection(uid: string, rejection: Rejection | undefined): void {
     if (rejection === undefined) this.#rejections.delete(uid);

@@ -222,6 +222,37 @@ describe('admission', () => {
     expect(asked()).toEqual(['create uid-web']);
   });
 
+  it('is asked again for rejected pods, in their order, when another pod has ended or asks for less', async () => {
+    const lifted: string[] = [];
+    const set = setUp({
+      admit: (_pod, active) => ([...active.uids()].length < 2 ? { admit: true } : full),
+      onRejectionLifted: ({ metadata }) => lifted.push(metadata.uid),
+    });
+    const { handlers, rejected, ended, asked } = set;
+    for (const name of ['a', 'b', 'c', 'd']) handlers.handlePodAdditions([aNodePod({ name })]);
+    expect(rejected.map(([uid]) => uid)).toEqual(['uid-c', 'uid-d']);
+    handlers.handlePodRemoves([aNodePod({ name: 'a' })]);
+    await Promise.resolve();
+    // The one that is to go still holds what it has.
+    expect(lifted).toEqual([]);
+    handlers.podEndChanged('uid-a');
+    await Promise.resolve();
+    expect(lifted).toEqual(['uid-c']);
+    ended.add('uid-b');
+    handlers.handlePodUpdates([aNodePod({ name: 'c' })]);
+    await Promise.resolve();
+    expect(lifted).toEqual(['uid-c']);
+    handlers.podEndChanged('uid-b');
+    await Promise.resolve();
+    expect(lifted).toEqual(['uid-c', 'uid-d']);
+    // Nothing was said of those that stay rejected meanwhile.
+    expect(rejected).toHaveLength(2);
+    expect(asked()).toEqual([
+      ...['create uid-a', 'create uid-b', 'kill uid-a'],
+      ...['create uid-c', 'update uid-c', 'create uid-d'],
+    ]);
+  });
+
   it('is asked again when a rejected pod is edited', () => {
     let isFull = true;
     const lifted: string[] = [];

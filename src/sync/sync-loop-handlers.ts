@@ -54,6 +54,7 @@ export class PodHandlers implements SyncHandlers {
   readonly #options: PodHandlersOptions;
   readonly #logger: Logger;
   readonly #active = new ActivePods({ findActive: (uid) => this.#findActive(uid) });
+  #willJudgeRejected = false;
 
   constructor(options: PodHandlersOptions) {
     this.#options = options;
@@ -63,6 +64,7 @@ export class PodHandlers implements SyncHandlers {
   /** Whether the pod has ended is another matter now than before: to be called by whoever knows. */
   podEndChanged(uid: string): void {
     this.#active.changed(uid);
+    this.#judgeRejectedSoon();
   }
 
   handlePodAdditions(pods: readonly NodePod[]): void {
@@ -82,6 +84,8 @@ export class PodHandlers implements SyncHandlers {
       const before = desired.find(uid);
       const isDeletion = deletionTimestamp !== undefined;
       this.#want(pod);
+      // It may ask for less than before.
+      this.#judgeRejectedSoon();
       if (desired.findRejection(uid) !== undefined && !isDeletion && !this.#admit(pod)) continue;
       // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again.
       const hasEnded = workers.isTerminationRequested(uid) && !isDeletion;
@@ -159,6 +163,28 @@ export class PodHandlers implements SyncHandlers {
     this.#logger.warn('Pod is rejected', { pod: podRefOf(pod), podUID: uid, ...rejection });
     onRejected?.(pod, rejection);
     return false;
+  }
+
+  /** A pod has ended, or gone, or asks for less: once for all to which that happens at the same time. */
+  #judgeRejectedSoon(): void {
+    if (this.#willJudgeRejected || this.#options.desired.rejected().length === 0) return;
+    this.#willJudgeRejected = true;
+    queueMicrotask(() => {
+      this.#willJudgeRejected = false;
+      for (const pod of this.#options.desired.rejected()) {
+        try {
+          this.#judgeAgain(pod);
+        } catch (error) {
+          this.#logger.error('Rejected pod cannot be judged again', error, { pod: podRefOf(pod) });
+        }
+      }
+    });
+  }
+
+  #judgeAgain(pod: NodePod): void {
+    if (this.#findRejection(pod) !== undefined || !this.#admit(pod)) return;
+    this.#logger.info('Pod is admitted after all', { pod: podRefOf(pod), podUID: pod.metadata.uid });
+    this.#ask({ type: 'create', pod });
   }
 
   #findRejection(pod: NodePod): Rejection | undefined {
