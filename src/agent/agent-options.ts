@@ -298,7 +298,7 @@ export const AGENT_OPTIONS: { readonly [Name in keyof AgentOptions]: AgentOption
       flag: '--minimum-image-ttl-duration',
       field: 'imageMinimumGCAge',
       fromConfig: (config) => config.imageMinimumGCAgeMs,
-      doc: 'How long an image is kept at least after it was used',
+      doc: 'How long an image is kept at least after it was pulled',
     },
     containerLogMaxSizeBytes: {
       type: 'size',
