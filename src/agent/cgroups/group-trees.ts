@@ -3,10 +3,13 @@ import { type CgroupIo, codeOf, KERNEL_CGROUPS } from '../../util/cgroups/cgroup
 import { CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { findCgroupMountpoints, findCgroupMounts, type Hierarchy } from '../../util/cgroups/cgroup-mounts.js';
 import { makeGroup, toWords } from '../../util/cgroups/make-group.js';
+import { SliceYielder } from '../../util/slices.js';
 
 const SHARES = { least: 2, most: 262_144 } as const;
 const WEIGHT = { least: 1, most: 10_000 } as const;
 const FILE = { 1: 'cpu.shares', 2: 'cpu.weight' } as const;
+/** The kernel answers within some 20 µs each. */
+const GROUPS_PER_SLICE = 100;
 /** How often the way to a new group may be removed under our feet, by an agent or runtime beside us. */
 const ATTEMPTS = 3;
 
@@ -56,8 +59,10 @@ export class GroupTrees {
     if (cpu === undefined) return;
     const folder = join(cpu.mountpoint, path);
     let sum = 0;
+    const slices = new SliceYielder({ itemsPerSlice: GROUPS_PER_SLICE });
     for (const name of await this.#io.children(folder)) {
       sum += Number(this.#io.read(join(folder, name, FILE[cpu.version])) ?? 0);
+      if (slices.isFull()) await slices.nextSlice();
     }
     const { least, most } = cpu.version === 1 ? SHARES : WEIGHT;
     await this.#write(cpu, path, String(Math.min(most, Math.max(least, sum))));
@@ -82,6 +87,13 @@ export class GroupTrees {
     return this.#mountpoints.some((mountpoint) => this.#processes(mountpoint, path) !== undefined);
   }
 
+  /** Whether there is nothing in a group, in the tree in which groups are looked for. */
+  async isEmpty(path: string): Promise<boolean> {
+    const mountpoint = this.#mountpoints.at(-1);
+    if (mountpoint === undefined || (this.#processes(mountpoint, path) ?? '') !== '') return false;
+    return (await this.list(path)).length === 0;
+  }
+
   /** Whether no process is in a group, nor below it, in any tree. */
   async isUnused(path: string): Promise<boolean> {
     if (this.#mountpoints.some((mountpoint) => (this.#processes(mountpoint, path) ?? '') !== ''))
@@ -103,14 +115,14 @@ export class GroupTrees {
 
   /** Removes a group in which there is no other and no process; see {@link GroupTrees.remove}. */
   async removeEmpty(path: string): Promise<boolean> {
-    let isGone = true;
-    for (const mountpoint of this.#mountpoints) {
-      // What is left elsewhere is found again from here.
-      if (!isGone && mountpoint === this.#mountpoints.at(-1)) break;
+    const isGoneFrom = async (mountpoint: string): Promise<boolean> => {
       const code = await this.#io.removeGroup(join(mountpoint, path)).then(() => '', codeOf);
-      if (code !== '' && code !== 'ENOENT') isGone = false;
-    }
-    return isGone;
+      return code === '' || code === 'ENOENT';
+    };
+    const [last, ...others] = this.#mountpoints.toReversed();
+    const gone = await Promise.all(others.map(isGoneFrom));
+    // What is left elsewhere is found again from there.
+    return gone.every(Boolean) && (last === undefined || (await isGoneFrom(last)));
   }
 
   /** The ids of the processes right in a group, as text; undefined where there is none of that name. */
@@ -121,7 +133,11 @@ export class GroupTrees {
   async #write(cpu: Hierarchy, path: string, text: string): Promise<void> {
     const file = join(cpu.mountpoint, path, FILE[cpu.version]);
     const old = this.#io.read(file);
-    if (old !== undefined && old.trim() !== text) await this.#io.write(file, text);
+    if (old === undefined || old.trim() === text) return;
+    await this.#io.write(file, text).catch((error: unknown) => {
+      // It went meanwhile.
+      if (!['ENOENT', 'ENODEV'].includes(codeOf(error))) throw error;
+    });
   }
 }
 

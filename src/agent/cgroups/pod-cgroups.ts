@@ -115,12 +115,11 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
     this.#paths.clear();
     try {
       const { trees } = this.#options;
-      const empty = new Set<string>();
-      for (const { path } of await this.#findPods()) {
-        // A container that was not started yet has a group without a process.
-        if ((await trees.children(path)).length === 0) empty.add(path);
+      for (const group of await this.#findPods()) {
+        const isOurs = group.layout.isOwn || this.#own.has(keyOf(group.uid));
+        // A container that was not started yet has a group without a process: that stays, and the pod's with it.
+        if (isOurs && (await trees.isEmpty(group.path))) await group.layout.remove(group, signal);
       }
-      await this.#removePods(signal, ({ path }) => empty.has(path));
       await this.#removeRoots(signal);
     } catch (error) {
       this.#tell('Cgroups of pods not removed', error);
