@@ -36,6 +36,18 @@ describe('the options of the agent', () => {
     [{ rootDir: 'here' }, '--root-dir: "here" is not an absolute path'],
     [{ cgroupRoot: '/a b' }, '--cgroup-root: "/a b" must be the path of a cgroup'],
     [{ cgroupDriver: 'sytemd' as 'systemd' }, '--cgroup-driver: "sytemd" is not one of cgroupfs, systemd'],
+    [{ imageMinimumGcAgeMs: -5_000 }, '--minimum-image-ttl-duration: -5s is not a duration of 0s or more'],
+    [{ httpCheckFrequencyMs: 0 }, '--http-check-frequency: 0s is not longer than no time at all'],
+    [{ cpuCfsQuotaPeriodMs: 2_000 }, '--cpu-cfs-quota-period: 2s is not from 1ms to 1s'],
+    [{ containerLogMaxFiles: 1 }, '--container-log-max-files: 1 is not at least 2'],
+    [{ maxParallelImagePulls: 0 }, '--max-parallel-image-pulls: 0 is not at least 1'],
+    [{ nodeIp: '1.2' }, '--node-ip: "1.2" is not an address, such as 192.0.2.7 or 2001:db8::7'],
+    [{ manifestUrl: 'ftp://x' }, '--manifest-url: "ftp://x" is no http:// or https:// URL'],
+    [{ manifestUrlHeader: { 'a b': ['c'] } }, '--manifest-url-header: "a b" is no name of a header'],
+    [
+      { manifestUrlHeader: { key: ['secret\n'], other: ['se\0cret'] } },
+      '--manifest-url-header: "other" has a value that no header can have',
+    ],
     [{ maxPods: -1 }, '--max-pods: -1 is not a whole number'],
     [{ imageGcHighThreshold: 101 }, '--image-gc-high-threshold: 101 is not from 0 to 100'],
     [

@@ -9,7 +9,6 @@ import { STDIN_SOURCE, StdinSource } from '../config/stdin-source.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { ThreadedManifestParser } from '../config/threaded-manifest-parser.js';
 import { type Clock } from '../util/clock.js';
-import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentOptions } from './agent-options.js';
 
@@ -67,7 +66,7 @@ export class PodSources {
     }
     if (manifestUrl !== '') {
       const port = this.config.addSource(HTTP_SOURCE);
-      const url = parseUrl(manifestUrl);
+      const url = new URL(manifestUrl);
       sources.push(new HttpSource({ ...common, url, headers, port, httpCheckFrequencyMs }));
     }
     this.#sources = sources;
@@ -81,13 +80,4 @@ export class PodSources {
       await this.#ownParser?.[Symbol.asyncDispose]();
     }
   }
-}
-
-function parseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
-  throw new PodloopError(
-    'OPTION_INVALID',
-    `--manifest-url: ${JSON.stringify(text)} is no http:// or https:// URL`,
-  );
 }

@@ -1,12 +1,13 @@
 import { isAbsolute } from 'node:path';
-import { checkCgroupRoot } from '../runtime/pod-cgroup-names.js';
 import { PodloopError } from '../util/errors.js';
+import { formatGoDuration } from '../util/go-duration.js';
 import {
   AGENT_OPTIONS,
   type AgentOptionFacts,
   type AgentOptions,
   type AgentOptionType,
 } from './agent-options.js';
+import { findOptionProblem } from './check-agent-options.js';
 import { type KubeletConfig } from './kubelet-config/kubelet-config.js';
 
 /** Values as flags give them, in the form that the options have. */
@@ -28,18 +29,11 @@ export function resolveAgentOptions(
     const right = expectation(facts.type, value);
     if (right === undefined) return [name, value];
     const place = facts.flag === '' ? (facts.field ?? name) : facts.flag;
-    throw new PodloopError('OPTION_INVALID', `${place}: ${JSON.stringify(value)} is not ${right}`);
+    throw new PodloopError('OPTION_INVALID', `${place}: ${formatValue(facts.type, value)} is not ${right}`);
   });
   const options = Object.fromEntries(entries) as AgentOptions;
-  const { imageGcHighThreshold: high, imageGcLowThreshold: low } = options;
-  if (low >= high) {
-    const message = `--image-gc-low-threshold: ${low} is not less than --image-gc-high-threshold, ${high}`;
-    throw new PodloopError('OPTION_INVALID', message);
-  }
-  const rule = checkCgroupRoot(options.cgroupRoot);
-  if (rule !== undefined) {
-    throw new PodloopError('OPTION_INVALID', `--cgroup-root: ${JSON.stringify(options.cgroupRoot)} ${rule}`);
-  }
+  const problem = findOptionProblem(options);
+  if (problem !== undefined) throw new PodloopError('OPTION_INVALID', problem);
   return { ...options, containerLogLinksDir: linksDirOf(options) };
 }
 
@@ -49,6 +43,11 @@ function linksDirOf({ containerLogLinksDir: told, podLogsDir }: AgentOptions): s
   if (isAbsolute(told)) return told;
   const message = `--container-log-links-dir: ${JSON.stringify(told)} is not an absolute path`;
   throw new PodloopError('OPTION_INVALID', message);
+}
+
+/** As it was written. */
+function formatValue(type: AgentOptionType, value: unknown): string {
+  return type === 'duration' ? formatGoDuration(value as number) : JSON.stringify(value);
 }
 
 function expectation(type: AgentOptionType, value: unknown): string | undefined {
@@ -62,7 +61,7 @@ function expectation(type: AgentOptionType, value: unknown): string | undefined 
     case 'path':
       return isAbsolute(value as string) ? undefined : 'an absolute path';
     case 'duration':
-      return number >= 0 && Number.isFinite(number) ? undefined : 'a duration such as 500ms, 20s or 1m30s';
+      return number >= 0 && Number.isFinite(number) ? undefined : 'a duration of 0s or more';
     case 'count':
       return isWhole && number >= 0 ? undefined : 'a whole number';
     case 'limit':

@@ -1,0 +1,88 @@
+import { isIP } from 'node:net';
+import { checkCgroupRoot } from '../runtime/pod-cgroup-names.js';
+import { messageOf } from '../util/errors.js';
+import { formatGoDuration } from '../util/go-duration.js';
+import { type AgentOptions } from './agent-options.js';
+
+/**
+ * What is wrong with options each of which is of its type, `--flag: what and why`; undefined when they can work. Before
+ * anything is started: an option that fails later has left a folder and a runtime behind.
+ */
+export function findOptionProblem(options: AgentOptions): string | undefined {
+  const problems = [
+    ...findUselessPeriods(options),
+    findWrongQuotaPeriod(options),
+    atLeast('--container-log-max-files', options.containerLogMaxFiles, 2),
+    atLeast('--max-parallel-image-pulls', options.maxParallelImagePulls, 1),
+    findWrongThresholds(options),
+    findWrongAddress(options),
+    findWrongUrl(options),
+    findWrongHeaders(options),
+    findWrongCgroupRoot(options),
+  ];
+  return problems.find((problem) => problem !== undefined);
+}
+
+function findUselessPeriods(options: AgentOptions): (string | undefined)[] {
+  const periods = {
+    '--sync-frequency': options.syncFrequencyMs,
+    '--file-check-frequency': options.fileCheckFrequencyMs,
+    '--http-check-frequency': options.httpCheckFrequencyMs,
+    '--runtime-request-timeout': options.runtimeRequestTimeoutMs,
+    containerLogMonitorInterval: options.containerLogMonitorIntervalMs,
+    'crashLoopBackOff.maxContainerRestartPeriod': options.maxContainerRestartPeriodMs,
+  };
+  return Object.entries(periods).map(([flag, ms]) =>
+    ms > 0 ? undefined : `${flag}: ${formatGoDuration(ms)} is not longer than no time at all`,
+  );
+}
+
+/** Of Linux: cpu.cfs_period_us. */
+function findWrongQuotaPeriod({ cpuCfsQuotaPeriodMs: ms }: AgentOptions): string | undefined {
+  return ms >= 1 && ms <= 1_000
+    ? undefined
+    : `--cpu-cfs-quota-period: ${formatGoDuration(ms)} is not from 1ms to 1s`;
+}
+
+function atLeast(flag: string, value: number, least: number): string | undefined {
+  return value >= least ? undefined : `${flag}: ${value} is not at least ${least}`;
+}
+
+function findWrongThresholds({
+  imageGcHighThreshold: high,
+  imageGcLowThreshold: low,
+}: AgentOptions): string | undefined {
+  if (low < high) return undefined;
+  return `--image-gc-low-threshold: ${low} is not less than --image-gc-high-threshold, ${high}`;
+}
+
+function findWrongAddress({ nodeIp }: AgentOptions): string | undefined {
+  if (nodeIp === '' || isIP(nodeIp) !== 0) return undefined;
+  return `--node-ip: ${JSON.stringify(nodeIp)} is not an address, such as 192.0.2.7 or 2001:db8::7`;
+}
+
+function findWrongUrl({ manifestUrl }: AgentOptions): string | undefined {
+  if (manifestUrl === '') return undefined;
+  const protocol = URL.canParse(manifestUrl) ? new URL(manifestUrl).protocol : '';
+  if (protocol === 'http:' || protocol === 'https:') return undefined;
+  return `--manifest-url: ${JSON.stringify(manifestUrl)} is no http:// or https:// URL`;
+}
+
+/** Values are not named: they may be secrets. */
+function findWrongHeaders({ manifestUrlHeader }: AgentOptions): string | undefined {
+  for (const [name, values] of Object.entries(manifestUrlHeader)) {
+    try {
+      const headers = new Headers([[name, '']]);
+      for (const value of values) headers.append(name, value);
+    } catch (error) {
+      const isName = messageOf(error).includes('header name');
+      return `--manifest-url-header: ${JSON.stringify(name)} ${isName ? 'is no name of a header' : 'has a value that no header can have'}`;
+    }
+  }
+  return undefined;
+}
+
+function findWrongCgroupRoot({ cgroupRoot }: AgentOptions): string | undefined {
+  const rule = checkCgroupRoot(cgroupRoot);
+  return rule === undefined ? undefined : `--cgroup-root: ${JSON.stringify(cgroupRoot)} ${rule}`;
+}
