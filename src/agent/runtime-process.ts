@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { probeEndpoint } from '../cri/index.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
+import { RUNTIME_ROOT_LOCK } from '../util/folder-lock.js';
 
 /** How an embedded runtime is started. */
 export interface RuntimeProcessOptions {
@@ -47,11 +48,48 @@ export class RuntimeProcess {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Starts it, again if need be, and resolves when it answers. Rejects with its last words when it does not. */
+  /**
+   * Starts it, again if need be, and resolves when one answers. Rejects with its last words when none does. One that an
+   * agent before this one has just started, or that is just ending, has the folder: its start or its end is waited for.
+   */
   async start(signal?: AbortSignal): Promise<void> {
-    const { podloopCommand, folder, clock, endsWith, flags } = this.#options;
+    const untilMs = this.#options.clock.monotonicMs() + START_LIMIT_MS;
+    for (;;) {
+      const failure = await this.#tryStart(untilMs, signal);
+      if (failure === undefined) return;
+      const isTaken = failure.message.includes(RUNTIME_ROOT_LOCK.owner);
+      if (!isTaken || this.#options.clock.monotonicMs() > untilMs) throw failure;
+    }
+  }
+
+  /** Why it does not come up; undefined when one answers. */
+  async #tryStart(untilMs: number, signal: AbortSignal | undefined): Promise<PodloopError | undefined> {
+    const { clock } = this.#options;
+    const { said, failed } = await this.#spawn();
+    for (;;) {
+      try {
+        await probeEndpoint(this.endpoint, { signal, clock });
+        return undefined;
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!this.isRunning || failed() !== undefined || clock.monotonicMs() > untilMs) {
+          const why = failed() ?? (this.isRunning ? messageOf(error) : `it ended: ${await said()}`);
+          const message = `the embedded runtime did not come up: ${why}`;
+          return new PodloopError('CRI_UNAVAILABLE', message, { cause: error });
+        }
+      }
+      await clock.sleep(ASK_AGAIN_MS, signal);
+    }
+  }
+
+  async #spawn(): Promise<{
+    readonly said: () => Promise<string>;
+    readonly failed: () => string | undefined;
+  }> {
+    const { podloopCommand, folder, endsWith, flags } = this.#options;
     const [program, ...args] = podloopCommand;
     const log = await open(this.#logPath, 'a');
+    const { size: start } = await log.stat();
     const place = ['--listen', this.endpoint, '--root', join(folder, 'root')];
     const lifetime =
       'processId' in endsWith
@@ -65,22 +103,7 @@ export class RuntimeProcess {
     let failure: string | undefined;
     child.on('error', (error) => (failure = error.message));
     await log.close();
-    const untilMs = clock.monotonicMs() + START_LIMIT_MS;
-    for (;;) {
-      try {
-        await probeEndpoint(this.endpoint, { signal, clock });
-        return;
-      } catch (error) {
-        signal?.throwIfAborted();
-        if (!this.isRunning || failure !== undefined || clock.monotonicMs() > untilMs) {
-          const why = failure ?? (this.isRunning ? messageOf(error) : `it ended: ${await this.#lastWords()}`);
-          throw new PodloopError('CRI_UNAVAILABLE', `the embedded runtime did not come up: ${why}`, {
-            cause: error,
-          });
-        }
-      }
-      await clock.sleep(ASK_AGAIN_MS, signal);
-    }
+    return { said: () => this.#lastWords(start), failed: () => failure };
   }
 
   /** Ends it, by force if it does not listen; resolves when it has ended. Idempotent. */
@@ -98,8 +121,9 @@ export class RuntimeProcess {
     return join(this.#options.folder, 'runtime.log');
   }
 
-  async #lastWords(): Promise<string> {
-    const log = await readFile(this.#logPath, 'utf8').catch(() => '');
-    return log.trim().split('\n').slice(-3).join(' / ');
+  /** `start`: where the log was when it was started; what stands before is of others. */
+  async #lastWords(start: number): Promise<string> {
+    const log = await readFile(this.#logPath).catch(() => Buffer.alloc(0));
+    return log.subarray(start).toString().trim().split('\n').slice(-3).join(' / ');
   }
 }

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/cri/index.js';
+import { SystemClock } from '../../src/util/clock.js';
+import { lockFolder, RUNTIME_ROOT_LOCK } from '../../src/util/folder-lock.js';
 import { PodloopProcess, runPodloop } from './podloop-process.js';
 
 let folder: string;
@@ -134,6 +136,17 @@ describe('podloop run', () => {
     await next.line('stderr', /"Embedded runtime is back"/);
     await next.end('SIGKILL');
     await expect.poll(() => processesNaming(folder), { timeout: 30_000 }).toEqual([]);
+  });
+
+  it('takes up a runtime that somebody else is just starting in its folder', async () => {
+    const place = join(folder, 'node/runtime');
+    const lock = await lockFolder(join(place, 'root'), RUNTIME_ROOT_LOCK, { clock: new SystemClock() });
+    await using agent = start(manifests);
+    const log = () => readFile(join(place, 'runtime.log'), 'utf8').catch(() => '');
+    await expect.poll(log, { timeout: 45_000 }).toContain('another embedded runtime works in');
+    await lock.release();
+    await agent.line('stderr', /"Started node agent"/);
+    expect(await agent.end('SIGTERM'), agent.stderr.join('\n')).toEqual({ code: 0, signal: null });
   });
 
   it.each([
