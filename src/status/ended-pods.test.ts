@@ -49,6 +49,11 @@ describe('ends of pods', () => {
     expect((await open()).find('u1')).toBeUndefined();
   });
 
+  it('are not taken for none when the folder of pods cannot be read', async () => {
+    await writeFile(paths.podsDir, 'no folder');
+    await expect(open()).rejects.toThrow('ENOTDIR');
+  });
+
   it('are on the disk as they are in memory, whatever is asked for at once', async () => {
     const first = await open();
     const keeping = first.keep('u1', END);

@@ -48,11 +48,14 @@ export class EndedPods {
     this.#byUid = ended;
   }
 
-  /** Reads what earlier agents have kept. A record that cannot be read is left as it is, and said. */
+  /**
+   * Reads what earlier agents have kept. A record that cannot be read is left as it is, and said. Rejects when the
+   * folder of pods is there and cannot be read: pods that have ended would run once more.
+   */
   static async open(options: EndedPodsOptions): Promise<EndedPods> {
     const { paths, logger = SILENT_LOGGER } = options;
     const ended = new Map<string, EndedPod>();
-    const names = await readdir(paths.podsDir).catch(() => []);
+    const names = await readdir(paths.podsDir).catch(emptyIfMissing);
     // What begins with a dot is being removed.
     for (const uid of names.filter((name) => !name.startsWith('.'))) {
       try {
@@ -119,6 +122,11 @@ export class EndedPods {
 }
 
 /** What lies beside the folders of pods, or is no folder. */
+function emptyIfMissing(error: unknown): string[] {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+  throw error;
+}
+
 function hasNoEnd(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOTDIR';
 }
