@@ -21,7 +21,9 @@ export interface Shares {
   readonly all: ThreadTime;
   /** Of it, while no CRI call was under way, the stream of events aside: what the agent answers for alone. */
   readonly besideCalls: ThreadTime;
-  /** Of it, while no call was under way that changes the runtime. */
+  /** Of that, while the agent knew of something to do. */
+  readonly idleWithWork: ThreadTime;
+  /** Of all of it, while no call was under way that changes the runtime. */
   readonly besideChanges: ThreadTime;
 }
 
@@ -49,7 +51,9 @@ export class CallShare implements Disposable {
   readonly #unsubscribe: (() => void)[];
   readonly #underWay = new Set<CriCall>();
   readonly #besideCalls = new Stretches();
+  readonly #idleWithWork = new Stretches();
   readonly #besideChanges = new Stretches();
+  #hasWork = true;
 
   /** Lets what went before come to its end, so that it is not counted. */
   static async settle(): Promise<void> {
@@ -76,11 +80,18 @@ export class CallShare implements Disposable {
     this.#tellApart();
   }
 
+  /** Whether there is something to do that the agent knows of: from the beginning unless told. */
+  noteWork(hasWork: boolean): void {
+    this.#hasWork = hasWork;
+    this.#tellApart();
+  }
+
   /** From the beginning until now; at once. */
   shares(): Shares {
     return {
       all: timeSince(this.#started),
       besideCalls: this.#besideCalls.total,
+      idleWithWork: this.#idleWithWork.total,
       besideChanges: this.#besideChanges.total,
     };
   }
@@ -103,6 +114,7 @@ export class CallShare implements Disposable {
       describe: (of) => ({
         [`${of}: in all, s`]: seconds(shares.all.wallMs),
         [`${of}: no CRI call under way, s`]: describeTime(shares.besideCalls),
+        [`${of}: no CRI call under way and something to do, s`]: describeTime(shares.idleWithWork),
         [`${of}: no call under way that changes the runtime, s`]: describeTime(shares.besideChanges),
         [`${of}: CPU of the agent, s`]: seconds((user + system) / 1_000),
         [`${of}: CPU of containerd without its shims, s`]: seconds(runtimeCpuMs),
@@ -118,7 +130,9 @@ export class CallShare implements Disposable {
 
   #tellApart(): void {
     const isChanging = [...this.#underWay].some(({ method }) => CHANGES.has(method));
-    this.#besideCalls[this.#underWay.size === 0 ? 'begin' : 'end']();
+    const isIdle = this.#underWay.size === 0;
+    this.#besideCalls[isIdle ? 'begin' : 'end']();
+    this.#idleWithWork[isIdle && this.#hasWork ? 'begin' : 'end']();
     this.#besideChanges[isChanging ? 'end' : 'begin']();
   }
 }
@@ -128,8 +142,7 @@ export function seconds(ms: number): string {
   return (ms / 1_000).toFixed(2);
 }
 
-/** For people. */
-export function describeTime({ wallMs, cpuMs, queuedMs }: ThreadTime): string {
+function describeTime({ wallMs, cpuMs, queuedMs }: ThreadTime): string {
   const waitingMs = Math.max(0, wallMs - cpuMs - queuedMs);
   return `${seconds(wallMs)}: at work ${seconds(cpuMs)}, waiting for a CPU ${seconds(queuedMs)}, waiting for something else ${seconds(waitingMs)}`;
 }
