@@ -117,6 +117,26 @@ describe('a folder of manifests on disk', () => {
     expect(follower.history).toEqual(['ADD a', 'UPDATE a']);
   });
 
+  it('is followed when another folder takes its place, and when it is removed and made anew', async () => {
+    await writeFile(join(folder, 'a.yaml'), manifest('a'));
+    const next = join(root, 'next');
+    await mkdir(next);
+    await writeFile(join(next, 'a.yaml'), manifest('a', 'b'));
+    await writeFile(join(next, 'b.yaml'), manifest('b'));
+    await using follower = new Follower();
+    await follower.untilState('a:a');
+    await rename(folder, join(root, 'old'));
+    await rename(next, folder);
+    await follower.untilState('a:b,b:a');
+    await rm(folder, { recursive: true });
+    await mkdir(folder);
+    await writeFile(join(folder, 'c.yaml'), manifest('c'));
+    await follower.untilState('c:a');
+    // It is watched under its new identity, too.
+    await writeFile(join(folder, 'd.yaml'), manifest('d'));
+    await follower.untilState('c:a,d:a');
+  });
+
   it('is taken up where it was left, whatever happened to it meanwhile', async () => {
     await writeFile(join(folder, 'a.yaml'), manifest('a'));
     await writeFile(join(folder, 'b.yaml'), manifest('b'));

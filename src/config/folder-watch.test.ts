@@ -50,6 +50,15 @@ describe('the watch of a folder', () => {
     expect(changes()).toBe(4);
   });
 
+  it('hints at the end of the folder itself, which is told under its own name, and follows one of the same number', () => {
+    const { watch, watches, changes } = lab();
+    watch.follow(PODS);
+    watches[0]!.events.onChange('pods');
+    expect([watches[0]!.closed, changes()]).toEqual([true, 2]);
+    watch.follow(PODS);
+    expect(watches).toHaveLength(2);
+  });
+
   it('hints at one name, where only that counts', () => {
     const { watch, watches, changes } = lab();
     watch.follow({ ...PODS, onlyName: 'web' });

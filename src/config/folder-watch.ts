@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { manifestNameKind } from './manifest-names.js';
@@ -38,7 +39,10 @@ export class FolderWatch {
     try {
       const events = {
         onChange: (name: string | undefined): void => {
-          if (name === undefined || isOfInterest(name, onlyName)) onChange();
+          // Of a folder that was itself moved or removed its own name is told. Who made it anew may have got its number.
+          const isOfFolder = name === basename(folder);
+          if (isOfFolder) this.close();
+          if (name === undefined || isOfFolder || isOfInterest(name, onlyName)) onChange();
         },
         onFailure: (error: Error): void => this.#failed(folder, error),
       };
