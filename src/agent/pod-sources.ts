@@ -47,7 +47,7 @@ export class PodSources {
   constructor({ options, nodeName, stdin, parser: given, clock, logger }: PodSourcesOptions) {
     const problems = new ProblemBook({
       onProblem: (problem) => logger.error(formatConfigProblem(problem)),
-      onSolved: (problem) => logger.info('Manifest is well again', { file: problem.file }),
+      onCleared: (file) => logger.info('No problem is left with manifest', { file }),
     });
     this.config = new PodConfig({ problems, logger });
     this.#ownParser = given === undefined ? new ThreadedManifestParser({ clock }) : undefined;

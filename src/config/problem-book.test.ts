@@ -22,6 +22,21 @@ describe('the book of problems', () => {
     expect(told.slice(5)).toEqual(['+a']);
     expect(book.problems()).toEqual([b, a]);
   });
+
+  it('tells once of each file that no problem is left with it', () => {
+    const cleared: string[] = [];
+    const book = new ProblemBook({ onCleared: (file) => cleared.push(file) });
+    const problems = ['x', 'y', 'z'].map((message) => aboutWhole('file', 'a', 'syntax', message));
+    const other = aboutWhole('file', 'b', 'syntax', 'x');
+    book.report('one', [...problems, other]);
+    book.report('two', [problems[0]!]);
+    // One problem takes the place of another.
+    book.report('one', [problems[1]!, other]);
+    book.report('one', []);
+    expect(cleared).toEqual(['b']);
+    book.report('two', []);
+    expect(cleared).toEqual(['b', 'a']);
+  });
 });
 
 describe('a problem in words', () => {

@@ -6,6 +6,8 @@ export interface ProblemBookOptions {
   readonly onProblem?: (problem: ConfigProblem) => void;
   /** Called once when a problem that was told is gone. Must not throw. */
   readonly onSolved?: (problem: ConfigProblem) => void;
+  /** Called once when the last problem of a file is gone, be it mended or not there any more. Must not throw. */
+  readonly onCleared?: (file: string) => void;
 }
 
 /**
@@ -29,7 +31,12 @@ export class ProblemBook {
     if (now.size === 0) this.#byPart.delete(part);
     else this.#byPart.set(part, now);
     for (const [key, problem] of now) if (!before.has(key)) this.#options.onProblem?.(problem);
-    for (const [key, problem] of before) if (!now.has(key)) this.#options.onSolved?.(problem);
+    const solved = [...before].filter(([key]) => !now.has(key)).map(([, problem]) => problem);
+    for (const problem of solved) this.#options.onSolved?.(problem);
+    const left = new Set(this.problems().map(({ file }) => file));
+    for (const file of new Set(solved.map((problem) => problem.file))) {
+      if (!left.has(file)) this.#options.onCleared?.(file);
+    }
   }
 
   /** All that stand now, by part. */
