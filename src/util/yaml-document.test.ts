@@ -98,6 +98,8 @@ describe('a document', () => {
     ['\ta: 1', /^1:\d/],
     ['a: b: c', /^1:\d/],
     [`${'['.repeat(200)}1${']'.repeat(200)}`, /it is nested too deep/],
+    ['['.repeat(50_000), /it is nested too deep/],
+    ['{"a":'.repeat(20_000), /it is nested too deep/],
     ['['.repeat(5000), /^1:/],
   ])('is told what is wrong with it: %s', (text, message) => {
     const { problems } = read(text);

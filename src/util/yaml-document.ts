@@ -66,7 +66,10 @@ export function parseYamlDocuments(text: string): YamlDocument[] {
   for (const document of parsed) {
     const [fault] = document.errors;
     if (fault !== undefined) {
-      documents.push(unreadable(fault.message.split('\n')[0]!, placeAt(fault.pos[0])));
+      const [message = ''] = fault.message.split('\n');
+      // The composer goes down one call for each level, too, and hands on what stopped it.
+      const isTooDeep = message.startsWith('Maximum call stack');
+      documents.push(unreadable(isTooDeep ? 'it is nested too deep' : message, placeAt(fault.pos[0])));
       continue;
     }
     const root = converter.convert(document.contents);

@@ -65,7 +65,7 @@ describe('a KubeletConfiguration', () => {
   it.each([
     ['maxPod: 3\n', 'kubelet.yaml:3:1: maxPod: unknown field, did you mean maxPods?'],
     ['maxPods: "3"\n', 'maxPods: must be a whole number, not "3"; leave the quotes out'],
-    ['syncFrequency: 60\n', 'syncFrequency: must be a string, not 60; put it in quotes'],
+    ['syncFrequency: 60\n', 'syncFrequency: must be a duration such as 500ms, 20s or 1m30s, not 60'],
     [
       'syncFrequency: "60"\n',
       'syncFrequency: Invalid value: "60": is not a duration: the unit is missing, as in 60s',

@@ -42,7 +42,7 @@ export function readKubeletConfig(text: string, file: string): KubeletConfigRead
   const placed = (path: FieldPath, message: string, of: 'key' | 'value'): string =>
     at(file, document.placeOf(toPlainPath(path), of), path, message);
   const decoded = decodeObject(document.value, 'KubeletConfiguration', KUBELET_CONFIG_TABLES, () => true);
-  const problems = [...decoded.problems];
+  const problems = decoded.problems.map(asDuration);
   const config = convert((decoded.value ?? {}) as Readonly<Record<string, unknown>>, file, problems);
   problems.push(...checkKubeletConfig(config));
   if (problems.length > 0) {
@@ -54,6 +54,18 @@ export function readKubeletConfig(text: string, file: string): KubeletConfigRead
     ({ field, why }) => placed([field], `has no effect: ${why}`, 'key'),
   );
   return { config, warnings };
+}
+
+/** Quotes alone would not make a duration of a number. */
+function asDuration(problem: FieldProblem): FieldProblem {
+  const field = problem.path.at(-1);
+  const isDuration = [...DURATIONS, LONGEST_RESTART].some((each) => each === field);
+  if (problem.kind !== 'type' || !isDuration) return problem;
+  const message = problem.message.replace(
+    'must be a string,',
+    'must be a duration such as 500ms, 20s or 1m30s,',
+  );
+  return { ...problem, message: message.replace('; put it in quotes', '') };
 }
 
 function fieldsWithoutEffect(
@@ -75,6 +87,8 @@ const DURATIONS = [
   'imageMinimumGCAge',
   'containerLogMonitorInterval',
 ] as const;
+
+const LONGEST_RESTART = 'maxContainerRestartPeriod';
 
 const AS_WRITTEN = [
   'staticPodURL',
@@ -119,8 +133,7 @@ function convert(written: Written, file: string, problems: FieldProblem[]): Kube
   };
   for (const field of DURATIONS) read(written, field, `${field}Ms`, [field]);
   const restarts = written['crashLoopBackOff'] as Written | undefined;
-  const longest = 'maxContainerRestartPeriod';
-  read(restarts, longest, `${longest}Ms`, ['crashLoopBackOff', longest]);
+  read(restarts, LONGEST_RESTART, `${LONGEST_RESTART}Ms`, ['crashLoopBackOff', LONGEST_RESTART]);
   const logSize = findQuantity((written['containerLogMaxSize'] as string | undefined) ?? '');
   if (logSize !== undefined) config['containerLogMaxSizeBytes'] = Number(toWholeUnits(logSize));
   return config;
