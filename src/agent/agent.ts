@@ -15,6 +15,7 @@
  */
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
+import { formatConfigProblem } from '../config/config-problem.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { type Subscription } from '../pleg/index.js';
 import { type PodStatusRecord, type StatusChanges } from '../status/status-changes.js';
@@ -141,6 +142,11 @@ export class Agent implements AsyncDisposable {
   /** The status of every pod, in the order in which they were first seen. */
   statuses(): PodStatusRecord[] {
     return this.#parts.manager.list();
+  }
+
+  /** What is wrong with manifests now, one sentence each. */
+  manifestProblems(): string[] {
+    return this.#parts.sources.config.problems().map((problem) => formatConfigProblem(problem));
   }
 
   /** A line for every pod, as `kubectl get pods` has them. */

@@ -98,7 +98,10 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
     const { name, version, url } = agent.runtime;
     agentLogger.info('Container runtime', { containerRuntime: name, version, endpoint: url });
     const showing = screen?.follow(agent, `podloop run   node ${agent.identity.name}   ${name} ${version}`);
+    const stopPrinting =
+      screen === undefined ? host.onUserSignal(() => void printStatuses(agent, host)) : undefined;
     end = await runForSystemd(agent, host, agentLogger, interrupted);
+    stopPrinting?.();
     await showing;
   } catch (error) {
     // Ended while it was still starting.
@@ -113,6 +116,16 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
       'not every pod could be stopped; the log names those that are left',
     );
   }
+}
+
+/** One JSON object a line: each pod with its status, then what is wrong with manifests. */
+async function printStatuses(agent: Agent, { stdout }: CliHost): Promise<void> {
+  for (const { pod, status } of agent.statuses()) {
+    const { namespace, name, uid } = pod;
+    const metadata = { namespace, name, uid };
+    await stdout.writeLine(JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata, status }));
+  }
+  for (const problem of agent.manifestProblems()) await stdout.writeLine(JSON.stringify({ problem }));
 }
 
 const MOST_FAILURES = 10;

@@ -305,6 +305,22 @@ describe('podloop run', () => {
     expect(stderr).toContain(`error: --root-dir ${rootDir} cannot be used: ${why}`);
   });
 
+  it('prints at SIGUSR1 the status of each pod and what is wrong with manifests', async () => {
+    await writeFile(join(manifests, 'web.json'), manifest('web', STAY));
+    await writeFile(join(manifests, 'bad.yaml'), 'a: [');
+    await using agent = start(manifests, '--stop-pods');
+    await agent.line('stderr', /bad\.yaml/);
+    await runs('web-test');
+    agent.child.kill('SIGUSR1');
+    const problem = await agent.line('stdout', /^\{"problem"/);
+    expect(problem).toContain('bad.yaml');
+    const pods = agent.stdout.map((line) => JSON.parse(line) as object).filter((each) => 'status' in each);
+    expect(pods).toMatchObject([
+      { kind: 'Pod', metadata: { name: 'web-test' }, status: { containerStatuses: [{ name: 'main' }] } },
+    ]);
+    await agent.end('SIGTERM');
+  });
+
   it('names a URL that is none', async () => {
     const { code, stderr } = await runPodloop(args('--manifest-url', 'web'));
     expect(code).toBe(1);
