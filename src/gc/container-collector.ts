@@ -109,15 +109,16 @@ export class ContainerCollector {
   }
 
   /**
-   * A container of a pod died: removes the dead ones of the same name beyond the newest, or everything dead when the
+   * A container of a pod died: removes the dead ones of the same name beyond what is kept of each, or everything dead when the
    * pod is gone. Rejects with the signal's reason alone.
    */
   async containerDied(podUid: string, containerId: string, signal: AbortSignal): Promise<void> {
     const { status } = this.#options.pods.get(podUid);
     const died = status.containers.find(({ id }) => id === containerId);
     if (died === undefined) return;
-    const dead = findDead(status, this.#options.mayRemove(podUid), this.#options.isOurs);
-    await this.#removeContainers(planRemovalsOnDeath(dead, died.name), signal);
+    const { clock, isOurs, mayRemove, policy = KEEP_NEWEST_DEAD } = this.#options;
+    const dead = findDead(status, mayRemove(podUid), isOurs);
+    await this.#removeContainers(planRemovalsOnDeath(dead, died.name, policy, clock.now()), signal);
   }
 
   #allPods(): PodStatus[] {

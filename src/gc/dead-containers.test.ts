@@ -150,12 +150,31 @@ describe('dead containers', () => {
 describe('when a container died', () => {
   it('those of its name go that died before the newest', () => {
     const dead = findDead(pod('a0x a1x a2x b0x b1x'), false, isOurs);
-    expect(planRemovalsOnDeath(dead, 'a').map(({ container }) => container.id)).toEqual(['a0', 'a1']);
+    expect(
+      planRemovalsOnDeath(dead, 'a', KEEP_NEWEST_DEAD, NOW_MS).map(({ container }) => container.id),
+    ).toEqual(['a0', 'a1']);
+  });
+
+  it.each([
+    ['as many of its name stay as are kept of each', { maxPerPodContainer: 2 }, ['a0']],
+    [
+      'one stays where none is kept: it shows that the container has run',
+      { maxPerPodContainer: 0 },
+      ['a0', 'a1'],
+    ],
+    ['none goes where there is no bound', { maxPerPodContainer: -1 }, []],
+    ['none goes before its time', { minAgeMs: 1_000_000_000 }, []],
+  ])('%s', (_, policy, gone) => {
+    const dead = findDead(pod('a0x a1x a2x'), false, isOurs);
+    const removals = planRemovalsOnDeath(dead, 'a', { ...KEEP_NEWEST_DEAD, ...policy }, NOW_MS);
+    expect(removals.map(({ container }) => container.id)).toEqual(gone);
   });
 
   it('all of its name go when the pod is gone', () => {
     const dead = findDead(pod('a0x a1x b0x'), true, isOurs);
-    expect(planRemovalsOnDeath(dead, 'a').map(({ container }) => container.id)).toEqual(['a0', 'a1']);
+    expect(
+      planRemovalsOnDeath(dead, 'a', KEEP_NEWEST_DEAD, NOW_MS).map(({ container }) => container.id),
+    ).toEqual(['a0', 'a1']);
   });
 });
 

@@ -92,12 +92,21 @@ export function planRemovals(
   return toGo.toSorted((a, b) => byTime(a.container, b.container));
 }
 
-/** The containers of that name beyond the newest dead one, oldest first: what goes as soon as another has died. Pure. */
-export function planRemovalsOnDeath(pod: PodWithDead, containerName: string): DeadContainer[] {
+/**
+ * The containers of that name beyond the dead ones that are kept of each, and beyond the newest, oldest first: what goes
+ * as soon as another has died. Pure.
+ */
+export function planRemovalsOnDeath(
+  pod: PodWithDead,
+  containerName: string,
+  { minAgeMs, maxPerPodContainer: most }: ContainerPolicy,
+  nowMs: number,
+): DeadContainer[] {
   const dead = pod.dead.filter(
     ({ container }) => container.name === containerName && container.state === 'exited',
   );
-  return planRemovals([{ ...pod, dead }], KEEP_NEWEST_DEAD, 0);
+  const policy = { minAgeMs, maxPerPodContainer: most < 0 ? most : Math.max(1, most), maxContainers: -1 };
+  return planRemovals([{ ...pod, dead }], policy, nowMs);
 }
 
 /** The sandboxes of ours in a pod that are of no use: not ready, without containers, and not the newest of a pod. Pure. */

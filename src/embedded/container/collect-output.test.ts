@@ -73,6 +73,19 @@ it('does not wait for ever for what holds the outputs of a killed command', asyn
   await rejected;
 });
 
+it('believes no limit that passed while nobody could see the command end', async () => {
+  const process = command();
+  const clock = new FakeClock();
+  const result = collectOutput(process, { timeoutMs: 1000, signal: new AbortController().signal, clock });
+  clock.stall(20_000);
+  await clock.advance(0);
+  process.end(0);
+  process.stdout.destroy();
+  process.stderr.destroy();
+  expect(await result).toMatchObject({ exitCode: 0 });
+  expect(process.kills()).toBe(0);
+});
+
 it('kills the command when its caller leaves', async () => {
   const process = command();
   const caller = new AbortController();

@@ -1,6 +1,7 @@
 import { type Readable } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import { type Clock, type ClockTimer } from '../../util/clock.js';
+import { startFairDeadline } from '../../util/fair-deadline.js';
 import { defer } from '../deferred.js';
 import { type ContainerProcess } from '../isolation/container-process.js';
 import { RpcError } from '../rpc-error.js';
@@ -25,8 +26,6 @@ export interface CommandResult {
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 /** How long something that the command left running may hold its output open. */
 const LAST_OUTPUT_MS = 500;
-/** Longer than any limit that makes sense, shorter than what a timer can hold. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /**
  * Waits for the end of a command and keeps what it writes.
@@ -59,7 +58,9 @@ export async function collectOutput(
   let limit: ClockTimer | undefined;
   if (timeoutMs > 0) {
     const message = `exec: timeout of ${timeoutMs / 1000} s exceeded`;
-    limit = clock.setTimer(Math.min(timeoutMs, LONGEST_MS), () => giveUp(status.DEADLINE_EXCEEDED, message));
+    // A command that ended in time while this process was stopped, or had no CPU, has not exceeded its time.
+    const onExpired = () => giveUp(status.DEADLINE_EXCEEDED, message);
+    limit = startFairDeadline({ clock, deadlineMs: timeoutMs, onExpired });
   }
   try {
     const ended = await Promise.race([process.exit, failure.promise]);
