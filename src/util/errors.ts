@@ -57,7 +57,8 @@ export const ERROR_CODES = {
   CRI_RESOURCE_EXHAUSTED: {
     retryable: true,
     when: 'A limit was hit: often a message larger than the receive limit.',
-    remedy: 'Raise maxReceiveMessageBytes, or remove dead containers so that the lists get shorter.',
+    remedy:
+      'Have the probe or command write less, or remove dead containers so that lists get shorter; who uses podloop/cri can raise maxReceiveMessageBytes.',
   },
   CRI_FAILED_PRECONDITION: {
     retryable: false,
