@@ -163,7 +163,16 @@ describe('admission', () => {
     handlers.handlePodAdditions([aNodePod({ name: 'c' })]);
     handlers.handlePodRemoves([aNodePod({ name: 'b' })]);
     handlers.handlePodAdditions([aNodePod({ name: 'd' })]);
-    expect(seen).toEqual([[], ['uid-a'], ['uid-a'], ['uid-b'], ['uid-c']]);
+    ended.add('uid-b');
+    handlers.podEndChanged('uid-b');
+    handlers.handlePodAdditions([aNodePod({ name: 'e' })]);
+    // Nobody wants b any more, but it holds what it has until it has ended.
+    const [before, after] = [
+      ['uid-c', 'uid-b'],
+      ['uid-c', 'uid-d'],
+    ];
+    expect(seen).toEqual([[], ['uid-a'], ['uid-a'], ['uid-b'], expect.arrayContaining(before), after]);
+    expect(seen[4]).toHaveLength(2);
   });
 
   it('asks of each pod only when it has changed, however many there are', () => {
@@ -234,7 +243,10 @@ describe('admission', () => {
     handlers.handlePodRemoves([aNodePod({ name: 'a' })]);
     await Promise.resolve();
     // The one that is to go still holds what it has.
+    handlers.handlePodUpdates([aNodePod({ name: 'b' })]);
+    await Promise.resolve();
     expect(lifted).toEqual([]);
+    ended.add('uid-a');
     handlers.podEndChanged('uid-a');
     await Promise.resolve();
     expect(lifted).toEqual(['uid-c']);
@@ -248,7 +260,7 @@ describe('admission', () => {
     // Nothing was said of those that stay rejected meanwhile.
     expect(rejected).toHaveLength(2);
     expect(asked()).toEqual([
-      ...['create uid-a', 'create uid-b', 'kill uid-a'],
+      ...['create uid-a', 'create uid-b', 'kill uid-a', 'update uid-b'],
       ...['create uid-c', 'update uid-c', 'create uid-d'],
     ]);
   });

@@ -54,6 +54,8 @@ export class PodHandlers implements SyncHandlers {
   readonly #options: PodHandlersOptions;
   readonly #logger: Logger;
   readonly #active = new ActivePods({ findActive: (uid) => this.#findActive(uid) });
+  /** Those that nobody wants any more and that still hold what they have, until they have ended. */
+  readonly #leaving = new Map<string, NodePod>();
   #willJudgeRejected = false;
 
   constructor(options: PodHandlersOptions) {
@@ -63,6 +65,7 @@ export class PodHandlers implements SyncHandlers {
 
   /** Whether the pod has ended is another matter now than before: to be called by whoever knows. */
   podEndChanged(uid: string): void {
+    if (!this.#isAtWork(uid)) this.#leaving.delete(uid);
     this.#active.changed(uid);
     this.#judgeRejectedSoon();
   }
@@ -99,6 +102,7 @@ export class PodHandlers implements SyncHandlers {
     for (const pod of pods) {
       const { uid } = pod.metadata;
       const wasRejected = desired.findRejection(uid) !== undefined;
+      if (!wasRejected && this.#isAtWork(uid)) this.#leaving.set(uid, desired.find(uid) ?? pod);
       desired.remove(uid);
       this.#active.changed(uid);
       if (wasRejected) continue;
@@ -144,6 +148,7 @@ export class PodHandlers implements SyncHandlers {
 
   #want(pod: NodePod): void {
     this.#options.desired.set(pod);
+    this.#leaving.delete(pod.metadata.uid);
     this.#active.changed(pod.metadata.uid);
   }
 
@@ -207,8 +212,15 @@ export class PodHandlers implements SyncHandlers {
 
   #findActive(uid: string): NodePod | undefined {
     const { desired, workers } = this.#options;
+    const leaving = this.#leaving.get(uid);
+    if (leaving !== undefined) return leaving;
     const hasEnded = workers.isKnownTerminated(uid) || this.#findLastingEnd(uid)?.isFinished === true;
     return hasEnded || desired.findRejection(uid) !== undefined ? undefined : desired.find(uid);
+  }
+
+  #isAtWork(uid: string): boolean {
+    const { workers } = this.#options;
+    return workers.isKnown(uid) && !workers.isKnownTerminated(uid);
   }
 
   /** Undefined, too, for a pod that was taken away after its end and comes again: it is to run. */
