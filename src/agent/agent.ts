@@ -31,10 +31,12 @@ import { type AgentOptions } from './agent-options.js';
 import { type AgentParts, buildAgentParts } from './agent-parts.js';
 import { type AgentRuntime, connectAgentRuntime } from './agent-runtime.js';
 import { findBatchFailures } from './batch-end.js';
+import { HealthReport } from './health-report.js';
 import { findNodeIp, type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
 import { type PodLine, toPodLines } from './pod-lines.js';
 import { recordProbeFailures } from './probe-events.js';
+import { SlowCallsReport } from './slow-calls-report.js';
 import { stopPods } from './stop-pods.js';
 
 /** What an {@link Agent} is given besides its options. */
@@ -58,6 +60,8 @@ export interface AgentEnd {
   readonly pods: 'left as they are' | 'stopped' | 'not all stopped';
 }
 
+/** How often it is looked who hangs, in milliseconds. */
+const HEALTH_LOOK_MS = 1_000;
 /** How often it is looked whether every pod has ended, in milliseconds. */
 const DONE_LOOK_MS = 200;
 /** How long everything together may take to settle at the end, in milliseconds. */
@@ -196,6 +200,7 @@ export class Agent implements AsyncDisposable {
       ['runtime keeper', keeper === undefined ? Promise.resolve() : keeper.run(looking.signal)],
       ['event generator', pleg.run(looking.signal)],
       ['runtime state', runtimeState.run(looking.signal)],
+      ['health report', this.#tellHealth(looking.signal)],
       ['node facts', node.run(looking.signal)],
       ['probe targets', this.#tellProbes(looking.signal)],
     ] as const;
@@ -292,6 +297,22 @@ export class Agent implements AsyncDisposable {
           pod: formatPod(metadata),
         },
       );
+    }
+  }
+
+  /** Names who hangs, while it hangs. */
+  async #tellHealth(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#ports;
+    const { pleg, runtimeState } = this.#parts;
+    const health = new HealthReport(logger);
+    const calls = new SlowCallsReport({
+      ...{ clock, logger, requestTimeoutMs: this.#options.runtimeRequestTimeoutMs },
+      callsInFlight: () => this.#connected.client.callsInFlight(),
+    });
+    while (!signal.aborted) {
+      health.update(pleg.health(), runtimeState.isAnswered);
+      calls.update();
+      await clock.sleep(HEALTH_LOOK_MS, signal).catch(() => undefined);
     }
   }
 

@@ -6,7 +6,7 @@ import { SILENT_LOGGER } from '../util/logger.js';
 import { type CliHost } from './cli-host.js';
 import { matchesFilter } from './event-filter.js';
 import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from './event-printer.js';
-import { HealthReport } from './health-report.js';
+import { HealthReport } from '../agent/health-report.js';
 import { createLogger, verbosityOption } from './log-output.js';
 import { resolveRuntimeEndpoint } from './runtime-endpoint.js';
 

@@ -76,6 +76,11 @@ export class RuntimeState {
     return this.#conditions;
   }
 
+  /** Whether the runtime answered when it was asked last. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
   /** Why no pod may be synced now, in the kubelet's words and order; empty when pods may be. */
   errors(): readonly string[] {
     const { healthChecks = [], thresholdMs = 30_000 } = this.#options;

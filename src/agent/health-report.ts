@@ -1,9 +1,9 @@
-import { type Observer } from '../agent/observer.js';
+import { type Pleg } from '../pleg/index.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { type Logger } from '../util/logger.js';
 
-/** Health as {@link Observer.health} gives it. */
-type Health = ReturnType<Observer['health']>;
+/** Health as {@link Pleg.health} gives it. */
+type Health = ReturnType<Pleg['health']>;
 
 /** Younger troubles are not told: most are over before anybody has read the line. */
 export const TOLD_AFTER_MS = 3_000;
