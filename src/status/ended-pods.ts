@@ -121,12 +121,12 @@ export class EndedPods {
   }
 }
 
-/** What lies beside the folders of pods, or is no folder. */
 function emptyIfMissing(error: unknown): string[] {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
   throw error;
 }
 
+/** What lies beside the folders of pods, or is no folder. */
 function hasNoEnd(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOTDIR';
 }
