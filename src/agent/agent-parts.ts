@@ -79,10 +79,12 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const pleg = new Pleg({ runtime, cache, mode: options.mode, ...common });
   const adopted = await AdoptedPods.open(join(options.rootDir, 'adopted-pods.json'));
   const isOurs = ownedBy(identity.instanceId, (uid) => adopted.has(uid));
+  /** Pods of which the runtime shows something, all of it ours. */
+  const ownUids = (): string[] => [...cache.uids()].filter((uid) => isOwnPod(cache.get(uid).status, isOurs));
   const { cgroupDriver, cgroups } = buildPodCgroups({
     ...{ ...common, options, client, instanceId: identity.instanceId },
     mountinfo: await readOwnMountinfo().catch(() => ''),
-    ownUids: () => [...cache.uids()].filter((uid) => isOwnPod(cache.get(uid).status, isOurs)),
+    ownUids,
   });
   const runtimeState = new RuntimeState({
     ...common,
@@ -286,7 +288,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       paths,
       seenAllSources,
       wantNothing,
-      isOurs,
+      ownUids,
     },
   };
 }

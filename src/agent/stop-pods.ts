@@ -1,16 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { type NodePod } from '../model/node-pod.js';
-import { isOwnPod } from '../sync/housekeeping-owner.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentParts } from './agent-parts.js';
 
 /** What {@link stopPods} needs. */
 export interface StopPodsOptions {
-  readonly parts: Pick<
-    AgentParts,
-    'desired' | 'handlers' | 'workers' | 'cache' | 'paths' | 'isOurs' | 'wantNothing'
-  >;
+  readonly parts: Pick<AgentParts, 'desired' | 'handlers' | 'workers' | 'paths' | 'ownUids' | 'wantNothing'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -26,8 +22,7 @@ const DEFAULT_GRACE_SECONDS = 30;
  * minute; those are named in the log.
  */
 export async function stopPods({ parts, clock, logger }: StopPodsOptions): Promise<boolean> {
-  const { desired, handlers, workers, cache, paths, isOurs, wantNothing } = parts;
-  const ours = (): string[] => [...cache.uids()].filter((uid) => isOwnPod(cache.get(uid).status, isOurs));
+  const { desired, handlers, workers, paths, ownUids, wantNothing } = parts;
   const hasFolders = async (): Promise<boolean> => (await readdir(paths.podsDir).catch(() => [])).length > 0;
   const startedMs = clock.monotonicMs();
   const ending = new Set<string>();
@@ -40,7 +35,7 @@ export async function stopPods({ parts, clock, logger }: StopPodsOptions): Promi
     longestGraceMs = Math.max(longestGraceMs, ...pods.map((pod) => graceSecondsOf(pod) * 1_000));
     handlers.handlePodRemoves(pods);
     const isWorkedOn = [...ending].some((uid) => workers.isKnown(uid) && !workers.isFinished(uid));
-    const left = ours();
+    const left = ownUids();
     if (!isWorkedOn && left.length === 0 && !(await hasFolders())) return true;
     // Those that only the runtime knows have the grace period that a pod has unless told.
     if (left.some((uid) => !ending.has(uid)))

@@ -1,21 +1,11 @@
-import { describe, expect } from 'vitest';
+import { describe } from 'vitest';
 import { defineStoryTests, STORY_LIMIT_MS } from '../integration/pod-stories/story-suite.js';
-import { startContainerd } from './harness/containerd.js';
 import { RELEASES } from './harness/installed.js';
-import { findLeftovers } from './harness/leftovers.js';
+import { startStoryRuntime } from './harness/story-runtime.js';
 
 /** Of one release, unless the whole is asked for: what differs between them is tried by other tests. */
 const releases = process.env['PODLOOP_CHURN'] === 'full' ? RELEASES : (['1.7'] as const);
 
 describe.each(releases)('on containerd %s', { timeout: STORY_LIMIT_MS + 60_000 }, (version) => {
-  defineStoryTests(async () => {
-    const containerd = await startContainerd({ version });
-    return {
-      endpoint: containerd.endpoint,
-      end: async () => {
-        await containerd[Symbol.asyncDispose]();
-        expect(await findLeftovers(containerd.names)).toEqual([]);
-      },
-    };
-  });
+  defineStoryTests(() => startStoryRuntime(version));
 });
