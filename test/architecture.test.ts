@@ -55,6 +55,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   '@bufbuild/protobuf': ['cri'],
   '@grpc/grpc-js': ['cri', 'embedded', 'chaos', 'record', 'relay', 'testing'],
   commander: ['cli'],
+  'find-my-way': ['server'],
   ws: ['embedded', 'testing'],
   yaml: ['util', 'model', 'config', 'cli'],
 };
