@@ -1,11 +1,13 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
+import { isConcerned } from '../config/config-objects.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { type CriClient } from '../cri/index.js';
 import { PulledImages } from '../gc/pulled-images.js';
 import { recordPulls } from '../gc/record-pulls.js';
 import { ImageManager } from '../images/image-manager.js';
+import { type PodObjects } from '../model/config-object.js';
 import { type PodSpec } from '../model/pod.js';
 import { Pleg } from '../pleg/index.js';
 import { PodCache } from '../pleg/pod-cache.js';
@@ -71,7 +73,15 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const { options, identity, client, runtimeName, stdin, manifestParser: parser, clock, logger } = given;
   const common = { clock, logger };
   const events = new PodEventLog(common);
-  const sources = new PodSources({ options, nodeName: identity.name, stdin, parser, ...common });
+  const sources = new PodSources({
+    ...{ options, nodeName: identity.name, stdin, parser, ...common },
+    onObjectsChanged: (change) => {
+      const concerned = [...desired.all()].filter((pod) => isConcerned(pod, change));
+      loop.syncSoon(concerned.map(({ metadata }) => metadata.uid));
+    },
+  });
+  /** ConfigMaps and Secrets of the manifests, as pods find them. */
+  const objects: PodObjects = sources.config.objects;
 
   // What is observed.
   const runtime = new CriRuntime({ client, ...common });
@@ -266,6 +276,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{
       events,
       sources,
+      objects,
       runtime,
       cache,
       pleg,

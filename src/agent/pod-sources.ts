@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { formatConfigProblem } from '../config/config-problem.js';
+import { ConfigObjects, type ObjectChange } from '../config/config-objects.js';
 import { FILE_SOURCE, FileSource } from '../config/file-source.js';
 import { HTTP_SOURCE, HttpSource } from '../config/http-source.js';
 import { PodConfig } from '../config/pod-config.js';
@@ -25,6 +26,8 @@ export interface PodSourcesOptions {
   >;
   readonly nodeName: string;
   readonly stdin: Readable;
+  /** Objects that pods may refer to have changed. */
+  readonly onObjectsChanged: (change: ObjectChange) => void;
   /** A thread of its own unless told. */
   readonly parser?: ManifestParser | undefined;
   readonly clock: Clock;
@@ -44,14 +47,16 @@ export class PodSources {
   readonly #sources: readonly Source[];
   readonly #ownParser: ThreadedManifestParser | undefined;
 
-  constructor({ options, nodeName, stdin, parser: given, clock, logger }: PodSourcesOptions) {
+  constructor(given: PodSourcesOptions) {
+    const { options, nodeName, stdin, clock, logger } = given;
     const problems = new ProblemBook({
       onProblem: (problem) => logger.error(formatConfigProblem(problem)),
       onCleared: (file) => logger.info('No problem is left with manifest', { file }),
     });
-    this.config = new PodConfig({ problems, logger });
-    this.#ownParser = given === undefined ? new ThreadedManifestParser({ clock }) : undefined;
-    const parser = given ?? this.#ownParser!;
+    const objects = new ConfigObjects({ onChanged: given.onObjectsChanged });
+    this.config = new PodConfig({ problems, objects, logger });
+    this.#ownParser = given.parser === undefined ? new ThreadedManifestParser({ clock }) : undefined;
+    const parser = given.parser ?? this.#ownParser!;
     const lastGoodFolder = join(options.rootDir, 'manifests-last-good');
     const common = { nodeName, problems, parser, lastGoodFolder, clock, logger };
     const { podManifestPath: path, manifestUrl, manifestUrlHeader: headers } = options;

@@ -12,12 +12,14 @@
  *
  * @module
  */
+import { type ConfigObject } from '../model/config-object.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodUpdate } from '../model/pod-update.js';
 import { configDelivered, configUpdateHandedOut } from '../util/config-channels.js';
 import { PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { arbitratePods, fullName, type PodClaim, type RefusedClaim } from './arbitrate-pods.js';
+import { ConfigObjects } from './config-objects.js';
 import { type ConfigProblem } from './config-problem.js';
 import { changedUids, diffPods, type PodSet } from './diff-pods.js';
 import { judgeByManifest, type PodJudge } from './judge-pod.js';
@@ -30,6 +32,8 @@ export interface DeliveryOptions {
   readonly isComplete?: boolean;
   /** Where a pod is written, for problems. */
   readonly placeOf?: (pod: NodePod) => ManifestPlace | undefined;
+  /** All ConfigMaps and Secrets that the source has now: there before any of its pods is handed out. None unless told. */
+  readonly objects?: readonly ConfigObject[];
 }
 
 /** Where one source hands in what it wants. */
@@ -48,6 +52,8 @@ export interface PodSourceOptions {
 export interface PodConfigOptions {
   /** Hears of pods that two sources want. */
   readonly problems?: ProblemBook;
+  /** Where the objects of the sources go. */
+  readonly objects?: ConfigObjects;
   readonly logger?: Logger;
 }
 
@@ -77,6 +83,8 @@ const PART = 'sources';
 
 /** The pods that all sources together want, and the changes that lead there. */
 export class PodConfig {
+  /** The ConfigMaps and Secrets that the sources have delivered. */
+  readonly objects: ConfigObjects;
   readonly #problems: ProblemBook;
   readonly #logger: Logger;
   readonly #sources = new Map<string, Source>();
@@ -91,7 +99,9 @@ export class PodConfig {
   #folded = 0;
   #handedOut = 0;
 
-  constructor({ problems = new ProblemBook(), logger = SILENT_LOGGER }: PodConfigOptions = {}) {
+  constructor(options: PodConfigOptions = {}) {
+    const { problems = new ProblemBook(), objects = new ConfigObjects(), logger = SILENT_LOGGER } = options;
+    this.objects = objects;
     this.#problems = problems;
     this.#logger = logger;
   }
@@ -155,8 +165,9 @@ export class PodConfig {
   }
 
   #deliver(source: Source, pods: readonly NodePod[], options: DeliveryOptions = {}): void {
-    const { isComplete = true, placeOf = () => undefined } = options;
+    const { isComplete = true, placeOf = () => undefined, objects = [] } = options;
     this.#deliveries++;
+    this.objects.deliver(source.name, objects);
     this.#logger.info('Setting pods for source', { source: source.name, pods: pods.length }, 4);
     const before = new Map(source.claims.map((claim) => [claimKey(claim.pod), claim.since]));
     source.claims = pods.map((pod) => ({

@@ -26,6 +26,8 @@ export interface ConfigMap {
   readonly data: ReadonlyMap<string, string>;
   /** For files only; never a variable. */
   readonly binaryData: ReadonlyMap<string, Uint8Array>;
+  /** What is in it cannot change until it is removed and made anew. */
+  readonly immutable?: boolean;
 }
 
 /** A v1 Secret. Its values are in no message, log or event. */
@@ -36,6 +38,8 @@ export interface Secret {
   readonly type: string;
   /** `data` and `stringData` in one; a key of both has the value of `stringData`. */
   readonly data: ReadonlyMap<string, Uint8Array>;
+  /** What is in it cannot change until it is removed and made anew. */
+  readonly immutable?: boolean;
 }
 
 /** Either. */

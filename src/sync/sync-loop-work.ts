@@ -78,6 +78,11 @@ export class SyncLoopWork {
     this.#nextHousekeepingMs = Math.min(this.#nextHousekeepingMs, soonMs);
   }
 
+  /** Puts pods among those that are due; of those that nobody wants nothing is kept. */
+  syncSoon(uids: Iterable<string>): void {
+    for (const uid of uids) if (this.#options.desired.has(uid)) this.#dueUids.add(uid);
+  }
+
   /** A little of everything that waits, so that nothing waits for the end of anything else; false when nothing does. */
   doSome(): boolean {
     const pieces = [

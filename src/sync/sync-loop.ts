@@ -89,6 +89,12 @@ export class SyncLoop {
     this.#wakeup.wake();
   }
 
+  /** Syncs these pods soon: what they are made of has changed. Those that are asked for again meanwhile are synced once. */
+  syncSoon(uids: Iterable<string>): void {
+    this.#work.syncSoon(uids);
+    this.#wakeup.wake();
+  }
+
   /** Lives until the signal aborts, then resolves; nothing it reads from is read any more then. */
   async run(signal: AbortSignal): Promise<void> {
     const { updates, events, probeResults } = this.#options;
