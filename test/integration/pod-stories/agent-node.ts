@@ -6,9 +6,12 @@ import { Agent } from '../../../src/agent/agent.js';
 import { resolveAgentOptions } from '../../../src/agent/resolve-agent-options.js';
 import { INLINE_PARSER } from '../../../src/config/parse-manifest.js';
 import { CriClient } from '../../../src/cri/index.js';
+import { PodPaths } from '../../../src/runtime/pod-paths.js';
+import { type PodStatusRecord } from '../../../src/status/status-changes.js';
 import { type Clock, SystemClock } from '../../../src/util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../../../src/util/logger.js';
 import { type StoryNode } from './play-story.js';
+import { readLogLines } from './read-log-lines.js';
 
 /** What an {@link AgentNode} is made of. */
 export interface AgentNodeOptions {
@@ -25,6 +28,7 @@ export class AgentNode implements StoryNode, AsyncDisposable {
   readonly manifestFolder: string;
   readonly agent: Agent;
   readonly #client: CriClient;
+  readonly #paths: PodPaths;
   readonly #ending = new AbortController();
   readonly #running: Promise<unknown>;
 
@@ -48,12 +52,13 @@ export class AgentNode implements StoryNode, AsyncDisposable {
       manifestParser: INLINE_PARSER,
     };
     const agent = await Agent.start(options, ports, new AbortController().signal);
-    return new AgentNode(agent, podManifestPath, endpoint);
+    return new AgentNode(agent, podManifestPath, endpoint, new PodPaths(options));
   }
 
-  private constructor(agent: Agent, manifestFolder: string, endpoint: string) {
+  private constructor(agent: Agent, manifestFolder: string, endpoint: string, paths: PodPaths) {
     this.agent = agent;
     this.manifestFolder = manifestFolder;
+    this.#paths = paths;
     this.#client = new CriClient({ endpoint });
     this.#running = agent.run(this.#ending.signal);
     // Seen by whoever ends it.
@@ -63,6 +68,11 @@ export class AgentNode implements StoryNode, AsyncDisposable {
   eventsOf(podName: string): readonly string[] {
     const events = this.agent.podEvents().filter(({ pod }) => pod.name === `${podName}-test`);
     return events.map(({ type, reason }) => `${type} ${reason}`);
+  }
+
+  async logOf(podName: string, container: string): Promise<string[]> {
+    const pod = this.#record(podName)?.pod;
+    return pod === undefined ? [] : readLogLines(this.#paths.containerLogDir(pod, container));
   }
 
   /** By the runtime, without grace: behind the agent's back. */
@@ -90,9 +100,12 @@ export class AgentNode implements StoryNode, AsyncDisposable {
     await this.stop();
   }
 
+  #record(podName: string): PodStatusRecord | undefined {
+    return this.agent.statuses().find(({ pod }) => pod.name === `${podName}-test`);
+  }
+
   #containerId(podName: string, container: string): string {
-    const record = this.agent.statuses().find(({ pod }) => pod.name === `${podName}-test`);
-    const { initContainerStatuses = [], containerStatuses = [] } = record?.status ?? {};
+    const { initContainerStatuses = [], containerStatuses = [] } = this.#record(podName)?.status ?? {};
     const status = [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === container);
     return status?.containerID?.replace(/^.*:\/\//, '') ?? '';
   }

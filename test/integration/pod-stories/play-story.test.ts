@@ -1,10 +1,11 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type V1PodStatus } from '../../../src/model/v1-pod-status.js';
 import { podStatusChanged } from '../../../src/status/status-changes.js';
 import { findForbidden, playStory, type StoryNode } from './play-story.js';
+import { readLogLines, toLines } from './read-log-lines.js';
 import { StatusHistory } from './status-history.js';
 import { parseStory, type Story } from './story.js';
 
@@ -40,12 +41,17 @@ function storyOf(...lines: string[]): Story {
   return parseStory('1-web', `${lines.map((line) => `# ${line}\n`).join('')}metadata: { name: web }`);
 }
 
-async function play(story: Story, execute: StoryNode['execute'] = async () => undefined) {
+async function play(
+  story: Story,
+  execute: StoryNode['execute'] = async () => undefined,
+  logOf: StoryNode['logOf'] = async () => [],
+) {
   const node: StoryNode = {
     manifestFolder: folder,
     eventsOf: () => ['Normal Started'],
     kill: async (...[pod, container]) => void done.push(`kill ${pod} ${container}`),
     execute,
+    logOf,
   };
   return playStory(story, { node, history, toNodeName: (name) => name, signal: limit.signal });
 }
@@ -81,6 +87,32 @@ it('what cannot be done, and an event that does not come, are problems of the st
   const { problems } = await play(story, async () => Promise.reject(new Error('it ended with 3')));
   expect(problems).toEqual(['it ended with 3', 'no event: Warning BackOff']);
   expect(done).toEqual(['kill web main']);
+});
+
+it('a line that the container writes later is waited for', async () => {
+  const logs = [[], ['good'], ['good', 'good day']];
+  const log = storyOf('log main: good day');
+  const { problems, timeline } = await play(log, undefined, async () => logs.shift() ?? []);
+  expect(problems).toEqual([]);
+  expect(timeline[1]).toContain('as expected: main says "good day"');
+});
+
+it('a line that was not written by the end of the pod is a problem, and all that was written is told', async () => {
+  const outcome = play(storyOf('log main: good'), undefined, async () => ['good day', 'bye']);
+  tell('Succeeded');
+  const { problems, timeline } = await outcome;
+  expect(problems).toEqual(['in vain expected: main says "good"']);
+  expect(timeline.join()).toContain('main: bye');
+});
+
+it('a log has its lines whole, in all lives of the container', async () => {
+  expect(toLines('t stdout P on\nt stderr F two\nt stdout F e\nt stdout F\nt stdout P rest\n')).toEqual([
+    ...['two', 'one', '', 'rest'],
+  ]);
+  await writeFile(join(folder, '10.log'), 't stdout F second\n');
+  await writeFile(join(folder, '9.log'), 't stdout F first\n');
+  expect(await readLogLines(folder)).toEqual(['first', 'second']);
+  expect(await readLogLines(join(folder, 'none'))).toEqual([]);
 });
 
 it('what is never to be counts wherever it is seen', () => {

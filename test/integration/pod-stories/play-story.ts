@@ -1,15 +1,24 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { isTerminalPhase } from '../../../src/model/v1-pod-status.js';
 import { messageOf } from '../../../src/util/errors.js';
 import { describeStatus } from './describe-status.js';
 import { type SeenStatus, type StatusHistory } from './status-history.js';
 import { type Story, type StoryStep } from './story.js';
+
+/** How often a log is looked at: nobody says when a container writes. */
+const LOG_PERIOD_MS = 50;
+/** A runtime may tell of an end a little before the last lines are written. */
+const TRIES_AFTER_END = 10;
 
 /** A node on which stories are played: whatever keeps the manifests of a folder running. */
 export interface StoryNode {
   readonly manifestFolder: string;
   /** `Warning BackOff` and the like, of that pod, so far. */
   eventsOf(podName: string): readonly string[];
+  /** What the container wrote to its log so far, in all its lives, line by line. */
+  logOf(podName: string, container: string): Promise<readonly string[]>;
   /** Kills the container's program with SIGKILL. */
   kill(podName: string, container: string, signal: AbortSignal): Promise<void>;
   /** Runs a shell script in the container; rejects unless it ends with 0. */
@@ -84,7 +93,7 @@ class Play {
   async take(step: StoryStep): Promise<void> {
     const { node, signal } = this.#stage;
     const { name, podName } = this.#story;
-    if (step.kind !== 'may' && step.kind !== 'expect' && step.kind !== 'gone') {
+    if (!['may', 'expect', 'gone', 'log'].includes(step.kind)) {
       this.#say(`do: ${JSON.stringify(step)}`);
     }
     switch (step.kind) {
@@ -95,6 +104,8 @@ class Play {
         return this.#expect(step.text, ({ status }) => status !== undefined && step.condition(status));
       case 'gone':
         return this.#expect('gone', ({ status }) => status === undefined);
+      case 'log':
+        return this.#expectLine(step.container, step.line);
       case 'remove':
         return rm(this.#file);
       case 'put back':
@@ -128,6 +139,28 @@ class Play {
     }
     this.#allowed.length = 0;
     this.#say(`as expected: ${text}`);
+  }
+
+  /** The line is there now, or comes while the pod lives. */
+  async #expectLine(container: string, line: string): Promise<void> {
+    const { node, signal } = this.#stage;
+    const name = `${container} says ${JSON.stringify(line)}`;
+    for (let tries = 0; ;) {
+      if (this.#hasEnded()) tries++;
+      const lines = await node.logOf(this.#story.podName, container);
+      if (lines.includes(line)) { this.#say(`as expected: ${name}`); return; }
+      if (tries > TRIES_AFTER_END || signal.aborted) {
+        for (const each of lines) this.#say(`  ${container}: ${each}`);
+        throw new Error(`in vain expected: ${name}`);
+      }
+      await setTimeout(LOG_PERIOD_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  #hasEnded(): boolean {
+    const { history, toNodeName } = this.#stage;
+    const last = history.of(toNodeName(this.#story.podName)).at(-1);
+    return last !== undefined && (last.status === undefined || isTerminalPhase(last.status.phase));
   }
 
   #say(text: string, atMs = performance.now()): void {

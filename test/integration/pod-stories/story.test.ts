@@ -64,6 +64,15 @@ describe('a line of a story', () => {
   });
 });
 
+it('a line of a log is a step, and other documents may stand around the pod', () => {
+  const text = '# log main: a: b\n# Two words: no more\nkind: ConfigMap\nmetadata: { name: settings }\n---\n';
+  const { podName, steps } = parseStory(
+    'x',
+    `${text}kind: Pod\nmetadata: { name: web }\n---\nkind: Secret\n`,
+  );
+  expect([podName, steps]).toEqual(['web', [{ kind: 'log', container: 'main', line: 'a: b' }]]);
+});
+
 it('every story can be read, and expects something', async () => {
   const folder = new URL('../../stories/', import.meta.url);
   const names = (await readdir(folder)).filter((name) => name.endsWith('.yaml'));

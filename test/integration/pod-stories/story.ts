@@ -9,6 +9,7 @@ import { type Condition, parseCondition } from './condition.js';
 export type StoryStep =
   | { readonly kind: 'expect'; readonly text: string; readonly condition: Condition }
   | { readonly kind: 'gone' }
+  | { readonly kind: 'log'; readonly container: string; readonly line: string }
   | { readonly kind: 'may'; readonly text: string; readonly condition: Condition }
   | { readonly kind: 'remove' }
   | { readonly kind: 'put back' }
@@ -32,7 +33,10 @@ export interface Story {
   readonly needs: readonly string[];
 }
 
-/** Reads the comments `# expect:`, `# may:`, `# do:`, `# never:`, `# event:` and `# needs:`; throws for any other word. */
+/**
+ * Reads the comments `# expect:`, `# may:`, `# do:`, `# log NAME:`, `# never:`, `# event:` and `# needs:`; throws for
+ * any other word. Other documents of the manifest may stand before and behind the pod.
+ */
 export async function readStory(path: string): Promise<Story> {
   const manifest = await readFile(path, 'utf8');
   return parseStory(basename(path, '.yaml'), manifest);
@@ -44,8 +48,11 @@ export function parseStory(name: string, manifest: string): Story {
   const never: Story['never'][number][] = [];
   const events: string[] = [];
   const needs: string[] = [];
-  for (const [, word, text] of manifest.matchAll(/^# (\w+): (.+)$/gm)) {
-    if (word === 'never') never.push({ text: text!, condition: parseCondition(text!) });
+  for (const [, word, container, text] of manifest.matchAll(/^# (\w+)(?: (\S+))?: (.+)$/gm)) {
+    if (container !== undefined) {
+      // Any other two words in front of a colon are a sentence.
+      if (word === 'log') steps.push({ kind: 'log', container, line: text! });
+    } else if (word === 'never') never.push({ text: text!, condition: parseCondition(text!) });
     else if (word === 'event') events.push(text!);
     else if (word === 'needs') needs.push(text!);
     else if (word === 'do') steps.push(parseAction(text!));
@@ -54,7 +61,8 @@ export function parseStory(name: string, manifest: string): Story {
       steps.push({ kind: word, text: text!, condition: parseCondition(text!) });
     } else throw new Error(`${name}: there is no "# ${word}:"`);
   }
-  const podName = /^metadata: \{ name: ([\w-]+)/m.exec(manifest)?.[1];
+  const pod = manifest.split(/^---$/m).find((document) => /^kind: Pod$/m.test(document)) ?? manifest;
+  const podName = /^metadata: \{ name: ([\w-]+)/m.exec(pod)?.[1];
   if (podName === undefined) throw new Error(`${name}: the pod has no name`);
   return { name, podName, manifest, steps, never, events, needs };
 }
