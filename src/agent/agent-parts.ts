@@ -41,6 +41,8 @@ import { SyncPod } from '../sync/sync-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { readOwnMountinfo } from '../util/mountinfo.js';
+import { EmptyDir } from '../volumes/empty-dir.js';
+import { HostPath } from '../volumes/host-path.js';
 import { PodVolumes } from '../volumes/pod-volumes.js';
 import { PodWorkers } from '../workers/pod-workers.js';
 import { type AgentOptions } from './agent-options.js';
@@ -114,7 +116,10 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
   const adoption = new PodAdoption({ ...common, ...{ adopted, runtime, isAdopting: options.adopt } });
   const paths = new PodPaths(options);
-  const volumes = new PodVolumes({ podsFolder: paths.podsDir });
+  const volumes = new PodVolumes({
+    ...{ podsFolder: paths.podsDir, events },
+    kinds: { emptyDir: new EmptyDir(), hostPath: new HostPath() },
+  });
   const node = new NodeFactsWatch({
     ...common,
     nodeInstance: identity.instanceId,

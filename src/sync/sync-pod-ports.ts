@@ -14,7 +14,10 @@ import { type ContainerBaseline } from './pod-actions.js';
 
 /** The volumes of pods. */
 export interface VolumeMounts {
-  /** Makes what the pod's volumes need on the node, and does nothing where it is there. Rejects when one cannot be had. */
+  /**
+   * Makes what the pod's volumes need on the node, and does nothing where it is there. Rejects when one cannot be had;
+   * the pod's events tell which, and why.
+   */
   setUp(pod: NodePod, signal: AbortSignal): Promise<void>;
   /** Where the volumes of one container are, in the order of its volumeMounts. Only after {@link setUp}. */
   mountsFor(pod: NodePod, container: Container): Promise<readonly ContainerMount[]>;

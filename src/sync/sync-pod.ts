@@ -174,14 +174,7 @@ export class SyncPod implements PodSyncer {
       events.record(pod.metadata, { type: 'Warning', reason: 'FailedToMakePodDataDirectories', message });
       throw new PodloopError('POD_SYNC_FAILED', message, { cause: error });
     }
-    try {
-      await volumes.setUp(pod, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      const message = messageOf(error);
-      events.record(pod.metadata, { type: 'Warning', reason: 'FailedMount', message });
-      throw error;
-    }
+    await volumes.setUp(pod, signal);
   }
 
   async #bringNearer(

@@ -6,17 +6,46 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type VolumeMount } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type HostPathType, type Volume } from '../model/volume.js';
+import { EmptyDir } from './empty-dir.js';
+import { HostPath } from './host-path.js';
 import { PodVolumes } from './pod-volumes.js';
+import { type PodVolume, type VolumeKind } from './volume-kind.js';
 
 const NEVER = new AbortController().signal;
 let folder: string;
 let mounts: string;
 let volumes: PodVolumes;
+let told: string[];
+
+/** A kind that does as it is told. */
+const objects = {
+  folderName: 'kubernetes.io~configmap',
+  isReadOnly: true,
+  problem: undefined as string | undefined,
+  ready: false,
+  setUp(): Promise<void> {
+    if (this.problem !== undefined) return Promise.reject(new Error(this.problem));
+    this.ready = true;
+    return Promise.resolve();
+  },
+  isReady(): Promise<boolean> {
+    return Promise.resolve(this.ready);
+  },
+  hostPathOf: ({ folder: path }: PodVolume): string => path,
+} satisfies VolumeKind & { problem: string | undefined; ready: boolean };
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-volumes-'));
   mounts = '';
-  volumes = new PodVolumes({ podsFolder: join(folder, 'pods'), readMounts: () => Promise.resolve(mounts) });
+  told = [];
+  volumes = new PodVolumes({
+    podsFolder: join(folder, 'pods'),
+    kinds: { emptyDir: new EmptyDir(), hostPath: new HostPath(), configMap: objects },
+    events: { record: (_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`) },
+    readMounts: () => Promise.resolve(mounts),
+  });
+  objects.problem = undefined;
+  objects.ready = false;
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
@@ -158,6 +187,35 @@ describe('a hostPath', () => {
     await volumes.setUp(hostPath(path, 'Socket'), NEVER);
     await volumes.setUp(hostPath('/dev/null', 'CharDevice'), NEVER);
     await new Promise((done) => server.close(done));
+  });
+});
+
+describe('a volume that cannot be had', () => {
+  const settings: Volume = { name: 'settings', configMap: { name: 'x' } };
+
+  it('is told of by its name, beside others, while the rest is made', async () => {
+    objects.problem = 'configmap "x" not found';
+    const file: Volume = { name: 'file', hostPath: { path: join(folder, 'none'), type: 'File' } };
+    const owner = pod([settings, file, { name: 'data', emptyDir: {} }]);
+    await expect(volumes.setUp(owner, NEVER)).rejects.toMatchObject({ code: 'VOLUME_NOT_READY' });
+    expect(told.sort()).toEqual([
+      `Warning FailedMount: MountVolume.SetUp failed for volume "file" : hostPath type check failed: ${folder}/none is not a file`,
+      'Warning FailedMount: MountVolume.SetUp failed for volume "settings" : configmap "x" not found',
+    ]);
+    expect((await stat(emptyDir('data'))).isDirectory()).toBe(true);
+  });
+
+  it('fails nothing when it could be had before, and is told of', async () => {
+    const owner = pod([settings], [{ name: 'settings', mountPath: '/settings' }]);
+    await volumes.setUp(owner, NEVER);
+    objects.problem = 'configmap "x" not found';
+    await volumes.setUp(owner, NEVER);
+    expect(told).toEqual([
+      'Warning FailedMount: MountVolume.SetUp failed for volume "settings" : configmap "x" not found',
+    ]);
+    expect(await volumes.mountsFor(owner, owner.spec.containers[0]!)).toMatchObject([
+      { hostPath: join(folder, 'pods/u1/volumes/kubernetes.io~configmap/settings'), readOnly: true },
+    ]);
   });
 });
 

@@ -1,28 +1,37 @@
 /**
- * The volumes of pods: folders made, checked and given back.
+ * The volumes of pods: made, checked, kept up to date and given back.
  *
  * In: pods with their volumes. Out: where each volume is on the node, as mounts of containers. It assumes that the
  * folder of the pods belongs to the agent alone, and that a pod's containers have all ended before its volumes are
  * torn down: what is still mounted below a volume keeps it, and is tried again.
  *
+ * Nothing is remembered of what was made: the disk and the table of mounts say it, to an agent that was started anew as
+ * well. What differs between the kinds of volumes is in a {@link VolumeKind} each.
+ *
  * Source: https://kubernetes.io/docs/concepts/storage/volumes/
  *
  * @module
  */
-import { chmod, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { readdir, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { type Container, type VolumeMount } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
+import { type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { type Volume } from '../model/volume.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
 import { messageOf, PodloopError } from '../util/errors.js';
+import { makeFolder } from '../util/make-folder.js';
 import { findMountBelow, parseMountinfo, readOwnMountinfo } from '../util/mountinfo.js';
-import { prepareHostPath } from './prepare-host-path.js';
+import { type PodVolume, sourceOf, type VolumeKind, type VolumeKinds } from './volume-kind.js';
+import { VolumePaths } from './volume-paths.js';
 
 /** What {@link PodVolumes} is made of. */
 export interface PodVolumesOptions {
   /** Folder of all pods; each has one of its own below it, named after its uid. */
   readonly podsFolder: string;
+  readonly kinds: VolumeKinds;
+  /** Where it is told which volume cannot be had, and why. */
+  readonly events: PodEventRecorder;
   /** The node's table of mounts; /proc/self/mountinfo unless told. */
   readonly readMounts?: () => Promise<string>;
 }
@@ -33,30 +42,34 @@ const PROPAGATION = {
   Bidirectional: 'bidirectional',
 } as const;
 
-/** As a kubelet: whatever user a container runs as may write to its emptyDir. */
-const EMPTY_DIR_MODE = 0o777;
+/** As a kubelet's. */
+const FOLDER_MODE = 0o750;
 
 /** Sets up, names and tears down the volumes of pods. Every method is idempotent. */
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
+  readonly #paths: VolumePaths;
   readonly #readMounts: () => Promise<string>;
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
+    this.#paths = new VolumePaths(options.podsFolder);
     this.#readMounts = options.readMounts ?? readOwnMountinfo;
   }
 
-  /** Makes what is missing. Rejects with VOLUME_NOT_READY, naming the volume, when one cannot be had now. */
+  /**
+   * Makes what is missing and brings the rest up to date, each volume whatever becomes of the others; what cannot be
+   * done is told of each in the pod's events. Rejects with VOLUME_NOT_READY when a volume cannot be had at all.
+   */
   async setUp(pod: NodePod, signal: AbortSignal): Promise<void> {
-    for (const volume of pod.spec.volumes ?? []) {
-      signal.throwIfAborted();
-      try {
-        await this.#setUpOne(pod, volume);
-      } catch (error) {
-        const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(error)}`;
-        throw new PodloopError('VOLUME_NOT_READY', message, { cause: error });
-      }
-    }
+    signal.throwIfAborted();
+    const work = (pod.spec.volumes ?? []).map((volume) => this.#setUpOne(pod, volume, signal));
+    const missing = (await Promise.all(work)).filter((problem) => problem !== undefined);
+    signal.throwIfAborted();
+    if (missing.length === 0) return;
+    throw new PodloopError('VOLUME_NOT_READY', missing.map(({ message }) => message).join('; '), {
+      cause: missing[0]!.cause,
+    });
   }
 
   /** Where the volumes of one container are, in the order of its volumeMounts. */
@@ -70,7 +83,7 @@ export class PodVolumes {
 
   /** Removes what the pod's volumes held. Rejects with VOLUME_IN_USE while something is mounted below them. */
   async tearDown({ metadata: { uid } }: { readonly metadata: { readonly uid: string } }): Promise<void> {
-    const folder = this.#volumesFolder(uid);
+    const folder = this.#paths.volumesFolder(uid);
     const mounted = findMountBelow(parseMountinfo(await this.#readMounts()), folder);
     if (mounted !== undefined) {
       throw new PodloopError(
@@ -79,6 +92,7 @@ export class PodVolumes {
       );
     }
     await rm(folder, { recursive: true, force: true });
+    for (const kind of Object.values(this.#options.kinds)) kind.forget?.(uid);
   }
 
   /** The uids of pods that have volumes here, in no order: also of those that nobody remembers. */
@@ -90,59 +104,55 @@ export class PodVolumes {
     });
     const found: string[] = [];
     for (const name of names) {
-      const volumes = await readdir(this.#volumesFolder(name)).catch(() => []);
+      const volumes = await readdir(this.#paths.volumesFolder(name)).catch(() => []);
       if (volumes.length > 0) found.push(name);
     }
     return found;
   }
 
-  async #setUpOne(pod: NodePod, { name, hostPath }: Volume): Promise<void> {
-    if (hostPath !== undefined) {
-      await prepareHostPath(hostPath);
-      return;
+  /** What is missing, when the volume cannot be had. */
+  async #setUpOne(
+    pod: NodePod,
+    volume: Volume,
+    signal: AbortSignal,
+  ): Promise<{ readonly message: string; readonly cause: unknown } | undefined> {
+    const kind = this.#kindOf(volume);
+    const work = this.#workOf(pod, volume, kind);
+    try {
+      if (kind.folderName !== undefined) {
+        await makeFolder(this.#paths.kindFolder(pod.metadata.uid, kind.folderName), FOLDER_MODE);
+      }
+      await kind.setUp(work, signal);
+      return undefined;
+    } catch (cause) {
+      if (signal.aborted) return undefined;
+      const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(cause)}`;
+      this.#options.events.record(pod.metadata, { type: 'Warning', reason: 'FailedMount', message });
+      // Containers go on with what is there, and those that are restarted as well.
+      return (await kind.isReady(work).catch(() => false)) ? undefined : { message, cause };
     }
-    await makeEmptyDir(this.#emptyDir(pod, name));
   }
 
   #toMount(pod: NodePod, volume: Volume, mount: VolumeMount): ContainerMount {
     const { mountPath, readOnly = false, mountPropagation = 'None' } = mount;
+    const kind = this.#kindOf(volume);
     return {
       containerPath: resolve('/', mountPath),
-      hostPath: volume.hostPath?.path ?? this.#emptyDir(pod, volume.name),
-      readOnly,
+      hostPath: kind.hostPathOf(this.#workOf(pod, volume, kind)),
+      readOnly: readOnly || kind.isReadOnly === true,
       propagation: PROPAGATION[mountPropagation],
     };
   }
 
-  #volumesFolder(uid: string): string {
-    return join(this.#options.podsFolder, uid, 'volumes');
+  #kindOf(volume: Volume): VolumeKind {
+    const source = sourceOf(volume);
+    const kind = this.#options.kinds[source];
+    // Manifests with others are refused before they come here.
+    if (kind === undefined) throw new Error(`volumes of the kind ${source} are not supported`);
+    return kind;
   }
 
-  #emptyDir({ metadata }: NodePod, name: string): string {
-    return join(this.#volumesFolder(metadata.uid), 'kubernetes.io~empty-dir', name);
-  }
-}
-
-/**
- * Once it is there it is the pod's: databases give their folder a mode of their own and do not start with another. So it
- * appears as it is to be, and whoever is killed in between leaves nothing that looks ready.
- */
-async function makeEmptyDir(folder: string): Promise<void> {
-  if (await isThere(folder)) return;
-  // No volume has a dot in its name.
-  const fresh = `${folder}.new`;
-  await mkdir(fresh, { recursive: true, mode: 0o750 });
-  // Not through mkdir: the process's mask would take bits away.
-  await chmod(fresh, EMPTY_DIR_MODE);
-  await rename(fresh, folder);
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
+  #workOf(pod: NodePod, volume: Volume, { folderName = '' }: VolumeKind): PodVolume {
+    return { pod, volume, folder: this.#paths.volumeFolder(pod.metadata.uid, folderName, volume.name) };
   }
 }

@@ -17,6 +17,8 @@ import { PodPlanner } from '../../src/sync/sync-pod-planner.js';
 import { PodStatusUpdater } from '../../src/sync/sync-pod-status.js';
 import { SyncPod } from '../../src/sync/sync-pod.js';
 import { SystemClock } from '../../src/util/clock.js';
+import { EmptyDir } from '../../src/volumes/empty-dir.js';
+import { HostPath } from '../../src/volumes/host-path.js';
 import { PodVolumes } from '../../src/volumes/pod-volumes.js';
 import { type SyncPodResult } from '../../src/workers/pod-syncer.js';
 import { until } from './embedded-node.js';
@@ -61,7 +63,10 @@ export class SyncLab implements AsyncDisposable {
     this.syncer = new SyncPod({
       ...{ ...common, events, changes: this.changes, runtime: this.#runtime },
       images: new ImageManager({ changes: this.changes, events }),
-      volumes: new PodVolumes({ podsFolder: this.paths.podsDir }),
+      volumes: new PodVolumes({
+        ...{ podsFolder: this.paths.podsDir, events },
+        kinds: { emptyDir: new EmptyDir(), hostPath: new HostPath() },
+      }),
       probes: {
         addPod: () => undefined,
         stopLivenessAndStartup: () => undefined,
@@ -83,7 +88,12 @@ export class SyncLab implements AsyncDisposable {
         ...{ nodeInstance: 'lab', hostname: 'node-1', clusterDns: [], clusterDomain: '' },
         resolver: { servers: ['192.0.2.53'], searches: [], options: [] },
         ...{ memoryCapacityBytes: 8n * 1024n ** 3n, cpuCfsQuota: true, cpuCfsPeriodUs: 100_000 },
-        ...{ seccompDir: '/var/lib/kubelet/seccomp', canMount },
+        ...{
+          seccompDir: '/var/lib/kubelet/seccomp',
+          seccompDefault: false,
+          strictGroups: undefined,
+          canMount,
+        },
       }),
     });
   }

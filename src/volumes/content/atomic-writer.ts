@@ -1,0 +1,153 @@
+/**
+ * Puts the files of a volume in place so that whoever reads them sees all of the old ones or all of the new.
+ *
+ * ```
+ * VOLUME/..2026_11_22_00_50_12.123456789/config.yaml    a generation: the files themselves
+ * VOLUME/..data -> ..2026_11_22_00_50_12.123456789      replaced by a rename: the one moment that counts
+ * VOLUME/config.yaml -> ..data/config.yaml              one link for each name in the volume, made once
+ * ```
+ *
+ * In: a folder that the agent alone writes to, and what it is to hold. Out: the layout that kubelets write, with the
+ * names that programs watch for. It assumes that nobody else writes to the same volume at the same time. What covers
+ * it: containers get the volume read-only, whatever lies in it is looked at without following links, and what does not
+ * belong there is removed. A writer that was killed anywhere has left the old generation, or the new one, and rubbish
+ * that the next one clears.
+ *
+ * The generation before the current one stays until the next write: a reader that has just been led to it finds its file.
+ *
+ * Source: https://kubernetes.io/docs/concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically
+ *
+ * @module
+ */
+import * as fs from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock } from '../../util/clock.js';
+import { type ContentFileSystem } from './content-file-system.js';
+import { type ContentPayload, toCleanPayload } from './content-payload.js';
+import {
+  generationName,
+  type GenerationPlace,
+  holdsPayload,
+  isGenerationName,
+  writeGeneration,
+} from './generation.js';
+
+/** What an {@link AtomicWriter} is made of. */
+export interface AtomicWriterOptions {
+  /** The volume: a folder that is there. */
+  readonly folder: string;
+  /** The group that everything is given to and that may read it; nothing is given away when undefined. */
+  readonly group?: number | undefined;
+  readonly clock: Pick<Clock, 'now'>;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+  /** node:fs/promises unless told. */
+  readonly files?: ContentFileSystem;
+}
+
+/** The link to the current generation, and what it is made as. */
+const CURRENT = '..data';
+const NEXT = '..data_tmp';
+const LINK = '..link_tmp';
+
+/** Writes one volume, again and again. */
+export class AtomicWriter {
+  readonly #folder: string;
+  readonly #group: number | undefined;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #random: () => number;
+  readonly #files: ContentFileSystem;
+
+  constructor({ folder, group, clock, random = Math.random, files = fs }: AtomicWriterOptions) {
+    this.#folder = folder;
+    this.#group = group;
+    this.#clock = clock;
+    this.#random = random;
+    this.#files = files;
+  }
+
+  /**
+   * Makes the volume hold exactly these files, and says whether it held anything else before. Throws, before anything is
+   * done, for a path that cannot be; rejects with the system's error when something cannot be written, and then the
+   * volume is as it was.
+   */
+  async write(payload: ContentPayload): Promise<boolean> {
+    const wanted = toCleanPayload(payload);
+    const before = await this.#findCurrent();
+    if (before !== undefined && (await holdsPayload(this.#files, wanted, this.#place(before)))) {
+      await this.#tidy(wanted, [before]);
+      return false;
+    }
+    const fresh = generationName(this.#clock.now(), this.#random());
+    try {
+      await writeGeneration(this.#files, wanted, this.#place(fresh));
+      await this.#replace(CURRENT, fresh, NEXT);
+    } catch (error) {
+      // Best effort: the next write clears it as well.
+      await this.#clear(fresh).catch(() => undefined);
+      throw error;
+    }
+    await this.#tidy(wanted, before === undefined ? [fresh] : [fresh, before]);
+    return true;
+  }
+
+  /** Whether the volume has ever been written. */
+  async isWritten(): Promise<boolean> {
+    return (await this.#findCurrent()) !== undefined;
+  }
+
+  /** The name of the current generation. What is no link to one, somebody else has put there. */
+  async #findCurrent(): Promise<string | undefined> {
+    const target = await this.#findLink(CURRENT);
+    return target !== undefined && isGenerationName(target) ? target : undefined;
+  }
+
+  /** Makes every name of the volume lead to the current generation, and removes all but that and those generations. */
+  async #tidy(wanted: ContentPayload, generations: readonly string[]): Promise<void> {
+    const names = new Set([...wanted.keys()].map((path) => path.split('/')[0]!));
+    const there = await this.#files.readdir(this.#folder);
+    for (const name of names) {
+      const target = `${CURRENT}/${name}`;
+      if ((await this.#findLink(name)) !== target) await this.#replace(name, target, LINK);
+    }
+    const kept = new Set([CURRENT, ...names, ...generations]);
+    const gone = there.filter((name) => !kept.has(name));
+    // What leads somewhere goes before that to which it leads.
+    gone.sort((one, other) => Number(isGenerationName(one)) - Number(isGenerationName(other)));
+    for (const name of gone) await this.#clear(name);
+  }
+
+  /** Puts a link where something else may be, in one step unless that is a folder. */
+  async #replace(name: string, target: string, temporary: string): Promise<void> {
+    const [path, made] = [join(this.#folder, name), join(this.#folder, temporary)];
+    await this.#clear(temporary);
+    await this.#files.symlink(target, made);
+    try {
+      await this.#files.rename(made, path);
+    } catch (error) {
+      if (!['EISDIR', 'ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? ''))
+        throw error;
+      await this.#clear(name);
+      await this.#files.rename(made, path);
+    }
+  }
+
+  /** Follows no link. */
+  async #clear(name: string): Promise<void> {
+    await this.#files.rm(join(this.#folder, name), { recursive: true, force: true });
+  }
+
+  /** Where a link leads; undefined for what is not there, or no link. */
+  async #findLink(name: string): Promise<string | undefined> {
+    try {
+      return await this.#files.readlink(join(this.#folder, name));
+    } catch (error) {
+      if (['ENOENT', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+      throw error;
+    }
+  }
+
+  #place(generation: string): GenerationPlace {
+    return { folder: join(this.#folder, generation), group: this.#group };
+  }
+}

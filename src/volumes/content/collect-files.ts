@@ -1,0 +1,140 @@
+/**
+ * What the files of a content volume are to be: objects and facts of a pod turned into a payload, or the reason, in the
+ * kubelet's words, why that cannot be. Pure. No message holds a value.
+ *
+ * @module
+ */
+import {
+  type ConfigMap,
+  type ConfigObject,
+  type PodObjects,
+  type Secret,
+} from '../../model/config-object.js';
+import { type DownwardFieldFacts, fieldValue } from '../../model/downward-field.js';
+import { type DownwardResourceFacts, resourceValue, selectContainer } from '../../model/downward-resource.js';
+import { type NodePod } from '../../model/node-pod.js';
+import {
+  type ConfigMapVolume,
+  type DownwardApiFile,
+  type KeyToPath,
+  type ObjectProjection,
+  type ProjectedVolume,
+  type SecretVolume,
+  type VolumeProjection,
+} from '../../model/volume.js';
+import { messageOf } from '../../util/errors.js';
+import { type ContentFile, type ContentPayload } from './content-payload.js';
+
+/** What the files follow from, beside the volume. */
+export interface FileFacts {
+  readonly pod: NodePod;
+  readonly objects: PodObjects;
+  readonly downward: DownwardFieldFacts & DownwardResourceFacts;
+}
+
+/** Kubernetes' default, where the manifest was not read with defaults. */
+const DEFAULT_MODE = 0o644;
+
+/** The files of a configMap volume. */
+export function collectConfigMap(volume: ConfigMapVolume, { pod, objects }: FileFacts): ContentPayload {
+  return filesOf('configmap', objects.findConfigMap(pod, volume.name), volume, volume.defaultMode);
+}
+
+/** The files of a secret volume. */
+export function collectSecret(volume: SecretVolume, { pod, objects }: FileFacts): ContentPayload {
+  const { secretName, defaultMode } = volume;
+  return filesOf('secret', objects.findSecret(pod, secretName), { ...volume, name: secretName }, defaultMode);
+}
+
+/** The files of a downwardAPI volume. */
+export function collectDownward(
+  items: readonly DownwardApiFile[] = [],
+  defaultMode: number = DEFAULT_MODE,
+  facts: FileFacts,
+): ContentPayload {
+  const files = new Map<string, ContentFile>();
+  for (const item of items) {
+    files.set(item.path, {
+      data: Buffer.from(downwardValue(item, facts)),
+      mode: item.mode ?? defaultMode,
+    });
+  }
+  return files;
+}
+
+/** The files of a projected volume; of two with the same path the later one counts. */
+export function collectProjected(
+  { sources = [], defaultMode = DEFAULT_MODE }: ProjectedVolume,
+  facts: FileFacts,
+): ContentPayload {
+  const files = new Map<string, ContentFile>();
+  const problems = new Set<string>();
+  for (const source of sources) {
+    try {
+      for (const [path, file] of collectSource(source, defaultMode, facts)) files.set(path, file);
+    } catch (error) {
+      problems.add(messageOf(error));
+    }
+  }
+  if (problems.size === 0) return files;
+  const [first, ...others] = problems;
+  throw new Error(others.length === 0 ? first! : `[${[...problems].join(', ')}]`);
+}
+
+function collectSource(
+  { configMap, secret, downwardAPI }: VolumeProjection,
+  defaultMode: number,
+  facts: FileFacts,
+): ContentPayload {
+  const { pod, objects } = facts;
+  if (secret !== undefined) {
+    return filesOf('secret', objects.findSecret(pod, secret.name), secret, defaultMode);
+  }
+  if (configMap !== undefined) {
+    return filesOf('configmap', objects.findConfigMap(pod, configMap.name), configMap, defaultMode);
+  }
+  return collectDownward(downwardAPI?.items, defaultMode, facts);
+}
+
+function filesOf(
+  kind: 'configmap' | 'secret',
+  object: ConfigObject | undefined,
+  { name, items = [], optional = false }: ObjectProjection,
+  defaultMode: number = DEFAULT_MODE,
+): ContentPayload {
+  if (object === undefined) {
+    if (optional) return new Map();
+    throw new Error(`${kind} "${name}" not found`);
+  }
+  const entries = entriesOf(object);
+  if (items.length === 0) {
+    return new Map([...entries].map(([key, data]) => [key, { data, mode: defaultMode }]));
+  }
+  return new Map(items.flatMap((item) => toFile(item)));
+
+  function toFile({ key, path, mode = defaultMode }: KeyToPath): [string, ContentFile][] {
+    const data = entries.get(key);
+    if (data !== undefined) return [[path, { data, mode }]];
+    if (optional) return [];
+    const what = kind === 'secret' ? 'secret' : 'config';
+    throw new Error(`references non-existent ${what} key: ${key}`);
+  }
+}
+
+function entriesOf(object: ConfigMap | Secret): ReadonlyMap<string, Uint8Array> {
+  if (object.kind === 'Secret') return object.data;
+  const texts = [...object.data].map(([key, text]): [string, Uint8Array] => [key, Buffer.from(text)]);
+  return new Map([...texts, ...object.binaryData]);
+}
+
+function downwardValue(
+  { fieldRef, resourceFieldRef }: DownwardApiFile,
+  { pod, downward }: FileFacts,
+): string {
+  if (fieldRef !== undefined) return fieldValue(pod, fieldRef.fieldPath, downward);
+  // Manifests are checked for it: there is one of the two.
+  const selector = resourceFieldRef!;
+  const container = selectContainer(pod, selector);
+  if (container === undefined) throw new Error(`container ${selector.containerName ?? ''} not found`);
+  return resourceValue(container, selector, downward);
+}

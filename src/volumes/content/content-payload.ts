@@ -1,0 +1,58 @@
+import { posix } from 'node:path';
+
+/** One file of a content volume. */
+export interface ContentFile {
+  readonly data: Uint8Array;
+  /** Permission bits, 0 to 0o777. */
+  readonly mode: number;
+}
+
+/** What a content volume is to hold: its files by their paths below it. */
+export type ContentPayload = ReadonlyMap<string, ContentFile>;
+
+/** What file systems of Linux take, in bytes. */
+const LONGEST_NAME = 255;
+const LONGEST_PATH = 4096;
+
+/**
+ * The same payload with its paths in their shortest form; throws, in the kubelet's words, for a path that leads out of
+ * the volume, that the system does not take, or that stands in the way of another one. Pure.
+ *
+ * Names that begin with `..` are kept for those under which the files are swapped.
+ */
+export function toCleanPayload(payload: ContentPayload): ContentPayload {
+  const clean = new Map<string, ContentFile>();
+  for (const [path, file] of payload) clean.set(toCleanPath(path), file);
+  for (const path of clean.keys()) {
+    for (const above of foldersAbove(path)) {
+      if (!clean.has(above)) continue;
+      throw new Error(`invalid path: "${above}" is a file, and cannot be the folder of "${path}"`);
+    }
+  }
+  return clean;
+}
+
+/** The folders that a clean path goes through, the uppermost first: `a`, `a/b` for `a/b/c`. Pure. */
+export function foldersAbove(path: string): string[] {
+  const parts = path.split('/').slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+function toCleanPath(path: string): string {
+  if (path === '') throw new Error('invalid path: must not be empty: ""');
+  if (path.startsWith('/')) throw new Error(`invalid path: must be relative path: ${path}`);
+  if (Buffer.byteLength(path) > LONGEST_PATH) {
+    throw new Error(`invalid path: must be less than or equal to ${LONGEST_PATH} characters`);
+  }
+  const parts = path.split('/');
+  if (parts.includes('..')) throw new Error(`invalid path: must not contain '..': ${path}`);
+  if (parts.some((part) => Buffer.byteLength(part) > LONGEST_NAME)) {
+    throw new Error(`invalid path: filenames must be less than or equal to ${LONGEST_NAME} characters`);
+  }
+  if (path.includes('\0')) throw new Error('invalid path: must not contain a NUL character');
+  const clean = posix.normalize(path).replace(/\/$/, '');
+  if (clean === '.') throw new Error(`invalid path: must name a file: ${path}`);
+  // Of the clean one: "./..data" would be the link under which the files are swapped.
+  if (clean.startsWith('..')) throw new Error(`invalid path: must not start with '..': ${path}`);
+  return clean;
+}

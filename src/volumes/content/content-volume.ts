@@ -1,0 +1,163 @@
+/**
+ * The kinds of volumes whose files the agent writes: configMap, secret, downwardAPI, projected.
+ *
+ * In: a pod, and what it refers to as it is now. Out: a folder that holds just that. It assumes that it is called at
+ * every sync of the pod, which comes once a minute and whenever something that the pod refers to has changed.
+ *
+ * Secrets, and whatever may hold some, live in memory where the agent may mount; else below a folder that nobody but the
+ * agent can enter.
+ *
+ * Source: https://kubernetes.io/docs/concepts/storage/projected-volumes/
+ *
+ * @module
+ */
+import { createHash } from 'node:crypto';
+import { chmod, lchown, lstat, mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type DownwardFieldFacts } from '../../model/downward-field.js';
+import { type DownwardResourceFacts } from '../../model/downward-resource.js';
+import { type PodObjects } from '../../model/config-object.js';
+import { type Volume } from '../../model/volume.js';
+import { type Clock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
+import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
+import { type Mounter } from '../mounter.js';
+import { type PodVolume, type VolumeKind, type VolumeKinds } from '../volume-kind.js';
+import { AtomicWriter } from './atomic-writer.js';
+import {
+  collectConfigMap,
+  collectDownward,
+  collectProjected,
+  collectSecret,
+  type FileFacts,
+} from './collect-files.js';
+import { type ContentPayload } from './content-payload.js';
+
+/** What content volumes are made of. */
+export interface ContentVolumesOptions {
+  readonly objects: PodObjects;
+  /** What the downward API tells of a pod and of the node; asked anew for each volume. */
+  readonly downwardFacts: () => DownwardFieldFacts & DownwardResourceFacts;
+  readonly mounter: Pick<Mounter, 'mountTmpfs'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly logger?: Logger;
+}
+
+interface ContentKind {
+  readonly folderName: string;
+  /** Whether there may be secrets in it. */
+  readonly isSecret: boolean;
+  readonly collect: (volume: Volume, facts: FileFacts) => ContentPayload;
+}
+
+const CONTENT_KINDS = {
+  configMap: {
+    folderName: 'kubernetes.io~configmap',
+    isSecret: false,
+    collect: ({ configMap }, facts) => collectConfigMap(configMap!, facts),
+  },
+  secret: {
+    folderName: 'kubernetes.io~secret',
+    isSecret: true,
+    collect: ({ secret }, facts) => collectSecret(secret!, facts),
+  },
+  downwardAPI: {
+    folderName: 'kubernetes.io~downward-api',
+    isSecret: false,
+    collect: ({ downwardAPI }, facts) =>
+      collectDownward(downwardAPI!.items, downwardAPI!.defaultMode, facts),
+  },
+  projected: {
+    folderName: 'kubernetes.io~projected',
+    // Whatever is in it now: an edit may put a Secret into a volume that is there.
+    isSecret: true,
+    collect: ({ projected }, facts) => collectProjected(projected!, facts),
+  },
+} as const satisfies VolumeKindsOfContent;
+
+type VolumeKindsOfContent = Readonly<Record<string, ContentKind>>;
+
+/** As a kubelet: any user of a container may look into the folder; what may be read, the modes of the files say. */
+const FOLDER_MODE = 0o777;
+/** That of a tmpfs, as kubelets leave it. */
+const TMPFS_MODE = 0o1777;
+const SETGID = 0o2000;
+
+/** All kinds of content volumes, by the field that names them. */
+export function contentVolumeKinds(options: ContentVolumesOptions): VolumeKinds {
+  const entries = Object.entries(CONTENT_KINDS).map(([source, kind]) => [source, new ContentVolume(kind, options)]);
+  return Object.fromEntries(entries) as VolumeKinds;
+}
+
+class ContentVolume implements VolumeKind {
+  readonly isReadOnly = true;
+  readonly #kind: ContentKind;
+  readonly #options: ContentVolumesOptions;
+  readonly #logger: Logger;
+
+  constructor(kind: ContentKind, options: ContentVolumesOptions) {
+    this.#kind = kind;
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+  }
+
+  get folderName(): string {
+    return this.#kind.folderName;
+  }
+
+  async setUp(work: PodVolume, signal: AbortSignal): Promise<void> {
+    const { objects, downwardFacts } = this.#options;
+    const { pod, volume } = work;
+    // First: where there is nothing to write, nothing is made.
+    const payload = this.#kind.collect(volume, { pod, objects, downward: downwardFacts() });
+    await this.#makeFolder(work);
+    signal.throwIfAborted();
+    await this.#writerOf(work).write(payload);
+  }
+
+  async isReady(work: PodVolume): Promise<boolean> {
+    return this.#writerOf(work).isWritten();
+  }
+
+  hostPathOf({ folder }: PodVolume): string {
+    return folder;
+  }
+
+  async #makeFolder({ pod, folder }: PodVolume): Promise<void> {
+    const group = pod.spec.securityContext?.fsGroup;
+    await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    });
+    const mode = (await this.#ensureMemory(folder)) ? TMPFS_MODE : FOLDER_MODE;
+    const wanted = group === undefined ? mode : mode | SETGID;
+    const facts = await lstat(folder);
+    if (!facts.isDirectory()) throw new Error(`${folder} is not a directory`);
+    if (facts.gid !== (group ?? process.getegid!())) {
+      await lchown(folder, process.geteuid!(), group ?? process.getegid!());
+    } else if ((facts.mode & 0o7777) === wanted) return;
+    // After the change of the group, which takes bits away.
+    await chmod(folder, wanted);
+  }
+
+  /** Has a secret volume in memory, if that can be; true when it is. */
+  async #ensureMemory(folder: string): Promise<boolean> {
+    if (!this.#kind.isSecret) return false;
+    if (await isMountPoint(folder)) return true;
+    // What an agent that could not mount has put here is seen by containers; they would never see what is mounted over it.
+    if (await this.#writerOf({ folder }).hasAny()) return false;
+    try {
+      await this.#options.mounter.mountTmpfs({ folder, mode: TMPFS_MODE });
+      return true;
+    } catch (error) {
+      if (process.geteuid!() === 0) throw error;
+      const why = { volume: folder, error: messageOf(error) };
+      this.#logger.warn('Secrets are kept on the disk, where only this user can read them: nothing can be mounted', why);
+      return false;
+    }
+  }
+
+  #writerOf({ pod, volume, folder }: PodVolume): AtomicWriter {
+    const group = pod.spec.securityContext?.fsGroup;
+    return new AtomicWriter({ folder, group, clock: this.#options.clock, definition: definitionOf(volume) });
+  }
+}

@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+
+/** A mount is quick; what takes longer than this waits for a device or a peer that does not answer. */
+const LIMIT_MS = 60_000;
+
+/**
+ * Runs mount(8) or umount(8) to its end. Rejects with what it says, or when it has not ended after a minute; it was
+ * killed then.
+ *
+ * @param descriptor becomes the tool's descriptor 3.
+ */
+export async function runMountTool(
+  tool: 'mount' | 'umount',
+  args: readonly string[],
+  descriptor?: number,
+): Promise<void> {
+  const child = spawn(tool, args, {
+    stdio: ['ignore', 'ignore', 'pipe', ...(descriptor === undefined ? [] : [descriptor])],
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
+    timeout: LIMIT_MS,
+    killSignal: 'SIGKILL',
+  });
+  const ended = new Promise<string | undefined>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      resolve(code === 0 ? undefined : code === null ? `it was ended by ${signal}` : `it ended with ${code}`);
+    });
+  });
+  // A tool that is not there has nothing to say.
+  const said = child.stderr === null ? Promise.resolve('') : text(child.stderr).catch(() => '');
+  const [problem, words] = await Promise.all([ended, said]);
+  if (problem === undefined) return;
+  const last = words.trim().split('\n').at(-1) ?? '';
+  throw new Error(`${tool} failed: ${last === '' ? problem : last}`);
+}

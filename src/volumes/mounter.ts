@@ -1,0 +1,62 @@
+import { runMountTool } from './mount-tool.js';
+
+/** A file system in memory to be mounted. */
+export interface TmpfsMount {
+  /** Absolute, there, and without links. */
+  readonly folder: string;
+  /** Half of the machine's memory unless told. */
+  readonly sizeBytes?: bigint | undefined;
+  /** Permission bits of its root. */
+  readonly mode: number;
+  /** The group of its root; the agent's own unless told. */
+  readonly gid?: number | undefined;
+}
+
+/** Mounts and unmounts for volumes; what is mounted is read from the node's table of mounts, never remembered. */
+export interface Mounter {
+  /** Mounts a tmpfs whose root is as wanted from its first moment; never to be swapped where the kernel knows how. */
+  mountTmpfs(mount: TmpfsMount): Promise<void>;
+  /** Shows the file or folder that a descriptor has open at a path, too: not what is mounted below it. */
+  bindDescriptor(descriptor: number, path: string): Promise<void>;
+  /** Takes away the topmost mount at a path. Rejects while it is in use, unless it may go lazily. */
+  unmount(path: string, how?: { readonly lazily: boolean }): Promise<void>;
+}
+
+/** Without it the tools ask /etc/fstab, keep tables of their own, and follow links in what they are told to mount. */
+const AS_TOLD = ['-n', '-i', '-c'];
+
+/** Mounts with mount(8) and umount(8) of util-linux. */
+export class ToolMounter implements Mounter {
+  /** Whether the kernel takes `noswap`; undefined until it was tried. */
+  #knowsNoswap: boolean | undefined;
+
+  async mountTmpfs({ folder, sizeBytes, mode, gid }: TmpfsMount): Promise<void> {
+    const options = [
+      ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`]),
+      `mode=${mode.toString(8)}`,
+      ...(gid === undefined ? [] : [`gid=${gid}`]),
+    ];
+    const mount = (list: readonly string[]): Promise<void> =>
+      runMountTool('mount', [...AS_TOLD, '-t', 'tmpfs', '-o', list.join(','), 'tmpfs', folder]);
+    if (this.#knowsNoswap !== false) {
+      try {
+        await mount([...options, 'noswap']);
+        this.#knowsNoswap = true;
+        return;
+      } catch (error) {
+        if (this.#knowsNoswap === true) throw error;
+      }
+    }
+    await mount(options);
+    // Only now: the first try may have failed for any other reason.
+    this.#knowsNoswap = false;
+  }
+
+  async bindDescriptor(descriptor: number, path: string): Promise<void> {
+    await runMountTool('mount', [...AS_TOLD, '-o', 'bind', '/proc/self/fd/3', path], descriptor);
+  }
+
+  async unmount(path: string, { lazily } = { lazily: false }): Promise<void> {
+    await runMountTool('umount', [...AS_TOLD, ...(lazily ? ['-l'] : []), path]);
+  }
+}

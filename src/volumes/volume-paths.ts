@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+
+/**
+ * Where the volumes of pods are on the node: as below a kubelet's root. Pure.
+ *
+ * ```
+ * ROOT/pods/<uid>/volumes/<kind>/<volume>                             kind: kubernetes.io~empty-dir, …~configmap, …
+ * ROOT/pods/<uid>/volume-subpaths/<volume>/<container>/<index>        part of a volume, for one mount of a container
+ * ```
+ *
+ * Names and uids are validated before they come here: none has a slash or is `..`.
+ */
+export class VolumePaths {
+  readonly podsFolder: string;
+
+  /** `podsFolder`: absolute, ROOT/pods. */
+  constructor(podsFolder: string) {
+    this.podsFolder = podsFolder;
+  }
+
+  podFolder(uid: string): string {
+    return join(this.podsFolder, uid);
+  }
+
+  /** All volumes of a pod. */
+  volumesFolder(uid: string): string {
+    return join(this.podFolder(uid), 'volumes');
+  }
+
+  /** Those of one kind. */
+  kindFolder(uid: string, kind: string): string {
+    return join(this.volumesFolder(uid), kind);
+  }
+
+  volumeFolder(uid: string, kind: string, volume: string): string {
+    return join(this.kindFolder(uid, kind), volume);
+  }
+
+  /** All parts of volumes that are mounted for containers of a pod. */
+  subPathsFolder(uid: string): string {
+    return join(this.podFolder(uid), 'volume-subpaths');
+  }
+
+  /** Of the mount at `index` in the container's volumeMounts. */
+  subPath(uid: string, volume: string, container: string, index: number): string {
+    return join(this.subPathsFolder(uid), volume, container, String(index));
+  }
+}
