@@ -18,9 +18,14 @@ import { findTerminal } from './terminal.js';
 /** After this long, what still keeps the process alive (a reader that does not read) is not waited for. */
 const EXIT_GRACE_MS = 2_000;
 
+/** What systemd tells one process of a service; nobody else is to speak, or to be watched, in its name. */
+const FOR_THIS_PROCESS_ALONE = ['NOTIFY_SOCKET', 'WATCHDOG_PID', 'WATCHDOG_USEC'];
+
 const clock = new SystemClock();
+const env = { ...process.env };
+for (const name of FOR_THIS_PROCESS_ALONE) Reflect.deleteProperty(process.env, name);
 const host: CliHost = {
-  env: process.env,
+  env,
   pid: process.pid,
   clock,
   // Opened only by the command that reads it.
@@ -29,7 +34,7 @@ const host: CliHost = {
   },
   stdout: new LineOutput(process.stdout),
   stderr: new LineOutput(process.stderr),
-  terminal: findTerminal(process.stdout, process, process.env),
+  terminal: findTerminal(process.stdout, process, env),
   selfCommand: [process.execPath, fileURLToPath(import.meta.url)],
   listenForInterrupts: () => listenForInterrupts(process, clock, (code) => process.exit(code)),
   onUserSignal: (listener) => {

@@ -290,6 +290,9 @@ describe('podloop run', () => {
     });
     await expect.poll(lines, { timeout: 45_000 }).toContain('@podloop-test WATCHDOG=1');
     await runs('web-test');
+    const runtime = (await processesNaming(folder)).find((line) => line.includes(' runtime --listen '));
+    const given = await readFile(`/proc/${Number.parseInt(runtime!, 10)}/environ`, 'latin1');
+    expect(given).not.toMatch(/NOTIFY_SOCKET|WATCHDOG/);
     expect(await agent.end('SIGTERM'), agent.stderr.join('\n')).toEqual({ code: 0, signal: null });
     const all = await lines();
     expect(all[0]).toBe('@podloop-test READY=1');
