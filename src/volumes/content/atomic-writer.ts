@@ -36,6 +36,8 @@ import {
 export interface AtomicWriterOptions {
   /** The volume: a folder that is there. */
   readonly folder: string;
+  /** Which volume it is, in {@link DEFINITION_DIGITS} digits: what was written for another one is written anew. */
+  readonly definition: string;
   /** The group that everything is given to and that may read it; nothing is given away when undefined. */
   readonly group?: number | undefined;
   readonly clock: Pick<Clock, 'now'>;
@@ -45,6 +47,9 @@ export interface AtomicWriterOptions {
   readonly files?: ContentFileSystem;
 }
 
+/** Of {@link AtomicWriterOptions.definition}. */
+export const DEFINITION_DIGITS = 15;
+
 /** The link to the current generation, and what it is made as. */
 const CURRENT = '..data';
 const NEXT = '..data_tmp';
@@ -53,13 +58,15 @@ const LINK = '..link_tmp';
 /** Writes one volume, again and again. */
 export class AtomicWriter {
   readonly #folder: string;
+  readonly #definition: string;
   readonly #group: number | undefined;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #random: () => number;
   readonly #files: ContentFileSystem;
 
-  constructor({ folder, group, clock, random = Math.random, files = fs }: AtomicWriterOptions) {
+  constructor({ folder, definition, group, clock, random = Math.random, files = fs }: AtomicWriterOptions) {
     this.#folder = folder;
+    this.#definition = definition;
     this.#group = group;
     this.#clock = clock;
     this.#random = random;
@@ -74,11 +81,14 @@ export class AtomicWriter {
   async write(payload: ContentPayload): Promise<boolean> {
     const wanted = toCleanPayload(payload);
     const before = await this.#findCurrent();
-    if (before !== undefined && (await holdsPayload(this.#files, wanted, this.#place(before)))) {
+    if (
+      before?.endsWith(this.#definition) === true &&
+      (await holdsPayload(this.#files, wanted, this.#place(before)))
+    ) {
       await this.#tidy(wanted, [before]);
       return false;
     }
-    const fresh = generationName(this.#clock.now(), this.#random());
+    const fresh = generationName(this.#clock.now(), this.#random(), this.#definition);
     try {
       await writeGeneration(this.#files, wanted, this.#place(fresh));
       await this.#replace(CURRENT, fresh, NEXT);
@@ -91,9 +101,9 @@ export class AtomicWriter {
     return true;
   }
 
-  /** Whether the volume has ever been written. */
-  async isWritten(): Promise<boolean> {
-    return (await this.#findCurrent()) !== undefined;
+  /** The definition that the volume was written for; undefined when it was never written whole. */
+  async findDefinition(): Promise<string | undefined> {
+    return (await this.#findCurrent())?.slice(-DEFINITION_DIGITS);
   }
 
   /** The name of the current generation. What is no link to one, somebody else has put there. */

@@ -23,7 +23,7 @@ import { messageOf } from '../../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { type Mounter } from '../mounter.js';
 import { type PodVolume, type VolumeKind, type VolumeKinds } from '../volume-kind.js';
-import { AtomicWriter } from './atomic-writer.js';
+import { AtomicWriter, DEFINITION_DIGITS } from './atomic-writer.js';
 import {
   collectConfigMap,
   collectDownward,
@@ -64,8 +64,7 @@ const CONTENT_KINDS = {
   downwardAPI: {
     folderName: 'kubernetes.io~downward-api',
     isSecret: false,
-    collect: ({ downwardAPI }, facts) =>
-      collectDownward(downwardAPI!.items, downwardAPI!.defaultMode, facts),
+    collect: ({ downwardAPI }, facts) => collectDownward(downwardAPI!.items, downwardAPI!.defaultMode, facts),
   },
   projected: {
     folderName: 'kubernetes.io~projected',
@@ -83,9 +82,15 @@ const FOLDER_MODE = 0o777;
 const TMPFS_MODE = 0o1777;
 const SETGID = 0o2000;
 
+/** As mount(8) says it to whom the kernel does not let mount. */
+const MAY_NOT_MOUNT = /must be superuser|permission denied|not permitted/i;
+
 /** All kinds of content volumes, by the field that names them. */
 export function contentVolumeKinds(options: ContentVolumesOptions): VolumeKinds {
-  const entries = Object.entries(CONTENT_KINDS).map(([source, kind]) => [source, new ContentVolume(kind, options)]);
+  const entries = Object.entries(CONTENT_KINDS).map(([source, kind]) => [
+    source,
+    new ContentVolume(kind, options),
+  ]);
   return Object.fromEntries(entries) as VolumeKinds;
 }
 
@@ -110,25 +115,29 @@ class ContentVolume implements VolumeKind {
     const { pod, volume } = work;
     // First: where there is nothing to write, nothing is made.
     const payload = this.#kind.collect(volume, { pod, objects, downward: downwardFacts() });
-    await this.#makeFolder(work);
+    const writer = this.#writerOf(work);
+    await this.#makeFolder(work, writer);
     signal.throwIfAborted();
-    await this.#writerOf(work).write(payload);
+    await writer.write(payload);
   }
 
   async isReady(work: PodVolume): Promise<boolean> {
-    return this.#writerOf(work).isWritten();
+    // An edit may have made another volume of it, under the same name.
+    return (await this.#writerOf(work).findDefinition()) === definitionOf(work.volume);
   }
 
   hostPathOf({ folder }: PodVolume): string {
     return folder;
   }
 
-  async #makeFolder({ pod, folder }: PodVolume): Promise<void> {
+  async #makeFolder({ pod, folder }: PodVolume, writer: AtomicWriter): Promise<void> {
     const group = pod.spec.securityContext?.fsGroup;
     await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     });
-    const mode = (await this.#ensureMemory(folder)) ? TMPFS_MODE : FOLDER_MODE;
+    // Whoever may enter the folder above may read a file that everybody in a container may read.
+    if (this.#kind.isSecret) await chmod(dirname(folder), 0o700);
+    const mode = (await this.#ensureMemory(folder, writer)) ? TMPFS_MODE : FOLDER_MODE;
     const wanted = group === undefined ? mode : mode | SETGID;
     const facts = await lstat(folder);
     if (!facts.isDirectory()) throw new Error(`${folder} is not a directory`);
@@ -140,24 +149,39 @@ class ContentVolume implements VolumeKind {
   }
 
   /** Has a secret volume in memory, if that can be; true when it is. */
-  async #ensureMemory(folder: string): Promise<boolean> {
+  async #ensureMemory(folder: string, writer: AtomicWriter): Promise<boolean> {
     if (!this.#kind.isSecret) return false;
     if (await isMountPoint(folder)) return true;
     // What an agent that could not mount has put here is seen by containers; they would never see what is mounted over it.
-    if (await this.#writerOf({ folder }).hasAny()) return false;
+    if ((await writer.findDefinition()) !== undefined) return false;
     try {
       await this.#options.mounter.mountTmpfs({ folder, mode: TMPFS_MODE });
       return true;
     } catch (error) {
-      if (process.geteuid!() === 0) throw error;
+      if (!MAY_NOT_MOUNT.test(messageOf(error))) throw error;
       const why = { volume: folder, error: messageOf(error) };
-      this.#logger.warn('Secrets are kept on the disk, where only this user can read them: nothing can be mounted', why);
+      this.#logger.warn(
+        'Secrets are kept on the disk, where only this user can read them: nothing can be mounted',
+        why,
+      );
       return false;
     }
   }
 
   #writerOf({ pod, volume, folder }: PodVolume): AtomicWriter {
     const group = pod.spec.securityContext?.fsGroup;
-    return new AtomicWriter({ folder, group, clock: this.#options.clock, definition: definitionOf(volume) });
+    const { clock } = this.#options;
+    return new AtomicWriter({ folder, group, clock, definition: definitionOf(volume) });
   }
+}
+
+/** What the volume is, in digits: another one after an edit that makes other files of the same objects. */
+function definitionOf(volume: Volume): string {
+  const hash = createHash('sha256').update(JSON.stringify(volume)).digest('hex');
+  return String(Number.parseInt(hash.slice(0, 12), 16)).padStart(DEFINITION_DIGITS, '0');
+}
+
+async function isMountPoint(folder: string): Promise<boolean> {
+  const [own, above] = await Promise.all([lstat(folder), lstat(dirname(folder))]);
+  return own.dev !== above.dev;
 }

@@ -16,16 +16,21 @@ export interface GenerationPlace {
 }
 
 const NAME = /^\.\.\d{4}(?:_\d\d){5}\.\d+$/;
+const RANDOM_DIGITS = 9;
 
 /** What its owner and everybody may read; a group that was asked for, too. As Kubernetes gives read-only volumes away. */
 const FOLDER_MODE = 0o755;
 const SETGID = 0o2000;
 const GROUP_MAY_READ = 0o440;
 
-/** The name of a generation made at that moment: `..2026_11_22_00_50_12.123456789`. Pure. */
-export function generationName(nowMs: number, random: number): string {
+/**
+ * The name of a generation made at that moment: `..2026_11_22_00_50_12.` and digits, at the end those of `definition`.
+ * Pure.
+ */
+export function generationName(nowMs: number, random: number, definition: string): string {
   const moment = new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-T:]/g, '_');
-  return `..${moment}.${Math.floor(random * 1e9)}`;
+  const number = String(Math.floor(random * 10 ** RANDOM_DIGITS)).padStart(RANDOM_DIGITS, '0');
+  return `..${moment}.${number}${definition}`;
 }
 
 /** Whether a name can be that of a generation. Pure. */
