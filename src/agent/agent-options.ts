@@ -13,6 +13,8 @@ export interface AgentOptions {
   readonly containerLogLinksDir: string;
   readonly nodeName: string;
   readonly nodeIp: string;
+  /** Empty for the one in the root folder. */
+  readonly socket: string;
   readonly mode: PlegMode;
   readonly syncFrequencyMs: number;
   readonly fileCheckFrequencyMs: number;
@@ -30,6 +32,11 @@ export interface AgentOptions {
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly resolvConf: string;
+  readonly clusterDns: readonly string[];
+  /** Empty where there is no cluster. */
+  readonly clusterDomain: string;
+  readonly seccompDefault: boolean;
+  readonly allowedUnsafeSysctls: readonly string[];
   readonly maxParallelImagePulls: number;
   readonly imageGcHighThreshold: number;
   readonly imageGcLowThreshold: number;
@@ -59,6 +66,8 @@ export type AgentOptionType =
   | 'switch'
   | 'size'
   | 'map'
+  /** Words, given one by one or with commas between them. */
+  | 'list'
   | readonly string[];
 
 /** One row of the table. */
@@ -148,6 +157,12 @@ export const AGENT_OPTIONS: { readonly [Name in keyof AgentOptions]: AgentOption
       default: '',
       flag: '--node-ip',
       doc: 'Address of this node and of pods on its network; found by itself unless told',
+    },
+    socket: {
+      type: 'text',
+      default: '',
+      flag: '--socket',
+      doc: 'Where the agent answers kubectl’s kind of questions, and others of podloop’s commands find it: the path of a unix socket; podloop.sock in the root folder unless told',
     },
     mode: {
       type: PLEG_MODES,
@@ -266,6 +281,38 @@ export const AGENT_OPTIONS: { readonly [Name in keyof AgentOptions]: AgentOption
       field: 'resolvConf',
       fromConfig: (config) => config.resolvConf,
       doc: 'What containers get as /etc/resolv.conf; empty for none',
+    },
+    clusterDns: {
+      type: 'list',
+      default: [],
+      flag: '--cluster-dns',
+      field: 'clusterDNS',
+      fromConfig: (config) => config.clusterDNS,
+      doc: 'Addresses of name servers for pods with dnsPolicy ClusterFirst, which ask those of the node where there are none',
+    },
+    clusterDomain: {
+      type: 'text',
+      default: '',
+      flag: '--cluster-domain',
+      field: 'clusterDomain',
+      fromConfig: (config) => config.clusterDomain,
+      doc: 'Domain that pods search for names of the cluster, and that ends their full names',
+    },
+    seccompDefault: {
+      type: 'switch',
+      default: false,
+      flag: '--seccomp-default',
+      field: 'seccompDefault',
+      fromConfig: (config) => config.seccompDefault,
+      doc: 'Give containers that ask for no seccomp profile the default one of the runtime',
+    },
+    allowedUnsafeSysctls: {
+      type: 'list',
+      default: [],
+      flag: '--allowed-unsafe-sysctls',
+      field: 'allowedUnsafeSysctls',
+      fromConfig: (config) => config.allowedUnsafeSysctls,
+      doc: 'Sysctls that pods may set besides the safe ones; a * at the end stands for any',
     },
     maxParallelImagePulls: {
       type: 'count',

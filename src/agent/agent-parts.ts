@@ -24,6 +24,7 @@ import { EndedPods } from '../status/ended-pods.js';
 import { StartFailures } from '../status/start-failures.js';
 import { StatusManager } from '../status/status-manager.js';
 import { admitPod } from '../sync/admit-pod.js';
+import { admitSecurity, type SecurityFeatures } from '../sync/admit-security.js';
 import { PodAdoption } from '../sync/adopt-pods.js';
 import { AdoptedPods } from '../sync/adopted-pods.js';
 import { toRunDefinition } from '../sync/asks-for-new-run.js';
@@ -53,6 +54,9 @@ import { NodeFactsWatch } from './node-facts-watch.js';
 import { type NodeIdentity } from './node-identity.js';
 import { PodEventLog } from './pod-event-log.js';
 import { PodSources } from './pod-sources.js';
+import { SecurityFacts } from './security-facts.js';
+
+const FIRST_STATUS_MS = 5_000;
 
 /** What {@link buildAgentParts} needs. */
 export interface AgentPartsOptions {
@@ -98,10 +102,20 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     mountinfo: await readOwnMountinfo().catch(() => ''),
     ownUids,
   });
+  const security = await SecurityFacts.read();
+  // Before pods are admitted by it. A runtime that is just away tells it with its first status.
+  await client.status({}, { timeoutMs: FIRST_STATUS_MS }).then(
+    (response) => security.take(response),
+    () => undefined,
+  );
   const runtimeState = new RuntimeState({
     ...common,
     getConditions: cgroupDriver.after(
-      async (signal) => (await client.status({}, { signal })).status?.conditions ?? [],
+      async (signal) => {
+        const response = await client.status({}, { signal });
+        security.take(response);
+        return response.status?.conditions ?? [];
+      },
     ),
     healthChecks: [{ name: 'PLEG', findProblem: () => pleg.health().message }],
   });
@@ -124,6 +138,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...common,
     nodeInstance: identity.instanceId,
     resolvConf: options.resolvConf,
+    clusterDns: options.clusterDns,
+    clusterDomain: options.clusterDomain,
+    seccompDir: join(options.rootDir, 'seccomp'),
+    seccompDefault: options.seccompDefault,
+    strictGroups: () => security.strictGroups,
     cpuCfsQuota: options.cpuCfsQuota,
     cpuCfsQuotaPeriodMs: options.cpuCfsQuotaPeriodMs,
     canMount: () => !runtimeState.conditions.some(({ type, status }) => type === 'Isolation' && !status),
@@ -244,6 +263,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     },
     onStartAnew: (uid) => forgetLife(uid),
   });
+  const securityFeatures = (): SecurityFeatures => ({
+    allowedUnsafeSysctls: options.allowedUnsafeSysctls,
+    appArmor: security.appArmor,
+    strictGroups: security.strictGroups,
+  });
   const capacity = computeCapacity({
     cores: availableParallelism(),
     memoryBytes: totalmem(),
@@ -255,7 +279,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ logger, desired, workers, cache, housekeeping, seenAllSources },
     findObstacle: (pod) => foreign.findObstacle(pod),
     findEnd: (uid) => endedPods.find(uid),
-    admit: (pod, active) => admitPod(pod, active, capacity),
+    admit: (pod, active) => admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, capacity),
     onRejectionLifted: ({ metadata }) => manager.forget(metadata.uid),
     onRejected: (pod, { reason, message }) => {
       const end = { phase: 'Failed', reason, message } as const;

@@ -1,4 +1,7 @@
 import { isIP } from 'node:net';
+import { isAbsolute } from 'node:path';
+import { checkSubdomain } from '../model/name-rules.js';
+import { checkSysctlPattern } from '../model/sysctl-names.js';
 import { checkCgroupRoot } from '../runtime/pod-cgroup-names.js';
 import { messageOf } from '../util/errors.js';
 import { formatGoDuration } from '../util/go-duration.js';
@@ -17,8 +20,12 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findWrongThresholds(options),
     findWrongAddress(options),
     findWrongUrl(options),
+    findWrongSocket(options),
     findWrongHeaders(options),
     findWrongCgroupRoot(options),
+    findWrongNameServer(options),
+    findWrongDomain(options),
+    findWrongSysctl(options),
   ];
   return problems.find((problem) => problem !== undefined);
 }
@@ -44,6 +51,12 @@ function findWrongQuotaPeriod({ cpuCfsQuotaPeriodMs: ms }: AgentOptions): string
     : `--cpu-cfs-quota-period: ${formatGoDuration(ms)} is not from 1ms to 1s`;
 }
 
+function findWrongSocket({ socket }: AgentOptions): string | undefined {
+  return socket === '' || isAbsolute(socket)
+    ? undefined
+    : `--socket: ${JSON.stringify(socket)} is not an absolute path`;
+}
+
 function atLeast(flag: string, value: number, least: number): string | undefined {
   return value >= least ? undefined : `${flag}: ${value} is not at least ${least}`;
 }
@@ -59,6 +72,26 @@ function findWrongThresholds({
 function findWrongAddress({ nodeIp }: AgentOptions): string | undefined {
   if (nodeIp === '' || isIP(nodeIp) !== 0) return undefined;
   return `--node-ip: ${JSON.stringify(nodeIp)} is not an address, such as 192.0.2.7 or 2001:db8::7`;
+}
+
+function findWrongNameServer({ clusterDns }: AgentOptions): string | undefined {
+  const wrong = clusterDns.find((address) => isIP(address) === 0);
+  return wrong === undefined
+    ? undefined
+    : `--cluster-dns: ${JSON.stringify(wrong)} is not an address, such as 10.96.0.10`;
+}
+
+function findWrongDomain({ clusterDomain }: AgentOptions): string | undefined {
+  const rule = clusterDomain === '' ? undefined : checkSubdomain(clusterDomain);
+  return rule && `--cluster-domain: ${JSON.stringify(clusterDomain)}: ${rule}`;
+}
+
+function findWrongSysctl({ allowedUnsafeSysctls }: AgentOptions): string | undefined {
+  for (const pattern of allowedUnsafeSysctls) {
+    const rule = checkSysctlPattern(pattern);
+    if (rule !== undefined) return `--allowed-unsafe-sysctls: ${JSON.stringify(pattern)}: ${rule}`;
+  }
+  return undefined;
 }
 
 function findWrongUrl({ manifestUrl }: AgentOptions): string | undefined {

@@ -13,6 +13,12 @@ export interface NodeFactsWatchOptions {
   readonly resolvConf: string;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
+  readonly clusterDns: readonly string[];
+  readonly clusterDomain: string;
+  readonly seccompDir: string;
+  readonly seccompDefault: boolean;
+  /** See {@link NodeFacts}. */
+  readonly strictGroups: () => boolean | undefined;
   /** Whether the runtime can mount, as it says itself. */
   readonly canMount: () => boolean;
   readonly clock: Clock;
@@ -37,17 +43,20 @@ export class NodeFactsWatch {
 
   /** As of now. */
   facts(): NodeFacts {
-    const { nodeInstance, cpuCfsQuota, cpuCfsQuotaPeriodMs, canMount } = this.#options;
+    const { nodeInstance, cpuCfsQuota, cpuCfsQuotaPeriodMs, canMount, strictGroups } = this.#options;
+    const { clusterDns, clusterDomain, seccompDir, seccompDefault } = this.#options;
     return {
       nodeInstance,
       hostname: hostname(),
       resolver: this.#resolver,
-      clusterDns: [],
-      clusterDomain: '',
+      clusterDns,
+      clusterDomain,
       memoryCapacityBytes: BigInt(totalmem()),
       cpuCfsQuota,
       cpuCfsPeriodUs: Math.round(cpuCfsQuotaPeriodMs * 1_000),
-      seccompDir: '',
+      seccompDir,
+      seccompDefault,
+      strictGroups: strictGroups(),
       canMount: canMount(),
     };
   }

@@ -56,6 +56,7 @@ function expectation(type: AgentOptionType, value: unknown): string | undefined 
   switch (type) {
     case 'text':
     case 'map':
+    case 'list':
     case 'switch':
       return undefined;
     case 'path':

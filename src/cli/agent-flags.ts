@@ -52,6 +52,8 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
       return new Option(`${flag} <size>`, doc).argParser(parseSize);
     case 'map':
       return new Option(`${flag} <name:value>`, doc).argParser(addHeader);
+    case 'list':
+      return new Option(`${flag} <words>`, doc).argParser(addWords);
     case 'count':
     case 'limit':
     case 'percent':
@@ -62,7 +64,7 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
 }
 
 function describeDefault({ type, default: value }: AgentOptionFacts<unknown>): string | undefined {
-  if (value === '' || type === 'map' || value === false) return undefined;
+  if (value === '' || type === 'map' || type === 'list' || value === false) return undefined;
   if (type === 'duration') return formatGoDuration(value as number);
   if (type === 'size') return `${(value as number) / 2 ** 20}Mi`;
   return String(value);
@@ -91,6 +93,10 @@ function parseSize(text: string): number {
 function parseWhole(text: string): number {
   if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('use a whole number');
   return Number(text);
+}
+
+function addWords(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split(',').filter((word) => word !== '')];
 }
 
 type Headers = Readonly<Record<string, readonly string[]>>;

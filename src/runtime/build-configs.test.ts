@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cri } from '../cri/index.js';
 import { aNodePod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
 import { buildContainerConfig } from './build-container-config.js';
-import { buildSandboxConfig, computeHostname } from './build-sandbox-config.js';
+import { buildSandboxConfig } from './build-sandbox-config.js';
 import { ANNOTATIONS, LABELS } from './labels.js';
 import { PodPaths } from './pod-paths.js';
 
@@ -60,15 +60,6 @@ describe('the configuration of a sandbox', () => {
     ]);
     const onNode = buildSandboxConfig(aNodePod({ ...spec, hostNetwork: true }), sandboxFacts);
     expect(onNode).toMatchObject({ portMappings: [], hostname: '' });
-  });
-
-  it('has a host name that Linux takes', () => {
-    const long = `${'a'.repeat(62)}-${'b'.repeat(10)}`;
-    expect(computeHostname(aNodePod({}, { name: long }), '')).toBe('a'.repeat(62));
-    expect(computeHostname(aNodePod({ hostname: 'h' }), '')).toBe('h');
-    const full = aNodePod({ hostname: 'h', subdomain: 's', setHostnameAsFQDN: true });
-    expect(computeHostname(full, 'cluster.local')).toBe('h.s.default.svc.cluster.local');
-    expect(computeHostname(full, '')).toBe('h');
   });
 });
 

@@ -4,8 +4,9 @@ import { type NodePod } from '../model/node-pod.js';
 import { computePodResources } from './container-resources.js';
 import { LABELS } from './labels.js';
 import { type NodeFacts } from './node-facts.js';
+import { computeHostname } from './pod-hostname.js';
 import { type PodPaths } from './pod-paths.js';
-import { computeResolverConfig } from './resolver-config.js';
+import { computeResolverConfig, type ResolverFacts } from './resolver-config.js';
 import { type SandboxConfig } from './runtime-changes.js';
 import { computeSandboxSecurity } from './security-context.js';
 
@@ -21,9 +22,7 @@ export interface SandboxFacts {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-const LONGEST_HOSTNAME = 63;
-
-/** The sandbox of a pod, as CRI takes it: with the kubelet's labels and our mark. Pure. */
+/** The sandbox of a pod, as CRI takes it: with the kubelet's labels and our mark. Pure; throws as {@link computeHostname}. */
 export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxConfig {
   const { metadata, spec } = pod;
   const { name, namespace, uid } = metadata;
@@ -48,6 +47,11 @@ export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxCo
   });
 }
 
+/** What names are resolved by on a node. Pure. */
+export function toResolverFacts({ resolver, clusterDns, clusterDomain }: NodeFacts): ResolverFacts {
+  return { node: resolver, clusterDns, clusterDomain };
+}
+
 /** The labels by which everything of a pod is found, and our mark. */
 export function podLabels(pod: NodePod, nodeInstance: string): Record<string, string> {
   const { name, namespace, uid } = pod.metadata;
@@ -59,21 +63,12 @@ export function podLabels(pod: NodePod, nodeInstance: string): Record<string, st
   };
 }
 
-/**
- * The host name in a pod: what it says, else its name, as short as Linux wants it; with the domain of its subdomain
- * where it asks for that. Pure.
- */
-export function computeHostname({ metadata, spec }: NodePod, clusterDomain: string): string {
-  const { hostname = metadata.name, subdomain = '' } = spec;
-  const short = hostname.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, '');
-  if (spec.setHostnameAsFQDN !== true || subdomain === '' || clusterDomain === '') return short;
-  return `${short}.${subdomain}.${metadata.namespace}.svc.${clusterDomain}`;
-}
-
 function toDnsConfig({ metadata, spec }: NodePod, node: NodeFacts): cri.DeepPartial<cri.DNSConfig> {
-  const { resolver, clusterDns, clusterDomain } = node;
-  const facts = { node: resolver, clusterDns, clusterDomain };
-  const { servers, searches, options } = computeResolverConfig(spec, metadata.namespace, facts);
+  const { servers, searches, options } = computeResolverConfig(
+    spec,
+    metadata.namespace,
+    toResolverFacts(node),
+  );
   return { servers: [...servers], searches: [...searches], options: [...options] };
 }
 

@@ -20,6 +20,10 @@ export interface NodeFacts {
   readonly cpuCfsPeriodUs: number;
   /** Where seccomp profiles are, for those with `Localhost`. */
   readonly seccompDir: string;
+  /** Whether containers that ask for no seccomp profile get the runtime's default one. */
+  readonly seccompDefault: boolean;
+  /** Whether the runtime heeds supplementalGroupsPolicy Strict; undefined as long as it has not told. */
+  readonly strictGroups: boolean | undefined;
   /** Whether the runtime can mount anything: the embedded one cannot where it has no isolation. */
   readonly canMount: boolean;
 }

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { computeResolverConfig, lacksClusterDns, parseResolverConfig } from './resolver-config.js';
+import {
+  computeResolverConfig,
+  describeResolverLimits,
+  lacksClusterDns,
+  parseResolverConfig,
+} from './resolver-config.js';
 
 const node = { servers: ['192.0.2.1'], searches: ['example.net'], options: ['rotate'] };
 const facts = { node, clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local' };
@@ -58,7 +63,21 @@ describe('a pod', () => {
 
   it('never gets servers of the runtime’s own choice', () => {
     const none = { node: { servers: [], searches: [], options: [] }, clusterDns: [], clusterDomain: '' };
-    expect(computeResolverConfig({}, 'default', none).servers).toEqual(['127.0.0.1']);
+    expect(computeResolverConfig({}, 'default', none)).toEqual({
+      servers: ['127.0.0.1'],
+      searches: ['.'],
+      options: [],
+    });
+  });
+
+  it('searches no domain twice', () => {
+    const twice = { ...facts, node: { ...node, searches: ['cluster.local', 'example.net'] } };
+    expect(computeResolverConfig({ dnsPolicy: 'ClusterFirst' }, 'shop', twice).searches).toEqual([
+      'shop.svc.cluster.local',
+      'svc.cluster.local',
+      'cluster.local',
+      'example.net',
+    ]);
   });
 
   it('adds its own servers, searches and options, which hold over those of the policy', () => {
@@ -81,12 +100,22 @@ describe('a pod', () => {
   it('gets no more than a resolver takes', () => {
     const nameservers = ['192.0.2.11', '192.0.2.12', '192.0.2.13', '192.0.2.14'];
     const searches = Array.from({ length: 40 }, (_, index) => `d${index}.example`);
-    const config = computeResolverConfig(
-      { dnsPolicy: 'None', dnsConfig: { nameservers, searches } },
-      'default',
-      facts,
-    );
+    const spec = { dnsPolicy: 'None', dnsConfig: { nameservers, searches } } as const;
+    const config = computeResolverConfig(spec, 'default', facts);
     expect(config.servers).toHaveLength(3);
     expect(config.searches).toHaveLength(32);
+    expect(describeResolverLimits(spec, 'default', facts)).toEqual([
+      'Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 192.0.2.11 192.0.2.12 192.0.2.13',
+      `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.slice(0, 32).join(' ')}`,
+    ]);
+    expect(describeResolverLimits({}, 'default', facts)).toEqual([]);
+  });
+
+  it('gets no search that is longer than a resolver bears, and no more characters of them', () => {
+    const limited = (searches: string[]): readonly string[] =>
+      computeResolverConfig({ dnsPolicy: 'None', dnsConfig: { searches } }, 'default', facts).searches;
+    expect(limited([`${'a'.repeat(254)}`, 'short.example'])).toEqual(['short.example']);
+    const wide = Array.from({ length: 10 }, (_, index) => `${index}`.repeat(250));
+    expect(limited(wide)).toEqual(wide.slice(0, 8));
   });
 });

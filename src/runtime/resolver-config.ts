@@ -11,6 +11,8 @@ export interface ResolverConfig {
 const MOST_SERVERS = 3;
 const MOST_SEARCHES = 32;
 const MOST_SEARCH_CHARACTERS = 2048;
+/** Of one domain; some resolvers end the program over a longer one. */
+const LONGEST_SEARCH = 253;
 
 /** Reads a resolv.conf: the last `search` and `options` line counts, `nameserver` lines add up. Pure, never throws. */
 export function parseResolverConfig(text: string): ResolverConfig {
@@ -31,10 +33,13 @@ export function parseResolverConfig(text: string): ResolverConfig {
 
 /** What {@link computeResolverConfig} goes by. */
 export interface ResolverFacts {
+  /** What the node's resolv.conf says; empty where none is to be read. */
   readonly node: ResolverConfig;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
 }
+
+type ResolverSpec = Pick<PodSpec, 'dnsPolicy' | 'dnsConfig' | 'hostNetwork'>;
 
 /**
  * How a pod resolves names, by its dnsPolicy and dnsConfig. Pure.
@@ -45,11 +50,33 @@ export interface ResolverFacts {
  * Source: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
  */
 export function computeResolverConfig(
-  spec: Pick<PodSpec, 'dnsPolicy' | 'dnsConfig' | 'hostNetwork'>,
+  spec: ResolverSpec,
   namespace: string,
   facts: ResolverFacts,
 ): ResolverConfig {
   return limited(withOwn(byPolicy(spec, namespace, facts), spec.dnsConfig));
+}
+
+/** What of it was cut off, a sentence each in the kubelet's words; empty when nothing was. Pure. */
+export function describeResolverLimits(
+  spec: ResolverSpec,
+  namespace: string,
+  facts: ResolverFacts,
+): readonly string[] {
+  const wanted = withOwn(byPolicy(spec, namespace, facts), spec.dnsConfig);
+  const { servers, searches } = limited(wanted);
+  return [
+    ...(servers.length < wanted.servers.length
+      ? [
+          `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}`,
+        ]
+      : []),
+    ...(searches.length < wanted.searches.length
+      ? [
+          `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.join(' ')}`,
+        ]
+      : []),
+  ];
 }
 
 /** Whether the policy asks for the cluster's name servers and there are none. */
@@ -67,12 +94,17 @@ function byPolicy(
 ): ResolverConfig {
   if (spec.dnsPolicy === 'None') return { servers: [], searches: [], options: [] };
   if (!wantsCluster(spec) || clusterDns.length === 0) {
-    // Without any, the runtime would fall back to servers of its own choice.
-    return node.servers.length === 0 ? { ...node, servers: ['127.0.0.1'] } : node;
+    return node.servers.length === 0 ? withoutServers(node) : node;
   }
   const own =
     clusterDomain === '' ? [] : [`${namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
-  return { servers: clusterDns, searches: [...own, ...node.searches], options: ['ndots:5'] };
+  const searches = [...new Set([...own, ...node.searches])];
+  return { servers: clusterDns, searches, options: ['ndots:5'] };
+}
+
+/** Without any, the runtime would fall back to servers, or to a whole file, of its own choice. */
+function withoutServers({ searches, options }: ResolverConfig): ResolverConfig {
+  return { servers: ['127.0.0.1'], searches: searches.length === 0 ? ['.'] : searches, options };
 }
 
 function wantsCluster({
@@ -98,6 +130,7 @@ function withOwn(base: ResolverConfig, own: PodDnsConfig | undefined): ResolverC
 function limited({ servers, searches, options }: ResolverConfig): ResolverConfig {
   let characters = -1;
   const kept = searches.slice(0, MOST_SEARCHES).filter((domain) => {
+    if (domain.length > LONGEST_SEARCH) return false;
     characters += domain.length + 1;
     return characters <= MOST_SEARCH_CHARACTERS;
   });

@@ -1,16 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type NodePod } from '../model/node-pod.js';
+import { type NodeFacts } from '../runtime/node-facts.js';
 import { PodPaths } from '../runtime/pod-paths.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
 import { aNodePod, someNodeFacts } from '../testing/node-pods.js';
+import { makePodFolders } from './pod-files.js';
 import { SandboxStarter, type SandboxOutcome } from './start-sandbox.js';
 import { type PodCgroupParents } from './sync-pod-ports.js';
 
 const NEVER = new AbortController().signal;
-const pod = aNodePod({ hostNetwork: true });
+const onNode = aNodePod({ hostNetwork: true });
 
 let folder: string;
 beforeEach(async () => {
@@ -18,21 +21,32 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-function makeStarter(cgroups?: PodCgroupParents): {
+function makeStarter(
+  cgroups?: PodCgroupParents,
+  pod: NodePod = onNode,
+  node: NodeFacts = someNodeFacts(),
+): {
   runtime: FakeRuntimeChanges;
+  events: string[];
   start: (sandboxId?: string) => Promise<SandboxOutcome>;
 } {
   const runtime = new FakeRuntimeChanges({ clock: new FakeClock() });
+  const events: string[] = [];
+  const paths = new PodPaths({ rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs') });
   const starter = new SandboxStarter({
-    ...{ changes: runtime, events: { record: () => undefined }, node: () => someNodeFacts(), cgroups },
-    paths: new PodPaths({ rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs') }),
+    ...{ changes: runtime, paths, node: () => node, cgroups },
+    events: {
+      record: (_pod, { type, reason, message }) => void events.push(`${type} ${reason}: ${message}`),
+    },
+    nodeHostsFile: join(folder, 'hosts'),
   });
-  const start = (sandboxId?: string): Promise<SandboxOutcome> => {
+  const start = async (sandboxId?: string): Promise<SandboxOutcome> => {
+    await makePodFolders(paths, pod);
     const observed = runtime.observe(pod.metadata.uid);
     const actions = { sandboxAttempt: 0, sandboxId };
     return starter.start({ pod, observed, actions, startTime: undefined }, NEVER);
   };
-  return { runtime, start };
+  return { runtime, events, start };
 }
 
 const parentIn = (outcome: SandboxOutcome): string | undefined =>
@@ -77,5 +91,82 @@ describe('the cgroup parent of a sandbox', () => {
   it('is the runtime’s own choice where nobody has another', async () => {
     const { start } = makeStarter();
     expect(parentIn(await start())).toBe('');
+  });
+});
+
+describe('the names that a pod finds', () => {
+  const hostsOf = async (outcome: SandboxOutcome): Promise<string> =>
+    readFile(('sandbox' in outcome && outcome.sandbox.hostsFile) || 'none', 'utf8');
+
+  it('are in a file of its own, with the addresses of its sandbox', async () => {
+    const pod = aNodePod({ hostname: 'h', subdomain: 's', hostAliases: [{ ip: '192.0.2.7' }] });
+    const { start } = makeStarter(undefined, pod);
+    expect(await hostsOf(await start())).toMatch(/\th\.s\.default\.svc\th\n[^]*192\.0\.2\.7\n$/);
+  });
+
+  it('are those of the node on its network', async () => {
+    await writeFile(join(folder, 'hosts'), '192.0.2.1 node-1\n');
+    const { start } = makeStarter();
+    expect(await hostsOf(await start())).toBe(
+      '# Kubernetes-managed hosts file (host network).\n192.0.2.1 node-1\n',
+    );
+  });
+
+  it('are the runtime’s own where it cannot mount', async () => {
+    const outcome = await makeStarter(undefined, onNode, someNodeFacts({ canMount: false })).start();
+    expect(outcome).toMatchObject({ sandbox: { hostsFile: undefined } });
+  });
+});
+
+describe('a pod that wants the cluster’s name servers where there are none', () => {
+  it('is told of it in the kubelet’s words, once for each sandbox', async () => {
+    const { events, start } = makeStarter(undefined, aNodePod({ dnsPolicy: 'ClusterFirst' }));
+    await start();
+    await start('web-sandbox-0');
+    expect(events).toEqual([
+      'Warning MissingClusterDNS: pod: "web_default(u1)". podloop does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.',
+    ]);
+  });
+
+  it('is not where there are some', async () => {
+    const node = someNodeFacts({ clusterDns: ['10.96.0.10'] });
+    const { events, start, runtime } = makeStarter(undefined, aNodePod({ dnsPolicy: 'ClusterFirst' }), node);
+    await start();
+    expect(events).toEqual([]);
+    expect(runtime.sandboxConfigOf('web-sandbox-0').dnsConfig?.servers).toEqual(['10.96.0.10']);
+  });
+});
+
+it('a pod is told of name servers that are too many', async () => {
+  const nameservers = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
+  const { events, start } = makeStarter(undefined, aNodePod({ dnsConfig: { nameservers } }));
+  await start();
+  expect(events).toEqual([
+    'Warning DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 192.0.2.53 192.0.2.1 192.0.2.2',
+  ]);
+});
+
+describe('a sandbox that cannot be as it is wanted', () => {
+  it('is not made under a name that is too long', async () => {
+    const pod = aNodePod({ hostname: 'h'.repeat(60), subdomain: 'sub', setHostnameAsFQDN: true });
+    const { events, start, runtime } = makeStarter(undefined, pod);
+    expect(await start()).toMatchObject({
+      failure: { action: 'CreatePodSandbox', reason: 'CreatePodSandboxError' },
+    });
+    expect(events).toEqual([
+      expect.stringMatching(
+        /^Warning FailedCreatePodSandBox: Failed to create pod sandbox: failed to construct FQDN/,
+      ),
+    ]);
+    expect(runtime.calls.filter((call) => call.startsWith('runPodSandbox'))).toEqual([]);
+  });
+
+  it('is not made with fewer rules for groups than it asks for', async () => {
+    const pod = aNodePod({ securityContext: { supplementalGroupsPolicy: 'Strict' } });
+    const message = 'SupplementalGroupsPolicy=Strict is not supported in this node';
+    const { start } = makeStarter(undefined, pod, someNodeFacts({ strictGroups: false }));
+    expect(await start()).toMatchObject({ failure: { message: expect.stringContaining(message) as string } });
+    const able = makeStarter(undefined, pod, someNodeFacts({ strictGroups: true }));
+    expect(await able.start()).toHaveProperty('sandbox');
   });
 });

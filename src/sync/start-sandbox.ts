@@ -1,17 +1,18 @@
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { buildSandboxConfig, computeHostname } from '../runtime/build-sandbox-config.js';
+import { buildSandboxConfig, toResolverFacts } from '../runtime/build-sandbox-config.js';
 import { quoteRuntimeError } from '../runtime/describe-runtime-error.js';
 import { ANNOTATIONS } from '../runtime/labels.js';
 import { type NodeFacts } from '../runtime/node-facts.js';
+import { computeHostNames, type PodHostNames } from '../runtime/pod-hostname.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
-import { lacksClusterDns } from '../runtime/resolver-config.js';
+import { describeResolverLimits, lacksClusterDns } from '../runtime/resolver-config.js';
 import { type RuntimeChanges, type SandboxConfig } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
 
-import { sandboxHash } from './container-hash.js';
+import { podHash, sandboxHash } from './container-hash.js';
+import { formatHostsFile, formatNodeHostsFile, readNodeHosts, writeHostsFile } from './hosts-file.js';
 import { type PodActions } from './pod-actions.js';
-import { formatHostsFile, writeHostsFile } from './pod-files.js';
 import { type StartedSandbox } from './start-container.js';
 import { type SyncFailure } from './sync-failure.js';
 import { type PodCgroupParents } from './sync-pod-ports.js';
@@ -23,6 +24,8 @@ export interface SandboxStarterOptions {
   readonly paths: PodPaths;
   readonly node: () => NodeFacts;
   readonly cgroups?: PodCgroupParents | undefined;
+  /** The node's own /etc/hosts, for pods on its network. */
+  readonly nodeHostsFile?: string;
 }
 
 /** What a sandbox is wanted for. */
@@ -62,27 +65,28 @@ export class SandboxStarter {
     }
     const annotations = {
       [ANNOTATIONS.sandboxHash]: sandboxHash(pod),
+      [ANNOTATIONS.podHash]: podHash(pod),
       [ANNOTATIONS.cgroupParent]: cgroupParent,
       ...(startTime === undefined ? {} : { [ANNOTATIONS.podStartTime]: startTime }),
     };
     const attempt = actions.sandboxAttempt;
-    const config = buildSandboxConfig(pod, { node, paths, attempt, cgroupParent, annotations });
-    if (lacksClusterDns(spec, node.clusterDns)) this.#tellOfDns(pod);
+    let config: SandboxConfig;
+    try {
+      checkStrictGroups(pod, node);
+      config = buildSandboxConfig(pod, { node, paths, attempt, cgroupParent, annotations });
+    } catch (error) {
+      return { failure: this.#notCreated(pod, error) };
+    }
     const made = await this.#make(pod, config, actions, signal);
     if (typeof made !== 'string') return { failure: made };
     try {
       const options = { signal, pod: metadata };
       const isNew = actions.sandboxId === undefined;
+      if (isNew) this.#tellOfDns(pod, node);
       const onNode = spec.hostNetwork === true;
       const ips = onNode ? ['127.0.0.1'] : isNew ? await changes.getSandboxIps(made, options) : observed.ips;
-      const hostsFile =
-        onNode || !node.canMount
-          ? undefined
-          : await writeHostsFile(
-              paths,
-              metadata.uid,
-              formatHostsFile(pod, { ips, ...this.#names(pod, node) }),
-            );
+      const names = computeHostNames(pod, node.clusterDomain);
+      const hostsFile = node.canMount ? await this.#writeHosts(pod, names, ips) : undefined;
       return { sandbox: { id: made, config, ips, hostsFile } };
     } catch (error) {
       signal.throwIfAborted();
@@ -114,34 +118,58 @@ export class SandboxStarter {
       return await this.#options.changes.runPodSandbox(config, { signal, pod: pod.metadata, runtimeHandler });
     } catch (error) {
       signal.throwIfAborted();
-      const message = `Failed to create pod sandbox: ${quoteRuntimeError(error)}`;
-      this.#options.events.record(pod.metadata, {
-        type: 'Warning',
-        reason: 'FailedCreatePodSandBox',
-        message,
-      });
-      return failureOf('CreatePodSandbox', pod, 'CreatePodSandboxError', error);
+      return this.#notCreated(pod, error);
     }
   }
 
-  #names(pod: NodePod, { clusterDomain }: NodeFacts): { hostname: string; clusterDomain: string } {
-    return { hostname: computeHostname(pod, clusterDomain), clusterDomain };
+  #notCreated(pod: NodePod, error: unknown): SyncFailure {
+    const message = `Failed to create pod sandbox: ${quoteRuntimeError(error)}`;
+    this.#options.events.record(pod.metadata, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
+    return failureOf('CreatePodSandbox', pod, 'CreatePodSandboxError', error);
   }
 
-  #tellOfDns(pod: NodePod): void {
-    const { name, namespace, uid } = pod.metadata;
-    const message = `pod: "${name}_${namespace}(${uid})". podloop has no address of a cluster's DNS and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.`;
-    this.#options.events.record(pod.metadata, { type: 'Warning', reason: 'MissingClusterDNS', message });
+  async #writeHosts(
+    { metadata, spec }: NodePod,
+    names: PodHostNames,
+    ips: readonly string[],
+  ): Promise<string> {
+    const { paths, nodeHostsFile = '/etc/hosts' } = this.#options;
+    const { hostAliases: aliases = [] } = spec;
+    const text =
+      spec.hostNetwork === true
+        ? formatNodeHostsFile(await readNodeHosts(nodeHostsFile), aliases)
+        : formatHostsFile({ ips, names, aliases });
+    return writeHostsFile(paths, metadata.uid, text);
+  }
+
+  /** Once for each sandbox: a pod that is synced again is not told of again. */
+  #tellOfDns(pod: NodePod, node: NodeFacts): void {
+    const { spec, metadata } = pod;
+    const tell = (reason: string, message: string): void => {
+      this.#options.events.record(metadata, { type: 'Warning', reason, message });
+    };
+    if (lacksClusterDns(spec, node.clusterDns)) {
+      const lack = `does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.`;
+      tell('MissingClusterDNS', `pod: "${describePod(pod)}". podloop ${lack}`);
+    }
+    for (const limit of describeResolverLimits(spec, metadata.namespace, toResolverFacts(node))) {
+      tell('DNSConfigForming', limit);
+    }
   }
 }
 
-function failureOf(
-  action: SyncFailure['action'],
-  { metadata }: NodePod,
-  reason: string,
-  error: unknown,
-): SyncFailure {
-  const subject = `${metadata.name}_${metadata.namespace}(${metadata.uid})`;
+/** A runtime that does not know of the policy would give more groups than the pod allows, and say nothing. */
+function checkStrictGroups({ spec }: NodePod, { strictGroups }: NodeFacts): void {
+  if (strictGroups !== false || spec.securityContext?.supplementalGroupsPolicy !== 'Strict') return;
+  throw new Error('SupplementalGroupsPolicy=Strict is not supported in this node');
+}
+
+function describePod({ metadata }: NodePod): string {
+  return `${metadata.name}_${metadata.namespace}(${metadata.uid})`;
+}
+
+function failureOf(action: SyncFailure['action'], pod: NodePod, reason: string, error: unknown): SyncFailure {
+  const subject = describePod(pod);
   const what = action === 'CreatePodSandbox' ? 'create sandbox for pod' : 'set up sandbox of pod';
   const message = `Failed to ${what} "${subject}": ${quoteRuntimeError(error)}`;
   return { action, subject, reason, message, cause: error };

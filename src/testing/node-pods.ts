@@ -42,6 +42,8 @@ export function someNodeFacts(fields: Partial<NodeFacts> = {}): NodeFacts {
     cpuCfsQuota: true,
     cpuCfsPeriodUs: 100_000,
     seccompDir: '/profiles',
+    seccompDefault: false,
+    strictGroups: true,
     canMount: true,
     ...fields,
   };

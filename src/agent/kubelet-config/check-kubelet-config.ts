@@ -1,5 +1,7 @@
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
 import { inRange, ProblemList, type Rule } from '../../model/problem-list.js';
+import { checkIp, checkSubdomain } from '../../model/name-rules.js';
+import { checkSysctlPattern } from '../../model/sysctl-names.js';
 import { checkCgroupRoot } from '../../runtime/pod-cgroup-names.js';
 import { type KubeletConfig } from './kubelet-config.js';
 
@@ -42,6 +44,15 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   list.check(['maxParallelImagePulls'], config.maxParallelImagePulls, inRange(1));
   list.check(['staticPodURL'], config.staticPodURL, mustBeHttp);
   list.check(['cgroupRoot'], config.cgroupRoot, checkCgroupRoot);
+  for (const [index, address] of (config.clusterDNS ?? []).entries()) {
+    list.check(['clusterDNS', index], address, checkIp);
+  }
+  list.check(['clusterDomain'], config.clusterDomain, (domain) =>
+    domain === '' ? undefined : checkSubdomain(domain),
+  );
+  for (const [index, pattern] of (config.allowedUnsafeSysctls ?? []).entries()) {
+    list.check(['allowedUnsafeSysctls', index], pattern, checkSysctlPattern);
+  }
   list.add(...checkPairs(config));
   return list.problems;
 }

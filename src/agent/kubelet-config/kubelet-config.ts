@@ -22,6 +22,10 @@ export interface KubeletConfig {
   readonly maxPods?: number;
   readonly podsPerCore?: number;
   readonly resolvConf?: string;
+  readonly clusterDNS?: readonly string[];
+  readonly clusterDomain?: string;
+  readonly seccompDefault?: boolean;
+  readonly allowedUnsafeSysctls?: readonly string[];
   readonly serializeImagePulls?: boolean;
   readonly maxParallelImagePulls?: number;
   readonly imageMinimumGCAgeMs?: number;

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { checkSysctlPattern, findSysctlProblem, normalizeSysctl } from './sysctl-names.js';
+
+describe('a sysctl of a pod', () => {
+  it.each([
+    ['kernel.shm_rmid_forced', []],
+    ['net/ipv4/tcp_syncookies', []],
+    ['net.core.somaxconn', ['net.core.*']],
+    ['kernel.msgmax', ['kernel/msg*']],
+    ['kernel.sem', ['kernel.sem']],
+  ])('may be %s where %j are allowed', (name, allowed) => {
+    expect(findSysctlProblem(name, {}, allowed)).toBeUndefined();
+  });
+
+  it.each<[string, object, readonly string[], string]>([
+    ['net.core.somaxconn', {}, [], '"net.core.somaxconn" not allowlisted'],
+    ['net/core/somaxconn', {}, ['net.ipv4.*'], '"net.core.somaxconn" not allowlisted'],
+    ['vm.swappiness', {}, ['*'], '"vm.swappiness" not allowlisted'],
+    [
+      'net.ipv4.tcp_syncookies',
+      { hostNetwork: true },
+      [],
+      '"net.ipv4.tcp_syncookies" not allowed with host net enabled',
+    ],
+    [
+      'kernel.msgmax',
+      { hostIPC: true },
+      ['kernel.msg*'],
+      '"kernel.msgmax" not allowed with host ipc enabled',
+    ],
+  ])('may not be %s for %j where %j are allowed', (name, pod, allowed, problem) => {
+    expect(findSysctlProblem(name, pod, allowed)).toBe(problem);
+  });
+
+  it('may be written with either sign between its parts', () => {
+    expect(normalizeSysctl('net/ipv4/conf/eth0.100/mtu')).toBe('net.ipv4.conf.eth0/100.mtu');
+    expect(normalizeSysctl('net.ipv4.conf.eth0/100.mtu')).toBe('net.ipv4.conf.eth0/100.mtu');
+  });
+});
+
+describe('a pattern of allowed sysctls', () => {
+  it.each(['net.core.*', 'net.*', 'kernel.sem', 'kernel.shm*', 'net/core/somaxconn'])('may be %s', (text) => {
+    expect(checkSysctlPattern(text)).toBeUndefined();
+  });
+
+  it.each(['*', 'kernel.*', 'vm.swappiness', 'net.*.x', '', 'Net.x'])('cannot be %j', (text) => {
+    expect(checkSysctlPattern(text)).toBeTypeOf('string');
+  });
+});

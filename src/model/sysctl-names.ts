@@ -1,0 +1,81 @@
+/**
+ * Which settings of the kernel a pod may have for itself, by Kubernetes' rules. Pure.
+ *
+ * Source: https://kubernetes.io/docs/tasks/administer-cluster/sysctl-cluster/
+ *
+ * @module
+ */
+
+/** The namespace that a setting is of: each pod has one of its own, unless it shares the node's. */
+export type SysctlNamespace = 'ipc' | 'net';
+
+/** Settings by which a pod harms nobody else. */
+const SAFE: Readonly<Record<string, SysctlNamespace>> = {
+  'kernel.shm_rmid_forced': 'ipc',
+  'net.ipv4.ip_local_port_range': 'net',
+  'net.ipv4.tcp_syncookies': 'net',
+  'net.ipv4.ping_group_range': 'net',
+  'net.ipv4.ip_unprivileged_port_start': 'net',
+  'net.ipv4.ip_local_reserved_ports': 'net',
+  'net.ipv4.tcp_keepalive_time': 'net',
+  'net.ipv4.tcp_fin_timeout': 'net',
+  'net.ipv4.tcp_keepalive_intvl': 'net',
+  'net.ipv4.tcp_keepalive_probes': 'net',
+  'net.ipv4.tcp_rmem': 'net',
+  'net.ipv4.tcp_wmem': 'net',
+};
+
+const PREFIXES: readonly (readonly [string, SysctlNamespace])[] = [
+  ['kernel.shm', 'ipc'],
+  ['kernel.msg', 'ipc'],
+  ['fs.mqueue.', 'ipc'],
+  ['net.', 'net'],
+];
+
+const SEGMENT = '[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?';
+const PATTERN = new RegExp(`^(?:${SEGMENT}[./])*(?:${SEGMENT}\\*?|\\*)$`);
+const LONGEST = 253;
+
+/** With dots between its parts: whichever of `.` and `/` comes first is what the parts lie between. */
+export function normalizeSysctl(name: string): string {
+  const first = /[./]/.exec(name)?.[0];
+  if (first !== '/') return name;
+  return name.replace(/[./]/g, (sign) => (sign === '/' ? '.' : '/'));
+}
+
+/** Why a pod may not set it, in the kubelet's words; undefined when it may. */
+export function findSysctlProblem(
+  name: string,
+  pod: { readonly hostNetwork?: boolean; readonly hostIPC?: boolean },
+  allowedUnsafe: readonly string[],
+): string | undefined {
+  const sysctl = normalizeSysctl(name);
+  const namespace = findAllowed(sysctl, allowedUnsafe);
+  if (namespace === undefined) return `${JSON.stringify(sysctl)} not allowlisted`;
+  const isShared = namespace === 'net' ? pod.hostNetwork === true : pod.hostIPC === true;
+  return isShared ? `${JSON.stringify(sysctl)} not allowed with host ${namespace} enabled` : undefined;
+}
+
+/** What is wrong with a pattern of allowed sysctls; undefined when it is one. */
+export function checkSysctlPattern(pattern: string): string | undefined {
+  if (pattern.length > LONGEST || !PATTERN.test(pattern)) {
+    return 'use a name such as net.core.somaxconn, or net.core.* for all that begin so';
+  }
+  const start = normalizeSysctl(pattern).replace(/\*$/, '');
+  return findNamespace(start) === undefined
+    ? 'is not known to be of a namespace, and would be the whole node’s'
+    : undefined;
+}
+
+function findAllowed(sysctl: string, allowedUnsafe: readonly string[]): SysctlNamespace | undefined {
+  const isMeant = allowedUnsafe.map(normalizeSysctl).some((pattern) => {
+    return pattern.endsWith('*') ? sysctl.startsWith(pattern.slice(0, -1)) : sysctl === pattern;
+  });
+  if (Object.hasOwn(SAFE, sysctl)) return SAFE[sysctl];
+  return isMeant ? findNamespace(sysctl) : undefined;
+}
+
+function findNamespace(sysctl: string): SysctlNamespace | undefined {
+  if (sysctl === 'kernel.sem') return 'ipc';
+  return PREFIXES.find(([prefix]) => sysctl.startsWith(prefix))?.[1];
+}
