@@ -32,6 +32,10 @@ export const ANNOTATIONS = {
   restartDelayMs: 'podloop.dev/restart-delay-ms',
   /** Ours, on sandboxes, hexadecimal: of all in the pod whose change needs a new sandbox. */
   sandboxHash: 'podloop.dev/sandbox-hash',
+  /** Ours, on sandboxes and containers, hexadecimal: of all in the pod whose change recreates it. */
+  podHash: 'podloop.dev/pod-hash',
+  /** Ours, on containers: the image as the manifest names it. */
+  image: 'podloop.dev/image',
   /** Ours, on sandboxes, RFC 3339: since when the pod is on this node, over all its sandboxes. */
   podStartTime: 'podloop.dev/pod-start-time',
   /** Ours, on sandboxes: the cgroup_parent that it was made with, for what is started in it later. */

@@ -16,7 +16,6 @@ import { findSandboxFlaw } from '../status/sandbox-flaw.js';
 import { planInitContainers } from './compute-actions-init.js';
 import { planNewSandbox } from './compute-actions-sandbox.js';
 import { ContainerDefinitions } from './container-definition.js';
-import { sandboxHash } from './container-hash.js';
 import { ContainerPlanner, type PlannedContainer } from './container-planner.js';
 import { type PodActionInputs, type PodActions } from './pod-actions.js';
 import { mayBeAlive } from '../status/pod-containers.js';
@@ -26,7 +25,7 @@ const DEFINITION_CHANGED = 'Sandbox for pod has changed. Need to start a new one
 /** See {@link PodActions}. Never throws for what a runtime may show. */
 export function computePodActions(inputs: PodActionInputs): PodActions {
   const { pod, observed } = inputs;
-  const definitions = new ContainerDefinitions(inputs.findBaseline);
+  const definitions = new ContainerDefinitions(pod, inputs.findBaseline);
   const problem = findSandboxProblem(inputs, definitions);
   const sandboxId = problem === undefined ? observed.sandboxes[0]?.id : undefined;
   const planner = new ContainerPlanner(inputs, definitions, sandboxId);
@@ -77,10 +76,14 @@ function findSandboxProblem(
   { pod, observed }: PodActionInputs,
   definitions: ContainerDefinitions,
 ): SandboxProblem | undefined {
+  const [newest] = observed.sandboxes;
+  // First, so that a sandbox that was ended for an edit is still known for that when the agent was killed meanwhile.
+  if (newest !== undefined && !definitions.isSandboxCurrent(newest)) {
+    return { message: DEFINITION_CHANGED, lost: false };
+  }
   const flaw = findSandboxFlaw(pod, observed);
-  if (flaw !== undefined) return { message: flaw.message, lost: flaw.kind !== 'network' };
-  const isCurrent = definitions.isSandboxCurrent(observed.sandboxes[0]!, sandboxHash(pod));
-  return isCurrent ? undefined : { message: DEFINITION_CHANGED, lost: false };
+  if (flaw === undefined) return undefined;
+  return { message: flaw.message, lost: flaw.kind !== 'network' };
 }
 
 /** Stops all and starts nothing. */

@@ -1,5 +1,8 @@
+import { type Container } from '../model/container.js';
+import { type Pod } from '../model/pod.js';
 import { ANNOTATIONS, ownerOf } from '../runtime/labels.js';
 import { type ContainerStatus, type SandboxStatus } from '../runtime/runtime.js';
+import { containerHash, podHash, sandboxHash } from './container-hash.js';
 import { type ContainerBaseline, type PodActionInputs } from './pod-actions.js';
 
 /**
@@ -9,10 +12,14 @@ import { type ContainerBaseline, type PodActionInputs } from './pod-actions.js';
  * it is, our hash of that moment becomes its baseline, and from then on it is held against that.
  */
 export class ContainerDefinitions {
+  readonly #pod: Pod;
   readonly #findBaseline: NonNullable<PodActionInputs['findBaseline']>;
   readonly #baselinesToKeep = new Map<string, ContainerBaseline>();
+  readonly #hashes = new Map<Container, string>();
+  #podHash: string | undefined;
 
-  constructor(findBaseline: PodActionInputs['findBaseline']) {
+  constructor(pod: Pod, findBaseline: PodActionInputs['findBaseline']) {
+    this.#pod = pod;
     this.#findBaseline = findBaseline ?? (() => undefined);
   }
 
@@ -21,16 +28,44 @@ export class ContainerDefinitions {
     return [...this.#baselinesToKeep.values()];
   }
 
-  /** `hash`: of what the pod says now. What cannot be told counts as unchanged: nothing is restarted on a guess. */
-  isCurrent({ id, labels, annotations }: ContainerStatus, hash: string): boolean {
-    if (ownerOf(labels) === 'podloop') return (annotations[ANNOTATIONS.hash] ?? hash) === hash;
-    return this.#isAsTakenOver(id, hash);
+  /** The hash of what the pod says of a container now. */
+  hashOf(container: Container): string {
+    const known = this.#hashes.get(container) ?? containerHash(container, this.#pod.spec);
+    this.#hashes.set(container, known);
+    return known;
   }
 
-  /** The same for a sandbox. */
-  isSandboxCurrent({ id, annotations }: SandboxStatus, hash: string): boolean {
+  /** `container`: what the pod says now. What cannot be told counts as unchanged: nothing is restarted on a guess. */
+  isCurrent({ id, labels, annotations }: ContainerStatus, container: Container): boolean {
+    const hash = this.hashOf(container);
+    if (ownerOf(labels) !== 'podloop') return this.#isAsTakenOver(id, hash);
+    const ofPod = annotations[ANNOTATIONS.podHash];
+    if (ofPod === undefined) return (annotations[ANNOTATIONS.hash] ?? hash) === hash;
+    return ofPod === this.#hashOfPod() && annotations[ANNOTATIONS.image] === container.image;
+  }
+
+  /** Whether a sandbox is of a pod that was another one before an edit: nothing in it says anything of the pod now. */
+  isOutdated({ annotations }: SandboxStatus): boolean {
+    const ofPod = annotations[ANNOTATIONS.podHash];
+    return ofPod !== undefined && ofPod !== this.#hashOfPod();
+  }
+
+  /** The same as {@link isCurrent} for a sandbox. */
+  isSandboxCurrent({ id, annotations }: SandboxStatus): boolean {
+    const ofPod = annotations[ANNOTATIONS.podHash];
+    if (ofPod !== undefined) return ofPod === this.#hashOfPod();
+    const hash = sandboxHash(this.#pod);
     const written = annotations[ANNOTATIONS.sandboxHash];
     return written === undefined ? this.#isAsTakenOver(id, hash) : written === hash;
+  }
+
+  /** Whether a container's resources are adapted while it runs: those of others are part of their definition. */
+  isResizable({ labels, annotations }: ContainerStatus): boolean {
+    return ownerOf(labels) === 'podloop' && annotations[ANNOTATIONS.podHash] !== undefined;
+  }
+
+  #hashOfPod(): string {
+    return (this.#podHash ??= podHash(this.#pod));
   }
 
   #isAsTakenOver(id: string, hash: string): boolean {

@@ -1,9 +1,13 @@
 /**
- * Whether what a manifest says has changed so that a container, or the whole sandbox, has to be made anew.
+ * Whether what a manifest says has changed so that a container, or the whole pod, has to be made anew.
  *
  * Counted is what was written, is honoured, and says more than leaving it out; and of that only what is settled when
  * a container or sandbox is made. What podloop starts to support later was refused before, or said nothing, so that a
  * new version finds the same hash and restarts nothing. The order of keys does not count, that of lists does.
+ *
+ * What podloop makes by now bears {@link podHash} and its image, and is held against these. What an older podloop made
+ * bears {@link sandboxHash} and {@link containerHash} alone: these stay as they are, so that nothing of it restarts, and
+ * an edit makes anew what it did then.
  *
  * @module
  */
@@ -14,6 +18,7 @@ import { type FieldType } from '../model/field-facts.js';
 import { type Pod, type PodSpec } from '../model/pod.js';
 import { POD_TABLES } from '../model/pod-fields.js';
 import { computePodQos } from '../model/pod-qos.js';
+import { CONTAINER_UPDATES, fixedResources, SPEC_UPDATES } from './update-class.js';
 
 /** What a change of a field asks for: a new container, a new sandbox, or nothing but to be heeded from then on. */
 type ChangeNeeds = 'container' | 'sandbox' | 'nothing';
@@ -104,6 +109,35 @@ export function sandboxHash({ metadata, spec }: Pod): string {
   ]);
 }
 
+/**
+ * 16 hexadecimal digits, for the annotation podloop.dev/pod-hash: changes with every edit whose class is `pod` in
+ * update-class.ts, so that the pod must be made anew.
+ */
+export function podHash(pod: Pod): string {
+  const { spec } = pod;
+  const { containers, initContainers = [] } = spec;
+  return digest([
+    sandboxHash(pod),
+    pickOf(spec, SPEC_UPDATES, 'pod', 'PodSpec', ['volumes', 'containers', 'initContainers']),
+    initContainers.map(definitionOf),
+    containers.map(definitionOf),
+    (spec.volumes ?? [])
+      .map((volume) => normalise(volume, { kind: 'object', name: 'Volume' }))
+      .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
+  ]);
+}
+
+/** What of a container recreates the pod. */
+function definitionOf(container: Container): unknown {
+  const { lifecycle, resources = {} } = container;
+  const { stopSignal = '' } = lifecycle ?? {};
+  return [
+    pickOf(container, CONTAINER_UPDATES, 'pod', 'Container', []),
+    stopSignal === '' ? [] : [stopSignal],
+    fixedResources(resources),
+  ];
+}
+
 function hostPorts({ containers, initContainers = [] }: PodSpec): unknown[] {
   return [...initContainers, ...containers]
     .flatMap(({ ports = [] }) => ports)
@@ -120,8 +154,18 @@ function pick<Fields extends object>(
   needs: ChangeNeeds,
   type: string,
 ): unknown {
+  return pickOf(fields, table, needs, type, ['volumes']);
+}
+
+function pickOf<Fields extends object, Word extends string>(
+  fields: Fields,
+  table: Readonly<Record<keyof Fields, Word>>,
+  word: Word,
+  type: string,
+  except: readonly string[],
+): unknown {
   const counted = Object.entries(fields).filter(
-    ([name]) => table[name as keyof Fields] === needs && name !== 'volumes',
+    ([name]) => table[name as keyof Fields] === word && !except.includes(name),
   );
   return normalise(Object.fromEntries(counted), { kind: 'object', name: type });
 }

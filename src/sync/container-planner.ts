@@ -3,7 +3,6 @@ import { type RestartPolicy } from '../model/pod.js';
 import { type ContainerStatus } from '../runtime/runtime.js';
 import { type ContainerKind, mayRestart, restartPolicyOf } from '../status/restart-rule.js';
 import { type ContainerDefinitions } from './container-definition.js';
-import { containerHash } from './container-hash.js';
 import { computeNextRestartCount } from './next-restart-count.js';
 import {
   type ContainerInBackoff,
@@ -48,7 +47,6 @@ export class ContainerPlanner {
   readonly waits: ContainerInBackoff[] = [];
   readonly #inputs: PodActionInputs;
   readonly #sandboxId: string | undefined;
-  readonly #hashes = new Map<Container, string>();
 
   /** `sandboxId`: the sandbox in use, undefined when there is none or it is to be made. */
   constructor(inputs: PodActionInputs, definitions: ContainerDefinitions, sandboxId: string | undefined) {
@@ -91,7 +89,7 @@ export class ContainerPlanner {
 
   /** Whether a container was made for what the pod says now. */
   isCurrent({ container }: PlannedContainer, status: ContainerStatus): boolean {
-    return this.definitions.isCurrent(status, this.#hashOf(container));
+    return this.definitions.isCurrent(status, container);
   }
 
   /** At once; `restartDelayMs` is written on it, `createdId` is taken up. */
@@ -100,7 +98,7 @@ export class ContainerPlanner {
     const restartCount =
       this.containers.of(name).all.find(({ id }) => id === createdId)?.restartCount ??
       this.#nextRestartCount(name);
-    const hash = this.#hashOf(planned.container);
+    const hash = this.definitions.hashOf(planned.container);
     this.starts.push({ ...planned, restartCount, restartDelayMs, hash, createdId });
     return 'starting';
   }
@@ -229,14 +227,6 @@ export class ContainerPlanner {
   #nextRestartCount(name: string): number {
     const last = this.#inputs.findLastRestartCount?.(name);
     return computeNextRestartCount(this.containers.of(name).all, last);
-  }
-
-  #hashOf(container: Container): string {
-    const known = this.#hashes.get(container);
-    if (known !== undefined) return known;
-    const hash = containerHash(container, this.#inputs.pod.spec);
-    this.#hashes.set(container, hash);
-    return hash;
   }
 }
 

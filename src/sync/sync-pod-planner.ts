@@ -1,7 +1,10 @@
+import { type NodePod } from '../model/node-pod.js';
+import { type PodStatus } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 
 import { computePodActions } from './compute-actions.js';
 import { ContainerAges } from './container-ages.js';
+import { ContainerDefinitions } from './container-definition.js';
 import { type PodActionInputs, type PodActions, type ProbeVerdicts } from './pod-actions.js';
 import { type RestartBackoffOptions } from './restart-backoff.js';
 
@@ -35,6 +38,12 @@ export class PodPlanner {
       ...(backoff === undefined ? {} : { backoff }),
       ...(findBaseline === undefined ? {} : { findBaseline }),
     });
+  }
+
+  /** Whether the pod was edited, since its newest sandbox was made, in what recreates it. */
+  isOutdated(pod: NodePod, { sandboxes }: PodStatus): boolean {
+    const [newest] = sandboxes;
+    return newest !== undefined && new ContainerDefinitions(pod, undefined).isOutdated(newest);
   }
 
   forget(podUid: string): void {

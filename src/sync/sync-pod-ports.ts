@@ -6,6 +6,7 @@
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type V1PodStatus } from '../model/v1-pod-status.js';
+import { type ContainerEnvironment } from '../runtime/container-environment.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
 import { type PodStatus, type SandboxStatus } from '../runtime/runtime.js';
 import { type PodStatusOverride } from '../workers/pod-syncer.js';
@@ -19,10 +20,26 @@ export interface VolumeMounts {
    * the pod's events tell which, and why.
    */
   setUp(pod: NodePod, signal: AbortSignal): Promise<void>;
-  /** Where the volumes of one container are, in the order of its volumeMounts. Only after {@link setUp}. */
-  mountsFor(pod: NodePod, container: Container): Promise<readonly ContainerMount[]>;
+  /**
+   * Where the volumes of one container are, in the order of its volumeMounts. Only after {@link setUp}. A path below a
+   * volume may refer to the container's variables.
+   */
+  mountsFor(
+    pod: NodePod,
+    container: Container,
+    environment: Pick<ContainerEnvironment, 'find'>,
+  ): Promise<readonly ContainerMount[]>;
   /** Gives back what {@link setUp} made, once no container of the pod runs. Idempotent. */
   tearDown(pod: NodePod, signal: AbortSignal): Promise<void>;
+}
+
+/** What containers are told beside what stands in their manifest. */
+export interface ContainerEnvironments {
+  /**
+   * The environment of a container as of now; `sandboxIps` are the addresses of its sandbox. Throws an Error, in the
+   * kubelet's words, when something that it needs is missing.
+   */
+  resolve(pod: NodePod, container: Container, sandboxIps: readonly string[]): ContainerEnvironment;
 }
 
 /** The part of the probes that follows a pod's life. */
@@ -55,6 +72,8 @@ export interface PodStatuses {
   ): Promise<UpdatedStatus>;
   /** The pod is gone: nothing has to be remembered for its next status. */
   forget(podUid: string): void;
+  /** The pod is made anew under its uid: what was known of it is of another one. */
+  renew(podUid: string): void;
 }
 
 /** Where the hashes of containers that another agent made are kept. */

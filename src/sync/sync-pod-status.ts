@@ -5,6 +5,7 @@ import { type PodStatus } from '../runtime/runtime.js';
 import { TerminationMessages } from '../runtime/termination-messages.js';
 import { checkActiveDeadline } from '../status/active-deadline.js';
 import { ActiveTimes } from '../status/active-times.js';
+import { mayBeAlive } from '../status/pod-containers.js';
 import { type ProbeStates } from '../status/compute-container-statuses.js';
 import { computePodStatus, type NodeFacts, type PodEnd } from '../status/compute-pod-status.js';
 import { type EndedPods } from '../status/ended-pods.js';
@@ -14,12 +15,11 @@ import { type Clock } from '../util/clock.js';
 
 import { toRunDefinition } from './asks-for-new-run.js';
 import { ContainerDefinitions } from './container-definition.js';
-import { containerHash } from './container-hash.js';
 import { type PodStatuses, type StatusStage, type UpdatedStatus } from './sync-pod-ports.js';
 
 /** What a {@link PodStatusUpdater} is made of. */
 export interface PodStatusUpdaterOptions {
-  readonly manager: Pick<StatusManager, 'find' | 'setPodStatus' | 'terminatePod' | 'restore'>;
+  readonly manager: Pick<StatusManager, 'find' | 'setPodStatus' | 'terminatePod' | 'restore' | 'forget'>;
   /** Where ends of pods are kept, so that they hold over restarts of the agent; they do not unless told. */
   readonly endedPods?: Pick<EndedPods, 'find' | 'keep' | 'settled'>;
   readonly startFailures: Pick<StartFailures, 'find'>;
@@ -72,6 +72,11 @@ export class PodStatusUpdater implements PodStatuses {
     this.#activeTimes.forget(podUid);
   }
 
+  renew(podUid: string): void {
+    this.forget(podUid);
+    this.#options.manager.forget(podUid);
+  }
+
   /** Of an agent before this one. */
   async #takeUpEnd(pod: NodePod): Promise<void> {
     const { manager, endedPods } = this.#options;
@@ -110,11 +115,12 @@ export class PodStatusUpdater implements PodStatuses {
   #compute(pod: NodePod, observed: PodStatus, stage: StatusStage, end: PodEnd | undefined): V1PodStatus {
     const { manager, startFailures, probes, node, clock, findBaseline } = this.#options;
     const { uid } = pod.metadata;
-    const definitions = new ContainerDefinitions(findBaseline);
+    const definitions = new ContainerDefinitions(pod, findBaseline);
     const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
     const messages = this.#messages.of(uid);
     return computePodStatus({
-      ...{ pod, observed, probes, end },
+      ...{ pod, probes, end },
+      observed: withoutFormer(observed, definitions),
       previous: manager.find(uid)?.status,
       nowMs: clock.now(),
       node: node(),
@@ -122,9 +128,20 @@ export class PodStatusUpdater implements PodStatuses {
       findTerminationMessage: (id) => messages.get(id),
       isCurrent: (container) => {
         const wanted = containers.find(({ name }) => name === container.name);
-        return wanted === undefined || definitions.isCurrent(container, containerHash(wanted, pod.spec));
+        return wanted === undefined || definitions.isCurrent(container, wanted);
       },
       isEnding: stage !== 'syncing',
     });
   }
+}
+
+/** Without what is left of the pod that it was before an edit recreated it; what of that is alive still counts. */
+function withoutFormer(observed: PodStatus, definitions: ContainerDefinitions): PodStatus {
+  const former = new Set(observed.sandboxes.filter((each) => definitions.isOutdated(each)).map(({ id }) => id));
+  if (former.size === 0) return observed;
+  const containers = observed.containers.filter(
+    (each) => mayBeAlive(each) || !former.has(each.sandboxId),
+  );
+  if (containers.some(({ sandboxId }) => former.has(sandboxId))) return { ...observed, containers };
+  return { ...observed, containers, sandboxes: observed.sandboxes.filter(({ id }) => !former.has(id)) };
 }
