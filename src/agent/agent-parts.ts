@@ -19,6 +19,7 @@ import { CriRuntimeChanges } from '../runtime/cri-runtime-changes.js';
 import { CriRuntime } from '../runtime/index.js';
 import { ownedBy } from '../runtime/ownership.js';
 import { PodPaths } from '../runtime/pod-paths.js';
+import { resolveEnvironment } from '../runtime/resolve-environment.js';
 import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
 import { EndedPods } from '../status/ended-pods.js';
 import { StartFailures } from '../status/start-failures.js';
@@ -42,13 +43,16 @@ import { SyncPod } from '../sync/sync-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { readOwnMountinfo } from '../util/mountinfo.js';
+import { contentVolumeKinds } from '../volumes/content/content-volume.js';
 import { EmptyDir } from '../volumes/empty-dir.js';
 import { HostPath } from '../volumes/host-path.js';
+import { ToolMounter } from '../volumes/mounter.js';
 import { PodVolumes } from '../volumes/pod-volumes.js';
 import { PodWorkers } from '../workers/pod-workers.js';
 import { type AgentOptions } from './agent-options.js';
 import { buildPodCgroups } from './cgroups/build-pod-cgroups.js';
 import { buildCollectors } from './collectors.js';
+import { computeDownwardFacts, type DownwardNode, findDiskBytes } from './downward-facts.js';
 import { computeCapacity } from './node-capacity.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
 import { type NodeIdentity } from './node-identity.js';
@@ -110,13 +114,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   );
   const runtimeState = new RuntimeState({
     ...common,
-    getConditions: cgroupDriver.after(
-      async (signal) => {
-        const response = await client.status({}, { signal });
-        security.take(response);
-        return response.status?.conditions ?? [];
-      },
-    ),
+    getConditions: cgroupDriver.after(async (signal) => {
+      const response = await client.status({}, { signal });
+      security.take(response);
+      return response.status?.conditions ?? [];
+    }),
     healthChecks: [{ name: 'PLEG', findProblem: () => pleg.health().message }],
   });
 
@@ -132,8 +134,31 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const paths = new PodPaths(options);
   const volumes = new PodVolumes({
     ...{ podsFolder: paths.podsDir, events },
-    kinds: { emptyDir: new EmptyDir(), hostPath: new HostPath() },
+    kinds: {
+      ...{ emptyDir: new EmptyDir(), hostPath: new HostPath() },
+      ...contentVolumeKinds({
+        ...{ ...common, objects, mounter: new ToolMounter() },
+        downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode),
+      }),
+    },
   });
+  const capacity = computeCapacity({
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    maxPods: options.maxPods,
+    podsPerCore: options.podsPerCore,
+    reserved: [options.systemReserved, options.kubeReserved],
+  });
+  const hostIps = identity.ip === '' ? [] : [identity.ip];
+  const ephemeralStorageBytes = await findDiskBytes(options.rootDir);
+  /** What the downward API tells of the node. */
+  const downwardNode: DownwardNode = {
+    ...{ name: identity.name, hostIps },
+    allocatable: {
+      ...capacity,
+      ...(ephemeralStorageBytes === undefined ? {} : { ephemeralStorageBytes }),
+    },
+  };
   const node = new NodeFactsWatch({
     ...common,
     nodeInstance: identity.instanceId,
@@ -158,7 +183,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const endedPods = await EndedPods.open({ paths, logger });
   const statuses = new PodStatusUpdater({
     ...{ manager, startFailures, probes, paths, clock, findBaseline, endedPods },
-    node: () => ({ hostIps: identity.ip === '' ? [] : [identity.ip], runtimeName }),
+    node: () => ({ hostIps, runtimeName }),
   });
   const planner = new PodPlanner({
     ...{ clock, findBaseline, probes },
@@ -167,6 +192,12 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const hands = new SyncPod({
     ...common,
     ...{ changes, runtime, images, volumes, statuses, startFailures, planner, events, paths, cgroups },
+    environments: {
+      resolve: (pod, container, ips) => {
+        const facts = computeDownwardFacts(pod, ips, downwardNode);
+        return resolveEnvironment(pod, container, { objects, facts });
+      },
+    },
     probes: {
       addPod: (pod) => probes.addPod(pod),
       stopLivenessAndStartup: (pod) => probes.stopLivenessAndStartup(pod.metadata.uid),
@@ -267,13 +298,6 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     allowedUnsafeSysctls: options.allowedUnsafeSysctls,
     appArmor: security.appArmor,
     strictGroups: security.strictGroups,
-  });
-  const capacity = computeCapacity({
-    cores: availableParallelism(),
-    memoryBytes: totalmem(),
-    maxPods: options.maxPods,
-    podsPerCore: options.podsPerCore,
-    reserved: [options.systemReserved, options.kubeReserved],
   });
   const handlers = new PodHandlers({
     ...{ logger, desired, workers, cache, housekeeping, seenAllSources },

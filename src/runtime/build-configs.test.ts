@@ -3,6 +3,7 @@ import { cri } from '../cri/index.js';
 import { aNodePod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
 import { buildContainerConfig } from './build-container-config.js';
 import { buildSandboxConfig } from './build-sandbox-config.js';
+import { ContainerEnvironment } from './container-environment.js';
 import { ANNOTATIONS, LABELS } from './labels.js';
 import { PodPaths } from './pod-paths.js';
 
@@ -13,6 +14,7 @@ const sandboxFacts = {
   annotations: { 'podloop.dev/sandbox-hash': 'cafe' },
 };
 const containerFacts = {
+  environment: new ContainerEnvironment(),
   ...({ node, kind: 'container', restartCount: 3, imageRef: 'sha256:1234', mounts: [] } as const),
   annotations: { [ANNOTATIONS.hash]: 'beef' },
 };
@@ -102,12 +104,12 @@ describe('the configuration of a container', () => {
     const container = aSpecContainer({
       command: ['sh', '-c', 'echo $(WHO) $$(WHO) $(NOBODY)'],
       args: ['$(GREETING)'],
-      env: [
-        { name: 'WHO', value: 'wörld' },
-        { name: 'GREETING', value: 'hello $(WHO)' },
-      ],
     });
-    const config = buildContainerConfig(aNodePod({ containers: [container] }), container, containerFacts);
+    const environment = new ContainerEnvironment();
+    environment.setExpanded('WHO', 'wörld');
+    environment.setExpanded('GREETING', 'hello $(WHO)');
+    const facts = { ...containerFacts, environment };
+    const config = buildContainerConfig(aNodePod({ containers: [container] }), container, facts);
     expect(config.command).toEqual(['sh', '-c', 'echo wörld $(WHO) $(NOBODY)']);
     expect(config.args).toEqual(['hello wörld']);
     expect(config.envs.map(({ key, value }) => `${key}=${value.toString()}`)).toEqual([

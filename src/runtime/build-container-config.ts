@@ -3,7 +3,7 @@ import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 
 import { podLabels } from './build-sandbox-config.js';
-import { computeEnvironment, expandVariables } from './container-environment.js';
+import { type ContainerEnvironment } from './container-environment.js';
 import { type ContainerMount } from './container-mount.js';
 import { computeContainerResources } from './container-resources.js';
 import { ANNOTATIONS, LABELS } from './labels.js';
@@ -22,6 +22,8 @@ export interface ContainerFacts {
   readonly imageRef: string;
   /** Everything that is mounted, the file for the termination message included. */
   readonly mounts: readonly ContainerMount[];
+  /** Of this container, as its values are now. */
+  readonly environment: ContainerEnvironment;
   /** Ours, and the kubelet's hash. */
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -34,24 +36,22 @@ const PROPAGATION = {
 
 /**
  * A container, as CRI takes it: with the kubelet's labels and annotations, from which it can be ended without its
- * manifest, and our mark. Pure.
+ * manifest, and our mark. Pure. Throws an Error for a command that refers to a variable which is no text.
  */
 export function buildContainerConfig(
   pod: NodePod,
   container: Container,
   facts: ContainerFacts,
 ): ContainerConfig {
-  const { node, restartCount, imageRef } = facts;
-  const environment = computeEnvironment(container.env ?? []);
-  const values = new Map(environment.map(({ name, value }) => [name, value]));
-  const expand = (text: string): string => expandVariables(text, (name) => values.get(name));
+  const { node, restartCount, imageRef, environment } = facts;
+  const expand = (text: string): string => environment.expand(text);
   return cri.ContainerConfig.fromPartial({
     metadata: { name: container.name, attempt: restartCount },
     image: { image: imageRef, userSpecifiedImage: container.image },
     command: (container.command ?? []).map(expand),
     args: (container.args ?? []).map(expand),
     workingDir: container.workingDir ?? '',
-    envs: environment.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
+    envs: environment.entries.map(({ name, value }) => ({ key: name, value })),
     mounts: facts.mounts.map(toMount),
     labels: { ...podLabels(pod, node.nodeInstance), [LABELS.containerName]: container.name },
     annotations: { ...describeContainer(pod, container, facts), ...facts.annotations },

@@ -1,7 +1,16 @@
 import { expect, it } from 'vitest';
-import { computeEnvironment, expandVariables } from './container-environment.js';
+import { ContainerEnvironment, expandVariables } from './container-environment.js';
 
 const valueOf = (name: string): string | undefined => ({ A: 'a', EMPTY: '' })[name];
+
+function environmentOf(...variables: (readonly [string, string])[]): ContainerEnvironment {
+  const environment = new ContainerEnvironment();
+  for (const [name, text] of variables) environment.setExpanded(name, text);
+  return environment;
+}
+
+const textsOf = ({ entries }: ContainerEnvironment): string[] =>
+  entries.map(({ name, value }) => `${name}=${value.toString()}`);
 
 it.each([
   ['$(A)', 'a'],
@@ -10,6 +19,9 @@ it.each([
   ['$(UNKNOWN)', '$(UNKNOWN)'],
   ['$$(A)', '$(A)'],
   ['$$$(A)', '$a'],
+  ['$$$$(A)', '$$(A)'],
+  ['$(A$(A))', '$(A$(A))'],
+  ['$()', '$()'],
   ['$A', '$A'],
   ['$(A', '$(A'],
   ['100$', '100$'],
@@ -19,30 +31,44 @@ it.each([
 });
 
 it('expands a variable with those before it, and not with those after', () => {
-  expect(
-    computeEnvironment([
-      { name: 'FIRST', value: 'see $(SECOND)' },
-      { name: 'SECOND', value: '2' },
-      { name: 'THIRD', value: '$(SECOND)+1' },
-      { name: 'NOTHING' },
-    ]),
-  ).toEqual([
-    { name: 'FIRST', value: 'see $(SECOND)' },
-    { name: 'SECOND', value: '2' },
-    { name: 'THIRD', value: '2+1' },
-    { name: 'NOTHING', value: '' },
-  ]);
+  const environment = environmentOf(
+    ['FIRST', 'see $(SECOND)'],
+    ['SECOND', '2'],
+    ['THIRD', '$(SECOND)+1'],
+    ['NOTHING', ''],
+  );
+  expect(textsOf(environment)).toEqual(['FIRST=see $(SECOND)', 'SECOND=2', 'THIRD=2+1', 'NOTHING=']);
 });
 
 it('lets the last of a name hold, which may build on the one before', () => {
-  expect(
-    computeEnvironment([
-      { name: 'P', value: '/bin' },
-      { name: 'Q', value: 'q' },
-      { name: 'P', value: '/opt:$(P)' },
-    ]),
-  ).toEqual([
-    { name: 'Q', value: 'q' },
-    { name: 'P', value: '/opt:/bin' },
-  ]);
+  const environment = environmentOf(['P', '/bin'], ['Q', 'q'], ['P', '/opt:$(P)']);
+  expect(textsOf(environment)).toEqual(['Q=q', 'P=/opt:/bin']);
+  expect(environment.expand('see $(P)')).toBe('see /opt:/bin');
+});
+
+it('takes no value for a reference', () => {
+  const environment = new ContainerEnvironment();
+  environment.setVerbatim('SECRET', '$(HOME) $$');
+  environment.setExpanded('HOME', '/root');
+  environment.setExpanded('URL', 'x=$(SECRET)');
+  expect(environment.find('URL')).toBe('x=$(HOME) $$');
+  expect(environment.find('NONE')).toBeUndefined();
+});
+
+it('hands bytes on that are no text, and puts them into no command', () => {
+  const environment = new ContainerEnvironment();
+  environment.setVerbatim('RAW', new Uint8Array([0xff, 0x41]));
+  environment.setExpanded('MORE', 'ä$(RAW)');
+  expect(environment.entries[1]?.value).toEqual(Buffer.from([0xc3, 0xa4, 0xff, 0x41]));
+  expect(environment.expand('wörld')).toBe('wörld');
+  expect(() => environment.expand('say $(MORE)')).toThrow(
+    '"say $(MORE)" refers to a variable that is no UTF-8 text',
+  );
+});
+
+it('refuses what no variable can hold, without saying the value', () => {
+  const environment = new ContainerEnvironment();
+  expect(() => environment.setVerbatim('KEY', 'hid\0den')).toThrow(
+    'environment variable "KEY" has a NUL character, which none can hold',
+  );
 });

@@ -1,9 +1,59 @@
-import { type EnvVar } from '../model/env-source.js';
+import { isUtf8 } from 'node:buffer';
 
 /** An environment variable as the container gets it. */
 export interface EnvEntry {
   readonly name: string;
-  readonly value: string;
+  /** Any bytes but NUL: a Secret may hold what is no text. */
+  readonly value: Buffer;
+}
+
+/** The environment of a container, and what stands where its manifest says `$(NAME)`. */
+export class ContainerEnvironment {
+  /** One character for each byte: what is no text goes through unchanged. */
+  readonly #values = new Map<string, string>();
+
+  /** Each name once, in the order in which its value was set last. */
+  get entries(): readonly EnvEntry[] {
+    return [...this.#values].map(([name, value]) => ({ name, value: Buffer.from(value, 'latin1') }));
+  }
+
+  /** Undefined for a variable that there is not. What is no UTF-8 is replaced. */
+  find(name: string): string | undefined {
+    const value = this.#values.get(name);
+    return value === undefined ? undefined : Buffer.from(value, 'latin1').toString();
+  }
+
+  /** Sets a variable to text in which `$(NAME)` stands for those that are set by now. */
+  setExpanded(name: string, text: string): void {
+    this.#set(name, this.#expand(text));
+  }
+
+  /** Sets a variable as it is. */
+  setVerbatim(name: string, value: string | Uint8Array): void {
+    this.#set(name, Buffer.from(value as Uint8Array).toString('latin1'));
+  }
+
+  /** Text with the values of variables in it, for a command. Throws where they make something of it that is no text. */
+  expand(text: string): string {
+    const bytes = Buffer.from(this.#expand(text), 'latin1');
+    if (isUtf8(bytes)) return bytes.toString();
+    throw new Error(`${JSON.stringify(text)} refers to a variable that is no UTF-8 text`);
+  }
+
+  #set(name: string, value: string): void {
+    if (value.includes('\0')) {
+      throw new Error(
+        `environment variable ${JSON.stringify(name)} has a NUL character, which none can hold`,
+      );
+    }
+    // A later variable of the same name takes the later place as well.
+    this.#values.delete(name);
+    this.#values.set(name, value);
+  }
+
+  #expand(text: string): string {
+    return expandVariables(Buffer.from(text).toString('latin1'), (name) => this.#values.get(name));
+  }
 }
 
 /**
@@ -16,16 +66,4 @@ export function expandVariables(text: string, valueOf: (name: string) => string 
   return text.replace(/\$(?:\$|\(([^)]*)\))/g, (match, name: string | undefined) =>
     name === undefined ? '$' : (valueOf(name) ?? match),
   );
-}
-
-/** The variables of a container, each expanded with those before it; the last of a name holds. Pure. */
-export function computeEnvironment(variables: readonly EnvVar[]): readonly EnvEntry[] {
-  const values = new Map<string, string>();
-  for (const { name, value = '' } of variables) {
-    const expanded = expandVariables(value, (other) => values.get(other));
-    // A later variable of the same name takes the later place as well.
-    values.delete(name);
-    values.set(name, expanded);
-  }
-  return [...values].map(([name, value]) => ({ name, value }));
 }

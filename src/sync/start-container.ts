@@ -3,7 +3,9 @@ import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { formatPod } from '../model/pod-ref.js';
+import { explainTooLong } from '../runtime/argument-limits.js';
 import { buildContainerConfig } from '../runtime/build-container-config.js';
+import { type ContainerEnvironment } from '../runtime/container-environment.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
 import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
 import { ANNOTATIONS } from '../runtime/labels.js';
@@ -19,18 +21,20 @@ import { findRootUser } from '../runtime/security-context.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 
+import { podHash } from './container-hash.js';
 import { type ContainerKiller } from './kill-container.js';
 import { type LifecycleHooks } from './lifecycle-hook.js';
 import { type ContainerToStart } from './pod-actions.js';
 import { linkContainerLog, makeTerminationFile } from './pod-files.js';
 import { type SyncFailure } from './sync-failure.js';
-import { type VolumeMounts } from './sync-pod-ports.js';
+import { type ContainerEnvironments, type VolumeMounts } from './sync-pod-ports.js';
 
 /** What a {@link ContainerStarter} works with. */
 export interface ContainerStarterOptions {
   readonly changes: RuntimeChanges;
   readonly images: Pick<ImageManager, 'ensureImage'>;
   readonly volumes: Pick<VolumeMounts, 'mountsFor'>;
+  readonly environments: ContainerEnvironments;
   readonly hooks: Pick<LifecycleHooks, 'run'>;
   readonly killer: Pick<ContainerKiller, 'kill'>;
   readonly events: PodEventRecorder;
@@ -57,6 +61,12 @@ interface Start {
   readonly toStart: ContainerToStart;
 }
 
+/** A container that is there; with its configuration if it was made by this try. */
+interface MadeContainer {
+  readonly id: string;
+  readonly config?: ContainerConfig;
+}
+
 /**
  * Starts single containers: the image, the container, the start, the postStart hook. Says what went wrong instead of
  * throwing it: a container that does not start is an everyday matter.
@@ -78,10 +88,10 @@ export class ContainerStarter {
     logger.info('Creating container in pod', names, 4);
     const made = await this.#make(start, signal);
     if ('action' in made) return made;
-    return (await this.#run(start, made.id, signal)) ?? (await this.#postStart(start, made.id, signal));
+    return (await this.#run(start, made, signal)) ?? (await this.#postStart(start, made.id, signal));
   }
 
-  async #make(start: Start, signal: AbortSignal): Promise<{ readonly id: string } | SyncFailure> {
+  async #make(start: Start, signal: AbortSignal): Promise<MadeContainer | SyncFailure> {
     const { pod, sandbox, toStart } = start;
     const { container, createdId } = toStart;
     if (createdId !== undefined) return { id: createdId };
@@ -102,10 +112,11 @@ export class ContainerStarter {
       const options = { signal, pod: pod.metadata };
       const id = await changes.createContainer(sandbox.id, config, sandbox.config, options);
       this.#tell(pod, container, { type: 'Normal', reason: 'Created', message: 'Container created' });
-      return { id };
+      return { id, config };
     } catch (error) {
       signal.throwIfAborted();
-      return this.#failed(start, 'CreateContainerError', describeRuntimeError(error));
+      const message = explainTooLong(describeRuntimeError(error), config);
+      return this.#failed(start, 'CreateContainerError', message);
     }
   }
 
@@ -118,24 +129,29 @@ export class ContainerStarter {
     const rootUser = findRootUser(pod, container, image);
     if (rootUser !== undefined) throw new Error(rootUser);
     const node = this.#options.node();
+    const environment = this.#options.environments.resolve(pod, container, sandbox.ips);
     return buildContainerConfig(pod, container, {
       node,
       kind: kind === 'regular' ? 'container' : 'init',
       restartCount,
       imageRef,
-      mounts: node.canMount ? await this.#mountsOf(pod, container, sandbox, restartCount) : [],
-      annotations: { [ANNOTATIONS.hash]: hash, [ANNOTATIONS.restartDelayMs]: String(restartDelayMs) },
+      environment,
+      mounts: node.canMount ? await this.#mountsOf({ pod, sandbox, toStart }, environment) : [],
+      annotations: {
+        [ANNOTATIONS.hash]: hash,
+        [ANNOTATIONS.podHash]: podHash(pod),
+        [ANNOTATIONS.image]: container.image,
+        [ANNOTATIONS.restartDelayMs]: String(restartDelayMs),
+      },
     });
   }
 
   async #mountsOf(
-    pod: NodePod,
-    container: Container,
-    { hostsFile }: StartedSandbox,
-    restartCount: number,
+    { pod, sandbox: { hostsFile }, toStart: { container, restartCount } }: Start,
+    environment: ContainerEnvironment,
   ): Promise<ContainerMount[]> {
     const { volumes, paths } = this.#options;
-    const mounts = [...(await volumes.mountsFor(pod, container))];
+    const mounts = [...(await volumes.mountsFor(pod, container, environment))];
     const isTaken = (path: string): boolean => mounts.some(({ containerPath }) => containerPath === path);
     if (hostsFile !== undefined && !isTaken('/etc/hosts')) {
       mounts.push({ containerPath: '/etc/hosts', hostPath: hostsFile, readOnly: false });
@@ -148,7 +164,11 @@ export class ContainerStarter {
     return mounts;
   }
 
-  async #run(start: Start, id: string, signal: AbortSignal): Promise<SyncFailure | undefined> {
+  async #run(
+    start: Start,
+    { id, config }: MadeContainer,
+    signal: AbortSignal,
+  ): Promise<SyncFailure | undefined> {
     const { pod, toStart } = start;
     const { changes } = this.#options;
     const options = { signal, pod: pod.metadata };
@@ -158,11 +178,9 @@ export class ContainerStarter {
       signal.throwIfAborted();
       // What was left by an earlier try and does not start now would be tried for ever.
       if (toStart.createdId !== undefined) await this.#remove(id, pod, signal);
-      return this.#failed(
-        start,
-        'RunContainerError',
-        describeRuntimeError(error).replaceAll(id, toStart.container.name),
-      );
+      const message = describeRuntimeError(error).replaceAll(id, toStart.container.name);
+      const full = config === undefined ? message : explainTooLong(message, config);
+      return this.#failed(start, 'RunContainerError', full);
     }
     this.#tell(pod, toStart.container, { type: 'Normal', reason: 'Started', message: 'Container started' });
     await this.#linkLog(start, id);

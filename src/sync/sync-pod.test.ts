@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ImageManager } from '../images/image-manager.js';
+import { type PodObjects } from '../model/config-object.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEvent } from '../model/pod-event-recorder.js';
 import { type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
@@ -13,6 +14,7 @@ import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
 import { FakeClock } from '../testing/index.js';
 import { LogRecorder } from '../testing/log-recorder.js';
 import { aNodePod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
+import { NO_OBJECTS, someEnvironments } from '../testing/some-environments.js';
 import { type SyncPodResult } from '../workers/pod-syncer.js';
 import { SyncPod } from './sync-pod.js';
 import { PodPlanner } from './sync-pod-planner.js';
@@ -31,7 +33,10 @@ class Bench implements AsyncDisposable {
   networkProblem: string | undefined;
   volumeProblem: Error | undefined;
   failedLiveness = new Set<string>();
+  tornDown = 0;
   readonly syncer: SyncPod;
+  /** What pods find; a test puts it in. */
+  readonly objects: { -readonly [Name in keyof PodObjects]: PodObjects[Name] } = { ...NO_OBJECTS };
 
   constructor(readonly folder: string) {
     const { clock, runtime } = this;
@@ -56,8 +61,9 @@ class Bench implements AsyncDisposable {
         setUp: () =>
           this.volumeProblem === undefined ? Promise.resolve() : Promise.reject(this.volumeProblem),
         mountsFor: () => Promise.resolve([{ containerPath: '/data', hostPath: '/host', readOnly: true }]),
-        tearDown: () => Promise.resolve(),
+        tearDown: () => Promise.resolve(void this.tornDown++),
       },
+      environments: someEnvironments(this.objects),
       probes: {
         addPod: () => void this.probing.push('add'),
         stopLivenessAndStartup: () => void this.probing.push('stop'),
@@ -249,6 +255,36 @@ describe('a container that does not start', () => {
     expect(bench.changes()).toEqual(['createContainer web-app-0', 'startContainer web-app-0']);
   });
 
+  it('waits for an object that its variables come from, and keeps the values that it was started with', async () => {
+    const env = [{ name: 'LEVEL', valueFrom: { configMapKeyRef: { name: 'settings', key: 'level' } } }];
+    const pod = aNodePod({ containers: [aSpecContainer({ env, args: ['$(LEVEL)'] })] });
+    await expect(bench.sync(pod)).rejects.toThrow(
+      'CreateContainerConfigError: "configmap \\"settings\\" not found"',
+    );
+    expect(bench.told.at(-1)).toBe('Warning app Failed: Error: configmap "settings" not found');
+    const message = 'configmap "settings" not found';
+    expect(bench.container('app').state.waiting).toEqual({ reason: 'CreateContainerConfigError', message });
+
+    let level = 'low';
+    bench.objects.findConfigMap = ({ metadata: { namespace } }, name) => ({
+      ...{ kind: 'ConfigMap', metadata: { namespace, name }, binaryData: new Map() },
+      data: new Map([['level', level]]),
+    });
+    await bench.sync(pod);
+    const { envs, args } = bench.runtime.configOf('web-app-0');
+    expect([args, envs.map(({ key, value }) => `${key}=${value.toString()}`)]).toEqual([
+      ['low'],
+      ['LEVEL=low'],
+    ]);
+    level = 'high';
+    bench.changes();
+    await bench.sync(pod);
+    expect(bench.changes()).toEqual([]);
+    bench.runtime.exit('web-app-0');
+    await bench.sync(pod);
+    expect(bench.runtime.configOf('web-app-1').args).toEqual(['high']);
+  });
+
   it('is refused as root where it must not be', async () => {
     const pod = aNodePod({ containers: [aSpecContainer({ securityContext: { runAsNonRoot: true } })] });
     await expect(bench.sync(pod)).rejects.toThrow(/CreateContainerConfigError: .*image will run as root/);
@@ -344,7 +380,7 @@ it('kills and replaces a container whose liveness probe failed', async () => {
   ]);
 });
 
-describe('a container that is stopped while its pod goes on', () => {
+describe('a container that is stopped for an edit', () => {
   const lifecycle = (word: string) => ({ preStop: { exec: { command: [word] } } });
 
   it('has its hook run as the manifest says it now', async () => {
@@ -366,7 +402,9 @@ describe('a container that is stopped while its pod goes on', () => {
     await bench.sync(aNodePod({ containers: [aSpecContainer(), side] }));
     bench.changes();
     await bench.sync(aNodePod());
-    expect(bench.changes()).toEqual(['execSync web-side-0 bye 30', 'stopContainer web-side-0 30']);
+    const changes = bench.changes();
+    expect(changes).toContain('execSync web-side-0 bye 30');
+    expect(changes).toContain('stopContainer web-side-0 30');
   });
 });
 
@@ -510,4 +548,81 @@ it('ends a pod that only the runtime knows as its own annotations say', async ()
     'stopContainer web-app-0 17',
     'stopPodSandbox web-sandbox-0',
   ]);
+});
+
+describe('a pod that is edited in what it is made of', () => {
+  const before = aNodePod({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
+  const after = aNodePod({
+    containers: [aSpecContainer({ command: ['other'] }), aSpecContainer({ name: 'side' })],
+  });
+
+  it('is ended and made anew, and begins as new', async () => {
+    await bench.sync(before);
+    await bench.sync(before);
+    const { startTime } = bench.status();
+    bench.changes();
+    bench.clock.advance(60_000);
+    await bench.sync(after);
+    expect(bench.changes().filter((call) => /runPod|startContainer|stop/.test(call))).toEqual([
+      'stopContainer web-app-0 30',
+      'stopContainer web-side-0 30',
+      'stopPodSandbox web-sandbox-0',
+      'stopPodSandbox web-sandbox-0',
+      'runPodSandbox web-sandbox-1',
+      'startContainer web-app-1',
+      'startContainer web-side-1',
+    ]);
+    expect(bench.tornDown).toBe(1);
+    expect(bench.told).toContain(
+      'Normal - SandboxChanged: Pod sandbox changed, it will be killed and re-created.',
+    );
+    await bench.sync(after);
+    expect(bench.changes()).toEqual([]);
+    expect(bench.status().startTime).not.toBe(startTime);
+    expect(bench.container('app').restartCount).toBe(1);
+  });
+
+  it('is ended before what it lacks is there, and waits as a pod that has not run', async () => {
+    await bench.sync(before);
+    bench.changes();
+    bench.volumeProblem = new Error('configmap "x" not found');
+    await expect(bench.sync(after)).rejects.toThrow('configmap "x" not found');
+    await expect(bench.sync(after)).rejects.toThrow('configmap "x" not found');
+    expect(bench.changes()).toEqual([
+      'stopContainer web-app-0 30',
+      'stopContainer web-side-0 30',
+      'stopPodSandbox web-sandbox-0',
+    ]);
+    expect(bench.status().phase).toBe('Pending');
+    expect(bench.tornDown).toBe(1);
+    bench.volumeProblem = undefined;
+    await bench.sync(after);
+    expect(bench.changes()).toContain('startContainer web-app-1');
+  });
+
+  it('runs again although nothing is to be restarted in it', async () => {
+    const once = (spec: object) => aNodePod({ restartPolicy: 'Never', ...spec });
+    await bench.sync(once({}));
+    bench.changes();
+    await bench.sync(once({ containers: [aSpecContainer({ args: ['x'] })] }));
+    expect(bench.changes()).toContain('startContainer web-app-1');
+  });
+
+  it('has the container alone made anew when its image is another', async () => {
+    await bench.sync(before);
+    bench.runtime.addImage('registry.example/app:2');
+    bench.changes();
+    const image = 'registry.example/app:2';
+    await bench.sync(
+      aNodePod({ containers: [aSpecContainer({ image }), aSpecContainer({ name: 'side' })] }),
+    );
+    expect(bench.changes()).toEqual([
+      'stopContainer web-app-0 30',
+      'createContainer web-app-1',
+      'startContainer web-app-1',
+    ]);
+    expect(bench.told).toContain(
+      'Normal app Killing: Container app definition changed, will be restarted',
+    );
+  });
 });

@@ -7,6 +7,7 @@
  *
  * ```
  * status ─► network? ─► folders, volumes ─► actions ─► kill ─► sandbox ─► init containers ─► containers ─► status
+ *              └► edited in what it is made of: kill all, clear up ─► status ┘
  * ```
  *
  * @module
@@ -41,6 +42,7 @@ import { isNothingToDo } from './compute-actions.js';
 import { type PodActions } from './pod-actions.js';
 import { mayBeAlive } from '../status/pod-containers.js';
 import { makePodFolders, readLastRestartCount } from './pod-files.js';
+import { PodRecreation } from './recreate-pod.js';
 import { ContainerStarter } from './start-container.js';
 import { SandboxStarter } from './start-sandbox.js';
 import { formatFailures, toSyncError } from './sync-failure.js';
@@ -49,6 +51,7 @@ import { applyPodActions } from './sync-pod-actions.js';
 import { type PodPlanner } from './sync-pod-planner.js';
 import {
   type ContainerBaselines,
+  type ContainerEnvironments,
   type NetworkProblem,
   type PodCgroupParents,
   type PodProbes,
@@ -64,11 +67,12 @@ export interface SyncPodOptions {
   readonly runtime: Pick<Runtime, 'findPod' | 'getPodStatus'>;
   readonly images: Pick<ImageManager, 'ensureImage'>;
   readonly volumes: VolumeMounts;
+  readonly environments: ContainerEnvironments;
   readonly probes: PodProbes;
   readonly statuses: PodStatuses;
   /** Why containers wait; read by whoever computes statuses. */
   readonly startFailures: Pick<StartFailures, 'record' | 'clear' | 'find' | 'forget'>;
-  readonly planner: Pick<PodPlanner, 'plan' | 'forget'>;
+  readonly planner: Pick<PodPlanner, 'plan' | 'isOutdated' | 'forget'>;
   readonly baselines: ContainerBaselines;
   readonly networkProblem: NetworkProblem;
   /** Without them the runtime puts pods where it wants. */
@@ -89,9 +93,11 @@ export class SyncPod implements PodSyncer {
   readonly #killer: ContainerKiller;
   readonly #sandboxes: SandboxStarter;
   readonly #containers: ContainerStarter;
+  readonly #recreation: PodRecreation;
 
   constructor(options: SyncPodOptions) {
-    const { changes, events, images, volumes, paths, node, containerLogLinksDir, cgroups } = options;
+    const { changes, events, images, volumes, environments, paths, node, cgroups } = options;
+    const { containerLogLinksDir } = options;
     const clock = options.clock ?? new SystemClock();
     const logger = options.logger ?? SILENT_LOGGER;
     const findHost = async ({ uid }: PodRef, signal: AbortSignal): Promise<string> =>
@@ -103,7 +109,14 @@ export class SyncPod implements PodSyncer {
     this.#sandboxes = new SandboxStarter({ changes, events, paths, node, cgroups });
     const common = { changes, hooks, events, logger, paths, node };
     const killer = this.#killer;
-    this.#containers = new ContainerStarter({ ...common, images, volumes, killer, containerLogLinksDir });
+    this.#containers = new ContainerStarter({
+      ...{ ...common, images, volumes, environments, killer, containerLogLinksDir },
+    });
+    const { planner, statuses, startFailures } = options;
+    this.#recreation = new PodRecreation({
+      ...{ planner, volumes, statuses, startFailures, events, logger },
+      end: (pod, observed, signal) => this.#endFormer(pod, observed, signal),
+    });
   }
 
   async syncPod({ pod, observed }: SyncPodWork, signal: AbortSignal): Promise<SyncPodResult> {
@@ -117,8 +130,11 @@ export class SyncPod implements PodSyncer {
     try {
       if (isTerminal) return { isTerminal: true };
       this.#checkNetwork(pod);
+      const cleared = await this.#recreation.clear(pod, observed, signal);
+      const seen = cleared ?? observed;
+      const known = cleared === undefined ? updated : await statuses.update(pod, cleared, 'syncing');
       await this.#prepare(pod, signal);
-      return await this.#bringNearer(pod, observed, updated, signal);
+      return await this.#bringNearer(pod, seen, known, signal);
     } finally {
       this.#logger.info('SyncPod exit', { ...names, isTerminal }, 4);
     }
@@ -153,7 +169,16 @@ export class SyncPod implements PodSyncer {
     await statuses.update(pod, observed, 'terminated', statusOverride);
     probes.removePod(pod);
     await volumes.tearDown(pod, signal);
-    for (const memory of [statuses, planner, startFailures]) memory.forget(uid);
+    for (const memory of [statuses, planner, startFailures, this.#recreation]) memory.forget(uid);
+  }
+
+  async #endFormer(pod: NodePod, observed: PodStatus, signal: AbortSignal): Promise<PodStatus> {
+    const { metadata, spec } = pod;
+    const graceSeconds = spec.terminationGracePeriodSeconds;
+    await this.#kill({ pod: metadata, spec, observed, graceSeconds }, signal);
+    const seen = await this.#look(metadata.uid, signal);
+    failIfAlive(seen);
+    return seen;
   }
 
   #checkNetwork(pod: NodePod): void {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/cri/index.js';
+import { ContainerEnvironment } from '../../src/runtime/container-environment.js';
 import { buildContainerConfig } from '../../src/runtime/build-container-config.js';
 import { buildSandboxConfig } from '../../src/runtime/build-sandbox-config.js';
 import { CriRuntimeChanges } from '../../src/runtime/cri-runtime-changes.js';
@@ -100,6 +101,7 @@ describe.each(RELEASES)('pods that are synced on containerd %s', (release) => {
     const facts = { node, kind: 'container', restartCount: 0, imageRef: BUSYBOX_IMAGE, mounts: [] } as const;
     const config = buildContainerConfig(pod, container, {
       ...facts,
+      environment: new ContainerEnvironment(),
       annotations: { [ANNOTATIONS.hash]: 'a' },
     });
 

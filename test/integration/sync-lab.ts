@@ -16,6 +16,7 @@ import { StatusManager } from '../../src/status/status-manager.js';
 import { PodPlanner } from '../../src/sync/sync-pod-planner.js';
 import { PodStatusUpdater } from '../../src/sync/sync-pod-status.js';
 import { SyncPod } from '../../src/sync/sync-pod.js';
+import { someEnvironments } from '../../src/testing/some-environments.js';
 import { SystemClock } from '../../src/util/clock.js';
 import { EmptyDir } from '../../src/volumes/empty-dir.js';
 import { HostPath } from '../../src/volumes/host-path.js';
@@ -67,6 +68,7 @@ export class SyncLab implements AsyncDisposable {
         ...{ podsFolder: this.paths.podsDir, events },
         kinds: { emptyDir: new EmptyDir(), hostPath: new HostPath() },
       }),
+      environments: someEnvironments(),
       probes: {
         addPod: () => undefined,
         stopLivenessAndStartup: () => undefined,
