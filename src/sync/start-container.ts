@@ -135,6 +135,7 @@ export class ContainerStarter {
       kind: kind === 'regular' ? 'container' : 'init',
       restartCount,
       imageRef,
+      imageUser: image,
       environment,
       mounts: node.canMount ? await this.#mountsOf({ pod, sandbox, toStart }, environment) : [],
       annotations: {
@@ -152,9 +153,12 @@ export class ContainerStarter {
   ): Promise<ContainerMount[]> {
     const { volumes, paths } = this.#options;
     const mounts = [...(await volumes.mountsFor(pod, container, environment))];
-    const isTaken = (path: string): boolean => mounts.some(({ containerPath }) => containerPath === path);
+    const isTaken = (path: string): boolean => mounts.some(({ containerPath }) => containerPath.replace(/\/+$/, '') === path);
     if (hostsFile !== undefined && !isTaken('/etc/hosts')) {
-      mounts.push({ containerPath: '/etc/hosts', hostPath: hostsFile, readOnly: false });
+      mounts.push({
+        ...{ containerPath: '/etc/hosts', hostPath: hostsFile, readOnly: false },
+        selinuxRelabel: true,
+      });
     }
     const { terminationMessagePath = '' } = container;
     if (terminationMessagePath !== '' && !isTaken(terminationMessagePath)) {
