@@ -1,7 +1,7 @@
 /**
- * Pods from a folder of manifests, or from a single one.
+ * Pods, ConfigMaps and Secrets from a folder of manifests, or from a single one.
  *
- * In: files, looked at when something happens in the folder and every 20 s in any case. Out: all pods that they stand
+ * In: files, looked at when something happens in the folder and every 20 s in any case. Out: all that they stand
  * for, delivered to a {@link PodSourcePort}; what is wrong, in a {@link ProblemBook}.
  *
  * It assumes that files are written by people and their tools: in steps, by removing and making anew, by renaming. So
@@ -240,18 +240,22 @@ export class FileSource {
   #unseen(message: string, startedMs: number): void {
     const { path, problems } = this.#options;
     const merged = this.#versions.merge(() => false, true);
-    const problem = aboutWhole(FILE_SOURCE, path, 'unreadable', message, this.#versions.podNames);
+    const problem = aboutWhole(FILE_SOURCE, path, 'unreadable', message, this.#versions.heldNames);
     problems.report(FILE_SOURCE, [problem, ...merged.problems]);
     this.#hand(merged);
     this.#watch.close();
     this.#tellEnd(startedMs, 0, merged, message);
   }
 
-  #hand({ pods }: MergedFiles): void {
+  #hand({ pods, objects }: MergedFiles): void {
     const places = new Map(pods.map(({ pod, place }) => [pod.metadata.uid, place]));
     this.#options.port.deliver(
       pods.map(({ pod }) => pod),
-      { isComplete: this.#isComplete, placeOf: ({ metadata }) => places.get(metadata.uid) },
+      {
+        isComplete: this.#isComplete,
+        placeOf: ({ metadata }) => places.get(metadata.uid),
+        objects: objects.map(({ object }) => object),
+      },
     );
   }
 

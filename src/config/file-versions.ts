@@ -8,6 +8,7 @@ import { type FileContent } from './manifest-folder.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { type ManifestParser } from './parse-manifest.js';
 import { type ReadVerdict } from './retry-times.js';
+import { keepObjects, mergeObjects, objectName, type SourceObject } from './source-object.js';
 import { keepPods, mergePods, type ParsedManifest, type SourcePod } from './source-pod.js';
 
 /** What {@link FileVersions} needs. */
@@ -23,22 +24,30 @@ export interface FileVersionsOptions {
 /** What the files stand for together. */
 export interface MergedFiles {
   readonly pods: readonly SourcePod[];
+  readonly objects: readonly SourceObject[];
   readonly problems: readonly ConfigProblem[];
+}
+
+/** What a file stands for. */
+interface Holding {
+  readonly pods: readonly SourcePod[];
+  readonly objects: readonly SourceObject[];
 }
 
 interface FileVersion {
   /** Of the content that was judged; empty before. */
   digest: string;
-  pods: readonly SourcePod[];
+  holding: Holding;
   problems: readonly ConfigProblem[];
   /** As on disk; undefined when nothing is. */
-  saved: readonly SourcePod[] | undefined;
+  saved: Holding | undefined;
   /** It was judged since the start, well or not. */
   isRead: boolean;
 }
 
 /**
- * The files of a folder and what each stands for: the pods of its newest good version, and what is wrong with it now.
+ * The files of a folder and what each stands for: the pods and objects of its newest good version, and what is wrong with
+ * it now.
  *
  * What comes from a URL is a file without a name.
  */
@@ -58,9 +67,9 @@ export class FileVersions {
     return [...this.#files.keys()].sort();
   }
 
-  /** The full names of all pods, for messages. */
-  get podNames(): readonly string[] {
-    return [...this.#files.values()].flatMap(({ pods }) => pods.map(({ pod }) => fullName(pod)));
+  /** The full names of all pods and objects, for messages. */
+  get heldNames(): readonly string[] {
+    return [...this.#files.values()].flatMap(({ holding }) => namesOf(holding));
   }
 
   /** True while a file is bad whose last good version was lost: nobody knows then what it stands for. */
@@ -82,8 +91,9 @@ export class FileVersions {
     this.#origin = origin;
     for (const version of kept.versions) {
       if (version.origin !== origin || (onlyName !== undefined && version.name !== onlyName)) continue;
-      const { name, pods } = version;
-      this.#files.set(name, { digest: '', pods, problems: [], saved: pods, isRead: false });
+      const { name, pods, objects } = version;
+      const holding = { pods, objects };
+      this.#files.set(name, { digest: '', holding, problems: [], saved: holding, isRead: false });
     }
   }
 
@@ -130,49 +140,60 @@ export class FileVersions {
   }
 
   /**
-   * The pods of all files in the order of their names, those of missing files last: what is renamed is found under its
-   * new name. Unless `withUnread`, only what was judged since the start.
+   * The pods and objects of all files in the order of their names, those of missing files last: what is renamed is found
+   * under its new name. Unless `withUnread`, only what was judged since the start.
    */
   merge(isMissing: (name: string) => boolean, withUnread: boolean): MergedFiles {
     const names = this.names.filter((name) => withUnread || this.#files.get(name)!.isRead);
-    const podsOf = (some: readonly string[]): (readonly SourcePod[])[] =>
-      some.map((name) => this.#files.get(name)!.pods);
-    const { pods: present, problems } = mergePods(podsOf(names.filter((name) => !isMissing(name))));
-    // What is about to be forgotten is in nobody's way, and no problem.
-    const { pods } = mergePods([present, ...podsOf(names.filter(isMissing))]);
-    return { pods, problems: [...this.#problems(), ...problems.map((problem) => this.#toConfig(problem))] };
+    const holdings = (some: readonly string[]): Holding[] =>
+      some.map((name) => this.#files.get(name)!.holding);
+    const present = holdings(names.filter((name) => !isMissing(name)));
+    const missing = holdings(names.filter(isMissing));
+    const pods = mergePods(present.map((each) => each.pods));
+    const objects = mergeObjects(present.map((each) => each.objects));
+    const twins = [...pods.problems, ...objects.problems].map((problem) => this.#toConfig(problem));
+    return {
+      // What is about to be forgotten is in nobody's way, and no problem.
+      pods: mergePods([pods.pods, ...missing.map((each) => each.pods)]).pods,
+      objects: mergeObjects([objects.objects, ...missing.map((each) => each.objects)]).objects,
+      problems: [...this.#problems(), ...twins],
+    };
   }
 
   /** Brings what is good and new to the disk. Never rejects. */
   async save(): Promise<void> {
     const due = [...this.#files].filter(([name, file]) => {
-      const { pods, problems, saved } = file;
-      if (saved === undefined && pods.length === 0 && problems.length > 0) return false;
-      if (saved === undefined || this.#saveFaults.has(name) || !isSame(saved, pods)) return true;
-      file.saved = pods;
+      const { holding, problems, saved } = file;
+      const holdsNothing = holding.pods.length + holding.objects.length === 0;
+      if (saved === undefined && holdsNothing && problems.length > 0) return false;
+      if (saved === undefined || this.#saveFaults.has(name) || !isSame(saved, holding)) return true;
+      file.saved = holding;
       return false;
     });
     if (due.length === 0) return;
-    const versions = due.map(([name, { pods }]): LastGood => ({ origin: this.#origin, name, pods }));
+    const versions = due.map(([name, { holding }]): LastGood => ({ origin: this.#origin, name, ...holding }));
     this.#saveFaults = await this.#options.store.save(versions);
-    for (const [name, file] of due) if (!this.#saveFaults.has(name)) file.saved = file.pods;
+    for (const [name, file] of due) if (!this.#saveFaults.has(name)) file.saved = file.holding;
   }
 
   #judge(name: string, digest: string, before: FileVersion | undefined, manifest: ParsedManifest): void {
-    const { pods, kept } = keepPods(before?.pods ?? [], manifest);
-    const problems = manifest.problems.map((problem, index) =>
-      this.#toConfig(problem, index === 0 ? kept : []),
-    );
+    const held = before?.holding ?? NOTHING;
+    const isBroken = manifest.problems.length > 0;
+    const { objects, ...kept } = keepObjects(held.objects, manifest.objects, isBroken);
+    const all = [...manifest.problems, ...kept.problems];
+    const { pods, kept: keptPods } = keepPods(held.pods, { pods: manifest.pods, problems: all });
+    const names = [...keptPods, ...kept.kept];
+    const problems = all.map((problem, index) => this.#toConfig(problem, index === 0 ? names : []));
     const saved = this.#files.get(name)?.saved;
-    this.#files.set(name, { digest, pods, problems, saved, isRead: true });
+    this.#files.set(name, { digest, holding: { pods, objects }, problems, saved, isRead: true });
   }
 
   #keepAll(name: string, message: string): void {
     const before = this.#files.get(name);
-    const pods = before?.pods ?? [];
-    const kept = pods.map(({ pod }) => fullName(pod));
+    const holding = before?.holding ?? NOTHING;
+    const kept = namesOf(holding);
     const problem = aboutWhole(this.#options.source, this.#pathOf(name), 'unreadable', message, kept);
-    this.#files.set(name, { digest: '', pods, problems: [problem], saved: before?.saved, isRead: true });
+    this.#files.set(name, { digest: '', holding, problems: [problem], saved: before?.saved, isRead: true });
   }
 
   /** The same content under another name that is gone: what that one stood for goes along, also when it is broken. */
@@ -200,9 +221,20 @@ export class FileVersions {
   }
 }
 
-function isSame(one: readonly SourcePod[], other: readonly SourcePod[]): boolean {
+const NOTHING: Holding = { pods: [], objects: [] };
+
+function namesOf({ pods, objects }: Holding): string[] {
+  return [...pods.map(({ pod }) => fullName(pod)), ...objects.map(({ object }) => objectName(object))];
+}
+
+function isSame(one: Holding, other: Holding): boolean {
   if (one === other) return true;
-  return one.length === other.length && one.every((each, index) => isSamePod(each.pod, other[index]!.pod));
+  return (
+    one.pods.length === other.pods.length &&
+    one.pods.every(({ pod }, index) => isSamePod(pod, other.pods[index]!.pod)) &&
+    one.objects.length === other.objects.length &&
+    one.objects.every(({ written }, index) => written === other.objects[index]!.written)
+  );
 }
 
 function isSamePod({ metadata: one }: NodePod, { metadata: other }: NodePod): boolean {

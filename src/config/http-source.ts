@@ -1,7 +1,7 @@
 /**
- * Pods from a URL.
+ * Pods, ConfigMaps and Secrets from a URL.
  *
- * In: the answers of a server that is asked every 20 s. Out: all pods of the last good answer, delivered to a
+ * In: the answers of a server that is asked every 20 s. Out: all that is in the last good answer, delivered to a
  * {@link PodSourcePort}; what is wrong, in a {@link ProblemBook}.
  *
  * It assumes nothing of the server: it may be away, slow, or give something else. Only an answer that parses without a
@@ -123,8 +123,8 @@ export class HttpSource {
 
   #tell(startedMs: number, parsed: number, error: string | undefined): void {
     const { clock, port, problems: book } = this.#options;
-    const { pods, problems } = this.#versions.merge(() => false, true);
-    const kept = this.#versions.podNames;
+    const { pods, objects, problems } = this.#versions.merge(() => false, true);
+    const kept = this.#versions.heldNames;
     const failure =
       error === undefined ? [] : [aboutWhole(HTTP_SOURCE, this.#place, 'unreadable', error, kept)];
     const all = [...failure, ...problems];
@@ -132,7 +132,11 @@ export class HttpSource {
     const places = new Map(pods.map(({ pod, place }) => [pod.metadata.uid, place]));
     port.deliver(
       pods.map(({ pod }) => pod),
-      { isComplete: this.#isComplete, placeOf: ({ metadata }) => places.get(metadata.uid) },
+      {
+        isComplete: this.#isComplete,
+        placeOf: ({ metadata }) => places.get(metadata.uid),
+        objects: objects.map(({ object }) => object),
+      },
     );
     sourceLookEnded.publish({
       ...{ source: HTTP_SOURCE, durationMs: clock.monotonicMs() - startedMs, parsed, error },

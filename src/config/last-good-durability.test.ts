@@ -37,7 +37,7 @@ afterEach(async () => rm(folder, { recursive: true, force: true }));
 
 describe('many last good versions at once', () => {
   const names = Array.from({ length: 30 }, (_, at) => `${at}.yaml`);
-  const versions = names.map((name): LastGood => ({ origin: '/pods', name, pods: [] }));
+  const versions = names.map((name): LastGood => ({ origin: '/pods', name, pods: [], objects: [] }));
 
   it('are each brought to the disk, and their names all together, after the last of them', async () => {
     const store = new LastGoodStore({ folder, source: 'file', nodeName: 'n' });

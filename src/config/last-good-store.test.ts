@@ -27,7 +27,12 @@ function pod(name: string, nodeName = 'n'): SourcePod {
   return toSourcePod({ pod: written, place }, { source: 'file', nodeName });
 }
 
-const version = (name: string, ...pods: SourcePod[]): LastGood => ({ origin: '/pods', name, pods });
+const version = (name: string, ...pods: SourcePod[]): LastGood => ({
+  origin: '/pods',
+  name,
+  pods,
+  objects: [],
+});
 
 describe('last good versions', () => {
   it('come back as they were kept, in a folder of their own', async () => {
@@ -50,7 +55,7 @@ describe('last good versions', () => {
   it('are those of one source, and of files that are there', async () => {
     await store().load();
     await store().save([version('a.yaml', pod('a')), version('b.yaml', pod('b'))]);
-    await store('http').save([{ origin: 'http://x', name: '', pods: [] }]);
+    await store('http').save([{ origin: 'http://x', name: '', pods: [], objects: [] }]);
     await store().prune('/pods', ['b.yaml', 'new.yaml']);
     expect((await store().load()).versions.map(({ name }) => name)).toEqual(['b.yaml']);
     expect((await store('http').load()).versions).toHaveLength(1);

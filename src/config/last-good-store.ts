@@ -6,6 +6,7 @@ import { messageOf } from '../util/errors.js';
 import { SliceYielder } from '../util/slices.js';
 import { syncPath, writeWhole } from '../util/whole-file.js';
 import { type ManifestPlace } from './manifest-problem.js';
+import { restoreSourceObject, type SourceObject } from './source-object.js';
 import { type SourcePod, toSourcePod } from './source-pod.js';
 
 /** Where a {@link LastGoodStore} keeps what, and for whom. */
@@ -24,6 +25,7 @@ export interface LastGood {
   /** Name of the file in it; empty for a URL. */
   readonly name: string;
   readonly pods: readonly SourcePod[];
+  readonly objects: readonly SourceObject[];
 }
 
 /** What {@link LastGoodStore.load} found. */
@@ -49,6 +51,8 @@ interface Header {
   readonly name: string;
   /** How many lines follow, each a place, a tab, and the pod as it was written. */
   readonly pods: number;
+  /** How many lines follow those, each a place, a tab, and a ConfigMap or Secret; none unless told. */
+  readonly objects?: number;
 }
 
 const TAB = '\t';
@@ -58,8 +62,9 @@ const ENDING = '.jsonl';
  * Keeps the last good version of each manifest on disk, so that a file that is broken when the agent starts takes no
  * pod down.
  *
- * One record a file, written whole; each line of it is JSON. Pods are kept as they were written: a newer podloop fills in what it fills in, and
- * never refuses what ran before.
+ * One record a file, written whole, for nobody else to read; each line of it is JSON. Pods are kept as they were written:
+ * a newer podloop fills in what it fills in, and never refuses what ran before. ConfigMaps and Secrets are kept beside
+ * them, as what runs is made of them.
  */
 export class LastGoodStore {
   readonly #options: LastGoodStoreOptions;
@@ -93,7 +98,7 @@ export class LastGoodStore {
         else if (name.endsWith('.tmp')) await rm(path, { force: true });
       } catch (error) {
         damaged.add(name);
-        faults.push(`the last good version in ${name} cannot be read: ${messageOf(error)}`);
+        faults.push(`the last good version in ${name} cannot be read: ${whyOf(error)}`);
       }
     }
     return { versions, faults, isLost: (origin, name) => damaged.has(this.#recordName(origin, name)) };
@@ -149,22 +154,31 @@ export class LastGoodStore {
     if (header?.format !== FORMAT) throw new Error('it is of another format');
     const { origin, name } = header;
     if (this.#recordName(origin, name) !== recordName) throw new Error('it is of another file');
-    if (lines.length !== header.pods) throw new Error('it is cut short');
+    if (lines.length !== header.pods + (header.objects ?? 0)) throw new Error('it is cut short');
     const { source, nodeName } = this.#options;
     const pods: SourcePod[] = [];
-    for (const line of lines) {
+    const objects: SourceObject[] = [];
+    for (const [index, line] of lines.entries()) {
       const tab = line.indexOf(TAB);
       const place = JSON.parse(line.slice(0, tab)) as ManifestPlace;
-      const pod = JSON.parse(line.slice(tab + 1)) as Pod;
-      pods.push(toSourcePod({ pod, place }, { source, nodeName }));
+      const written = line.slice(tab + 1);
+      if (index < header.pods) {
+        pods.push(toSourcePod({ pod: JSON.parse(written) as Pod, place }, { source, nodeName }));
+      } else objects.push(restoreSourceObject(written, place));
       if (slices.isFull()) await slices.nextSlice();
     }
-    return { origin, name, pods };
+    return { origin, name, pods, objects };
   }
 }
 
-function encode({ origin, name, pods }: LastGood): string {
-  const header: Header = { format: FORMAT, origin, name, pods: pods.length };
-  const lines = pods.map(({ place, written }) => `${JSON.stringify(place)}${TAB}${written}`);
+/** What JSON.parse says shows a piece of the text, and that may be of a Secret. */
+function whyOf(error: unknown): string {
+  return error instanceof SyntaxError ? 'it is damaged' : messageOf(error);
+}
+
+function encode({ origin, name, pods, objects }: LastGood): string {
+  const some = objects.length === 0 ? {} : { objects: objects.length };
+  const header: Header = { format: FORMAT, origin, name, pods: pods.length, ...some };
+  const lines = [...pods, ...objects].map(({ place, written }) => `${JSON.stringify(place)}${TAB}${written}`);
   return `${[JSON.stringify(header), ...lines].join('\n')}\n`;
 }

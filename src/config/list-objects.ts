@@ -1,32 +1,38 @@
-import { type FieldProblem, formatValue, required } from '../model/field-problem.js';
+import { type ConfigObject } from '../model/config-object.js';
+import { describeValue, type FieldProblem, formatValue, required } from '../model/field-problem.js';
 import { type YamlStep } from '../util/yaml-path.js';
 import { findSimilarWord } from '../util/similar-word.js';
 import { type ManifestProblemKind } from './manifest-problem.js';
 
-/** An object of a document: a pod to be read, or something that is none. */
-export type FoundObject = FoundPod | FoundOther;
+/** An object of a document: one to be read, or something that is none. */
+export type FoundObject = FoundKind | FoundOther;
 
-/** An object that says it is a pod, or whose kind is best complained about as of a pod. */
-export interface FoundPod {
-  readonly isPod: true;
+/** An object that says what it is. One whose kind is missing is best complained about as of a pod. */
+export interface FoundKind {
+  readonly kind: 'Pod' | ConfigObject['kind'];
   /** From the top of the document. */
   readonly path: readonly YamlStep[];
   readonly value: unknown;
 }
 
-/** An object that is no pod. */
+/** An object that cannot be in a manifest, or a List that is none. */
 export interface FoundOther {
-  readonly isPod: false;
+  readonly kind: 'other';
   readonly path: readonly YamlStep[];
   readonly problems: readonly OtherProblem[];
 }
 
-/** A problem of an object that is no pod. */
+/** A problem of such an object. */
 export type OtherProblem = Omit<FieldProblem, 'kind'> & { readonly kind: ManifestProblemKind };
 
-const LISTS = ['List', 'PodList'];
-/** Objects that pods refer to, and that a later version takes from manifests. */
-const LATER = ['ConfigMap', 'Secret'];
+const KINDS = ['Pod', 'ConfigMap', 'Secret'] as const;
+/** The kind of their items where these do not say it themselves. */
+const LISTS: Readonly<Record<string, FoundKind['kind'] | undefined>> = {
+  List: undefined,
+  PodList: 'Pod',
+  ConfigMapList: 'ConfigMap',
+  SecretList: 'Secret',
+};
 /** Objects that hold a pod inside. */
 const WITH_TEMPLATE = [
   ...['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job', 'CronJob', 'ReplicationController'],
@@ -37,15 +43,20 @@ const LIST_FIELDS = ['apiVersion', 'kind', 'metadata', 'items'];
 const DEEPEST_LIST = 4;
 
 /** The objects of a document, those of Lists one by one. */
-export function findObjects(value: unknown, path: readonly YamlStep[] = [], within = ''): FoundObject[] {
-  if (!isRecord(value)) return [{ isPod: true, path, value }];
-  const kind = value['kind'] ?? (within === 'PodList' ? 'Pod' : undefined);
-  const apiVersion = value['apiVersion'] ?? (within === 'PodList' ? 'v1' : undefined);
-  if (kind === undefined || kind === 'Pod' || typeof kind !== 'string') {
-    return [{ isPod: true, path, value: { ...value, kind, apiVersion } }];
+export function findObjects(
+  value: unknown,
+  path: readonly YamlStep[] = [],
+  itemKind?: FoundKind['kind'],
+): FoundObject[] {
+  if (!isRecord(value)) return [{ kind: 'Pod', path, value }];
+  const kind = value['kind'] ?? itemKind;
+  const apiVersion = value['apiVersion'] ?? (itemKind === undefined ? undefined : 'v1');
+  const known = KINDS.find((each) => each === kind);
+  if (kind === undefined || known !== undefined || typeof kind !== 'string') {
+    return [{ kind: known ?? 'Pod', path, value: { ...value, kind, apiVersion } }];
   }
-  if (LISTS.includes(kind)) return listObjects(value, kind, path);
-  return [{ isPod: false, path, problems: [{ kind: 'kind', path: ['kind'], message: whyNot(kind) }] }];
+  if (Object.hasOwn(LISTS, kind)) return listObjects(value, kind, path);
+  return [{ kind: 'other', path, problems: [{ kind: 'kind', path: ['kind'], message: whyNot(kind) }] }];
 }
 
 function listObjects(value: Record<string, unknown>, kind: string, path: readonly YamlStep[]): FoundObject[] {
@@ -67,27 +78,31 @@ function listObjects(value: Record<string, unknown>, kind: string, path: readonl
   if (items === undefined || items === null) {
     problems.push(required(['items']));
   } else if (!Array.isArray(items)) {
-    problems.push({ kind: 'type', path: ['items'], message: `must be a list, not ${formatValue(items)}` });
+    problems.push({ kind: 'type', path: ['items'], message: `must be a list, not ${describeValue(items)}` });
   }
   if (path.length >= 2 * DEEPEST_LIST) {
     problems.push({
       kind: 'kind',
       path: ['kind'],
-      message: 'lists in lists in lists; put the pods side by side',
+      message: 'lists in lists in lists; put the objects side by side',
     });
   }
-  if (problems.length > 0) return [{ isPod: false, path, problems }];
-  return (items as unknown[]).flatMap((item, index) => findObjects(item, [...path, 'items', index], kind));
+  if (problems.length > 0) return [{ kind: 'other', path, problems }];
+  return (items as unknown[]).flatMap((item, index) =>
+    findObjects(item, [...path, 'items', index], LISTS[kind]),
+  );
 }
 
 function whyNot(kind: string): string {
-  if (LATER.includes(kind)) return `${kind} is not supported yet`;
-  const words = ['Pod', 'List', 'PodList', ...WITH_TEMPLATE, ...LATER];
+  const words = [...KINDS, ...Object.keys(LISTS), ...WITH_TEMPLATE];
   const guess = findSimilarWord(kind, words);
   if (WITH_TEMPLATE.includes(kind)) {
     return `${kind} is not supported; put the pod of its template into a Pod, once for each that is to run`;
   }
-  const hint = guess === undefined ? 'a manifest holds Pods and Lists of them' : `did you mean ${guess}?`;
+  const hint =
+    guess === undefined
+      ? 'a manifest holds Pods, ConfigMaps, Secrets and Lists of them'
+      : `did you mean ${guess}?`;
   return `${formatValue(kind)} is not supported; ${hint}`;
 }
 

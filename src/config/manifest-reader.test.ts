@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { toV1ConfigObject } from '../model/config-object-json.js';
 import { PLANNED_FIELDS } from '../model/read-pod.js';
 import { formatManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
@@ -22,9 +23,14 @@ describe('a manifest of real shape', () => {
   ];
 
   it.each(files.map((file) => [file.pathname.split('/').at(-1)!, file] as const))('%s is read', (_, file) => {
-    const { pods, problems } = readManifests(readFileSync(file), { file: 'f', nodeName: 'node-1' });
+    const reading = readManifests(readFileSync(file), { file: 'f', nodeName: 'node-1' });
+    const { pods, objects, problems } = reading;
     expect(problems.map(formatManifestProblem)).toEqual([]);
-    expect(pods.length).toBeGreaterThan(0);
+    expect(pods.length + objects.length).toBeGreaterThan(0);
+    for (const { object } of objects) {
+      const printed = readManifests(stringify(toV1ConfigObject(object), { version: '1.1' }), { file: 'f' });
+      expect(printed.objects.map((again) => again.object)).toEqual([object]);
+    }
     for (const { pod } of pods) {
       const printed = readManifests(stringify(pod, { version: '1.1' }), { file: 'f' });
       expect(printed.problems).toEqual([]);
@@ -66,7 +72,7 @@ describe('a file of manifests', () => {
   });
 
   it('may be empty', () => {
-    const nothing = { pods: [], problems: [], isEmpty: true };
+    const nothing = { pods: [], objects: [], problems: [], isEmpty: true };
     expect(read('')).toEqual(nothing);
     expect(read('# nothing\n---\n')).toEqual(nothing);
     expect(read('apiVersion: v1\nkind: List\nitems: []\n')).toEqual({ ...nothing, isEmpty: false });

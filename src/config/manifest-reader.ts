@@ -1,21 +1,23 @@
 /**
  * Reads the manifests of a file: YAML or JSON, one or many documents, Lists.
  *
- * In: the bytes of a file. Out: every pod that can be run, as it was written, and every problem of the others with its
- * line, column and path in the object. One bad object harms no other. What makes the pods pods of a node is in
- * model/static-pod.ts; what is missing from a directory, and what a problem means for a pod that runs, is decided by
- * who reads files again and again.
+ * In: the bytes of a file. Out: every pod that can be run, as it was written, every ConfigMap and Secret, and every
+ * problem of the others with its line, column and path in the object. One bad object harms no other. What makes the pods
+ * pods of a node is in model/static-pod.ts; what is missing from a directory, and what a problem means for a pod that
+ * runs, is decided by who reads files again and again. No problem has a value of a Secret in it.
  *
  * @module
  */
+import { type ConfigObject } from '../model/config-object.js';
 import { type SupportRule } from '../model/decode-object.js';
 import { type FieldPath, formatFieldPath, toPlainPath } from '../model/field-path.js';
-import { type FieldProblem } from '../model/field-problem.js';
+import { describeValue, type FieldProblem } from '../model/field-problem.js';
 import { type Pod } from '../model/pod.js';
+import { readConfigObject } from '../model/read-config-object.js';
 import { readPod } from '../model/read-pod.js';
 import { checkStaticPod } from '../model/static-pod.js';
 import { parseYamlDocuments, type YamlDocument } from '../util/yaml-document.js';
-import { findObjects, type FoundObject } from './list-objects.js';
+import { findObjects, type FoundKind, type FoundObject } from './list-objects.js';
 import { type ManifestPlace, type ManifestProblem, type ManifestProblemKind } from './manifest-problem.js';
 
 /** What an API server takes at most of one object, rounded down; a file is read in one go. */
@@ -38,73 +40,123 @@ export interface ManifestPod {
   readonly place: ManifestPlace;
 }
 
+/** A ConfigMap or Secret, and where it is written. */
+export interface ManifestObject {
+  readonly object: ConfigObject;
+  readonly place: ManifestPlace;
+}
+
 /** All of one file. */
 export interface ManifestReading {
   /** In the order in which they are written. */
   readonly pods: readonly ManifestPod[];
+  /** In the order in which they are written. */
+  readonly objects: readonly ManifestObject[];
   /** In the order in which they stand. */
   readonly problems: readonly ManifestProblem[];
   /** True when nothing at all is written in it; a List without items says something. */
   readonly isEmpty: boolean;
 }
 
-/** Reads a file's bytes or text. Never throws; a file without any object has neither pods nor problems. */
+/** Reads a file's bytes or text. Never throws; a file without any object has neither pods nor objects nor problems. */
 export function readManifests(source: Uint8Array | string, options: ManifestOptions): ManifestReading {
   const { file } = options;
   const text = toText(source);
   if (typeof text !== 'string') {
-    return { pods: [], problems: [aboutFile(file, text.why)], isEmpty: false };
+    return { pods: [], objects: [], problems: [aboutFile(file, text.why)], isEmpty: false };
   }
+  const isConfidential = /secret/i.test(text);
   const pods: ManifestPod[] = [];
+  const objects: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];
   const documents = parseYamlDocuments(text);
   for (const document of documents) {
-    for (const { path, place, message } of document.problems) {
+    for (const { path, place, message, plain } of document.problems) {
       const at = formatFieldPath(path);
-      problems.push({ file, ...place, kind: 'syntax', path: at, message, pod: '', namespace: '' });
+      const said = isConfidential ? plain : message;
+      problems.push({ file, ...place, kind: 'syntax', path: at, message: said, pod: '', namespace: '' });
     }
     // What is left of a document that cannot be read is not what was meant.
     if (document.problems.length > 0) continue;
     for (const found of findObjects(document.value)) {
-      const reading = readObject(found, document, options);
+      const reading = new ObjectReader(found, document, options).read(isConfidential);
       if (reading.pod !== undefined) pods.push(reading.pod);
+      if (reading.object !== undefined) objects.push(reading.object);
       problems.push(...reading.problems);
     }
   }
   problems.sort((one, other) => one.line - other.line || one.column - other.column);
-  return { pods, problems, isEmpty: documents.length === 0 };
+  return { pods, objects, problems, isEmpty: documents.length === 0 };
 }
 
 interface ObjectReading {
   readonly pod?: ManifestPod;
+  readonly object?: ManifestObject;
   readonly problems: readonly ManifestProblem[];
 }
 
-function readObject(found: FoundObject, document: YamlDocument, options: ManifestOptions): ObjectReading {
-  const { file, nodeName, isSupported } = options;
-  const place = (path: FieldPath, of: 'key' | 'value' = 'value'): ManifestPlace => ({
-    file,
-    ...document.placeOf([...found.path, ...toPlainPath(path)], of),
-  });
-  const problem = (
+/** Reads one object of a document. */
+class ObjectReader {
+  readonly #found: FoundObject;
+  readonly #document: YamlDocument;
+  readonly #options: ManifestOptions;
+
+  constructor(found: FoundObject, document: YamlDocument, options: ManifestOptions) {
+    this.#found = found;
+    this.#document = document;
+    this.#options = options;
+  }
+
+  /** `isConfidential`: it may be a Secret, whatever it says. */
+  read(isConfidential: boolean): ObjectReading {
+    const found = this.#found;
+    if (found.kind === 'other') return { problems: found.problems.map((each) => this.#problem(each)) };
+    if (found.kind !== 'Pod') return this.#readConfigObject(found.value, found.kind);
+    if (isConfidential && !isMapping(found.value)) {
+      const message = `must be a mapping, not ${describeValue(found.value)}`;
+      return { problems: [this.#problem({ kind: 'type', path: [], message })] };
+    }
+    return this.#readPod(found);
+  }
+
+  #readPod({ value }: FoundKind): ObjectReading {
+    const { nodeName, isSupported } = this.#options;
+    const { pod, name, namespace, problems } = readPod(value, isSupported);
+    const more: readonly FieldProblem[] =
+      pod === undefined || nodeName === undefined ? [] : checkStaticPod(pod, nodeName);
+    const all = [...problems, ...more].map((each) => this.#problem(each, name, namespace));
+    return all.length > 0 || pod === undefined
+      ? { problems: all }
+      : { pod: { pod, place: this.#place([]) }, problems: [] };
+  }
+
+  #readConfigObject(value: unknown, kind: ConfigObject['kind']): ObjectReading {
+    const { object, problems } = readConfigObject(value, kind);
+    return object === undefined
+      ? { problems: problems.map((each) => this.#problem(each)) }
+      : { object: { object, place: this.#place([]) }, problems: [] };
+  }
+
+  #place(path: FieldPath, of: 'key' | 'value' = 'value'): ManifestPlace {
+    const steps = [...this.#found.path, ...toPlainPath(path)];
+    return { file: this.#options.file, ...this.#document.placeOf(steps, of) };
+  }
+
+  #problem(
     { kind, path, message }: { kind: ManifestProblemKind; path: FieldPath; message: string },
     pod = '',
     namespace = '',
-  ): ManifestProblem => {
+  ): ManifestProblem {
     const isAboutName = kind === 'unknown' || kind === 'refused' || kind === 'forbidden';
-    const at = place(path, isAboutName ? 'key' : 'value');
+    const at = this.#place(path, isAboutName ? 'key' : 'value');
     // A path is of the object; of a list itself it begins with its items.
-    const full = found.isPod ? path : [...found.path, ...path];
+    const full = this.#found.kind === 'other' ? [...this.#found.path, ...path] : path;
     return { ...at, kind, path: formatFieldPath(full), message, pod, namespace };
-  };
-  if (!found.isPod) return { problems: found.problems.map((each) => problem(each)) };
-  const { pod, name, namespace, problems } = readPod(found.value, isSupported);
-  const more: readonly FieldProblem[] =
-    pod === undefined || nodeName === undefined ? [] : checkStaticPod(pod, nodeName);
-  const all = [...problems, ...more].map((each) => problem(each, name, namespace));
-  return all.length > 0 || pod === undefined
-    ? { problems: all }
-    : { pod: { pod, place: place([]) }, problems: [] };
+  }
+}
+
+function isMapping(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function toText(source: Uint8Array | string): string | { readonly why: string } {

@@ -10,6 +10,7 @@ import { parentPort } from 'node:worker_threads';
 import { messageOf } from '../util/errors.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { type ParseRequest, parseManifest } from './parse-manifest.js';
+import { type SourceObject } from './source-object.js';
 import { type SourcePod } from './source-pod.js';
 
 /** What the thread is sent. */
@@ -21,6 +22,7 @@ export type WorkerAnswer = 'ready' | WorkerPart | { readonly error: string };
 /** A part of what was parsed. */
 export interface WorkerPart {
   readonly pods: readonly SourcePod[];
+  readonly objects: readonly SourceObject[];
   /** All of them are in the last part. */
   readonly problems: readonly ManifestProblem[];
   readonly isLast: boolean;
@@ -30,6 +32,7 @@ export interface WorkerPart {
 const CHARACTERS_PER_PART = 64 * 1024;
 
 let left: SourcePod[] = [];
+let leftObjects: SourceObject[] = [];
 let problems: readonly ManifestProblem[] = [];
 
 parentPort?.on('message', (request: WorkerRequest) => {
@@ -42,14 +45,21 @@ function answer(request: WorkerRequest): WorkerAnswer {
     if (request !== 'more') {
       const manifest = parseManifest(request);
       left = [...manifest.pods];
+      leftObjects = [...manifest.objects];
       problems = manifest.problems;
     }
-    let size = 0;
-    const count = left.findIndex(({ written }) => (size += written.length) > CHARACTERS_PER_PART);
-    const pods = left.splice(0, count === -1 ? left.length : Math.max(1, count));
-    const isLast = left.length === 0;
-    return { pods, problems: isLast ? problems : [], isLast };
+    const objects = takePart(leftObjects);
+    const pods = leftObjects.length > 0 || objects.length > 0 ? [] : takePart(left);
+    const isLast = left.length + leftObjects.length === 0;
+    return { pods, objects, problems: isLast ? problems : [], isLast };
   } catch (error) {
     return { error: messageOf(error) };
   }
+}
+
+/** Takes as many from the front as one part may hold, at least one. */
+function takePart<Item extends { readonly written: string }>(items: Item[]): Item[] {
+  let size = 0;
+  const count = items.findIndex(({ written }) => (size += written.length) > CHARACTERS_PER_PART);
+  return items.splice(0, count === -1 ? items.length : Math.max(1, count));
 }

@@ -1,8 +1,9 @@
 import { type StaticPodOrigin } from '../model/static-pod.js';
 import { aboutFile, readManifests } from './manifest-reader.js';
+import { toSourceObject } from './source-object.js';
 import { type ParsedManifest, toSourcePod } from './source-pod.js';
 
-/** A file or body to be parsed, and whose pods it holds. */
+/** A file or body to be parsed, and whose pods and objects it holds. */
 export interface ParseRequest {
   readonly bytes: Uint8Array;
   /** For places and messages. */
@@ -22,16 +23,17 @@ export interface ManifestParser {
 }
 
 /**
- * Reads the pods of a file or body and makes them pods of the node. Never throws.
+ * Reads the pods of a file or body and makes them pods of the node, and its ConfigMaps and Secrets. Never throws.
  *
  * That nothing is written in it counts as a problem: a disk that was full leaves files like that. An empty List says
- * that no pod is wanted.
+ * that nothing is wanted.
  */
 export function parseManifest({ bytes, file, origin }: ParseRequest): ParsedManifest {
-  const { pods, problems, isEmpty } = readManifests(bytes, { file, nodeName: origin.nodeName });
+  const { pods, objects, problems, isEmpty } = readManifests(bytes, { file, nodeName: origin.nodeName });
   const empty = 'there is no pod in it; remove it, or write a List without items, to have none';
   return {
     pods: pods.map((each) => toSourcePod(each, origin)),
+    objects: objects.map(toSourceObject),
     problems: isEmpty ? [aboutFile(file, empty)] : problems,
   };
 }

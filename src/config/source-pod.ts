@@ -4,6 +4,7 @@ import { fullName } from './arbitrate-pods.js';
 import { type ManifestPod } from './manifest-reader.js';
 import { type ManifestPlace, type ManifestProblem } from './manifest-problem.js';
 import { formatValue } from '../model/field-problem.js';
+import { type SourceObject } from './source-object.js';
 
 /** A pod of a source: as it was written, as the node runs it, and where it is written. */
 export interface SourcePod {
@@ -27,7 +28,8 @@ export function toSourcePod(
 /** What was made of a file or body. */
 export interface ParsedManifest {
   readonly pods: readonly SourcePod[];
-  /** While there are any, no pod of it is known to be gone. */
+  readonly objects: readonly SourceObject[];
+  /** While there are any, nothing of it is known to be gone. */
   readonly problems: readonly ManifestProblem[];
 }
 
@@ -44,7 +46,10 @@ export interface KeptPods {
  *
  * Nobody can tell for sure which pod a broken object was to be, so that no absence in such a file is believed.
  */
-export function keepPods(before: readonly SourcePod[], { pods, problems }: ParsedManifest): KeptPods {
+export function keepPods(
+  before: readonly SourcePod[],
+  { pods, problems }: Pick<ParsedManifest, 'pods' | 'problems'>,
+): KeptPods {
   if (problems.length === 0) return { pods, kept: [] };
   const left = before.filter((old) => !pods.some((read) => clashOf(old, read) !== undefined));
   return { pods: [...pods, ...left], kept: left.map(({ pod }) => fullName(pod)) };

@@ -1,7 +1,7 @@
 /**
- * Pods from standard input, once.
+ * Pods, ConfigMaps and Secrets from standard input, once.
  *
- * In: a stream of manifests. Out: its pods, delivered to a {@link PodSourcePort}: when it ends, and those of complete
+ * In: a stream of manifests. Out: all that is in it, delivered to a {@link PodSourcePort}: when it ends, and those of complete
  * documents as soon as the writer pauses. Nothing is kept over a restart: whoever starts the agent writes again.
  *
  * @module
@@ -16,7 +16,8 @@ import { LARGEST_MANIFEST_BYTES } from './manifest-reader.js';
 import { type ManifestParser } from './parse-manifest.js';
 import { type PodSourcePort } from './pod-config.js';
 import { type ProblemBook } from './problem-book.js';
-import { mergePods, type SourcePod } from './source-pod.js';
+import { mergeObjects } from './source-object.js';
+import { mergePods, type ParsedManifest } from './source-pod.js';
 
 /** What a {@link StdinSource} needs. */
 export interface StdinSourceOptions {
@@ -47,7 +48,7 @@ export class StdinSource {
   #failure: string | undefined;
   /** Bytes whose pods were delivered. */
   #delivered = 0;
-  #pods: readonly SourcePod[] = [];
+  #read: ParsedManifest = { pods: [], objects: [], problems: [] };
 
   constructor(options: StdinSourceOptions) {
     this.#options = { quietMs: 200, ...options };
@@ -116,14 +117,15 @@ export class StdinSource {
     };
     const outcome = await parser.parse(request, signal);
     // What was delivered before it was given up is in it still.
-    const read = outcome.kind === 'parsed' ? outcome.manifest : { pods: this.#pods, problems: [] };
+    const read = outcome.kind === 'parsed' ? outcome.manifest : { ...this.#read, problems: [] };
     const { pods, problems } = mergePods([read.pods]);
-    this.#pods = read.pods;
+    const { objects, problems: objectProblems } = mergeObjects([read.objects]);
+    this.#read = read;
     const [gaveUp, failure] = [outcome.kind === 'gave-up' ? outcome.why : undefined, this.#failure];
     const all: ConfigProblem[] = [gaveUp, failure && `cannot be read to its end: ${failure}`]
       .filter((why) => why !== undefined)
       .map((why) => aboutWhole(STDIN_SOURCE, STDIN_NAME, 'unreadable', why));
-    for (const problem of [...read.problems, ...problems]) {
+    for (const problem of [...read.problems, ...problems, ...objectProblems]) {
       all.push({ ...problem, source: STDIN_SOURCE, kept: [] });
     }
     book.report(STDIN_SOURCE, all);
@@ -131,7 +133,11 @@ export class StdinSource {
     const places = new Map(pods.map(({ pod, place }) => [pod.metadata.uid, place]));
     port.deliver(
       pods.map(({ pod }) => pod),
-      { isComplete, placeOf: ({ metadata }) => places.get(metadata.uid) },
+      {
+        isComplete,
+        placeOf: ({ metadata }) => places.get(metadata.uid),
+        objects: objects.map(({ object }) => object),
+      },
     );
     sourceLookEnded.publish({
       ...{ source: STDIN_SOURCE, durationMs: clock.monotonicMs() - startedMs, parsed: 1 },

@@ -3,6 +3,7 @@ import { abortable } from '../util/abortable.js';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
 import { type WorkerAnswer, type WorkerRequest } from './manifest-worker.js';
+import { type SourceObject } from './source-object.js';
 import { type ParsedManifest, type SourcePod } from './source-pod.js';
 import { type ManifestParser, type ParseOutcome, type ParseRequest } from './parse-manifest.js';
 
@@ -144,12 +145,14 @@ async function ask(
   request: ParseRequest,
 ): Promise<ParsedManifest | { readonly error: string }> {
   const pods: SourcePod[] = [];
+  const objects: SourceObject[] = [];
   let next: WorkerRequest = request;
   for (;;) {
     const answer = await answerTo(worker, next);
     if ('error' in answer) return answer;
     pods.push(...answer.pods);
-    if (answer.isLast) return { pods, problems: answer.problems };
+    objects.push(...answer.objects);
+    if (answer.isLast) return { pods, objects, problems: answer.problems };
     next = 'more';
   }
 }

@@ -3,6 +3,7 @@ import { type FieldPath, type FieldStep } from './field-path.js';
 import {
   type FieldProblem,
   type FieldProblemKind,
+  describeValue,
   formatValue,
   required,
   unsupportedValue,
@@ -45,6 +46,8 @@ class Decoder {
   readonly #tables: Readonly<Record<string, FieldTable>>;
   readonly #isSupported: SupportRule;
   readonly #problems: FieldProblem[];
+  /** Inside of a field whose values are in no message. */
+  #isHiding = false;
 
   constructor(
     tables: Readonly<Record<string, FieldTable>>,
@@ -58,7 +61,7 @@ class Decoder {
 
   object(value: unknown, type: string, path: FieldPath): Record<string, unknown> | undefined {
     if (!isRecord(value)) {
-      this.#add('type', path, `must be a mapping, not ${formatValue(value)}`);
+      this.#add('type', path, `must be a mapping, not ${this.#show(value)}`);
       return undefined;
     }
     const table = this.#tables[type]!;
@@ -92,7 +95,10 @@ class Decoder {
       return undefined;
     }
     const before = this.#problems.length;
+    const wasHiding = this.#isHiding;
+    this.#isHiding ||= facts.isSecret === true;
     const decoded = this.value(value, facts.type, path);
+    this.#isHiding = wasHiding;
     // What can be read of it is kept, for what else there is to check.
     if (this.#problems.length > before) return decoded;
     if (facts.only !== undefined && !facts.only.includes(decoded as string)) {
@@ -136,7 +142,7 @@ class Decoder {
 
   #list(value: unknown, of: FieldType, path: FieldPath): unknown[] | undefined {
     if (!Array.isArray(value)) {
-      this.#add('type', path, `must be a list, not ${formatValue(value)}`);
+      this.#add('type', path, `must be a list, not ${this.#show(value)}`);
       return undefined;
     }
     // An item that cannot be read leaves a gap, so that the others keep their places in messages.
@@ -145,7 +151,7 @@ class Decoder {
 
   #map(value: unknown, of: FieldType, path: FieldPath): Record<string, unknown> | undefined {
     if (!isRecord(value)) {
-      this.#add('type', path, `must be a mapping, not ${formatValue(value)}`);
+      this.#add('type', path, `must be a mapping, not ${this.#show(value)}`);
       return undefined;
     }
     const entries = Object.entries(value).map(([key, item]): [string, unknown] => {
@@ -158,7 +164,7 @@ class Decoder {
   #string(value: unknown, path: FieldPath): string | undefined {
     if (typeof value === 'string') return value;
     const hint = typeof value === 'object' ? '' : '; put it in quotes';
-    this.#add('type', path, `must be a string, not ${formatValue(value)}${hint}`);
+    this.#add('type', path, `must be a string, not ${this.#show(value)}${hint}`);
     return undefined;
   }
 
@@ -177,13 +183,17 @@ class Decoder {
     const quantity =
       typeof value === 'string' || typeof value === 'number' ? findQuantity(String(value)) : undefined;
     if (quantity !== undefined) return formatQuantity(quantity);
-    this.#add('type', path, `must be a quantity such as 500m, 2 or 1.5Gi, not ${formatValue(value)}`);
+    this.#add('type', path, `must be a quantity such as 500m, 2 or 1.5Gi, not ${this.#show(value)}`);
     return undefined;
   }
 
   #wrongType(path: FieldPath, right: string, value: unknown): void {
     const hint = typeof value === 'string' && BARE.test(value) ? '; leave the quotes out' : '';
-    this.#add('type', path, `must be ${right}, not ${formatValue(value)}${hint}`);
+    this.#add('type', path, `must be ${right}, not ${this.#show(value)}${hint}`);
+  }
+
+  #show(value: unknown): string {
+    return this.#isHiding ? describeValue(value) : formatValue(value);
   }
 
   #add(kind: FieldProblemKind, path: FieldPath, message: string): void {

@@ -34,6 +34,8 @@ export interface FieldFacts {
   readonly otherwise: string;
   /** Values that say no more than leaving the field out, the default aside: never refused. */
   readonly neutral: readonly FieldDefault[];
+  /** What is in it is in no message. */
+  readonly isSecret?: boolean;
 }
 
 /** The fields of one type, by name. */
@@ -43,7 +45,10 @@ export type FieldTable = Readonly<Record<string, FieldFacts>>;
 export type TableOf<T> = { readonly [Name in keyof T]-?: FieldFacts } & FieldTable;
 
 type Extras = Partial<
-  Pick<FieldFacts, 'required' | 'default' | 'zeroIsAbsent' | 'only' | 'otherwise' | 'neutral' | 'note'>
+  Pick<
+    FieldFacts,
+    'required' | 'default' | 'zeroIsAbsent' | 'only' | 'otherwise' | 'neutral' | 'note' | 'isSecret'
+  >
 >;
 
 /** A field that is honoured. For `type` see {@link parseFieldType}. */

@@ -76,3 +76,12 @@ export function formatValue(value: unknown): string {
   if (text === undefined) return String(value);
   return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE)}…`;
 }
+
+/** What a value is, without saying it: for what nobody is to read in a message. */
+export function describeValue(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a mapping';
+  if (typeof value === 'boolean') return 'true or false';
+  return typeof value === 'number' ? 'a number' : 'text';
+}

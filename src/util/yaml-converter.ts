@@ -15,6 +15,8 @@ export interface OffsetProblem {
   readonly path: readonly YamlStep[];
   readonly offset: number;
   readonly message: string;
+  /** Without anything of the text but keys. */
+  readonly plain: string;
 }
 
 /** A converted document. */
@@ -69,7 +71,10 @@ export class YamlConverter {
   }
 
   #content(node: Node, path: readonly YamlStep[], offset: number): Converted {
-    if (!isTagAllowed(node)) return this.#refuse(path, offset, `the tag ${node.tag ?? ''} is not allowed`);
+    if (!isTagAllowed(node)) {
+      const plain = 'a tag is not allowed here; put text that begins with "!" in quotes';
+      return this.#refuse(path, offset, `the tag ${node.tag ?? ''} is not allowed`, plain);
+    }
     if (isMap(node)) return this.#map(node, path, offset);
     if (isSeq(node)) {
       const items = node.items.map((item, index) =>
@@ -140,9 +145,18 @@ export class YamlConverter {
 
   #alias(name: string, path: readonly YamlStep[], offset: number): Converted {
     const target = this.#anchors.get(name);
-    if (target === undefined)
-      return this.#refuse(path, offset, `there is no anchor &${name} before *${name}`);
-    if (target === 'open') return this.#refuse(path, offset, `*${name} stands inside of &${name}`);
+    if (target === undefined) {
+      const plain = 'there is no such anchor before this alias; put text that begins with "*" in quotes';
+      return this.#refuse(path, offset, `there is no anchor &${name} before *${name}`, plain);
+    }
+    if (target === 'open') {
+      return this.#refuse(
+        path,
+        offset,
+        `*${name} stands inside of &${name}`,
+        'an alias inside of its anchor',
+      );
+    }
     // Found at the alias, and not where the anchor is: that is where it can be repaired.
     return { value: this.#content(target, path, offset).value, node: { offset } };
   }
@@ -153,15 +167,15 @@ export class YamlConverter {
     return { value: null, node: { offset } };
   }
 
-  #refuse(path: readonly YamlStep[], offset: number, message: string): Converted {
-    this.#problem(path, offset, message);
+  #refuse(path: readonly YamlStep[], offset: number, message: string, plain = message): Converted {
+    this.#problem(path, offset, message, plain);
     return { value: null, node: { offset } };
   }
 
-  #problem(path: readonly YamlStep[], offset: number, message: string): void {
+  #problem(path: readonly YamlStep[], offset: number, message: string, plain = message): void {
     // What an alias stands for is read again at each of its uses.
     if (this.#problems.some((other) => other.offset === offset && other.message === message)) return;
-    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ path, offset, message });
+    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ path, offset, message, plain });
   }
 }
 

@@ -23,6 +23,8 @@ export interface YamlProblem {
   readonly path: readonly YamlStep[];
   readonly place: TextPlace;
   readonly message: string;
+  /** The same without anything of the text but keys: for texts whose values nobody is to read in a message. */
+  readonly plain: string;
 }
 
 /** One document of a file. */
@@ -59,7 +61,7 @@ export function parseYamlDocuments(text: string): YamlDocument[] {
   } catch (error) {
     // The parser goes down one call for each level.
     const why = error instanceof RangeError ? 'it is nested too deep' : messageOf(error);
-    return [unreadable(why, { line: 1, column: 1 })];
+    return [unreadable(why, { line: 1, column: 1 }, 'it cannot be read')];
   }
   const documents: YamlDocument[] = [];
   const converter = new YamlConverter();
@@ -69,14 +71,15 @@ export function parseYamlDocuments(text: string): YamlDocument[] {
       const [message = ''] = fault.message.split('\n');
       // The composer goes down one call for each level, too, and hands on what stopped it.
       const isTooDeep = message.startsWith('Maximum call stack');
-      documents.push(unreadable(isTooDeep ? 'it is nested too deep' : message, placeAt(fault.pos[0])));
+      const at = placeAt(fault.pos[0]);
+      documents.push(
+        isTooDeep ? unreadable('it is nested too deep', at) : unreadable(message, at, withoutText(message)),
+      );
       continue;
     }
     const root = converter.convert(document.contents);
     if (root.value === null && root.problems.length === 0) continue;
-    const problems = root.problems.map(({ path, offset, message }) => ({
-      ...{ path, message, place: placeAt(offset) },
-    }));
+    const problems = root.problems.map(({ offset, ...problem }) => ({ ...problem, place: placeAt(offset) }));
     const placeOf = (path: readonly YamlStep[], of: 'value' | 'key' = 'value'): TextPlace =>
       placeAt(offsetOf(root.node, path, of));
     documents.push({ value: root.value, problems, placeOf });
@@ -92,8 +95,15 @@ function placeIn(text: string, offset: number): TextPlace {
   return { line: before.length, column: before.at(-1)!.length + 1 };
 }
 
-function unreadable(message: string, place: TextPlace): YamlDocument {
-  return { value: undefined, problems: [{ path: [], place, message }], placeOf: () => place };
+function unreadable(message: string, place: TextPlace, plain = message): YamlDocument {
+  return { value: undefined, problems: [{ path: [], place, message, plain }], placeOf: () => place };
+}
+
+/** The parser's messages begin with words of its own, and what they quote comes behind one of these. */
+const QUOTES = /(?:(?<=\S):|["'`](?!quote$)|[!\\]|(?<=\bcharacter )).*$/s;
+
+function withoutText(message: string): string {
+  return message.replace(QUOTES, '…').replace(/\s*…$/, ' …');
 }
 
 function offsetOf(root: LocatedNode, path: readonly YamlStep[], of: 'value' | 'key'): number {
