@@ -79,10 +79,6 @@ describe('a pod as written', () => {
   it.each([
     [podOf({ hostAliases: [{ ip: '10.0.0.1' }] }), 'spec.hostAliases: not supported yet'],
     [
-      podOf({ volumes: [{ name: 'v', configMap: { name: 'c' } }] }),
-      'spec.volumes[0].configMap: not supported yet',
-    ],
-    [
       podOf({ imagePullSecrets: [{ name: 's' }] }),
       /^spec\.imagePullSecrets: not supported; give the runtime/,
     ],
@@ -335,6 +331,25 @@ describe('a pod that is well formed', () => {
       /items\[0\]: Required value: must have one of fieldRef, resourceFieldRef/,
     ],
     [volume({ projected: { sources: [{}] } }), /sources\[0\]: Required value/],
+    [
+      volume({ secret: { secretName: 's', items: [{ key: 'k', path: './..data/x' }] } }),
+      /items\[0\]\.path: Invalid value: "\.\/\.\.data\/x": must not begin with "\.\."/,
+    ],
+    [
+      volume({
+        projected: {
+          sources: [
+            { configMap: { name: 'c', items: [{ key: 'k', path: 'a/b' }] } },
+            { secret: { name: 's', items: [{ key: 'k', path: 'a//b' }] } },
+          ],
+        },
+      }),
+      /sources\[1\]\.secret\.items\[0\]\.path: Invalid value: "a\/\/b": conflicting duplicate paths/,
+    ],
+    [
+      volume({ projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }),
+      /sources\[0\]\.serviceAccountToken: not supported; there is no API server that would give a token/,
+    ],
     [
       withContainer({ volumeMounts: [{ name: 'gone', mountPath: '/x' }] }),
       `${at}.volumeMounts[0].name: Not found: "gone"`,

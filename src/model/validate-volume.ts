@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { type Container, type VolumeMount } from './container.js';
 import { type Draft, entriesOf } from './draft.js';
 import { type FieldPath } from './field-path.js';
@@ -58,8 +59,27 @@ function validateSource(volume: Draft<Volume>, path: FieldPath, list: ProblemLis
   validateItems(configMap?.items, [...path, 'configMap', 'items'], list);
   validateItems(secret?.items, [...path, 'secret', 'items'], list);
   validateFiles(downwardAPI?.items, [...path, 'downwardAPI', 'items'], list);
+  const taken = new Set<string>();
   for (const [index, source] of entriesOf(projected?.sources)) {
     validateProjection(source, [...path, 'projected', 'sources', index], list);
+    findConflicts(source, [...path, 'projected', 'sources', index], taken, list);
+  }
+}
+
+/** Two items of a projected volume cannot have one path, of whatever source they are. */
+function findConflicts(
+  { configMap, secret, downwardAPI }: Draft<VolumeProjection>,
+  path: FieldPath,
+  taken: Set<string>,
+  list: ProblemList,
+): void {
+  for (const [name, source] of Object.entries({ configMap, secret, downwardAPI })) {
+    for (const [index, { path: file }] of entriesOf<Draft<{ readonly path: string }>>(source?.items)) {
+      if (file === undefined) continue;
+      const place = [...path, name, 'items', index, 'path'];
+      if (taken.has(posix.normalize(file))) list.add(invalid(place, file, 'conflicting duplicate paths'));
+      taken.add(posix.normalize(file));
+    }
   }
 }
 
@@ -105,7 +125,10 @@ function validateFiles(
 /** The path of a file below a volume: kept apart from the names under which files are swapped, which begin with `..`. */
 function validateFilePath(text: string | undefined, path: FieldPath, list: ProblemList): void {
   list.check(path, text, (file) =>
-    file.startsWith('..') ? 'must not begin with ".."' : checkDescendingPath(file),
+    // Of what the system makes of it: "./..data" is the link under which the files are swapped.
+    file.startsWith('..') || posix.normalize(file).startsWith('..')
+      ? 'must not begin with ".."'
+      : checkDescendingPath(file),
   );
 }
 

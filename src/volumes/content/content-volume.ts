@@ -17,6 +17,7 @@ import { dirname } from 'node:path';
 import { type DownwardFieldFacts } from '../../model/downward-field.js';
 import { type DownwardResourceFacts } from '../../model/downward-resource.js';
 import { type PodObjects } from '../../model/config-object.js';
+import { type NodePod } from '../../model/node-pod.js';
 import { type Volume } from '../../model/volume.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
@@ -37,7 +38,7 @@ import { type ContentPayload } from './content-payload.js';
 export interface ContentVolumesOptions {
   readonly objects: PodObjects;
   /** What the downward API tells of a pod and of the node; asked anew for each volume. */
-  readonly downwardFacts: () => DownwardFieldFacts & DownwardResourceFacts;
+  readonly downwardFacts: (pod: NodePod) => DownwardFieldFacts & DownwardResourceFacts;
   readonly mounter: Pick<Mounter, 'mountTmpfs'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger?: Logger;
@@ -114,7 +115,7 @@ class ContentVolume implements VolumeKind {
     const { objects, downwardFacts } = this.#options;
     const { pod, volume } = work;
     // First: where there is nothing to write, nothing is made.
-    const payload = this.#kind.collect(volume, { pod, objects, downward: downwardFacts() });
+    const payload = this.#kind.collect(volume, { pod, objects, downward: downwardFacts(pod) });
     const writer = this.#writerOf(work);
     await this.#makeFolder(work, writer);
     signal.throwIfAborted();
