@@ -29,6 +29,8 @@ export interface AgentOptions {
   /** Empty for one of the agent's own. */
   readonly cgroupRoot: string;
   readonly cgroupsPerQos: boolean;
+  /** Not above 0: no limit. */
+  readonly podPidsLimit: number;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly resolvConf: string;
@@ -257,6 +259,14 @@ export const AGENT_OPTIONS: { readonly [Name in keyof AgentOptions]: AgentOption
       field: 'cgroupsPerQOS',
       fromConfig: (config) => config.cgroupsPerQOS,
       doc: 'Give each pod a cgroup, by its class of service; else the runtime puts containers where it wants',
+    },
+    podPidsLimit: {
+      type: 'limit',
+      default: -1,
+      flag: '--pod-max-pids',
+      field: 'podPidsLimit',
+      fromConfig: (config) => config.podPidsLimit,
+      doc: 'How many processes and threads a pod may have; -1 for no limit',
     },
     cpuCfsQuota: {
       type: 'switch',

@@ -26,6 +26,7 @@ import { aboutFolder } from '../util/errors.js';
 import { untilAborted } from '../util/until-aborted.js';
 import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '../util/folder-lock.js';
 import { type Logger } from '../util/logger.js';
+import { AgentApi } from './agent-api.js';
 import { AgentEnding } from './agent-ending.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts, buildAgentParts } from './agent-parts.js';
@@ -48,6 +49,8 @@ export interface AgentPorts {
   readonly podloopCommand: readonly [string, ...string[]];
   /** Further flags of the embedded runtime. */
   readonly runtimeFlags?: readonly string[];
+  /** podloop's, for those who ask; `unknown` unless told. */
+  readonly version?: string;
   /** Reads manifests; a thread of its own unless told. */
   readonly manifestParser?: ManifestParser;
 }
@@ -76,6 +79,7 @@ export class Agent implements AsyncDisposable {
   readonly #lock: FolderLock;
   readonly #connected: AgentRuntime;
   readonly #parts: AgentParts;
+  readonly #api: AgentApi;
   #closing: Promise<void> | undefined;
 
   /**
@@ -110,7 +114,9 @@ export class Agent implements AsyncDisposable {
           ...{ options, identity, client, runtimeName, stdin, clock, logger },
           manifestParser: ports.manifestParser,
         });
-        return new Agent(options, ports, lock, connected, identity, parts);
+        const version = ports.version ?? 'unknown';
+        const api = await AgentApi.start({ options, parts, version, clock, logger });
+        return new Agent(options, ports, lock, connected, identity, parts, api);
       } catch (error) {
         client.close();
         throw error;
@@ -128,6 +134,7 @@ export class Agent implements AsyncDisposable {
     connected: AgentRuntime,
     identity: NodeIdentity,
     parts: AgentParts,
+    api: AgentApi,
   ) {
     this.#options = options;
     this.#ports = ports;
@@ -136,6 +143,12 @@ export class Agent implements AsyncDisposable {
     this.identity = identity;
     this.runtime = connected;
     this.#parts = parts;
+    this.#api = api;
+  }
+
+  /** Where the API of this agent listens. */
+  get socket(): string {
+    return this.#api.socket;
   }
 
   /** Where an embedded runtime of this agent has its log. */
@@ -190,17 +203,21 @@ export class Agent implements AsyncDisposable {
    */
   async run(signal: AbortSignal): Promise<AgentEnd> {
     const { clock, logger } = this.#ports;
-    const { sources, pleg, runtimeState, collectors, node, loop, workers, probes } = this.#parts;
+    const { sources, pleg, runtimeState, collectors, node, loop, workers, probes, volumeLimits } =
+      this.#parts;
     const looking = new AbortController();
     const working = new AbortController();
     await node.refresh();
-    logger.info('Started node agent', { node: this.identity.name, runtime: this.#connected.url });
+    logger.info('Started node agent', {
+      ...{ node: this.identity.name, runtime: this.#connected.url, socket: this.#api.socket },
+    });
     const { keeper } = this.#connected;
     const lookers = [
       ['runtime keeper', keeper === undefined ? Promise.resolve() : keeper.run(looking.signal)],
       ['event generator', pleg.run(looking.signal)],
       ['runtime state', runtimeState.run(looking.signal)],
       ['health report', this.#tellHealth(looking.signal)],
+      ['API', this.#api.run(looking.signal)],
       ['node facts', node.run(looking.signal)],
       ['probe targets', this.#tellProbes(looking.signal)],
     ] as const;
@@ -208,6 +225,7 @@ export class Agent implements AsyncDisposable {
       ['pod sources', sources.run(AbortSignal.any([signal, working.signal]))],
       ['sync loop', loop.run(working.signal)],
       ['container collector', collectors.containers.run(working.signal)],
+      ['limits of volumes', volumeLimits.run(working.signal)],
       ['log rotation', collectors.logs.run(working.signal)],
       ['image collector', collectors.images.run(working.signal)],
     ] as const;
@@ -249,6 +267,8 @@ export class Agent implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    // Up first and down last: also how pods end can be watched.
+    await this.#api.close();
     this.#parts.pleg.closeSubscriptions();
     this.#connected.client.close();
     await this.#lock.release();

@@ -11,6 +11,7 @@ import { type Logger } from '../util/logger.js';
 import { addAgentFlags, readAgentFlags } from './agent-flags.js';
 import { AgentScreen } from './agent-screen.js';
 import { type CliHost } from './cli-host.js';
+import { packageVersion } from './package-version.js';
 import { createLogger, verbosityOption } from './log-output.js';
 
 interface RunFlags extends Readonly<Record<string, unknown>> {
@@ -92,7 +93,10 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
     const agentLogger = screen !== undefined && host.stderr.isTerminal ? screen.log : logger;
     await using agent = await Agent.start(
       options,
-      { clock, logger: agentLogger, stdin, podloopCommand: selfCommand, runtimeFlags },
+      {
+        ...{ clock, logger: agentLogger, stdin, podloopCommand: selfCommand, runtimeFlags },
+        version: packageVersion(),
+      },
       interrupted,
     );
     const { name, version, url } = agent.runtime;

@@ -1,0 +1,94 @@
+import { lstat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ApiServer } from '../server/api-server.js';
+import { buildApiRouter } from '../server/api-routes.js';
+import { authorizeOwner } from '../server/authorize-owner.js';
+import { PodTable } from '../server/pod-table.js';
+import { ResourceVersions } from '../server/resource-versions.js';
+import { type Clock } from '../util/clock.js';
+import { PodloopError } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { makeFolder } from '../util/make-folder.js';
+import { type AgentOptions } from './agent-options.js';
+import { type AgentParts } from './agent-parts.js';
+import { CreationTimes } from './creation-times.js';
+import { followPods, ServedPods } from './served-pods.js';
+
+/** What {@link AgentApi} needs. */
+export interface AgentApiOptions {
+  readonly options: Pick<AgentOptions, 'rootDir' | 'socket'>;
+  readonly parts: AgentParts;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The name of the socket in the root folder. */
+const SOCKET_NAME = 'podloop.sock';
+
+/** The API of an agent, at a socket of its own. */
+export class AgentApi {
+  /** Where it listens. */
+  readonly socket: string;
+  readonly #options: AgentApiOptions;
+  readonly #server: ApiServer;
+  readonly #table: PodTable;
+  readonly #creations: CreationTimes;
+  readonly #versions: ResourceVersions;
+
+  /** Listens. Rejects with ENDPOINT_IN_USE or OPTION_INVALID. */
+  static async start(given: AgentApiOptions): Promise<AgentApi> {
+    const { options, clock, logger } = given;
+    const folder = join(options.rootDir, 'api');
+    await makeFolder(folder, 0o700);
+    const versions = await ResourceVersions.open(
+      { file: join(folder, 'resource-version'), logger },
+      clock.now(),
+    );
+    const creations = await CreationTimes.open({ file: join(folder, 'created.json'), clock, logger });
+    const api = new AgentApi(given, versions, creations);
+    await assertPrivate(dirname(api.socket));
+    await api.#server.listenAtSocket(api.socket);
+    return api;
+  }
+
+  private constructor(options: AgentApiOptions, versions: ResourceVersions, creations: CreationTimes) {
+    const { parts, clock, logger, version } = options;
+    const { rootDir, socket } = options.options;
+    this.#options = options;
+    this.#versions = versions;
+    this.#creations = creations;
+    this.socket = socket === '' ? join(rootDir, SOCKET_NAME) : socket;
+    const { desired, manager, workers } = parts;
+    this.#table = new PodTable(new ServedPods({ clock, desired, manager, workers, creations }), versions);
+    this.#server = new ApiServer({
+      ...{ clock, logger, authorize: authorizeOwner },
+      router: buildApiRouter({ clock, version, pods: this.#table }),
+    });
+  }
+
+  /** Follows what happens to pods until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, parts } = this.#options;
+    await followPods({ clock, signal, table: this.#table, manager: parts.manager });
+  }
+
+  /** Ends all connections. Idempotent. */
+  async close(): Promise<void> {
+    await this.#server.close();
+    await this.#creations.flush();
+    await this.#versions.settled();
+  }
+}
+
+/** Who may write to the folder could put a socket of his own in the place of ours. */
+async function assertPrivate(folder: string): Promise<void> {
+  const facts = await lstat(folder).catch(() => undefined);
+  const isShared = facts !== undefined && (facts.mode & 0o022) !== 0 && (facts.mode & 0o1000) === 0;
+  if (isShared) {
+    throw new PodloopError(
+      'OPTION_INVALID',
+      `--socket: others may write to the folder ${folder}; choose another one`,
+    );
+  }
+}

@@ -1,0 +1,123 @@
+import { type NodePod } from '../model/node-pod.js';
+import { computePodQos } from '../model/pod-qos.js';
+import { toV1Time, type V1PodStatus } from '../model/v1-pod-status.js';
+import { type PodTable, type PodViews } from '../server/pod-table.js';
+import { type PodDeletion, type ServedPod } from '../server/served-pod.js';
+import { type StatusManager } from '../status/status-manager.js';
+import { type DesiredPods } from '../sync/desired-pods.js';
+import { type Clock } from '../util/clock.js';
+import { readUntilAborted } from '../util/read-until-aborted.js';
+import { type PodWorkers } from '../workers/pod-workers.js';
+import { type CreationTimes } from './creation-times.js';
+
+/** Where {@link ServedPods} reads. */
+export interface ServedPodsOptions {
+  readonly clock: Clock;
+  readonly desired: Pick<DesiredPods, 'find' | 'uids' | 'has'>;
+  readonly manager: Pick<StatusManager, 'find' | 'findPod' | 'list'>;
+  readonly workers: Pick<PodWorkers, 'isKnown' | 'isFinished'>;
+  readonly creations: CreationTimes;
+}
+
+const DEFAULT_GRACE_SECONDS = 30;
+
+/** The pods of the agent as its API shows them: those that are wanted, and those that still end. */
+export class ServedPods implements PodViews {
+  readonly #options: ServedPodsOptions;
+  /** Of pods that no source wants any more, since when. */
+  readonly #leaving = new Map<string, PodDeletion>();
+  readonly #pending = new WeakMap<NodePod, V1PodStatus>();
+
+  constructor(options: ServedPodsOptions) {
+    this.#options = options;
+  }
+
+  uids(): Iterable<string> {
+    const { desired, manager } = this.#options;
+    return new Set([...desired.uids(), ...manager.list().map(({ pod }) => pod.uid)]);
+  }
+
+  find(uid: string): ServedPod | undefined {
+    const { desired, creations } = this.#options;
+    const pod = desired.find(uid) ?? this.#findEnding(uid);
+    const deletion = pod === undefined ? undefined : this.#findDeletion(pod);
+    // Without any grace nobody waits for the end.
+    if (pod === undefined || deletion?.deletionGracePeriodSeconds === 0) {
+      this.#leaving.delete(uid);
+      creations.forget(uid);
+      return undefined;
+    }
+    const status = this.#options.manager.find(uid)?.status ?? this.#pendingStatus(pod);
+    const createdAtMs = creations.getMs(uid, Date.parse(status.startTime ?? '') || undefined);
+    return { pod, status, createdAtMs, deletion };
+  }
+
+  #findEnding(uid: string): NodePod | undefined {
+    const { manager, workers } = this.#options;
+    return workers.isKnown(uid) && !workers.isFinished(uid) ? manager.findPod(uid) : undefined;
+  }
+
+  #findDeletion({ metadata, spec }: NodePod): PodDeletion | undefined {
+    const { desired, clock } = this.#options;
+    const { uid, deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+    const graceSeconds =
+      deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+    if (desired.has(uid)) {
+      this.#leaving.delete(uid);
+      return deletionTimestamp === undefined
+        ? undefined
+        : { deletionTimestamp, deletionGracePeriodSeconds: graceSeconds };
+    }
+    const known = this.#leaving.get(uid);
+    if (known !== undefined) return known;
+    const leaving: PodDeletion = {
+      deletionTimestamp: deletionTimestamp ?? toV1Time(clock.now() + graceSeconds * 1_000),
+      deletionGracePeriodSeconds: graceSeconds,
+    };
+    this.#leaving.set(uid, leaving);
+    return leaving;
+  }
+
+  /** Of a pod that is wanted and that nobody has looked at yet. */
+  #pendingStatus(pod: NodePod): V1PodStatus {
+    const known = this.#pending.get(pod);
+    if (known !== undefined) return known;
+    const status: V1PodStatus = {
+      phase: 'Pending',
+      conditions: [],
+      containerStatuses: [],
+      qosClass: computePodQos(pod.spec),
+    };
+    this.#pending.set(pod, status);
+    return status;
+  }
+}
+
+/** What {@link followPods} needs. */
+export interface FollowPodsOptions {
+  readonly clock: Clock;
+  readonly table: PodTable;
+  readonly manager: Pick<StatusManager, 'subscribe'>;
+  readonly signal: AbortSignal;
+}
+
+/** How often all pods are looked at, whatever was told: an end shows in nothing but the workers. */
+const LOOK_MS = 1_000;
+
+/** Keeps a table up to date until the signal aborts. */
+export async function followPods({ clock, table, manager, signal }: FollowPodsOptions): Promise<void> {
+  using changes = manager.subscribe();
+  const follow = async (): Promise<void> => {
+    for await (const change of readUntilAborted(changes, signal)) {
+      if (change.type === 'resync') table.refreshAll();
+      else table.refresh(change.type === 'status' ? change.record.pod.uid : change.pod.uid);
+    }
+  };
+  const look = async (): Promise<void> => {
+    while (!signal.aborted) {
+      table.refreshAll();
+      await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+    }
+  };
+  await Promise.all([follow(), look()]);
+}

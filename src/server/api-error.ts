@@ -1,0 +1,105 @@
+/**
+ * Refusals as a Kubernetes API gives them: a v1 Status with a reason that programs read and a sentence for people.
+ *
+ * Source: https://kubernetes.io/docs/reference/using-api/api-concepts/ and the reasons of metav1.Status
+ *
+ * @module
+ */
+
+/** One of several things that are wrong, each with its field. */
+export interface ApiStatusCause {
+  readonly reason: string;
+  readonly message: string;
+  readonly field: string;
+}
+
+/** What a refusal is about. */
+export interface ApiStatusDetails {
+  readonly name?: string;
+  readonly kind?: string;
+  readonly causes?: readonly ApiStatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** A v1 Status. */
+export interface ApiStatus {
+  readonly kind: 'Status';
+  readonly apiVersion: 'v1';
+  readonly metadata: Readonly<Record<string, never>>;
+  readonly status: 'Success' | 'Failure';
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: ApiStatusDetails;
+  readonly code: number;
+}
+
+/** HTTP's code of each reason. */
+const CODES = {
+  BadRequest: 400,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Expired: 410,
+  RequestEntityTooLarge: 413,
+  UnsupportedMediaType: 415,
+  Invalid: 422,
+  TooManyRequests: 429,
+  InternalError: 500,
+  ServiceUnavailable: 503,
+  Timeout: 504,
+} as const;
+
+/** Why a request is refused, in one word. */
+export type ApiReason = keyof typeof CODES;
+
+/** A refusal that reaches the client as a v1 Status. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly reason: ApiReason;
+  readonly details: ApiStatusDetails | undefined;
+
+  constructor(reason: ApiReason, message: string, details?: ApiStatusDetails, options?: { cause?: unknown }) {
+    super(message, options);
+    this.reason = reason;
+    this.details = details;
+  }
+
+  /** HTTP's. */
+  get code(): number {
+    return CODES[this.reason];
+  }
+
+  /** As it is sent. */
+  toStatus(): ApiStatus {
+    const { message, reason, details, code } = this;
+    return {
+      ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason },
+      ...(details === undefined ? {} : { details }),
+      code,
+    };
+  }
+}
+
+/** `pods "x" not found`; `resource` in the plural. */
+export function notFoundError(resource: string, name: string): ApiError {
+  return new ApiError('NotFound', `${resource} ${JSON.stringify(name)} not found`, { name, kind: resource });
+}
+
+/** The request itself is wrong. */
+export function badRequest(message: string): ApiError {
+  return new ApiError('BadRequest', message);
+}
+
+/** Every problem of an object at once, in the words in which kubectl prints them. */
+export function invalidError(kind: string, name: string, causes: readonly ApiStatusCause[]): ApiError {
+  const list = causes.map(({ field, message }) => (field === '' ? message : `${field}: ${message}`));
+  const all = list.length === 1 ? list[0]! : `[${list.join(', ')}]`;
+  return new ApiError('Invalid', `${kind} ${JSON.stringify(name)} is invalid: ${all}`, {
+    name,
+    kind,
+    causes,
+  });
+}

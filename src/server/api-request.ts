@@ -1,0 +1,83 @@
+/**
+ * What handlers see of a request, and what they answer: no socket, no header that only the transport needs.
+ *
+ * @module
+ */
+import { type ApiError } from './api-error.js';
+
+/** A request as handlers see it. */
+export interface ApiRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** The parts of the path that vary, decoded. */
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly query: URLSearchParams;
+  /** In small letters. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Aborts when the client has gone, the time is up, or the server closes. */
+  readonly signal: AbortSignal;
+  /** The body as JSON; undefined when there is none. Rejects with an {@link ApiError} when it is none, or too large. */
+  readBody(): Promise<unknown>;
+}
+
+/** What a handler answers. */
+export type ApiAnswer = JsonAnswer | TextAnswer | StreamAnswer;
+
+/** One object. */
+export interface JsonAnswer {
+  readonly kind: 'json';
+  readonly body: unknown;
+  /** 200 unless told. */
+  readonly code?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A few words. */
+export interface TextAnswer {
+  readonly kind: 'text';
+  readonly body: string;
+  readonly code?: number;
+}
+
+/**
+ * As much as there is, at the client's pace: the next piece is asked for when the connection has taken the one before.
+ * What it throws before the first piece is the answer; later it breaks the answer off.
+ */
+export interface StreamAnswer {
+  readonly kind: 'stream';
+  readonly contentType: string;
+  readonly pieces: AsyncIterable<string | Uint8Array>;
+}
+
+/** Answers a request. Rejects with an {@link ApiError}; anything else becomes an InternalError. */
+export type ApiHandler = (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
+
+/**
+ * Where an upgraded connection leads: the URL of a server on this machine that speaks the protocol that the client asked
+ * for. Rejects as {@link ApiHandler} does.
+ */
+export type UpgradeHandler = (request: ApiRequest) => Promise<URL>;
+
+/** Who may do what. Undefined: it may be done. */
+export type Authorize = (request: Pick<ApiRequest, 'method' | 'path' | 'headers'>) => ApiError | undefined;
+
+/** One object as an answer. */
+export function jsonAnswer(
+  body: unknown,
+  code?: number,
+  headers?: Readonly<Record<string, string>>,
+): JsonAnswer {
+  return {
+    kind: 'json',
+    body,
+    ...(code === undefined ? {} : { code }),
+    ...(headers === undefined ? {} : { headers }),
+  };
+}
+
+/** `true`, `1` or the bare name stand for yes, as with an API server. */
+export function isTrue(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name);
+  return value !== null && !['false', '0', 'f', 'F', 'FALSE', 'False'].includes(value);
+}

@@ -1,0 +1,62 @@
+import findMyWay from 'find-my-way';
+import { ApiError } from './api-error.js';
+import { type ApiHandler, type UpgradeHandler } from './api-request.js';
+
+/** What is done at a path. */
+export type ApiRoute =
+  | { readonly kind: 'answer'; readonly handle: ApiHandler }
+  /** The connection is upgraded; without an upgrade it is a bad request. */
+  | { readonly kind: 'upgrade'; readonly handle: UpgradeHandler };
+
+/** A route that was found, with the parts of the path that vary. */
+export interface FoundRoute {
+  readonly route: ApiRoute;
+  readonly params: Readonly<Record<string, string | undefined>>;
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+/** A name of Kubernetes has at most 253 characters; each may be written as three. */
+const LONGEST_PART = 3 * 253;
+
+/** The paths of the API. */
+export class ApiRouter {
+  readonly #routes = findMyWay({
+    maxParamLength: LONGEST_PART,
+    caseSensitive: true,
+    ignoreTrailingSlash: true,
+  });
+
+  /** Answers requests for `path`, which has parts like `:name`. */
+  answer(method: Method, path: string, handle: ApiHandler): void {
+    this.#add([method], path, { kind: 'answer', handle });
+  }
+
+  /** Upgrades connections at `path`: GET, as WebSocket has it, and POST, as kubectl does. */
+  upgrade(path: string, handle: UpgradeHandler): void {
+    this.#add(['GET', 'POST'], path, { kind: 'upgrade', handle });
+  }
+
+  /** Throws NotFound for a path that there is not, MethodNotAllowed for one at which something else can be done. */
+  find(method: string, path: string): FoundRoute {
+    const found = this.#find(method, path);
+    if (found !== undefined) return found;
+    if (METHODS.some((other) => this.#find(other, path) !== undefined)) {
+      throw new ApiError('MethodNotAllowed', `the server does not allow ${method} on ${path}`);
+    }
+    throw new ApiError('NotFound', 'the server could not find the requested resource');
+  }
+
+  #add(methods: Method[], path: string, route: ApiRoute): void {
+    // Handlers are called by the server; the store carries what it calls.
+    this.#routes.on(methods, path, () => undefined, route);
+  }
+
+  #find(method: string, path: string): FoundRoute | undefined {
+    const known = METHODS.find((each) => each === method);
+    if (known === undefined) return undefined;
+    const found = this.#routes.find(known, path);
+    return found === null ? undefined : { route: found.store as ApiRoute, params: found.params };
+  }
+}

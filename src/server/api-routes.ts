@@ -1,0 +1,38 @@
+/**
+ * The Kubernetes API of one node: which handler answers which path.
+ *
+ * Source: https://kubernetes.io/docs/reference/kubernetes-api/
+ *
+ * @module
+ */
+import { type Clock } from '../util/clock.js';
+import { jsonAnswer } from './api-request.js';
+import { ApiRouter } from './api-router.js';
+import { getPod, listPods, podFinder } from './list-pods.js';
+import { type PodTable } from './pod-table.js';
+import { WatchPlaces } from './watch-answer.js';
+
+/** What the API is made of: what can be read, and a few named actions. */
+export interface ApiPorts {
+  readonly clock: Clock;
+  readonly pods: PodTable;
+  /** podloop's. */
+  readonly version: string;
+}
+
+const MOST_WATCHES = 100;
+const PODS = '/api/v1/namespaces/:namespace/pods';
+
+/** All paths. */
+export function buildApiRouter(ports: ApiPorts): ApiRouter {
+  const { clock, pods: table } = ports;
+  const router = new ApiRouter();
+  const watches = new WatchPlaces({ clock, limit: MOST_WATCHES });
+  const findPod = podFinder(table);
+  router.answer('GET', '/healthz', () => ({ kind: 'text', body: 'ok' }));
+  router.answer('GET', '/version', () => jsonAnswer({ gitVersion: `podloop v${ports.version}` }));
+  router.answer('GET', '/api/v1/pods', listPods({ table, watches }));
+  router.answer('GET', PODS, listPods({ table, watches }));
+  router.answer('GET', `${PODS}/:name`, getPod(findPod));
+  return router;
+}

@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { type ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ApiError } from './api-error.js';
+import { type ApiAnswer, type JsonAnswer, type StreamAnswer } from './api-request.js';
+
+/** So long at most others wait while an answer is written. */
+const SLICE_MS = 10;
+
+/** Sends an answer at the client's pace. Rejects with what an answer throws before it has begun; nothing is sent then. */
+export async function sendAnswer(
+  response: ServerResponse,
+  answer: ApiAnswer,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (answer.kind) {
+    case 'json':
+      sendJson(response, answer);
+      break;
+    case 'text':
+      sendText(response, answer.code ?? 200, 'text/plain; charset=utf-8', answer.body);
+      break;
+    case 'stream':
+      await sendStream(response, answer, signal);
+  }
+}
+
+/** What a thrown error is to the client. Only what was meant for it is told. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError('InternalError', 'Internal error occurred; the log of the agent says more', undefined, {
+    cause: error,
+  });
+}
+
+function sendJson(response: ServerResponse, { body, code = 200, headers }: JsonAnswer): void {
+  sendText(response, code, 'application/json', `${JSON.stringify(body)}\n`, headers);
+}
+
+function sendText(
+  response: ServerResponse,
+  code: number,
+  type: string,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(code, { ...headers, 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
+  response.end(text);
+}
+
+async function sendStream(
+  response: ServerResponse,
+  answer: StreamAnswer,
+  signal: AbortSignal,
+): Promise<void> {
+  const pieces = answer.pieces[Symbol.asyncIterator]();
+  let hasBegun = false;
+  let turnedAtMs = performance.now();
+  try {
+    for (;;) {
+      const next: IteratorResult<string | Uint8Array, unknown> = await pieces.next();
+      if (signal.aborted && response.destroyed) return;
+      if (!hasBegun) {
+        response.writeHead(200, { 'Content-Type': answer.contentType });
+        hasBegun = true;
+      }
+      if (next.done === true) break;
+      const { value } = next;
+      if (value.length === 0) response.flushHeaders();
+      else if (!response.write(value)) await drained(response);
+      if (response.destroyed) return;
+      if (performance.now() - turnedAtMs < SLICE_MS) continue;
+      await nextTurn();
+      turnedAtMs = performance.now();
+    }
+    response.end();
+  } catch (error) {
+    if (!hasBegun) throw error;
+    // Half an answer must not pass for a whole one.
+    response.destroy();
+    if (!signal.aborted) throw error;
+  } finally {
+    await pieces.return?.();
+  }
+}
+
+/** Until the connection takes more, or is gone. */
+async function drained(response: ServerResponse): Promise<void> {
+  if (response.destroyed) return;
+  const leaving = new AbortController();
+  try {
+    const { signal } = leaving;
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  } catch {
+    // Gone with an error: `destroyed` says so.
+  } finally {
+    leaving.abort();
+  }
+}
