@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
+import { type ConfigObject } from '../model/config-object.js';
 import { formatValue } from '../model/field-problem.js';
 import { toStaticPod } from '../model/static-pod.js';
 import { MANIFEST_ENDINGS, manifestNameKind } from '../config/manifest-names.js';
@@ -9,10 +10,13 @@ import { type ManifestProblem } from '../config/manifest-problem.js';
 import {
   aboutFile,
   LARGEST_MANIFEST_BYTES,
+  type ManifestObject,
   type ManifestPod,
   readManifests,
 } from '../config/manifest-reader.js';
+import { objectName, twinProblem } from '../config/source-object.js';
 import { messageOf } from '../util/errors.js';
+import { findMissingReferences } from './missing-references.js';
 
 export { formatManifestProblem, type ManifestProblem } from '../config/manifest-problem.js';
 
@@ -38,10 +42,23 @@ export interface ValidPod {
   readonly hash: string;
 }
 
+/** A ConfigMap or Secret that pods could use. */
+export interface ValidObject {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly kind: ConfigObject['kind'];
+  readonly name: string;
+  readonly namespace: string;
+}
+
 /** What an agent would make of manifests. */
 export interface Validation {
   readonly pods: readonly ValidPod[];
+  readonly objects: readonly ValidObject[];
   readonly problems: readonly ManifestProblem[];
+  /** What valid pods refer to and is in none of the manifests. */
+  readonly warnings: readonly ManifestProblem[];
 }
 
 /** What standard input is called in messages. */
@@ -51,10 +68,11 @@ const STDIN_NAME = '<stdin>';
  * Reads manifests as an agent does, and runs nothing. What cannot be read is a problem like others; never throws.
  *
  * Of a folder these are the .yaml, .yml, .json and .manifest files right in it, but for hidden ones, in the order of
- * names. Two pods of the same name in the same namespace are a problem of the second.
+ * names. Two pods, ConfigMaps or Secrets of the same name in the same namespace are a problem of the second.
  */
 export async function validateManifests(options: ValidateOptions): Promise<Validation> {
-  const found: ManifestPod[] = [];
+  const pods: ManifestPod[] = [];
+  const objects: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];
   for (const path of options.paths) {
     for (const { file, read, missing } of await listFiles(path, options)) {
@@ -64,16 +82,23 @@ export async function validateManifests(options: ValidateOptions): Promise<Valid
       }
       try {
         const reading = readManifests(await read(), { file, nodeName: options.nodeName });
-        found.push(...reading.pods);
+        pods.push(...reading.pods);
+        objects.push(...reading.objects);
         problems.push(...reading.problems);
-        const isEmpty = reading.pods.length + reading.problems.length === 0;
+        const isEmpty = reading.pods.length + reading.objects.length + reading.problems.length === 0;
         if (isEmpty) problems.push(aboutFile(file, 'there is no pod in it'));
       } catch (error) {
         problems.push(aboutFile(file, `cannot be read: ${messageOf(error)}`));
       }
     }
   }
-  return identify(found, problems, options.nodeName);
+  const [identified, known] = [identifyPods(pods, options.nodeName), identifyObjects(objects)];
+  return {
+    pods: identified.pods,
+    objects: known.objects,
+    problems: [...problems, ...identified.problems, ...known.problems],
+    warnings: findMissingReferences(pods, objects),
+  };
 }
 
 interface InputFile {
@@ -113,11 +138,10 @@ export async function readAtMost(stream: Readable, mostBytes: number): Promise<U
   return Buffer.concat(chunks);
 }
 
-function identify(
+function identifyPods(
   found: readonly ManifestPod[],
-  problems: readonly ManifestProblem[],
   nodeName: string,
-): Validation {
+): Pick<Validation, 'pods' | 'problems'> {
   const pods: ValidPod[] = [];
   const more: ManifestProblem[] = [];
   for (const { pod: written, place } of found) {
@@ -137,5 +161,20 @@ function identify(
       ...{ pod: written.metadata.name, namespace },
     });
   }
-  return { pods, problems: [...problems, ...more] };
+  return { pods, problems: more };
+}
+
+function identifyObjects(found: readonly ManifestObject[]): Pick<Validation, 'objects' | 'problems'> {
+  const firsts = new Map<string, ManifestObject>();
+  const problems: ManifestProblem[] = [];
+  for (const each of found) {
+    const first = firsts.get(objectName(each.object));
+    if (first === undefined) firsts.set(objectName(each.object), each);
+    else problems.push(twinProblem(each, first.place));
+  }
+  const objects = [...firsts.values()].map(({ object: { kind, metadata }, place }) => {
+    const { name, namespace } = metadata;
+    return { ...place, kind, name, namespace };
+  });
+  return { objects, problems };
 }

@@ -26,11 +26,16 @@ Examples:
 /** `podloop validate`: reads manifests as the agent will, and says what is wrong. */
 export function validateCommand(host: CliHost): Command {
   return new Command('validate')
-    .description('Say of Pod manifests whether they could be run here, and all that is wrong with them.')
+    .description(
+      'Say of manifests of Pods, ConfigMaps and Secrets whether they could be run here, and all that is wrong.',
+    )
     .argument('<path...>', 'Files, folders of .yaml, .yml, .json and .manifest files, or -, standard input')
     .option('--node-name <name>', 'Node that the pods would be of; this machine unless told', parseNodeName)
     .addOption(
-      new Option('-o, --output <format>', 'text: a line for each pod or problem; json: one object for all')
+      new Option(
+        '-o, --output <format>',
+        'text: a line for each pod, object or problem; json: one object for all',
+      )
         .choices(['text', 'json'])
         .default('text'),
     )
@@ -44,19 +49,31 @@ async function runValidate(paths: readonly string[], flags: ValidateFlags, host:
   if (flags.output === 'json') await host.stdout.writeLine(JSON.stringify(validation));
   else await printText(validation, host);
   if (host.stdout.failure !== undefined) throw host.stdout.failure;
-  const { pods, problems } = validation;
+  const { pods, objects, problems } = validation;
   if (problems.length === 0) return;
-  const of = `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`;
+  const of = `${problems.length} ${plural(problems.length, 'problem')}`;
+  const also = objects.length === 0 ? '' : `, ${objects.length} valid ${plural(objects.length, 'object')}`;
   throw new PodloopError(
     'MANIFEST_INVALID',
-    `${of}; ${pods.length} valid ${pods.length === 1 ? 'pod' : 'pods'}`,
+    `${of}; ${pods.length} valid ${plural(pods.length, 'pod')}${also}`,
   );
 }
 
-async function printText({ pods, problems }: Validation, { stdout, stderr }: CliHost): Promise<void> {
+function plural(count: number, word: string): string {
+  return count === 1 ? word : `${word}s`;
+}
+
+async function printText(validation: Validation, { stdout, stderr }: CliHost): Promise<void> {
+  const { pods, objects, problems, warnings } = validation;
   for (const { file, line, name, namespace } of pods) {
     await stdout.writeLine(toOneLine(`${file}:${line}: pod/${name} in namespace ${namespace} is valid`));
   }
+  for (const { file, line, kind, name, namespace } of objects) {
+    const what = `${kind.toLowerCase()}/${name}`;
+    await stdout.writeLine(toOneLine(`${file}:${line}: ${what} in namespace ${namespace} is valid`));
+  }
+  for (const warning of warnings)
+    await stderr.writeLine(`warning: ${toOneLine(formatManifestProblem(warning))}`);
   for (const problem of problems)
     await stderr.writeLine(`error: ${toOneLine(formatManifestProblem(problem))}`);
 }

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { toV1ConfigObject } from '../model/config-object-json.js';
-import { PLANNED_FIELDS } from '../model/read-pod.js';
 import { formatManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
 
@@ -90,10 +89,14 @@ describe('a file of manifests', () => {
     ]);
   });
 
-  it('may have what is planned, for whoever works on that', () => {
+  it('is held to the fields that its reader honours', () => {
     const text = POD.replace('spec: {', 'spec: { hostPID: true,');
-    expect(problemsOf(text)).toEqual(['f.yaml:4:9: spec.hostPID: not supported yet']);
-    expect(readManifests(text, { file: 'f', isSupported: PLANNED_FIELDS }).pods).toHaveLength(1);
+    const isSupported = (_type: string, field: string): boolean => field !== 'hostPID';
+    const { problems } = readManifests(text, { file: 'f.yaml', isSupported });
+    expect(problems.map(formatManifestProblem)).toEqual([
+      'f.yaml:4:9: spec.hostPID: not supported here',
+    ]);
+    expect(read(text).pods).toHaveLength(1);
   });
 
   it.each([

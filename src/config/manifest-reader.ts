@@ -38,6 +38,8 @@ export interface ManifestPod {
   /** Without defaults. */
   readonly pod: Pod;
   readonly place: ManifestPlace;
+  /** Where a value in it is written, or the nearest one around it. */
+  readonly placeOf: (path: FieldPath) => ManifestPlace;
 }
 
 /** A ConfigMap or Secret, and where it is written. */
@@ -127,7 +129,7 @@ class ObjectReader {
     const all = [...problems, ...more].map((each) => this.#problem(each, name, namespace));
     return all.length > 0 || pod === undefined
       ? { problems: all }
-      : { pod: { pod, place: this.#place([]) }, problems: [] };
+      : { pod: { pod, place: this.#place([]), placeOf: (path) => this.#place(path) }, problems: [] };
   }
 
   #readConfigObject(value: unknown, kind: ConfigObject['kind']): ObjectReading {

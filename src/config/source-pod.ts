@@ -18,7 +18,7 @@ export interface SourcePod {
 
 /** Makes a pod that was written a pod of the node. */
 export function toSourcePod(
-  { pod: written, place }: ManifestPod,
+  { pod: written, place }: Pick<ManifestPod, 'pod' | 'place'>,
   origin: Pick<StaticPodOrigin, 'source' | 'nodeName'>,
 ): SourcePod {
   const { pod } = toStaticPod(written, origin);
