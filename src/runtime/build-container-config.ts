@@ -10,7 +10,7 @@ import { ANNOTATIONS, LABELS } from './labels.js';
 import { type NodeFacts } from './node-facts.js';
 import { containerLogPath } from './pod-paths.js';
 import { type ContainerConfig } from './runtime-changes.js';
-import { computeContainerSecurity } from './security-context.js';
+import { computeContainerSecurity, type ImageUser } from './security-context.js';
 
 /** What a container's configuration follows from beside the pod. */
 export interface ContainerFacts {
@@ -20,6 +20,8 @@ export interface ContainerFacts {
   readonly restartCount: number;
   /** The image as the runtime resolved it. */
   readonly imageRef: string;
+  /** Whom the image runs as, as the runtime tells. */
+  readonly imageUser?: ImageUser;
   /** Everything that is mounted, the file for the termination message included. */
   readonly mounts: readonly ContainerMount[];
   /** Of this container, as its values are now. */
@@ -62,7 +64,7 @@ export function buildContainerConfig(
     ...toStopSignal(container.lifecycle?.stopSignal),
     linux: {
       resources: computeContainerResources(pod, container, node),
-      securityContext: computeContainerSecurity(pod, container, node.seccompDir),
+      securityContext: computeContainerSecurity(pod, container, { ...node, imageUser: facts.imageUser }),
     },
   });
 }

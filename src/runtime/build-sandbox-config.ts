@@ -38,7 +38,7 @@ export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxCo
     annotations: { ...metadata.annotations, ...facts.annotations },
     linux: {
       cgroupParent: facts.cgroupParent,
-      securityContext: computeSandboxSecurity(pod, node.seccompDir),
+      securityContext: computeSandboxSecurity(pod),
       sysctls: Object.fromEntries(
         (spec.securityContext?.sysctls ?? []).map((each) => [each.name, each.value]),
       ),

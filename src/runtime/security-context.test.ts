@@ -7,11 +7,14 @@ import {
   computeContainerSecurity,
   computeNamespaces,
   computeSandboxSecurity,
+  type ContainerSecurityFacts,
   findRootUser,
   type ImageUser,
 } from './security-context.js';
 
 const { POD, CONTAINER, NODE } = cri.NamespaceMode;
+const { RuntimeDefault, Unconfined } = cri.SecurityProfile_ProfileType;
+const FACTS: ContainerSecurityFacts = { seccompDir: '/profiles', seccompDefault: false };
 
 it('shares with the node only what a pod asks for', () => {
   expect(computeNamespaces(aNodePod().spec)).toMatchObject({ network: POD, ipc: POD, pid: CONTAINER });
@@ -21,10 +24,14 @@ it('shares with the node only what a pod asks for', () => {
 });
 
 describe('a container’s security context', () => {
-  const securityOf = (own?: SecurityContext, pod?: PodSecurityContext) => {
+  const securityOf = (
+    own?: SecurityContext,
+    pod?: PodSecurityContext,
+    facts?: Partial<ContainerSecurityFacts>,
+  ) => {
     const container = aSpecContainer(own === undefined ? {} : { securityContext: own });
     const spec = { containers: [container], ...(pod === undefined ? {} : { securityContext: pod }) };
-    return computeContainerSecurity(aNodePod(spec), container, '/profiles');
+    return computeContainerSecurity(aNodePod(spec), container, { ...FACTS, ...facts });
   };
 
   it('asks for nothing when nobody does', () => {
@@ -53,16 +60,39 @@ describe('a container’s security context', () => {
 
   it('names capabilities and profiles', () => {
     const security = securityOf({
-      capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
+      capabilities: { add: ['CAP_NET_ADMIN', 'KILL'], drop: ['ALL'] },
       seccompProfile: { type: 'Localhost', localhostProfile: 'a/b.json' },
       appArmorProfile: { type: 'Localhost', localhostProfile: 'mine' },
     });
     expect(security.capabilities).toMatchObject({
-      addCapabilities: ['NET_ADMIN'],
+      addCapabilities: ['NET_ADMIN', 'KILL'],
       dropCapabilities: ['ALL'],
     });
     expect(security.seccomp?.localhostRef).toBe('/profiles/a/b.json');
     expect(security.apparmor?.localhostRef).toBe('mine');
+  });
+
+  it('has the runtime’s default profile where the node says so and nobody else says anything', () => {
+    const profileOf = (own?: SecurityContext) =>
+      securityOf(own, undefined, { seccompDefault: true }).seccomp?.profileType;
+    expect(profileOf()).toBe(RuntimeDefault);
+    expect(profileOf({ seccompProfile: { type: 'Unconfined' } })).toBe(Unconfined);
+  });
+
+  it('holds the runtime to whom the image runs as, unless somebody says otherwise', () => {
+    const named = { uid: undefined, username: 'www' };
+    const nobody = { uid: undefined, username: '' };
+    expect(securityOf({}, {}, { imageUser: { uid: 7n, username: '' } }).runAsUser).toEqual({ value: 7n });
+    expect(securityOf({}, {}, { imageUser: named })).toMatchObject({
+      ...{ runAsUser: undefined, runAsUsername: 'www' },
+    });
+    expect(securityOf({ runAsUser: 5 }, {}, { imageUser: named })).toMatchObject({
+      ...{ runAsUser: { value: 5n }, runAsUsername: '' },
+    });
+    expect(securityOf({}, {}, { imageUser: nobody }).runAsUser).toBeUndefined();
+    expect(securityOf({ runAsGroup: 9 }, {}, { imageUser: nobody })).toMatchObject({
+      ...{ runAsUser: { value: 0n }, runAsGroup: { value: 9n } },
+    });
   });
 
   it.each<SecurityContext>([{ privileged: true }, { procMount: 'Unmasked' }])(
@@ -75,10 +105,13 @@ describe('a container’s security context', () => {
 
 it('makes the sandbox privileged when one of its containers is', () => {
   const privileged = aSpecContainer({ securityContext: { privileged: true } });
-  expect(computeSandboxSecurity(aNodePod(), '/profiles').privileged).toBe(false);
-  expect(computeSandboxSecurity(aNodePod({ initContainers: [privileged] }), '/profiles').privileged).toBe(
-    true,
-  );
+  expect(computeSandboxSecurity(aNodePod()).privileged).toBe(false);
+  expect(computeSandboxSecurity(aNodePod({ initContainers: [privileged] })).privileged).toBe(true);
+});
+
+it('keeps the sandbox to the runtime’s own profile, whatever its containers may have', () => {
+  const pod = aNodePod({ securityContext: { seccompProfile: { type: 'Unconfined' } } });
+  expect(computeSandboxSecurity(pod).seccomp?.profileType).toBe(RuntimeDefault);
 });
 
 describe('a container that must not run as root', () => {

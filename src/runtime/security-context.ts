@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 import { cri } from '../cri/index.js';
 import { type Container, type SecurityProfile, type SeLinuxOptions } from '../model/container.js';
 import { type Pod, type PodSpec } from '../model/pod.js';
@@ -31,7 +33,7 @@ export function computeNamespaces(spec: PodSpec): cri.NamespaceOption {
 }
 
 /** CRI's security context of a pod's sandbox. Pure. */
-export function computeSandboxSecurity({ spec }: Pod, seccompDir: string): cri.LinuxSandboxSecurityContext {
+export function computeSandboxSecurity({ spec }: Pod): cri.LinuxSandboxSecurityContext {
   const context = spec.securityContext ?? {};
   return cri.LinuxSandboxSecurityContext.fromPartial({
     namespaceOptions: computeNamespaces(spec),
@@ -42,40 +44,55 @@ export function computeSandboxSecurity({ spec }: Pod, seccompDir: string): cri.L
     supplementalGroups: supplementalGroups(spec),
     supplementalGroupsPolicy: groupsPolicy(spec),
     selinuxOptions: toSeLinux(context.seLinuxOptions),
-    seccomp: toSeccomp(context.seccompProfile ?? { type: 'RuntimeDefault' }, seccompDir),
-    apparmor: toAppArmor(context.appArmorProfile),
+    // The profiles of a pod are for its containers; the sandbox's own process always gets by with the runtime's.
+    seccomp: toSeccomp({ type: 'RuntimeDefault' }, ''),
   });
+}
+
+/** What a container's security follows from beside the pod. */
+export interface ContainerSecurityFacts {
+  /** Where seccomp profiles are. */
+  readonly seccompDir: string;
+  /** Whether containers that ask for no seccomp profile get the runtime's default one. */
+  readonly seccompDefault: boolean;
+  /** Whom the image runs as. */
+  readonly imageUser?: ImageUser | undefined;
 }
 
 /** CRI's security context of a container: what it says itself, else what its pod says. Pure. */
 export function computeContainerSecurity(
   { spec }: Pod,
   container: Container,
-  seccompDir: string,
+  { seccompDir, seccompDefault, imageUser }: ContainerSecurityFacts,
 ): cri.LinuxContainerSecurityContext {
   const own = container.securityContext ?? {};
   const pod = spec.securityContext ?? {};
   const privileged = own.privileged === true;
+  // As with a kubelet: who asks for none gets none, unless there is a default.
+  const otherwise = { type: seccompDefault ? 'RuntimeDefault' : 'Unconfined' } as const;
   const isUnmasked = privileged || own.procMount === 'Unmasked';
   const capabilities = own.capabilities && {
-    addCapabilities: [...(own.capabilities.add ?? [])],
-    dropCapabilities: [...(own.capabilities.drop ?? [])],
+    addCapabilities: (own.capabilities.add ?? []).map(toCapability),
+    dropCapabilities: (own.capabilities.drop ?? []).map(toCapability),
   };
+  const runAsUser = own.runAsUser ?? pod.runAsUser;
+  const runAsGroup = own.runAsGroup ?? pod.runAsGroup;
+  const user = runAsUser === undefined ? userOfImage(imageUser, runAsGroup) : { uid: BigInt(runAsUser) };
   return cri.LinuxContainerSecurityContext.fromPartial({
     namespaceOptions: computeNamespaces(spec),
     ...(capabilities && { capabilities }),
     privileged,
     readonlyRootfs: own.readOnlyRootFilesystem === true,
-    runAsUser: toInt64(own.runAsUser ?? pod.runAsUser),
-    runAsGroup: toInt64(own.runAsGroup ?? pod.runAsGroup),
+    runAsUser: toInt64(user.uid),
+    runAsUsername: user.username ?? '',
+    runAsGroup: toInt64(runAsGroup),
     supplementalGroups: supplementalGroups(spec),
     supplementalGroupsPolicy: groupsPolicy(spec),
     noNewPrivs: own.allowPrivilegeEscalation === false,
     maskedPaths: isUnmasked ? [] : MASKED_PATHS,
     readonlyPaths: isUnmasked ? [] : READ_ONLY_PATHS,
     selinuxOptions: toSeLinux(own.seLinuxOptions ?? pod.seLinuxOptions),
-    // As a kubelet without a default of its own: who asks for none gets none.
-    seccomp: toSeccomp(own.seccompProfile ?? pod.seccompProfile ?? { type: 'Unconfined' }, seccompDir),
+    seccomp: toSeccomp(own.seccompProfile ?? pod.seccompProfile ?? otherwise, seccompDir),
     apparmor: toAppArmor(own.appArmorProfile ?? pod.appArmorProfile),
   });
 }
@@ -120,7 +137,25 @@ function groupsPolicy({ securityContext }: PodSpec): cri.SupplementalGroupsPolic
   return securityContext?.supplementalGroupsPolicy === 'Strict' ? Strict : Merge;
 }
 
-function toInt64(value: number | undefined): { value: bigint } | undefined {
+/**
+ * Whom the image runs as, for the runtime to hold to. A group alone means nothing to it: with one goes whoever the
+ * image runs as, and that is root where it does not say.
+ */
+function userOfImage(
+  image: ImageUser | undefined,
+  runAsGroup: number | undefined,
+): { readonly uid?: bigint; readonly username?: string } {
+  if (image?.uid !== undefined) return { uid: image.uid };
+  if (image !== undefined && image.username !== '') return { username: image.username };
+  return runAsGroup === undefined ? {} : { uid: 0n };
+}
+
+/** Without the prefix, which some runtimes put there themselves: with two of them a name would mean nothing. */
+function toCapability(name: string): string {
+  return name.replace(/^CAP_/i, '');
+}
+
+function toInt64(value: number | bigint | undefined): { value: bigint } | undefined {
   return value === undefined ? undefined : { value: BigInt(value) };
 }
 
@@ -133,7 +168,7 @@ function toSeccomp(
   seccompDir: string,
 ): cri.SecurityProfile {
   const profileType = cri.SecurityProfile_ProfileType[type];
-  return { profileType, localhostRef: type === 'Localhost' ? `${seccompDir}/${localhostProfile}` : '' };
+  return { profileType, localhostRef: type === 'Localhost' ? join(seccompDir, localhostProfile) : '' };
 }
 
 function toAppArmor(profile: SecurityProfile | undefined): cri.SecurityProfile | undefined {
