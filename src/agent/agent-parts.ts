@@ -43,14 +43,10 @@ import { SyncPod } from '../sync/sync-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { readOwnMountinfo } from '../util/mountinfo.js';
-import { contentVolumeKinds } from '../volumes/content/content-volume.js';
-import { EmptyDir } from '../volumes/empty-dir.js';
-import { HostPath } from '../volumes/host-path.js';
-import { ToolMounter } from '../volumes/mounter.js';
-import { PodVolumes } from '../volumes/pod-volumes.js';
 import { PodWorkers } from '../workers/pod-workers.js';
 import { type AgentOptions } from './agent-options.js';
 import { buildPodCgroups } from './cgroups/build-pod-cgroups.js';
+import { buildVolumeLimits, buildVolumes } from './build-volumes.js';
 import { buildCollectors } from './collectors.js';
 import { computeDownwardFacts, type DownwardNode, findDiskBytes } from './downward-facts.js';
 import { computeCapacity } from './node-capacity.js';
@@ -132,16 +128,6 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
   const adoption = new PodAdoption({ ...common, ...{ adopted, runtime, isAdopting: options.adopt } });
   const paths = new PodPaths(options);
-  const volumes = new PodVolumes({
-    ...{ podsFolder: paths.podsDir, events },
-    kinds: {
-      ...{ emptyDir: new EmptyDir(), hostPath: new HostPath() },
-      ...contentVolumeKinds({
-        ...{ ...common, objects, mounter: new ToolMounter() },
-        downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode),
-      }),
-    },
-  });
   const capacity = computeCapacity({
     cores: availableParallelism(),
     memoryBytes: totalmem(),
@@ -159,6 +145,10 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       ...(ephemeralStorageBytes === undefined ? {} : { ephemeralStorageBytes }),
     },
   };
+  const volumes = buildVolumes({
+    ...{ ...common, events, objects, podsFolder: paths.podsDir, memoryBytes: capacity.memoryBytes },
+    downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode),
+  });
   const node = new NodeFactsWatch({
     ...common,
     nodeInstance: identity.instanceId,
@@ -204,6 +194,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       removePod: (pod) => probes.removePod(pod.metadata.uid),
     },
     baselines: adopted,
+    podLimits: cgroups,
     networkProblem: () => runtimeState.networkErrors()[0],
     containerLogLinksDir: options.containerLogLinksDir === '' ? undefined : options.containerLogLinksDir,
     node: () => node.facts(),
@@ -245,6 +236,9 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
     hasSeenPods: () => pleg.health().healthy,
     desiredImages: () => [...desired.all()].flatMap(({ spec }) => imagesOf(spec)),
+  });
+  const volumeLimits = buildVolumeLimits({
+    ...{ ...common, volumes, workers, events, pods: () => desired.all() },
   });
   const foreign = new ForeignPodsWatch({
     ...{ logger, cache, desired, isOurs },
@@ -340,6 +334,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       memory,
       probes,
       manager,
+      volumeLimits,
     },
     ...{
       desired,

@@ -30,6 +30,30 @@ export function computeContainerResources(
   });
 }
 
+/** What the cgroup of a whole pod is to allow; undefined: no limit. */
+export interface PodLimits {
+  readonly cpuQuotaUs: bigint | undefined;
+  readonly cpuPeriodUs: bigint;
+  readonly memoryBytes: bigint | undefined;
+}
+
+/**
+ * The limits of a whole pod: the sum over its containers, where each of them has one. Pure.
+ *
+ * Source: the kubelet's cgroups of pods, as operators see them.
+ */
+export function computePodLimits(
+  { spec }: Pod,
+  { cpuCfsQuota, cpuCfsPeriodUs }: Pick<ResourceFacts, 'cpuCfsQuota' | 'cpuCfsPeriodUs'>,
+): PodLimits {
+  const facts = { cpuCfsQuota, cpuCfsPeriodUs };
+  return {
+    cpuQuotaUs: toQuota(computePodLimit(spec, 'cpu') ?? 0n, facts).cpuQuota,
+    cpuPeriodUs: BigInt(cpuCfsPeriodUs),
+    memoryBytes: computePodLimit(spec, 'memory'),
+  };
+}
+
 /** What a whole pod may use, for runtimes that size the sandbox by it. Pure. */
 export function computePodResources(pod: Pod, facts: ResourceFacts): ContainerResources {
   return cri.LinuxContainerResources.fromPartial({
@@ -49,7 +73,10 @@ function toShares(milli: bigint): bigint {
   return shares < LEAST_SHARES ? LEAST_SHARES : shares > MOST_SHARES ? MOST_SHARES : shares;
 }
 
-function toQuota(milli: bigint, { cpuCfsQuota, cpuCfsPeriodUs }: ResourceFacts): Partial<ContainerResources> {
+function toQuota(
+  milli: bigint,
+  { cpuCfsQuota, cpuCfsPeriodUs }: Pick<ResourceFacts, 'cpuCfsQuota' | 'cpuCfsPeriodUs'>,
+): Partial<ContainerResources> {
   if (!cpuCfsQuota || milli === 0n) return {};
   const cpuPeriod = BigInt(cpuCfsPeriodUs);
   const quota = (milli * cpuPeriod) / 1000n;

@@ -34,12 +34,18 @@ export function computePodLimit(
   { containers, initContainers = [] }: PodSpec,
   name: 'cpu' | 'memory',
 ): bigint | undefined {
-  const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always');
-  const limits = [...containers, ...sidecars].map((container) => amountOf(container, 'limits', name));
-  const others = initContainers.map((container) => amountOf(container, 'limits', name));
-  if ([...limits, ...others].includes(0n)) return undefined;
-  const together = limits.reduce((sum, limit) => sum + limit, 0n);
-  return others.reduce((most, limit) => (limit > most ? limit : most), together);
+  let sidecars = 0n;
+  let mostAtInit = 0n;
+  for (const container of initContainers) {
+    const limit = amountOf(container, 'limits', name);
+    if (limit === 0n) return undefined;
+    if (sidecars + limit > mostAtInit) mostAtInit = sidecars + limit;
+    if (container.restartPolicy === 'Always') sidecars += limit;
+  }
+  const limits = containers.map((container) => amountOf(container, 'limits', name));
+  if (limits.includes(0n)) return undefined;
+  const together = limits.reduce((sum, limit) => sum + limit, sidecars);
+  return together > mostAtInit ? together : mostAtInit;
 }
 
 /** What a container asks for or may use at most: millicores of cpu, else whole units; 0n where it does not say. */

@@ -92,5 +92,16 @@ export interface PodCgroupParents {
   findParent(pod: NodePod, sandbox: SandboxStatus, signal: AbortSignal): Promise<string>;
 }
 
+/** What whole pods may use. */
+export interface PodLimits {
+  /** Before containers of a pod grow: gives the pod what it may have more by now. Never rejects. */
+  grow(pod: NodePod, sandbox: SandboxStatus): Promise<void>;
+  /**
+   * After containers of a pod have shrunk: holds the pod to what it may have by now. Rejects with RESIZE_NOT_POSSIBLE
+   * when it uses more.
+   */
+  settle(pod: NodePod, sandbox: SandboxStatus): Promise<void>;
+}
+
 /** Why the runtime's network is not ready, or undefined when it is. */
 export type NetworkProblem = () => string | undefined;

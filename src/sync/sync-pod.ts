@@ -54,6 +54,7 @@ import {
   type ContainerEnvironments,
   type NetworkProblem,
   type PodCgroupParents,
+  type PodLimits,
   type PodProbes,
   type PodStatuses,
   type UpdatedStatus,
@@ -77,6 +78,8 @@ export interface SyncPodOptions {
   readonly networkProblem: NetworkProblem;
   /** Without them the runtime puts pods where it wants. */
   readonly cgroups?: PodCgroupParents | undefined;
+  /** Without them pods as a whole have no limits. */
+  readonly podLimits?: PodLimits | undefined;
   readonly events: PodEventRecorder;
   readonly paths: PodPaths;
   /** Asked anew for each sandbox and container: a node's facts change. */
@@ -211,6 +214,9 @@ export class SyncPod implements PodSyncer {
     const { baselines, events, startFailures, statuses } = this.#options;
     const actions = await this.#computeActions(pod, observed);
     if (actions.baselinesToKeep.length > 0) await baselines.keep(pod, actions.baselinesToKeep);
+    const sandbox = observed.sandboxes.find(({ id }) => id === actions.sandboxId);
+    const { podLimits } = this.#options;
+    if (sandbox !== undefined) await podLimits?.grow(pod, sandbox);
     const applied = await applyPodActions(
       { pod, observed, actions, startTime: status.startTime },
       {
@@ -226,6 +232,7 @@ export class SyncPod implements PodSyncer {
       // Nothing may happen to the pod for minutes: whoever asks is to see now why it waits.
       await statuses.update(pod, observed, 'syncing');
     }
+    if (sandbox !== undefined && applied.failures.length === 0) await podLimits?.settle(pod, sandbox);
     const result = toSyncResult(applied.failures, [actions.requeueAfterMs, checkAgainInMs]);
     if (applied.failures.length > 0) {
       const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };

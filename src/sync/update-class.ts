@@ -50,6 +50,7 @@ export const SPEC_UPDATES: Classes<PodSpec> = {
   runtimeClassName: 'pod',
   priority: 'pod',
   priorityClassName: 'pod',
+  os: 'pod',
 };
 
 /** Fields of containers. */

@@ -204,6 +204,11 @@ export const ERROR_CODES = {
     when: 'A volume of a pod cannot be set up now.',
     remedy: 'The message names the volume and what is missing; the pod starts as soon as it is there.',
   },
+  RESIZE_NOT_POSSIBLE: {
+    retryable: true,
+    when: 'A limit of a pod or container that runs was lowered to less than what it uses.',
+    remedy: 'The message names the limit and what is in use; podloop tries again, and restarts nothing.',
+  },
   VOLUME_IN_USE: {
     retryable: true,
     when: 'A volume of a pod that has ended cannot be removed, since something is still mounted below it.',

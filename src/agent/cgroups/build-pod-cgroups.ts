@@ -6,13 +6,17 @@ import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
 import { CgroupDriverWatch } from './cgroup-driver-watch.js';
+import { GroupLimits } from './group-limits.js';
 import { GroupTrees } from './group-trees.js';
 import { PodCgroups } from './pod-cgroups.js';
 import { stopSlice } from './stop-slice.js';
 
 /** What {@link buildPodCgroups} needs. */
 export interface PodCgroupsGiven {
-  readonly options: Pick<AgentOptions, 'cgroupDriver' | 'cgroupRoot' | 'cgroupsPerQos'>;
+  readonly options: Pick<
+    AgentOptions,
+    'cgroupDriver' | 'cgroupRoot' | 'cgroupsPerQos' | 'cpuCfsQuota' | 'cpuCfsQuotaPeriodMs' | 'podPidsLimit'
+  >;
   readonly instanceId: string;
   readonly client: CriClient;
   /** The text of /proc/self/mountinfo; empty where there is none. */
@@ -41,6 +45,10 @@ export function buildPodCgroups(given: PodCgroupsGiven): {
     root: options.cgroupRoot === '' ? undefined : toCgroupNames(options.cgroupRoot),
     driver: () => cgroupDriver.driver,
     trees: new GroupTrees(mountinfo),
+    limits: new GroupLimits(mountinfo),
+    cpuCfsQuota: options.cpuCfsQuota,
+    cpuCfsPeriodUs: Math.round(options.cpuCfsQuotaPeriodMs * 1_000),
+    podPidsLimit: options.podPidsLimit,
     readParent: (sandboxId, signal) => readCgroupParent(client, sandboxId, signal),
   });
   return { cgroupDriver, cgroups };

@@ -6,6 +6,7 @@ import { type CleanupView } from '../../sync/housekeeping.js';
 import { type CgroupVersions, FolderCgroups } from '../../testing/folder-cgroups.js';
 import { LogRecorder } from '../../testing/log-recorder.js';
 import { aNodePod, aSpecContainer } from '../../testing/node-pods.js';
+import { GroupLimits } from './group-limits.js';
 import { GroupTrees } from './group-trees.js';
 import { PodCgroups, type PodCgroupsOptions } from './pod-cgroups.js';
 
@@ -32,6 +33,8 @@ async function makeBench(versions: CgroupVersions, options: Partial<PodCgroupsOp
     ...{ enabled: true, ownRoot: toCgroupNames('podloop/ab'), root: undefined, logger },
     driver: () => bench.driver,
     trees: new GroupTrees(trees.mountinfo, trees),
+    limits: new GroupLimits(trees.mountinfo, trees),
+    ...{ cpuCfsQuota: true, cpuCfsPeriodUs: 100_000, podPidsLimit: -1 },
     stopSlice: (slice) => {
       bench.stopped.push(slice);
       return Promise.resolve();

@@ -1,9 +1,9 @@
 /**
  * The cgroups of pods, in the kubelet's layout: `ROOT/kubepods/burstable/podUID`, or systemd's slices of that name.
  *
- * In: pods that get a sandbox. Out: the cgroup_parent of their sandboxes; groups with the CPU shares that pods ask for,
- * where paths are ours to make (driver cgroupfs) and this machine lets us; and in the end their removal. Runtimes make
- * what is missing themselves, and systemd its slices.
+ * In: pods that get a sandbox. Out: the cgroup_parent of their sandboxes; groups with the CPU shares that pods ask for
+ * and with the limits of whole pods, where paths are ours to make (driver cgroupfs) and this machine lets us; and in the
+ * end their removal. Runtimes make what is missing themselves, and systemd its slices.
  *
  * It assumes that somebody else may have groups of the same layout, a kubelet above all, which kills whatever it finds
  * in pods' groups that it does not know. What covers that: unless told otherwise the root is one of this agent's own.
@@ -13,7 +13,7 @@
  * @module
  */
 import { type NodePod } from '../../model/node-pod.js';
-import { computePodShares } from '../../runtime/container-resources.js';
+import { computePodLimits, computePodShares } from '../../runtime/container-resources.js';
 import { ANNOTATIONS } from '../../runtime/labels.js';
 import {
   CGROUP_DRIVERS,
@@ -25,11 +25,12 @@ import {
 } from '../../runtime/pod-cgroup-names.js';
 import { type SandboxStatus } from '../../runtime/runtime.js';
 import { type CleanupView, type PodCleaner } from '../../sync/housekeeping.js';
-import { type PodCgroupParents } from '../../sync/sync-pod-ports.js';
+import { type PodCgroupParents, type PodLimits } from '../../sync/sync-pod-ports.js';
 import { codeOf } from '../../util/cgroups/cgroup-io.js';
-import { messageOf } from '../../util/errors.js';
+import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { GroupLayout, type PodGroup } from './group-layout.js';
+import { type GroupLimits, type LimitPhase } from './group-limits.js';
 import { type GroupTrees } from './group-trees.js';
 
 /** What {@link PodCgroups} needs. */
@@ -42,6 +43,12 @@ export interface PodCgroupsOptions {
   readonly root: CgroupNames | undefined;
   readonly driver: () => CgroupDriver;
   readonly trees: GroupTrees;
+  readonly limits: Pick<GroupLimits, 'set'>;
+  /** Whether pods are held to their cpu limits, and in which periods. */
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsPeriodUs: number;
+  /** How many processes and threads a pod may have; as many as it wants unless above 0. */
+  readonly podPidsLimit: number;
   /** Lets systemd forget a slice in which there is nothing. */
   readonly stopSlice: (slice: string, signal: AbortSignal) => Promise<void>;
   /** The cgroup_parent of a sandbox by the runtime's word. */
@@ -55,7 +62,7 @@ export interface PodCgroupsOptions {
 const keyOf = escapeForSystemd;
 
 /** See the comment of this module. */
-export class PodCgroups implements PodCgroupParents, PodCleaner {
+export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   readonly name = 'cgroups of pods';
   readonly #options: PodCgroupsOptions;
   /** Pods outlive a change of the root: those in our own one are looked after whatever the root is now. */
@@ -64,6 +71,8 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
   readonly #paths = new Map<string, string>();
   /** The uids of the pods of ours that were seen and may have groups, by their keys. */
   readonly #own = new Map<string, string>();
+  /** What is in force of the pods' limits, by the keys of their uids: to be told without a look at the trees. */
+  readonly #settled = new Map<string, string>();
   #mayHaveGroups = true;
   #isBalanced = false;
   #problem = '';
@@ -79,7 +88,7 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
     const { enabled, ownRoot, root = ownRoot, driver } = this.#options;
     if (!enabled) return '';
     const path = toCgroupPath(podGroup(pod, root), driver());
-    await this.#use(pod, path, driver());
+    await this.#use(pod, path, driver(), 'settle');
     return path;
   }
 
@@ -88,8 +97,45 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
     const parent = told ?? (await this.#options.readParent(sandbox.id, signal));
     // The pod may have been edited since its sandbox was made, and ask for more.
     if (this.#layouts.some((layout) => layout.holds(parent, 'cgroupfs')))
-      await this.#use(pod, parent, 'cgroupfs');
+      await this.#use(pod, parent, 'cgroupfs', 'grow');
     return parent;
+  }
+
+  async grow(pod: NodePod, sandbox: SandboxStatus): Promise<void> {
+    const path = this.#ownPathOf(sandbox);
+    if (path === undefined || this.#settled.get(keyOf(pod.metadata.uid)) === this.#describe(pod, path)) return;
+    await this.#use(pod, path, 'cgroupfs', 'grow');
+  }
+
+  async settle(pod: NodePod, sandbox: SandboxStatus): Promise<void> {
+    const path = this.#ownPathOf(sandbox);
+    const key = keyOf(pod.metadata.uid);
+    if (path === undefined || this.#settled.get(key) === this.#describe(pod, path)) return;
+    try {
+      await this.#options.limits.set(path, this.#limitsOf(pod), 'settle');
+    } catch (error) {
+      if (error instanceof PodloopError) throw error;
+      this.#tell('Limits of pods are not set', error, 'info');
+    }
+    this.#settled.set(key, this.#describe(pod, path));
+  }
+
+  /** Undefined where groups are not ours to write to. */
+  #ownPathOf({ annotations }: SandboxStatus): string | undefined {
+    const path = annotations[ANNOTATIONS.cgroupParent];
+    const isOurs = this.#layouts.some((layout) => path !== undefined && layout.holds(path, 'cgroupfs'));
+    return isOurs ? path : undefined;
+  }
+
+  #limitsOf(pod: NodePod): Parameters<GroupLimits['set']>[1] {
+    const { podPidsLimit } = this.#options;
+    const pids = podPidsLimit > 0 ? BigInt(podPidsLimit) : undefined;
+    return { ...computePodLimits(pod, this.#options), pids };
+  }
+
+  #describe(pod: NodePod, path: string): string {
+    const { cpuQuotaUs, cpuPeriodUs, memoryBytes, pids } = this.#limitsOf(pod);
+    return [path, computePodShares(pod), cpuQuotaUs, cpuPeriodUs, memoryBytes, pids].join(' ');
   }
 
   async cleanUp(view: CleanupView, signal: AbortSignal): Promise<void> {
@@ -127,8 +173,8 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
   }
 
   /** Makes the group of a pod, with its share of the CPU. A machine that does not allow it leaves it to the runtime. */
-  async #use(pod: NodePod, path: string, driver: CgroupDriver): Promise<void> {
-    const { trees } = this.#options;
+  async #use(pod: NodePod, path: string, driver: CgroupDriver, phase: LimitPhase): Promise<void> {
+    const { trees, limits } = this.#options;
     const { uid } = pod.metadata;
     this.#paths.set(keyOf(uid), path);
     this.#own.set(keyOf(uid), uid);
@@ -139,6 +185,7 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
     try {
       await trees.make(path);
       await trees.weigh(path, computePodShares(pod));
+      await limits.set(path, this.#limitsOf(pod), phase);
     } catch (error) {
       // Without root, or in a container, that is how it is: nobody has to do anything about it.
       this.#tell('Cgroups of pods are left to the runtime', error, 'info');
@@ -163,6 +210,7 @@ export class PodCgroups implements PodCgroupParents, PodCleaner {
         continue;
       }
       if (this.#paths.get(key) === group.path) this.#paths.delete(key);
+      this.#settled.delete(key);
       this.#isBalanced = false;
       logger.info('Cgroup of a pod removed', { podUID: this.#uidOf(group), cgroup: group.path }, 4);
     }

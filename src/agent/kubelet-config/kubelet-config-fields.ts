@@ -2,7 +2,7 @@ import { type FieldFacts, type FieldTable, ignored, supported } from '../../mode
 
 const SERVER = 'podloop’s own HTTP options say where it listens and who may ask';
 const CONTROL_PLANE = 'it is about an API server, and there is none';
-const NO_POD_LIMITS = 'podloop sets limits for containers and none for pods or for all pods together yet';
+const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for all pods together';
 const NO_EVICTION = 'podloop evicts nothing yet';
 const NO_PINNING = 'podloop pins nothing to cores, memory nodes or devices';
 const NODE_SETTINGS = 'podloop leaves the machine’s own settings as they are';
@@ -94,7 +94,7 @@ export const KUBELET_CONFIG_TABLES = {
     hairpinMode: ignored('string', 'the network of pods is the runtime’s'),
     maxPods: supported('int32'),
     podCIDR: ignored('string', 'the network of pods is the runtime’s'),
-    podPidsLimit: ignored('int64', NO_POD_LIMITS),
+    podPidsLimit: supported('int64'),
     resolvConf: supported('string', { default: '' }),
     runOnce: ignored('boolean', 'use --exit-when-done'),
     cpuCFSQuota: supported('boolean'),

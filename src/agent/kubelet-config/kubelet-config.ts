@@ -16,6 +16,7 @@ export interface KubeletConfig {
   readonly containerRuntimeEndpoint?: string;
   readonly cgroupDriver?: 'cgroupfs' | 'systemd';
   readonly cgroupRoot?: string;
+  readonly podPidsLimit?: number;
   readonly cgroupsPerQOS?: boolean;
   readonly cpuCFSQuota?: boolean;
   readonly cpuCFSQuotaPeriodMs?: number;

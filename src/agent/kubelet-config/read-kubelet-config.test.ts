@@ -50,9 +50,9 @@ describe('a KubeletConfiguration', () => {
   });
 
   it('is warned of, field by field, where it says what has no effect', () => {
-    const { warnings } = read('podPidsLimit: 9\nmaxPods: 5\nevictionHard: {memory.available: 100Mi}\n');
+    const { warnings } = read('qosReserved: {memory: 50%}\nmaxPods: 5\nevictionHard: {memory.available: 100Mi}\n');
     expect(warnings).toEqual([
-      '/etc/podloop/kubelet.yaml:3:1: podPidsLimit: has no effect: podloop sets limits for containers and none for pods or for all pods together yet',
+      '/etc/podloop/kubelet.yaml:3:1: qosReserved: has no effect: podloop sets limits for containers and pods, and none for all pods together',
       '/etc/podloop/kubelet.yaml:5:1: evictionHard: has no effect: podloop evicts nothing yet',
     ]);
   });

@@ -97,6 +97,7 @@ const AS_WRITTEN = [
   'cgroupDriver',
   'cgroupRoot',
   'cgroupsPerQOS',
+  'podPidsLimit',
   'cpuCFSQuota',
   'clusterDNS',
   'clusterDomain',
