@@ -41,7 +41,12 @@ export class LineOutput {
    * rejects.
    */
   async writeLine(line: string, signal?: AbortSignal): Promise<void> {
-    if (this.#ended.signal.aborted || this.#stream.write(line + '\n') || signal?.aborted === true) return;
+    await this.write(line + '\n', signal);
+  }
+
+  /** Writes bytes or text as they are; otherwise as {@link writeLine}. */
+  async write(chunk: string | Uint8Array, signal?: AbortSignal): Promise<void> {
+    if (this.#ended.signal.aborted || this.#stream.write(chunk) || signal?.aborted === true) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
         this.#stream.off('drain', done);

@@ -1,8 +1,11 @@
 import { Command, CommanderError } from 'commander';
-import { readFileSync } from 'node:fs';
 import { messageOf } from '../util/errors.js';
 import { type CliHost } from './cli-host.js';
+import { CommandFailure } from './command-failure.js';
+import { escapeTerminal } from './print/terminal-text.js';
+import { toSwitches } from './switch-flags.js';
 import { toUsageError } from './usage-error.js';
+import { packageVersion } from './package-version.js';
 
 /** A subcommand as the program knows it before its code is loaded. */
 export interface LazyCommand {
@@ -32,6 +35,26 @@ export const COMMANDS: readonly LazyCommand[] = [
     name: 'validate',
     summary: 'Say of Pod manifests whether they could be run here, and all that is wrong with them',
     load: async (host) => (await import('./validate.js')).validateCommand(host),
+  },
+  {
+    name: 'get',
+    summary: 'Show pods and other objects of a running agent',
+    load: async (host) => (await import('./get.js')).getCommand(host),
+  },
+  {
+    name: 'describe',
+    summary: 'Show all that is known of a pod of a running agent',
+    load: async (host) => (await import('./describe.js')).describeCommand(host),
+  },
+  {
+    name: 'apply',
+    summary: 'Give manifests to a running agent, to be created or changed',
+    load: async (host) => (await import('./apply.js')).applyCommand(host),
+  },
+  {
+    name: 'delete',
+    summary: 'Stop pods of a running agent until their manifests change',
+    load: async (host) => (await import('./delete.js')).deleteCommand(host),
   },
   {
     name: 'runtime',
@@ -67,11 +90,15 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
   try {
     const program = await buildProgram(args, host);
     if (args.length === 0) program.outputHelp();
-    else await program.parseAsync([...args], { from: 'user' });
+    else await program.parseAsync(toSwitches(args, program.commands), { from: 'user' });
     return 0;
   } catch (error) {
     // Commander has written its message by now; help and version come out here too, with the code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+    if (error instanceof CommandFailure) {
+      for (const line of error.lines) await host.stderr.writeLine(escapeTerminal(line));
+      return error.exitCode;
+    }
     // Messages of ours say what is wrong and what to do; one line, whatever a runtime has put into it.
     await host.stderr.writeLine(`error: ${messageOf(error).replaceAll(/\s+/g, ' ').trim()}`);
     return 1;
@@ -101,11 +128,4 @@ async function buildProgram(args: readonly string[], host: CliHost): Promise<Com
     else program.command(command.name).description(command.summary);
   }
   return program;
-}
-
-function packageVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return manifest.version;
 }

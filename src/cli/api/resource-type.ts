@@ -1,0 +1,45 @@
+import { failure } from '../command-failure.js';
+
+/** A kind of object that an agent's API has. */
+export interface ResourceType {
+  /** As paths and errors have it: `pods`. */
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly aliases: readonly string[];
+  readonly namespaced: boolean;
+}
+
+/** Every kind of object, in kubectl's order. */
+export const RESOURCE_TYPES: readonly ResourceType[] = [
+  { plural: 'configmaps', singular: 'configmap', kind: 'ConfigMap', aliases: ['cm'], namespaced: true },
+  { plural: 'events', singular: 'event', kind: 'Event', aliases: ['ev'], namespaced: true },
+  { plural: 'nodes', singular: 'node', kind: 'Node', aliases: ['no'], namespaced: false },
+  { plural: 'pods', singular: 'pod', kind: 'Pod', aliases: ['po'], namespaced: true },
+  { plural: 'secrets', singular: 'secret', kind: 'Secret', aliases: [], namespaced: true },
+];
+
+export const PODS = RESOURCE_TYPES.find(({ plural }) => plural === 'pods')!;
+
+/** The type that a word names: in the plural, in the singular, short, or with version and group. Throws a CommandFailure. */
+export function findResourceType(word: string): ResourceType {
+  const name = word.toLowerCase().replace(/\.v1\.?$/, '');
+  const found = RESOURCE_TYPES.find(
+    ({ plural, singular, aliases }) => [plural, singular].includes(name) || aliases.includes(name),
+  );
+  if (found === undefined) throw failure(`the server doesn't have a resource type "${word}"`);
+  return found;
+}
+
+/** The type of objects of that kind; undefined for one that an agent has not. */
+export function findTypeOfKind(kind: string): ResourceType | undefined {
+  return RESOURCE_TYPES.find((type) => type.kind === kind);
+}
+
+/** The path of a collection, or of one object in it. Without a namespace: over all of them. */
+export function pathOf(type: ResourceType, namespace: string | undefined, name?: string): string {
+  const scope =
+    type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';
+  const object = name === undefined ? '' : `/${encodeURIComponent(name)}`;
+  return `/api/v1${scope}/${type.plural}${object}`;
+}

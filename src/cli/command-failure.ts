@@ -1,0 +1,28 @@
+/**
+ * How a command ends that has said all there is to say in lines of its own: they are written to standard error as they
+ * are, and {@link exitCode} becomes the program's.
+ */
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure';
+  readonly lines: readonly string[];
+  readonly exitCode: number;
+
+  constructor(lines: readonly string[], exitCode = 1) {
+    super(lines.join('\n'));
+    this.lines = lines;
+    this.exitCode = exitCode;
+  }
+}
+
+/** A failure in kubectl's form for what its own side finds wrong: `error: ` and the message, exit code 1. */
+export function failure(message: string): CommandFailure {
+  return new CommandFailure([`error: ${message}`]);
+}
+
+/** A wrong use of a command: the message, and where its help is. */
+export function usageFailure(message: string, command: string): CommandFailure {
+  return new CommandFailure([
+    ...`error: ${message}`.split('\n'),
+    `See 'podloop ${command} -h' for help and examples`,
+  ]);
+}

@@ -1,0 +1,73 @@
+import { ApiError } from './api/api-status.js';
+import { type KubeObject } from './api/kube-object.js';
+import { pathOf } from './api/resource-type.js';
+import { watchObjects } from './api/watch-objects.js';
+import { failure } from './command-failure.js';
+import { type GetRequestOptions, selectorQuery, withKinds } from './get-request.js';
+import { ObjectPrinter } from './print/object-printer.js';
+import { sortObjects } from './print/sort-objects.js';
+
+/** `get --watch`: objects as they stand, and a row or an object more for each change, until somebody ends it. */
+export class ObjectWatcher {
+  readonly #options: GetRequestOptions;
+  /** The version that was last shown of each object, by uid. */
+  readonly #shown = new Map<string, string>();
+
+  constructor(options: GetRequestOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { selection, flags, format, session, host } = this.#options;
+    const [type, other] = selection.types;
+    if (type === undefined || other !== undefined || selection.names.length > 1) {
+      throw failure('you may only specify a single resource type');
+    }
+    const namespace = flags.allNamespaces ? undefined : session.namespace;
+    const name = selection.names[0]?.name;
+    const path = pathOf(type, namespace);
+    if (name !== undefined && !(await this.#exists(pathOf(type, namespace, name)))) return;
+    const query = name === undefined ? selectorQuery(flags) : { fieldSelector: `metadata.name=${name}` };
+    const list = await session.client.get(path, query);
+    const withEvents = flags.outputWatchEvents;
+    const printer = new ObjectPrinter({ format, flags, type, host, severalKinds: false, withEvents });
+    const present = withKinds(list);
+    for (const object of present) this.#isNew(object);
+    if (!flags.watchOnly && present.length > 0) {
+      await printer.print(flags.sortBy === undefined ? present : sortObjects(present, flags.sortBy), 'ADDED');
+    }
+    const resourceVersion = list.metadata?.resourceVersion;
+    const { signal } = session;
+    for await (const event of watchObjects(session.client, path, { query: { ...query, resourceVersion } })) {
+      if (signal.aborted) return;
+      const object = { apiVersion: 'v1', kind: type.kind, ...event.object };
+      // What an agent tells of at the beginning of a watch was in the list.
+      if (!this.#isNew(object) && event.type === 'ADDED') continue;
+      await printer.print([object], event.type);
+      if (event.type === 'DELETED') this.#shown.delete(idOf(object));
+    }
+  }
+
+  async #exists(path: string): Promise<boolean> {
+    try {
+      await this.#options.session.client.get(path);
+      return true;
+    } catch (error) {
+      const ignored = this.#options.flags.ignoreNotFound;
+      if (ignored && error instanceof ApiError && error.reason === 'NotFound') return false;
+      throw error;
+    }
+  }
+
+  #isNew({ metadata = {} }: KubeObject): boolean {
+    const id = idOf({ metadata });
+    const { resourceVersion = '' } = metadata;
+    if (this.#shown.get(id) === resourceVersion) return false;
+    this.#shown.set(id, resourceVersion);
+    return true;
+  }
+}
+
+function idOf({ metadata = {} }: KubeObject): string {
+  return metadata.uid ?? `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+}

@@ -1,0 +1,142 @@
+import {
+  type ConfigMapObject,
+  type EventObject,
+  type KubeObject,
+  type NodeObject,
+  type PodObject,
+} from '../api/kube-object.js';
+import { formatAge } from './human-age.js';
+import { summarizePod } from './pod-row.js';
+
+/** The columns of a kind of object, and the row of one of them. */
+export interface ResourceColumns {
+  readonly names: readonly string[];
+  /** What `-o wide` shows behind them, unless its place is told in {@link widePlaces}. */
+  readonly wide: readonly string[];
+  /** As many cells as there are names, the wide ones behind them. */
+  readonly row: (object: KubeObject, nowMs: number) => readonly string[];
+  /** The order of a wide table, as indexes into the row; as they are when undefined. */
+  readonly widePlaces?: readonly number[];
+}
+
+const NONE = '<none>';
+
+const PODS: ResourceColumns = {
+  names: ['NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE'],
+  wide: ['IP', 'NODE', 'NOMINATED NODE', 'READINESS GATES'],
+  row: (object, nowMs) => {
+    const pod: PodObject = object;
+    const { ready, status, restarts } = summarizePod(pod, nowMs);
+    const { podIPs, podIP, nominatedNodeName } = pod.status ?? {};
+    return [
+      ...[nameOf(pod), ready, status, restarts, ageOf(pod, nowMs)],
+      ...[orNone(podIPs?.[0]?.ip ?? podIP), orNone(pod.spec?.nodeName), orNone(nominatedNodeName)],
+      describeGates(pod),
+    ];
+  },
+};
+
+const CONFIG_MAPS: ResourceColumns = {
+  names: ['NAME', 'DATA', 'AGE'],
+  wide: [],
+  row: (object, nowMs) => {
+    const { data = {}, binaryData = {} } = object as ConfigMapObject;
+    const count = Object.keys(data).length + Object.keys(binaryData).length;
+    return [nameOf(object), String(count), ageOf(object, nowMs)];
+  },
+};
+
+const EVENTS: ResourceColumns = {
+  names: ['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'],
+  wide: ['SUBOBJECT', 'SOURCE', 'FIRST SEEN', 'COUNT', 'NAME'],
+  widePlaces: [0, 1, 2, 3, 5, 6, 4, 7, 8, 9],
+  row: (object, nowMs) => {
+    const event = object as EventObject;
+    const { involvedObject = {}, source = {}, firstTimestamp, lastTimestamp, eventTime, series } = event;
+    const first = formatAge(firstTimestamp ?? eventTime, nowMs);
+    const last = series?.lastObservedTime ?? lastTimestamp;
+    const { component = event.reportingComponent ?? '', host = '' } = source;
+    const from = [component, host].filter((one) => one !== '').join(', ');
+    const { kind = '', name = '', fieldPath = '' } = involvedObject;
+    const about = kind === '' ? name : `${kind.toLowerCase()}/${name}`;
+    const words = (event.message ?? '').trim();
+    return [
+      ...[last ? formatAge(last, nowMs) : first, event.type ?? '', event.reason ?? '', about, words],
+      ...[fieldPath, from, first, String(series?.count ?? event.count ?? 1), nameOf(event)],
+    ];
+  },
+};
+
+const NODES: ResourceColumns = {
+  names: ['NAME', 'STATUS', 'ROLES', 'AGE', 'VERSION'],
+  wide: ['INTERNAL-IP', 'EXTERNAL-IP', 'OS-IMAGE', 'KERNEL-VERSION', 'CONTAINER-RUNTIME'],
+  row: (object, nowMs) => {
+    const node = object as NodeObject;
+    const { addresses = [], nodeInfo = {} } = node.status ?? {};
+    const address = (type: string): string => orNone(addresses.find((one) => one.type === type)?.address);
+    const { osImage, kernelVersion, containerRuntimeVersion, kubeletVersion = '' } = nodeInfo;
+    return [
+      ...[nameOf(node), describeNodeStatus(node), describeRoles(node), ageOf(node, nowMs), kubeletVersion],
+      ...[address('InternalIP'), address('ExternalIP')],
+      ...[osImage, kernelVersion, containerRuntimeVersion].map((text) => orUnknown(text)),
+    ];
+  },
+};
+
+const PLAIN: ResourceColumns = {
+  names: ['NAME', 'AGE'],
+  wide: [],
+  row: (object, nowMs) => [nameOf(object), ageOf(object, nowMs)],
+};
+
+const COLUMNS = new Map([
+  ['pods', PODS],
+  ['configmaps', CONFIG_MAPS],
+  ['events', EVENTS],
+  ['nodes', NODES],
+]);
+
+/** The columns of a resource by its plural name, as kubectl has them. */
+export function columnsOf(resource: string): ResourceColumns {
+  return COLUMNS.get(resource) ?? PLAIN;
+}
+
+function nameOf({ metadata = {} }: KubeObject): string {
+  return metadata.name ?? '';
+}
+
+function ageOf({ metadata = {} }: KubeObject, nowMs: number): string {
+  return formatAge(metadata.creationTimestamp, nowMs);
+}
+
+function orNone(text: string | undefined): string {
+  return text === undefined || text === '' ? NONE : text;
+}
+
+function orUnknown(text: string | undefined): string {
+  return text === undefined || text === '' ? '<unknown>' : text;
+}
+
+function describeGates({ spec = {}, status = {} }: PodObject): string {
+  const gates = spec.readinessGates ?? [];
+  if (gates.length === 0) return NONE;
+  const isTrue = (type: string | undefined): boolean =>
+    (status.conditions ?? []).some((one) => one.type === type && one.status === 'True');
+  return `${gates.filter(({ conditionType }) => isTrue(conditionType)).length}/${gates.length}`;
+}
+
+function describeNodeStatus({ spec = {}, status = {} }: NodeObject): string {
+  const ready = (status.conditions ?? []).find(({ type }) => type === 'Ready');
+  const word = ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady';
+  return spec.unschedulable === true ? `${word},SchedulingDisabled` : word;
+}
+
+const ROLE_LABEL = 'node-role.kubernetes.io/';
+
+function describeRoles({ metadata = {} }: NodeObject): string {
+  const labels = Object.keys(metadata.labels ?? {});
+  const roles = labels
+    .filter((label) => label.startsWith(ROLE_LABEL))
+    .map((label) => label.slice(ROLE_LABEL.length));
+  return roles.length === 0 ? NONE : roles.sort().join(',');
+}
