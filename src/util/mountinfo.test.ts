@@ -15,12 +15,14 @@ describe('a mountinfo table', () => {
       shared: true,
       slave: false,
       restrictions: ['nosuid', 'nodev', 'noexec'],
+      fsType: 'proc',
     });
     expect(TABLE[2]).toEqual({
       mountPoint: '/mnt/a b',
       shared: false,
       slave: true,
       restrictions: ['nosuid'],
+      fsType: 'tmpfs',
     });
   });
 

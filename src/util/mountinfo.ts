@@ -9,6 +9,8 @@ export interface MountEntry {
   readonly slave: boolean;
   /** `nosuid`, `nodev`, `noexec` as far as they are set. */
   readonly restrictions: readonly string[];
+  /** Such as `ext4`, `tmpfs`. */
+  readonly fsType: string;
 }
 
 const RESTRICTIONS = ['nosuid', 'nodev', 'noexec'];
@@ -20,12 +22,14 @@ export function parseMountinfo(text: string): readonly MountEntry[] {
     .filter((line) => line !== '')
     .map((line) => {
       const fields = line.split(' ');
-      const tags = fields.slice(6, fields.indexOf('-', 6));
+      const separator = fields.indexOf('-', 6);
+      const tags = fields.slice(6, separator);
       return {
         mountPoint: unescape(fields[4] ?? ''),
         shared: tags.some((tag) => tag.startsWith('shared:')),
         restrictions: (fields[5] ?? '').split(',').filter((option) => RESTRICTIONS.includes(option)),
         slave: tags.some((tag) => tag.startsWith('master:')),
+        fsType: fields[separator + 1] ?? '',
       };
     });
 }
@@ -54,6 +58,11 @@ export function findMountBelow(mounts: readonly MountEntry[], folder: string): M
 /** The text of this process's own table of mounts. */
 export function readOwnMountinfo(): Promise<string> {
   return readFile('/proc/self/mountinfo', 'utf8');
+}
+
+/** This process's own table of mounts, in the order of mounting. */
+export async function readOwnMounts(): Promise<readonly MountEntry[]> {
+  return parseMountinfo(await readOwnMountinfo());
 }
 
 /** Whether a path is another one, or below it. */

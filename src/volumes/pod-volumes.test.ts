@@ -6,14 +6,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type VolumeMount } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type HostPathType, type Volume } from '../model/volume.js';
+import { FakeClock } from '../testing/fake-clock.js';
+import { FakeMounts } from '../testing/fake-mounts.js';
 import { EmptyDir } from './empty-dir.js';
 import { HostPath } from './host-path.js';
 import { PodVolumes } from './pod-volumes.js';
 import { type PodVolume, type VolumeKind } from './volume-kind.js';
 
 const NEVER = new AbortController().signal;
+const NO_VARIABLES = { find: () => undefined };
 let folder: string;
-let mounts: string;
+let mounts: FakeMounts;
+let clock: FakeClock;
 let volumes: PodVolumes;
 let told: string[];
 
@@ -36,13 +40,18 @@ const objects = {
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-volumes-'));
-  mounts = '';
+  mounts = new FakeMounts();
+  clock = new FakeClock();
   told = [];
   volumes = new PodVolumes({
     podsFolder: join(folder, 'pods'),
-    kinds: { emptyDir: new EmptyDir(), hostPath: new HostPath(), configMap: objects },
+    ...{ mounter: mounts, readMounts: mounts.read, clock },
+    kinds: {
+      emptyDir: new EmptyDir({ mounter: mounts, readMounts: mounts.read, memoryBytes: 1n << 30n }),
+      hostPath: new HostPath({ clock }),
+      configMap: objects,
+    },
     events: { record: (_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`) },
-    readMounts: () => Promise.resolve(mounts),
   });
   objects.problem = undefined;
   objects.ready = false;
@@ -92,7 +101,7 @@ describe('an emptyDir', () => {
       [{ name: 'data', emptyDir: {} }],
       [{ name: 'data', mountPath: '/var/data/', readOnly: true, mountPropagation: 'HostToContainer' }],
     );
-    expect(await volumes.mountsFor(owner, owner.spec.containers[0]!)).toEqual([
+    expect(await volumes.mountsFor(owner, owner.spec.containers[0]!, NO_VARIABLES)).toEqual([
       {
         containerPath: '/var/data',
         hostPath: emptyDir('data'),
@@ -118,15 +127,117 @@ describe('an emptyDir', () => {
   it('is kept while something is mounted below it', async () => {
     const owner = pod([{ name: 'data', emptyDir: {} }]);
     await volumes.setUp(owner, NEVER);
-    mounts = `30 22 0:24 / ${emptyDir('data')}/a\\040b rw shared:1 - tmpfs tmpfs rw\n`;
+    mounts.add(`${emptyDir('data')}/a b`);
     await expect(volumes.tearDown(owner)).rejects.toMatchObject({
       code: 'VOLUME_IN_USE',
       message: `${emptyDir('data')}/a b is still mounted; its volume is kept until it is not`,
     });
     expect(await volumes.findPods()).toEqual(['u1']);
-    mounts = `30 22 0:24 / ${folder}/pods/u1/volumes-of-others rw - tmpfs tmpfs rw\n`;
+    mounts.entries = [];
+    mounts.add(join(folder, 'pods/u1/volumes-of-others'));
     await volumes.tearDown(owner);
     expect(await volumes.findPods()).toEqual([]);
+  });
+});
+
+describe('an emptyDir in memory', () => {
+  const cache: Volume = { name: 'cache', emptyDir: { medium: 'Memory', sizeLimit: '2Mi' } };
+
+  it('is mounted once, as large as its limit, and taken away with the pod', async () => {
+    const owner = pod([cache]);
+    await volumes.setUp(owner, NEVER);
+    await volumes.setUp(owner, NEVER);
+    expect(mounts.tmpfs).toEqual([{ folder: emptyDir('cache'), sizeBytes: 2n << 20n, mode: 0o1777 }]);
+    await volumes.tearDown(owner);
+    expect(mounts.entries).toEqual([]);
+    expect(await volumes.findPods()).toEqual([]);
+  });
+
+  it('is mounted again where the machine was started anew', async () => {
+    await volumes.setUp(pod([cache]), NEVER);
+    mounts.entries = [];
+    await volumes.setUp(pod([cache]), NEVER);
+    expect(mounts.tmpfs).toHaveLength(2);
+  });
+
+  it('is kept while somebody uses it, for a minute', async () => {
+    await volumes.setUp(pod([cache]), NEVER);
+    mounts.busy.add(emptyDir('cache'));
+    const problem = `${emptyDir('cache')} is still mounted (umount failed: target is busy); its volume is kept until it is not`;
+    await expect(volumes.tearDown(pod([cache]))).rejects.toThrow(problem);
+    await clock.advance(59_999);
+    await expect(volumes.tearDown(pod([cache]))).rejects.toMatchObject({ code: 'VOLUME_IN_USE' });
+    expect(await volumes.findPods()).toEqual(['u1']);
+    await clock.advance(1);
+    await volumes.tearDown(pod([cache]));
+    expect(mounts.calls.at(-1)).toBe(`unmount ${emptyDir('cache')} lazily`);
+    expect(await volumes.findPods()).toEqual([]);
+  });
+
+  it('keeps everything while something of somebody else is mounted below it', async () => {
+    await volumes.setUp(pod([cache, { name: 'data', emptyDir: {} }]), NEVER);
+    mounts.add(join(emptyDir('cache'), 'theirs'));
+    await expect(volumes.tearDown(pod([cache]))).rejects.toMatchObject({ code: 'VOLUME_IN_USE' });
+    expect(mounts.calls).toEqual([`mount ${emptyDir('cache')}`]);
+    expect(await readdir(join(emptyDir('data'), '..'))).toEqual(['cache', 'data']);
+  });
+
+  it('is found in the table of mounts where a link leads to the folder of pods', async () => {
+    await mkdir(join(folder, 'real'));
+    await symlink(join(folder, 'real'), join(folder, 'pods'));
+    await volumes.setUp(pod([cache]), NEVER);
+    expect(mounts.entries.map(({ mountPoint }) => mountPoint)).toEqual([
+      join(folder, 'real/u1/volumes/kubernetes.io~empty-dir/cache'),
+    ]);
+    await volumes.tearDown(pod([cache]));
+    expect(mounts.entries).toEqual([]);
+  });
+});
+
+describe('part of a volume', () => {
+  const data: Volume = { name: 'data', emptyDir: {} };
+  const mountsOf = async (mount: Partial<VolumeMount>): Promise<readonly { hostPath: string }[]> => {
+    const owner = pod([data], [{ name: 'data', mountPath: '/data', ...mount }]);
+    await volumes.setUp(owner, NEVER);
+    const variables = { find: (name: string) => ({ WHO: 'me', NOTHING: '' })[name] };
+    return volumes.mountsFor(owner, owner.spec.containers[0]!, variables);
+  };
+  const target = (): string => join(folder, 'pods/u1/volume-subpaths/data/c/0');
+
+  it('is bound where nobody but the agent can change the way to it, anew for each start', async () => {
+    for (let start = 0; start < 2; start++) {
+      expect(await mountsOf({ subPath: 'a/b' })).toMatchObject([{ hostPath: target() }]);
+    }
+    expect(mounts.calls).toEqual([`bind ${target()}`, `unmount ${target()}`, `bind ${target()}`]);
+    expect((await stat(join(emptyDir('data'), 'a/b'))).mode & 0o7777).toBe(0o777);
+  });
+
+  it('may be a file', async () => {
+    await volumes.setUp(pod([data]), NEVER);
+    await writeFile(join(emptyDir('data'), 'file'), '');
+    await mountsOf({ subPath: 'file' });
+    expect((await stat(target())).isFile()).toBe(true);
+  });
+
+  it('has the variables of its container in its path', async () => {
+    await mountsOf({ subPathExpr: '$(WHO)/logs' });
+    expect((await stat(join(emptyDir('data'), 'me/logs'))).isDirectory()).toBe(true);
+  });
+
+  it.each([
+    [{ subPathExpr: '$(NOTHING)/$(ELSE)' }, 'missing value for ELSE, NOTHING'],
+    [{ subPath: 'a/../..' }, "unable to provision SubPath `a/../..`: must not contain '..'"],
+    [{ subPath: '/a' }, 'error SubPath `/a` must not be an absolute path'],
+  ])('that cannot be says so: %j', async (mount, words) => {
+    await expect(mountsOf(mount)).rejects.toThrow(words);
+    expect(mounts.calls).toEqual([]);
+  });
+
+  it('is gone with the pod, its mounts first', async () => {
+    await mountsOf({ subPath: 'a' });
+    await volumes.tearDown(pod([data]));
+    expect(mounts.entries).toEqual([]);
+    expect(await readdir(join(folder, 'pods/u1'))).toEqual([]);
   });
 });
 
@@ -137,7 +248,7 @@ describe('a hostPath', () => {
       [{ name: 'data', mountPath: '/data' }],
     );
     await volumes.setUp(owner, NEVER);
-    expect(await volumes.mountsFor(owner, owner.spec.containers[0]!)).toEqual([
+    expect(await volumes.mountsFor(owner, owner.spec.containers[0]!, NO_VARIABLES)).toEqual([
       { containerPath: '/data', hostPath: '/srv/data', readOnly: false, propagation: 'private' },
     ]);
   });
@@ -213,7 +324,7 @@ describe('a volume that cannot be had', () => {
     expect(told).toEqual([
       'Warning FailedMount: MountVolume.SetUp failed for volume "settings" : configmap "x" not found',
     ]);
-    expect(await volumes.mountsFor(owner, owner.spec.containers[0]!)).toMatchObject([
+    expect(await volumes.mountsFor(owner, owner.spec.containers[0]!, NO_VARIABLES)).toMatchObject([
       { hostPath: join(folder, 'pods/u1/volumes/kubernetes.io~configmap/settings'), readOnly: true },
     ]);
   });

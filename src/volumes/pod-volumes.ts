@@ -8,32 +8,44 @@
  * Nothing is remembered of what was made: the disk and the table of mounts say it, to an agent that was started anew as
  * well. What differs between the kinds of volumes is in a {@link VolumeKind} each.
  *
+ * ```
+ * setUp ─► kinds ─► ROOT/pods/<uid>/volumes ─► mountsFor ─► volume-subpaths ─► the runtime
+ * tearDown: what is mounted there, then the folders
+ * ```
+ *
  * Source: https://kubernetes.io/docs/concepts/storage/volumes/
  *
  * @module
  */
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Container, type VolumeMount } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { type Volume } from '../model/volume.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
+import { type Clock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { makeFolder } from '../util/make-folder.js';
-import { findMountBelow, parseMountinfo, readOwnMountinfo } from '../util/mountinfo.js';
+import { type MountEntry } from '../util/mountinfo.js';
+import { type Mounter } from './mounter.js';
+import { type ContainerVariables, resolveSubPath } from './sub-path/resolve-sub-path.js';
+import { SubPathMounts } from './sub-path/sub-path-mounts.js';
 import { type PodVolume, sourceOf, type VolumeKind, type VolumeKinds } from './volume-kind.js';
 import { VolumePaths } from './volume-paths.js';
+import { VolumeRemover } from './volume-remover.js';
 
 /** What {@link PodVolumes} is made of. */
 export interface PodVolumesOptions {
   /** Folder of all pods; each has one of its own below it, named after its uid. */
   readonly podsFolder: string;
   readonly kinds: VolumeKinds;
+  readonly mounter: Mounter;
+  /** The node's mounts as of now. */
+  readonly readMounts: () => Promise<readonly MountEntry[]>;
   /** Where it is told which volume cannot be had, and why. */
   readonly events: PodEventRecorder;
-  /** The node's table of mounts; /proc/self/mountinfo unless told. */
-  readonly readMounts?: () => Promise<string>;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
 const PROPAGATION = {
@@ -48,13 +60,18 @@ const FOLDER_MODE = 0o750;
 /** Sets up, names and tears down the volumes of pods. Every method is idempotent. */
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
-  readonly #paths: VolumePaths;
-  readonly #readMounts: () => Promise<string>;
+  readonly #subPaths: SubPathMounts;
+  /** Where the pods are, without links; as it is given until the folder is there. */
+  #paths: VolumePaths;
+  #remover: VolumeRemover;
+  /** Per pod what is under way, and with it the order of all that is asked for. Never rejects. */
+  readonly #turns = new Map<string, Promise<void>>();
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
+    this.#subPaths = new SubPathMounts(options);
     this.#paths = new VolumePaths(options.podsFolder);
-    this.#readMounts = options.readMounts ?? readOwnMountinfo;
+    this.#remover = this.#removerAt(this.#paths);
   }
 
   /**
@@ -62,50 +79,63 @@ export class PodVolumes {
    * done is told of each in the pod's events. Rejects with VOLUME_NOT_READY when a volume cannot be had at all.
    */
   async setUp(pod: NodePod, signal: AbortSignal): Promise<void> {
+    const { volumes = [] } = pod.spec;
     signal.throwIfAborted();
-    const work = (pod.spec.volumes ?? []).map((volume) => this.#setUpOne(pod, volume, signal));
-    const missing = (await Promise.all(work)).filter((problem) => problem !== undefined);
-    signal.throwIfAborted();
-    if (missing.length === 0) return;
-    throw new PodloopError('VOLUME_NOT_READY', missing.map(({ message }) => message).join('; '), {
-      cause: missing[0]!.cause,
+    if (volumes.length === 0) return;
+    await this.#inTurn(pod.metadata.uid, async () => {
+      const work = volumes.map((volume) => this.#setUpOne(pod, volume, signal));
+      const missing = (await Promise.all(work)).filter((problem) => problem !== undefined);
+      signal.throwIfAborted();
+      if (missing.length === 0) return;
+      const message = missing.map((problem) => problem.message).join('; ');
+      throw new PodloopError('VOLUME_NOT_READY', message, { cause: missing[0]!.cause });
     });
   }
 
-  /** Where the volumes of one container are, in the order of its volumeMounts. */
-  mountsFor(pod: NodePod, container: Container): Promise<readonly ContainerMount[]> {
+  /**
+   * Where the volumes of one container are, in the order of its volumeMounts, for one start of it: parts of volumes are
+   * mounted for that. Rejects in the kubelet's words when there is no such part. Only after {@link setUp}.
+   */
+  async mountsFor(
+    pod: NodePod,
+    container: Container,
+    variables: ContainerVariables,
+  ): Promise<readonly ContainerMount[]> {
     const volumes = new Map((pod.spec.volumes ?? []).map((volume) => [volume.name, volume]));
-    const mounts = (container.volumeMounts ?? []).map((mount) =>
-      this.#toMount(pod, volumes.get(mount.name)!, mount),
-    );
-    return Promise.resolve(mounts);
+    const mounts: ContainerMount[] = [];
+    await this.#inTurn(pod.metadata.uid, async () => {
+      for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+        const work = { pod, container, volume: volumes.get(mount.name)!, mount, index };
+        mounts.push(await this.#mountOne(work, variables));
+      }
+    });
+    return mounts;
   }
 
-  /** Removes what the pod's volumes held. Rejects with VOLUME_IN_USE while something is mounted below them. */
+  /**
+   * Unmounts and removes what the pod's volumes held. Rejects with VOLUME_IN_USE while something is mounted below them
+   * that cannot be taken away.
+   */
   async tearDown({ metadata: { uid } }: { readonly metadata: { readonly uid: string } }): Promise<void> {
-    const folder = this.#paths.volumesFolder(uid);
-    const mounted = findMountBelow(parseMountinfo(await this.#readMounts()), folder);
-    if (mounted !== undefined) {
-      throw new PodloopError(
-        'VOLUME_IN_USE',
-        `${mounted.mountPoint} is still mounted; its volume is kept until it is not`,
-      );
-    }
-    await rm(folder, { recursive: true, force: true });
-    for (const kind of Object.values(this.#options.kinds)) kind.forget?.(uid);
+    await this.#inTurn(uid, async () => {
+      await this.#remover.remove(uid);
+      for (const kind of Object.values(this.#options.kinds)) kind.forget?.(uid);
+    });
+  }
+
+  /** Where a volume is on the node, once it is set up. */
+  hostPathOf(pod: NodePod, volume: Volume): string {
+    const kind = this.#kindOf(volume);
+    return kind.hostPathOf(this.#workOf(pod, volume, kind));
   }
 
   /** The uids of pods that have volumes here, in no order: also of those that nobody remembers. */
   async findPods(): Promise<string[]> {
-    const { podsFolder } = this.#options;
-    const names = await readdir(podsFolder).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
-    });
     const found: string[] = [];
-    for (const name of names) {
-      const volumes = await readdir(this.#paths.volumesFolder(name)).catch(() => []);
-      if (volumes.length > 0) found.push(name);
+    for (const name of await namesIn(this.#options.podsFolder)) {
+      const folders = [this.#paths.volumesFolder(name), this.#paths.subPathsFolder(name)];
+      const held = await Promise.all(folders.map((folder) => namesIn(folder).catch(() => [])));
+      if (held.flat().length > 0) found.push(name);
     }
     return found;
   }
@@ -133,13 +163,39 @@ export class PodVolumes {
     }
   }
 
-  #toMount(pod: NodePod, volume: Volume, mount: VolumeMount): ContainerMount {
+  async #mountOne(
+    {
+      pod,
+      container,
+      volume,
+      mount,
+      index,
+    }: {
+      readonly pod: NodePod;
+      readonly container: Container;
+      readonly volume: Volume;
+      readonly mount: VolumeMount;
+      readonly index: number;
+    },
+    variables: ContainerVariables,
+  ): Promise<ContainerMount> {
     const { mountPath, readOnly = false, mountPropagation = 'None' } = mount;
-    const kind = this.#kindOf(volume);
+    let hostPath = this.hostPathOf(pod, volume);
+    const subPath = resolveSubPath(mount, variables);
+    if (subPath !== undefined) {
+      const target = this.#paths.subPath(pod.metadata.uid, volume.name, container.name, index);
+      try {
+        await this.#subPaths.mount({ volumePath: hostPath, subPath, target });
+      } catch (cause) {
+        const words = `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`;
+        throw new Error(`${words}: ${messageOf(cause)}`, { cause });
+      }
+      hostPath = target;
+    }
     return {
       containerPath: resolve('/', mountPath),
-      hostPath: kind.hostPathOf(this.#workOf(pod, volume, kind)),
-      readOnly: readOnly || kind.isReadOnly === true,
+      hostPath,
+      readOnly: readOnly || this.#kindOf(volume).isReadOnly === true,
       propagation: PROPAGATION[mountPropagation],
     };
   }
@@ -154,5 +210,40 @@ export class PodVolumes {
 
   #workOf(pod: NodePod, volume: Volume, { folderName = '' }: VolumeKind): PodVolume {
     return { pod, volume, folder: this.#paths.volumeFolder(pod.metadata.uid, folderName, volume.name) };
+  }
+
+  async #inTurn(uid: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(uid) ?? Promise.resolve();
+    const turn = before.then(() => this.#findRealPaths()).then(work);
+    const settled = turn.catch(() => undefined);
+    this.#turns.set(uid, settled);
+    try {
+      await turn;
+    } finally {
+      if (this.#turns.get(uid) === settled) this.#turns.delete(uid);
+    }
+  }
+
+  /** The table of mounts knows no links: what is compared with it is to have none either. */
+  async #findRealPaths(): Promise<void> {
+    await makeFolder(this.#options.podsFolder, FOLDER_MODE);
+    const podsFolder = await realpath(this.#options.podsFolder);
+    if (podsFolder === this.#paths.podsFolder) return;
+    this.#paths = new VolumePaths(podsFolder);
+    this.#remover = this.#removerAt(this.#paths);
+  }
+
+  #removerAt(paths: VolumePaths): VolumeRemover {
+    const { mounter, readMounts, clock } = this.#options;
+    return new VolumeRemover({ paths, mounter, readMounts, clock });
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
   }
 }

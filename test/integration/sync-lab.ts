@@ -18,8 +18,10 @@ import { PodStatusUpdater } from '../../src/sync/sync-pod-status.js';
 import { SyncPod } from '../../src/sync/sync-pod.js';
 import { someEnvironments } from '../../src/testing/some-environments.js';
 import { SystemClock } from '../../src/util/clock.js';
+import { readOwnMounts } from '../../src/util/mountinfo.js';
 import { EmptyDir } from '../../src/volumes/empty-dir.js';
 import { HostPath } from '../../src/volumes/host-path.js';
+import { ToolMounter } from '../../src/volumes/mounter.js';
 import { PodVolumes } from '../../src/volumes/pod-volumes.js';
 import { type SyncPodResult } from '../../src/workers/pod-syncer.js';
 import { until } from './embedded-node.js';
@@ -61,12 +63,16 @@ export class SyncLab implements AsyncDisposable {
     this.paths = new PodPaths({ rootDir: join(folder, 'agent'), podLogsDir: join(folder, 'logs') });
     this.statuses = new StatusManager({ clock });
     const common = { paths: this.paths, clock, startFailures: new StartFailures() };
+    const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts };
     this.syncer = new SyncPod({
       ...{ ...common, events, changes: this.changes, runtime: this.#runtime },
       images: new ImageManager({ changes: this.changes, events }),
       volumes: new PodVolumes({
-        ...{ podsFolder: this.paths.podsDir, events },
-        kinds: { emptyDir: new EmptyDir(), hostPath: new HostPath() },
+        ...{ ...ports, podsFolder: this.paths.podsDir, events, clock },
+        kinds: {
+          emptyDir: new EmptyDir({ ...ports, memoryBytes: 1n << 30n }),
+          hostPath: new HostPath({ clock }),
+        },
       }),
       environments: someEnvironments(),
       probes: {

@@ -1,0 +1,72 @@
+import { type PodObjects } from '../model/config-object.js';
+import { type NodePod } from '../model/node-pod.js';
+import { type PodEventRecorder } from '../model/pod-event-recorder.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { readOwnMounts } from '../util/mountinfo.js';
+import { contentVolumeKinds, type ContentVolumesOptions } from '../volumes/content/content-volume.js';
+import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
+import { EmptyDir } from '../volumes/empty-dir.js';
+import { HostPath } from '../volumes/host-path.js';
+import { ToolMounter } from '../volumes/mounter.js';
+import { PodVolumes } from '../volumes/pod-volumes.js';
+import { type PodWorkers } from '../workers/pod-workers.js';
+
+/** What {@link buildVolumes} needs. */
+export interface VolumesOptions {
+  readonly podsFolder: string;
+  readonly objects: PodObjects;
+  readonly downwardFacts: ContentVolumesOptions['downwardFacts'];
+  /** What pods may use together. */
+  readonly memoryBytes: bigint;
+  readonly events: PodEventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Makes the volumes of pods, of every kind that this node has. */
+export function buildVolumes(given: VolumesOptions): PodVolumes {
+  const { podsFolder, objects, downwardFacts, memoryBytes, events, clock, logger } = given;
+  const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts };
+  return new PodVolumes({
+    ...{ ...ports, podsFolder, events, clock },
+    kinds: {
+      emptyDir: new EmptyDir({ ...ports, memoryBytes }),
+      hostPath: new HostPath({ clock }),
+      ...contentVolumeKinds({ objects, downwardFacts, clock, logger, mounter: ports.mounter }),
+    },
+  });
+}
+
+/** What {@link buildVolumeLimits} needs. */
+export interface VolumeLimitsOptions {
+  readonly volumes: PodVolumes;
+  /** Every pod that is wanted. */
+  readonly pods: () => Iterable<NodePod>;
+  readonly workers: Pick<PodWorkers, 'isKnown' | 'isTerminationRequested' | 'isFinished' | 'updatePod'>;
+  readonly events: PodEventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** As a kubelet gives those that it evicts at once. */
+const EVICTION_GRACE_SECONDS = 1;
+
+/** Makes what evicts pods whose emptyDirs are over their limits. */
+export function buildVolumeLimits(given: VolumeLimitsOptions): EmptyDirLimits {
+  const { volumes, pods, workers, events, clock, logger } = given;
+  const isActive = ({ metadata: { uid } }: NodePod): boolean =>
+    workers.isKnown(uid) && !workers.isTerminationRequested(uid) && !workers.isFinished(uid);
+  return new EmptyDirLimits({
+    ...{ clock, logger },
+    pods: () => [...pods()].filter(isActive),
+    folderOf: (pod, volume) => volumes.hostPathOf(pod, volume),
+    evict: (pod, message) => {
+      if (!isActive(pod)) return;
+      events.record(pod.metadata, { type: 'Warning', reason: 'Evicted', message });
+      const statusOverride = { phase: 'Failed', reason: 'Evicted', message } as const;
+      const kill = { gracePeriodSeconds: EVICTION_GRACE_SECONDS, evict: true, statusOverride };
+      workers.updatePod({ type: 'kill', pod, kill });
+    },
+  });
+}

@@ -1,0 +1,115 @@
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openBelow, UnsafePathError } from './open-below.js';
+
+let folder: string;
+let volume: string;
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'podloop-below-')));
+  volume = join(folder, 'volume');
+  await mkdir(join(folder, 'outside'));
+  await mkdir(volume);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Where on the disk the handle is. */
+async function open(path: string, mode = 0o755): Promise<string> {
+  await using place = await openBelow(volume, path, mode);
+  return await readlink(`/proc/self/fd/${place.handle.fd}`);
+}
+const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
+
+describe('a path below a volume', () => {
+  it('is opened where it is, file or folder', async () => {
+    await mkdir(join(volume, 'a/b'), { recursive: true });
+    await writeFile(join(volume, 'a/file'), '');
+    expect(await open('a/b')).toBe(join(volume, 'a/b'));
+    expect(await open('./a//file/')).toBe(join(volume, 'a/file'));
+    expect(await open('.')).toBe(volume);
+  });
+
+  it('is made where it is missing, the last of it with the mode that was asked for', async () => {
+    expect(await open('a/b/c', 0o2770)).toBe(join(volume, 'a/b/c'));
+    expect((await stat(join(volume, 'a/b/c'))).mode & 0o7777).toBe(0o2770);
+  });
+
+  it('may go through links as long as they stay inside', async () => {
+    await mkdir(join(volume, '..data/keys'), { recursive: true });
+    await symlink('..data/keys', join(volume, 'keys'));
+    expect(await open('keys')).toBe(join(volume, '..data/keys'));
+    expect(await open('keys/new')).toBe(join(volume, '..data/keys/new'));
+  });
+
+  it.each([
+    ['..', '/etc'],
+    ['a/../b', '/etc'],
+    ['/etc', '/etc'],
+    ['link', '/etc'],
+    ['link', '../outside'],
+    ['link/below', '../outside'],
+    ['link/missing/too', '../outside'],
+    ['link', '../outside/missing'],
+    ['link/x', 'link'],
+  ])('is refused when it leads out: %s with a link to %s', async (path, target) => {
+    await symlink(target, join(volume, 'link'));
+    const before = await openFiles();
+    await expect(open(path)).rejects.toThrow();
+    expect(await readdir(join(folder, 'outside'))).toEqual([]);
+    expect(await openFiles()).toBe(before);
+  });
+
+  it('is refused with a reason', async () => {
+    await symlink('/etc', join(volume, 'link'));
+    await expect(open('link')).rejects.toThrow(new UnsafePathError('link leads out of the volume, to /etc'));
+  });
+
+  it('never leads out, however often it is swapped for a link while it is looked at', async () => {
+    await mkdir(join(volume, 'a/b'), { recursive: true });
+    const before = await openFiles();
+    let isOver = false;
+    const [place, aside] = [join(volume, 'a'), join(volume, 'aside')];
+    const swap = async (): Promise<void> => {
+      while (!isOver) {
+        // What is missing for a moment may have been made anew by the other side.
+        await rename(place, aside).catch(() => undefined);
+        await symlink('/', place).catch(() => undefined);
+        await rm(place, { recursive: true, force: true }).catch(() => undefined);
+        await rename(aside, place).catch(() => undefined);
+      }
+    };
+    const swapping = swap();
+    const outcomes = { inside: 0, refused: 0 };
+    try {
+      for (let tries = 0; tries < 300; tries++) {
+        const found = await open('a/b').catch((error: unknown) => {
+          outcomes.refused++;
+          return String(error);
+        });
+        if (found.startsWith('/')) {
+          expect(found.startsWith(`${volume}/`)).toBe(true);
+          outcomes.inside++;
+        }
+      }
+    } finally {
+      isOver = true;
+      await swapping;
+    }
+    expect(outcomes.inside + outcomes.refused).toBe(300);
+    expect(outcomes.inside).toBeGreaterThan(0);
+    expect(await openFiles()).toBe(before);
+  });
+});

@@ -1,0 +1,126 @@
+/**
+ * Opens files and folders below a folder that somebody hostile may write to while we look.
+ *
+ * In: a folder and a path below it. Out: a handle of what is there, which nobody can put anything else in the place of.
+ * It assumes that /proc is mounted: Node cannot open a name relative to a handle, but the kernel does so for
+ * `/proc/self/fd/<handle>/<name>`. Each name is opened by itself and never through a link.
+ *
+ * @module
+ */
+import { constants, type Stats } from 'node:fs';
+import { chmod, type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { isBelow } from '../../util/mountinfo.js';
+
+/** open(2): a place in the tree and no access to what is in it. Node does not name it; it is the same wherever Linux runs on x86, Arm, RISC-V, s390x and POWER. */
+const O_PATH = 0o10000000;
+const WITHOUT_LINKS = O_PATH | constants.O_NOFOLLOW;
+
+/** How often a path that changes while it is looked at is looked at again. */
+const MOST_TRIES = 10;
+
+/** What was opened: to be closed by whoever asked for it. */
+export interface OpenedPlace extends AsyncDisposable {
+  readonly handle: FileHandle;
+  readonly facts: Stats;
+}
+
+/** A path leads out of where it has to stay, or changes as fast as it is looked at. */
+export class UnsafePathError extends Error {}
+
+/**
+ * Opens what is at `path` below `base`, or makes folders of `newMode` for what is missing of it. Links that are there
+ * are followed as long as they stay below `base`. Rejects with an {@link UnsafePathError} when they do not, or when the
+ * path is swapped for a link meanwhile.
+ *
+ * @param base absolute, and no hostile one's to replace; its own links are followed.
+ * @param path relative, without `..`.
+ */
+export async function openBelow(base: string, path: string, newMode: number): Promise<OpenedPlace> {
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  if (path.startsWith('/') || names.includes('..'))
+    throw new UnsafePathError(`${path} leads out of the volume`);
+  let problem: unknown;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    try {
+      return await openOnce(await realpath(base), names, newMode);
+    } catch (error) {
+      // Swapped between two looks: by an update of the volume's content, or by somebody who tries his luck.
+      if (!isRace(error)) throw error;
+      problem = error;
+    }
+  }
+  throw problem;
+}
+
+async function openOnce(base: string, names: readonly string[], newMode: number): Promise<OpenedPlace> {
+  const { found, missing } = await findExisting(base, names);
+  if (!isBelow(found, base))
+    throw new UnsafePathError(`${join(...names)} leads out of the volume, to ${found}`);
+  const existing = relative(base, found)
+    .split(sep)
+    .filter((name) => name !== '');
+  let place = await openPlace(base);
+  try {
+    for (const name of existing) place = await step(place, name);
+    for (const name of missing) place = await step(place, name, newMode);
+    // Not through mkdir: the process's mask would take bits away.
+    if (missing.length > 0) await chmod(pathOf(place.handle), newMode);
+    return place;
+  } catch (error) {
+    await place.handle.close();
+    throw error;
+  }
+}
+
+/** The part of a path that is there, without links, and the names that are not. */
+async function findExisting(
+  base: string,
+  names: readonly string[],
+): Promise<{ readonly found: string; readonly missing: readonly string[] }> {
+  for (let count = names.length; count > 0; count--) {
+    try {
+      return { found: await realpath(join(base, ...names.slice(0, count))), missing: names.slice(count) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  return { found: base, missing: names };
+}
+
+/** Goes one name on and closes what it came from. A folder is made where a mode is given and nothing is there. */
+async function step(from: OpenedPlace, name: string, newMode?: number): Promise<OpenedPlace> {
+  const path = join(pathOf(from.handle), name);
+  if (newMode !== undefined) await mkdir(path, newMode).catch(ignorePresence);
+  const next = await openPlace(path);
+  if (next.facts.isSymbolicLink()) {
+    await next.handle.close();
+    throw new UnsafePathError(`${name} has become a link while it was looked at`);
+  }
+  await from.handle.close();
+  return next;
+}
+
+async function openPlace(path: string): Promise<OpenedPlace> {
+  const handle = await open(path, WITHOUT_LINKS);
+  try {
+    const facts = await handle.stat();
+    return { handle, facts, [Symbol.asyncDispose]: () => handle.close() };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function pathOf({ fd }: FileHandle): string {
+  return `/proc/self/fd/${fd}`;
+}
+
+function ignorePresence(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+}
+
+function isRace(error: unknown): boolean {
+  if (error instanceof UnsafePathError) return true;
+  return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
