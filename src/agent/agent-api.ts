@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { type CriClient } from '../cri/index.js';
 import { ApiServer } from '../server/api-server.js';
 import { buildApiRouter } from '../server/api-routes.js';
 import { authorizeOwner } from '../server/authorize-owner.js';
@@ -12,12 +13,14 @@ import { makeFolder } from '../util/make-folder.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts } from './agent-parts.js';
 import { CreationTimes } from './creation-times.js';
+import { runtimeStreams } from './runtime-streams.js';
 import { followPods, ServedPods } from './served-pods.js';
 
 /** What {@link AgentApi} needs. */
 export interface AgentApiOptions {
   readonly options: Pick<AgentOptions, 'rootDir' | 'socket'>;
   readonly parts: AgentParts;
+  readonly client: CriClient;
   readonly version: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -63,7 +66,10 @@ export class AgentApi {
     this.#table = new PodTable(new ServedPods({ clock, desired, manager, workers, creations }), versions);
     this.#server = new ApiServer({
       ...{ clock, logger, authorize: authorizeOwner },
-      router: buildApiRouter({ clock, version, pods: this.#table }),
+      router: buildApiRouter({
+        ...{ clock, version, pods: this.#table },
+        streams: runtimeStreams({ client: options.client, cache: parts.cache }),
+      }),
     });
   }
 

@@ -8,14 +8,17 @@
 import { type Clock } from '../util/clock.js';
 import { jsonAnswer } from './api-request.js';
 import { ApiRouter } from './api-router.js';
+import { DISCOVERY } from './discovery.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
 import { type PodTable } from './pod-table.js';
+import { attachToContainer, execInContainer, forwardPorts, type RuntimeStreams } from './stream-container.js';
 import { WatchPlaces } from './watch-answer.js';
 
 /** What the API is made of: what can be read, and a few named actions. */
 export interface ApiPorts {
   readonly clock: Clock;
   readonly pods: PodTable;
+  readonly streams: RuntimeStreams;
   /** podloop's. */
   readonly version: string;
 }
@@ -34,5 +37,10 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('GET', '/api/v1/pods', listPods({ table, watches }));
   router.answer('GET', PODS, listPods({ table, watches }));
   router.answer('GET', `${PODS}/:name`, getPod(findPod));
+  for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
+  const streaming = { streams: ports.streams, findPod };
+  router.upgrade(`${PODS}/:name/exec`, execInContainer(streaming));
+  router.upgrade(`${PODS}/:name/attach`, attachToContainer(streaming));
+  router.upgrade(`${PODS}/:name/portforward`, forwardPorts(streaming));
   return router;
 }

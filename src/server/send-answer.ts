@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { PodloopError } from '../util/errors.js';
 import { ApiError } from './api-error.js';
 import { type ApiAnswer, type JsonAnswer, type StreamAnswer } from './api-request.js';
 
@@ -28,9 +29,13 @@ export async function sendAnswer(
 /** What a thrown error is to the client. Only what was meant for it is told. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError('InternalError', 'Internal error occurred; the log of the agent says more', undefined, {
-    cause: error,
-  });
+  // Ours say what is wrong and hold no value of a Secret.
+  if (error instanceof PodloopError) {
+    const reason = error.code === 'CRI_UNAVAILABLE' ? 'ServiceUnavailable' : 'InternalError';
+    return new ApiError(reason, error.message, undefined, { cause: error });
+  }
+  const message = 'Internal error occurred; the log of the agent says more';
+  return new ApiError('InternalError', message, undefined, { cause: error });
 }
 
 function sendJson(response: ServerResponse, { body, code = 200, headers }: JsonAnswer): void {
