@@ -30,11 +30,8 @@ describe('the pods of the demo', () => {
       '1.yaml': `${manifest('a')}---\n${manifest('b')}`,
       'notes.txt': 'no',
     });
-    expect((await readDemoPods(folder, 'demo')).map(demoPodName)).toEqual([
-      'default/a',
-      'default/b',
-      'default/c',
-    ]);
+    const { pods } = await readDemoPods(folder, 'demo');
+    expect(pods.map(demoPodName)).toEqual(['default/a', 'default/b', 'default/c']);
   });
 
   it.each<[why: string, files: Readonly<Record<string, string>>, message: RegExp]>([
@@ -56,6 +53,20 @@ describe('the pods of the demo', () => {
       code: 'MANIFEST_INVALID',
       message: expect.stringMatching(message) as string,
     });
+  });
+
+  it('have the objects beside them that they refer to', async () => {
+    const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: settings }\ndata: { a: b }\n';
+    await write({ '1.yaml': settings, '2.yaml': manifest('a') });
+    const contents = await readDemoPods(folder, 'demo');
+    const reading = readManifests(toDemoManifest(contents, '/bin'), { file: 'pods.json' });
+    expect(reading.problems).toEqual([]);
+    expect(reading.objects.map(({ object }) => object)).toEqual(contents.objects);
+    expect([reading.pods, reading.objects].map(({ length }) => length)).toEqual([1, 1]);
+    await write({ '3.yaml': settings });
+    await expect(readDemoPods(folder, 'demo')).rejects.toThrow(
+      'there is a ConfigMap default/settings already',
+    );
   });
 
   it('are refused when the folder cannot be read', async () => {

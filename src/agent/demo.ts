@@ -72,7 +72,7 @@ export class Demo implements AsyncDisposable {
   /** Reads the manifests, then starts runtime and agent; leaves nothing behind when one of them fails. */
   static async start(options: DemoOptions, signal: AbortSignal): Promise<Demo> {
     const { temporaryFolder, podloopCommand, clock, logger, pid, stdin } = options;
-    const pods = await readDemoPods(options.manifestFolder, NODE_NAME);
+    const contents = await readDemoPods(options.manifestFolder, NODE_NAME);
     const folder = await mkdtemp(join(temporaryFolder, 'podloop-demo-'));
     const runtime = new RuntimeProcess({
       ...{ podloopCommand, folder, clock },
@@ -81,7 +81,7 @@ export class Demo implements AsyncDisposable {
     try {
       const podManifestPath = join(folder, 'manifests');
       await mkdir(podManifestPath);
-      await writeFile(join(podManifestPath, 'pods.json'), toDemoManifest(pods, options.path));
+      await writeFile(join(podManifestPath, 'pods.json'), toDemoManifest(contents, options.path));
       await runtime.start(signal);
       const agentOptions = resolveAgentOptions({
         ...{ podManifestPath, runtimeEndpoint: runtime.endpoint, nodeName: NODE_NAME },
@@ -91,7 +91,7 @@ export class Demo implements AsyncDisposable {
         imageGcHighThreshold: 100,
       });
       const agent = await Agent.start(agentOptions, { clock, logger, stdin, podloopCommand }, signal);
-      return new Demo(options, pods, folder, runtime, agent);
+      return new Demo(options, contents.pods, folder, runtime, agent);
     } catch (error) {
       await runtime.stop();
       await rm(folder, { recursive: true, force: true });

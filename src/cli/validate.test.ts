@@ -125,6 +125,54 @@ describe('podloop validate', () => {
     ]);
   });
 
+  it('names objects, and warns of what pods refer to and none of the files has', async () => {
+    const env = [
+      '{ name: A, valueFrom: { configMapKeyRef: { name: settings, key: a } } }',
+      '{ name: B, valueFrom: { configMapKeyRef: { name: settings, key: b } } }',
+      '{ name: C, valueFrom: { configMapKeyRef: { name: none, key: c, optional: true } } }',
+      '{ name: D, valueFrom: { secretKeyRef: { name: login, key: d } } }',
+      '{ name: E, valueFrom: { secretKeyRef: { name: login, key: e } } }',
+    ];
+    const file = await write('web.yaml', POD.replace('image: b', `image: b, env: [${env.join()}]`));
+    await write(
+      'objects.yaml',
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: settings }\ndata: { a: x }\n---\n' +
+        'apiVersion: v1\nkind: Secret\nmetadata: { name: login, namespace: other }\nstringData: { d: hunter2 }\n',
+    );
+    const { code, stdout, stderr } = await validate([folder, '--node-name', 'n']);
+    expect(code).toBe(0);
+    expect(stdout.split('\n')).toEqual([
+      'DIR/web.yaml:1: pod/web-n in namespace default is valid',
+      'DIR/objects.yaml:1: configmap/settings in namespace default is valid',
+      'DIR/objects.yaml:6: secret/login in namespace other is valid',
+      '',
+    ]);
+    const at = (index: number, ref: string): string =>
+      `spec.containers[0].env[${index}].valueFrom.${ref}.name: `;
+    expect(stderr.split('\n').map((line) => line.replace(/yaml:4:\d+/, 'yaml:4'))).toEqual([
+      `warning: DIR/web.yaml:4: ${at(1, 'configMapKeyRef')}the ConfigMap "settings" of the namespace default has no entry "b": the pod waits until there is one`,
+      `warning: DIR/web.yaml:4: ${at(3, 'secretKeyRef')}the Secret "login" of the namespace default is in none of these files: the pod waits until there is one`,
+      '',
+    ]);
+    const json = await validate(['-o', 'json', folder]);
+    expect(json.stdout).not.toContain('hunter2');
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      objects: [
+        { kind: 'ConfigMap', name: 'settings', line: 1 },
+        { kind: 'Secret', namespace: 'other' },
+      ],
+      warnings: [{ kind: 'not-found', line: 4, pod: 'web' }, { kind: 'not-found' }],
+      problems: [],
+    });
+    const twice = await write(
+      'twice.yaml',
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: settings }\n',
+    );
+    expect((await validate([file, folder, twice])).stderr).toMatch(
+      /error: DIR\/twice.yaml:1:1: metadata.name: Duplicate value: "settings": the ConfigMap stands at DIR\/objects.yaml:1 already\n/,
+    );
+  });
+
   it('says what cannot be read', async () => {
     const { code, stderr } = await validate([join(folder, 'gone.yaml'), folder]);
     expect(code).toBe(1);
@@ -156,6 +204,7 @@ describe('podloop validate', () => {
           message: 'must be a string, not 3; put it in quotes',
         },
       ],
+      ...{ objects: [], warnings: [] },
     });
   });
 

@@ -1,6 +1,6 @@
 /**
- * Whatever is done to a folder of manifests, with restarts in between: its pods are those that a simple model expects,
- * and none goes before its file did.
+ * Whatever is done to a folder of manifests, with restarts in between: its pods and ConfigMaps are those that a simple
+ * model expects, and none goes before its file did.
  *
  * @module
  */
@@ -19,6 +19,8 @@ import { ProblemBook } from './problem-book.js';
 interface Content {
   /** Pods and their images. */
   readonly pods: Readonly<Record<string, string>>;
+  /** ConfigMaps and what is in them. */
+  readonly maps: Readonly<Record<string, string>>;
   /** Something else in it is wrong. */
   readonly isBroken: boolean;
   /** Tells contents apart. */
@@ -31,11 +33,16 @@ type Step =
   | { readonly do: 'rename'; readonly name: string; readonly to: string }
   | { readonly do: 'fail' | 'restart' };
 
-function textOf({ pods, isBroken, version }: Content): string {
-  const documents = Object.entries(pods).map(
+function textOf({ pods, maps, isBroken, version }: Content): string {
+  const ofPods = Object.entries(pods).map(
     ([name, image]) =>
       `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: c, image: ${image} }] }\n`,
   );
+  const ofMaps = Object.entries(maps).map(
+    ([name, value]) =>
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: ${name} }\ndata: { k: ${value} }\n`,
+  );
+  const documents = [...ofPods, ...ofMaps];
   if (isBroken) documents.push('apiVersion: v1\nkind: Pod\nmetadata: { name: x }\n');
   if (documents.length === 0) documents.push('apiVersion: v1\nkind: List\nitems: []\n');
   return `# ${version}\n${documents.join('---\n')}`;
@@ -63,11 +70,12 @@ class Folder implements ManifestFiles {
 
 /** What each file stands for, when everything has settled after each step. */
 class Model {
-  readonly files = new Map<string, { content: Content; pods: Readonly<Record<string, string>> }>();
+  readonly files = new Map<string, Pick<Content, 'pods' | 'maps'> & { readonly content: Content }>();
 
   write(name: string, content: Content): void {
-    const kept = content.isBroken ? (this.files.get(name)?.pods ?? {}) : {};
-    this.files.set(name, { content, pods: { ...kept, ...content.pods } });
+    const kept = content.isBroken ? this.files.get(name) : undefined;
+    const pods = { ...kept?.pods, ...content.pods };
+    this.files.set(name, { content, pods, maps: { ...kept?.maps, ...content.maps } });
   }
 
   rename(name: string, to: string): void {
@@ -79,14 +87,31 @@ class Model {
   }
 
   get pods(): string {
+    return this.#merged(
+      ({ pods }) => pods,
+      (name) => `${name}-n`,
+    );
+  }
+
+  get maps(): string {
+    return this.#merged(
+      ({ maps }) => maps,
+      (name) => name,
+    );
+  }
+
+  #merged(
+    of: (file: Pick<Content, 'pods' | 'maps'>) => Readonly<Record<string, string>>,
+    show: (name: string) => string,
+  ): string {
     const all = new Map<string, string>();
     for (const name of [...this.files.keys()].sort()) {
-      for (const [pod, image] of Object.entries(this.files.get(name)!.pods)) {
-        if (!all.has(pod)) all.set(pod, image);
+      for (const [each, value] of Object.entries(of(this.files.get(name)!))) {
+        if (!all.has(each)) all.set(each, value);
       }
     }
     return [...all]
-      .map(([pod, image]) => `${pod}-n:${image}`)
+      .map(([name, value]) => `${show(name)}:${value}`)
       .sort()
       .join();
   }
@@ -96,12 +121,15 @@ const fileName = fc.constantFrom('a.yaml', 'b.yaml', 'c.yaml');
 const pods = fc.dictionary(fc.constantFrom('p', 'q', 'r'), fc.constantFrom('one', 'two'), {
   noNullPrototype: true,
 });
+const maps = fc.dictionary(fc.constantFrom('m', 'o'), fc.constantFrom('one', 'two'), {
+  noNullPrototype: true,
+});
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
       ...{ do: fc.constant('write' as const), name: fileName },
-      content: fc.record({ pods, isBroken: fc.boolean(), version: fc.constant(0) }),
+      content: fc.record({ pods, maps, isBroken: fc.boolean(), version: fc.constant(0) }),
     }),
   },
   fc.record({ do: fc.constant('remove' as const), name: fileName }),
@@ -114,7 +142,8 @@ it('the pods of a folder are those of the last good version of each file that is
     fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
       const root = await mkdtemp(join(tmpdir(), 'podloop-file-model-'));
       const [folder, model] = [new Folder(), new Model()];
-      let [clock, stop, delivered, complete, looks] = [new FakeClock(), new AbortController(), '', false, 0];
+      let [clock, stop, complete, looks] = [new FakeClock(), new AbortController(), false, 0];
+      let [delivered, deliveredMaps] = ['', ''];
       const leave = sourceLookEnded.subscribe(() => looks++);
       let running = Promise.resolve();
       const start = (): void => {
@@ -127,10 +156,14 @@ it('the pods of a folder are those of the last good version of each file that is
             watch: () => ({ close: () => undefined }),
           },
           port: {
-            deliver: (all, { isComplete = true } = {}) => {
+            deliver: (all, { isComplete = true, objects = [] } = {}) => {
               complete = isComplete;
               delivered = all
                 .map(({ metadata, spec }) => `${metadata.name}:${spec.containers[0]!.image}`)
+                .sort()
+                .join();
+              deliveredMaps = objects
+                .map(({ metadata, data }) => `${metadata.name}:${String(data.get('k'))}`)
                 .sort()
                 .join();
             },
@@ -167,15 +200,15 @@ it('the pods of a folder are those of the last good version of each file that is
           } else {
             stop.abort();
             await running;
-            delivered = 'nothing yet';
+            [delivered, deliveredMaps] = ['nothing yet', 'nothing yet'];
             start();
           }
           await settle();
-          expect(delivered).toBe(model.pods);
+          expect([delivered, deliveredMaps]).toEqual([model.pods, model.maps]);
           if (folder.fails) {
             folder.fails = false;
             await settle();
-            expect(delivered).toBe(model.pods);
+            expect([delivered, deliveredMaps]).toEqual([model.pods, model.maps]);
           }
         }
       } finally {

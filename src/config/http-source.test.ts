@@ -103,6 +103,28 @@ class Lab implements AsyncDisposable {
 }
 
 describe('a URL of manifests', () => {
+  it('gives objects, too, and keeps them while it gives nothing good, over a restart', async () => {
+    await using lab = await Lab.open();
+    const objects = (): string[] =>
+      lab.deliveries.at(-1)?.options.objects?.map(({ kind, metadata }) => `${kind} ${metadata.name}`) ?? [];
+    lab.handler = says(200, 'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData: { a: b }\n');
+    lab.start();
+    await untilTrue(() => objects().join() === 'Secret s');
+    lab.handler = says(503);
+    await lab.moreRequests();
+    expect(objects()).toEqual(['Secret s']);
+    expect(lab.told).toEqual([
+      '/pods: cannot be read: the answer is 503 Service Unavailable; Secret default/s goes on as before',
+    ]);
+    await lab.stop();
+    lab.start();
+    await lab.moreRequests();
+    expect(objects()).toEqual(['Secret s']);
+    lab.handler = says(200, manifest('web'));
+    await untilTrue(() => lab.pods === 'web-node:a');
+    expect(objects()).toEqual([]);
+  });
+
   it('is asked again and again, and its pods follow', async () => {
     await using lab = await Lab.open();
     lab.handler = says(200, `${manifest('a')}---\n${manifest('b')}`);

@@ -13,7 +13,6 @@ const POD =
   'apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec: { containers: [{ name: a, image: b }] }\n';
 
 const read = (text: string): ManifestReading => readManifests(text, { file: 'f.yaml' });
-const problemsOf = (text: string): string[] => read(text).problems.map(formatManifestProblem);
 
 describe('a manifest of real shape', () => {
   const files = [
@@ -93,9 +92,7 @@ describe('a file of manifests', () => {
     const text = POD.replace('spec: {', 'spec: { hostPID: true,');
     const isSupported = (_type: string, field: string): boolean => field !== 'hostPID';
     const { problems } = readManifests(text, { file: 'f.yaml', isSupported });
-    expect(problems.map(formatManifestProblem)).toEqual([
-      'f.yaml:4:9: spec.hostPID: not supported here',
-    ]);
+    expect(problems.map(formatManifestProblem)).toEqual(['f.yaml:4:9: spec.hostPID: not supported here']);
     expect(read(text).pods).toHaveLength(1);
   });
 

@@ -67,7 +67,8 @@ export function readManifests(source: Uint8Array | string, options: ManifestOpti
   if (typeof text !== 'string') {
     return { pods: [], objects: [], problems: [aboutFile(file, text.why)], isEmpty: false };
   }
-  const isConfidential = /secret/i.test(text);
+  // Whether it is one, and how its kind is spelled, is not known where it cannot be read.
+  const isConfidential = /secr|stringdata/i.test(text);
   const pods: ManifestPod[] = [];
   const objects: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { formatConfigProblem } from './config-problem.js';
 import { INLINE_PARSER, type ManifestParser } from './parse-manifest.js';
+import { type DeliveryOptions } from './pod-config.js';
 import { ProblemBook } from './problem-book.js';
 import { StdinSource } from './stdin-source.js';
 
@@ -13,20 +14,25 @@ function lab(parser: ManifestParser = INLINE_PARSER): {
   stdin: PassThrough;
   clock: FakeClock;
   delivered: string[];
+  objects: string[];
   told: string[];
   stop: AbortController;
   running: Promise<void>;
 } {
   const [stdin, clock, stop] = [new PassThrough(), new FakeClock(), new AbortController()];
-  const [delivered, told]: [string[], string[]] = [[], []];
+  const [delivered, objects, told]: [string[], string[], string[]] = [[], [], []];
   const problems = new ProblemBook({ onProblem: (problem) => told.push(formatConfigProblem(problem)) });
   const port = {
-    deliver: (pods: readonly { metadata: { name: string } }[], { isComplete = true } = {}) => {
+    deliver: (
+      pods: readonly { metadata: { name: string } }[],
+      { isComplete = true, objects: all = [] }: DeliveryOptions = {},
+    ) => {
+      objects.splice(0, objects.length, ...all.map(({ metadata }) => metadata.name));
       delivered.push(`${pods.map(({ metadata }) => metadata.name).join()}${isComplete ? '' : ' …'}`);
     },
   };
   const source = new StdinSource({ stdin, clock, nodeName: 'node', port, problems, parser });
-  return { stdin, clock, delivered, told, stop, running: source.run(stop.signal) };
+  return { stdin, clock, delivered, objects, told, stop, running: source.run(stop.signal) };
 }
 
 describe('standard input', () => {
@@ -55,6 +61,18 @@ describe('standard input', () => {
     stdin.end();
     await running;
     expect(delivered.at(-1)).toBe('a-node,b-node');
+  });
+
+  it('may hold objects, and one twice', async () => {
+    const object = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n';
+    const { stdin, delivered, objects, told, running } = lab();
+    stdin.end(`${manifest('a')}---\n${object}---\n${object}`);
+    await running;
+    expect(delivered).toEqual(['a-node']);
+    expect(objects).toEqual(['a']);
+    expect(told).toEqual([
+      '<stdin>:10:1: metadata.name: Duplicate value: "a": the ConfigMap stands at <stdin>:6 already',
+    ]);
   });
 
   it('may hold bad documents beside good ones, and a pod twice', async () => {

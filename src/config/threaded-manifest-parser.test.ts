@@ -57,7 +57,12 @@ afterAll(async () => rm(folder, { recursive: true, force: true }));
 describe('a parser in a thread', () => {
   it('finds what the same code finds here', async () => {
     await using parser = new ThreadedManifestParser({ clock: new SystemClock(), entry });
-    for (const text of [POD, `${POD}---\n${POD.replace('image', 'imag')}`, '', 'a: [']) {
+    const objects = [1, 2, 3].map(
+      (index) =>
+        `apiVersion: v1\nkind: Secret\nmetadata: { name: s-${index} }\ndata: { k: AAEC }\nstringData: { x: ${'y'.repeat(40_000)} }\n`,
+    );
+    const texts = [POD, `${POD}---\n${POD.replace('image', 'imag')}`, '', 'a: ['];
+    for (const text of [...texts, [POD, ...objects].join('---\n'), objects.join('---\n')]) {
       expect(await parser.parse(request(text), never)).toEqual({
         ...{ kind: 'parsed', manifest: parseManifest(request(text)) },
       });

@@ -69,6 +69,24 @@ describe('the sync loop hands updates of sources on', () => {
   });
 });
 
+describe('pods whose objects have changed', () => {
+  it('are synced soon and once, however often that is said, and only if they are wanted', async () => {
+    await using h = syncLoopHarness();
+    h.errors.push('not ready');
+    h.want(web, aNodePod({ name: 'db' }));
+    for (let again = 0; again < 3; again++) h.loop.syncSoon(['uid-web', 'uid-gone']);
+    h.loop.syncSoon(['uid-db']);
+    await h.clock.advance(100);
+    expect(h.calls).toEqual([]);
+    h.errors.length = 0;
+    await h.clock.advance(400);
+    expect(h.calls).toEqual(['handlePodSyncs uid-web', 'handlePodSyncs uid-db']);
+    h.loop.syncSoon(['uid-web']);
+    await h.clock.settle();
+    expect(h.calls.slice(2)).toEqual(['handlePodSyncs uid-web']);
+  });
+});
+
 describe('lifecycle events', () => {
   it('sync their pod, and are logged as the kubelet logs them', async () => {
     await using h = syncLoopHarness();
