@@ -29,6 +29,7 @@ import { admitSecurity, type SecurityFeatures } from '../sync/admit-security.js'
 import { PodAdoption } from '../sync/adopt-pods.js';
 import { AdoptedPods } from '../sync/adopted-pods.js';
 import { toRunDefinition } from '../sync/asks-for-new-run.js';
+import { ContainerResizes } from '../sync/container-resizes.js';
 import { DesiredPods } from '../sync/desired-pods.js';
 import { ForeignPodsWatch, sparingForeignPods } from '../sync/foreign-pods-watch.js';
 import { isOwnPod } from '../sync/housekeeping-owner.js';
@@ -49,6 +50,7 @@ import { buildPodCgroups } from './cgroups/build-pod-cgroups.js';
 import { buildVolumeLimits, buildVolumes } from './build-volumes.js';
 import { buildCollectors } from './collectors.js';
 import { computeDownwardFacts, type DownwardNode, findDiskBytes } from './downward-facts.js';
+import { memoryUsageOf } from './memory-usage.js';
 import { computeCapacity } from './node-capacity.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
 import { type NodeIdentity } from './node-identity.js';
@@ -152,6 +154,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const node = new NodeFactsWatch({
     ...common,
     nodeInstance: identity.instanceId,
+    pageSizeBytes: await readPageSize(),
     resolvConf: options.resolvConf,
     clusterDns: options.clusterDns,
     clusterDomain: options.clusterDomain,
@@ -175,8 +178,9 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ manager, startFailures, probes, paths, clock, findBaseline, endedPods },
     node: () => ({ hostIps, runtimeName }),
   });
+  const resizes = new ContainerResizes({ node: () => node.facts() });
   const planner = new PodPlanner({
-    ...{ clock, findBaseline, probes },
+    ...{ clock, findBaseline, probes, resizes },
     backoff: { ...DEFAULT_RESTART_BACKOFF, maxMs: options.maxContainerRestartPeriodMs },
   });
   const hands = new SyncPod({
@@ -195,6 +199,8 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     },
     baselines: adopted,
     podLimits: cgroups,
+    resizes,
+    memoryUsage: memoryUsageOf(client),
     networkProblem: () => runtimeState.networkErrors()[0],
     containerLogLinksDir: options.containerLogLinksDir === '' ? undefined : options.containerLogLinksDir,
     node: () => node.facts(),

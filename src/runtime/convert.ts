@@ -8,6 +8,7 @@ import { cri } from '../cri/index.js';
 
 import { ANNOTATIONS, LABELS } from './labels.js';
 import {
+  type ContainerLimits,
   type ContainerStatus,
   type ObservedState,
   type RuntimeEvent,
@@ -56,6 +57,25 @@ export interface ContainerOrigin {
   readonly sandboxId: string;
 }
 
+/** From CRI's LinuxContainerResources: 0 stands for what was not said, and below it for no limit. */
+export function toContainerLimits({
+  cpuShares,
+  cpuQuota,
+  cpuPeriod,
+  memoryLimitInBytes,
+}: Pick<
+  cri.LinuxContainerResources,
+  'cpuShares' | 'cpuQuota' | 'cpuPeriod' | 'memoryLimitInBytes'
+>): ContainerLimits {
+  const limited = (amount: bigint): bigint | undefined => (amount > 0n ? amount : undefined);
+  return {
+    cpuShares: cpuShares > 0n ? cpuShares : 0n,
+    cpuQuotaUs: limited(cpuQuota),
+    cpuPeriodUs: limited(cpuPeriod),
+    memoryBytes: limited(memoryLimitInBytes),
+  };
+}
+
 /** From CRI's ContainerStatus. */
 export function toContainerStatus(
   status: cri.ContainerStatus,
@@ -82,6 +102,7 @@ export function toContainerStatus(
     labels: status.labels,
     annotations: status.annotations,
     logPath: status.logPath,
+    ...(status.resources?.linux === undefined ? {} : { resources: toContainerLimits(status.resources.linux) }),
   };
 }
 

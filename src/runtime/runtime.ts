@@ -47,6 +47,15 @@ export interface ObservedPod extends PodRef {
   readonly containers: readonly ObservedContainer[];
 }
 
+/** What a container may use; what is not limited is undefined. */
+export interface ContainerLimits {
+  /** cgroup v1's measure, 1024 for a core; 0n where the runtime does not say. */
+  readonly cpuShares: bigint;
+  readonly cpuQuotaUs: bigint | undefined;
+  readonly cpuPeriodUs: bigint | undefined;
+  readonly memoryBytes: bigint | undefined;
+}
+
 /** Everything CRI's ContainerStatus says of one container. */
 export interface ContainerStatus {
   readonly id: string;
@@ -73,6 +82,8 @@ export interface ContainerStatus {
   readonly annotations: Readonly<Record<string, string>>;
   /** Absolute path of the log file; empty when there is none. */
   readonly logPath: string;
+  /** As of when it was asked last; absent where the runtime does not tell. */
+  readonly resources?: ContainerLimits;
 }
 
 /** Everything CRI's PodSandboxStatus says of one sandbox. */

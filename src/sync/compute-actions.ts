@@ -62,6 +62,7 @@ export function isNothingToDo(actions: PodActions): boolean {
     actions.initContainersToStart.length === 0 &&
     actions.containersToStart.length === 0 &&
     actions.containersToKill.length === 0 &&
+    actions.containersToResize.length === 0 &&
     actions.containersToRemove.length === 0
   );
 }
@@ -105,7 +106,7 @@ function toActions(
   plan: Pick<PodActions, 'killPod' | 'createSandbox'> &
     Partial<Pick<PodActions, 'sandboxMessage' | 'sandboxId'>>,
 ): PodActions {
-  const { starts, kills, waits, removals, definitions } = planner;
+  const { starts, kills, resizes, waits, removals, definitions } = planner;
   const newestAttempt = Math.max(-1, ...observed.sandboxes.map(({ attempt }) => attempt));
   return {
     killPod: plan.killPod,
@@ -116,6 +117,7 @@ function toActions(
     initContainersToStart: starts.filter(({ kind }) => kind !== 'regular'),
     containersToStart: starts.filter(({ kind }) => kind === 'regular'),
     containersToKill: plan.killPod ? [] : kills,
+    containersToResize: plan.killPod ? [] : resizes,
     containersToRemove: removals,
     containersInBackoff: waits,
     requeueAfterMs: waits.length === 0 ? undefined : Math.min(...waits.map(({ remainingMs }) => remainingMs)),

@@ -8,6 +8,7 @@ import {
   type ContainerInBackoff,
   type ContainerToKill,
   type ContainerToRemove,
+  type ContainerToResize,
   type ContainerToStart,
   type KillReason,
   type PodActionInputs,
@@ -44,6 +45,7 @@ export class ContainerPlanner {
   readonly definitions: ContainerDefinitions;
   readonly starts: ContainerToStart[] = [];
   readonly kills: ContainerToKill[] = [];
+  readonly resizes: ContainerToResize[] = [];
   readonly waits: ContainerInBackoff[] = [];
   readonly #inputs: PodActionInputs;
   readonly #sandboxId: string | undefined;
@@ -176,7 +178,25 @@ export class ContainerPlanner {
     if (container.livenessProbe !== undefined && probes.hasFailedLiveness(running.id)) {
       return this.#restart(planned, running, 'LivenessProbe', `${what} failed liveness probe`);
     }
-    return 'kept';
+    return this.#planResize(planned, running);
+  }
+
+  #planResize(planned: PlannedContainer, running: ContainerStatus): ContainerOutcome {
+    const { pod, resizes } = this.#inputs;
+    const { container } = planned;
+    if (resizes === undefined || !this.definitions.isResizable(running)) return 'kept';
+    const change = resizes.findChange(pod, container, running);
+    if (change === undefined) return 'kept';
+    const { resizePolicy = [] } = container;
+    const isRestarted = resizePolicy.some(
+      ({ resourceName, restartPolicy }) => restartPolicy === 'RestartContainer' && change[resourceName],
+    );
+    if (!isRestarted && !resizes.isRefused(running.id)) {
+      this.resizes.push({ id: running.id, container, change });
+      return 'kept';
+    }
+    this.#kill(running, container, 'Resize', `Container ${container.name} resize requires restart`);
+    return this.startInPlaceOf(planned, running);
   }
 
   #planUnknown(planned: PlannedContainer, unknown: ContainerStatus): ContainerOutcome {

@@ -2,6 +2,7 @@ import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
 import { type ContainerKind } from '../status/restart-rule.js';
+import { type ContainerResizes, type LimitChange } from './container-resizes.js';
 import { type RestartBackoffOptions } from './restart-backoff.js';
 
 /**
@@ -28,6 +29,8 @@ export interface PodActions {
   readonly containersToStart: readonly ContainerToStart[];
   /** Empty with `killPod`, which stops them all. */
   readonly containersToKill: readonly ContainerToKill[];
+  /** Run, and are to go on with other limits; before anything is started. */
+  readonly containersToResize: readonly ContainerToResize[];
   /** Created and never started, and in the way of others. */
   readonly containersToRemove: readonly ContainerToRemove[];
   /** To be started again, later. */
@@ -56,7 +59,7 @@ export interface ContainerToStart {
 
 /** Why a container is stopped. */
 export type KillReason =
-  'LivenessProbe' | 'StartupProbe' | 'DefinitionChanged' | 'Unknown' | 'Duplicate' | 'NotInPod';
+  'LivenessProbe' | 'StartupProbe' | 'DefinitionChanged' | 'Resize' | 'Unknown' | 'Duplicate' | 'NotInPod';
 
 /** A container to stop. */
 export interface ContainerToKill {
@@ -68,6 +71,13 @@ export interface ContainerToKill {
   /** As the kubelet words it: `Container b failed liveness probe, will be restarted`. */
   readonly message: string;
   readonly gracePeriodSeconds: number;
+}
+
+/** A container whose limits change while it runs. */
+export interface ContainerToResize {
+  readonly id: string;
+  readonly container: Container;
+  readonly change: LimitChange;
 }
 
 /** A container to remove; it never ran. */
@@ -121,6 +131,8 @@ export interface PodActionInputs {
   readonly runTimes: RunTimes;
   /** The kubelet's unless told. */
   readonly backoff?: RestartBackoffOptions;
+  /** Which limits hold; nobody's change unless told. */
+  readonly resizes?: Pick<ContainerResizes, 'findChange' | 'isRefused'>;
   /** Our hash of a container or sandbox that another agent made, as of when it was taken over. */
   readonly findBaseline?: (containerId: string) => string | undefined;
   /**

@@ -6,6 +6,7 @@ export interface SyncFailure {
     | 'StartContainer'
     | 'InitContainer'
     | 'KillContainer'
+    | 'ResizePodInPlace'
     | 'CreatePodSandbox'
     | 'ConfigPodSandbox'
     | 'KillPodSandbox'

@@ -10,6 +10,7 @@ import { hookHostOf } from './hook-host.js';
 import { type ContainerKiller } from './kill-container.js';
 import { hookOf, killPod } from './kill-pod.js';
 import { type ContainerInBackoff, type PodActions } from './pod-actions.js';
+import { type ContainerResizer } from './resize-containers.js';
 import { type ContainerStarter, type StartedSandbox } from './start-container.js';
 import { type SandboxStarter } from './start-sandbox.js';
 import { type SyncFailure } from './sync-failure.js';
@@ -20,6 +21,8 @@ export interface PodActionTools {
   readonly killer: Pick<ContainerKiller, 'kill'>;
   readonly sandboxes: Pick<SandboxStarter, 'start'>;
   readonly containers: Pick<ContainerStarter, 'start'>;
+  /** Without it no container's limits change while it runs. */
+  readonly resizer?: Pick<ContainerResizer, 'resize'> | undefined;
   readonly events: PodEventRecorder;
   readonly logger: Logger;
 }
@@ -56,6 +59,8 @@ export async function applyPodActions(
   const tried: string[] = [];
   const killed = await killUnwanted(work, tools, signal);
   if (killed.length > 0) return { tried, failures: [...failures, ...killed] };
+  const resized = await tools.resizer?.resize(pod, actions.containersToResize, signal);
+  failures.push(...(resized ?? []));
   if (!isStarting(actions)) return { tried, failures };
 
   const outcome = await tools.sandboxes.start(work, signal);

@@ -16,6 +16,8 @@ export interface PodPlannerOptions {
   readonly backoff?: RestartBackoffOptions;
   /** See {@link PodActionInputs.findBaseline}. */
   readonly findBaseline?: (containerId: string) => string | undefined;
+  /** See {@link PodActionInputs.resizes}. */
+  readonly resizes?: PodActionInputs['resizes'];
 }
 
 /** Computes what to do to a pod from what changes between two syncs, together with what stays: ages, probes, settings. */
@@ -29,13 +31,14 @@ export class PodPlanner {
   }
 
   plan(inputs: Pick<PodActionInputs, 'pod' | 'observed' | 'findLastRestartCount'>): PodActions {
-    const { probes, backoff, findBaseline } = this.#options;
+    const { probes, backoff, findBaseline, resizes } = this.#options;
     const { pod, observed } = inputs;
     return computePodActions({
       ...inputs,
       probes,
       runTimes: this.#ages.observe(pod.metadata.uid, observed.containers),
       ...(backoff === undefined ? {} : { backoff }),
+      ...(resizes === undefined ? {} : { resizes }),
       ...(findBaseline === undefined ? {} : { findBaseline }),
     });
   }

@@ -42,7 +42,9 @@ import { isNothingToDo } from './compute-actions.js';
 import { type PodActions } from './pod-actions.js';
 import { mayBeAlive } from '../status/pod-containers.js';
 import { makePodFolders, readLastRestartCount } from './pod-files.js';
+import { type ContainerResizes } from './container-resizes.js';
 import { PodRecreation } from './recreate-pod.js';
+import { ContainerResizer } from './resize-containers.js';
 import { ContainerStarter } from './start-container.js';
 import { SandboxStarter } from './start-sandbox.js';
 import { formatFailures, toSyncError } from './sync-failure.js';
@@ -80,6 +82,10 @@ export interface SyncPodOptions {
   readonly cgroups?: PodCgroupParents | undefined;
   /** Without them pods as a whole have no limits. */
   readonly podLimits?: PodLimits | undefined;
+  /** Without them no container's limits change while it runs. */
+  readonly resizes?: Pick<ContainerResizes, 'applied' | 'refused' | 'forget'> | undefined;
+  /** Bytes of memory that a container uses; undefined where nobody can tell. */
+  readonly memoryUsage?: ((containerId: string, signal: AbortSignal) => Promise<bigint | undefined>) | undefined;
   readonly events: PodEventRecorder;
   readonly paths: PodPaths;
   /** Asked anew for each sandbox and container: a node's facts change. */
@@ -97,6 +103,7 @@ export class SyncPod implements PodSyncer {
   readonly #sandboxes: SandboxStarter;
   readonly #containers: ContainerStarter;
   readonly #recreation: PodRecreation;
+  readonly #resizer: ContainerResizer | undefined;
 
   constructor(options: SyncPodOptions) {
     const { changes, events, images, volumes, environments, paths, node, cgroups } = options;
@@ -115,7 +122,14 @@ export class SyncPod implements PodSyncer {
     this.#containers = new ContainerStarter({
       ...{ ...common, images, volumes, environments, killer, containerLogLinksDir },
     });
-    const { planner, statuses, startFailures } = options;
+    const { planner, statuses, startFailures, resizes, memoryUsage } = options;
+    this.#resizer =
+      resizes === undefined
+        ? undefined
+        : new ContainerResizer({
+            ...{ changes, resizes, events, logger },
+            memoryUsage: memoryUsage ?? (() => Promise.resolve(undefined)),
+          });
     this.#recreation = new PodRecreation({
       ...{ planner, volumes, statuses, startFailures, events, logger },
       end: (pod, observed, signal) => this.#endFormer(pod, observed, signal),
@@ -173,6 +187,7 @@ export class SyncPod implements PodSyncer {
     probes.removePod(pod);
     await volumes.tearDown(pod, signal);
     for (const memory of [statuses, planner, startFailures, this.#recreation]) memory.forget(uid);
+    this.#options.resizes?.forget(uid);
   }
 
   async #endFormer(pod: NodePod, observed: PodStatus, signal: AbortSignal): Promise<PodStatus> {
@@ -224,6 +239,7 @@ export class SyncPod implements PodSyncer {
         killer: this.#killer,
         sandboxes: this.#sandboxes,
         containers: this.#containers,
+        resizer: this.#resizer,
         ...{ events, logger: this.#logger },
       },
       signal,

@@ -1,0 +1,91 @@
+import { cri } from '../cri/index.js';
+import { type Container } from '../model/container.js';
+import { type NodePod } from '../model/node-pod.js';
+import { computeContainerResources } from '../runtime/container-resources.js';
+import { toContainerLimits } from '../runtime/convert.js';
+import { type NodeFacts } from '../runtime/node-facts.js';
+import { type ContainerResources } from '../runtime/runtime-changes.js';
+import { type ContainerLimits, type ContainerStatus } from '../runtime/runtime.js';
+
+/** What of a container's limits is to change. */
+export interface LimitChange {
+  readonly cpu: boolean;
+  readonly memory: boolean;
+  readonly from: ContainerLimits;
+  readonly to: ContainerLimits;
+}
+
+const NO_LIMIT = -1n;
+
+/**
+ * Which limits hold for containers that run, and which should: the runtime's word, but for those that were changed since
+ * it was asked, because a look at a pod in which nothing happened does not show them.
+ */
+export class ContainerResizes {
+  readonly #node: () => Pick<NodeFacts, 'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs'>;
+  readonly #applied = new Map<string, Map<string, ContainerLimits>>();
+  readonly #unable = new Set<string>();
+
+  constructor(options: {
+    readonly node: () => Pick<NodeFacts, 'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs'>;
+  }) {
+    this.#node = options.node;
+  }
+
+  /** Undefined where the runtime does not tell. */
+  actualOf(podUid: string, { id, resources }: ContainerStatus): ContainerLimits | undefined {
+    return this.#applied.get(podUid)?.get(id) ?? resources;
+  }
+
+  /** Undefined when nothing differs, or nobody can tell. */
+  findChange(pod: NodePod, container: Container, status: ContainerStatus): LimitChange | undefined {
+    const from = this.actualOf(pod.metadata.uid, status);
+    if (from === undefined) return undefined;
+    const to = toContainerLimits(computeContainerResources(pod, container, this.#node()));
+    const cpu = !isSameCpu(from, to);
+    const memory = from.memoryBytes !== to.memoryBytes;
+    return cpu || memory ? { cpu, memory, from, to } : undefined;
+  }
+
+  /** The runtime took the change. */
+  applied(podUid: string, containerId: string, limits: ContainerLimits): void {
+    const pod = this.#applied.get(podUid) ?? new Map<string, ContainerLimits>();
+    this.#applied.set(podUid, pod.set(containerId, limits));
+  }
+
+  /** The runtime cannot change limits of that container while it runs. */
+  refused(containerId: string): void {
+    this.#unable.add(containerId);
+  }
+
+  /** Whether limits of the container can be changed only by making it anew. */
+  isRefused(containerId: string): boolean {
+    return this.#unable.has(containerId);
+  }
+
+  forget(podUid: string): void {
+    for (const id of this.#applied.get(podUid)?.keys() ?? []) this.#unable.delete(id);
+    this.#applied.delete(podUid);
+  }
+}
+
+/** What is sent to a runtime: only what changes, as the rest is kept. Pure. */
+export function toUpdate({ cpu, memory, to }: LimitChange): ContainerResources {
+  return cri.LinuxContainerResources.fromPartial({
+    ...(cpu
+      ? {
+          cpuShares: to.cpuShares,
+          cpuQuota: to.cpuQuotaUs ?? NO_LIMIT,
+          ...(to.cpuPeriodUs === undefined ? {} : { cpuPeriod: to.cpuPeriodUs }),
+        }
+      : {}),
+    ...(memory ? { memoryLimitInBytes: to.memoryBytes ?? NO_LIMIT } : {}),
+  });
+}
+
+function isSameCpu(one: ContainerLimits, other: ContainerLimits): boolean {
+  // Runtimes that know no shares say 0.
+  if (one.cpuShares !== 0n && one.cpuShares !== other.cpuShares) return false;
+  if (one.cpuQuotaUs !== other.cpuQuotaUs) return false;
+  return one.cpuQuotaUs === undefined || one.cpuPeriodUs === other.cpuPeriodUs;
+}

@@ -1,0 +1,108 @@
+import { type NodePod } from '../model/node-pod.js';
+import { type PodEventRecorder } from '../model/pod-event-recorder.js';
+import { formatPod } from '../model/pod-ref.js';
+import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
+import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+import { messageOf, PodloopError } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { type ContainerResizes, toUpdate } from './container-resizes.js';
+import { type ContainerToResize } from './pod-actions.js';
+import { type SyncFailure } from './sync-failure.js';
+
+/** What a {@link ContainerResizer} works with. */
+export interface ContainerResizerOptions {
+  readonly changes: Pick<RuntimeChanges, 'updateContainerResources'>;
+  readonly resizes: Pick<ContainerResizes, 'applied' | 'refused'>;
+  /** Bytes of memory that a container uses; undefined where nobody can tell. */
+  readonly memoryUsage: (containerId: string, signal: AbortSignal) => Promise<bigint | undefined>;
+  readonly events: PodEventRecorder;
+  readonly logger: Logger;
+}
+
+/** For what may be possible once a container uses less. */
+const RETRY_AFTER_MS = 10_000;
+
+/** Changes the limits of containers that run. */
+export class ContainerResizer {
+  readonly #options: ContainerResizerOptions;
+
+  constructor(options: ContainerResizerOptions) {
+    this.#options = options;
+  }
+
+  /** Gives what did not work; rejects only with the signal's reason. */
+  async resize(
+    pod: NodePod,
+    toResize: readonly ContainerToResize[],
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    const failures: SyncFailure[] = [];
+    // What is given back first makes room for what is given.
+    const inOrder = toResize.toSorted((one, other) => rank(one) - rank(other));
+    for (const each of inOrder) {
+      const failure = await this.#resizeOne(pod, each, signal);
+      if (failure !== undefined) failures.push(failure);
+    }
+    return failures;
+  }
+
+  async #resizeOne(
+    pod: NodePod,
+    { id, container, change }: ContainerToResize,
+    signal: AbortSignal,
+  ): Promise<SyncFailure | undefined> {
+    const { changes, resizes, events, logger } = this.#options;
+    const { metadata } = pod;
+    const names = { pod: formatPod(metadata), containerName: container.name, containerID: id };
+    try {
+      await this.#checkMemory(container.name, id, change.to.memoryBytes, change.from.memoryBytes, signal);
+      await changes.updateContainerResources(id, toUpdate(change), { signal, pod: metadata });
+      resizes.applied(metadata.uid, id, change.to);
+      logger.info('Container resources updated', names, 2);
+      const message = `Pod resize completed: container ${container.name}: ${describe(change.to)}`;
+      events.record(metadata, { type: 'Normal', reason: 'ResizeCompleted', message, container: container.name });
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      const common = { action: 'ResizePodInPlace', subject: container.name, cause: error } as const;
+      if (error instanceof PodloopError && error.code === 'CRI_UNIMPLEMENTED') {
+        // The next sync makes it anew instead.
+        resizes.refused(id);
+        const message = 'the runtime cannot change limits of a container that runs';
+        return { ...common, reason: 'ResizePodInPlaceError', message, retryAfterMs: 1 };
+      }
+      const text = error instanceof PodloopError ? describeRuntimeError(error) : messageOf(error);
+      const message = `Pod resize error: container ${container.name}: ${text}`;
+      events.record(metadata, { type: 'Warning', reason: 'ResizeError', message, container: container.name });
+      return { ...common, reason: 'ResizePodInPlaceError', message: text, retryAfterMs: RETRY_AFTER_MS };
+    }
+  }
+
+  /** On version 2 of cgroups the kernel would kill whoever is above a new limit. */
+  async #checkMemory(
+    name: string,
+    id: string,
+    to: bigint | undefined,
+    from: bigint | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (to === undefined || (from !== undefined && to >= from)) return;
+    const usage = await this.#options.memoryUsage(id, signal);
+    if (usage === undefined || usage < to) return;
+    throw new PodloopError(
+      'RESIZE_NOT_POSSIBLE',
+      `attempting to set container "${name}" memory limit (${to}) below current usage (${usage})`,
+    );
+  }
+}
+
+function rank({ change: { from, to } }: ContainerToResize): number {
+  const grows = (one: bigint | undefined, other: bigint | undefined): boolean =>
+    other === undefined ? one !== undefined : one !== undefined && other > one;
+  return Number(grows(from.memoryBytes, to.memoryBytes)) + Number(grows(from.cpuQuotaUs, to.cpuQuotaUs));
+}
+
+function describe({ cpuShares, cpuQuotaUs, memoryBytes }: ContainerToResize['change']['to']): string {
+  const quota = cpuQuotaUs === undefined ? 'none' : `${cpuQuotaUs} us`;
+  return `cpu shares ${cpuShares}, cpu quota ${quota}, memory limit ${memoryBytes ?? 'none'}`;
+}
