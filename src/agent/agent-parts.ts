@@ -43,6 +43,7 @@ import { PodStatusUpdater } from '../sync/sync-pod-status.js';
 import { SyncPod } from '../sync/sync-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
+import { readPageSize } from '../util/page-size.js';
 import { readOwnMountinfo } from '../util/mountinfo.js';
 import { PodWorkers } from '../workers/pod-workers.js';
 import { type AgentOptions } from './agent-options.js';

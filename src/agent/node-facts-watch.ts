@@ -11,6 +11,7 @@ export interface NodeFactsWatchOptions {
   readonly nodeInstance: string;
   /** Empty: containers get no name servers. */
   readonly resolvConf: string;
+  readonly pageSizeBytes: number;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly clusterDns: readonly string[];
@@ -44,7 +45,7 @@ export class NodeFactsWatch {
   /** As of now. */
   facts(): NodeFacts {
     const { nodeInstance, cpuCfsQuota, cpuCfsQuotaPeriodMs, canMount, strictGroups } = this.#options;
-    const { clusterDns, clusterDomain, seccompDir, seccompDefault } = this.#options;
+    const { clusterDns, clusterDomain, seccompDir, seccompDefault, pageSizeBytes } = this.#options;
     return {
       nodeInstance,
       hostname: hostname(),
@@ -52,6 +53,7 @@ export class NodeFactsWatch {
       clusterDns,
       clusterDomain,
       memoryCapacityBytes: BigInt(totalmem()),
+      pageSizeBytes,
       cpuCfsQuota,
       cpuCfsPeriodUs: Math.round(cpuCfsQuotaPeriodMs * 1_000),
       seccompDir,

@@ -1,34 +1,62 @@
 import { type ContainerConfig } from './runtime-changes.js';
 
-/** 32 pages of 4 KiB, with the byte that ends it; machines with larger pages take more. */
-const MOST_BYTES_OF_ONE = 131_072;
+type Arguments = Pick<ContainerConfig, 'envs' | 'command' | 'args'>;
+
+interface Part {
+  /** Never a value: it may be secret. */
+  readonly what: string;
+  /** As the kernel counts: with the name, and the byte that ends it. */
+  readonly bytes: number;
+}
+
+/** MAX_ARG_STRLEN, for a variable with its name or an argument. */
+const MOST_PAGES_OF_ONE = 32;
+/** Three quarters of the largest stack; less where a program's own is limited. */
+const MOST_BYTES = 6 * 1024 * 1024;
+const REMEDY = 'mount large values as files';
 
 /**
- * Says what is too big when a program could not be started with its variables and arguments (E2BIG), and leaves other
- * messages as they are. Names a variable, never its value. Pure.
+ * What of a container's variables and arguments is so large that Linux starts no program with it; undefined when all
+ * may fit. Runtimes find out late: some call a container started that never ran. Pure.
  *
  * Source: execve(2), "Limits on size of arguments and environment"
  */
-export function explainTooLong(
-  message: string,
-  { envs, command, args }: Pick<ContainerConfig, 'envs' | 'command' | 'args'>,
-): string {
+export function findTooLong(config: Arguments, pageSizeBytes: number): string | undefined {
+  const parts = partsOf(config);
+  const most = MOST_PAGES_OF_ONE * pageSizeBytes;
+  const large = parts.find(({ bytes }) => bytes > most);
+  if (large !== undefined) {
+    return `${large.what} has ${large.bytes} bytes, and Linux takes ${most} for one; ${REMEDY}`;
+  }
+  return sumOf(parts) > MOST_BYTES
+    ? `${describeSum(parts)}; Linux takes ${MOST_BYTES}; ${REMEDY}`
+    : undefined;
+}
+
+/** Says what is large when a program could not be started for it (E2BIG), and leaves other messages alone. Pure. */
+export function explainTooLong(message: string, config: Arguments): string {
   if (!/argument list too long|E2BIG/i.test(message)) return message;
-  const parts = [
+  return `${message}: ${describeSum(partsOf(config))}; ${REMEDY}`;
+}
+
+function partsOf({ envs, command, args }: Arguments): Part[] {
+  return [
     ...envs.map(({ key, value }) => ({
       what: `variable ${key}`,
-      bytes: key.length + value.length + 2,
+      bytes: Buffer.byteLength(key) + value.length + 2,
     })),
     ...[...command, ...args].map((text, index) => ({
       what: `argument ${index}`,
       bytes: Buffer.byteLength(text) + 1,
     })),
   ];
-  const [largest = { what: '', bytes: 0 }] = parts.toSorted((one, other) => other.bytes - one.bytes);
-  const together = parts.reduce((sum, { bytes }) => sum + bytes, 0);
-  const cause =
-    largest.bytes > MOST_BYTES_OF_ONE
-      ? `${largest.what} has ${largest.bytes} bytes, and Linux takes ${MOST_BYTES_OF_ONE} for one`
-      : `variables and arguments have ${together} bytes together, the largest is ${largest.what} with ${largest.bytes}`;
-  return `${message}: ${cause}; mount large values as files`;
+}
+
+function sumOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function describeSum(parts: readonly Part[]): string {
+  const [largest = { what: 'none', bytes: 0 }] = parts.toSorted((one, other) => other.bytes - one.bytes);
+  return `variables and arguments have ${sumOf(parts)} bytes together, the largest is ${largest.what} with ${largest.bytes}`;
 }

@@ -14,6 +14,8 @@ export interface NodeFacts {
   readonly clusterDomain: string;
   /** For the OOM score. */
   readonly memoryCapacityBytes: bigint;
+  /** Of its memory; the kernel measures what a program may be started with in them. */
+  readonly pageSizeBytes: number;
   /** Whether limits of cpu are enforced. */
   readonly cpuCfsQuota: boolean;
   /** In microseconds. */

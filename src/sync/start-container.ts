@@ -3,7 +3,7 @@ import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { formatPod } from '../model/pod-ref.js';
-import { explainTooLong } from '../runtime/argument-limits.js';
+import { explainTooLong, findTooLong } from '../runtime/argument-limits.js';
 import { buildContainerConfig } from '../runtime/build-container-config.js';
 import { type ContainerEnvironment } from '../runtime/container-environment.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
@@ -130,7 +130,7 @@ export class ContainerStarter {
     if (rootUser !== undefined) throw new Error(rootUser);
     const node = this.#options.node();
     const environment = this.#options.environments.resolve(pod, container, sandbox.ips);
-    return buildContainerConfig(pod, container, {
+    const config = buildContainerConfig(pod, container, {
       node,
       kind: kind === 'regular' ? 'container' : 'init',
       restartCount,
@@ -145,6 +145,9 @@ export class ContainerStarter {
         [ANNOTATIONS.restartDelayMs]: String(restartDelayMs),
       },
     });
+    const tooLong = findTooLong(config, node.pageSizeBytes);
+    if (tooLong !== undefined) throw new Error(tooLong);
+    return config;
   }
 
   async #mountsOf(
@@ -153,7 +156,8 @@ export class ContainerStarter {
   ): Promise<ContainerMount[]> {
     const { volumes, paths } = this.#options;
     const mounts = [...(await volumes.mountsFor(pod, container, environment))];
-    const isTaken = (path: string): boolean => mounts.some(({ containerPath }) => containerPath.replace(/\/+$/, '') === path);
+    const isTaken = (path: string): boolean =>
+      mounts.some(({ containerPath }) => containerPath.replace(/\/+$/, '') === path);
     if (hostsFile !== undefined && !isTaken('/etc/hosts')) {
       mounts.push({
         ...{ containerPath: '/etc/hosts', hostPath: hostsFile, readOnly: false },

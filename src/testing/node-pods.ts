@@ -39,6 +39,7 @@ export function someNodeFacts(fields: Partial<NodeFacts> = {}): NodeFacts {
     clusterDns: [],
     clusterDomain: '',
     memoryCapacityBytes: 8n * 1024n ** 3n,
+    pageSizeBytes: 4_096,
     cpuCfsQuota: true,
     cpuCfsPeriodUs: 100_000,
     seccompDir: '/profiles',

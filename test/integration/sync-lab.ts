@@ -95,6 +95,7 @@ export class SyncLab implements AsyncDisposable {
       node: () => ({
         ...{ nodeInstance: 'lab', hostname: 'node-1', clusterDns: [], clusterDomain: '' },
         resolver: { servers: ['192.0.2.53'], searches: [], options: [] },
+        pageSizeBytes: 4_096,
         ...{ memoryCapacityBytes: 8n * 1024n ** 3n, cpuCfsQuota: true, cpuCfsPeriodUs: 100_000 },
         ...{
           seccompDir: '/var/lib/kubelet/seccomp',

@@ -67,7 +67,7 @@ export class AgentNode implements StoryNode, AsyncDisposable {
 
   eventsOf(podName: string): readonly string[] {
     const events = this.agent.podEvents().filter(({ pod }) => pod.name === `${podName}-test`);
-    return events.map(({ type, reason }) => `${type} ${reason}`);
+    return events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
   }
 
   async logOf(podName: string, container: string): Promise<string[]> {

@@ -13,7 +13,7 @@ const WORD = /(\S+?)[=~]("[^"]*"|\S+)/g;
 /**
  * Reads words such as `phase=Running`, `ready=true`, `reason=Evicted`, `main=running`, `main=waiting:ErrImagePull`,
  * `main=terminated:Error(3)`, `main.restarts=1` (at least so many), `main.ready=true`, `main.started=true`,
- * `main.last=terminated:Error(3)` and `main.message~"part"`. All of them have to hold at once.
+ * `main.last=terminated:Error(3)`, `main.message~"part"` (of an end) and `main.waiting~"part"` (why it waits). All of them have to hold at once.
  */
 export function parseCondition(text: string): Condition {
   const words = [...text.matchAll(WORD)];
@@ -58,6 +58,8 @@ function holds(container: V1ContainerStatus, field: string | undefined, value: s
       return String(container.ready) === value;
     case 'started':
       return String(container.started) === value;
+    case 'waiting':
+      return (container.state.waiting?.message ?? '').includes(value);
     case 'message':
       return (container.state.terminated?.message ?? '').includes(value);
     default:

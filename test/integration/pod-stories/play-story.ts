@@ -15,7 +15,7 @@ const TRIES_AFTER_END = 10;
 /** A node on which stories are played: whatever keeps the manifests of a folder running. */
 export interface StoryNode {
   readonly manifestFolder: string;
-  /** `Warning BackOff` and the like, of that pod, so far. */
+  /** `Warning BackOff: its message` and the like, of that pod, so far. */
   eventsOf(podName: string): readonly string[];
   /** What the container wrote to its log so far, in all its lives, line by line. */
   logOf(podName: string, container: string): Promise<readonly string[]>;
@@ -55,8 +55,11 @@ export async function playStory(story: Story, stage: Stage): Promise<StoryOutcom
   } catch (error) {
     problems.push(messageOf(error));
   }
+  const isWell = problems.length === 0;
+  for (const event of story.events) {
+    if (!(await play.isTold(event, isWell))) problems.push(`no event: ${event}`);
+  }
   const told = stage.node.eventsOf(story.podName);
-  for (const event of story.events) if (!told.includes(event)) problems.push(`no event: ${event}`);
   return { problems, timeline: [...play.timeline, `events: ${[...new Set(told)].join(', ')}`] };
 }
 
@@ -148,11 +151,27 @@ class Play {
     for (let tries = 0; ;) {
       if (this.#hasEnded()) tries++;
       const lines = await node.logOf(this.#story.podName, container);
-      if (lines.includes(line)) { this.#say(`as expected: ${name}`); return; }
+      if (lines.includes(line)) {
+        this.#say(`as expected: ${name}`);
+        return;
+      }
       if (tries > TRIES_AFTER_END || signal.aborted) {
         for (const each of lines) this.#say(`  ${container}: ${each}`);
         throw new Error(`in vain expected: ${name}`);
       }
+      await setTimeout(LOG_PERIOD_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Perhaps only later: no status comes with it. */
+  async isTold(event: string, waits: boolean): Promise<boolean> {
+    const { node, signal } = this.#stage;
+    const start = event.includes(': ') ? event : `${event}:`;
+    for (;;) {
+      if (node.eventsOf(this.#story.podName).some((each) => each === event || each.startsWith(start))) {
+        return true;
+      }
+      if (!waits || signal.aborted) return false;
       await setTimeout(LOG_PERIOD_MS, undefined, { signal }).catch(() => undefined);
     }
   }

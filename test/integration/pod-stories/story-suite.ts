@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,12 +16,19 @@ export interface StoryRuntime {
   end(): Promise<void>;
 }
 
+/** What stories count on of their node. */
+const AGENT = {
+  stopPods: true,
+  clusterDomain: 'cluster.test',
+  allowedUnsafeSysctls: ['net.core.*'],
+} as const;
+
 const FOLDER = new URL('../../stories/', import.meta.url);
 /**
  * All pods live at the same time; on an idle machine the slowest story takes 13 seconds, a back-off and its like. A
  * machine that is busy must not fail a story, a hang must.
  */
-export const STORY_LIMIT_MS = 480_000;
+export const STORY_LIMIT_MS = Number(process.env['PODLOOP_STORY_SECONDS'] ?? 480) * 1_000;
 
 /** Only those whose names begin so, such as `40,41`; all of them unless told. */
 const ONLY = process.env['PODLOOP_STORY']?.split(',') ?? [''];
@@ -52,7 +59,8 @@ export function defineStoryTests(
     ends.unshift(() => rm(folder, { recursive: true, force: true }));
     const runtime = await start(folder);
     ends.unshift(() => runtime.end());
-    const node = await AgentNode.start({ folder, endpoint: runtime.endpoint, agent: { stopPods: true } });
+    await writeSeccompProfile(join(folder, 'node'));
+    const node = await AgentNode.start({ folder, endpoint: runtime.endpoint, agent: AGENT });
     ends.unshift(() => node.stop());
     const signal = AbortSignal.timeout(STORY_LIMIT_MS);
     // Every story waits on it; that is no leak.
@@ -78,4 +86,13 @@ export function defineStoryTests(
       expect([...problems, ...forbidden], `\n${timeline.join('\n')}\n`).toEqual([]);
     });
   }
+}
+
+/** A filter of the node's own, for a story that is to find it there. */
+async function writeSeccompProfile(rootDir: string): Promise<void> {
+  const folder = join(rootDir, 'seccomp', 'podloop');
+  await mkdir(folder, { recursive: true });
+  const refused = { names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' };
+  const profile = { defaultAction: 'SCMP_ACT_ALLOW', syscalls: [refused] };
+  await writeFile(join(folder, 'no-mkdir.json'), JSON.stringify(profile));
 }
