@@ -24,6 +24,7 @@ import {
   type ResourceFieldSelector,
 } from './env-source.js';
 import { type FieldTable, planned, refused, supported, type TableOf } from './field-facts.js';
+import { STOP_SIGNALS } from './stop-signals.js';
 
 const NO_DEVICES = 'use hostPath for what the node has';
 
@@ -39,7 +40,7 @@ export const CONTAINER_TABLES = {
     envFrom: supported('[]EnvFromSource'),
     env: supported('[]EnvVar'),
     resources: supported('ResourceRequirements'),
-    resizePolicy: planned('[]ContainerResizePolicy'),
+    resizePolicy: supported('[]ContainerResizePolicy'),
     restartPolicy: supported('Always|OnFailure|Never', {
       only: ['Always'],
       otherwise: 'only Always, of an init container, is supported; leave it out for the policy of the pod',
@@ -54,7 +55,7 @@ export const CONTAINER_TABLES = {
     terminationMessagePath: supported('string', { default: '/dev/termination-log' }),
     terminationMessagePolicy: supported('File|FallbackToLogsOnError', { default: 'File' }),
     imagePullPolicy: supported('Always|IfNotPresent|Never'),
-    securityContext: planned('SecurityContext'),
+    securityContext: supported('SecurityContext'),
     stdin: supported('boolean'),
     stdinOnce: supported('boolean'),
     tty: supported('boolean'),
@@ -107,17 +108,17 @@ export const CONTAINER_TABLES = {
     claims: refused(NO_DEVICES),
   } satisfies TableOf<ResourceRequirements>,
   ContainerResizePolicy: {
-    resourceName: planned('cpu|memory', { required: true }),
-    restartPolicy: planned('NotRequired|RestartContainer', { required: true }),
+    resourceName: supported('cpu|memory', { required: true }),
+    restartPolicy: supported('NotRequired|RestartContainer', { required: true }),
   } satisfies TableOf<ContainerResizePolicy>,
   VolumeMount: {
     name: supported('string', { required: true }),
     readOnly: supported('boolean'),
     recursiveReadOnly: refused('use readOnly'),
     mountPath: supported('string', { required: true }),
-    subPath: planned('string'),
-    mountPropagation: planned('None|HostToContainer|Bidirectional'),
-    subPathExpr: planned('string'),
+    subPath: supported('string'),
+    mountPropagation: supported('None|HostToContainer|Bidirectional'),
+    subPathExpr: supported('string'),
     bindMountOptions: refused('mount it with these options on the node and use hostPath'),
   } satisfies TableOf<VolumeMount>,
   Probe: {
@@ -159,7 +160,7 @@ export const CONTAINER_TABLES = {
   Lifecycle: {
     postStart: supported('LifecycleHandler'),
     preStop: supported('LifecycleHandler'),
-    stopSignal: planned('string'),
+    stopSignal: supported(STOP_SIGNALS.join('|')),
   } satisfies TableOf<Lifecycle>,
   LifecycleHandler: {
     exec: supported('ExecAction'),
@@ -171,31 +172,35 @@ export const CONTAINER_TABLES = {
     seconds: supported('int64', { required: true }),
   } satisfies FieldTable,
   SecurityContext: {
-    capabilities: planned('Capabilities'),
-    privileged: planned('boolean'),
-    seLinuxOptions: planned('SELinuxOptions'),
+    capabilities: supported('Capabilities'),
+    privileged: supported('boolean'),
+    seLinuxOptions: supported('SELinuxOptions'),
     windowsOptions: refused('podloop runs Linux containers'),
-    runAsUser: planned('int64'),
-    runAsGroup: planned('int64'),
-    runAsNonRoot: planned('boolean'),
-    readOnlyRootFilesystem: planned('boolean'),
-    allowPrivilegeEscalation: planned('boolean'),
-    procMount: planned('Default|Unmasked'),
-    seccompProfile: planned('SecurityProfile'),
-    appArmorProfile: planned('SecurityProfile'),
+    runAsUser: supported('int64'),
+    runAsGroup: supported('int64'),
+    runAsNonRoot: supported('boolean'),
+    readOnlyRootFilesystem: supported('boolean'),
+    allowPrivilegeEscalation: supported('boolean'),
+    procMount: supported('Default|Unmasked', {
+      default: 'Default',
+      only: ['Default'],
+      otherwise: 'Kubernetes allows it with hostUsers: false only, and pods have the users of the node',
+    }),
+    seccompProfile: supported('SecurityProfile'),
+    appArmorProfile: supported('SecurityProfile'),
   } satisfies TableOf<SecurityContext>,
   Capabilities: {
-    add: planned('[]string'),
-    drop: planned('[]string'),
+    add: supported('[]string'),
+    drop: supported('[]string'),
   } satisfies TableOf<NonNullable<SecurityContext['capabilities']>>,
   SELinuxOptions: {
-    user: planned('string'),
-    role: planned('string'),
-    type: planned('string'),
-    level: planned('string'),
+    user: supported('string'),
+    role: supported('string'),
+    type: supported('string'),
+    level: supported('string'),
   } satisfies TableOf<SeLinuxOptions>,
   SecurityProfile: {
-    type: planned('RuntimeDefault|Unconfined|Localhost', { required: true }),
-    localhostProfile: planned('string'),
+    type: supported('RuntimeDefault|Unconfined|Localhost', { required: true }),
+    localhostProfile: supported('string'),
   } satisfies TableOf<SecurityProfile>,
 } as const satisfies Record<string, FieldTable>;

@@ -76,6 +76,7 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   runtimeClassName: 'sandbox',
   priority: 'nothing',
   priorityClassName: 'nothing',
+  os: 'nothing',
 };
 
 /**

@@ -60,7 +60,12 @@ export class ContainerResizer {
       resizes.applied(metadata.uid, id, change.to);
       logger.info('Container resources updated', names, 2);
       const message = `Pod resize completed: container ${container.name}: ${describe(change.to)}`;
-      events.record(metadata, { type: 'Normal', reason: 'ResizeCompleted', message, container: container.name });
+      events.record(metadata, {
+        type: 'Normal',
+        reason: 'ResizeCompleted',
+        message,
+        container: container.name,
+      });
       return undefined;
     } catch (error) {
       signal.throwIfAborted();

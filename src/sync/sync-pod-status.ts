@@ -137,11 +137,11 @@ export class PodStatusUpdater implements PodStatuses {
 
 /** Without what is left of the pod that it was before an edit recreated it; what of that is alive still counts. */
 function withoutFormer(observed: PodStatus, definitions: ContainerDefinitions): PodStatus {
-  const former = new Set(observed.sandboxes.filter((each) => definitions.isOutdated(each)).map(({ id }) => id));
-  if (former.size === 0) return observed;
-  const containers = observed.containers.filter(
-    (each) => mayBeAlive(each) || !former.has(each.sandboxId),
+  const former = new Set(
+    observed.sandboxes.filter((each) => definitions.isOutdated(each)).map(({ id }) => id),
   );
+  if (former.size === 0) return observed;
+  const containers = observed.containers.filter((each) => mayBeAlive(each) || !former.has(each.sandboxId));
   if (containers.some(({ sandboxId }) => former.has(sandboxId))) return { ...observed, containers };
   return { ...observed, containers, sandboxes: observed.sandboxes.filter(({ id }) => !former.has(id)) };
 }

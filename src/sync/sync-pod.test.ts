@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ImageManager } from '../images/image-manager.js';
 import { type PodObjects } from '../model/config-object.js';
+import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEvent } from '../model/pod-event-recorder.js';
 import { type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
@@ -15,7 +16,9 @@ import { FakeClock } from '../testing/index.js';
 import { LogRecorder } from '../testing/log-recorder.js';
 import { aNodePod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
 import { NO_OBJECTS, someEnvironments } from '../testing/some-environments.js';
+import { PodloopError } from '../util/errors.js';
 import { type SyncPodResult } from '../workers/pod-syncer.js';
+import { ContainerResizes } from './container-resizes.js';
 import { SyncPod } from './sync-pod.js';
 import { PodPlanner } from './sync-pod-planner.js';
 import { PodStatusUpdater } from './sync-pod-status.js';
@@ -34,6 +37,8 @@ class Bench implements AsyncDisposable {
   volumeProblem: Error | undefined;
   failedLiveness = new Set<string>();
   tornDown = 0;
+  memoryUsage = 0n;
+  readonly limited: string[] = [];
   readonly syncer: SyncPod;
   /** What pods find; a test puts it in. */
   readonly objects: { -readonly [Name in keyof PodObjects]: PodObjects[Name] } = { ...NO_OBJECTS };
@@ -53,6 +58,7 @@ class Bench implements AsyncDisposable {
       started: () => (this.probing.includes('add') ? true : undefined),
     };
     const startFailures = new StartFailures();
+    const resizes = new ContainerResizes({ node: () => someNodeFacts() });
     const common = { paths, clock, startFailures };
     this.syncer = new SyncPod({
       ...{ ...common, changes: runtime, runtime, events: { record }, logger: this.logger },
@@ -73,7 +79,13 @@ class Bench implements AsyncDisposable {
         ...{ ...common, manager: this.statuses, probes },
         node: () => ({ hostIps: ['192.0.2.1'], runtimeName: 'fake' }),
       }),
-      planner: new PodPlanner({ clock, probes }),
+      planner: new PodPlanner({ clock, probes, resizes }),
+      resizes,
+      memoryUsage: () => Promise.resolve(this.memoryUsage),
+      podLimits: {
+        grow: () => Promise.resolve(void this.limited.push('grow')),
+        settle: () => Promise.resolve(void this.limited.push('settle')),
+      },
       baselines: { keep: () => Promise.resolve() },
       networkProblem: () => this.networkProblem,
       node: () => someNodeFacts(),
@@ -613,16 +625,84 @@ describe('a pod that is edited in what it is made of', () => {
     bench.runtime.addImage('registry.example/app:2');
     bench.changes();
     const image = 'registry.example/app:2';
-    await bench.sync(
-      aNodePod({ containers: [aSpecContainer({ image }), aSpecContainer({ name: 'side' })] }),
-    );
+    await bench.sync(aNodePod({ containers: [aSpecContainer({ image }), aSpecContainer({ name: 'side' })] }));
     expect(bench.changes()).toEqual([
       'stopContainer web-app-0 30',
       'createContainer web-app-1',
       'startContainer web-app-1',
     ]);
-    expect(bench.told).toContain(
-      'Normal app Killing: Container app definition changed, will be restarted',
+    expect(bench.told).toContain('Normal app Killing: Container app definition changed, will be restarted');
+  });
+});
+
+describe('limits of a container that runs', () => {
+  const limited = (cpu: string, memory: string, fields: Partial<Container> = {}) =>
+    aNodePod({
+      containers: [
+        aSpecContainer({ resources: { requests: { cpu, memory }, limits: { cpu, memory } }, ...fields }),
+      ],
+    });
+
+  it('change in place, the pod growing before it and shrinking after it', async () => {
+    await bench.sync(limited('100m', '64Mi'));
+    bench.changes();
+    bench.limited.length = 0;
+    const after = limited('200m', '128Mi');
+    expect(await bench.sync(after)).toEqual({ isTerminal: false });
+    expect(bench.changes()).toEqual(['updateContainerResources web-app-0 204/20000/134217728']);
+    expect(bench.limited).toEqual(['grow', 'settle']);
+    // The runtime was not asked since.
+    await bench.sync(after);
+    expect(bench.changes()).toEqual([]);
+    expect(bench.container('app').restartCount).toBe(0);
+  });
+
+  it('are taken away in place', async () => {
+    const requests = { cpu: '100m' };
+    const limits = { cpu: '200m', memory: '64Mi' };
+    await bench.sync(limited('', '', { resources: { requests, limits } }));
+    bench.changes();
+    await bench.sync(limited('', '', { resources: { requests } }));
+    expect(bench.changes()).toEqual(['updateContainerResources web-app-0 102/-1/-1']);
+  });
+
+  it('restart it where its policy wants that', async () => {
+    const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] as const;
+    await bench.sync(limited('100m', '64Mi', { resizePolicy }));
+    bench.changes();
+    await bench.sync(limited('200m', '64Mi', { resizePolicy }));
+    expect(bench.changes()).toEqual(['updateContainerResources web-app-0 204/20000/0']);
+    await bench.sync(limited('200m', '128Mi', { resizePolicy }));
+    expect(bench.changes()).toEqual([
+      'stopContainer web-app-0 30',
+      'createContainer web-app-1',
+      'startContainer web-app-1',
+    ]);
+    expect(bench.told).toContain('Normal app Killing: Container app resize requires restart');
+  });
+
+  it('restart it where the runtime cannot change them', async () => {
+    await bench.sync(limited('100m', '64Mi'));
+    bench.runtime.gate('updateContainerResources').fail(new PodloopError('CRI_UNIMPLEMENTED', 'not here'));
+    const after = limited('200m', '64Mi');
+    expect(await bench.sync(after)).toMatchObject({ requeueAfterMs: 1 });
+    bench.changes();
+    await bench.sync(after);
+    expect(bench.changes()).toContain('startContainer web-app-1');
+  });
+
+  it('of memory are not lowered below what it uses', async () => {
+    await bench.sync(limited('100m', '64Mi'));
+    bench.changes();
+    bench.memoryUsage = 50n * 1024n ** 2n;
+    const after = limited('100m', '32Mi');
+    expect(await bench.sync(after)).toMatchObject({ requeueAfterMs: 10_000 });
+    expect(bench.changes()).toEqual([]);
+    expect(bench.told.at(-1)).toBe(
+      'Warning app ResizeError: Pod resize error: container app: attempting to set container "app" memory limit (33554432) below current usage (52428800)',
     );
+    bench.memoryUsage = 1024n;
+    await bench.sync(after);
+    expect(bench.changes()).toEqual(['updateContainerResources web-app-0 0/0/33554432']);
   });
 });

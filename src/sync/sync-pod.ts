@@ -85,7 +85,8 @@ export interface SyncPodOptions {
   /** Without them no container's limits change while it runs. */
   readonly resizes?: Pick<ContainerResizes, 'applied' | 'refused' | 'forget'> | undefined;
   /** Bytes of memory that a container uses; undefined where nobody can tell. */
-  readonly memoryUsage?: ((containerId: string, signal: AbortSignal) => Promise<bigint | undefined>) | undefined;
+  readonly memoryUsage?:
+    ((containerId: string, signal: AbortSignal) => Promise<bigint | undefined>) | undefined;
   readonly events: PodEventRecorder;
   readonly paths: PodPaths;
   /** Asked anew for each sandbox and container: a node's facts change. */

@@ -1,7 +1,9 @@
+import { toContainerLimits } from '../runtime/convert.js';
 import { LABELS, ownerOf } from '../runtime/labels.js';
 import {
   type ChangeOptions,
   type ContainerConfig,
+  type ContainerResources,
   type ExecResult,
   type RuntimeChanges,
   type RuntimeImage,
@@ -146,6 +148,9 @@ export class FakeRuntimeChanges implements RuntimeChanges, Pick<Runtime, 'findPo
       ...{ startedAtNs: 0n, finishedAtNs: 0n, exitCode: 0, reason: '', message: '' },
       ...{ image: config.image?.userSpecifiedImage ?? '', imageRef: config.image?.image ?? '', imageId: '' },
       ...{ restartCount: attempt, labels, annotations, logPath },
+      ...(config.linux?.resources === undefined
+        ? {}
+        : { resources: toContainerLimits(config.linux.resources) }),
     };
     this.#containers.set(id, { config, status });
     return id;
@@ -167,8 +172,11 @@ export class FakeRuntimeChanges implements RuntimeChanges, Pick<Runtime, 'findPo
     this.#containers.delete(containerId);
   }
 
-  async updateContainerResources(containerId: string): Promise<void> {
-    await this.#pass('updateContainerResources', containerId);
+  /** On record with shares, quota and bytes of memory. What is observed stays: a runtime is asked for it anew only later. */
+  async updateContainerResources(containerId: string, resources: ContainerResources): Promise<void> {
+    const { cpuShares, cpuQuota, memoryLimitInBytes } = resources;
+    const text = [cpuShares, cpuQuota, memoryLimitInBytes].join('/');
+    await this.#pass('updateContainerResources', `${containerId} ${text}`);
   }
 
   async reopenContainerLog(containerId: string, options?: ChangeOptions): Promise<void> {

@@ -80,11 +80,7 @@ export class GroupLimits {
     }
   }
 
-  async #setCpu(
-    group: string,
-    { cpuQuotaUs, cpuPeriodUs }: Limits,
-    phase: LimitPhase,
-  ): Promise<void> {
+  async #setCpu(group: string, { cpuQuotaUs, cpuPeriodUs }: Limits, phase: LimitPhase): Promise<void> {
     const tree = await this.#open('cpu', group, cpuQuotaUs);
     if (tree === undefined) return;
     const at = (file: string): string => join(tree.mountpoint, group, file);

@@ -103,7 +103,8 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
 
   async grow(pod: NodePod, sandbox: SandboxStatus): Promise<void> {
     const path = this.#ownPathOf(sandbox);
-    if (path === undefined || this.#settled.get(keyOf(pod.metadata.uid)) === this.#describe(pod, path)) return;
+    if (path === undefined || this.#settled.get(keyOf(pod.metadata.uid)) === this.#describe(pod, path))
+      return;
     await this.#use(pod, path, 'cgroupfs', 'grow');
   }
 
