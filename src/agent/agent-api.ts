@@ -12,6 +12,7 @@ import { type Logger } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts } from './agent-parts.js';
+import { containerLogs } from './container-logs.js';
 import { CreationTimes } from './creation-times.js';
 import { runtimeStreams } from './runtime-streams.js';
 import { followPods, ServedPods } from './served-pods.js';
@@ -68,6 +69,7 @@ export class AgentApi {
       ...{ clock, logger, authorize: authorizeOwner },
       router: buildApiRouter({
         ...{ clock, version, pods: this.#table },
+        logs: containerLogs(parts.paths.podLogsDir, parts.cache),
         streams: runtimeStreams({ client: options.client, cache: parts.cache }),
       }),
     });

@@ -10,6 +10,7 @@ import { jsonAnswer } from './api-request.js';
 import { ApiRouter } from './api-router.js';
 import { DISCOVERY } from './discovery.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
+import { type ContainerLogs, readPodLog } from './pod-log.js';
 import { type PodTable } from './pod-table.js';
 import { attachToContainer, execInContainer, forwardPorts, type RuntimeStreams } from './stream-container.js';
 import { WatchPlaces } from './watch-answer.js';
@@ -19,6 +20,7 @@ export interface ApiPorts {
   readonly clock: Clock;
   readonly pods: PodTable;
   readonly streams: RuntimeStreams;
+  readonly logs: ContainerLogs;
   /** podloop's. */
   readonly version: string;
 }
@@ -38,6 +40,11 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('GET', PODS, listPods({ table, watches }));
   router.answer('GET', `${PODS}/:name`, getPod(findPod));
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
+  router.answer(
+    'GET',
+    `${PODS}/:name/log`,
+    readPodLog({ clock, findPod, logs: ports.logs, places: watches }),
+  );
   const streaming = { streams: ports.streams, findPod };
   router.upgrade(`${PODS}/:name/exec`, execInContainer(streaming));
   router.upgrade(`${PODS}/:name/attach`, attachToContainer(streaming));

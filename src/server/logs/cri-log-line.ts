@@ -1,0 +1,52 @@
+/**
+ * Lines of a container's log as CRI runtimes write them: `2026-01-02T03:04:05.678901234Z stdout F hello`.
+ *
+ * Source: https://github.com/kubernetes/cri-api and the kubelet's logging design: time, stream, tags, text; the tag P says
+ * that the line goes on in the next one of that stream.
+ *
+ * @module
+ */
+
+/** One line of the file. */
+export interface CriLogLine {
+  /** As it is written, RFC 3339. */
+  readonly time: string;
+  readonly stream: 'stdout' | 'stderr';
+  /** The line of the program goes on. */
+  readonly isPartial: boolean;
+  /** Without the line's end. Part of the buffer that it was read from. */
+  readonly text: Buffer;
+}
+
+const SPACE = 0x20;
+const PARTIAL = 0x50;
+const LONGEST_TIME = 40;
+
+/** Reads a line without its end; undefined when it is none of a runtime. */
+export function parseCriLogLine(line: Buffer): CriLogLine | undefined {
+  const timeEnd = line.indexOf(SPACE);
+  if (timeEnd < 20 || timeEnd > LONGEST_TIME) return undefined;
+  const streamEnd = line.indexOf(SPACE, timeEnd + 1);
+  if (streamEnd === -1) return undefined;
+  const stream = line.toString('latin1', timeEnd + 1, streamEnd);
+  if (stream !== 'stdout' && stream !== 'stderr') return undefined;
+  const tagsEnd = line.indexOf(SPACE, streamEnd + 1);
+  const isPartial = line[streamEnd + 1] === PARTIAL;
+  // An empty line of a program may end with its tag.
+  const text = tagsEnd === -1 ? line.subarray(line.length) : line.subarray(tagsEnd + 1);
+  return { time: line.toString('latin1', 0, timeEnd), stream, isPartial, text };
+}
+
+/** Whether a physical line ends a line of a program; what is no line of a runtime does. */
+export function endsLine(line: Buffer): boolean {
+  return parseCriLogLine(line)?.isPartial !== true;
+}
+
+/** Nanoseconds since the epoch; undefined when it is no time. */
+export function timeToNs(time: string): bigint | undefined {
+  const found = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(time);
+  if (found === null) return undefined;
+  const [, seconds = '', fraction = '', zone = ''] = found;
+  const ms = Date.parse(seconds + zone);
+  return Number.isNaN(ms) ? undefined : BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0'));
+}
