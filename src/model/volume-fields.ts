@@ -1,4 +1,4 @@
-import { type FieldTable, planned, refused, supported, type TableOf } from './field-facts.js';
+import { type FieldTable, refused, supported, type TableOf } from './field-facts.js';
 import {
   type ConfigMapVolume,
   type DownwardApiFile,
@@ -15,6 +15,7 @@ import {
 
 const GONE = 'Kubernetes has removed it';
 const MOUNT_IT = 'mount it on the node and use hostPath';
+const ATTACH_IT = 'attach the disk to this machine with the tools of its cloud, mount it and use hostPath';
 const NO_OWNER = 'leave it out: files belong to the user that the mode and fsGroup say';
 
 /** Kubernetes' default for files of ConfigMaps, Secrets and the downward API: 0644. */
@@ -30,23 +31,23 @@ export const VOLUME_TABLES = {
     secret: supported('SecretVolumeSource'),
     downwardAPI: supported('DownwardAPIVolumeSource'),
     projected: supported('ProjectedVolumeSource'),
-    persistentVolumeClaim: refused('use hostPath with the path of the volume on this node'),
-    csi: refused(MOUNT_IT),
-    ephemeral: refused('use emptyDir, or hostPath'),
+    persistentVolumeClaim: refused('use hostPath with a folder of this node, and type DirectoryOrCreate'),
+    csi: refused('mount the volume on the node with the tools of its storage and use hostPath'),
+    ephemeral: refused('use emptyDir; to keep what is in it, hostPath with type DirectoryOrCreate'),
     image: refused('copy the files with an init container into an emptyDir'),
-    nfs: refused(MOUNT_IT),
-    iscsi: refused(MOUNT_IT),
-    fc: refused(MOUNT_IT),
-    rbd: refused(MOUNT_IT),
-    cephfs: refused(MOUNT_IT),
-    flexVolume: refused(MOUNT_IT),
-    azureFile: refused(MOUNT_IT),
-    azureDisk: refused(MOUNT_IT),
-    awsElasticBlockStore: refused(MOUNT_IT),
-    gcePersistentDisk: refused(MOUNT_IT),
-    cinder: refused(MOUNT_IT),
-    vsphereVolume: refused(MOUNT_IT),
-    portworxVolume: refused(MOUNT_IT),
+    nfs: refused('mount it on the node (mount -t nfs, or /etc/fstab) and use hostPath'),
+    iscsi: refused('log in to the target on the node (iscsiadm), mount the disk and use hostPath'),
+    fc: refused('mount the disk on the node and use hostPath'),
+    rbd: refused('map the image on the node (rbd map), mount it and use hostPath'),
+    cephfs: refused('mount it on the node (mount -t ceph) and use hostPath'),
+    flexVolume: refused('do on the node what its driver does, and use hostPath'),
+    azureFile: refused('mount the share on the node (mount -t cifs) and use hostPath'),
+    azureDisk: refused(ATTACH_IT),
+    awsElasticBlockStore: refused(ATTACH_IT),
+    gcePersistentDisk: refused(ATTACH_IT),
+    cinder: refused(ATTACH_IT),
+    vsphereVolume: refused(ATTACH_IT),
+    portworxVolume: refused(ATTACH_IT),
     gitRepo: refused('clone it with an init container into an emptyDir'),
     glusterfs: refused(`${GONE}; ${MOUNT_IT}`),
     flocker: refused(`${GONE}; ${MOUNT_IT}`),
@@ -56,8 +57,8 @@ export const VOLUME_TABLES = {
     storageos: refused(`${GONE}; ${MOUNT_IT}`),
   } satisfies TableOf<Volume>,
   EmptyDirVolumeSource: {
-    medium: planned('|Memory', { neutral: [''] }),
-    sizeLimit: planned('quantity'),
+    medium: supported('|Memory', { neutral: [''] }),
+    sizeLimit: supported('quantity'),
     mode: refused('set the mode with an init container'),
   } satisfies TableOf<EmptyDirVolume>,
   HostPathVolumeSource: {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { messageOf } from '../../../src/util/errors.js';
+import { findMountOf, readOwnMounts } from '../../../src/util/mountinfo.js';
 import { AgentNode } from './agent-node.js';
 import { findForbidden, playStory, type StoryOutcome } from './play-story.js';
 import { StatusHistory } from './status-history.js';
@@ -33,6 +34,9 @@ export const STORY_LIMIT_MS = Number(process.env['PODLOOP_STORY_SECONDS'] ?? 480
 /** Only those whose names begin so, such as `40,41`; all of them unless told. */
 const ONLY = process.env['PODLOOP_STORY']?.split(',') ?? [''];
 
+/** Whether what is mounted in the folders of pods spreads at all. */
+const hasSharedMounts = findMountOf(await readOwnMounts(), await realpath(tmpdir()))?.shared === true;
+
 const names = (await readdir(FOLDER))
   .filter((name) => name.endsWith('.yaml') && ONLY.some((prefix) => name.startsWith(prefix)))
   .sort();
@@ -47,7 +51,8 @@ export function defineStoryTests(
   start: (folder: string) => Promise<StoryRuntime>,
   lacks: readonly string[] = [],
 ): void {
-  const isPlayed = ({ needs }: Story): boolean => !needs.some((each) => lacks.includes(each));
+  const lacksAll = hasSharedMounts ? lacks : [...lacks, 'shared-mounts'];
+  const isPlayed = ({ needs }: Story): boolean => !needs.some((each) => lacksAll.includes(each));
   const toNodeName = (podName: string): string => `${podName}-test`;
   let history: StatusHistory;
   const outcomes = new Map<string, Promise<StoryOutcome>>();
