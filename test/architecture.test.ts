@@ -40,13 +40,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: ['model'],
   doctor: ['model'],
   agent: [...PARTS, 'embedded/index', 'chaos/index', 'record/index'],
-  cli: ['agent', 'model', 'embedded/index', 'chaos/index', 'record/index'],
+  cli: ['agent', 'model', 'spdy', 'embedded/index', 'chaos/index', 'record/index'],
   index: ['agent', 'model', 'embedded/index', 'chaos/index', 'record/index'],
   relay: [],
-  embedded: ['cri/generated/*', 'relay'],
+  spdy: [],
+  embedded: ['cri/generated/*', 'relay', 'spdy'],
   chaos: ['cri/generated/*', 'relay'],
   record: ['cri/generated/*', 'relay'],
-  testing: [...PARTS, 'agent', 'embedded', 'chaos', 'record', 'relay'],
+  testing: [...PARTS, 'agent', 'embedded', 'chaos', 'record', 'relay', 'spdy'],
   web: ['type server/index'],
 };
 
@@ -56,7 +57,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   '@grpc/grpc-js': ['cri', 'embedded', 'chaos', 'record', 'relay', 'testing'],
   commander: ['cli'],
   'find-my-way': ['server'],
-  ws: ['embedded', 'testing'],
+  ws: ['cli', 'embedded', 'testing'],
   yaml: ['util', 'model', 'config', 'cli'],
 };
 

@@ -57,6 +57,26 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./delete.js')).deleteCommand(host),
   },
   {
+    name: 'logs',
+    summary: 'Print what a container has written',
+    load: async (host) => (await import('./logs.js')).logsCommand(host),
+  },
+  {
+    name: 'exec',
+    summary: 'Run a command in a container',
+    load: async (host) => (await import('./exec.js')).execCommand(host),
+  },
+  {
+    name: 'attach',
+    summary: 'Attach to what runs in a container',
+    load: async (host) => (await import('./attach.js')).attachCommand(host),
+  },
+  {
+    name: 'port-forward',
+    summary: 'Forward ports of this machine to a pod',
+    load: async (host) => (await import('./port-forward.js')).portForwardCommand(host),
+  },
+  {
     name: 'runtime',
     summary: 'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket',
     load: async (host) => (await import('./runtime.js')).runtimeCommand(host),

@@ -1,4 +1,4 @@
-import { INITIAL_WINDOW_BYTES, LARGEST_WINDOW } from './spdy-frame.js';
+import { INITIAL_WINDOW_BYTES, LARGEST_WINDOW } from '../../../spdy/spdy-frame.js';
 import { type SpdyStream } from './spdy-stream.js';
 
 /** The largest data frame that is sent, so that no stream keeps the others waiting for long. */

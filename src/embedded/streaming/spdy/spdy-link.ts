@@ -1,8 +1,8 @@
 import { type IdleTimer } from '../idle-timer.js';
 import { type ReadAhead } from '../read-ahead.js';
-import { encodeRstStream, encodeSynReply } from './encode-frame.js';
-import { encodeHeaderBlock } from './header-block.js';
-import { HeaderDeflater } from './header-deflater.js';
+import { encodeRstStream, encodeSynReply } from '../../../spdy/encode-frame.js';
+import { encodeHeaderBlock } from '../../../spdy/header-block.js';
+import { HeaderDeflater } from '../../../spdy/header-deflater.js';
 import { type SpdyOutput } from './spdy-output.js';
 import { type SpdyLink, type SpdyStream } from './spdy-stream.js';
 

@@ -1,9 +1,9 @@
 import { type Duplex } from 'node:stream';
 import { type Clock, type ClockTimer } from '../../../util/clock.js';
 import { ReadAhead } from '../read-ahead.js';
-import { encodeDataHead, encodePing, encodeWindowUpdate } from './encode-frame.js';
+import { encodeDataHead, encodePing, encodeWindowUpdate } from '../../../spdy/encode-frame.js';
 import { SendWindows } from './send-windows.js';
-import { INITIAL_WINDOW_BYTES } from './spdy-frame.js';
+import { INITIAL_WINDOW_BYTES } from '../../../spdy/spdy-frame.js';
 import { type SpdyStream } from './spdy-stream.js';
 
 /** What a {@link SpdyOutput} needs. */

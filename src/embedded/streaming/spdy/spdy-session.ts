@@ -5,10 +5,10 @@ import { messageOf } from '../../../util/errors.js';
 import { type Logger } from '../../../util/logger.js';
 import { IdleTimer } from '../idle-timer.js';
 import { ReadAhead } from '../read-ahead.js';
-import { encodeGoAway, encodePing, encodeRstStream } from './encode-frame.js';
-import { FrameReader } from './frame-reader.js';
-import { decodeHeaderBlock } from './header-block.js';
-import { HeaderInflater } from './header-inflater.js';
+import { encodeGoAway, encodePing, encodeRstStream } from '../../../spdy/encode-frame.js';
+import { FrameReader } from '../../../spdy/frame-reader.js';
+import { decodeHeaderBlock } from '../../../spdy/header-block.js';
+import { HeaderInflater } from '../../../spdy/header-inflater.js';
 import {
   FLAG_FIN,
   FLAG_UNIDIRECTIONAL,
@@ -16,7 +16,7 @@ import {
   ResetStatus,
   SpdyError,
   type SpdyFrame,
-} from './spdy-frame.js';
+} from '../../../spdy/spdy-frame.js';
 import { linkStreams } from './spdy-link.js';
 import { SpdyOutput } from './spdy-output.js';
 import { SpdyStream, type SpdyLink } from './spdy-stream.js';

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { InboundStream } from '../inbound-stream.js';
-import { INITIAL_WINDOW_BYTES, ResetStatus, type SpdyHeaders } from './spdy-frame.js';
+import { INITIAL_WINDOW_BYTES, ResetStatus, type SpdyHeaders } from '../../../spdy/spdy-frame.js';
 
 /** What a stream asks of its connection. */
 export interface SpdyLink {

@@ -1,0 +1,17 @@
+import { type Command } from 'commander';
+
+/** The words in front of `--` and those behind it; undefined when there is no `--`. */
+export interface SplitWords {
+  readonly before: readonly string[];
+  readonly after: readonly string[] | undefined;
+}
+
+/** Splits the operands of a command at `--`, of which commander itself says nothing. */
+export function splitAtDashes(words: readonly string[], command: Command): SplitWords {
+  const args = command.parent?.rawArgs ?? [];
+  const dashes = args.indexOf('--');
+  if (dashes < 0) return { before: words, after: undefined };
+  const count = args.length - dashes - 1;
+  const at = words.length - count;
+  return { before: words.slice(0, at), after: words.slice(at) };
+}
