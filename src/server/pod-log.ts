@@ -1,13 +1,12 @@
 import { relative, sep } from 'node:path';
 import { type V1ContainerStatus } from '../model/v1-pod-status.js';
 import { type Clock } from '../util/clock.js';
-import { type ApiStatusCause, badRequest, invalidError } from './api-error.js';
+import { badRequest } from './api-error.js';
 import { type ApiHandler, type ApiRequest, isTrue } from './api-request.js';
 import { chooseContainer, containerIdOf, findContainerStatus } from './choose-container.js';
-import { timeToNs } from './logs/cri-log-line.js';
 import { LogChanges } from './logs/log-changes.js';
 import { LogFolder } from './logs/log-folder.js';
-import { type LogSelection } from './logs/log-printer.js';
+import { readLogOptions, type WantedLog } from './logs/read-log-options.js';
 import { readLog } from './logs/read-log.js';
 import { type PodRow } from './pod-table.js';
 import { type ServedPod } from './served-pod.js';
@@ -45,7 +44,7 @@ export function readPodLog(options: PodLogOptions): ApiHandler {
   return (request) => {
     const { served } = options.findPod(request);
     const { query } = request;
-    const wanted = readOptions(query, options.clock.now());
+    const wanted = readLogOptions(query, options.clock.now());
     const container = chooseContainer(served, query.get('container') ?? '');
     const status = findContainerStatus(served.status, container);
     const id = findLoggedContainer(served, container, status, isTrue(query, 'previous'));
@@ -56,11 +55,6 @@ export function readPodLog(options: PodLogOptions): ApiHandler {
       pieces: piecesOf(options, request, { ...wanted, ...place, isFollowed: isTrue(query, 'follow') }),
     };
   };
-}
-
-interface WantedLog {
-  readonly selection: LogSelection;
-  readonly tailLines: number | undefined;
 }
 
 interface LogPlace {
@@ -162,45 +156,4 @@ function findPlace(
     throw badRequest(`the log of container ${JSON.stringify(container)} is not in the folder of its pod`);
   }
   return { path: parts, name: file, isWritten };
-}
-
-function readOptions(query: URLSearchParams, nowMs: number): WantedLog {
-  const causes: ApiStatusCause[] = [];
-  const complain = (field: string, text: string, rule: string): undefined => {
-    const message = `Invalid value: ${/^-?\d+$/.test(text) ? text : JSON.stringify(text)}: ${rule}`;
-    causes.push({ reason: 'FieldValueInvalid', message, field });
-    return undefined;
-  };
-  const number = (field: string, least: number): number | undefined => {
-    const text = query.get(field) ?? '';
-    if (text === '') return undefined;
-    const rule = least === 0 ? 'must be greater than or equal to 0' : 'must be greater than 0';
-    return /^\d+$/.test(text) && Number(text) >= least ? Number(text) : complain(field, text, rule);
-  };
-  const tailLines = number('tailLines', 0);
-  const limitBytes = number('limitBytes', 1);
-  const sinceSeconds = number('sinceSeconds', 1);
-  const sinceTime = query.get('sinceTime') ?? '';
-  let sinceNs = sinceTime === '' ? undefined : timeToNs(sinceTime);
-  if (sinceTime !== '' && sinceNs === undefined)
-    complain('sinceTime', sinceTime, 'must be a time in RFC 3339');
-  if (sinceSeconds !== undefined) {
-    if (sinceTime !== '') {
-      const message = 'Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified';
-      causes.push({ reason: 'FieldValueForbidden', message, field: 'sinceSeconds' });
-    }
-    sinceNs = BigInt(Math.trunc(nowMs)) * 1_000_000n - BigInt(sinceSeconds) * 1_000_000_000n;
-  }
-  const stream = readStream(query.get('stream') ?? 'All', complain);
-  if (causes.length > 0) throw invalidError('PodLogOptions', '', causes);
-  return { selection: { sinceNs, timestamps: isTrue(query, 'timestamps'), limitBytes, stream }, tailLines };
-}
-
-function readStream(
-  text: string,
-  complain: (field: string, text: string, rule: string) => undefined,
-): LogSelection['stream'] {
-  if (text === 'Stdout') return 'stdout';
-  if (text === 'Stderr') return 'stderr';
-  text === 'All' || text === '' ? undefined : complain('stream', text, 'must be All, Stdout or Stderr');
 }

@@ -73,13 +73,13 @@ class LogReader implements AsyncDisposable {
     for (const [index, file] of files.slice(0, -1).entries()) {
       if (place !== undefined && index < place.index) continue;
       yield* this.#readClosed(file, { place: index === place?.index ? place : undefined });
-      if (this.#isOver) return;
+      if (this.#isOver()) return;
     }
     this.#file = await folder.openFile(name);
     this.#offset = place?.index === files.length - 1 ? place.start : 0;
     if (follow === undefined) yield* this.#readOn();
     else yield* this.#follow(follow);
-    if (this.#isOver) return;
+    if (this.#isOver()) return;
     this.#printer.end();
     yield this.#printer.take();
   }
@@ -89,17 +89,18 @@ class LogReader implements AsyncDisposable {
     this.#file = undefined;
   }
 
-  get #isOver(): boolean {
+  /** It changes while others have their turn. */
+  #isOver(): boolean {
     return this.#printer.isFull || this.#options.signal.aborted;
   }
 
   async *#follow({ changes, isWritten }: FollowLog): AsyncGenerator<Buffer, void, undefined> {
-    while (!this.#isOver) {
+    while (!this.#isOver()) {
       // Asked before the file is read: what was written before the end, or before the rotation, is there then.
       const isLast = !isWritten();
       const isRotated = await this.#isRotated();
       yield* this.#readOn();
-      if (this.#isOver) return;
+      if (this.#isOver()) return;
       if (isRotated) yield* this.#takeUpNewFile();
       else if (isLast) return;
       else await changes.next(this.#options.signal);
@@ -114,7 +115,7 @@ class LogReader implements AsyncDisposable {
       for (const line of this.#splitter.push(block)) this.#printer.push(line);
       const text = this.#printer.take();
       if (text.length > 0) yield text;
-      if (this.#isOver) return;
+      if (this.#isOver()) return;
     }
   }
 
@@ -136,7 +137,7 @@ class LogReader implements AsyncDisposable {
       }
       const text = this.#printer.take();
       if (text.length > 0) yield text;
-      if (this.#isOver) return;
+      if (this.#isOver()) return;
     }
   }
 
@@ -159,7 +160,7 @@ class LogReader implements AsyncDisposable {
     const rotated = (await folder.list(name)).slice(0, -1);
     for (const file of rotated) {
       if (afterNs !== undefined) yield* this.#readClosed(file, { afterNs, exceptIno });
-      if (this.#isOver) return;
+      if (this.#isOver()) return;
     }
     this.#file = await folder.openFile(name);
     this.#offset = 0;
