@@ -125,7 +125,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const changes = new CriRuntimeChanges({ client, ...common });
   const pulled = await PulledImages.open(join(options.rootDir, 'pulled-images.json'));
   const images = new ImageManager({
-    ...{ events, clock, pullsAtOnce: options.maxParallelImagePulls },
+    ...{ events, objects, clock, pullsAtOnce: options.maxParallelImagePulls },
     changes: recordPulls({ changes, pulled, ...common }),
   });
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);

@@ -34,13 +34,16 @@ export function findMissingReferences(
 }
 
 function missingOf(
-  { kind, name, keys = [], optional }: PodReference,
+  { kind, name, keys = [], optional, isForPull }: PodReference,
   found: ConfigObject | undefined,
   namespace: string,
 ): string[] {
   if (optional) return [];
   const what = `the ${kind} ${formatValue(name)} of the namespace ${namespace}`;
-  if (found === undefined) return [`${what} is in none of these files: the pod waits until there is one`];
+  if (found === undefined) {
+    const effect = isForPull ? 'images are fetched without it' : 'the pod waits until there is one';
+    return [`${what} is in none of these files: ${effect}`];
+  }
   return keys
     .filter((key) => !hasKey(found, key))
     .map((key) => `${what} has no entry ${formatValue(key)}: the pod waits until there is one`);

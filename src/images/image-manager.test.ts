@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GrpcStatusError } from '../cri/index.js';
+import { type Secret } from '../model/config-object.js';
 import { type ImagePullPolicy } from '../model/container.js';
 import { type PodEvent } from '../model/pod-event-recorder.js';
 import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
@@ -51,6 +52,66 @@ describe('an image that is there', () => {
   it('is fetched again where the policy says Always', async () => {
     expect(await ensure('app:1', 'Always')).toMatchObject({ isPresent: true });
     expect(pulls()).toBe(1);
+  });
+});
+
+describe('an image of a registry that asks who it is', () => {
+  const login = (name: string) => ({ username: name, password: 'hunter2' });
+  const secretOf = (name: string, auths: object): Secret => ({
+    ...{ kind: 'Secret', metadata: { name, namespace: 'default' }, type: 'kubernetes.io/dockerconfigjson' },
+    data: new Map([['.dockerconfigjson', Buffer.from(JSON.stringify({ auths }))]]),
+  });
+  let secrets: Secret[];
+  /** Whom the registry lets in, by name; undefined is nobody. */
+  let welcome: (string | undefined)[];
+  let tried: (string | undefined)[];
+  beforeEach(() => {
+    [secrets, welcome, tried] = [[], [], []];
+    images = new ImageManager({
+      changes: {
+        findImage: async (image) => runtime.findImage(image),
+        pullImage: async (image, options) => {
+          tried.push(options?.login?.username);
+          if (!welcome.includes(options?.login?.username)) throw new Error('401 Unauthorized');
+          return runtime.addImage(image).id;
+        },
+      },
+      events: { record: (_pod, event) => void events.push(event) },
+      objects: { findSecret: (_pod, name) => secrets.find(({ metadata }) => metadata.name === name) },
+      clock,
+    });
+  });
+  const pull = async (...names: string[]): Promise<string> => {
+    const imagePullSecrets = names.map((name) => ({ name }));
+    const of = { ...pod, spec: { ...pod.spec, imagePullSecrets } };
+    return refusal(await images.ensureImage(aSpecContainer({ image: 'r.test:5000/team/app:1' }), of, NEVER));
+  };
+
+  it('is fetched with each login for it, until one is welcome', async () => {
+    secrets = [
+      secretOf('one', { 'other.test': login('other'), 'r.test:5000': login('all') }),
+      secretOf('two', { 'r.test:5000/team': login('team'), 'r.test:5000/else': login('else') }),
+    ];
+    welcome = ['all'];
+    expect(await pull('one', 'two')).toBe('present');
+    expect(tried).toEqual(['team', 'all']);
+    expect(told().join()).not.toContain('hunter2');
+  });
+
+  it('is fetched without a login where there is none for it, and at once when one comes', async () => {
+    welcome = ['all'];
+    expect(await pull('one')).toBe('ErrImagePull: 401 Unauthorized');
+    expect(await pull('one')).toMatch(/^ImagePullBackOff: /);
+    secrets = [secretOf('one', { 'r.test:5000': login('wrong') })];
+    expect(await pull('one')).toBe('ErrImagePull: 401 Unauthorized');
+    expect(await pull('one')).toMatch(/^ImagePullBackOff: /);
+    secrets = [secretOf('one', { 'r.test:5000': login('all') })];
+    expect(await pull('one')).toBe('present');
+    expect(tried).toEqual([undefined, 'wrong', 'all']);
+    expect(told().filter((line) => line.includes('FailedToRetrieve'))).toEqual([
+      'Warning FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (one); attempting to pull the image may not succeed.',
+    ]);
+    expect(told().join()).not.toContain('hunter2');
   });
 });
 

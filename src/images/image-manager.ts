@@ -7,22 +7,33 @@
  *
  * @module
  */
+import { createHash } from 'node:crypto';
+import { type PodObjects } from '../model/config-object.js';
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { describeRuntimeError, quoteRuntimeError } from '../runtime/describe-runtime-error.js';
-import { type RuntimeChanges, type RuntimeImage, type SandboxConfig } from '../runtime/runtime-changes.js';
+import {
+  type PullOptions,
+  type RuntimeChanges,
+  type RuntimeImage,
+  type SandboxConfig,
+} from '../runtime/runtime-changes.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
 
+import { type RegistryLogin } from './docker-config.js';
 import { withDefaultTag } from './image-name.js';
 import { PullBackoff, type PullBackoffOptions } from './pull-backoff.js';
+import { pullLoginsOf } from './pull-logins.js';
 import { PullQueue } from './pull-queue.js';
 
 /** What {@link ImageManager} is made with. */
 export interface ImageManagerOptions {
   readonly changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
   readonly events: PodEventRecorder;
+  /** Where imagePullSecrets are found; none are unless told. */
+  readonly objects?: Pick<PodObjects, 'findSecret'>;
   readonly clock?: Clock;
   /** How many images are fetched at the same time; 5 unless told. */
   readonly pullsAtOnce?: number;
@@ -65,6 +76,7 @@ const NAMED_FAILURES = {
 export class ImageManager {
   readonly #changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
   readonly #events: PodEventRecorder;
+  readonly #objects: Pick<PodObjects, 'findSecret'>;
   readonly #clock: Clock;
   readonly #backoff: PullBackoff;
   readonly #queue: PullQueue;
@@ -73,6 +85,7 @@ export class ImageManager {
     const clock = options.clock ?? new SystemClock();
     this.#changes = options.changes;
     this.#events = options.events;
+    this.#objects = options.objects ?? { findSecret: () => undefined };
     this.#clock = clock;
     this.#backoff = new PullBackoff({ ...options.backoff, clock });
     this.#queue = new PullQueue({ clock, atOnce: options.pullsAtOnce ?? 5 });
@@ -120,7 +133,10 @@ export class ImageManager {
   }
 
   async #pull({ wanted, image, pod, tell, sandboxConfig }: Pull, signal: AbortSignal): Promise<ImageOutcome> {
-    const key = `${pod.metadata.uid}_${wanted}`;
+    const { logins, unusable } = pullLoginsOf(pod, image, this.#objects);
+    const flight = flightKey(image, logins);
+    // A login that came, or that is another, may do what failed before.
+    const key = `${pod.metadata.uid}_${wanted}_${flight}`;
     const delay = this.#backoff.find(key);
     if (delay !== undefined) {
       const message = `Back-off pulling image "${wanted}"`;
@@ -132,11 +148,16 @@ export class ImageManager {
         retryAfterMs: delay.remainingMs,
       };
     }
+    if (unusable.length > 0) {
+      const message = `Unable to retrieve some image pull secrets (${unusable.join(', ')}); attempting to pull the image may not succeed.`;
+      tell({ type: 'Warning', reason: 'FailedToRetrieveImagePullSecret', message });
+    }
     tell({ type: 'Normal', reason: 'Pulling', message: `Pulling image "${wanted}"` });
     const startedMs = this.#clock.monotonicMs();
     try {
       const options = { pod: pod.metadata, ...(sandboxConfig && { sandboxConfig }) };
-      const pulled = await this.#queue.run(image, () => this.#changes.pullImage(image, options), signal);
+      const pull = async (): Promise<string> => this.#pullWithAny(image, logins, options);
+      const pulled = await this.#queue.run(flight, pull, signal);
       const found = await this.#changes.findImage(pulled.imageRef, signal);
       if (found === undefined) throw new Error(`image "${wanted}" is not there after it was pulled`);
       this.#backoff.succeed(key);
@@ -154,6 +175,28 @@ export class ImageManager {
       return { isPresent: false, reason, message };
     }
   }
+
+  /** Rejects with what the last login failed with. */
+  async #pullWithAny(image: string, logins: readonly RegistryLogin[], options: PullOptions): Promise<string> {
+    const [...left] = logins;
+    for (;;) {
+      const login = left.shift();
+      try {
+        return await this.#changes.pullImage(image, { ...options, ...(login && { login }) });
+      } catch (error) {
+        if (left.length === 0) throw error;
+      }
+    }
+  }
+}
+
+/**
+ * Two that pull the same image with other logins are not to have each other's failure. The hash is of no use to guess
+ * the password by: it is in the memory alone.
+ */
+function flightKey(image: string, logins: readonly RegistryLogin[]): string {
+  if (logins.length === 0) return image;
+  return `${image} ${createHash('sha256').update(JSON.stringify(logins)).digest('hex')}`;
 }
 
 interface Pull {

@@ -22,3 +22,16 @@ export function withDefaultTag(image: string): string | undefined {
   if (name.length > LONGEST_NAME || IDENTIFIER.test(image)) return undefined;
   return tag === undefined && digest === undefined ? `${image}:latest` : image;
 }
+
+/**
+ * Registry and repository of an image, without tag and digest, with what is left out for images of Docker Hub:
+ * `docker.io/library/busybox` of `busybox:1`. Undefined when it is no name of an image. Pure.
+ */
+export function repositoryOf(image: string): string | undefined {
+  const [, name] = REFERENCE.exec(image) ?? [];
+  if (name === undefined) return undefined;
+  const [first = '', ...rest] = name.split('/');
+  const isRegistry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost');
+  if (!isRegistry) return `docker.io/${rest.length === 0 ? 'library/' : ''}${name}`;
+  return first === 'index.docker.io' ? `docker.io/${rest.join('/')}` : name;
+}

@@ -71,7 +71,7 @@ const OWN_TABLES = {
     hostIPC: planned('boolean', { neutral: [false] }),
     shareProcessNamespace: planned('boolean', { neutral: [false] }),
     securityContext: planned('PodSecurityContext'),
-    imagePullSecrets: refused('give the runtime its credentials in its own configuration'),
+    imagePullSecrets: supported('[]LocalObjectReference'),
     hostname: planned('string'),
     subdomain: planned('string'),
     affinity: ignored('Affinity', SCHEDULER),
@@ -100,6 +100,9 @@ const OWN_TABLES = {
     schedulingGroup: refused('there is no scheduler here that would wait for the group'),
     evictionResponders: refused('nobody here evicts pods through an API server'),
   } satisfies TableOf<PodSpec>,
+  LocalObjectReference: {
+    name: supported('string', { required: true }),
+  } satisfies FieldTable,
   PodOS: {
     name: ignored('linux|windows', 'it says that the containers are for Linux', {
       required: true,

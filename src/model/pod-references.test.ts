@@ -7,6 +7,7 @@ it('a pod refers to objects in volumes, in envFrom and in env, of every kind of 
   const pod: Pod = {
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } },
     spec: {
+      imagePullSecrets: [{ name: 'pull' }],
       volumes: [
         { name: 'none', emptyDir: {} },
         { name: 'a', configMap: { name: 'cm', optional: true } },
@@ -48,7 +49,12 @@ it('a pod refers to objects in volumes, in envFrom and in env, of every kind of 
     ({ kind, name, keys = ['*'], optional, path }) =>
       `${kind} ${name} ${keys.join('+')}${optional ? ' optional' : ''} at ${formatFieldPath(path)}`,
   );
+  expect(podReferences(pod).map(({ isForPull }) => isForPull)).toEqual([
+    true,
+    ...shown.slice(1).map(() => false),
+  ]);
   expect(shown).toEqual([
+    'Secret pull * at spec.imagePullSecrets[0].name',
     'ConfigMap cm * optional at spec.volumes[1].configMap.name',
     'Secret s k at spec.volumes[2].secret.secretName',
     'ConfigMap pcm x+y at spec.volumes[3].projected.sources[1].configMap.name',

@@ -12,6 +12,8 @@ export interface PodReference {
   readonly keys: readonly string[] | undefined;
   /** The pod runs without it, too. */
   readonly optional: boolean;
+  /** It is only for fetching images, and does not hold up the pod. */
+  readonly isForPull: boolean;
   /** Where the name stands in the pod. */
   readonly path: FieldPath;
 }
@@ -20,6 +22,10 @@ export interface PodReference {
 export function podReferences({ spec }: Pod): PodReference[] {
   const { volumes = [], initContainers = [], containers } = spec;
   return [
+    ...(spec.imagePullSecrets ?? []).map((secret, index) => ({
+      ...wholeOf('Secret', secret, ['spec', 'imagePullSecrets', index, 'name']),
+      isForPull: true,
+    })),
     ...volumes.flatMap((volume, index) => {
       const { configMap, secret, projected } = volume;
       const at = ['spec', 'volumes', index];
@@ -39,8 +45,10 @@ export function podReferences({ spec }: Pod): PodReference[] {
   ];
 }
 
+type Variables = Pick<Container, 'env' | 'envFrom'>;
+
 /** What a container's variables come from. */
-function referencesOf({ envFrom = [], env = [] }: Container, path: FieldPath): PodReference[] {
+function referencesOf({ envFrom = [], env = [] }: Variables, path: FieldPath): PodReference[] {
   return [
     ...envFrom.flatMap(({ configMapRef, secretRef }, index) => {
       const at = [...path, 'envFrom', index];
@@ -81,7 +89,7 @@ interface Named {
 }
 
 function wholeOf(kind: Kind, { name, optional = false }: Named, path: FieldPath): PodReference {
-  return { kind, name, keys: undefined, optional, path };
+  return { kind, name, keys: undefined, optional, isForPull: false, path };
 }
 
 function keyOf(kind: Kind, selector: Named & { readonly key: string }, path: FieldPath): PodReference {

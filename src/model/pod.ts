@@ -46,6 +46,8 @@ export interface PodSpec {
   readonly hostIPC?: boolean;
   readonly shareProcessNamespace?: boolean;
   readonly securityContext?: PodSecurityContext;
+  /** Secrets with logins of registries, each tried for the images that it is for. */
+  readonly imagePullSecrets?: readonly { readonly name: string }[];
   readonly hostname?: string;
   readonly subdomain?: string;
   readonly setHostnameAsFQDN?: boolean;

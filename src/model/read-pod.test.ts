@@ -79,8 +79,8 @@ describe('a pod as written', () => {
   it.each([
     [podOf({ hostAliases: [{ ip: '10.0.0.1' }] }), 'spec.hostAliases: not supported yet'],
     [
-      podOf({ imagePullSecrets: [{ name: 's' }] }),
-      /^spec\.imagePullSecrets: not supported; give the runtime/,
+      podOf({ imagePullSecrets: [{ name: '' }] }),
+      /^spec\.imagePullSecrets\[0\]\.name: Required value/,
     ],
     [podOf({ serviceAccountName: 'default' }), /^spec\.serviceAccountName: not supported; /],
     [

@@ -10,6 +10,7 @@ import { findSameContainer, findSameSandbox } from './find-same-attempt.js';
 import { ANNOTATIONS } from './labels.js';
 import {
   type ChangeOptions,
+  type PullOptions,
   type ContainerConfig,
   type ContainerResources,
   type ExecResult,
@@ -195,11 +196,12 @@ export class CriRuntimeChanges implements RuntimeChanges {
     return { stdout, stderr, exitCode };
   }
 
-  async pullImage(
-    image: string,
-    { signal, pod, sandboxConfig }: ChangeOptions & { readonly sandboxConfig?: SandboxConfig } = {},
-  ): Promise<string> {
-    const request = { image: { image, userSpecifiedImage: image }, ...(sandboxConfig && { sandboxConfig }) };
+  async pullImage(image: string, { signal, pod, sandboxConfig, login }: PullOptions = {}): Promise<string> {
+    const request = {
+      image: { image, userSpecifiedImage: image },
+      ...(sandboxConfig && { sandboxConfig }),
+      ...(login && { auth: login }),
+    };
     const { imageRef } = await this.#lanes.unbounded(signal, () => this.#client.pullImage(request, { pod }));
     return imageRef;
   }

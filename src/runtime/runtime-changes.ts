@@ -31,6 +31,13 @@ export interface ChangeOptions {
   readonly pod?: PodRef | undefined;
 }
 
+/** What a pull takes besides the image. */
+export interface PullOptions extends ChangeOptions {
+  readonly sandboxConfig?: SandboxConfig;
+  /** Who to be at the registry. */
+  readonly login?: { readonly username: string; readonly password: string };
+}
+
 /** What a command in a container left behind. */
 export interface ExecResult {
   readonly stdout: Buffer;
@@ -98,10 +105,7 @@ export interface RuntimeChanges {
     options?: ChangeOptions,
   ): Promise<ExecResult>;
   /** Fetches an image and gives its reference as resolved. Has no bound here: whoever pulls has. */
-  pullImage(
-    image: string,
-    options?: ChangeOptions & { readonly sandboxConfig?: SandboxConfig },
-  ): Promise<string>;
+  pullImage(image: string, options?: PullOptions): Promise<string>;
   /** The image of that name, digest or id, if the runtime has it. */
   findImage(image: string, signal?: AbortSignal): Promise<RuntimeImage | undefined>;
   listImages(signal?: AbortSignal): Promise<readonly RuntimeImage[]>;

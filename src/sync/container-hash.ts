@@ -69,6 +69,7 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   hostIPC: 'sandbox',
   shareProcessNamespace: 'sandbox',
   securityContext: 'sandbox',
+  imagePullSecrets: 'nothing',
   hostname: 'sandbox',
   subdomain: 'sandbox',
   setHostnameAsFQDN: 'sandbox',

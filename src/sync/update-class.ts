@@ -43,6 +43,7 @@ export const SPEC_UPDATES: Classes<PodSpec> = {
   hostIPC: 'pod',
   shareProcessNamespace: 'pod',
   securityContext: 'pod',
+  imagePullSecrets: 'in place',
   hostname: 'pod',
   subdomain: 'pod',
   setHostnameAsFQDN: 'pod',
