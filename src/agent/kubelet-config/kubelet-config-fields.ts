@@ -4,7 +4,8 @@ const SERVER = 'podloop’s own HTTP options say where it listens and who may as
 const CONTROL_PLANE = 'it is about an API server, and there is none';
 const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for all pods together';
 const NO_EVICTION = 'podloop evicts nothing yet';
-const NO_PINNING = 'podloop pins nothing to cores, memory nodes or devices';
+const NO_PINNING =
+  'podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot';
 const NODE_SETTINGS = 'podloop leaves the machine’s own settings as they are';
 const SHUTDOWN = 'podloop leaves pods as they are when it ends; --stop-pods stops them';
 const DEBUGGING = 'podloop has no such handlers';
@@ -81,13 +82,13 @@ export const KUBELET_CONFIG_TABLES = {
     cgroupRoot: supported('string'),
     cgroupsPerQOS: supported('boolean'),
     cgroupDriver: supported('cgroupfs|systemd'),
-    cpuManagerPolicy: ignored('string', NO_PINNING),
+    cpuManagerPolicy: ignored('string', NO_PINNING, { neutral: ['none'] }),
     singleProcessOOMKill: ignored('boolean', NO_POD_LIMITS),
     cpuManagerPolicyOptions: ignored('map[string]string', NO_PINNING),
-    cpuManagerReconcilePeriod: ignored('string', NO_PINNING),
-    memoryManagerPolicy: ignored('string', NO_PINNING),
-    topologyManagerPolicy: ignored('string', NO_PINNING),
-    topologyManagerScope: ignored('string', NO_PINNING),
+    cpuManagerReconcilePeriod: ignored('string', NO_PINNING, { neutral: ['0s', '10s'] }),
+    memoryManagerPolicy: ignored('string', NO_PINNING, { neutral: ['None'] }),
+    topologyManagerPolicy: ignored('string', NO_PINNING, { neutral: ['none'] }),
+    topologyManagerScope: ignored('string', NO_PINNING, { neutral: ['container'] }),
     topologyManagerPolicyOptions: ignored('map[string]string', NO_PINNING),
     qosReserved: ignored('map[string]string', NO_POD_LIMITS),
     runtimeRequestTimeout: duration(),

@@ -50,11 +50,27 @@ describe('a KubeletConfiguration', () => {
   });
 
   it('is warned of, field by field, where it says what has no effect', () => {
-    const { warnings } = read('qosReserved: {memory: 50%}\nmaxPods: 5\nevictionHard: {memory.available: 100Mi}\n');
+    const { warnings } = read(
+      'qosReserved: {memory: 50%}\nmaxPods: 5\nevictionHard: {memory.available: 100Mi}\n',
+    );
     expect(warnings).toEqual([
       '/etc/podloop/kubelet.yaml:3:1: qosReserved: has no effect: podloop sets limits for containers and pods, and none for all pods together',
       '/etc/podloop/kubelet.yaml:5:1: evictionHard: has no effect: podloop evicts nothing yet',
     ]);
+  });
+
+  it('is warned of what would pin containers, with what to do, unless it pins nothing', () => {
+    const { warnings } = read(
+      'cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\ntopologyManagerPolicy: none\n',
+    );
+    const why =
+      'has no effect: podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot';
+    expect(warnings).toEqual([
+      `/etc/podloop/kubelet.yaml:3:1: cpuManagerPolicy: ${why}`,
+      `/etc/podloop/kubelet.yaml:4:1: reservedSystemCPUs: ${why}`,
+    ]);
+    const none = 'cpuManagerPolicy: none\nmemoryManagerPolicy: None\ntopologyManagerScope: container\n';
+    expect(read(`${none}cpuManagerReconcilePeriod: 0s\n`).warnings).toEqual([]);
   });
 
   it('may be written as JSON', () => {

@@ -72,7 +72,10 @@ function fieldsWithoutEffect(
   value: Readonly<Record<string, unknown>>,
 ): { readonly field: string; readonly why: string }[] {
   return Object.entries(KUBELET_CONFIG_TABLES.KubeletConfiguration)
-    .filter(([field, facts]) => facts.support === 'ignored' && (value[field] ?? null) !== null)
+    .filter(([field, { support, neutral }]) => {
+      const written = value[field] ?? null;
+      return support === 'ignored' && written !== null && !neutral.includes(written as string);
+    })
     .map(([field, facts]) => ({ field, why: facts.note }));
 }
 
