@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { existsSync } from 'node:fs';
 import {
   NamespaceMode,
   SecurityProfile_ProfileType,
@@ -20,6 +21,9 @@ type SharedContext = Pick<
   LinuxSandboxSecurityContext & LinuxContainerSecurityContext,
   'privileged' | 'seccomp' | 'apparmor' | 'selinuxOptions' | 'namespaceOptions' | 'seccompProfilePath'
 > & { readonly apparmorProfile?: string };
+
+/** There when the kernel has SELinux switched on. */
+const SELINUX = '/sys/fs/selinux/enforce';
 
 /** Throws when a sandbox cannot be. */
 export function checkAnySandbox(config: PodSandboxConfig): void {
@@ -54,7 +58,9 @@ function checkProfiles(context: SharedContext): void {
   const hasSeccomp = seccomp?.profileType === Localhost || local(seccompProfilePath);
   refuse(hasSeccomp && !context.privileged, 'seccomp profiles of one’s own');
   refuse(apparmor?.profileType === Localhost || local(apparmorProfile), 'AppArmor profiles of one’s own');
-  refuse(selinuxOptions !== undefined && Object.values(selinuxOptions).join('') !== '', 'SELinux options');
+  const hasLabels = selinuxOptions !== undefined && Object.values(selinuxOptions).join('') !== '';
+  // Where the kernel heeds none they are no promise, and other runtimes pass over them.
+  refuse(hasLabels && existsSync(SELINUX), 'SELinux options');
   const userns = namespaceOptions?.usernsOptions;
   refuse(userns !== undefined && userns.mode !== NamespaceMode.NODE, 'user namespaces');
 }

@@ -23,7 +23,7 @@ import {
   type ObjectFieldSelector,
   type ResourceFieldSelector,
 } from './env-source.js';
-import { type FieldTable, planned, refused, supported, type TableOf } from './field-facts.js';
+import { type FieldTable, refused, supported, type TableOf } from './field-facts.js';
 import { STOP_SIGNALS } from './stop-signals.js';
 
 const NO_DEVICES = 'use hostPath for what the node has';

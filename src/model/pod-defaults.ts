@@ -3,13 +3,14 @@ import { type SupportRule } from './decode-object.js';
 import { type FieldType } from './field-facts.js';
 import { type Pod, type PodSpec } from './pod.js';
 import { POD_TABLES } from './pod-fields.js';
+import { priorityOfClass } from './pod-priority.js';
 import { SUPPORTED_FIELDS } from './read-pod.js';
 
 /**
  * The pod with Kubernetes' defaults for the fields that are honoured and were not written. Pure; applying it again
  * changes nothing.
  *
- * The simple ones come from the tables of pod-fields.ts; by rule go the pull policy (Always for `:latest` and no tag),
+ * The simple ones come from the tables of pod-fields.ts; by rule go the priority of Kubernetes' own classes, the pull policy (Always for `:latest` and no tag),
  * requests (the limit where there is none), host ports on the node's network, and volumes without a source (emptyDir).
  */
 export function applyPodDefaults(pod: Pod, isSupported: SupportRule = SUPPORTED_FIELDS): Pod {
@@ -20,7 +21,9 @@ export function applyPodDefaults(pod: Pod, isSupported: SupportRule = SUPPORTED_
 
 function withRules(spec: PodSpec): Partial<PodSpec> {
   const fill = (container: Container): Container => withContainerRules(container, spec.hostNetwork === true);
+  const priority = spec.priority ?? priorityOfClass(spec.priorityClassName);
   return {
+    ...(priority === undefined ? {} : { priority }),
     containers: spec.containers.map(fill),
     ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(fill) }),
     ...(spec.volumes === undefined

@@ -55,6 +55,7 @@ export interface PodSpec {
   readonly runtimeClassName?: string;
   readonly priority?: number;
   readonly priorityClassName?: string;
+  readonly os?: { readonly name: 'linux' };
 }
 
 /** Additions to /etc/resolv.conf. */

@@ -77,7 +77,6 @@ describe('a pod as written', () => {
   });
 
   it.each([
-    [podOf({ hostAliases: [{ ip: '10.0.0.1' }] }), 'spec.hostAliases: not supported yet'],
     [
       podOf({ imagePullSecrets: [{ name: '' }] }),
       /^spec\.imagePullSecrets\[0\]\.name: Required value/,
@@ -96,10 +95,14 @@ describe('a pod as written', () => {
       /^spec\.initContainers\[0\]\.restartPolicy: "Never" is not supported: only Always/,
     ],
     [
-      withContainer({ securityContext: { privileged: true } }),
-      'spec.containers[0].securityContext: not supported yet',
+      withContainer({ securityContext: { procMount: 'Unmasked' } }),
+      /^spec\.containers\[0\]\.securityContext\.procMount: "Unmasked" is not supported: Kubernetes allows it/,
     ],
-    [podOf({ hostPID: true }), 'spec.hostPID: not supported yet'],
+    [podOf({ hostUsers: false }), /^spec\.hostUsers: false is not supported: leave it out/],
+    [
+      podOf({ securityContext: { windowsOptions: { hostProcess: true } } }),
+      'spec.securityContext.windowsOptions: not supported; podloop runs Linux containers',
+    ],
   ])('is refused for what is not supported: %j', (value, message) => {
     const problems = problemsOf(value);
     expect(problems).toEqual([typeof message === 'string' ? message : expect.stringMatching(message)]);
@@ -124,7 +127,10 @@ describe('a pod as written', () => {
     };
     expect(readPod(value)).toEqual({
       ...{ name: 'web', namespace: '', problems: [] },
-      pod: podOf({ restartPolicy: 'Always', volumes: [] }),
+      pod: podOf({
+        ...{ dnsPolicy: 'ClusterFirst', restartPolicy: 'Always', securityContext: {}, volumes: [] },
+        ...{ hostPID: false, priority: 0, os: { name: 'linux' }, imagePullSecrets: [] },
+      }),
     });
   });
 
@@ -280,7 +286,15 @@ describe('a pod that is well formed', () => {
       withContainer({ lifecycle: { preStop: { sleep: { seconds: 31 } } } }),
       /sleep\.seconds: Invalid value: 31: must be from 0 to terminationGracePeriodSeconds \(30\)/,
     ],
-    [withContainer({ lifecycle: { stopSignal: 'TERM' } }), /stopSignal: Invalid value: "TERM"/],
+    [withContainer({ lifecycle: { stopSignal: 'TERM' } }), /stopSignal: Unsupported value: "TERM"/],
+    [
+      withContainer({ lifecycle: { stopSignal: 'SIGUSR1' } }),
+      /lifecycle\.stopSignal: Forbidden: .* set spec\.os\.name to linux/,
+    ],
+    [
+      podOf({ priorityClassName: 'system-node-critical', priority: 7 }),
+      /^spec\.priority: Invalid value: 7: must be 2000001000/,
+    ],
     [
       resources({ limits: { cpu: '-1' } }),
       `${at}.resources.limits[cpu]: Invalid value: "-1": must not be negative`,

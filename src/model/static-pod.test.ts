@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Pod } from './pod.js';
+import { type Pod, type PodSpec } from './pod.js';
 import { applyPodDefaults } from './pod-defaults.js';
 import { PLANNED_FIELDS } from './read-pod.js';
 import { checkStaticPod, hashPod, staticPodUid, toStaticPod } from './static-pod.js';
@@ -32,7 +32,7 @@ describe('the defaults of a pod', () => {
       ...pod,
       metadata: { ...pod.metadata, namespace: 'default' },
       spec: {
-        ...{ restartPolicy: 'Always', terminationGracePeriodSeconds: 30 },
+        ...{ restartPolicy: 'Always', terminationGracePeriodSeconds: 30, dnsPolicy: 'ClusterFirst' },
         containers: [
           {
             ...{ name: 'main', image: 'nginx', imagePullPolicy: 'Always' },
@@ -54,6 +54,18 @@ describe('the defaults of a pod', () => {
         ],
       },
     });
+  });
+
+  it('have the number of Kubernetes’ own classes of priority, and of no other', () => {
+    const priorityOf = (spec: Partial<PodSpec>): number | undefined =>
+      applyPodDefaults({
+        ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } },
+        spec: { containers: [{ name: 'a', image: 'x:1' }], ...spec },
+      }).spec.priority;
+    expect(priorityOf({ priorityClassName: 'system-node-critical' })).toBe(2_000_001_000);
+    expect(priorityOf({ priorityClassName: 'system-cluster-critical' })).toBe(2_000_000_000);
+    expect(priorityOf({ priorityClassName: 'mine', priority: 7 })).toBe(7);
+    expect(priorityOf({ priorityClassName: 'mine' })).toBeUndefined();
   });
 
   it.each([
@@ -95,8 +107,6 @@ describe('the defaults of a pod', () => {
       { name: 'h', hostPath: { path: '/x', type: '' } },
       { name: 'c', configMap: { name: 'c', defaultMode: 0o644 } },
     ]);
-    expect(spec.dnsPolicy).toBe('ClusterFirst');
-    expect(applyPodDefaults(pod).spec.dnsPolicy).toBeUndefined();
   });
 
   it('change nothing when they are applied again', () => {

@@ -109,8 +109,12 @@ function validateHooksAndProbes(
     if (probe !== undefined) validateProbe(probe, name, [...path, name], list);
   }
   const grace = spec.terminationGracePeriodSeconds ?? GRACE_PERIOD;
-  if (container.lifecycle !== undefined)
-    validateLifecycle(container.lifecycle, grace, [...path, 'lifecycle'], list);
+  if (container.lifecycle === undefined) return;
+  validateLifecycle(container.lifecycle, grace, [...path, 'lifecycle'], list);
+  if (container.lifecycle.stopSignal !== undefined && spec.os?.name === undefined) {
+    const rule = 'only in a pod that says for which system it is: set spec.os.name to linux';
+    list.add(forbidden([...path, 'lifecycle', 'stopSignal'], rule));
+  }
 }
 
 function validatePorts(

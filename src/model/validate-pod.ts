@@ -9,6 +9,7 @@
 import { type Draft, entriesOf } from './draft.js';
 import { type FieldProblem, invalid, required } from './field-problem.js';
 import { checkIp, checkLabel, checkSearchDomain, checkSubdomain } from './name-rules.js';
+import { priorityOfClass } from './pod-priority.js';
 import { type Pod, type PodDnsConfig, type PodSpec } from './pod.js';
 import { inRange, ProblemList } from './problem-list.js';
 import { validateContainers } from './validate-container.js';
@@ -42,6 +43,7 @@ function validateSpec(spec: Draft<PodSpec>, list: ProblemList): void {
   for (const name of ['priorityClassName', 'runtimeClassName'] as const) {
     list.check([...path, name], spec[name], checkSubdomain);
   }
+  validatePriority(spec, list);
   for (const [index, alias] of entriesOf(spec.hostAliases)) {
     list.check([...path, 'hostAliases', index, 'ip'], alias.ip, checkIp);
     for (const [at, name] of entriesOf(alias.hostnames)) {
@@ -50,6 +52,13 @@ function validateSpec(spec: Draft<PodSpec>, list: ProblemList): void {
   }
   validateDns(spec, list);
   validatePodSecurity(spec, path, list);
+}
+
+function validatePriority({ priority, priorityClassName }: Draft<PodSpec>, list: ProblemList): void {
+  const computed = priorityOfClass(priorityClassName);
+  if (computed === undefined || priority === undefined || priority === computed) return;
+  const rule = `must be ${computed}, as priorityClassName is ${priorityClassName}; leave it out`;
+  list.add(invalid(['spec', 'priority'], priority, rule));
 }
 
 function validateDns({ dnsPolicy, dnsConfig }: Draft<PodSpec>, list: ProblemList): void {

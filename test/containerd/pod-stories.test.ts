@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { describe } from 'vitest';
 import { defineStoryTests, STORY_LIMIT_MS } from '../integration/pod-stories/story-suite.js';
 import { RELEASES } from './harness/installed.js';
@@ -7,5 +8,8 @@ import { startStoryRuntime } from './harness/story-runtime.js';
 const releases = process.env['PODLOOP_CHURN'] === 'full' ? RELEASES : (['1.7'] as const);
 
 describe.each(releases)('on containerd %s', { timeout: STORY_LIMIT_MS + 60_000 }, (version) => {
-  defineStoryTests(() => startStoryRuntime(version));
+  // What the releases of containerd differ in.
+  const groups = version === '2.1' ? 'no-strict-groups' : 'strict-groups';
+  const lacks = [groups, 'stop-signals', ...(existsSync('/sys/module/apparmor') ? ['no-app-armor'] : [])];
+  defineStoryTests(() => startStoryRuntime(version), lacks);
 });

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { describe } from 'vitest';
 import { Cgroups } from '../../src/embedded/cgroups/cgroups.js';
 import { SILENT_LOGGER } from '../../src/util/logger.js';
@@ -7,8 +8,16 @@ import { defineStoryTests, STORY_LIMIT_MS } from './pod-stories/story-suite.js';
 /** Where it runs apart from everything, so that pods have files, mounts and addresses of their own. */
 const isRoot = process.getuid?.() === 0;
 const cgroups = await Cgroups.detect({ logger: SILENT_LOGGER, prefix: `podloop-probe-${process.pid}` });
+const hasAppArmor = existsSync('/sys/module/apparmor');
 const limitsMemory = cgroups.describe().controllers.includes('memory');
 
 describe.runIf(isRoot)('on the embedded runtime', { timeout: STORY_LIMIT_MS + 60_000 }, () => {
-  defineStoryTests((folder) => startEmbedded(folder, 'bridge'), limitsMemory ? [] : ['cgroups']);
+  defineStoryTests(
+    (folder) => startEmbedded(folder, 'bridge'),
+    [
+      ...['seccomp', 'no-strict-groups'],
+      ...(limitsMemory ? [] : ['cgroups']),
+      ...(hasAppArmor ? ['no-app-armor'] : []),
+    ],
+  );
 });

@@ -8,6 +8,12 @@ import { packTar, type TarMember } from '../../src/testing/pack-tar.js';
 /** The image of {@link writeProgramImage}: a shell and a few programs of this machine. */
 export const PROGRAM_IMAGE = 'podloop.test/programs:1';
 
+/** The same for stories of users, by name and user. */
+export const USER_IMAGES = [
+  ['podloop.test/user-1234:1', '1234'],
+  ['podloop.test/user-nobody:1', 'nobody'],
+] as const;
+
 const PROGRAMS = [
   'sh',
   'cat',
@@ -59,6 +65,10 @@ export async function writeProgramImage(
     ...(more.members.length > 0 ? [packTar(more.members)] : []),
   ];
   layout.addImage({ names: [more.name], layers, config });
+  if (more.name === PROGRAM_IMAGE) {
+    for (const [name, User] of USER_IMAGES)
+      layout.addImage({ names: [name], layers, config: { ...config, User } });
+  }
   for (const [name, content] of layout.toFiles()) {
     const file = path.join(imageDir, more.name.replaceAll(/\W/g, '-'), name);
     await mkdir(path.dirname(file), { recursive: true });

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 
 import { OciLayout } from '../../../src/testing/oci-layout.js';
 import { packTar, type TarMember } from '../../../src/testing/pack-tar.js';
+import { USER_IMAGES } from '../../integration/program-image.js';
 
 /** What the tests' containers run: every applet of busybox, a shell as the default command. */
 export const BUSYBOX_IMAGE = 'podloop.test/busybox:1';
@@ -22,6 +23,8 @@ export async function packImages(busybox: string): Promise<Buffer> {
   const layout = new OciLayout();
   const config = { Env: ['PATH=/bin'], Cmd: ['/bin/sh'] };
   layout.addImage({ names: [BUSYBOX_IMAGE, STORY_IMAGE], layers, config });
+  for (const [name, User] of USER_IMAGES)
+    layout.addImage({ names: [name], layers, config: { ...config, User } });
   const sleeping = { Entrypoint: ['/bin/busybox', 'sleep', '1000000'] };
   layout.addImage({ names: [PAUSE_IMAGE], layers, config: sleeping });
   return layout.toTar();

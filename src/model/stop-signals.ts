@@ -1,0 +1,10 @@
+/** Signals that a container may be asked to end by, under the names that Kubernetes takes on Linux. */
+export const STOP_SIGNALS: readonly string[] = [
+  ...['ABRT', 'ALRM', 'BUS', 'CHLD', 'CLD', 'CONT', 'FPE', 'HUP', 'ILL', 'INT', 'IO', 'IOT', 'KILL', 'PIPE'],
+  ...['POLL', 'PROF', 'PWR', 'QUIT', 'SEGV', 'STKFLT', 'STOP', 'SYS', 'TERM', 'TRAP', 'TSTP', 'TTIN', 'TTOU'],
+  ...['URG', 'USR1', 'USR2', 'VTALRM', 'WINCH', 'XCPU', 'XFSZ'],
+  'RTMIN',
+  ...Array.from({ length: 15 }, (_, index) => `RTMIN+${index + 1}`),
+  ...Array.from({ length: 14 }, (_, index) => `RTMAX-${14 - index}`),
+  'RTMAX',
+].map((name) => `SIG${name}`);
