@@ -8,6 +8,8 @@ import { PulledImages } from '../gc/pulled-images.js';
 import { recordPulls } from '../gc/record-pulls.js';
 import { ImageManager } from '../images/image-manager.js';
 import { type PodObjects } from '../model/config-object.js';
+import { type NodePod } from '../model/node-pod.js';
+import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type PodSpec } from '../model/pod.js';
 import { Pleg } from '../pleg/index.js';
 import { PodCache } from '../pleg/pod-cache.js';
@@ -30,7 +32,8 @@ import { PodAdoption } from '../sync/adopt-pods.js';
 import { AdoptedPods } from '../sync/adopted-pods.js';
 import { toRunDefinition } from '../sync/asks-for-new-run.js';
 import { ContainerResizes } from '../sync/container-resizes.js';
-import { DesiredPods } from '../sync/desired-pods.js';
+import { DesiredPods, type Rejection } from '../sync/desired-pods.js';
+import { rejectForbidden, sparingForbiddenPods } from '../sync/forbidden-pods.js';
 import { ForeignPodsWatch, sparingForeignPods } from '../sync/foreign-pods-watch.js';
 import { isOwnPod } from '../sync/housekeeping-owner.js';
 import { Housekeeping, type PodCleaner } from '../sync/housekeeping.js';
@@ -57,6 +60,7 @@ import { NodeFactsWatch } from './node-facts-watch.js';
 import { type NodeIdentity } from './node-identity.js';
 import { PodEventLog } from './pod-event-log.js';
 import { PodSources } from './pod-sources.js';
+import { readNodePolicy } from './read-node-policy.js';
 import { SecurityFacts } from './security-facts.js';
 
 const FIRST_STATUS_MS = 5_000;
@@ -148,9 +152,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       ...(ephemeralStorageBytes === undefined ? {} : { ephemeralStorageBytes }),
     },
   };
+  const policy = readNodePolicy(options);
   const volumes = buildVolumes({
-    ...{ ...common, events, objects, podsFolder: paths.podsDir, memoryBytes: capacity.memoryBytes },
+    ...{ ...common, policy, events, objects, podsFolder: paths.podsDir, memoryBytes: capacity.memoryBytes },
     downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode),
+    onReady: (uid) => workers.retry(uid),
   });
   const node = new NodeFactsWatch({
     ...common,
@@ -206,7 +212,14 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     containerLogLinksDir: options.containerLogLinksDir === '' ? undefined : options.containerLogLinksDir,
     node: () => node.facts(),
   });
-  const syncer = sparingForeignPods(hands, isOurs);
+  const findForbidden = (pod: NodePod): Rejection | undefined => rejectForbidden(pod, policy);
+  const syncer = sparingForeignPods(
+    // What has ended is only looked at.
+    sparingForbiddenPods(hands, (pod) =>
+      endedPods.find(pod.metadata.uid)?.definition === toRunDefinition(pod) ? undefined : findForbidden(pod),
+    ),
+    isOurs,
+  );
 
   // What decides.
   const desired = new DesiredPods();
@@ -302,15 +315,17 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   });
   const handlers = new PodHandlers({
     ...{ logger, desired, workers, cache, housekeeping, seenAllSources },
-    findObstacle: (pod) => foreign.findObstacle(pod),
+    ...{ findObstacle: (pod) => foreign.findObstacle(pod), findForbidden },
     findEnd: (uid) => endedPods.find(uid),
     admit: (pod, active) => admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, capacity),
     onRejectionLifted: ({ metadata }) => manager.forget(metadata.uid),
-    onRejected: (pod, { reason, message }) => {
+    onRejected: (pod, { reason, message }, isEnded) => {
+      const { uid } = pod.metadata;
       const end = { phase: 'Failed', reason, message } as const;
-      // What it shows is of a former life.
-      if (housekeeping.isTornDown(pod.metadata.uid)) forgetLife(pod.metadata.uid);
       events.record(pod.metadata, { type: 'Warning', reason, message });
+      if (isEnded) return;
+      // What it shows is of a former life, or what it was before an edit.
+      if (housekeeping.isTornDown(uid) || reason === POD_FORBIDDEN) forgetLife(uid);
       void statuses.update(pod, emptyPodStatus(pod.metadata.uid), 'terminated', end);
     },
   });
@@ -341,6 +356,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       memory,
       probes,
       manager,
+      volumes,
       volumeLimits,
     },
     ...{
@@ -363,6 +379,6 @@ function isEmptyPod({ sandboxes, containers }: PodStatus): boolean {
   return sandboxes.length + containers.length === 0;
 }
 
-function imagesOf({ initContainers = [], containers }: PodSpec): string[] {
-  return [...initContainers, ...containers].map(({ image }) => image);
+function imagesOf({ initContainers = [], containers, ephemeralContainers = [] }: PodSpec): string[] {
+  return [...initContainers, ...containers, ...ephemeralContainers].map(({ image }) => image);
 }

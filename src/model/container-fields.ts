@@ -2,6 +2,7 @@ import {
   type Container,
   type ContainerPort,
   type ContainerResizePolicy,
+  type EphemeralContainer,
   type ExecAction,
   type GrpcAction,
   type HttpGetAction,
@@ -23,43 +24,49 @@ import {
   type ObjectFieldSelector,
   type ResourceFieldSelector,
 } from './env-source.js';
-import { type FieldTable, refused, supported, type TableOf } from './field-facts.js';
+import { type FieldTable, planned, refused, supported, type TableOf } from './field-facts.js';
 import { STOP_SIGNALS } from './stop-signals.js';
 
-const NO_DEVICES = 'use hostPath for what the node has';
+const NO_DEVICES = 'mount what the node has with hostPath; devices need a privileged container';
+
+const CONTAINER = {
+  name: supported('string', { required: true }),
+  image: supported('string', { required: true }),
+  command: supported('[]string'),
+  args: supported('[]string'),
+  workingDir: supported('string'),
+  ports: supported('[]ContainerPort'),
+  envFrom: supported('[]EnvFromSource'),
+  env: supported('[]EnvVar'),
+  resources: supported('ResourceRequirements'),
+  resizePolicy: supported('[]ContainerResizePolicy'),
+  restartPolicy: supported('Always|OnFailure|Never', {
+    only: ['Always'],
+    otherwise: 'only Always, of an init container, is supported; leave it out for the policy of the pod',
+  }),
+  restartPolicyRules: refused('use the restartPolicy of the pod'),
+  volumeMounts: supported('[]VolumeMount'),
+  volumeDevices: refused(NO_DEVICES),
+  livenessProbe: supported('Probe'),
+  readinessProbe: supported('Probe'),
+  startupProbe: supported('Probe'),
+  lifecycle: supported('Lifecycle'),
+  terminationMessagePath: supported('string', { default: '/dev/termination-log' }),
+  terminationMessagePolicy: supported('File|FallbackToLogsOnError', { default: 'File' }),
+  imagePullPolicy: supported('Always|IfNotPresent|Never'),
+  securityContext: supported('SecurityContext'),
+  stdin: supported('boolean'),
+  stdinOnce: supported('boolean'),
+  tty: supported('boolean'),
+} satisfies TableOf<Container>;
 
 /** The fields of containers, their probes and hooks. */
 export const CONTAINER_TABLES = {
-  Container: {
-    name: supported('string', { required: true }),
-    image: supported('string', { required: true }),
-    command: supported('[]string'),
-    args: supported('[]string'),
-    workingDir: supported('string'),
-    ports: supported('[]ContainerPort'),
-    envFrom: supported('[]EnvFromSource'),
-    env: supported('[]EnvVar'),
-    resources: supported('ResourceRequirements'),
-    resizePolicy: supported('[]ContainerResizePolicy'),
-    restartPolicy: supported('Always|OnFailure|Never', {
-      only: ['Always'],
-      otherwise: 'only Always, of an init container, is supported; leave it out for the policy of the pod',
-    }),
-    restartPolicyRules: refused('use the restartPolicy of the pod'),
-    volumeMounts: supported('[]VolumeMount'),
-    volumeDevices: refused(NO_DEVICES),
-    livenessProbe: supported('Probe'),
-    readinessProbe: supported('Probe'),
-    startupProbe: supported('Probe'),
-    lifecycle: supported('Lifecycle'),
-    terminationMessagePath: supported('string', { default: '/dev/termination-log' }),
-    terminationMessagePolicy: supported('File|FallbackToLogsOnError', { default: 'File' }),
-    imagePullPolicy: supported('Always|IfNotPresent|Never'),
-    securityContext: supported('SecurityContext'),
-    stdin: supported('boolean'),
-    stdinOnce: supported('boolean'),
-    tty: supported('boolean'),
-  } satisfies TableOf<Container>,
+  Container: CONTAINER,
+  EphemeralContainer: {
+    ...CONTAINER,
+    targetContainerName: supported('string'),
+  } satisfies TableOf<EphemeralContainer>,
   ContainerPort: {
     name: supported('string'),
     hostPort: supported('int32', { zeroIsAbsent: true }),
@@ -175,7 +182,7 @@ export const CONTAINER_TABLES = {
     capabilities: supported('Capabilities'),
     privileged: supported('boolean'),
     seLinuxOptions: supported('SELinuxOptions'),
-    windowsOptions: refused('podloop runs Linux containers'),
+    windowsOptions: refused('leave it out: podloop runs Linux containers'),
     runAsUser: supported('int64'),
     runAsGroup: supported('int64'),
     runAsNonRoot: supported('boolean'),

@@ -28,6 +28,15 @@ export interface Container {
   readonly tty?: boolean;
 }
 
+/**
+ * A v1 EphemeralContainer: one that joins a pod that runs, to look into it, and is started once. Ports, resources,
+ * probes, hooks and a restart policy are not for it.
+ */
+export interface EphemeralContainer extends Container {
+  /** The container whose processes it sees; those of its own alone unless told. */
+  readonly targetContainerName?: string;
+}
+
 /** When an image is fetched. */
 export type ImagePullPolicy = 'Always' | 'IfNotPresent' | 'Never';
 

@@ -26,6 +26,9 @@ function withRules(spec: PodSpec): Partial<PodSpec> {
     ...(priority === undefined ? {} : { priority }),
     containers: spec.containers.map(fill),
     ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(fill) }),
+    ...(spec.ephemeralContainers === undefined
+      ? {}
+      : { ephemeralContainers: spec.ephemeralContainers.map(fill) }),
     ...(spec.volumes === undefined
       ? {}
       : {

@@ -8,7 +8,7 @@
  * @module
  */
 import { CONTAINER_TABLES } from './container-fields.js';
-import { type FieldTable, ignored, planned, refused, supported, type TableOf } from './field-facts.js';
+import { type FieldTable, ignored, refused, supported, type TableOf } from './field-facts.js';
 import {
   type HostAlias,
   type ObjectMeta,
@@ -46,14 +46,14 @@ const OWN_TABLES = {
     labels: supported('map[string]string'),
     annotations: supported('map[string]string'),
     ownerReferences: ignored('any', 'the objects that own it are of an API server'),
-    finalizers: refused('nobody here would take them off'),
+    finalizers: refused('leave them out: nobody here would take them off'),
     managedFields: ignored('any', API_SERVER),
   } satisfies TableOf<ObjectMeta>,
   PodSpec: {
     volumes: supported('[]Volume'),
     initContainers: supported('[]Container'),
     containers: supported('[]Container', { required: true }),
-    ephemeralContainers: refused('a manifest cannot have them: they are for pods that run'),
+    ephemeralContainers: supported('[]EphemeralContainer'),
     restartPolicy: supported('Always|OnFailure|Never', { default: 'Always' }),
     terminationGracePeriodSeconds: supported('int64', { default: 30 }),
     activeDeadlineSeconds: supported('int64'),
@@ -81,11 +81,13 @@ const OWN_TABLES = {
     priorityClassName: supported('string'),
     priority: supported('int32', { neutral: [0] }),
     dnsConfig: supported('PodDNSConfig'),
-    readinessGates: refused('there is no API server through which a condition could be set'),
+    readinessGates: refused(
+      'use a readinessProbe: there is no API server through which a condition could be set',
+    ),
     runtimeClassName: supported('string'),
     enableServiceLinks: ignored('boolean', 'there are no services here'),
     preemptionPolicy: ignored('Never|PreemptLowerPriority', SCHEDULER),
-    overhead: refused('only an API server may set it, from a RuntimeClass'),
+    overhead: refused('leave it out: only an API server sets it, from a RuntimeClass'),
     topologySpreadConstraints: ignored('[]TopologySpreadConstraint', SCHEDULER),
     setHostnameAsFQDN: supported('boolean', { neutral: [false] }),
     os: supported('PodOS'),
@@ -93,12 +95,12 @@ const OWN_TABLES = {
       only: [true],
       otherwise: 'leave it out: pods have the users of the node',
     }),
-    schedulingGates: refused('nobody here would take them off'),
-    resourceClaims: refused('use hostPath for what the node has'),
+    schedulingGates: refused('leave them out: nobody here would take them off'),
+    resourceClaims: refused('mount what the node has with hostPath; devices need a privileged container'),
     resources: refused('give each container its own resources'),
     hostnameOverride: refused('use hostname'),
-    schedulingGroup: refused('there is no scheduler here that would wait for the group'),
-    evictionResponders: refused('nobody here evicts pods through an API server'),
+    schedulingGroup: refused('leave it out: there is no scheduler here that would wait for the group'),
+    evictionResponders: refused('leave them out: nobody here evicts pods through an API server'),
   } satisfies TableOf<PodSpec>,
   LocalObjectReference: {
     name: supported('string', { required: true }),
@@ -125,14 +127,17 @@ const OWN_TABLES = {
   } satisfies FieldTable,
   PodSecurityContext: {
     seLinuxOptions: supported('SELinuxOptions'),
-    windowsOptions: refused('podloop runs Linux containers'),
+    windowsOptions: refused('leave it out: podloop runs Linux containers'),
     runAsUser: supported('int64'),
     runAsGroup: supported('int64'),
     runAsNonRoot: supported('boolean'),
     supplementalGroups: supported('[]int64'),
     supplementalGroupsPolicy: supported('Merge|Strict'),
-    fsGroup: planned('int64'),
-    fsGroupChangePolicy: planned('OnRootMismatch|Always'),
+    fsGroup: supported('int64'),
+    fsGroupChangePolicy: ignored(
+      'OnRootMismatch|Always',
+      'emptyDir and the volumes of objects get their group as they are made, and hostPath keeps its own',
+    ),
     sysctls: supported('[]Sysctl'),
     seccompProfile: supported('SecurityProfile'),
     appArmorProfile: supported('SecurityProfile'),

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type Container, type SeLinuxOptions, type SecurityProfile } from './container.js';
+import { type Container, type EphemeralContainer, type SeLinuxOptions, type SecurityProfile } from './container.js';
 import { type Volume } from './volume.js';
 
 /** A v1 Pod without its status. */
@@ -35,6 +35,7 @@ export interface PodSpec {
   readonly initContainers?: readonly Container[];
   /** Never empty. */
   readonly containers: readonly Container[];
+  readonly ephemeralContainers?: readonly EphemeralContainer[];
   readonly restartPolicy?: RestartPolicy;
   readonly terminationGracePeriodSeconds?: number;
   readonly activeDeadlineSeconds?: number;

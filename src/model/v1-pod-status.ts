@@ -33,6 +33,8 @@ export interface V1PodStatus {
   readonly initContainerStatuses?: readonly V1ContainerStatus[];
   /** In the order of the spec. */
   readonly containerStatuses: readonly V1ContainerStatus[];
+  /** In the order of the spec; absent when it has none. */
+  readonly ephemeralContainerStatuses?: readonly V1ContainerStatus[];
   readonly qosClass: PodQosClass;
 }
 

@@ -6,6 +6,7 @@ import { checkIp, checkLabel, checkNoNul, checkPortName, checkPortNumber } from 
 import { type PodSpec } from './pod.js';
 import { type ProblemList } from './problem-list.js';
 import { validateEnv } from './validate-env.js';
+import { validateEphemeralContainer } from './validate-ephemeral-container.js';
 import { validateLifecycle, validateProbe } from './validate-probe.js';
 import { validateResources } from './validate-resources.js';
 import { validateContainerSecurity } from './validate-security.js';
@@ -44,6 +45,14 @@ export function validateContainers(spec: Draft<PodSpec>, path: FieldPath, list: 
           forbidden([...place, field], 'of init containers only those with restartPolicy Always have it'),
         );
     }
+  }
+  // They may look into any other container.
+  const targets = new Set(names);
+  for (const [index, container] of entriesOf(spec.ephemeralContainers)) {
+    const place = [...path, 'ephemeralContainers', index];
+    validateContainer(container, spec, place, list);
+    validateName(container, names, place, list);
+    validateEphemeralContainer(container, targets, place, list);
   }
 }
 

@@ -15,7 +15,9 @@ import { computeContainerSecurity, type ImageUser } from './security-context.js'
 /** What a container's configuration follows from beside the pod. */
 export interface ContainerFacts {
   readonly node: NodeFacts;
-  readonly kind: 'container' | 'init';
+  readonly kind: 'container' | 'init' | 'ephemeral';
+  /** The container whose processes it sees; those of its own, or of its pod, unless told. */
+  readonly targetId?: string | undefined;
   /** How many of that name came before: CRI's attempt, and the name of the log. */
   readonly restartCount: number;
   /** The image as the runtime resolved it. */
@@ -64,9 +66,22 @@ export function buildContainerConfig(
     ...toStopSignal(container.lifecycle?.stopSignal),
     linux: {
       resources: computeContainerResources(pod, container, node),
-      securityContext: computeContainerSecurity(pod, container, { ...node, imageUser: facts.imageUser }),
+      securityContext: withTarget(
+        computeContainerSecurity(pod, container, { ...node, imageUser: facts.imageUser }),
+        facts.targetId,
+      ),
     },
   });
+}
+
+function withTarget(
+  security: cri.LinuxContainerSecurityContext,
+  targetId: string | undefined,
+): cri.LinuxContainerSecurityContext {
+  if (targetId === undefined) return security;
+  const pid = cri.NamespaceMode.TARGET;
+  const namespaceOptions = cri.NamespaceOption.fromPartial({ ...security.namespaceOptions, pid, targetId });
+  return { ...security, namespaceOptions };
 }
 
 /** What has to be known of a container when its manifest is gone, as the kubelet writes it. */

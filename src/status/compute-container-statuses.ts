@@ -109,7 +109,7 @@ function withoutContainer(
   if (previous?.state.running !== undefined) {
     const terminated = lostEnd(USED_TO_RUN);
     // To a pod that restarts nothing it is over; others wait for the next one.
-    const isOver = isEnding || (kind !== 'sidecar' && policy === 'Never');
+    const isOver = isEnding || kind === 'ephemeral' || (kind !== 'sidecar' && policy === 'Never');
     return isOver ? { ...previous, state: { terminated } } : { ...basis, lastState: { terminated } };
   }
   if (kind !== 'init' || !isBehind) return basis;
@@ -171,6 +171,8 @@ function isReady(
   { probes }: ContainerStatusInputs,
 ): boolean {
   if (kind === 'init') return state.terminated?.exitCode === 0;
+  // Nobody waits for it.
+  if (kind === 'ephemeral') return false;
   if (newest === undefined || !started) return false;
   return readinessProbe === undefined || probes.readiness(newest.id) === true;
 }

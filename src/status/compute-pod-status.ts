@@ -76,7 +76,7 @@ export interface PodStatusInputs {
 /** See the module. */
 export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
   const { pod, observed, previous, nowMs, end } = inputs;
-  const { init, regular, hasBegun } = computeStatuses(inputs);
+  const { init, regular, ephemeral, hasBegun } = computeStatuses(inputs);
   const statuses = groupByKind(pod.spec, init, regular, hasBegun);
   const computed = computePhase(statuses, restartPolicyOf(pod.spec), inputs.isEnding === true);
   const phase = choosePhase(computed, inputs);
@@ -91,6 +91,7 @@ export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
     startTime: previous?.startTime ?? toV1Time(startMs),
     ...(init.length === 0 ? {} : { initContainerStatuses: init }),
     containerStatuses: regular,
+    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
     qosClass: computePodQos(pod.spec),
   };
 }
@@ -110,13 +111,18 @@ export function groupByKind(
 function computeStatuses(inputs: PodStatusInputs): {
   readonly init: readonly V1ContainerStatus[];
   readonly regular: readonly V1ContainerStatus[];
+  readonly ephemeral: readonly V1ContainerStatus[];
   readonly hasBegun: boolean;
 } {
   const { pod, observed, previous, node, probes } = inputs;
-  const { containers, initContainers = [] } = pod.spec;
+  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
   const podContainers = new PodContainers(observed, observed.sandboxes[0]?.id);
   const isThere = ({ name }: { readonly name: string }): boolean => podContainers.of(name).all.length > 0;
-  const allBefore = [...(previous?.initContainerStatuses ?? []), ...(previous?.containerStatuses ?? [])];
+  const allBefore = [
+    ...(previous?.initContainerStatuses ?? []),
+    ...(previous?.containerStatuses ?? []),
+    ...(previous?.ephemeralContainerStatuses ?? []),
+  ];
   const inputsFor = (name: string, isBehind: boolean): ContainerStatusInputs => {
     const before = allBefore.find((status) => status.name === name);
     return {
@@ -144,6 +150,10 @@ function computeStatuses(inputs: PodStatusInputs): {
       computeContainerStatus(initKindOf(container), container, inputsFor(container.name, index < lastThere)),
     ),
     regular: isLost(inputs, regular) ? regular.map(asLost) : regular,
+    ephemeral: ephemeralContainers.map((container) => {
+      const own = { ...inputsFor(container.name, false), waitingReason: 'ContainerCreating' };
+      return computeContainerStatus('ephemeral', container, own);
+    }),
     hasBegun: containers.some(({ name }) => podContainers.of(name).current.some(hasRun)),
   };
 }

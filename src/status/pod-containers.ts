@@ -32,9 +32,13 @@ export class PodContainers {
   }
 
   /** Whether an agent made it for this pod: nothing else is ever stopped or removed. */
-  isOwned({ labels, annotations }: ContainerStatus): boolean {
-    const isPods = labels[LABELS.podUid] === this.#observed.uid || (labels[LABELS.nodeInstance] ?? '') !== '';
-    return isPods && annotations[ANNOTATIONS.type] !== 'ephemeral';
+  isOfPod({ labels }: ContainerStatus): boolean {
+    return labels[LABELS.podUid] === this.#observed.uid || (labels[LABELS.nodeInstance] ?? '') !== '';
+  }
+
+  /** The same without ephemeral ones, which go on until they end, or the whole pod does. */
+  isOwned(container: ContainerStatus): boolean {
+    return this.isOfPod(container) && container.annotations[ANNOTATIONS.type] !== 'ephemeral';
   }
 
   /** Owned containers of all names, newest first of each. */

@@ -1,8 +1,11 @@
 import { type Container } from '../model/container.js';
 import { type PodSpec, type RestartPolicy } from '../model/pod.js';
 
-/** `init` runs to its end before the next one starts; a `sidecar` is an init container that is kept running. */
-export type ContainerKind = 'init' | 'sidecar' | 'regular';
+/**
+ * `init` runs to its end before the next one starts; a `sidecar` is an init container that is kept running; an `ephemeral`
+ * one joins a pod that runs, and is started once.
+ */
+export type ContainerKind = 'init' | 'sidecar' | 'regular' | 'ephemeral';
 
 /** Kubernetes' default is Always. */
 export function restartPolicyOf(spec: PodSpec): RestartPolicy {
@@ -19,6 +22,8 @@ export function mayRestart(kind: ContainerKind, policy: RestartPolicy, exitCode:
   switch (kind) {
     case 'sidecar':
       return true;
+    case 'ephemeral':
+      return false;
     case 'init':
       return exitCode !== 0 && policy !== 'Never';
     case 'regular':

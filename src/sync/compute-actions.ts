@@ -13,6 +13,7 @@
  */
 import { type PodStatus } from '../runtime/runtime.js';
 import { findSandboxFlaw } from '../status/sandbox-flaw.js';
+import { planEphemeralContainers } from './compute-actions-ephemeral.js';
 import { planInitContainers } from './compute-actions-init.js';
 import { planNewSandbox } from './compute-actions-sandbox.js';
 import { ContainerDefinitions } from './container-definition.js';
@@ -42,6 +43,8 @@ export function computePodActions(inputs: PodActionInputs): PodActions {
     const killPod = observed.sandboxes.length > 0 || hasLife(observed);
     return toActions(inputs, planner, { killPod, createSandbox, sandboxMessage: problem.message });
   }
+  // Whatever becomes of the others: they may be there to find out why those do not start.
+  planEphemeralContainers(planner, pod.spec.ephemeralContainers ?? []);
   const progress = planInitContainers(planner, initContainers, regular, inputs.probes);
   if (progress === 'failed') return endPod(inputs, planner);
   if (progress === 'initialized') {
@@ -59,6 +62,7 @@ export function isNothingToDo(actions: PodActions): boolean {
   return (
     !actions.killPod &&
     !actions.createSandbox &&
+    actions.ephemeralContainersToStart.length === 0 &&
     actions.initContainersToStart.length === 0 &&
     actions.containersToStart.length === 0 &&
     actions.containersToKill.length === 0 &&
@@ -114,7 +118,8 @@ function toActions(
     sandboxMessage: plan.sandboxMessage,
     sandboxId: plan.sandboxId,
     sandboxAttempt: plan.createSandbox ? newestAttempt + 1 : Math.max(0, newestAttempt),
-    initContainersToStart: starts.filter(({ kind }) => kind !== 'regular'),
+    ephemeralContainersToStart: starts.filter(({ kind }) => kind === 'ephemeral'),
+    initContainersToStart: starts.filter(({ kind }) => kind === 'init' || kind === 'sidecar'),
     containersToStart: starts.filter(({ kind }) => kind === 'regular'),
     containersToKill: plan.killPod ? [] : kills,
     containersToResize: plan.killPod ? [] : resizes,

@@ -59,6 +59,12 @@ export class ContainerDefinitions {
     return written === undefined ? this.#isAsTakenOver(id, hash) : written === hash;
   }
 
+  /** Whether a container is of the pod that was another one before an edit. */
+  isOfFormerPod({ annotations }: ContainerStatus): boolean {
+    const ofPod = annotations[ANNOTATIONS.podHash];
+    return ofPod !== undefined && ofPod !== this.#hashOfPod();
+  }
+
   /** Whether a container's resources are adapted while it runs: those of others are part of their definition. */
   isResizable({ labels, annotations }: ContainerStatus): boolean {
     return ownerOf(labels) === 'podloop' && annotations[ANNOTATIONS.podHash] !== undefined;

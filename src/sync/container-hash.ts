@@ -57,6 +57,7 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   volumes: 'container',
   initContainers: 'nothing',
   containers: 'nothing',
+  ephemeralContainers: 'nothing',
   restartPolicy: 'nothing',
   terminationGracePeriodSeconds: 'nothing',
   activeDeadlineSeconds: 'nothing',

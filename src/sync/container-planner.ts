@@ -94,6 +94,16 @@ export class ContainerPlanner {
     return this.definitions.isCurrent(status, container);
   }
 
+  /**
+   * Whether a container of that name has run since the pod is what it is: since it was made anew for an edit. What the
+   * runtime has lost is known by its log.
+   */
+  hasBeenStarted({ name }: Container): boolean {
+    const { all } = this.containers.of(name);
+    if (all.length === 0) return this.#inputs.findLastRestartCount?.(name) !== undefined;
+    return all.some((each) => hasRun(each) && !this.definitions.isOfFormerPod(each));
+  }
+
   /** At once; `restartDelayMs` is written on it, `createdId` is taken up. */
   start(planned: PlannedContainer, restartDelayMs = 0, createdId?: string): ContainerOutcome {
     const { name } = planned.container;

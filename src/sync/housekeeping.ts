@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type IsOurs } from '../runtime/ownership.js';
 import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
@@ -161,8 +162,10 @@ export class Housekeeping {
       if (cache.get(uid).stamp > forgottenAt) this.#forgottenAt.delete(uid);
     }
     for (const uid of cache.uids()) {
+      // What the node forbids does not run, also where it was not seen to run when it was judged.
+      const isWanted = desired.has(uid) && desired.findRejection(uid)?.reason !== POD_FORBIDDEN;
       // What was seen before it was forgotten may be what it was before it ended.
-      if (workers.isKnown(uid) || desired.has(uid) || this.#forgottenAt.has(uid)) continue;
+      if (workers.isKnown(uid) || isWanted || this.#forgottenAt.has(uid)) continue;
       const { status, error } = cache.get(uid);
       // Without its status nobody can tell whose it is.
       if (error !== undefined || !isRunning(status) || !isOwnPod(status, isOurs)) continue;

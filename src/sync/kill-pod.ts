@@ -43,7 +43,7 @@ export async function killPod(
   const failures: SyncFailure[] = [];
   // Somebody may have made a container by hand in our sandbox: it ends with that, and not by name.
   const owners = new PodContainers(observed, undefined);
-  const alive = observed.containers.filter((each) => mayBeAlive(each) && owners.isOwned(each));
+  const alive = observed.containers.filter((each) => mayBeAlive(each) && owners.isOfPod(each));
   const host = hookHostOf(observed);
   const killOne = async (container: ContainerStatus, turn: Promise<void> | undefined): Promise<void> => {
     const { id, name } = container;
@@ -103,9 +103,8 @@ export function hookOf(
   { name, annotations }: Pick<ContainerStatus, 'name' | 'annotations'>,
   spec: PodSpec | undefined,
 ): { readonly preStop: LifecycleHandler | undefined; readonly ports: Container['ports'] } {
-  const written = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].find(
-    (container) => container.name === name,
-  );
+  const { containers = [], initContainers = [] } = spec ?? {};
+  const written = [...containers, ...initContainers].find((container) => container.name === name);
   if (written !== undefined) return { preStop: written.lifecycle?.preStop, ports: written.ports };
   return {
     preStop: readJson(annotations[ANNOTATIONS.preStopHandler]),

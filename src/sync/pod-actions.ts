@@ -23,6 +23,8 @@ export interface PodActions {
   readonly sandboxId: string | undefined;
   /** The attempt of the sandbox to make, or of the one there is. */
   readonly sandboxAttempt: number;
+  /** Those that join the pod as it is, before anything else is started; one that does not start holds up nobody. */
+  readonly ephemeralContainersToStart: readonly ContainerToStart[];
   /** Init containers and sidecars, in the order of the spec. */
   readonly initContainersToStart: readonly ContainerToStart[];
   /** Regular containers, in the order of the spec. */
@@ -45,7 +47,7 @@ export interface PodActions {
 export interface ContainerToStart {
   readonly kind: ContainerKind;
   readonly container: Container;
-  /** Its place in spec.initContainers or spec.containers. */
+  /** Its place in the list of the spec that it is in. */
   readonly index: number;
   /** CRI's metadata.attempt, and the annotation io.kubernetes.container.restartCount. */
   readonly restartCount: number;

@@ -13,7 +13,8 @@ const KEPT_TERMINATION_FILES = 10;
 export async function makePodFolders(paths: PodPaths, pod: NodePod): Promise<void> {
   const { metadata, spec } = pod;
   await makeFolder(paths.podDir(metadata.uid), 0o750);
-  for (const { name } of [...(spec.initContainers ?? []), ...spec.containers]) {
+  const { initContainers = [], containers, ephemeralContainers = [] } = spec;
+  for (const { name } of [...initContainers, ...containers, ...ephemeralContainers]) {
     await makeFolder(paths.containerDir(metadata.uid, name), 0o750);
     await makeFolder(paths.containerLogDir(metadata, name), 0o755);
   }

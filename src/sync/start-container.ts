@@ -17,6 +17,7 @@ import {
   type RuntimeImage,
   type SandboxConfig,
 } from '../runtime/runtime-changes.js';
+import { type PodStatus } from '../runtime/runtime.js';
 import { findRootUser } from '../runtime/security-context.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
@@ -57,9 +58,21 @@ export interface StartedSandbox {
 
 interface Start {
   readonly pod: NodePod;
+  /** As it was seen before anything was started. */
+  readonly observed: PodStatus;
   readonly sandbox: StartedSandbox;
   readonly toStart: ContainerToStart;
 }
+
+const CONTAINER_TYPES = {
+  init: 'init container',
+  sidecar: 'init container',
+  regular: 'container',
+  ephemeral: 'ephemeral container',
+} as const;
+
+/** For the annotation io.kubernetes.container.type. */
+const KINDS = { init: 'init', sidecar: 'init', regular: 'container', ephemeral: 'ephemeral' } as const;
 
 /** A container that is there; with its configuration if it was made by this try. */
 interface MadeContainer {
@@ -83,7 +96,7 @@ export class ContainerStarter {
     const { pod, toStart } = start;
     const { container } = toStart;
     const { logger } = this.#options;
-    const containerType = toStart.kind === 'regular' ? 'container' : 'init container';
+    const containerType = CONTAINER_TYPES[toStart.kind];
     const names = { containerType, container: container.name, pod: formatPod(pod.metadata) };
     logger.info('Creating container in pod', names, 4);
     const made = await this.#make(start, signal);
@@ -120,24 +133,28 @@ export class ContainerStarter {
     }
   }
 
-  async #configure(
-    { pod, sandbox, toStart }: Start,
-    imageRef: string,
-    image: RuntimeImage,
-  ): Promise<ContainerConfig> {
+  async #configure(start: Start, imageRef: string, image: RuntimeImage): Promise<ContainerConfig> {
+    const { pod, sandbox, toStart } = start;
     const { container, kind, restartCount, hash, restartDelayMs } = toStart;
     const rootUser = findRootUser(pod, container, image);
     if (rootUser !== undefined) throw new Error(rootUser);
     const node = this.#options.node();
+    const [unseen] = node.canMount ? [] : (container.volumeMounts ?? []);
+    if (unseen !== undefined) {
+      // What it took for its volume would be a folder of the node.
+      const why = 'the runtime keeps no container apart from the node, and can mount nothing';
+      throw new Error(`volume "${unseen.name}" cannot be mounted at ${unseen.mountPath}: ${why}`);
+    }
     const environment = this.#options.environments.resolve(pod, container, sandbox.ips);
     const config = buildContainerConfig(pod, container, {
       node,
-      kind: kind === 'regular' ? 'container' : 'init',
+      kind: KINDS[kind],
+      targetId: findTargetId(start),
       restartCount,
       imageRef,
       imageUser: image,
       environment,
-      mounts: node.canMount ? await this.#mountsOf({ pod, sandbox, toStart }, environment) : [],
+      mounts: node.canMount ? await this.#mountsOf(start, environment) : [],
       annotations: {
         [ANNOTATIONS.hash]: hash,
         [ANNOTATIONS.podHash]: podHash(pod),
@@ -270,4 +287,16 @@ function failureOf(
 ): SyncFailure {
   const action = kind === 'init' ? 'InitContainer' : 'StartContainer';
   return { action, subject: container.name, reason, message, retryAfterMs };
+}
+
+/** The container whose processes an ephemeral one is to see; undefined where it sees its own. Throws when it does not run. */
+function findTargetId({ pod, observed, sandbox, toStart }: Start): string | undefined {
+  if (toStart.kind !== 'ephemeral') return undefined;
+  const { targetContainerName: name } = pod.spec.ephemeralContainers![toStart.index]!;
+  if (name === undefined) return undefined;
+  const found = observed.containers.find(
+    (each) => each.name === name && each.sandboxId === sandbox.id && each.state === 'running',
+  );
+  if (found === undefined) throw new Error(`unable to find target container ${name}`);
+  return found.id;
 }

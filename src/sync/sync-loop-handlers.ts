@@ -1,10 +1,11 @@
 import { type NodePod } from '../model/node-pod.js';
+import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { ActivePods } from './active-pods.js';
-import { asksForNewRun } from './asks-for-new-run.js';
+import { asksForNewRun, toRunDefinition } from './asks-for-new-run.js';
 import { type DesiredPods, type Rejection } from './desired-pods.js';
 import { FOREIGN_POD } from './foreign-pods.js';
 import { type Housekeeping } from './housekeeping.js';
@@ -24,6 +25,13 @@ export interface SyncHandlers {
 /** Whether a pod may run here. */
 export type AdmissionAnswer = { readonly admit: true } | ({ readonly admit: false } & Rejection);
 
+/** How a pod ended. */
+export interface KnownEnd {
+  readonly isFinished: boolean;
+  /** What it was to run then: see {@link toRunDefinition}. */
+  readonly definition?: string;
+}
+
 /** What {@link PodHandlers} needs. */
 export interface PodHandlersOptions {
   readonly logger?: Logger;
@@ -37,12 +45,17 @@ export interface PodHandlersOptions {
   readonly seenAllSources: () => boolean;
   /** What keeps a pod from running whether it runs or not: a pod of somebody else's. Nothing does unless told. */
   readonly findObstacle?: (pod: NodePod) => Rejection | undefined;
+  /**
+   * What the node does not let a pod have, for the reason {@link POD_FORBIDDEN}: also of a pod that runs, which is ended
+   * then. Nothing is forbidden unless told.
+   */
+  readonly findForbidden?: (pod: NodePod) => Rejection | undefined;
   /** `active`: of every admitted pod that has not ended, without this one. Every pod is admitted unless told. */
   readonly admit?: (pod: NodePod, active: NodeClaims) => AdmissionAnswer;
   /** How a pod ended under an agent before this one, or under this one; undefined for one that has not ended. */
-  readonly findEnd?: (uid: string) => { readonly isFinished: boolean } | undefined;
-  /** A pod was not admitted: its status is to say so. */
-  readonly onRejected?: (pod: NodePod, rejection: Rejection) => void;
+  readonly findEnd?: (uid: string) => KnownEnd | undefined;
+  /** A pod was not admitted: its status is to say so. `isEnded`: it ran, and its end is under way that says it. */
+  readonly onRejected?: (pod: NodePod, rejection: Rejection, isEnded: boolean) => void;
   /** A pod that was rejected may run now: what its status says is no longer true. */
   readonly onRejectionLifted?: (pod: NodePod) => void;
   /** Whether a pod whose status differs from ours needs a sync for it; none does unless told. */
@@ -74,8 +87,10 @@ export class PodHandlers implements SyncHandlers {
     const { workers } = this.#options;
     for (const pod of pods) {
       this.#want(pod);
-      // One that is ending gives back what it holds, and is judged when it comes again.
-      if (!workers.isTerminationRequested(pod.metadata.uid) && !this.#admit(pod)) continue;
+      // One that is ending gives back what it holds, and finds room when it comes again.
+      const isJudged =
+        !workers.isTerminationRequested(pod.metadata.uid) || this.#findForbidden(pod) !== undefined;
+      if (isJudged && !this.#admit(pod)) continue;
       this.#ask({ type: 'create', pod });
     }
   }
@@ -83,16 +98,19 @@ export class PodHandlers implements SyncHandlers {
   handlePodUpdates(pods: readonly NodePod[]): void {
     const { desired, workers } = this.#options;
     for (const pod of pods) {
-      const { uid, deletionTimestamp } = pod.metadata;
+      const { uid } = pod.metadata;
       const before = desired.find(uid);
-      const isDeletion = deletionTimestamp !== undefined;
+      const isDeletion = isDeleted(pod);
+      const wasRejected = desired.findRejection(uid) !== undefined;
       this.#want(pod);
       // It may ask for less than before.
       this.#judgeRejectedSoon();
-      if (desired.findRejection(uid) !== undefined && !isDeletion && !this.#admit(pod)) continue;
+      // What runs is not judged again, but for what no pod may have: an edit may ask for that.
+      const isJudged = wasRejected || this.#findForbidden(pod) !== undefined;
+      if (isJudged && !isDeletion && !this.#admit(pod)) continue;
       // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again.
       const hasEnded = workers.isTerminationRequested(uid) && !isDeletion;
-      const isAnew = hasEnded && before !== undefined && asksForNewRun(before, pod);
+      const isAnew = hasEnded && before !== undefined && (wasRejected || asksForNewRun(before, pod));
       this.#ask({ type: isAnew || !workers.isKnown(uid) ? 'create' : 'update', pod });
     }
   }
@@ -124,7 +142,10 @@ export class PodHandlers implements SyncHandlers {
   handlePodSyncs(pods: readonly NodePod[]): void {
     const { desired } = this.#options;
     for (const pod of pods) {
-      if (desired.findRejection(pod.metadata.uid) === undefined) this.#ask({ type: 'sync', pod });
+      const { uid } = pod.metadata;
+      // One that was forbidden as it ran is still being ended.
+      const isWorkedOn = desired.findRejection(uid) === undefined || this.#isAtWork(uid);
+      if (isWorkedOn) this.#ask({ type: 'sync', pod });
     }
   }
 
@@ -166,8 +187,18 @@ export class PodHandlers implements SyncHandlers {
     }
     desired.setRejection(uid, rejection);
     this.#logger.warn('Pod is rejected', { pod: podRefOf(pod), podUID: uid, ...rejection });
-    onRejected?.(pod, rejection);
+    const isEnded = rejection.reason === POD_FORBIDDEN && (this.#runsAlready(uid) || this.#isAtWork(uid));
+    if (isEnded) this.#endForbidden(pod, rejection);
+    onRejected?.(pod, rejection, isEnded);
     return false;
+  }
+
+  /** It keeps what it has of the node until it has ended. */
+  #endForbidden(pod: NodePod, { reason, message }: Rejection): void {
+    this.#leaving.set(pod.metadata.uid, pod);
+    this.#active.changed(pod.metadata.uid);
+    const statusOverride = { phase: 'Failed', reason, message } as const;
+    this.#options.workers.updatePod({ type: 'kill', pod, kill: { statusOverride } });
   }
 
   /** A pod has ended, or gone, or asks for less: once for all to which that happens at the same time. */
@@ -197,11 +228,22 @@ export class PodHandlers implements SyncHandlers {
     const { uid } = pod.metadata;
     const obstacle = findObstacle?.(pod);
     if (obstacle?.reason === FOREIGN_POD) return obstacle;
+    const forbidden = this.#findForbidden(pod);
+    if (forbidden !== undefined) return forbidden;
     // One that has ended takes nothing of the node, and how it ended is not to be forgotten for that.
     if (this.#runsAlready(uid) || this.#findLastingEnd(uid) !== undefined) return undefined;
     if (obstacle !== undefined || admit === undefined) return obstacle;
     const answer = admit(pod, this.#active.claimsBeside(uid));
     return answer.admit ? undefined : { reason: answer.reason, message: answer.message };
+  }
+
+  /** How a pod ended is not to be forgotten for what it may not do again, unless it is to do it again. */
+  #findForbidden(pod: NodePod): Rejection | undefined {
+    const forbidden = this.#options.findForbidden?.(pod);
+    if (forbidden === undefined) return undefined;
+    return this.#findLastingEnd(pod.metadata.uid)?.definition === toRunDefinition(pod)
+      ? undefined
+      : forbidden;
   }
 
   /** What runs was admitted by the agent before this one, and stays. */
@@ -224,8 +266,12 @@ export class PodHandlers implements SyncHandlers {
   }
 
   /** Undefined, too, for a pod that was taken away after its end and comes again: it is to run. */
-  #findLastingEnd(uid: string): { readonly isFinished: boolean } | undefined {
+  #findLastingEnd(uid: string): KnownEnd | undefined {
     const { findEnd, housekeeping } = this.#options;
     return housekeeping.isTornDown(uid) ? undefined : findEnd?.(uid);
   }
+}
+
+function isDeleted({ metadata }: NodePod): boolean {
+  return metadata.deletionTimestamp !== undefined;
 }

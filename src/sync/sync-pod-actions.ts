@@ -69,21 +69,24 @@ export async function applyPodActions(
   return { tried, failures };
 }
 
-function isStarting({ createSandbox, initContainersToStart, containersToStart }: PodActions): boolean {
-  return createSandbox || initContainersToStart.length > 0 || containersToStart.length > 0;
+function isStarting(actions: PodActions): boolean {
+  const { createSandbox, ephemeralContainersToStart: ephemeral } = actions;
+  const { initContainersToStart, containersToStart } = actions;
+  return createSandbox || [...ephemeral, ...initContainersToStart, ...containersToStart].length > 0;
 }
 
 async function startContainers(
-  { pod, actions }: PodActionWork,
+  { pod, observed, actions }: PodActionWork,
   sandbox: StartedSandbox,
   { tools, tried, failures }: { tools: PodActionTools; tried: string[]; failures: SyncFailure[] },
   signal: AbortSignal,
 ): Promise<void> {
   // One after the other, in the order of the spec: a postStart hook holds up the next, and people build on it.
-  for (const toStart of [...actions.initContainersToStart, ...actions.containersToStart]) {
+  const { ephemeralContainersToStart: ephemeral, initContainersToStart, containersToStart } = actions;
+  for (const toStart of [...ephemeral, ...initContainersToStart, ...containersToStart]) {
     signal.throwIfAborted();
     tried.push(toStart.container.name);
-    const failure = await tools.containers.start({ pod, sandbox, toStart }, signal);
+    const failure = await tools.containers.start({ pod, observed, sandbox, toStart }, signal);
     if (failure === undefined) continue;
     failures.push(failure);
     // Who comes after an init container needs what it does.

@@ -1,4 +1,5 @@
 import { type NodePod } from '../model/node-pod.js';
+import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { isTerminalPhase, type V1PodStatus } from '../model/v1-pod-status.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { type PodStatus } from '../runtime/runtime.js';
@@ -89,12 +90,12 @@ export class PodStatusUpdater implements PodStatuses {
 
   /**
    * Keeps the end of a pod as it is decided. That nobody wants a pod any more is no end of that kind: it is to run when it
-   * is wanted again. Neither is a rejection, which only comes when nothing of the pod runs: it is judged anew.
+   * is wanted again. Neither is a rejection, nor the end of what the node forbids: it is judged anew.
    */
   async #keepEnd(pod: NodePod, status: V1PodStatus, stage: StatusStage): Promise<void> {
     const { endedPods } = this.#options;
     const { uid } = pod.metadata;
-    if (stage === 'terminated' || !isTerminalPhase(status.phase)) return;
+    if (stage === 'terminated' || !isTerminalPhase(status.phase) || status.reason === POD_FORBIDDEN) return;
     if (endedPods === undefined || endedPods.find(uid) !== undefined) return;
     await endedPods.keep(uid, { definition: toRunDefinition(pod), status, isFinished: false });
   }

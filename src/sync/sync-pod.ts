@@ -260,7 +260,8 @@ export class SyncPod implements PodSyncer {
 
   async #computeActions(pod: NodePod, observed: PodStatus): Promise<PodActions> {
     const counts = new Map<string, number>();
-    for (const { name } of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+    const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
+    for (const { name } of [...initContainers, ...containers, ...ephemeralContainers]) {
       if (observed.containers.some((container) => container.name === name)) continue;
       const count = await readLastRestartCount(this.#options.paths.containerLogDir(pod.metadata, name));
       if (count !== undefined) counts.set(name, count);

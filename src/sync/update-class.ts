@@ -32,6 +32,7 @@ export const SPEC_UPDATES: Classes<PodSpec> = {
   volumes: 'pod',
   initContainers: 'pod',
   containers: 'pod',
+  ephemeralContainers: 'in place',
   restartPolicy: 'in place',
   terminationGracePeriodSeconds: 'in place',
   activeDeadlineSeconds: 'in place',
