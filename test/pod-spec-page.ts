@@ -17,6 +17,8 @@ const PLACES: Readonly<Record<string, string>> = {
   ObjectFieldSelector: 'spec.containers[].env[].valueFrom.fieldRef',
   ResourceFieldSelector: 'spec.containers[].env[].valueFrom.resourceFieldRef',
 };
+/** Types that have all fields of another one: only those are told that it does not have, or has otherwise. */
+const BASES: Readonly<Record<string, string>> = { EphemeralContainer: 'Container' };
 const SUPPORT = { supported: 'yes', planned: 'not yet', refused: '**refused**', ignored: 'ignored' } as const;
 
 const SECTIONS: readonly { readonly title: string; readonly prefixes: readonly string[] }[] = [
@@ -35,15 +37,18 @@ export function podSpecRows(): PageRow[] {
   const rows: PageRow[] = [];
   const told = new Map(Object.entries(PLACES));
   const walk = (type: string, parent: string): void => {
+    const base = POD_TABLES[BASES[type] ?? ''];
     for (const [name, facts] of Object.entries(POD_TABLES[type]!)) {
+      if (base?.[name] === facts) continue;
       const path = `${parent}${name}`;
       const inner = innerType(facts.type);
       const place = `${path}${inner.suffix}`;
       const known = inner.name === undefined ? undefined : told.get(inner.name);
       const isTold = known !== undefined && known !== place;
+      const like = isTold ? known : PLACES[BASES[inner.name ?? ''] ?? ''];
       rows.push({
         ...{ path, type: describeFieldType(facts.type), support: SUPPORT[facts.support] },
-        remarks: remarksOf(facts, isTold ? known : undefined),
+        remarks: remarksOf(facts, like),
       });
       if (inner.name === undefined || isTold) continue;
       told.set(inner.name, place);

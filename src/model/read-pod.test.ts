@@ -77,10 +77,7 @@ describe('a pod as written', () => {
   });
 
   it.each([
-    [
-      podOf({ imagePullSecrets: [{ name: '' }] }),
-      /^spec\.imagePullSecrets\[0\]\.name: Required value/,
-    ],
+    [podOf({ imagePullSecrets: [{ name: '' }] }), /^spec\.imagePullSecrets\[0\]\.name: Required value/],
     [podOf({ serviceAccountName: 'default' }), /^spec\.serviceAccountName: not supported; /],
     [
       podOf({ automountServiceAccountToken: true }),
@@ -101,7 +98,7 @@ describe('a pod as written', () => {
     [podOf({ hostUsers: false }), /^spec\.hostUsers: false is not supported: leave it out/],
     [
       podOf({ securityContext: { windowsOptions: { hostProcess: true } } }),
-      'spec.securityContext.windowsOptions: not supported; podloop runs Linux containers',
+      'spec.securityContext.windowsOptions: not supported; leave it out: podloop runs Linux containers',
     ],
   ])('is refused for what is not supported: %j', (value, message) => {
     const problems = problemsOf(value);
@@ -362,7 +359,7 @@ describe('a pod that is well formed', () => {
     ],
     [
       volume({ projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }),
-      /sources\[0\]\.serviceAccountToken: not supported; there is no API server that would give a token/,
+      /sources\[0\]\.serviceAccountToken: not supported; put a token into a Secret/,
     ],
     [
       withContainer({ volumeMounts: [{ name: 'gone', mountPath: '/x' }] }),

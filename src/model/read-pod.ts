@@ -1,5 +1,6 @@
 import { type Draft } from './draft.js';
 import { decodeObject, type SupportRule } from './decode-object.js';
+import { formatFieldPath } from './field-path.js';
 import { type FieldProblem } from './field-problem.js';
 import { type Pod } from './pod.js';
 import { POD_TABLES } from './pod-fields.js';
@@ -22,11 +23,21 @@ export const SUPPORTED_FIELDS: SupportRule = (_type, _field, { support }) => sup
 /** Honours what is planned, too: for whoever works on it. */
 export const PLANNED_FIELDS: SupportRule = () => true;
 
+/** Without those that ask for what is there and was refused: "must have one of" beside one that is not supported. */
+function withoutConsequences(
+  problems: readonly FieldProblem[],
+  known: readonly FieldProblem[],
+): readonly FieldProblem[] {
+  const refused = known.filter(({ kind }) => kind === 'refused');
+  const holders = new Set(refused.map(({ path }) => formatFieldPath(path.slice(0, -1))));
+  return problems.filter(({ kind, path }) => kind !== 'required' || !holders.has(formatFieldPath(path)));
+}
+
 /** Reads a v1 Pod from plain JSON, strictly, and holds it against Kubernetes' rules. Never throws. */
 export function readPod(value: unknown, isSupported: SupportRule = SUPPORTED_FIELDS): PodReading {
   const { value: decoded, problems } = decodeObject(value, 'Pod', POD_TABLES, isSupported);
   const draft = (decoded ?? {}) as Draft<Pod>;
-  const all = [...problems, ...validatePod(draft)];
+  const all = [...problems, ...withoutConsequences(validatePod(draft), problems)];
   return {
     // The tables know every field of the interface, and nothing was found missing.
     ...(all.length === 0 ? { pod: draft as Pod } : {}),

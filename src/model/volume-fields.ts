@@ -111,9 +111,9 @@ export const VOLUME_TABLES = {
     configMap: supported('ObjectProjection'),
     secret: supported('ObjectProjection'),
     downwardAPI: supported('DownwardAPIProjection'),
-    serviceAccountToken: refused('there is no API server that would give a token'),
+    serviceAccountToken: refused('put a token into a Secret: there is no API server that would give one'),
     clusterTrustBundle: refused('put the certificates into a ConfigMap'),
-    podCertificate: refused('there is no API server that would sign one'),
+    podCertificate: refused('put the certificate into a Secret: there is no API server that would sign one'),
   } satisfies TableOf<VolumeProjection>,
   ProjectedVolumeSource: {
     sources: supported('[]VolumeProjection'),
