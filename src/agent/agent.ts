@@ -203,7 +203,7 @@ export class Agent implements AsyncDisposable {
    */
   async run(signal: AbortSignal): Promise<AgentEnd> {
     const { clock, logger } = this.#ports;
-    const { sources, pleg, runtimeState, collectors, node, loop, workers, probes, volumeLimits } =
+    const { sources, pleg, runtimeState, collectors, node, loop, workers, probes, volumes, volumeLimits } =
       this.#parts;
     const looking = new AbortController();
     const working = new AbortController();
@@ -225,6 +225,7 @@ export class Agent implements AsyncDisposable {
       ['pod sources', sources.run(AbortSignal.any([signal, working.signal]))],
       ['sync loop', loop.run(working.signal)],
       ['container collector', collectors.containers.run(working.signal)],
+      ['volumes', volumes.run(working.signal)],
       ['limits of volumes', volumeLimits.run(working.signal)],
       ['log rotation', collectors.logs.run(working.signal)],
       ['image collector', collectors.images.run(working.signal)],

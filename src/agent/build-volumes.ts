@@ -1,10 +1,12 @@
 import { type PodObjects } from '../model/config-object.js';
 import { type NodePod } from '../model/node-pod.js';
+import { type NodePolicy } from '../model/node-policy.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { readOwnMounts } from '../util/mountinfo.js';
 import { contentVolumeKinds, type ContentVolumesOptions } from '../volumes/content/content-volume.js';
+import { checkHostPath } from '../volumes/check-host-path.js';
 import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
 import { EmptyDir } from '../volumes/empty-dir.js';
 import { HostPath } from '../volumes/host-path.js';
@@ -15,24 +17,31 @@ import { type PodWorkers } from '../workers/pod-workers.js';
 /** What {@link buildVolumes} needs. */
 export interface VolumesOptions {
   readonly podsFolder: string;
+  /** What of the node pods may mount. */
+  readonly policy: Pick<NodePolicy, 'allowedHostPaths'>;
   readonly objects: PodObjects;
   readonly downwardFacts: ContentVolumesOptions['downwardFacts'];
   /** What pods may use together. */
   readonly memoryBytes: bigint;
   readonly events: PodEventRecorder;
+  /** What a pod waited for is there. */
+  readonly onReady: (podUid: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Makes the volumes of pods, of every kind that this node has. */
 export function buildVolumes(given: VolumesOptions): PodVolumes {
-  const { podsFolder, objects, downwardFacts, memoryBytes, events, clock, logger } = given;
+  const { podsFolder, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
+  const { clock, logger } = given;
+  const { allowedHostPaths: allowed } = policy;
+  const checkPath = allowed && ((path: string): Promise<void> => checkHostPath(path, allowed));
   const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts };
   return new PodVolumes({
-    ...{ ...ports, podsFolder, events, clock },
+    ...{ ...ports, podsFolder, events, clock, onReady },
     kinds: {
       emptyDir: new EmptyDir({ ...ports, memoryBytes }),
-      hostPath: new HostPath({ clock }),
+      hostPath: new HostPath({ clock, checkPath }),
       ...contentVolumeKinds({ objects, downwardFacts, clock, logger, mounter: ports.mounter }),
     },
   });

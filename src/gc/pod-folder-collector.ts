@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { lstat, readlink, rename, rm, unlink } from 'node:fs/promises';
+import { lstat, readlink, realpath, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { type Runtime } from '../runtime/runtime.js';
@@ -124,7 +124,8 @@ export class PodFolderCollector {
     const folder = paths.podDir(uid);
     try {
       await tearDownVolumes(uid);
-      const mounted = findMountBelow(parseMountinfo(await readMounts()), folder);
+      // The table of mounts knows no links.
+      const mounted = findMountBelow(parseMountinfo(await readMounts()), await realpath(folder));
       if (mounted !== undefined) throw new Error(`${mounted.mountPoint} is still mounted`);
       // Once more: the mounts had to be read.
       if (!view.mayRemove(uid)) return;

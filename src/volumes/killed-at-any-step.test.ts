@@ -1,4 +1,5 @@
 /** An agent that is killed between any two steps leaves nothing that the next one cannot go on with, or clear up. */
+import type * as fs from 'node:fs/promises';
 import { lstat, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +21,7 @@ const life = vi.hoisted(() => ({
 }));
 
 vi.mock('node:fs/promises', async (importOriginal) => {
-  const real = await importOriginal<typeof import('node:fs/promises')>();
+  const real = await importOriginal<typeof fs>();
   const steps = ['mkdir', 'chmod', 'chown', 'rename', 'rm', 'rmdir', 'unlink', 'writeFile', 'open'] as const;
   const counted = steps.map((name) => {
     const run = real[name] as (...args: readonly unknown[]) => Promise<unknown>;

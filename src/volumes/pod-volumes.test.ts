@@ -8,6 +8,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { type HostPathType, type Volume } from '../model/volume.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeMounts } from '../testing/fake-mounts.js';
+import { untilTrue } from '../testing/until-true.js';
 import { EmptyDir } from './empty-dir.js';
 import { HostPath } from './host-path.js';
 import { PodVolumes } from './pod-volumes.js';
@@ -20,6 +21,7 @@ let mounts: FakeMounts;
 let clock: FakeClock;
 let volumes: PodVolumes;
 let told: string[];
+let ready: string[];
 
 /** A kind that does as it is told. */
 const objects = {
@@ -42,10 +44,11 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-volumes-'));
   mounts = new FakeMounts();
   clock = new FakeClock();
-  told = [];
+  [told, ready] = [[], []];
   volumes = new PodVolumes({
     podsFolder: join(folder, 'pods'),
     ...{ mounter: mounts, readMounts: mounts.read, clock },
+    onReady: (uid) => ready.push(uid),
     kinds: {
       emptyDir: new EmptyDir({ mounter: mounts, readMounts: mounts.read, memoryBytes: 1n << 30n }),
       hostPath: new HostPath({ clock }),
@@ -302,6 +305,29 @@ describe('a hostPath', () => {
 });
 
 describe('a volume that cannot be had', () => {
+  it('is told of within a second once it is there, unless the pod is gone', async () => {
+    const file = (uid: string): NodePod => {
+      const waiting = pod([{ name: 'file', hostPath: { path: join(folder, uid), type: 'File' } }]);
+      return { ...waiting, metadata: { ...waiting.metadata, uid } };
+    };
+    for (const uid of ['later', 'never', 'gone']) {
+      await expect(volumes.setUp(file(uid), NEVER)).rejects.toThrow('is not a file');
+    }
+    await volumes.tearDown(file('gone'));
+    const ended = new AbortController();
+    const running = volumes.run(ended.signal);
+    await clock.advance(1_000);
+    expect(ready).toEqual([]);
+    await writeFile(join(folder, 'later'), '');
+    await writeFile(join(folder, 'gone'), '');
+    await clock.advance(1_000);
+    await untilTrue(() => ready.length > 0);
+    await clock.advance(5_000);
+    expect(ready).toEqual(['later']);
+    ended.abort();
+    await running;
+  });
+
   const settings: Volume = { name: 'settings', configMap: { name: 'x' } };
 
   it('is told of by its name, beside others, while the rest is made', async () => {

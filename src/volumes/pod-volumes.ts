@@ -34,6 +34,7 @@ import { SubPathMounts } from './sub-path/sub-path-mounts.js';
 import { type PodVolume, sourceOf, type VolumeKind, type VolumeKinds } from './volume-kind.js';
 import { VolumePaths } from './volume-paths.js';
 import { VolumeRemover } from './volume-remover.js';
+import { type VolumeCheck, WaitingVolumes } from './waiting-volumes.js';
 
 /** What {@link PodVolumes} is made of. */
 export interface PodVolumesOptions {
@@ -45,7 +46,16 @@ export interface PodVolumesOptions {
   readonly readMounts: () => Promise<readonly MountEntry[]>;
   /** Where it is told which volume cannot be had, and why. */
   readonly events: PodEventRecorder;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly clock: Clock;
+  /** A volume that a pod waits for can be had now: see {@link PodVolumes.run}. */
+  readonly onReady?: (podUid: string) => void;
+}
+
+/** A volume that cannot be had, and why. */
+interface MissingVolume {
+  readonly volume: Volume;
+  readonly message: string;
+  readonly cause: unknown;
 }
 
 const PROPAGATION = {
@@ -61,6 +71,7 @@ const FOLDER_MODE = 0o750;
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
   readonly #subPaths: SubPathMounts;
+  readonly #waiting: WaitingVolumes;
   /** Where the pods are, without links; as it is given until the folder is there. */
   #paths: VolumePaths;
   #remover: VolumeRemover;
@@ -70,6 +81,8 @@ export class PodVolumes {
   constructor(options: PodVolumesOptions) {
     this.#options = options;
     this.#subPaths = new SubPathMounts(options);
+    const { clock, onReady = () => undefined } = options;
+    this.#waiting = new WaitingVolumes({ clock, onReady });
     this.#paths = new VolumePaths(options.podsFolder);
     this.#remover = this.#removerAt(this.#paths);
   }
@@ -86,6 +99,7 @@ export class PodVolumes {
       const work = volumes.map((volume) => this.#setUpOne(pod, volume, signal));
       const missing = (await Promise.all(work)).filter((problem) => problem !== undefined);
       signal.throwIfAborted();
+      this.#waiting.set(pod.metadata.uid, this.#checksFor(pod, missing, signal));
       if (missing.length === 0) return;
       const message = missing.map((problem) => problem.message).join('; ');
       throw new PodloopError('VOLUME_NOT_READY', message, { cause: missing[0]!.cause });
@@ -117,6 +131,7 @@ export class PodVolumes {
    * that cannot be taken away.
    */
   async tearDown({ metadata: { uid } }: { readonly metadata: { readonly uid: string } }): Promise<void> {
+    this.#waiting.set(uid, []);
     await this.#inTurn(uid, async () => {
       await this.#remover.remove(uid);
       for (const kind of Object.values(this.#options.kinds)) kind.forget?.(uid);
@@ -140,12 +155,23 @@ export class PodVolumes {
     return found;
   }
 
+  /** Tells of volumes that pods wait for until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#waiting.run(signal);
+  }
+
+  /** Only what nobody else tells of: objects that change wake their pods. */
+  #checksFor(pod: NodePod, missing: readonly MissingVolume[], signal: AbortSignal): VolumeCheck[] {
+    if (!missing.every(({ volume }) => volume.hostPath !== undefined)) return [];
+    return missing.map(({ volume }) => async () => {
+      const kind = this.#kindOf(volume);
+      await kind.setUp(this.#workOf(pod, volume, kind), signal);
+      return true;
+    });
+  }
+
   /** What is missing, when the volume cannot be had. */
-  async #setUpOne(
-    pod: NodePod,
-    volume: Volume,
-    signal: AbortSignal,
-  ): Promise<{ readonly message: string; readonly cause: unknown } | undefined> {
+  async #setUpOne(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<MissingVolume | undefined> {
     const kind = this.#kindOf(volume);
     const work = this.#workOf(pod, volume, kind);
     try {
@@ -159,7 +185,7 @@ export class PodVolumes {
       const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(cause)}`;
       this.#options.events.record(pod.metadata, { type: 'Warning', reason: 'FailedMount', message });
       // Containers go on with what is there, and those that are restarted as well.
-      return (await kind.isReady(work).catch(() => false)) ? undefined : { message, cause };
+      return (await kind.isReady(work).catch(() => false)) ? undefined : { volume, message, cause };
     }
   }
 
