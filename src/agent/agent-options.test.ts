@@ -41,6 +41,8 @@ describe('the options of the agent', () => {
     [{ cpuCfsQuotaPeriodMs: 2_000 }, '--cpu-cfs-quota-period: 2s is not from 1ms to 1s'],
     [{ containerLogMaxFiles: 1 }, '--container-log-max-files: 1 is not at least 2'],
     [{ maxParallelImagePulls: 0 }, '--max-parallel-image-pulls: 0 is not at least 1'],
+    [{ forbid: ['hostPath', 'root'] }, /^--forbid: "root" is none of privileged, hostPath, /],
+    [{ allowedHostPaths: ['var'] }, '--allowed-host-paths: "var" is not an absolute path, such as /var/log'],
     [{ nodeIp: '1.2' }, '--node-ip: "1.2" is not an address, such as 192.0.2.7 or 2001:db8::7'],
     [{ manifestUrl: 'ftp://x' }, '--manifest-url: "ftp://x" is no http:// or https:// URL'],
     [{ manifestUrlHeader: { 'a b': ['c'] } }, '--manifest-url-header: "a b" is no name of a header'],

@@ -1,3 +1,4 @@
+import { FORBIDDABLE } from '../model/node-policy.js';
 import { PLEG_MODES, type PlegMode } from '../pleg/index.js';
 import { CGROUP_DRIVERS, type CgroupDriver } from '../runtime/pod-cgroup-names.js';
 import { type KubeletConfig } from './kubelet-config/kubelet-config.js';
@@ -39,6 +40,10 @@ export interface AgentOptions {
   readonly clusterDomain: string;
   readonly seccompDefault: boolean;
   readonly allowedUnsafeSysctls: readonly string[];
+  /** Words of {@link FORBIDDABLE}. */
+  readonly forbid: readonly string[];
+  /** Each as `/path` or `/path:ro`. Empty for any. */
+  readonly allowedHostPaths: readonly string[];
   readonly maxParallelImagePulls: number;
   readonly imageGcHighThreshold: number;
   readonly imageGcLowThreshold: number;
@@ -323,6 +328,18 @@ export const AGENT_OPTIONS: { readonly [Name in keyof AgentOptions]: AgentOption
       field: 'allowedUnsafeSysctls',
       fromConfig: (config) => config.allowedUnsafeSysctls,
       doc: 'Sysctls that pods may set besides the safe ones; a * at the end stands for any',
+    },
+    forbid: {
+      type: 'list',
+      default: [],
+      flag: '--forbid',
+      doc: `What pods may not ask for, with commas between: ${FORBIDDABLE.join(', ')}; pods that do are not run`,
+    },
+    allowedHostPaths: {
+      type: 'list',
+      default: [],
+      flag: '--allowed-host-paths',
+      doc: 'Paths of the node that pods may mount with hostPath, with all below them, and no others; with :ro behind them read-only alone',
     },
     maxParallelImagePulls: {
       type: 'count',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { isConcerned } from '../config/config-objects.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
+import { StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
 import { PulledImages } from '../gc/pulled-images.js';
 import { recordPulls } from '../gc/record-pulls.js';
@@ -86,8 +87,15 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const { options, identity, client, runtimeName, stdin, manifestParser: parser, clock, logger } = given;
   const common = { clock, logger };
   const events = new PodEventLog(common);
+  const stopped = await StoppedPods.open({
+    ...{ logger, file: join(options.rootDir, 'stopped-pods.json') },
+    onChanged: () => sources.config.refresh(),
+    onReleased: (uid) => {
+      if (!workers.isKnown(uid)) forgetLife(uid);
+    },
+  });
   const sources = new PodSources({
-    ...{ options, nodeName: identity.name, stdin, parser, ...common },
+    ...{ options, nodeName: identity.name, stdin, parser, stopped, ...common },
     onObjectsChanged: (change) => {
       const concerned = [...desired.all()].filter((pod) => isConcerned(pod, change));
       loop.syncSoon(concerned.map(({ metadata }) => metadata.uid));
@@ -229,6 +237,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     requestRelist: (uid) => pleg.requestRelist(uid),
     onTerminatedChanged: (uid) => handlers.podEndChanged(uid),
     onFinished: (uid) => {
+      void stopped.setOver(uid);
       loop.housekeepSoon();
       // Its manifest was edited while no agent ran, or as it ended: as for any edit of a pod that has ended.
       const pod = desired.find(uid);
@@ -280,6 +289,13 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       name: 'probes',
       cleanUp: ({ desiredUids, possiblyRunningUids }) =>
         probes.cleanUp(new Set([...desiredUids, ...possiblyRunningUids])),
+    },
+    {
+      // What had ended before it was stopped ends no second time.
+      name: 'stopped pods',
+      cleanUp: async () => {
+        for (const { uid } of stopped.list()) if (workers.isFinished(uid)) await stopped.setOver(uid);
+      },
     },
     {
       name: 'statuses',
@@ -345,6 +361,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{
       events,
       sources,
+      stopped,
       objects,
       runtime,
       cache,

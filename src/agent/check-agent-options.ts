@@ -6,6 +6,7 @@ import { checkCgroupRoot } from '../runtime/pod-cgroup-names.js';
 import { messageOf } from '../util/errors.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { type AgentOptions } from './agent-options.js';
+import { findPolicyProblem } from './read-node-policy.js';
 
 /**
  * What is wrong with options each of which is of its type, `--flag: what and why`; undefined when they can work. Before
@@ -23,6 +24,7 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findWrongSocket(options),
     findWrongHeaders(options),
     findWrongCgroupRoot(options),
+    findPolicyProblem(options),
     findWrongNameServer(options),
     findWrongDomain(options),
     findWrongSysctl(options),

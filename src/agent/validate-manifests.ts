@@ -3,7 +3,9 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { type ConfigObject } from '../model/config-object.js';
+import { formatFieldPath } from '../model/field-path.js';
 import { formatValue } from '../model/field-problem.js';
+import { findForbidden, type NodePolicy } from '../model/node-policy.js';
 import { toStaticPod } from '../model/static-pod.js';
 import { MANIFEST_ENDINGS, manifestNameKind } from '../config/manifest-names.js';
 import { type ManifestProblem } from '../config/manifest-problem.js';
@@ -26,6 +28,8 @@ export interface ValidateOptions {
   readonly paths: readonly string[];
   /** The node that the pods would be of. */
   readonly nodeName: string;
+  /** What that node does not let pods have; nothing is forbidden unless told. */
+  readonly policy?: NodePolicy;
   readonly stdin: Readable;
 }
 
@@ -61,6 +65,8 @@ export interface Validation {
   readonly warnings: readonly ManifestProblem[];
 }
 
+const NO_POLICY: NodePolicy = { forbid: new Set(), allowedHostPaths: undefined };
+
 /** What standard input is called in messages. */
 const STDIN_NAME = '<stdin>';
 
@@ -92,13 +98,24 @@ export async function validateManifests(options: ValidateOptions): Promise<Valid
       }
     }
   }
-  const [identified, known] = [identifyPods(pods, options.nodeName), identifyObjects(objects)];
+  const { policy = NO_POLICY, nodeName } = options;
+  const forbidden = pods.flatMap((each) => findForbiddenFields(each, policy));
+  const allowed = pods.filter((each) => findForbiddenFields(each, policy).length === 0);
+  const [identified, known] = [identifyPods(allowed, nodeName), identifyObjects(objects)];
   return {
     pods: identified.pods,
     objects: known.objects,
-    problems: [...problems, ...identified.problems, ...known.problems],
+    problems: [...problems, ...forbidden, ...identified.problems, ...known.problems],
     warnings: findMissingReferences(pods, objects),
   };
+}
+
+function findForbiddenFields({ pod, place }: ManifestPod, policy: NodePolicy): ManifestProblem[] {
+  const { name, namespace = '' } = pod.metadata;
+  return findForbidden(pod, policy).map(({ kind, path, message }) => ({
+    ...{ ...place, kind, message, path: formatFieldPath(path) },
+    ...{ pod: name, namespace },
+  }));
 }
 
 interface InputFile {

@@ -4,10 +4,13 @@ import { type GivenAgentOptions } from '../agent/resolve-agent-options.js';
 import { findQuantity, toWholeUnits } from '../model/quantity.js';
 import { formatGoDuration, parseGoDuration } from '../util/go-duration.js';
 
-/** Adds a flag for every option of the agent's table that has one, and its other names without showing them. */
-export function addAgentFlags(command: Command): void {
-  for (const [, facts] of rows()) {
-    if (facts.flag === '') continue;
+/**
+ * Adds a flag for every option of the agent's table that has one, and its other names without showing them; or for those
+ * alone that are named.
+ */
+export function addAgentFlags(command: Command, only?: readonly (keyof AgentOptions)[]): void {
+  for (const [name, facts] of rows()) {
+    if (facts.flag === '' || only?.includes(name) === false) continue;
     // Commander shows only defaults that it sets itself, which would outdo the configuration file.
     const unlessTold = describeDefault(facts);
     const doc = unlessTold === undefined ? facts.doc : `${facts.doc} (default: ${unlessTold})`;

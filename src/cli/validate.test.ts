@@ -54,6 +54,21 @@ async function write(name: string, text: string): Promise<string> {
 }
 
 describe('podloop validate', () => {
+  it('says what a node would not let a pod have, by the flags of that node', async () => {
+    const text = POD.replace('image: b', 'image: b, securityContext: { privileged: true }');
+    const file = await write('web.yaml', text.replace('spec: {', 'spec: { hostPID: true,'));
+    expect((await validate([file])).code).toBe(0);
+    const forbidding = await validate([file, '--forbid', 'privileged', '--forbid=hostIPC,hostPID']);
+    expect(forbidding.code).toBe(1);
+    expect(forbidding.stderr.split('\n').slice(0, 3)).toEqual([
+      'error: DIR/web.yaml:1:1: spec.hostPID: Forbidden: this node runs with --forbid=hostPID',
+      'error: DIR/web.yaml:1:1: spec.containers[0].securityContext.privileged: Forbidden: this node runs with --forbid=privileged',
+      expect.stringContaining('2 problems; 0 valid pods'),
+    ]);
+    const wrong = await validate([file, '--forbid', 'root']);
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--forbid: "root" is none of')]);
+  });
+
   it('names the pods of valid manifests, as they would be on the node', async () => {
     const file = await write('web.txt', `---\n${POD}`);
     expect(await validate([file, '--node-name', 'Node-1'])).toEqual({

@@ -1,14 +1,21 @@
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { readNodePolicy } from '../agent/read-node-policy.js';
+import { resolveAgentOptions } from '../agent/resolve-agent-options.js';
 import { formatManifestProblem, validateManifests, type Validation } from '../agent/validate-manifests.js';
 import { checkSubdomain } from '../model/name-rules.js';
 import { PodloopError } from '../util/errors.js';
+import { addAgentFlags, readAgentFlags } from './agent-flags.js';
 import { type CliHost } from './cli-host.js';
 
 interface ValidateFlags {
   readonly nodeName?: string;
   readonly output: 'text' | 'json';
+  readonly [policyFlag: string]: unknown;
 }
+
+/** What of the agent's options decides whether a pod may run. */
+const POLICY_OPTIONS = ['forbid', 'allowedHostPaths'] as const;
 
 const HELP = `
 Nothing is run and no runtime is needed. The exit code is 0 when every manifest is valid, else 1.
@@ -20,12 +27,15 @@ Examples:
   # What kubectl would send
   kubectl run web --image nginx --dry-run=client -o yaml | podloop validate -
 
+  # As on a node whose pods get nothing of it but what they log
+  podloop validate --forbid privileged,hostNetwork,hostPID --allowed-host-paths /var/log:ro pods/
+
   # For a program to read
   podloop validate -o json pods/ | jq .problems`;
 
 /** `podloop validate`: reads manifests as the agent will, and says what is wrong. */
 export function validateCommand(host: CliHost): Command {
-  return new Command('validate')
+  const command = new Command('validate')
     .description(
       'Say of manifests of Pods, ConfigMaps and Secrets whether they could be run here, and all that is wrong.',
     )
@@ -38,14 +48,17 @@ export function validateCommand(host: CliHost): Command {
       )
         .choices(['text', 'json'])
         .default('text'),
-    )
+    );
+  addAgentFlags(command, POLICY_OPTIONS);
+  return command
     .addHelpText('after', HELP)
     .action(async (paths: string[], flags: ValidateFlags) => runValidate(paths, flags, host));
 }
 
 async function runValidate(paths: readonly string[], flags: ValidateFlags, host: CliHost): Promise<void> {
   const nodeName = flags.nodeName ?? hostname().toLowerCase();
-  const validation = await validateManifests({ paths, nodeName, stdin: host.stdin });
+  const policy = readNodePolicy(resolveAgentOptions(readAgentFlags(flags)));
+  const validation = await validateManifests({ paths, nodeName, policy, stdin: host.stdin });
   if (flags.output === 'json') await host.stdout.writeLine(JSON.stringify(validation));
   else await printText(validation, host);
   if (host.stdout.failure !== undefined) throw host.stdout.failure;

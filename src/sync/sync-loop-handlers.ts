@@ -87,10 +87,10 @@ export class PodHandlers implements SyncHandlers {
     const { workers } = this.#options;
     for (const pod of pods) {
       this.#want(pod);
-      // One that is ending gives back what it holds, and finds room when it comes again.
+      // One that is ending, or is to, gives back what it holds, and finds room when it comes again.
       const isJudged =
         !workers.isTerminationRequested(pod.metadata.uid) || this.#findForbidden(pod) !== undefined;
-      if (isJudged && !this.#admit(pod)) continue;
+      if (isJudged && !isDeleted(pod) && !this.#admit(pod)) continue;
       this.#ask({ type: 'create', pod });
     }
   }
@@ -110,7 +110,8 @@ export class PodHandlers implements SyncHandlers {
       if (isJudged && !isDeletion && !this.#admit(pod)) continue;
       // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again.
       const hasEnded = workers.isTerminationRequested(uid) && !isDeletion;
-      const isAnew = hasEnded && before !== undefined && (wasRejected || asksForNewRun(before, pod));
+      const mayRunAgain = before !== undefined && (wasRejected || isDeleted(before));
+      const isAnew = hasEnded && (mayRunAgain || (before !== undefined && asksForNewRun(before, pod)));
       this.#ask({ type: isAnew || !workers.isKnown(uid) ? 'create' : 'update', pod });
     }
   }

@@ -1,3 +1,4 @@
+import { type HostPathType } from '../model/volume.js';
 import { type Clock } from '../util/clock.js';
 import { settlesWithin } from '../util/settles-within.js';
 import { prepareHostPath } from './prepare-host-path.js';
@@ -6,6 +7,8 @@ import { type PodVolume, type VolumeKind } from './volume-kind.js';
 /** What a {@link HostPath} is made of. */
 export interface HostPathOptions {
   readonly clock: Pick<Clock, 'setTimer'>;
+  /** Rejects for what pods may not mount, before and after anything is made of it; anything may be unless told. */
+  readonly checkPath?: ((path: string) => Promise<void>) | undefined;
 }
 
 /** A look at a path is quick, unless a file server does not answer. */
@@ -30,13 +33,20 @@ export class HostPath implements VolumeKind {
     const key = `${type} ${path}`;
     let look = this.#looks.get(key);
     if (look === undefined) {
-      look = prepareHostPath({ path, type }).finally(() => this.#looks.delete(key));
+      look = this.#prepare(path, type).finally(() => this.#looks.delete(key));
       this.#looks.set(key, look);
     }
     if (!(await settlesWithin(look, LIMIT_MS, this.#options.clock))) {
       throw new Error(`hostPath type check failed: ${path} does not answer`);
     }
     await look;
+  }
+
+  async #prepare(path: string, type: HostPathType): Promise<void> {
+    const { checkPath } = this.#options;
+    await checkPath?.(path);
+    await prepareHostPath({ path, type });
+    await checkPath?.(path);
   }
 
   /** It may go at any time, and then no container may start with it. */
