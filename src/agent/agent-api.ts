@@ -15,6 +15,7 @@ import { type AgentParts } from './agent-parts.js';
 import { containerLogs } from './container-logs.js';
 import { CreationTimes } from './creation-times.js';
 import { runtimeStreams } from './runtime-streams.js';
+import { stopOnePod } from './stop-one-pod.js';
 import { followPods, ServedPods } from './served-pods.js';
 
 /** What {@link AgentApi} needs. */
@@ -63,12 +64,18 @@ export class AgentApi {
     this.#versions = versions;
     this.#creations = creations;
     this.socket = socket === '' ? join(rootDir, SOCKET_NAME) : socket;
-    const { desired, manager, workers } = parts;
-    this.#table = new PodTable(new ServedPods({ clock, desired, manager, workers, creations }), versions);
+    const { desired, manager, workers, stopped, closing } = parts;
+    this.#table = new PodTable(
+      new ServedPods({ clock, desired, manager, workers, creations, stopped }),
+      versions,
+    );
+    const isEnding = (): boolean => closing.signal.aborted;
+    const stopPorts = { clock, desired, workers, stopped, isEnding };
     this.#server = new ApiServer({
       ...{ clock, logger, authorize: authorizeOwner },
       router: buildApiRouter({
         ...{ clock, version, pods: this.#table },
+        stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
         logs: containerLogs(parts.paths.podLogsDir, parts.cache),
         streams: runtimeStreams({ client: options.client, cache: parts.cache }),
       }),

@@ -27,10 +27,13 @@ export class CreationTimes {
   readonly #options: CreationTimesOptions;
   readonly #logger: Logger;
   readonly #byUid: Map<string, number>;
+  readonly #isFirst: boolean;
   #isScheduled = false;
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(options: CreationTimesOptions, byUid: Map<string, number>) {
+  /** `isFirst`: pods may have come before anybody wrote down when. */
+  private constructor(options: CreationTimesOptions, byUid: Map<string, number>, isFirst: boolean) {
+    this.#isFirst = isFirst;
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
     this.#byUid = byUid;
@@ -41,18 +44,20 @@ export class CreationTimes {
     const { file, logger = SILENT_LOGGER } = options;
     try {
       const text = await readIfThere(file);
-      return new CreationTimes(options, text === undefined ? new Map<string, number>() : parse(text));
+      const byUid = text === undefined ? new Map<string, number>() : parse(text);
+      return new CreationTimes(options, byUid, text === undefined);
     } catch (error) {
       logger.error('Creation times of pods cannot be read', error, { path: file });
-      return new CreationTimes(options, new Map<string, number>());
+      return new CreationTimes(options, new Map<string, number>(), true);
     }
   }
 
-  /** Milliseconds since the epoch. A uid that is new has come now, or when it was seen running. */
+  /** Milliseconds since the epoch. A uid that is new has come now; where nothing was written down, when it was seen running. */
   getMs(uid: string, seenRunningMs = Infinity): number {
     const known = this.#byUid.get(uid);
     if (known !== undefined) return known;
-    const createdAtMs = Math.min(this.#options.clock.now(), seenRunningMs);
+    const nowMs = this.#options.clock.now();
+    const createdAtMs = this.#isFirst ? Math.min(nowMs, seenRunningMs) : nowMs;
     this.#byUid.set(uid, createdAtMs);
     this.#writeSoon();
     return createdAtMs;

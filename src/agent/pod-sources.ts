@@ -6,6 +6,7 @@ import { FILE_SOURCE, FileSource } from '../config/file-source.js';
 import { HTTP_SOURCE, HttpSource } from '../config/http-source.js';
 import { PodConfig } from '../config/pod-config.js';
 import { ProblemBook } from '../config/problem-book.js';
+import { type StoppedPods } from '../config/stopped-pods.js';
 import { STDIN_SOURCE, StdinSource } from '../config/stdin-source.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { ThreadedManifestParser } from '../config/threaded-manifest-parser.js';
@@ -25,6 +26,8 @@ export interface PodSourcesOptions {
     | 'httpCheckFrequencyMs'
   >;
   readonly nodeName: string;
+  /** Pods that stay away although their manifests are there. */
+  readonly stopped: StoppedPods;
   readonly stdin: Readable;
   /** Objects that pods may refer to have changed. */
   readonly onObjectsChanged: (change: ObjectChange) => void;
@@ -54,7 +57,7 @@ export class PodSources {
       onCleared: (file) => logger.info('No problem is left with manifest', { file }),
     });
     const objects = new ConfigObjects({ onChanged: given.onObjectsChanged });
-    this.config = new PodConfig({ problems, objects, logger });
+    this.config = new PodConfig({ problems, objects, logger, stopped: given.stopped });
     this.#ownParser = given.parser === undefined ? new ThreadedManifestParser({ clock }) : undefined;
     const parser = given.parser ?? this.#ownParser!;
     const lastGoodFolder = join(options.rootDir, 'manifests-last-good');

@@ -1,3 +1,4 @@
+import { type StoppedPods } from '../config/stopped-pods.js';
 import { type NodePod } from '../model/node-pod.js';
 import { computePodQos } from '../model/pod-qos.js';
 import { toV1Time, type V1PodStatus } from '../model/v1-pod-status.js';
@@ -17,6 +18,7 @@ export interface ServedPodsOptions {
   readonly manager: Pick<StatusManager, 'find' | 'findPod' | 'list'>;
   readonly workers: Pick<PodWorkers, 'isKnown' | 'isFinished'>;
   readonly creations: CreationTimes;
+  readonly stopped: Pick<StoppedPods, 'find'>;
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
@@ -38,11 +40,12 @@ export class ServedPods implements PodViews {
   }
 
   find(uid: string): ServedPod | undefined {
-    const { desired, creations } = this.#options;
+    const { desired, creations, stopped } = this.#options;
     const pod = desired.find(uid) ?? this.#findEnding(uid);
     const deletion = pod === undefined ? undefined : this.#findDeletion(pod);
+    const isOver = pod !== undefined && stopped.find(pod)?.isOver === true;
     // Without any grace nobody waits for the end.
-    if (pod === undefined || deletion?.deletionGracePeriodSeconds === 0) {
+    if (pod === undefined || isOver || deletion?.deletionGracePeriodSeconds === 0) {
       this.#leaving.delete(uid);
       creations.forget(uid);
       return undefined;
@@ -57,21 +60,24 @@ export class ServedPods implements PodViews {
     return workers.isKnown(uid) && !workers.isFinished(uid) ? manager.findPod(uid) : undefined;
   }
 
-  #findDeletion({ metadata, spec }: NodePod): PodDeletion | undefined {
-    const { desired, clock } = this.#options;
-    const { uid, deletionTimestamp, deletionGracePeriodSeconds } = metadata;
-    const graceSeconds =
-      deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+  #findDeletion(pod: NodePod): PodDeletion | undefined {
+    const { desired, clock, stopped } = this.#options;
+    const { metadata, spec } = pod;
+    const { uid } = metadata;
+    const stop = stopped.find(pod);
+    if (stop !== undefined) {
+      const { deletionTimestamp, gracePeriodSeconds } = stop;
+      return { deletionTimestamp, deletionGracePeriodSeconds: gracePeriodSeconds };
+    }
     if (desired.has(uid)) {
       this.#leaving.delete(uid);
-      return deletionTimestamp === undefined
-        ? undefined
-        : { deletionTimestamp, deletionGracePeriodSeconds: graceSeconds };
+      return undefined;
     }
     const known = this.#leaving.get(uid);
     if (known !== undefined) return known;
+    const graceSeconds = spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
     const leaving: PodDeletion = {
-      deletionTimestamp: deletionTimestamp ?? toV1Time(clock.now() + graceSeconds * 1_000),
+      deletionTimestamp: toV1Time(clock.now() + graceSeconds * 1_000),
       deletionGracePeriodSeconds: graceSeconds,
     };
     this.#leaving.set(uid, leaving);

@@ -17,8 +17,16 @@ export const judgeByManifest: PodJudge = (known, next) => {
     ({ metadata }) => metadata.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash],
   );
   if (one === undefined && other === undefined) return judgeByContent(known, next);
-  return one === other ? 'same' : 'changed';
+  return one === other && hasSameEnd(known, next) ? 'same' : 'changed';
 };
+
+/** Whether it is to end or not, and how: what somebody says beside the manifest. */
+function hasSameEnd({ metadata: one }: NodePod, { metadata: other }: NodePod): boolean {
+  return (
+    one.deletionTimestamp === other.deletionTimestamp &&
+    one.deletionGracePeriodSeconds === other.deletionGracePeriodSeconds
+  );
+}
 
 /** For pods of an API server: by all that is in them; a `status` that is there counts for `reconcile` alone. */
 export const judgeByContent: PodJudge = (known, next) => {

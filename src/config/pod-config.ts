@@ -25,6 +25,7 @@ import { changedUids, diffPods, type PodSet } from './diff-pods.js';
 import { judgeByManifest, type PodJudge } from './judge-pod.js';
 import { type ManifestPlace } from './manifest-problem.js';
 import { ProblemBook } from './problem-book.js';
+import { type StoppedPods } from './stopped-pods.js';
 
 /** What a delivery may say beside its pods. */
 export interface DeliveryOptions {
@@ -54,6 +55,8 @@ export interface PodConfigOptions {
   readonly problems?: ProblemBook;
   /** Where the objects of the sources go. */
   readonly objects?: ConfigObjects;
+  /** Pods that are to end, or to stay away, although a source wants them; none unless told. */
+  readonly stopped?: Pick<StoppedPods, 'apply' | 'settle'>;
   readonly logger?: Logger;
 }
 
@@ -86,6 +89,7 @@ export class PodConfig {
   /** The ConfigMaps and Secrets that the sources have delivered. */
   readonly objects: ConfigObjects;
   readonly #problems: ProblemBook;
+  readonly #stopped: Pick<StoppedPods, 'apply' | 'settle'> | undefined;
   readonly #logger: Logger;
   readonly #sources = new Map<string, Source>();
   /** Computed and not yet read; belongs to {@link Source.told}. */
@@ -103,12 +107,19 @@ export class PodConfig {
     const { problems = new ProblemBook(), objects = new ConfigObjects(), logger = SILENT_LOGGER } = options;
     this.objects = objects;
     this.#problems = problems;
+    this.#stopped = options.stopped;
     this.#logger = logger;
   }
 
   /** Counters as of now. */
   get stats(): PodConfigStats {
     return { deliveries: this.#deliveries, folded: this.#folded, handedOut: this.#handedOut };
+  }
+
+  /** Pods were stopped, or may run again: what is wanted is worked out anew. */
+  refresh(): void {
+    this.#arbitrate();
+    this.#wake?.();
   }
 
   /** What is wrong as of now, whoever reported it to the same book. */
@@ -176,6 +187,7 @@ export class PodConfig {
     }));
     source.placeOf = placeOf;
     source.isComplete ||= isComplete;
+    this.#stopped?.settle(source.name, pods, source.isComplete);
     const { refused, folded } = this.#arbitrate();
     const own = refused.filter(({ claim }) => claim.source === source.name).length;
     const { name } = source;
@@ -196,7 +208,9 @@ export class PodConfig {
     const { accepted, refused } = arbitratePods(sources.flatMap(({ claims }) => claims));
     let folded = 0;
     for (const source of sources) {
-      const pods = source.claims.filter((claim) => accepted.has(claim)).map(({ pod }) => pod);
+      const pods = source.claims
+        .filter((claim) => accepted.has(claim))
+        .flatMap(({ pod }) => (this.#stopped === undefined ? pod : (this.#stopped.apply(pod) ?? [])));
       const wanted = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
       const unread = changedUids(diffPods(source.told, source.wanted, source.judge));
       if (unread.size > 0) {

@@ -8,6 +8,7 @@
 import { type Clock } from '../util/clock.js';
 import { jsonAnswer } from './api-request.js';
 import { ApiRouter } from './api-router.js';
+import { deletePod, type DeletePodOptions } from './delete-pod.js';
 import { DISCOVERY } from './discovery.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
 import { type ContainerLogs, readPodLog } from './pod-log.js';
@@ -19,6 +20,7 @@ import { WatchPlaces } from './watch-answer.js';
 export interface ApiPorts {
   readonly clock: Clock;
   readonly pods: PodTable;
+  readonly stopPod: DeletePodOptions['stop'];
   readonly streams: RuntimeStreams;
   readonly logs: ContainerLogs;
   /** podloop's. */
@@ -40,6 +42,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('GET', PODS, listPods({ table, watches }));
   router.answer('GET', `${PODS}/:name`, getPod(findPod));
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
+  router.answer('DELETE', `${PODS}/:name`, deletePod({ table, findPod, stop: ports.stopPod }));
   router.answer(
     'GET',
     `${PODS}/:name/log`,

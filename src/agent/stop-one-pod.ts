@@ -1,0 +1,41 @@
+import { type StoppedPods } from '../config/stopped-pods.js';
+import { toV1Time } from '../model/v1-pod-status.js';
+import { ApiError } from '../server/api-error.js';
+import { type ServedPod } from '../server/served-pod.js';
+import { type DesiredPods } from '../sync/desired-pods.js';
+import { type Clock } from '../util/clock.js';
+import { messageOf } from '../util/errors.js';
+import { type PodWorkers } from '../workers/pod-workers.js';
+
+/** What {@link stopOnePod} works with. */
+export interface StopOnePodPorts {
+  readonly clock: Clock;
+  readonly desired: Pick<DesiredPods, 'has'>;
+  readonly workers: Pick<PodWorkers, 'updatePod'>;
+  readonly stopped: Pick<StoppedPods, 'stop'>;
+  /** Nothing is begun any more. */
+  readonly isEnding: () => boolean;
+}
+
+const DEFAULT_GRACE_SECONDS = 30;
+
+/** Stops a pod until its manifest changes. One that nobody wants any more can only be given less time. */
+export async function stopOnePod(
+  { clock, desired, workers, stopped, isEnding }: StopOnePodPorts,
+  { pod }: ServedPod,
+  asked: number | undefined,
+): Promise<void> {
+  if (isEnding()) throw new ApiError('ServiceUnavailable', 'the agent is ending');
+  const gracePeriodSeconds = asked ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+  if (!desired.has(pod.metadata.uid)) {
+    workers.updatePod({ type: 'kill', pod, kill: { gracePeriodSeconds } });
+    return;
+  }
+  const deletionTimestamp = toV1Time(clock.now() + gracePeriodSeconds * 1_000);
+  try {
+    await stopped.stop(pod, { deletionTimestamp, gracePeriodSeconds });
+  } catch (error) {
+    const message = `the pod was not stopped, as that cannot be kept on the disk: ${messageOf(error)}`;
+    throw new ApiError('InternalError', message, undefined, { cause: error });
+  }
+}
