@@ -1,4 +1,5 @@
-import { type HttpGetAction, type Probe } from '../model/container.js';
+import { type Container, type HttpGetAction, type Probe } from '../model/container.js';
+import { expandVariables } from '../runtime/container-environment.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type Clock } from '../util/clock.js';
 import { probeByExec } from './exec-probe.js';
@@ -33,7 +34,8 @@ async function runHandler(
   const { exec, httpGet, tcpSocket, grpc }: Probe = run.probe;
   const { pod, container, containerId, timeoutMs } = run;
   if (exec !== undefined) {
-    return await probeByExec({ clock, commands, pod, containerId, command: exec.command, timeoutMs }, signal);
+    const command = expandWritten(exec.command, container);
+    return await probeByExec({ clock, commands, pod, containerId, command, timeoutMs }, signal);
   }
   if (httpGet !== undefined) {
     const url = probeUrl(httpGet, hostOf(httpGet, run), resolvePort(httpGet.port, container));
@@ -48,6 +50,15 @@ async function runHandler(
     return await probeByGrpc({ clock, address, service: grpc.service ?? '', userAgent, timeoutMs }, signal);
   }
   throw new Error(`missing probe handler for ${pod.namespace}/${pod.name}:${container.name}`);
+}
+
+/**
+ * As a kubelet does for probes: with the values that the manifest itself has, as they are written; a variable whose
+ * value comes from elsewhere is empty here.
+ */
+function expandWritten(command: readonly string[], { env = [] }: Container): string[] {
+  const written = new Map(env.map(({ name, value = '' }) => [name, value]));
+  return command.map((text) => expandVariables(text, (name) => written.get(name)));
 }
 
 /** Throws while the pod has no address: that says nothing about the container. */
