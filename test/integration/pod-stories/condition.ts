@@ -36,7 +36,8 @@ function toCondition(key: string, value: string): Condition {
   }
   const [name, field] = key.split('.');
   return (status) => {
-    const all = [...(status.initContainerStatuses ?? []), ...status.containerStatuses];
+    const { initContainerStatuses = [], containerStatuses, ephemeralContainerStatuses = [] } = status;
+    const all = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
     const container = all.find((each) => each.name === name);
     return container !== undefined && holds(container, field, value);
   };
