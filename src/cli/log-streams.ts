@@ -60,7 +60,7 @@ export class LogStreams {
       await Promise.all(sources.map((source) => this.#followOne(source)));
       return;
     }
-    for (const source of sources) await this.#tolerate(() => this.#printOne(source));
+    for (const source of sources) await this.#printOne(source).catch((error: unknown) => this.#tell(error));
   }
 
   /** A container that has not started yet is waited for. */
@@ -73,8 +73,8 @@ export class LogStreams {
         await this.#printOne(source);
         return;
       } catch (error) {
-        if (!(error instanceof ApiError) || flags.ignoreErrors)
-          return this.#tolerate(() => Promise.reject(error));
+        if (flags.ignoreErrors) return this.#tell(error);
+        if (!(error instanceof ApiError)) throw error;
         if (clock.monotonicMs() - beganMs >= flags.podRunningTimeout) throw error;
         await stderr.writeLine(error.told);
         await clock.sleep(RETRY_MS, session.signal);
@@ -82,15 +82,12 @@ export class LogStreams {
     }
   }
 
-  async #tolerate(work: () => Promise<void>): Promise<void> {
+  /** Says what went wrong among the logs, where that is wanted; else throws it. */
+  async #tell(error: unknown): Promise<void> {
     const { flags, session, host } = this.#options;
-    try {
-      await work();
-    } catch (error) {
-      if (!flags.ignoreErrors || session.signal.aborted) throw error;
-      const text = error instanceof CommandFailure ? error.lines.join(' ') : messageOf(error);
-      await host.stdout.writeLine(`error: ${text}`);
-    }
+    if (!flags.ignoreErrors || session.signal.aborted) throw error;
+    const text = error instanceof CommandFailure ? error.lines.join(' ') : messageOf(error);
+    await host.stdout.writeLine(`error: ${text}`);
   }
 
   async #printOne({ pod, container }: LogSource): Promise<void> {

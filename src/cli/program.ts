@@ -77,6 +77,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./port-forward.js')).portForwardCommand(host),
   },
   {
+    name: 'cp',
+    summary: 'Copy files and folders to and from containers',
+    load: async (host) => (await import('./cp.js')).cpCommand(host),
+  },
+  {
     name: 'runtime',
     summary: 'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket',
     load: async (host) => (await import('./runtime.js')).runtimeCommand(host),

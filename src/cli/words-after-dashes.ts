@@ -8,7 +8,9 @@ export interface SplitWords {
 
 /** Splits the operands of a command at `--`, of which commander itself says nothing. */
 export function splitAtDashes(words: readonly string[], command: Command): SplitWords {
-  const args = command.parent?.rawArgs ?? [];
+  // Commander has them, and its types do not tell.
+  const raw: unknown = command.parent === null ? undefined : Reflect.get(command.parent, 'rawArgs');
+  const args: readonly unknown[] = Array.isArray(raw) ? raw : [];
   const dashes = args.indexOf('--');
   if (dashes < 0) return { before: words, after: undefined };
   const count = args.length - dashes - 1;
