@@ -13,6 +13,7 @@
  *
  * @module
  */
+import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { formatConfigProblem } from '../config/config-problem.js';
@@ -207,6 +208,8 @@ export class Agent implements AsyncDisposable {
       this.#parts;
     const looking = new AbortController();
     const working = new AbortController();
+    // Every part waits on one of them; that is no leak.
+    setMaxListeners(0, looking.signal, working.signal);
     await node.refresh();
     logger.info('Started node agent', {
       ...{ node: this.identity.name, runtime: this.#connected.url, socket: this.#api.socket },
