@@ -20,7 +20,7 @@ export interface PodReference {
 
 /** Everything that a pod refers to, in the order of the pod's fields. Pure; the same object may come several times. */
 export function podReferences({ spec }: Pod): PodReference[] {
-  const { volumes = [], initContainers = [], containers } = spec;
+  const { volumes = [], initContainers = [], containers, ephemeralContainers = [] } = spec;
   return [
     ...(spec.imagePullSecrets ?? []).map((secret, index) => ({
       ...wholeOf('Secret', secret, ['spec', 'imagePullSecrets', index, 'name']),
@@ -42,6 +42,9 @@ export function podReferences({ spec }: Pod): PodReference[] {
       referencesOf(container, ['spec', 'initContainers', index]),
     ),
     ...containers.flatMap((container, index) => referencesOf(container, ['spec', 'containers', index])),
+    ...ephemeralContainers.flatMap((container, index) =>
+      referencesOf(container, ['spec', 'ephemeralContainers', index]),
+    ),
   ];
 }
 
