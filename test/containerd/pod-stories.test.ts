@@ -10,6 +10,11 @@ const releases = process.env['PODLOOP_CHURN'] === 'full' ? RELEASES : (['1.7'] a
 describe.each(releases)('on containerd %s', { timeout: STORY_LIMIT_MS + 60_000 }, (version) => {
   // What the releases of containerd differ in.
   const groups = version === '2.1' ? 'no-strict-groups' : 'strict-groups';
-  const lacks = [groups, 'stop-signals', ...(existsSync('/sys/module/apparmor') ? ['no-app-armor'] : [])];
+  const lacks = [
+    groups,
+    'stop-signals',
+    'host-ports',
+    ...(existsSync('/sys/module/apparmor') ? ['no-app-armor'] : []),
+  ];
   defineStoryTests(() => startStoryRuntime(version), lacks);
 });
