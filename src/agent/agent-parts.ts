@@ -323,6 +323,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
     },
     onStartAnew: (uid) => forgetLife(uid),
+    admitAnew: (pod) => handlers.admitAnew(pod),
   });
   const securityFeatures = (): SecurityFeatures => ({
     allowedUnsafeSysctls: options.allowedUnsafeSysctls,

@@ -20,6 +20,9 @@ import {
 } from './runtime-changes.js';
 import { isNameTaken, isOutcomeUnknown, UnsettledChanges } from './unsettled-changes.js';
 
+/** Runtimes count in nanoseconds, of which an int64 holds some 292 years: beyond that they would kill at once. */
+const LONGEST_GRACE_SECONDS = 1_000_000_000;
+
 /** What {@link CriRuntimeChanges} is made with. */
 export interface CriRuntimeChangesOptions {
   readonly client: ChangingClient;
@@ -149,7 +152,7 @@ export class CriRuntimeChanges implements RuntimeChanges {
     graceSeconds: number,
     { signal, pod }: ChangeOptions = {},
   ): Promise<void> {
-    const timeout = BigInt(Math.max(0, Math.ceil(graceSeconds)));
+    const timeout = BigInt(Math.min(LONGEST_GRACE_SECONDS, Math.max(0, Math.ceil(graceSeconds))));
     await this.#lanes.stop(signal, () =>
       unlessGone(this.#client.stopContainer({ containerId, timeout }, { pod })),
     );

@@ -29,12 +29,17 @@ interface ShownPod {
   readonly error?: Error;
 }
 
-function setUp(cleaners: readonly PodCleaner[] = [], onStartAnew?: (uid: string) => void): Harness {
+function setUp(
+  cleaners: readonly PodCleaner[] = [],
+  onStartAnew?: (uid: string) => void,
+  admitAnew?: () => boolean,
+): Harness {
   const harness = workersHarness();
   const { clock, logger, workers, cache } = harness;
   const desired = new DesiredPods();
   const housekeeping = new Housekeeping({
     ...{ clock, logger, desired, workers, cache, cleaners, ...(onStartAnew && { onStartAnew }) },
+    ...(admitAnew && { admitAnew }),
     isOurs: ownedBy(NODE, (uid) => uid === 'uid-adopted'),
   });
   return {
@@ -191,6 +196,21 @@ describe('housekeeping', () => {
     expect(forgotten).toEqual(['uid-web']);
     expect(housekeeping.isTornDown('uid-web')).toBe(false);
     expect(syncer.log.at(-1)).toBe('SyncPod uid-web');
+  });
+
+  it('does not start a pod anew that finds no room any more', async () => {
+    const answers = [false, true];
+    const { housekeeping, desired, workers, syncer, runOut } = setUp([], undefined, () => answers.shift()!);
+    workers.updatePod({ type: 'create', pod: web });
+    workers.updatePod({ type: 'kill', pod: web });
+    await runOut();
+    housekeeping.run();
+    desired.set(web);
+    const { length } = syncer.log;
+    housekeeping.run();
+    await runOut();
+    expect(answers).toEqual([true]);
+    expect(syncer.log).toHaveLength(length);
   });
 
   it('does not start a pod that was evicted', async () => {

@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { type NodePod } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type IsOurs } from '../runtime/ownership.js';
@@ -61,6 +62,8 @@ export interface HousekeepingOptions {
   readonly clearRemains?: (uid: string) => void;
   /** A pod that was torn down starts anew: what is kept of its former life is of no use. */
   readonly onStartAnew?: (uid: string) => void;
+  /** Whether a pod that starts anew finds room, which it may not have asked for in its former life; it does unless told. */
+  readonly admitAnew?: (pod: NodePod) => boolean;
   /** Called one after the other, in this order. */
   readonly cleaners?: readonly PodCleaner[];
   /** Whoever takes longer is named in a warning; 1 s unless told. */
@@ -176,7 +179,7 @@ export class Housekeeping {
 
   /** Pods that are wanted and that the workers do not know: torn down, and wanted again under the same uid. */
   #startAnew(): void {
-    const { desired, workers, clearRemains, onStartAnew } = this.#options;
+    const { desired, workers, clearRemains, onStartAnew, admitAnew } = this.#options;
     for (const pod of desired.all()) {
       const { uid } = pod.metadata;
       if (workers.isKnown(uid) || desired.findRejection(uid) !== undefined) continue;
@@ -187,6 +190,7 @@ export class Housekeeping {
         }
         this.#tornDown.delete(uid);
         onStartAnew?.(uid);
+        if (admitAnew?.(pod) === false) continue;
       }
       this.#logger.info(
         'Pod is wanted and not worked on, starting it',

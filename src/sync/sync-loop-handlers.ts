@@ -154,6 +154,11 @@ export class PodHandlers implements SyncHandlers {
     this.#options.housekeeping.run();
   }
 
+  /** Judges a pod that has ended and is to run again, perhaps with other wishes; false: it is rejected. */
+  admitAnew(pod: NodePod): boolean {
+    return this.#admit(pod);
+  }
+
   /** What was torn down and comes again before the remains of its former life are gone is left to housekeeping. */
   #ask(request: { readonly type: 'create' | 'update' | 'sync'; readonly pod: NodePod }): void {
     const { workers, housekeeping } = this.#options;

@@ -52,7 +52,7 @@ export const SPEC_UPDATES: Classes<PodSpec> = {
   runtimeClassName: 'pod',
   priority: 'pod',
   priorityClassName: 'pod',
-  os: 'pod',
+  os: 'in place',
 };
 
 /** Fields of containers. */

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { OLDEST_STAMP, SystemClock } from './clock.js';
 
 it('hands out stamps that only grow', () => {
@@ -46,4 +46,19 @@ it('reads the wall clock of the machine', () => {
   const now = new SystemClock().now();
   expect(now).toBeGreaterThanOrEqual(before);
   expect(now).toBeLessThanOrEqual(Date.now());
+});
+
+describe('a timer for longer than Node can wait', () => {
+  it('does not fire at once, and can be cancelled', async () => {
+    const clock = new SystemClock();
+    let fired = false;
+    const timer = clock.setTimer(2 ** 40, () => (fired = true), { unref: true });
+    const abort = new AbortController();
+    const sleep = clock.sleep(2 ** 40, abort.signal);
+    await clock.sleep(5);
+    expect(fired).toBe(false);
+    timer.cancel();
+    abort.abort(new Error('enough'));
+    await expect(sleep).rejects.toThrow('enough');
+  });
 });

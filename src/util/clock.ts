@@ -39,6 +39,9 @@ export interface Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** Node's timers fire at once when they are to wait for longer than that. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** The machine's own clock. */
 export class SystemClock implements Clock {
   #lastStamp = 0;
@@ -56,15 +59,24 @@ export class SystemClock implements Clock {
   }
 
   setTimer(delayMs: number, callback: () => void, options?: { unref?: boolean }): ClockTimer {
-    const timer = setTimeout(callback, delayMs);
-    if (options?.unref === true) timer.unref();
+    let timer: NodeJS.Timeout | undefined;
+    const arm = (leftMs: number): void => {
+      const partMs = Math.min(leftMs, LONGEST_TIMER_MS);
+      timer = setTimeout(() => (leftMs > partMs ? arm(leftMs - partMs) : callback()), partMs);
+      if (options?.unref === true) timer.unref();
+    };
+    arm(delayMs);
     return { cancel: () => clearTimeout(timer) };
   }
 
   async sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     try {
-      await sleepFor(delayMs, undefined, { signal });
+      let leftMs = delayMs;
+      for (; leftMs > LONGEST_TIMER_MS; leftMs -= LONGEST_TIMER_MS) {
+        await sleepFor(LONGEST_TIMER_MS, undefined, { signal });
+      }
+      await sleepFor(leftMs, undefined, { signal });
     } catch (error) {
       // Node wraps the reason in an AbortError of its own; callers expect the reason itself.
       signal?.throwIfAborted();
