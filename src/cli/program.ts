@@ -92,7 +92,15 @@ export const COMMANDS: readonly LazyCommand[] = [
       'Make a node misbehave on purpose: a CRI proxy that injects latency, errors, hangs and lost events',
     load: async (host) => (await import('./chaos.js')).chaosCommand(host),
   },
+  {
+    name: 'completion',
+    summary: 'Print the script with which a shell completes podloop’s words',
+    load: async (host) => (await import('./completion.js')).completionCommand(host),
+  },
 ];
+
+/** What the scripts of `podloop completion` call; for nobody else. */
+const COMPLETE = '__complete';
 
 const EXAMPLES = `
 Examples:
@@ -105,6 +113,10 @@ Examples:
   # Try it without a container runtime
   podloop demo examples/pods
 
+  # What runs, and what one of the pods prints
+  podloop get pods
+  podloop logs -f web
+
 Use "podloop <command> --help" for more about a command.`;
 
 /**
@@ -113,6 +125,10 @@ Use "podloop <command> --help" for more about a command.`;
  */
 export async function runProgram(args: readonly string[], host: CliHost): Promise<number> {
   try {
+    if (args[0] === COMPLETE) {
+      await (await import('./complete-words.js')).completeWords(args.slice(1), COMMANDS, host);
+      return 0;
+    }
     const program = await buildProgram(args, host);
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(toSwitches(args, program.commands), { from: 'user' });
