@@ -50,6 +50,13 @@ describe('planMounts', () => {
     }
   });
 
+  it('shares nothing with the host but what is asked for', () => {
+    const { before } = planMounts({ ...REQUEST, root: { kind: 'folder', path: '/files' } });
+    for (const name of ['tools', 'root']) {
+      expect(before.find(({ target }) => target.endsWith(`/stage/${name}`))?.options).toContain('private');
+    }
+  });
+
   it('protects /sys unless the container is privileged', () => {
     const protects = (privileged: boolean) =>
       planMounts({ ...REQUEST, privileged }).before.some(

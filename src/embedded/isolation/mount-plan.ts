@@ -98,7 +98,8 @@ function planBase({ base, fresh, toolsDir, root }: MountRequest): FstabEntry[] {
     ...(fresh
       ? [{ source: OURS, target: base, type: 'tmpfs', options: [...PLAIN.slice(0, 1), 'mode=0700'] }]
       : []),
-    { source: toolsDir, target: `${base}/tools`, type: 'none', options: ['bind', 'ro', ...mkdir] },
+    // Private, as what is mounted in it later would appear on the host's own where mounts are shared with it.
+    { source: toolsDir, target: `${base}/tools`, type: 'none', options: ['bind', 'ro', 'private', ...mkdir] },
     { ...rootEntry(root), target: `${base}/root`, options: [...rootEntry(root).options, ...mkdir] },
     { source: OURS, target: `${base}/api`, type: 'tmpfs', options: ['mode=0755', ...mkdir] },
   ];
@@ -110,7 +111,7 @@ function rootEntry(root: ContainerRoot): Omit<FstabEntry, 'target'> {
       // What is mounted in it must not appear on the host, whose mounts these are.
       return { source: '/', type: 'none', options: ['rbind', 'rslave'] };
     case 'folder':
-      return { source: root.path, type: 'none', options: ['bind', 'nodev'] };
+      return { source: root.path, type: 'none', options: ['bind', 'nodev', 'private'] };
     case 'overlay': {
       const { lowerDirs, upperDir, workDir } = root;
       const options = [
