@@ -69,7 +69,9 @@ describe.each(ISOLATIONS)('podloop runtime, killed and started again, isolation 
     await using node = await EmbeddedNode.prepare({ isolation });
     let runtime = await program.start(node);
     const pod = await node.runPod('p');
-    const script = `i=0; while [ ! -e ${node.folder}/stop ]; do i=$((i+1)); echo "line $i"; done`;
+    // With a breath now and then, so that a machine that is slow to start runtimes has not millions of lines to read.
+    const line = 'i=$((i+1)); echo "line $i"; [ $((i % 200)) -ne 0 ] || sleep 0.01';
+    const script = `i=0; while [ ! -e ${node.folder}/stop ]; do ${line}; done`;
     const id = await node.run(pod, 'chatty', script);
     for (let round = 0; round < 4; round++) {
       await new Promise((resolve) => setTimeout(resolve, 150 + 70 * round));

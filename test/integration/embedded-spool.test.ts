@@ -4,7 +4,7 @@
  * @module
  */
 import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
@@ -28,7 +28,11 @@ it('output waits while nobody carries it, and is whole after three kills of the 
   await using node = await EmbeddedNode.prepare();
   let runtime = await program.start(node);
   const pod = await node.runPod('p');
-  const id = await node.run(pod, 'c', `sleep 0.3; seq -f '%0${LINE_BYTES - 1}.0f' 1 ${LINES}; echo over >&2`);
+  // It lives on until it is told: on a busy machine all may be carried between two looks.
+  const goOn = join(node.folder, 'go-on');
+  const write = `seq -f '%0${LINE_BYTES - 1}.0f' 1 ${LINES}`;
+  const script = `sleep 0.3; ${write}; until [ -e ${goOn} ]; do sleep 0.1; done; echo over >&2`;
+  const id = await node.run(pod, 'c', script);
   await end(runtime, 'SIGKILL');
 
   let last = -1;
@@ -51,6 +55,7 @@ it('output waits while nobody carries it, and is whole after three kills of the 
     await end(runtime, 'SIGKILL');
   }
   await program.start(node);
+  await writeFile(goOn, '');
   await node.exited(id);
 
   let count = 0;
