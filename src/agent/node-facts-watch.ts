@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { hostname, totalmem } from 'node:os';
 import { type NodeFacts } from '../runtime/node-facts.js';
 import { parseResolverConfig, type ResolverConfig } from '../runtime/resolver-config.js';
@@ -27,6 +27,7 @@ export interface NodeFactsWatchOptions {
 }
 
 const PERIOD_MS = 10_000;
+const CPUS = '/sys/devices/system/cpu';
 const NO_RESOLVER: ResolverConfig = { servers: [], searches: [], options: [] };
 /** With systemd-resolved's stub, which pods of their own network cannot reach, the real servers stand here. */
 const STUB_ADDRESS = '127.0.0.53';
@@ -37,6 +38,7 @@ export class NodeFactsWatch {
   readonly #options: NodeFactsWatchOptions;
   #resolver: ResolverConfig = NO_RESOLVER;
   #problem = '';
+  #maskedPaths: readonly string[] = [];
 
   constructor(options: NodeFactsWatchOptions) {
     this.#options = options;
@@ -58,6 +60,7 @@ export class NodeFactsWatch {
       cpuCfsPeriodUs: Math.round(cpuCfsQuotaPeriodMs * 1_000),
       seccompDir,
       seccompDefault,
+      maskedPaths: this.#maskedPaths,
       strictGroups: strictGroups(),
       canMount: canMount(),
     };
@@ -66,6 +69,7 @@ export class NodeFactsWatch {
   /** Reads what may have changed. A file that cannot be read leaves what was known, and is told of once. */
   async refresh(): Promise<void> {
     const { resolvConf, logger } = this.#options;
+    this.#maskedPaths = await findThermalPaths();
     if (resolvConf === '') return;
     try {
       this.#resolver = await readResolver(resolvConf);
@@ -84,6 +88,23 @@ export class NodeFactsWatch {
       await this.#options.clock.sleep(PERIOD_MS, signal).catch(() => undefined);
     }
   }
+}
+
+/** By which a container could tell what others of the machine are doing. */
+async function findThermalPaths(): Promise<string[]> {
+  const names = await readdir(CPUS).catch(() => []);
+  const paths = names
+    .filter((name) => /^cpu\d+$/.test(name))
+    .map((name) => `${CPUS}/${name}/thermal_throttle`);
+  const isThere = await Promise.all(
+    paths.map((path) =>
+      access(path).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return paths.filter((_, index) => isThere[index]);
 }
 
 async function readResolver(path: string): Promise<ResolverConfig> {

@@ -24,6 +24,8 @@ export interface NodeFacts {
   readonly seccompDir: string;
   /** Whether containers that ask for no seccomp profile get the runtime's default one. */
   readonly seccompDefault: boolean;
+  /** What containers do not get to see of this machine besides, unless they are privileged. */
+  readonly maskedPaths: readonly string[];
   /** Whether the runtime heeds supplementalGroupsPolicy Strict; undefined as long as it has not told. */
   readonly strictGroups: boolean | undefined;
   /** Whether the runtime can mount anything: the embedded one cannot where it has no isolation. */

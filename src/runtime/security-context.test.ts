@@ -14,7 +14,7 @@ import {
 
 const { POD, CONTAINER, NODE } = cri.NamespaceMode;
 const { RuntimeDefault, Unconfined } = cri.SecurityProfile_ProfileType;
-const FACTS: ContainerSecurityFacts = { seccompDir: '/profiles', seccompDefault: false };
+const FACTS: ContainerSecurityFacts = { seccompDir: '/profiles', seccompDefault: false, maskedPaths: ['/sys/hot'] };
 
 it('shares with the node only what a pod asks for', () => {
   expect(computeNamespaces(aNodePod().spec)).toMatchObject({ network: POD, ipc: POD, pid: CONTAINER });
@@ -41,6 +41,7 @@ describe('a container’s security context', () => {
       ...{ runAsUser: undefined, runAsGroup: undefined, supplementalGroups: [], selinuxOptions: undefined },
     });
     expect(security.maskedPaths).toContain('/proc/kcore');
+    expect(security.maskedPaths).toContain('/sys/hot');
     expect(security.readonlyPaths).toContain('/proc/sys');
     expect(security.seccomp?.profileType).toBe(cri.SecurityProfile_ProfileType.Unconfined);
   });

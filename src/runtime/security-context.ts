@@ -55,6 +55,8 @@ export interface ContainerSecurityFacts {
   readonly seccompDir: string;
   /** Whether containers that ask for no seccomp profile get the runtime's default one. */
   readonly seccompDefault: boolean;
+  /** What containers do not get to see of this machine besides. */
+  readonly maskedPaths: readonly string[];
   /** Whom the image runs as. */
   readonly imageUser?: ImageUser | undefined;
 }
@@ -63,7 +65,7 @@ export interface ContainerSecurityFacts {
 export function computeContainerSecurity(
   { spec }: Pod,
   container: Container,
-  { seccompDir, seccompDefault, imageUser }: ContainerSecurityFacts,
+  { seccompDir, seccompDefault, maskedPaths, imageUser }: ContainerSecurityFacts,
 ): cri.LinuxContainerSecurityContext {
   const own = container.securityContext ?? {};
   const pod = spec.securityContext ?? {};
@@ -89,7 +91,7 @@ export function computeContainerSecurity(
     supplementalGroups: supplementalGroups(spec),
     supplementalGroupsPolicy: groupsPolicy(spec),
     noNewPrivs: own.allowPrivilegeEscalation === false,
-    maskedPaths: isUnmasked ? [] : MASKED_PATHS,
+    maskedPaths: isUnmasked ? [] : [...MASKED_PATHS, ...maskedPaths],
     readonlyPaths: isUnmasked ? [] : READ_ONLY_PATHS,
     selinuxOptions: toSeLinux(own.seLinuxOptions ?? pod.seLinuxOptions),
     seccomp: toSeccomp(own.seccompProfile ?? pod.seccompProfile ?? otherwise, seccompDir),

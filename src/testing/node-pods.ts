@@ -44,6 +44,7 @@ export function someNodeFacts(fields: Partial<NodeFacts> = {}): NodeFacts {
     cpuCfsPeriodUs: 100_000,
     seccompDir: '/profiles',
     seccompDefault: false,
+    maskedPaths: [],
     strictGroups: true,
     canMount: true,
     ...fields,

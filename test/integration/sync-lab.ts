@@ -100,6 +100,7 @@ export class SyncLab implements AsyncDisposable {
         ...{
           seccompDir: '/var/lib/kubelet/seccomp',
           seccompDefault: false,
+          maskedPaths: [],
           strictGroups: undefined,
           canMount,
         },
