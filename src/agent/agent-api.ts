@@ -1,30 +1,21 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type CriClient } from '../cri/index.js';
 import { ApiServer } from '../server/api-server.js';
 import { buildApiRouter } from '../server/api-routes.js';
 import { authorizeOwner } from '../server/authorize-owner.js';
 import { PodTable } from '../server/pod-table.js';
 import { ResourceVersions } from '../server/resource-versions.js';
-import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type AgentOptions } from './agent-options.js';
-import { type AgentParts } from './agent-parts.js';
-import { containerLogs } from './container-logs.js';
+import { type ApiPortsOptions, buildApiPorts } from './api-ports.js';
 import { CreationTimes } from './creation-times.js';
-import { runtimeStreams } from './runtime-streams.js';
-import { stopOnePod } from './stop-one-pod.js';
 import { followPods, ServedPods } from './served-pods.js';
 
 /** What {@link AgentApi} needs. */
-export interface AgentApiOptions {
-  readonly options: Pick<AgentOptions, 'rootDir' | 'socket'>;
-  readonly parts: AgentParts;
-  readonly client: CriClient;
-  readonly version: string;
-  readonly clock: Clock;
+export interface AgentApiOptions extends ApiPortsOptions {
+  readonly options: ApiPortsOptions['options'] & Pick<AgentOptions, 'rootDir' | 'socket'>;
   readonly logger: Logger;
 }
 
@@ -58,28 +49,19 @@ export class AgentApi {
   }
 
   private constructor(options: AgentApiOptions, versions: ResourceVersions, creations: CreationTimes) {
-    const { parts, clock, logger, version } = options;
+    const { parts, clock, logger } = options;
     const { rootDir, socket } = options.options;
     this.#options = options;
     this.#versions = versions;
     this.#creations = creations;
     this.socket = socket === '' ? join(rootDir, SOCKET_NAME) : socket;
-    const { desired, manager, workers, stopped, closing } = parts;
+    const { desired, manager, workers, stopped } = parts;
     this.#table = new PodTable(
       new ServedPods({ clock, desired, manager, workers, creations, stopped }),
       versions,
     );
-    const isEnding = (): boolean => closing.signal.aborted;
-    const stopPorts = { clock, desired, workers, stopped, isEnding };
-    this.#server = new ApiServer({
-      ...{ clock, logger, authorize: authorizeOwner },
-      router: buildApiRouter({
-        ...{ clock, version, pods: this.#table },
-        stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
-        logs: containerLogs(parts.paths.podLogsDir, parts.cache),
-        streams: runtimeStreams({ client: options.client, cache: parts.cache }),
-      }),
-    });
+    const ports = buildApiPorts(options, this.#table);
+    this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router: buildApiRouter(ports) });
   }
 
   /** Follows what happens to pods until the signal aborts. */

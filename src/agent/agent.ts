@@ -116,7 +116,10 @@ export class Agent implements AsyncDisposable {
           manifestParser: ports.manifestParser,
         });
         const version = ports.version ?? 'unknown';
-        const api = await AgentApi.start({ options, parts, client, version, clock, logger });
+        const api = await AgentApi.start({
+          ...{ options, parts, client, identity, version, clock, logger },
+          runtime: connected,
+        });
         return new Agent(options, ports, lock, connected, identity, parts, api);
       } catch (error) {
         client.close();

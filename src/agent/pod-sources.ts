@@ -8,6 +8,7 @@ import { PodConfig } from '../config/pod-config.js';
 import { ProblemBook } from '../config/problem-book.js';
 import { type StoppedPods } from '../config/stopped-pods.js';
 import { STDIN_SOURCE, StdinSource } from '../config/stdin-source.js';
+import { type AppliedObject } from '../config/manifest-writer.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { ThreadedManifestParser } from '../config/threaded-manifest-parser.js';
 import { type Clock } from '../util/clock.js';
@@ -41,12 +42,20 @@ interface Source {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** A folder of manifests, or a single file of them. */
+export interface ManifestPlaces {
+  readonly path: string;
+  readonly findFile: (object: AppliedObject) => string | undefined;
+}
+
 /** The word for standard input in place of a path. */
 const STDIN_PATH = '-';
 
 /** The sources of pods that the options name, and what they want together. */
 export class PodSources {
   readonly config: PodConfig;
+  /** Where manifests lie, and which file holds what; undefined when they come from elsewhere. */
+  readonly manifests: ManifestPlaces | undefined;
   readonly #sources: readonly Source[];
   readonly #ownParser: ThreadedManifestParser | undefined;
 
@@ -70,7 +79,9 @@ export class PodSources {
       sources.push(new StdinSource({ ...common, stdin, port }));
     } else if (path !== '') {
       const port = this.config.addSource(FILE_SOURCE);
-      sources.push(new FileSource({ ...common, path, port, fileCheckFrequencyMs }));
+      const files = new FileSource({ ...common, path, port, fileCheckFrequencyMs });
+      sources.push(files);
+      this.manifests = { path, findFile: (object) => files.findFile(object) };
     }
     if (manifestUrl !== '') {
       const port = this.config.addSource(HTTP_SOURCE);

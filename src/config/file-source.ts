@@ -28,6 +28,7 @@ import {
   ManifestFolder,
   type PresentLook,
 } from './manifest-folder.js';
+import { type AppliedObject } from './manifest-writer.js';
 import { type ManifestParser } from './parse-manifest.js';
 import { type PodSourcePort } from './pod-config.js';
 import { type ProblemBook } from './problem-book.js';
@@ -122,6 +123,11 @@ export class FileSource {
     } finally {
       this.#watch.close();
     }
+  }
+
+  /** The name of the file that stands for an object, as of the last look. */
+  findFile(object: AppliedObject): string | undefined {
+    return this.#versions.findFile(object);
   }
 
   async #restore(): Promise<void> {

@@ -6,6 +6,7 @@ import { aboutWhole, type ConfigProblem } from './config-problem.js';
 import { type KeptVersions, type LastGood, type LastGoodStore } from './last-good-store.js';
 import { type FileContent } from './manifest-folder.js';
 import { type ManifestProblem } from './manifest-problem.js';
+import { type AppliedObject } from './manifest-writer.js';
 import { type ManifestParser } from './parse-manifest.js';
 import { type ReadVerdict } from './retry-times.js';
 import { keepObjects, mergeObjects, objectName, type SourceObject } from './source-object.js';
@@ -70,6 +71,19 @@ export class FileVersions {
   /** The full names of all pods and objects, for messages. */
   get heldNames(): readonly string[] {
     return [...this.#files.values()].flatMap(({ holding }) => namesOf(holding));
+  }
+
+  /** The file that stands for an object; `name` as it is written. */
+  findFile({ kind, namespace, name }: AppliedObject): string | undefined {
+    for (const [file, { holding }] of this.#files) {
+      const isPod = ({ name: written, pod }: SourcePod): boolean =>
+        written === name && pod.metadata.namespace === namespace;
+      const isObject = ({ object }: SourceObject): boolean =>
+        object.kind === kind && object.metadata.name === name && object.metadata.namespace === namespace;
+      const isHeld = kind === 'Pod' ? holding.pods.some(isPod) : holding.objects.some(isObject);
+      if (isHeld) return file;
+    }
+    return undefined;
   }
 
   /** True while a file is bad whose last good version was lost: nobody knows then what it stands for. */

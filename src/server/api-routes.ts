@@ -8,6 +8,10 @@
 import { type Clock } from '../util/clock.js';
 import { jsonAnswer } from './api-request.js';
 import { ApiRouter } from './api-router.js';
+import { APPLICABLE_KINDS, applyObject, type ApplyObject } from './apply-object.js';
+import { getConfigMap, listConfigMaps, type ReadConfigMaps } from './config-maps.js';
+import { listEvents, type ServedEvent } from './list-events.js';
+import { getNode, listNodes, type ServedNode } from './serve-node.js';
 import { deletePod, type DeletePodOptions } from './delete-pod.js';
 import { DISCOVERY } from './discovery.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
@@ -21,6 +25,10 @@ export interface ApiPorts {
   readonly clock: Clock;
   readonly pods: PodTable;
   readonly stopPod: DeletePodOptions['stop'];
+  readonly apply: ApplyObject;
+  readonly configMaps: ReadConfigMaps;
+  readonly events: () => readonly ServedEvent[];
+  readonly node: () => ServedNode;
   readonly streams: RuntimeStreams;
   readonly logs: ContainerLogs;
   /** podloop's. */
@@ -28,7 +36,8 @@ export interface ApiPorts {
 }
 
 const MOST_WATCHES = 100;
-const PODS = '/api/v1/namespaces/:namespace/pods';
+const NAMESPACE = '/api/v1/namespaces/:namespace';
+const PODS = `${NAMESPACE}/pods`;
 
 /** All paths. */
 export function buildApiRouter(ports: ApiPorts): ApiRouter {
@@ -48,6 +57,20 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
     `${PODS}/:name/log`,
     readPodLog({ clock, findPod, logs: ports.logs, places: watches }),
   );
+  for (const [plural, kind] of Object.entries(APPLICABLE_KINDS)) {
+    const handler = applyObject(kind, plural, ports.apply);
+    router.answer('POST', `${NAMESPACE}/${plural}`, handler);
+    router.answer('PUT', `${NAMESPACE}/${plural}/:name`, handler);
+  }
+  const version = (): number => table.version;
+  for (const place of ['/api/v1', NAMESPACE]) {
+    const events = { read: ports.events, nodeName: ports.node().name, version };
+    router.answer('GET', `${place}/configmaps`, listConfigMaps(ports.configMaps, version));
+    router.answer('GET', `${place}/events`, listEvents(events));
+  }
+  router.answer('GET', `${NAMESPACE}/configmaps/:name`, getConfigMap(ports.configMaps));
+  router.answer('GET', '/api/v1/nodes', listNodes(ports.node, ports.version));
+  router.answer('GET', '/api/v1/nodes/:name', getNode(ports.node, ports.version));
   const streaming = { streams: ports.streams, findPod };
   router.upgrade(`${PODS}/:name/exec`, execInContainer(streaming));
   router.upgrade(`${PODS}/:name/attach`, attachToContainer(streaming));

@@ -1,0 +1,72 @@
+import { arch, availableParallelism, release, totalmem } from 'node:os';
+import { type CriClient } from '../cri/index.js';
+import { type ConfigMap } from '../model/config-object.js';
+import { type ApiPorts } from '../server/api-routes.js';
+import { type PodTable } from '../server/pod-table.js';
+import { type ServedNode } from '../server/serve-node.js';
+import { type Clock } from '../util/clock.js';
+import { type AgentOptions } from './agent-options.js';
+import { type AgentParts } from './agent-parts.js';
+import { applyManifests } from './apply-manifest.js';
+import { containerLogs } from './container-logs.js';
+import { computeCapacity } from './node-capacity.js';
+import { type NodeIdentity } from './node-identity.js';
+import { runtimeStreams } from './runtime-streams.js';
+import { stopOnePod } from './stop-one-pod.js';
+
+/** What {@link buildApiPorts} wires. */
+export interface ApiPortsOptions {
+  readonly options: Pick<AgentOptions, 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved'>;
+  readonly parts: AgentParts;
+  readonly identity: NodeIdentity;
+  readonly client: CriClient;
+  readonly runtime: { readonly name: string; readonly version: string };
+  /** podloop's. */
+  readonly version: string;
+  readonly clock: Clock;
+}
+
+/** The parts of an agent as its API reads them, and what can be done to them from there. */
+export function buildApiPorts(given: ApiPortsOptions, pods: PodTable): ApiPorts {
+  const { parts, identity, client, version, clock } = given;
+  const { sources, desired, workers, stopped, closing, cache, events, paths } = parts;
+  const { objects } = sources.config;
+  const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
+  return {
+    ...{ clock, version, pods },
+    stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
+    apply: applyManifests({
+      ...{ clock, desired, objects, stopped },
+      ...{ nodeName: identity.name, manifests: sources.manifests },
+    }),
+    configMaps: () =>
+      objects.all().flatMap(({ object }): ConfigMap[] => (object.kind === 'ConfigMap' ? [object] : [])),
+    events: () => events.list(),
+    node: nodeReader(given),
+    logs: containerLogs(paths.podLogsDir, cache),
+    streams: runtimeStreams({ client, cache }),
+  };
+}
+
+function nodeReader({ options, parts, identity, runtime, clock }: ApiPortsOptions): () => ServedNode {
+  const { maxPods, podsPerCore, systemReserved, kubeReserved } = options;
+  const machine = { cores: availableParallelism(), memoryBytes: totalmem(), maxPods, podsPerCore };
+  const reserved = [systemReserved, kubeReserved];
+  const [capacity, allocatable] = [[], reserved].map((kept) => {
+    const { pods, cpuMilli, memoryBytes } = computeCapacity({ ...machine, reserved: kept });
+    const cpu = cpuMilli % 1_000n === 0n ? String(cpuMilli / 1_000n) : `${cpuMilli}m`;
+    return { cpu, memory: `${memoryBytes / 1_024n}Ki`, pods: String(pods) };
+  });
+  const createdAtMs = clock.now();
+  return () => ({
+    ...{ name: identity.name, createdAtMs, capacity: capacity!, allocatable: allocatable! },
+    ips: identity.ip === '' ? [] : [identity.ip],
+    problems: parts.loop.state().errors,
+    containerRuntimeVersion: `${runtime.name}://${runtime.version.replace(/^v/, '')}`,
+    kernelVersion: release(),
+    architecture: ARCHITECTURES[arch()] ?? arch(),
+  });
+}
+
+/** Go's names of them, as Kubernetes uses them. */
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };

@@ -1,0 +1,152 @@
+/**
+ * Writes objects into the folder of manifests, for people who hand them to the agent instead of writing files.
+ *
+ * In: an object as JSON. Out: a file that holds it, written whole, or why there is none: it is wrong, or it stands in a
+ * file with others, which belongs to whoever wrote that. It changes nothing but the file: what comes of that is the
+ * source's business, as of any file.
+ *
+ * @module
+ */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { stringify } from 'yaml';
+import { toV1ConfigObject } from '../model/config-object-json.js';
+import { hashPod } from '../model/static-pod.js';
+import { writeWhole } from '../util/whole-file.js';
+import { type ManifestProblem } from './manifest-problem.js';
+import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
+
+/** What can be applied. */
+export type AppliedKind = 'Pod' | 'ConfigMap' | 'Secret';
+
+/** Which object, by its name as written. */
+export interface AppliedObject {
+  readonly kind: AppliedKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a {@link ManifestWriter} needs. */
+export interface ManifestWriterOptions {
+  /** Of manifests; it exists. */
+  readonly folder: string;
+  readonly nodeName: string;
+  /** The name of the file in which an object stands, as of the source's last look. */
+  readonly findFile: (object: AppliedObject) => string | undefined;
+}
+
+/** What became of an object. */
+export type ApplyOutcome =
+  | {
+      readonly kind: 'applied';
+      readonly result: 'created' | 'configured' | 'unchanged';
+      /** What the file says of it. */
+      readonly reading: ManifestReading;
+    }
+  | { readonly kind: 'invalid'; readonly problems: readonly ManifestProblem[] }
+  /** The file holds something else, too. */
+  | { readonly kind: 'in the way'; readonly file: string };
+
+/** What an API server adds, and nobody writes. */
+const SERVED_META = ['creationTimestamp', 'resourceVersion', 'generation', 'managedFields', 'selfLink'];
+const LONGEST_STEM = 200;
+
+/** See the module. */
+export class ManifestWriter {
+  readonly #options: ManifestWriterOptions;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ManifestWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Writes an object, one at a time. Rejects with the error of the system. */
+  async apply(object: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
+    const turn = this.#turn.then(async () => this.#apply(object, value, isDryRun));
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #apply(object: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
+    const { folder } = this.#options;
+    const written = withoutServed(value);
+    const reading = this.#read(JSON.stringify(written), `${object.kind}/${object.name}`);
+    if (reading.problems.length > 0) return { kind: 'invalid', problems: reading.problems };
+    const name = await this.#chooseFile(object);
+    const path = join(folder, name);
+    const before = await readText(path);
+    const known = before === undefined ? undefined : this.#read(before, path);
+    if (known !== undefined && !holdsOnly(known, object)) return { kind: 'in the way', file: path };
+    if (known !== undefined && isSame(known, reading))
+      return { kind: 'applied', result: 'unchanged', reading };
+    const text = name.endsWith('.json') ? `${JSON.stringify(written, null, 2)}\n` : stringify(written);
+    if (!isDryRun) await writeWhole(path, text);
+    return { kind: 'applied', result: known === undefined ? 'created' : 'configured', reading };
+  }
+
+  #read(text: string, file: string): ManifestReading {
+    return readManifests(text, { file, nodeName: this.#options.nodeName });
+  }
+
+  /** Our own comes first: the source may not have looked since it was written. */
+  async #chooseFile(object: AppliedObject): Promise<string> {
+    const { folder, findFile } = this.#options;
+    const own = fileNameOf(object);
+    const isThere = await stat(join(folder, own)).then(
+      () => true,
+      () => false,
+    );
+    return isThere ? own : basename(findFile(object) ?? own);
+  }
+}
+
+/** `default-web.pod.yaml`. */
+function fileNameOf({ kind, namespace, name }: AppliedObject): string {
+  const stem = `${namespace}-${name}`;
+  const digest = createHash('sha256').update(stem).digest('hex').slice(0, 12);
+  const short = stem.length <= LONGEST_STEM ? stem : `${stem.slice(0, LONGEST_STEM)}-${digest}`;
+  return `${short}.${kind.toLowerCase()}.yaml`;
+}
+
+function withoutServed(value: object): object {
+  const { status: _, ...rest } = value as Readonly<Record<string, unknown>>;
+  const { metadata } = rest;
+  if (typeof metadata !== 'object' || metadata === null) return rest;
+  const own = Object.entries(metadata).filter(([key]) => !SERVED_META.includes(key));
+  return { ...rest, metadata: Object.fromEntries(own) };
+}
+
+/** A file that cannot be read well may hold anything. */
+function holdsOnly(
+  { pods, objects, problems }: ManifestReading,
+  { kind, namespace, name }: AppliedObject,
+): boolean {
+  if (problems.length > 0 || pods.length + objects.length !== 1) return false;
+  const found = pods[0]?.pod ?? objects[0]!.object;
+  const { name: foundName, namespace: foundNamespace = 'default' } = found.metadata;
+  return found.kind === kind && foundName === name && foundNamespace === namespace;
+}
+
+function isSame(one: ManifestReading, other: ManifestReading): boolean {
+  const [pod, next] = [one.pods[0]?.pod, other.pods[0]?.pod];
+  if (pod !== undefined && next !== undefined) return hashPod(pod) === hashPod(next);
+  const [object, nextObject] = [one.objects[0]?.object, other.objects[0]?.object];
+  if (object === undefined || nextObject === undefined) return false;
+  return isDeepStrictEqual(toV1ConfigObject(object), toV1ConfigObject(nextObject));
+}
+
+/** Undefined when it is not there. Whatever is no manifest by its size or kind holds something else. */
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await file.stat();
+    if (!facts.isFile() || facts.size > LARGEST_MANIFEST_BYTES) return '';
+    return await file.readFile('utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
