@@ -11,6 +11,8 @@ export interface NodeFactsWatchOptions {
   readonly nodeInstance: string;
   /** Empty: containers get no name servers. */
   readonly resolvConf: string;
+  /** Where the servers behind systemd-resolved's stub stand. */
+  readonly behindStub?: string;
   readonly pageSizeBytes: number;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
@@ -68,11 +70,11 @@ export class NodeFactsWatch {
 
   /** Reads what may have changed. A file that cannot be read leaves what was known, and is told of once. */
   async refresh(): Promise<void> {
-    const { resolvConf, logger } = this.#options;
+    const { resolvConf, behindStub = BEHIND_STUB, logger } = this.#options;
     this.#maskedPaths = await findThermalPaths();
     if (resolvConf === '') return;
     try {
-      this.#resolver = await readResolver(resolvConf);
+      this.#resolver = await readResolver(resolvConf, behindStub);
       this.#problem = '';
     } catch (error) {
       const problem = messageOf(error);
@@ -107,9 +109,9 @@ async function findThermalPaths(): Promise<string[]> {
   return paths.filter((_, index) => isThere[index]);
 }
 
-async function readResolver(path: string): Promise<ResolverConfig> {
+async function readResolver(path: string, behindStub: string): Promise<ResolverConfig> {
   const own = parseResolverConfig(await readFile(path, 'utf8'));
   if (own.servers.length !== 1 || own.servers[0] !== STUB_ADDRESS) return own;
-  const behind = await readFile(BEHIND_STUB, 'utf8').catch(() => undefined);
+  const behind = await readFile(behindStub, 'utf8').catch(() => undefined);
   return behind === undefined ? own : parseResolverConfig(behind);
 }

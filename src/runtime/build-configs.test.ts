@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cri } from '../cri/index.js';
+import { STOP_SIGNALS } from '../model/stop-signals.js';
 import { aNodePod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
 import { buildContainerConfig } from './build-container-config.js';
 import { buildSandboxConfig } from './build-sandbox-config.js';
@@ -134,5 +135,12 @@ describe('the configuration of a container', () => {
       },
       { containerPath: '/b', readonly: false, propagation: cri.MountPropagation.PROPAGATION_PRIVATE },
     ]);
+  });
+
+  it.each(STOP_SIGNALS)('may ask to be ended by %s', (stopSignal) => {
+    const container = aSpecContainer({ lifecycle: { stopSignal } });
+    const config = buildContainerConfig(aNodePod({ containers: [container] }), container, containerFacts);
+    const name = Object.entries(cri.Signal).find(([, value]) => value === config.stopSignal)?.[0];
+    expect(name?.replace('PLUS', '+').replace('MINUS', '-')).toBe(stopSignal);
   });
 });
