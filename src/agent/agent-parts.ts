@@ -189,11 +189,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const manager = new StatusManager(common);
   const startFailures = new StartFailures();
   const endedPods = await EndedPods.open({ paths, logger });
+  const resizes = new ContainerResizes({ node: () => node.facts() });
   const statuses = new PodStatusUpdater({
-    ...{ manager, startFailures, probes, paths, clock, findBaseline, endedPods },
+    ...{ manager, startFailures, probes, paths, clock, findBaseline, endedPods, resizes },
     node: () => ({ hostIps, runtimeName }),
   });
-  const resizes = new ContainerResizes({ node: () => node.facts() });
   const planner = new PodPlanner({
     ...{ clock, findBaseline, probes, resizes },
     backoff: { ...DEFAULT_RESTART_BACKOFF, maxMs: options.maxContainerRestartPeriodMs },
@@ -323,7 +323,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
     },
     onStartAnew: (uid) => forgetLife(uid),
-    admitAnew: (pod) => handlers.admitAnew(pod),
+    admitAnew: (pod): boolean => handlers.admitAnew(pod),
   });
   const securityFeatures = (): SecurityFeatures => ({
     allowedUnsafeSysctls: options.allowedUnsafeSysctls,

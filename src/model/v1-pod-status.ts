@@ -6,6 +6,8 @@
  * @module
  */
 
+import { type ResourceList, type ResourceRequirements } from './container.js';
+
 /** Where a pod is in its life. `Unknown` is of control planes that lost sight of a node; podloop never computes it. */
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 
@@ -62,6 +64,10 @@ export interface V1ContainerStatus {
   /** `containerd://<id>`; absent before there is a container. */
   readonly containerID?: string;
   readonly started: boolean;
+  /** What it was promised; absent when it asks for nothing. */
+  readonly allocatedResources?: ResourceList;
+  /** What is in force; absent when nothing was asked for. */
+  readonly resources?: ResourceRequirements;
 }
 
 /** A v1 ContainerState: one of the three, or none of them. */

@@ -68,7 +68,8 @@ export function computePodShares(pod: Pod): bigint {
   return toShares(computePodRequests(pod.spec).cpuMilli);
 }
 
-function toShares(milli: bigint): bigint {
+/** Thousandths of a core in cgroup v1's measure. Pure. */
+export function toShares(milli: bigint): bigint {
   const shares = (milli * SHARES_PER_CPU) / 1000n;
   return shares < LEAST_SHARES ? LEAST_SHARES : shares > MOST_SHARES ? MOST_SHARES : shares;
 }

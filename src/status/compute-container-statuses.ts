@@ -5,13 +5,14 @@ import {
   type V1ContainerTerminated,
   type V1ContainerWaiting,
 } from '../model/v1-pod-status.js';
-import { type ContainerStatus } from '../runtime/runtime.js';
+import { type ContainerLimits, type ContainerStatus } from '../runtime/runtime.js';
 import {
   type ContainerStateContext,
   lostEnd,
   toV1ContainerId,
   toV1ContainerState,
 } from './container-state.js';
+import { computeStatusResources } from './container-status-resources.js';
 import { hasRun, mayBeAlive, type PodContainers } from './pod-containers.js';
 import { type ContainerKind, mayRestart } from './restart-rule.js';
 import { type RestartPolicy } from '../model/pod.js';
@@ -40,6 +41,8 @@ export interface ContainerStatusInputs extends ContainerStateContext {
   /** Of an init container that is not to be seen: others came after it, so it completed. */
   readonly isBehind: boolean;
   readonly previous: V1ContainerStatus | undefined;
+  /** Which limits hold for a container that runs, as far as anybody can tell. */
+  readonly findLimits?: ((container: ContainerStatus) => ContainerLimits | undefined) | undefined;
 }
 
 /** The status of one container of the spec. Pure. */
@@ -56,7 +59,9 @@ export function computeContainerStatus(
       : ofContainer(container, newest, all, inputs);
   const shown = withStartFailure(kind, container, newest, basis, inputs);
   const started = newest !== undefined && hasStarted(kind, container, newest, shown, inputs);
-  return { ...shown, started, ready: isReady(kind, container, newest, shown, started, inputs) };
+  const actual = newest?.state === 'running' ? inputs.findLimits?.(newest) : undefined;
+  const resources = computeStatusResources(container, actual);
+  return { ...shown, ...resources, started, ready: isReady(kind, container, newest, shown, started, inputs) };
 }
 
 function ofContainer(

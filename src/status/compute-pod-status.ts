@@ -21,7 +21,7 @@ import {
   type V1ContainerWaiting,
   type V1PodStatus,
 } from '../model/v1-pod-status.js';
-import { type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
+import { type ContainerLimits, type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
 import { computeConditions } from './compute-conditions.js';
 import {
   computeContainerStatus,
@@ -67,6 +67,8 @@ export interface PodStatusInputs {
   readonly findTerminationMessage?: (containerId: string) => string | undefined;
   /** Whether a container was made for what the pod says now; all are unless told. */
   readonly isCurrent?: (container: ContainerStatus) => boolean;
+  /** Which limits hold for a container that runs; those that its status shows unless told. */
+  readonly findLimits?: (container: ContainerStatus) => ContainerLimits | undefined;
   /** The pod is being ended: nothing is started again. */
   readonly isEnding?: boolean;
   /** Replaces phase, reason and message. */
@@ -132,6 +134,7 @@ function computeStatuses(inputs: PodStatusInputs): {
       isEnding: inputs.isEnding === true || pod.metadata.deletionTimestamp !== undefined,
       findStartFailure: inputs.findStartFailure ?? (() => undefined),
       isCurrent: inputs.isCurrent ?? (() => true),
+      findLimits: inputs.findLimits ?? (({ resources }) => resources),
       waitingReason: initContainers.length > 0 ? 'PodInitializing' : 'ContainerCreating',
       isBehind,
       previous: before,

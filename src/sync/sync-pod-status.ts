@@ -15,6 +15,7 @@ import { type StatusManager } from '../status/status-manager.js';
 import { type Clock } from '../util/clock.js';
 
 import { toRunDefinition } from './asks-for-new-run.js';
+import { type ContainerResizes } from './container-resizes.js';
 import { ContainerDefinitions } from './container-definition.js';
 import { type PodStatuses, type StatusStage, type UpdatedStatus } from './sync-pod-ports.js';
 
@@ -31,6 +32,8 @@ export interface PodStatusUpdaterOptions {
   readonly clock: Clock;
   /** Our hash of a container that another agent made, as of when it was taken over. */
   readonly findBaseline?: ((containerId: string) => string | undefined) | undefined;
+  /** Which limits hold for containers that run; those that the runtime showed unless told. */
+  readonly resizes?: Pick<ContainerResizes, 'actualOf'> | undefined;
 }
 
 /** Computes the status of a pod from all that bears on it, its deadline included, and hands it to the manager. */
@@ -114,7 +117,7 @@ export class PodStatusUpdater implements PodStatuses {
   }
 
   #compute(pod: NodePod, observed: PodStatus, stage: StatusStage, end: PodEnd | undefined): V1PodStatus {
-    const { manager, startFailures, probes, node, clock, findBaseline } = this.#options;
+    const { manager, startFailures, probes, node, clock, findBaseline, resizes } = this.#options;
     const { uid } = pod.metadata;
     const definitions = new ContainerDefinitions(pod, findBaseline);
     const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
@@ -125,6 +128,7 @@ export class PodStatusUpdater implements PodStatuses {
       previous: manager.find(uid)?.status,
       nowMs: clock.now(),
       node: node(),
+      ...(resizes === undefined ? {} : { findLimits: (each) => resizes.actualOf(uid, each) }),
       findStartFailure: (name) => startFailures.find(uid, name),
       findTerminationMessage: (id) => messages.get(id),
       isCurrent: (container) => {

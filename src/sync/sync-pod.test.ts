@@ -759,7 +759,11 @@ describe('an ephemeral container', () => {
     await bench.sync(withDebug());
     bench.changes();
     await bench.sync(aNodePod());
+    await bench.sync(aNodePod());
     expect(bench.changes()).toEqual([]);
+    expect(bench.told.filter((line) => line.includes('EphemeralContainerRemoved'))).toEqual([
+      'Warning debug EphemeralContainerRemoved: Ephemeral container debug was taken out of the manifest: it goes on until it ends, or the pod does',
+    ]);
     await bench.end(aNodePod(), 5);
     expect(bench.changes()).toContain('stopContainer web-debug-0 5');
   });

@@ -44,6 +44,7 @@ import { mayBeAlive } from '../status/pod-containers.js';
 import { makePodFolders, readLastRestartCount } from './pod-files.js';
 import { type ContainerResizes } from './container-resizes.js';
 import { PodRecreation } from './recreate-pod.js';
+import { RemovedEphemeralContainers } from './removed-ephemeral-containers.js';
 import { ContainerResizer } from './resize-containers.js';
 import { ContainerStarter } from './start-container.js';
 import { SandboxStarter } from './start-sandbox.js';
@@ -105,6 +106,7 @@ export class SyncPod implements PodSyncer {
   readonly #containers: ContainerStarter;
   readonly #recreation: PodRecreation;
   readonly #resizer: ContainerResizer | undefined;
+  readonly #removed: RemovedEphemeralContainers;
 
   constructor(options: SyncPodOptions) {
     const { changes, events, images, volumes, environments, paths, node, cgroups } = options;
@@ -123,6 +125,7 @@ export class SyncPod implements PodSyncer {
     this.#containers = new ContainerStarter({
       ...{ ...common, images, volumes, environments, killer, containerLogLinksDir },
     });
+    this.#removed = new RemovedEphemeralContainers({ events });
     const { planner, statuses, startFailures, resizes, memoryUsage } = options;
     this.#resizer =
       resizes === undefined
@@ -187,7 +190,8 @@ export class SyncPod implements PodSyncer {
     await statuses.update(pod, observed, 'terminated', statusOverride);
     probes.removePod(pod);
     await volumes.tearDown(pod, signal);
-    for (const memory of [statuses, planner, startFailures, this.#recreation]) memory.forget(uid);
+    for (const memory of [statuses, planner, startFailures, this.#recreation, this.#removed])
+      memory.forget(uid);
     this.#options.resizes?.forget(uid);
   }
 
@@ -228,6 +232,7 @@ export class SyncPod implements PodSyncer {
     signal: AbortSignal,
   ): Promise<SyncPodResult> {
     const { baselines, events, startFailures, statuses } = this.#options;
+    this.#removed.look(pod, observed);
     const actions = await this.#computeActions(pod, observed);
     if (actions.baselinesToKeep.length > 0) await baselines.keep(pod, actions.baselinesToKeep);
     const sandbox = observed.sandboxes.find(({ id }) => id === actions.sandboxId);
@@ -245,7 +250,8 @@ export class SyncPod implements PodSyncer {
       },
       signal,
     );
-    if (rememberStartFailures(pod.metadata.uid, applied, startFailures)) {
+    const isResized = actions.containersToResize.length > 0;
+    if (rememberStartFailures(pod.metadata.uid, applied, startFailures) || isResized) {
       // Nothing may happen to the pod for minutes: whoever asks is to see now why it waits.
       await statuses.update(pod, observed, 'syncing');
     }
