@@ -22,14 +22,21 @@ const PROGRAMS = [
   'grep',
   'hostname',
   'id',
+  'ln',
   'ls',
   'mkdir',
+  'mount',
+  'mv',
   'perl',
   'ps',
+  'readlink',
   'rm',
   'sleep',
+  'stat',
   'test',
   'true',
+  'truncate',
+  'umount',
 ];
 /** An HTTP server at the port of its first argument, which answers `ok` to everything. */
 const SERVE = `#!/bin/perl
