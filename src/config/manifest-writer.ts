@@ -18,6 +18,7 @@ import { hashPod } from '../model/static-pod.js';
 import { writeWhole } from '../util/whole-file.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
+import { keepObjects, toSourceObject } from './source-object.js';
 
 /** What can be applied. */
 export type AppliedKind = 'Pod' | 'ConfigMap' | 'Secret';
@@ -82,6 +83,8 @@ export class ManifestWriter {
     if (known !== undefined && !holdsOnly(known, object)) return { kind: 'in the way', file: path };
     if (known !== undefined && isSame(known, reading))
       return { kind: 'applied', result: 'unchanged', reading };
+    const refused = refusalsOf(known, reading);
+    if (refused.length > 0) return { kind: 'invalid', problems: refused };
     const text = name.endsWith('.json') ? `${JSON.stringify(written, null, 2)}\n` : stringify(written);
     if (!isDryRun) await writeWhole(path, text);
     return { kind: 'applied', result: known === undefined ? 'created' : 'configured', reading };
@@ -128,6 +131,12 @@ function holdsOnly(
   const found = pods[0]?.pod ?? objects[0]!.object;
   const { name: foundName, namespace: foundNamespace = 'default' } = found.metadata;
   return found.kind === kind && foundName === name && foundNamespace === namespace;
+}
+
+/** The source would keep the version before; whoever writes is to hear of it at once. */
+function refusalsOf(known: ManifestReading | undefined, next: ManifestReading): readonly ManifestProblem[] {
+  const before = known?.objects.map(toSourceObject) ?? [];
+  return keepObjects(before, next.objects.map(toSourceObject), false).problems;
 }
 
 function isSame(one: ManifestReading, other: ManifestReading): boolean {
