@@ -23,38 +23,58 @@ export class HostPath implements VolumeKind {
    * never a second one at the same path.
    */
   readonly #looks = new Map<string, Promise<void>>();
+  /** By pod, what was found right. */
+  readonly #found = new Map<string, Set<string>>();
 
   constructor(options: HostPathOptions) {
     this.#options = options;
   }
 
-  async setUp({ volume }: PodVolume): Promise<void> {
-    const { path, type = '' } = volume.hostPath!;
-    const key = `${type} ${path}`;
+  /**
+   * What was found right once for a pod is not looked at again, as with a kubelet: a socket may be away for a moment, and
+   * what is started anew finds out by itself. Whether pods may have it is looked at each time.
+   */
+  async setUp(work: PodVolume): Promise<void> {
+    const { path, type = '' } = work.volume.hostPath!;
+    const isFound = await this.isReady(work);
+    const key = `${isFound ? 'found' : type} ${path}`;
     let look = this.#looks.get(key);
     if (look === undefined) {
-      look = this.#prepare(path, type).finally(() => this.#looks.delete(key));
+      look = this.#look(path, isFound ? undefined : type).finally(() => this.#looks.delete(key));
       this.#looks.set(key, look);
     }
     if (!(await settlesWithin(look, LIMIT_MS, this.#options.clock))) {
       throw new Error(`hostPath type check failed: ${path} does not answer`);
     }
+    const found = this.#found.get(work.pod.metadata.uid) ?? new Set();
+    this.#found.set(work.pod.metadata.uid, found);
+    found.delete(nameOf(work));
     await look;
+    found.add(nameOf(work));
   }
 
-  async #prepare(path: string, type: HostPathType): Promise<void> {
-    const { checkPath } = this.#options;
-    await checkPath?.(path);
-    await prepareHostPath({ path, type });
-    await checkPath?.(path);
+  isReady(work: PodVolume): Promise<boolean> {
+    return Promise.resolve(this.#found.get(work.pod.metadata.uid)?.has(nameOf(work)) === true);
   }
 
-  /** It may go at any time, and then no container may start with it. */
-  isReady(): Promise<boolean> {
-    return Promise.resolve(false);
+  forget(podUid: string): void {
+    this.#found.delete(podUid);
   }
 
   hostPathOf({ volume }: PodVolume): string {
     return volume.hostPath!.path;
   }
+
+  async #look(path: string, type: HostPathType | undefined): Promise<void> {
+    const { checkPath } = this.#options;
+    await checkPath?.(path);
+    if (type === undefined || type === '') return;
+    await prepareHostPath({ path, type });
+    await checkPath?.(path);
+  }
+}
+
+/** One volume of a pod, as it is written now. */
+function nameOf({ volume: { name, hostPath } }: PodVolume): string {
+  return `${name} ${hostPath?.type ?? ''} ${hostPath?.path}`;
 }

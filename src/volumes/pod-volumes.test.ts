@@ -294,6 +294,17 @@ describe('a hostPath', () => {
     await volumes.setUp(hostPath(path, 'File'), NEVER);
   });
 
+  it('that was found once is not looked at again, until the pod is gone', async () => {
+    const path = join(folder, 'socket-of-a-daemon');
+    await writeFile(path, '');
+    const owner = hostPath(path, 'File');
+    await volumes.setUp(owner, NEVER);
+    await rm(path);
+    await volumes.setUp(owner, NEVER);
+    await volumes.tearDown(owner);
+    await expect(volumes.setUp(owner, NEVER)).rejects.toThrow('is not a file');
+  });
+
   it('may be a socket or a device', async () => {
     const path = join(folder, 'socket');
     const server = createServer();
