@@ -9,7 +9,8 @@ import { type Stamp } from '../util/clock.js';
 import { type PodWorkRequest } from '../workers/work-request.js';
 import { toRunDefinition } from './asks-for-new-run.js';
 import { DesiredPods, type Rejection } from './desired-pods.js';
-import { PodHandlers, type PodHandlersOptions } from './sync-loop-handlers.js';
+import { type PodHandlersOptions } from './pod-handlers-options.js';
+import { PodHandlers } from './sync-loop-handlers.js';
 
 /** Handlers with workers that only write down; `ended` are the uids of pods that are to end, or have. */
 function setUp(options: Partial<PodHandlersOptions> = {}) {

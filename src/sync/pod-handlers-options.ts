@@ -1,0 +1,47 @@
+import { type NodePod } from '../model/node-pod.js';
+import { type PodCache } from '../pleg/pod-cache.js';
+import { type Logger } from '../util/logger.js';
+import { type PodWorkers } from '../workers/pod-workers.js';
+import { type DesiredPods, type Rejection } from './desired-pods.js';
+import { type Housekeeping } from './housekeeping.js';
+import { type NodeClaims } from './node-claims.js';
+
+/** Whether a pod may run here. */
+export type AdmissionAnswer = { readonly admit: true } | ({ readonly admit: false } & Rejection);
+
+/** How a pod ended. */
+export interface KnownEnd {
+  readonly isFinished: boolean;
+  /** What it was to run then: see {@link toRunDefinition}. */
+  readonly definition?: string;
+}
+
+/** What {@link PodHandlers} needs. */
+export interface PodHandlersOptions {
+  readonly logger?: Logger;
+  readonly desired: DesiredPods;
+  readonly workers: Pick<
+    PodWorkers,
+    'updatePod' | 'isKnown' | 'isTerminationRequested' | 'isKnownTerminated'
+  >;
+  readonly cache: Pick<PodCache, 'get'>;
+  readonly housekeeping: Pick<Housekeeping, 'run' | 'isTornDown'>;
+  readonly seenAllSources: () => boolean;
+  /** What keeps a pod from running whether it runs or not: a pod of somebody else's. Nothing does unless told. */
+  readonly findObstacle?: (pod: NodePod) => Rejection | undefined;
+  /**
+   * What the node does not let a pod have, for the reason {@link POD_FORBIDDEN}: also of a pod that runs, which is ended
+   * then. Nothing is forbidden unless told.
+   */
+  readonly findForbidden?: (pod: NodePod) => Rejection | undefined;
+  /** `active`: of every admitted pod that has not ended, without this one. Every pod is admitted unless told. */
+  readonly admit?: (pod: NodePod, active: NodeClaims) => AdmissionAnswer;
+  /** How a pod ended under an agent before this one, or under this one; undefined for one that has not ended. */
+  readonly findEnd?: (uid: string) => KnownEnd | undefined;
+  /** A pod was not admitted: its status is to say so. `isEnded`: it ran, and its end is under way that says it. */
+  readonly onRejected?: (pod: NodePod, rejection: Rejection, isEnded: boolean) => void;
+  /** A pod that was rejected may run now: what its status says is no longer true. */
+  readonly onRejectionLifted?: (pod: NodePod) => void;
+  /** Whether a pod whose status differs from ours needs a sync for it; none does unless told. */
+  readonly needsReconcile?: (pod: NodePod) => boolean;
+}
