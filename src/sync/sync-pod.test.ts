@@ -68,7 +68,10 @@ class Bench implements AsyncDisposable {
         setUp: () =>
           this.volumeProblem === undefined ? Promise.resolve() : Promise.reject(this.volumeProblem),
         mountsFor: () => Promise.resolve([{ containerPath: '/data', hostPath: '/host', readOnly: true }]),
-        tearDown: () => Promise.resolve(void this.tornDown++),
+        tearDown: () => {
+          this.tornDown++;
+          return Promise.resolve();
+        },
       },
       environments: someEnvironments(this.objects),
       probes: {
@@ -574,7 +577,7 @@ describe('a pod that is edited in what it is made of', () => {
     await bench.sync(before);
     const { startTime } = bench.status();
     bench.changes();
-    bench.clock.advance(60_000);
+    await bench.clock.advance(60_000);
     await bench.sync(after);
     expect(bench.changes().filter((call) => /runPod|startContainer|stop/.test(call))).toEqual([
       'stopContainer web-app-0 30',

@@ -31,6 +31,20 @@ spec:
       command: [sh, -c, '${SCRIPT}', ${wordOf(name)}]
       resources: { ${resources} }
 `;
+/** Starts that many processes and ends; where it cannot, it fails. */
+const forking = (name: string, count: number): string => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, uid: ${name}-0123-45 }
+spec:
+  hostNetwork: true
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 1
+  containers:
+    - name: main
+      image: podloop.test/programs:1
+      command: [sh, -c, 'i=0; while test $i -lt ${count}; do sleep 1 & i=$((i + 1)); done']
+`;
 const PODS = {
   calm: manifest('calm'),
   busy: manifest('busy', 'requests: { cpu: 500m }'),
@@ -164,6 +178,21 @@ export function definePodCgroupTests(
     expect(await podGroupOf('old')).toBe(kubeletParent);
     const { items } = await kubelet.client.listPodSandbox({ filter: { id: sandboxId } });
     expect(items.map(({ state }) => state)).toEqual([cri.PodSandboxState.SANDBOX_READY]);
+  });
+
+  it('hold no more processes than the agent was told', async () => {
+    await stopAgent();
+    await startAgent({ cgroupRoot: otherRoot, podPidsLimit: 24, adopt: true, stopPods: true });
+    await put('few', forking('few', 10));
+    await put('many', forking('many', 60));
+    const phaseOf = (name: string): string | undefined =>
+      node!.agent.statuses().find(({ pod }) => pod.name === `${name}-test`)?.status.phase;
+    const ended = await until(
+      () => [phaseOf('few'), phaseOf('many')],
+      (phases) => phases.every((phase) => phase === 'Succeeded' || phase === 'Failed'),
+    );
+    expect(ended).toEqual(['Succeeded', 'Failed']);
+    for (const name of ['few', 'many']) await rm(join(folder, 'manifests', `${name}.yaml`));
   });
 
   it('are gone with their pods, and the agent’s own root with the last of them', async () => {
