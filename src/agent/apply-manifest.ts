@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { FILE_SOURCE } from '../config/file-source.js';
 import { type ManifestProblem, type ManifestProblemKind } from '../config/manifest-problem.js';
 import { ManifestWriter } from '../config/manifest-writer.js';
@@ -34,7 +35,7 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
   const writer =
     manifests === undefined
       ? undefined
-      : new ManifestWriter({ folder: manifests.path, nodeName, findFile: manifests.findFile });
+      : new ManifestWriter({ folder: resolve(manifests.path), nodeName, findFile: manifests.findFile });
   return async ({ kind, namespace, name, value, isDryRun }, signal) => {
     const why = await whyNoFolder(manifests);
     if (writer === undefined || why !== undefined) {

@@ -2,60 +2,108 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ManifestWriter } from './manifest-writer.js';
+import { type AppliedObject, ManifestWriter } from './manifest-writer.js';
 
 let folder: string;
-let writer: ManifestWriter;
-
+let found: string | undefined;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'podloop-manifest-writer-'));
-  writer = new ManifestWriter({ folder, nodeName: 'n', findFile: () => undefined });
+  folder = await mkdtemp(join(tmpdir(), 'podloop-writer-'));
+  found = undefined;
 });
-afterEach(async () => rm(folder, { recursive: true, force: true }));
+afterEach(async () => rm(folder, { recursive: true }));
 
-const apply = async (
-  kind: 'Pod' | 'ConfigMap' | 'Secret',
-  fields: object,
-  isDryRun = false,
-): Promise<string> => {
-  const object = { apiVersion: 'v1', kind, metadata: { name: 'web' }, ...fields };
-  const outcome = await writer.apply({ kind, namespace: 'default', name: 'web' }, object, isDryRun);
-  if (outcome.kind === 'applied') return outcome.result;
-  if (outcome.kind === 'in the way') return outcome.kind;
-  return outcome.problems.map(({ path, message }) => `${path}: ${message}`).join();
-};
+const writer = (): ManifestWriter => new ManifestWriter({ folder, nodeName: 'node', findFile: () => found });
+const WEB: AppliedObject = { kind: 'Pod', namespace: 'default', name: 'web' };
+const pod = (image: string, more: object = {}) => ({
+  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', creationTimestamp: null } },
+  ...{ spec: { containers: [{ name: 'main', image }] }, status: {}, ...more },
+});
+const secret = (password: string) => ({
+  ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key' }, stringData: { password } },
+});
 
-describe('an object that is handed to the agent', () => {
-  it('is a file that nobody else reads, and is written again only for a change', async () => {
-    const pod = { spec: { containers: [{ name: 'a', image: 'b' }] } };
-    expect(await apply('Pod', pod, true)).toBe('created');
-    expect(await readdir(folder)).toEqual([]);
-    expect(await apply('Pod', pod)).toBe('created');
-    expect(await apply('Secret', { stringData: { a: 'b' } })).toBe('created');
-    expect((await readdir(folder)).sort()).toEqual(['default-web.pod.yaml', 'default-web.secret.yaml']);
-    expect((await stat(join(folder, 'default-web.secret.yaml'))).mode & 0o777).toBe(0o600);
-    expect(await apply('Pod', { ...pod, status: {} })).toBe('unchanged');
-    expect(await apply('Secret', { data: { a: 'Yg==' } })).toBe('unchanged');
-    expect(await apply('Secret', { stringData: { a: 'c' } })).toBe('configured');
+describe('an object that is applied', () => {
+  it('gets a file of its own that only its owner may read', async () => {
+    expect(await writer().apply(WEB, pod('a:1'), false)).toMatchObject({
+      kind: 'applied',
+      result: 'created',
+    });
+    expect(await readdir(folder)).toEqual(['default-web.pod.yaml']);
+    expect((await stat(join(folder, 'default-web.pod.yaml'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(folder, 'default-web.pod.yaml'), 'utf8')).toBe(
+      'apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n    - name: main\n      image: a:1\n',
+    );
   });
 
-  it('is refused when it is wrong, or in a file with others, which stays as it is', async () => {
-    expect(await apply('ConfigMap', { data: { '../a': 'b' } })).toMatch(/^data\[\.\.\/a\]: Invalid value/);
-    expect(await readdir(folder)).toEqual([]);
-    const both = ['a', 'b'].map((name) => `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: ${name} }\n`);
-    await writeFile(join(folder, 'default-web.configmap.yaml'), both.join('---\n'));
-    expect(await apply('ConfigMap', {})).toBe('in the way');
+  it('is left as it is when it says the same, and changed where it stands', async () => {
+    found = 'mine.json';
+    await writeFile(join(folder, 'mine.json'), JSON.stringify(pod('a:1')));
+    expect(await writer().apply(WEB, pod('a:1'), false)).toMatchObject({ result: 'unchanged' });
+    expect(await writer().apply(WEB, pod('a:2'), false)).toMatchObject({ result: 'configured' });
+    expect(await readdir(folder)).toEqual(['mine.json']);
+    expect(JSON.parse(await readFile(join(folder, 'mine.json'), 'utf8'))).toMatchObject({
+      spec: { containers: [{ image: 'a:2' }] },
+    });
   });
 
-  it('is refused when it may not change as it does', async () => {
-    const fixed = { immutable: true, data: { a: '1' } };
-    expect(await apply('ConfigMap', fixed)).toBe('created');
-    expect(await apply('ConfigMap', { ...fixed, data: { a: '2' } })).toMatch(
-      /^data: Forbidden: field is immutable when `immutable` is set/,
+  it('is written once by two who apply it at the same time', async () => {
+    const both = writer();
+    const results = await Promise.all([
+      both.apply(WEB, pod('a:1'), false),
+      both.apply(WEB, pod('a:1'), false),
+    ]);
+    expect(results.map((each) => each.kind === 'applied' && each.result)).toEqual(['created', 'unchanged']);
+  });
+
+  it('is not written when that is only tried, or when it is wrong', async () => {
+    expect(await writer().apply(WEB, pod('a:1'), true)).toMatchObject({ result: 'created' });
+    const wrong = await writer().apply(
+      WEB,
+      pod('a:1', { spec: { containers: [{ name: 'main' }], foo: 1 } }),
+      false,
     );
-    expect(await apply('ConfigMap', { ...fixed, metadata: { name: 'web', labels: { a: 'b' } } })).toBe(
-      'configured',
-    );
-    expect(await readFile(join(folder, 'default-web.configmap.yaml'), 'utf8')).toContain('a: "1"');
+    expect(wrong).toMatchObject({
+      kind: 'invalid',
+      problems: [{ path: 'spec.containers[0].image' }, { path: 'spec.foo', kind: 'unknown' }],
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.each([
+    ['another object beside it', `${JSON.stringify(pod('a:1'))}\n---\n${JSON.stringify(secret('x'))}`],
+    ['something that is no manifest', 'hello: ['],
+    ['another object', JSON.stringify({ ...pod('a:1'), metadata: { name: 'other' } })],
+    ['a list', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [pod('a:1'), secret('x')] })],
+  ])('is not written over a file that holds %s', async (_what, text) => {
+    found = 'shared.yaml';
+    await writeFile(join(folder, 'shared.yaml'), text);
+    expect(await writer().apply(WEB, pod('a:2'), false)).toEqual({
+      kind: 'in the way',
+      file: join(folder, 'shared.yaml'),
+    });
+    expect(await readFile(join(folder, 'shared.yaml'), 'utf8')).toBe(text);
+  });
+
+  it('may be a Secret, of which no problem says a value', async () => {
+    const key: AppliedObject = { kind: 'Secret', namespace: 'default', name: 'key' };
+    expect(await writer().apply(key, secret('swordfish'), false)).toMatchObject({ result: 'created' });
+    expect(await writer().apply(key, secret('swordfish'), false)).toMatchObject({ result: 'unchanged' });
+    expect(await writer().apply(key, secret('other'), false)).toMatchObject({ result: 'configured' });
+    const wrong = { ...secret('swordfish'), data: { 'a/b': 'swordfish' } };
+    const outcome = await writer().apply(key, wrong, false);
+    expect(outcome.kind).toBe('invalid');
+    expect(JSON.stringify(outcome)).not.toContain('swordfish');
+  });
+
+  it('has a file name that no file system refuses', async () => {
+    const name = 'a'.repeat(63);
+    const long = {
+      ...pod('a:1'),
+      metadata: { name: [name, name, name, 'b'.repeat(50)].join('.'), namespace: name },
+    };
+    const object: AppliedObject = { kind: 'Pod', namespace: name, name: long.metadata.name };
+    expect(await writer().apply(object, long, false)).toMatchObject({ result: 'created' });
+    expect(await writer().apply(object, long, false)).toMatchObject({ result: 'unchanged' });
+    expect((await readdir(folder))[0]!.length).toBeLessThan(255);
   });
 });
