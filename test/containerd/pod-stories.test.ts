@@ -15,6 +15,7 @@ describe.each(releases)('on containerd %s', { timeout: STORY_LIMIT_MS + 60_000 }
     'stop-signals',
     'host-ports',
     ...(existsSync('/sys/module/apparmor') ? ['no-app-armor'] : []),
+    ...(existsSync('/sys/fs/selinux/enforce') ? ['no-selinux'] : []),
   ];
   defineStoryTests(() => startStoryRuntime(version), lacks);
 });

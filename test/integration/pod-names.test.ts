@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdtemp, readdir, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -65,5 +65,36 @@ describe.runIf(process.getuid?.() === 0)('a pod of a node', { timeout: 2 * LIMIT
       'search .',
       'nameserver 127.0.0.1',
     ]);
+  });
+
+  it('finds its names again when it is started again, whatever was put in their place meanwhile', async () => {
+    await using node = await AgentNode.start({
+      ...{ folder, endpoint: runtime.endpoint },
+      agent: { stopPods: true },
+    });
+    const command = "[sh, -c, 'grep -c managed /etc/hosts; exec sleep 1000']";
+    await writeFile(
+      join(node.manifestFolder, 'web.yaml'),
+      `apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{ name: main, image: 'podloop.test/programs:1', command: ${command} }]
+`,
+    );
+    const said = () => node.logOf('web', 'main');
+    await expect.poll(said, { timeout: LIMIT_MS }).toEqual(['1']);
+    const pods = join(folder, 'node', 'pods');
+    const file = join(pods, (await readdir(pods))[0]!, 'etc-hosts');
+    const outside = join(folder, 'outside');
+    await writeFile(outside, 'kept');
+    // As a container may that has the folder of all pods by a hostPath.
+    await unlink(file);
+    await symlink(outside, file);
+    await node.kill('web', 'main', AbortSignal.timeout(LIMIT_MS));
+    await expect.poll(said, { timeout: LIMIT_MS }).toEqual(['1', '1']);
+    expect(await readFile(outside, 'utf8')).toBe('kept');
+    expect((await lstat(file)).isFile()).toBe(true);
   });
 });

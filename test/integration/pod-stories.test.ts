@@ -9,6 +9,7 @@ import { defineStoryTests, STORY_LIMIT_MS } from './pod-stories/story-suite.js';
 const isRoot = process.getuid?.() === 0;
 const cgroups = await Cgroups.detect({ logger: SILENT_LOGGER, prefix: `podloop-probe-${process.pid}` });
 const hasAppArmor = existsSync('/sys/module/apparmor');
+const hasSeLinux = existsSync('/sys/fs/selinux/enforce');
 const limitsMemory = cgroups.describe().controllers.includes('memory');
 
 describe.runIf(isRoot)('on the embedded runtime', { timeout: STORY_LIMIT_MS + 60_000 }, () => {
@@ -18,6 +19,7 @@ describe.runIf(isRoot)('on the embedded runtime', { timeout: STORY_LIMIT_MS + 60
       ...['seccomp', 'no-strict-groups'],
       ...(limitsMemory ? [] : ['cgroups']),
       ...(hasAppArmor ? ['no-app-armor'] : []),
+      ...(hasSeLinux ? ['no-selinux'] : []),
     ],
   );
 });
