@@ -133,7 +133,8 @@ async function print(
   { output, dryRun }: ApplyFlags,
   { stdout }: CliHost,
 ): Promise<void> {
-  const called = `${type.singular}/${name}`;
+  // An agent puts the name of its node behind that of a pod.
+  const called = `${type.singular}/${object.metadata?.name ?? name}`;
   if (output === 'json') await stdout.writeLine(toJsonText(object));
   else if (output === 'yaml') await stdout.writeLine(toYamlText(object));
   else await stdout.writeLine(output === 'name' ? called : `${called} ${result}${DRY_RUN_WORDS[dryRun]}`);

@@ -7,6 +7,7 @@ import {
   withAgent,
 } from './agent-session.js';
 import { ApiError } from './api/api-status.js';
+import { type PodObject } from './api/kube-object.js';
 import { readSelection } from './api/object-selection.js';
 import { pathOf, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
@@ -160,7 +161,8 @@ async function findDoomed(
       throw failure(
         'when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well',
       );
-    return readManifestObjects({ paths, recursive, host, signal, namespace, namespaceTold });
+    const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceTold });
+    return Promise.all(items.map((item) => toNodeName(item, session)));
   }
   if (words.length === 0) {
     throw failure(
@@ -179,6 +181,16 @@ async function findDoomed(
     }
   }
   return found;
+}
+
+/** A pod of a manifest under the name that it has on its node, which has that of the node behind it. */
+async function toNodeName(item: Doomed, { client }: AgentSession): Promise<Doomed> {
+  const { type, namespace, name } = item;
+  if (type.plural !== 'pods') return item;
+  const pods: readonly PodObject[] = (await client.get(pathOf(type, namespace))).items ?? [];
+  if (pods.some(({ metadata }) => metadata?.name === name)) return item;
+  const found = pods.find(({ metadata, spec }) => metadata?.name === `${name}-${spec?.nodeName ?? ''}`);
+  return { type, namespace, name: found?.metadata?.name ?? name };
 }
 
 async function removeOne(

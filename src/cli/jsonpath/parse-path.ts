@@ -167,7 +167,8 @@ function readPath(text: string): Path {
 /** What stands between brackets, or between two commas in them. */
 function readSelector(text: string): Path {
   const [, quoted] = /^'([^']*)'$/.exec(text) ?? [];
-  if (quoted !== undefined) return [{ kind: 'field', name: quoted.replaceAll('\\', '') }];
+  // A path of its own, as kubectl's page shows it: ['metadata.name'].
+  if (quoted !== undefined) return readPath(`.${quoted}`);
   if (text === '*') return [{ kind: 'slice', from: undefined, to: undefined, step: undefined }];
   const [whole, from = '', to, step] = /^(-?\d*)(:-?\d*)?(:-?\d*)?$/.exec(text) ?? [];
   if (whole === undefined || whole === '') throw new PathError(`invalid array index ${text}`);

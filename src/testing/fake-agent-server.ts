@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+/** A request that came, as a test looks at it. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Answers a request: with an object, or on its own. */
+export type FakeHandler = (
+  request: SeenRequest,
+  answer: ServerResponse,
+) => object | Promise<object> | undefined;
+
+/** An agent's API as a test wants it, at a socket of its own. Paths without an answer are NotFound. */
+export class FakeAgentServer implements AsyncDisposable {
+  readonly socketPath: string;
+  readonly requests: SeenRequest[] = [];
+  readonly #folder: string;
+  readonly #server: Server;
+  readonly #handlers = new Map<string, FakeHandler>();
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.socketPath = join(folder, 'podloop.sock');
+    this.#server = createServer((request, answer) => void this.#answer(request, answer));
+  }
+
+  static async start(): Promise<FakeAgentServer> {
+    const fake = new FakeAgentServer(await mkdtemp(join(tmpdir(), 'podloop-fake-agent-')));
+    await new Promise<void>((resolve) => fake.#server.listen(fake.socketPath, resolve));
+    return fake;
+  }
+
+  /** Answers `METHOD /path` from now on. */
+  on(place: string, handler: FakeHandler): void {
+    this.#handlers.set(place, handler);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+    await rm(this.#folder, { recursive: true });
+  }
+
+  async #answer(request: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://agent');
+    const query = Object.fromEntries(searchParams);
+    const seen = { method: request.method ?? '', path: pathname, query, body: await text(request) };
+    this.requests.push(seen);
+    const place = `${seen.method} ${pathname}`;
+    const watch = query['watch'] === 'true' ? this.#handlers.get(`WATCH ${pathname}`) : undefined;
+    const handler = watch ?? this.#handlers.get(place);
+    if (handler === undefined) {
+      const name = pathname.split('/').at(-1)!;
+      sendStatus(answer, 404, 'NotFound', `pods ${JSON.stringify(name)} not found`);
+      return;
+    }
+    const object = await handler(seen, answer);
+    if (object === undefined) return;
+    answer.setHeader('content-type', 'application/json');
+    answer.end(JSON.stringify(object));
+  }
+}
+
+/** Refuses a request as Kubernetes does; a handler may return what this returns. */
+export function sendStatus(
+  answer: ServerResponse,
+  code: number,
+  reason: string,
+  message: string,
+  details?: object,
+): undefined {
+  answer.statusCode = code;
+  answer.setHeader('content-type', 'application/json');
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, reason, code };
+  answer.end(JSON.stringify({ ...status, ...(details === undefined ? {} : { details }) }));
+}
