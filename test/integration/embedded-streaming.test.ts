@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ChannelClient } from '../../src/testing/channel-client.js';
@@ -11,6 +12,8 @@ import { EmbeddedNode, HOST_IMAGE, ISOLATIONS, logLines, until } from './embedde
 
 const V5 = 'v5.channel.k8s.io';
 const FORWARD = 'portforward.k8s.io';
+/** As long as it gets, nearly. */
+const HIDDEN = `not for everybody ${'x'.repeat(100_000)}`;
 
 describe.each(ISOLATIONS)('streams of containers (isolation: %s)', (isolation) => {
   let node: EmbeddedNode;
@@ -22,7 +25,10 @@ describe.each(ISOLATIONS)('streams of containers (isolation: %s)', (isolation) =
     node = await EmbeddedNode.start({ isolation });
     pod = await node.runPod('streams');
     idle = await node.run(pod, 'idle', 'trap exit TERM; while :; do sleep 1; done', {
-      envs: [{ key: 'GREETING', value: Buffer.from('hello') }],
+      envs: [
+        { key: 'GREETING', value: Buffer.from('hello') },
+        { key: 'HIDDEN', value: Buffer.from(HIDDEN) },
+      ],
     });
   });
 
@@ -73,6 +79,21 @@ describe.each(ISOLATIONS)('streams of containers (isolation: %s)', (isolation) =
     expect(await client.closed).toBe(1000);
     expect(client.text(1)).toMatch(/caught\r\n$/);
     expect(client.status).toMatchObject({ details: { causes: [{ message: '4' }] } });
+  });
+
+  it('no command line tells what the variables of a container are, while a command is at a terminal', async () => {
+    const script = 'echo "length ${#HIDDEN}"; read x';
+    const terminal = { tty: true, stdin: true, stderr: false };
+    const client = await ChannelClient.open(await exec(script, terminal), V5);
+    await client.see(1, new RegExp(`length ${HIDDEN.length}\\r\\n`));
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+    const lines = await Promise.all(
+      pids.map(async (pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+    );
+    expect(lines.some((line) => line.includes('sleep'))).toBe(true);
+    expect(lines.filter((line) => line.includes('not for everybody'))).toEqual([]);
+    client.send(0, '\n');
+    expect(await client.closed).toBe(1000);
   });
 
   it('a command can open its outputs again by their names', async () => {

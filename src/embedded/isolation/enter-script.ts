@@ -1,4 +1,4 @@
-import { quoteWord, quoteWords } from './shell-words.js';
+import { quoteBytes, quoteWord, quoteWords } from './shell-words.js';
 import { renderEnv, type SetupRequest } from './setup-script.js';
 import { renderVerify } from '../process/verify-process.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
@@ -17,12 +17,17 @@ export interface EnterRequest extends Pick<
  * and the program itself.
  *
  * Its arguments: pid and start ticks of the container's first process, `tty` or `pipe`, then the command.
+ *
+ * The container's variables are in no command line, because anybody may read those of processes, and nsenter keeps its
+ * own as long as the command runs. They go through its environment, under names that mean nothing to it.
  */
 export function renderEnter(request: EnterRequest): Buffer {
   const { tools, joinFiles, holder, privilegeSteps } = request;
   const gone = "echo 'the container has ended' >&2; exit 125";
   const lost = "echo 'the holder of the sandbox has ended' >&2; exit 125";
-  const env = renderEnv({ ...request, argv: [] });
+  const names = request.environment.map((_, index) => `P${index}`);
+  const env = renderEnv({ ...request, environment: [], argv: [] });
+  const inside = `exec ${env.toString()} ${names.map((name) => `"$${name}"`).join(' ')} "$@"`;
   return Buffer.concat([
     Buffer.from(
       [
@@ -31,11 +36,21 @@ export function renderEnter(request: EnterRequest): Buffer {
         renderVerify(holder.pid, holder.startTicks, lost),
         ...joinFiles.map((file) => `{ echo 0 >${quoteWord(file)}; } 2>/dev/null\n`),
         'if [ "$mode" = tty ]; then ctty=--ctty; else ctty=; fi\n',
-        `exec ${quoteWord(tools.outside('nsenter'))} --target "$pid" --mount --net --ipc --uts --pid `,
-        `--wd=/proc/${holder.pid}/root ${quoteWords(tools.inside('setsid'))} $ctty ${quoteWords(privilegeSteps)} `,
       ].join(''),
     ),
-    env,
-    Buffer.from('"$@"\n'),
+    // The kit's folder has no path in there; without a name for it the shell would say so to whoever listens.
+    Buffer.from('export PWD=/proc/self/cwd\n'),
+    ...request.environment.flatMap((entry, index) => [
+      Buffer.from(`export ${names[index]!}=`),
+      quoteBytes(entry),
+      Buffer.from('\n'),
+    ]),
+    Buffer.from(
+      [
+        `exec ${quoteWord(tools.outside('nsenter'))} --target "$pid" --mount --net --ipc --uts --pid `,
+        `--wd=/proc/${holder.pid}/root ${quoteWords(tools.inside('setsid'))} $ctty ${quoteWords(privilegeSteps)} `,
+        `${quoteWords(tools.inside('sh'))} -c ${quoteWord(inside)} sh "$@"\n`,
+      ].join(''),
+    ),
   ]);
 }

@@ -5,7 +5,7 @@ import { type ContainerConfig, type PodSandboxConfig } from '../../cri/generated
 import { type Clock } from '../../util/clock.js';
 import { findCommandFault } from '../container/resolve-command.js';
 import { refused } from '../rpc-error.js';
-import { renderCommand, type CommandTools } from '../container/supervisor-script.js';
+import { type CommandTools, type ContainerCommand, renderCommand } from '../container/supervisor-script.js';
 import { checkPlainContainer, checkPlainSandbox } from '../unsupported.js';
 import { renderPty } from '../process/pty.js';
 import { type ContainerUser } from './container-user.js';
@@ -17,7 +17,7 @@ import {
   type LaunchRequest,
 } from './isolation.js';
 import { endHolder } from './sandbox-holder.js';
-import { quoteWord } from './shell-words.js';
+import { quoteBytes, quoteWord } from './shell-words.js';
 
 /** What a {@link HostIsolation} needs. */
 export interface HostIsolationOptions {
@@ -31,7 +31,11 @@ export interface HostIsolationOptions {
 
 /** Which files let a process into the container's cgroup: a line each. */
 const JOIN = 'join';
-const ENTER = `while IFS= read -r file; do { echo 0 >"$file"; } 2>/dev/null; done <"$1"; shift; exec "$@"`;
+/**
+ * Runs one more command with the container's variables. They stand in this file and in no command line: anybody may read
+ * those of processes, and what holds a terminal open keeps its own.
+ */
+const ENTER = 'enter';
 
 /** No walls at all: containers are process groups of the host. */
 export class HostIsolation implements Isolation {
@@ -100,6 +104,7 @@ export class HostIsolation implements Isolation {
     );
     const write = (name: string, text: Buffer | string) => writeFile(join(dir, name), text, { mode: 0o600 });
     await write(JOIN, joinFiles.map((file) => `${file}\n`).join(''));
+    await write(ENTER, renderEnter(command, { dir, env: tools.env }));
     if (!record.config.tty) {
       await write('command', Buffer.concat([start, renderCommand(command, tools)]));
       return;
@@ -114,14 +119,26 @@ export class HostIsolation implements Isolation {
   }
 
   enter({ dir, command, argv }: EnterRequest): HostCommand {
-    const variables = command.environment.map((entry) => entry.toString());
-    const environment = Object.fromEntries(command.environment.map(splitVariable));
     const { workingDir } = command;
     // `env` would take such a command for a variable.
-    if (argv[0]?.includes('=') === true) return { argv, environment, workingDir };
-    const inside = [this.#options.tools.env, '-i', ...variables, ...argv];
-    return { argv: ['/bin/sh', '-c', ENTER, 'sh', join(dir, JOIN), ...inside], environment: {}, workingDir };
+    if (argv[0]?.includes('=') === true) {
+      const environment = Object.fromEntries(command.environment.map(splitVariable));
+      return { argv, environment, workingDir };
+    }
+    return { argv: ['/bin/sh', join(dir, ENTER), ...argv], environment: {}, workingDir };
   }
+}
+
+function renderEnter(
+  { environment }: ContainerCommand,
+  { dir, env }: { readonly dir: string; readonly env: string },
+): Buffer {
+  const joins = `while IFS= read -r file; do { echo 0 >"$file"; } 2>/dev/null; done <${quoteWord(join(dir, JOIN))}\n`;
+  return Buffer.concat([
+    Buffer.from(`${joins}exec ${quoteWord(env)} -i`),
+    ...environment.flatMap((entry) => [Buffer.from(' '), quoteBytes(entry)]),
+    Buffer.from(' "$@"\n'),
+  ]);
 }
 
 function splitVariable(entry: Buffer): [string, string] {

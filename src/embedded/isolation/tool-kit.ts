@@ -30,7 +30,7 @@ import { findTool } from '../process/find-tools.js';
 import { syncPath } from '../../util/whole-file.js';
 import { readElfInterpreter } from './elf-interpreter.js';
 
-const INSIDE = ['mount', 'umount', 'mkdir', 'setsid', 'setpriv', 'chroot', 'env', 'sleep'] as const;
+const INSIDE = ['mount', 'umount', 'mkdir', 'setsid', 'setpriv', 'chroot', 'env', 'sh', 'sleep'] as const;
 const OUTSIDE = ['nsenter', 'unshare', 'mount', 'pivot_root', 'cp', 'mkdir'] as const;
 const LOADER = 'loader';
 
