@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type NodePod } from '../model/node-pod.js';
-import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
-import { fullName } from './arbitrate-pods.js';
 import { aboutWhole, type ConfigProblem } from './config-problem.js';
+import { type Holding, holdingNames, isSameHolding, NOTHING } from './file-holding.js';
 import { type KeptVersions, type LastGood, type LastGoodStore } from './last-good-store.js';
 import { type FileContent } from './manifest-folder.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { type AppliedObject } from './manifest-writer.js';
 import { type ManifestParser } from './parse-manifest.js';
 import { type ReadVerdict } from './retry-times.js';
-import { keepObjects, mergeObjects, objectName, type SourceObject } from './source-object.js';
+import { keepObjects, mergeObjects, type SourceObject } from './source-object.js';
 import { keepPods, mergePods, type ParsedManifest, type SourcePod } from './source-pod.js';
 
 /** What {@link FileVersions} needs. */
@@ -27,12 +25,6 @@ export interface MergedFiles {
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
   readonly problems: readonly ConfigProblem[];
-}
-
-/** What a file stands for. */
-interface Holding {
-  readonly pods: readonly SourcePod[];
-  readonly objects: readonly SourceObject[];
 }
 
 interface FileVersion {
@@ -70,7 +62,7 @@ export class FileVersions {
 
   /** The full names of all pods and objects, for messages. */
   get heldNames(): readonly string[] {
-    return [...this.#files.values()].flatMap(({ holding }) => namesOf(holding));
+    return [...this.#files.values()].flatMap(({ holding }) => holdingNames(holding));
   }
 
   /** The file that stands for an object; `name` as it is written. */
@@ -180,7 +172,7 @@ export class FileVersions {
       const { holding, problems, saved } = file;
       const holdsNothing = holding.pods.length + holding.objects.length === 0;
       if (saved === undefined && holdsNothing && problems.length > 0) return false;
-      if (saved === undefined || this.#saveFaults.has(name) || !isSame(saved, holding)) return true;
+      if (saved === undefined || this.#saveFaults.has(name) || !isSameHolding(saved, holding)) return true;
       file.saved = holding;
       return false;
     });
@@ -205,7 +197,7 @@ export class FileVersions {
   #keepAll(name: string, message: string): void {
     const before = this.#files.get(name);
     const holding = before?.holding ?? NOTHING;
-    const kept = namesOf(holding);
+    const kept = holdingNames(holding);
     const problem = aboutWhole(this.#options.source, this.#pathOf(name), 'unreadable', message, kept);
     this.#files.set(name, { digest: '', holding, problems: [problem], saved: before?.saved, isRead: true });
   }
@@ -233,26 +225,4 @@ export class FileVersions {
   #toConfig(problem: ManifestProblem, kept: readonly string[] = []): ConfigProblem {
     return { ...problem, source: this.#options.source, kept };
   }
-}
-
-const NOTHING: Holding = { pods: [], objects: [] };
-
-function namesOf({ pods, objects }: Holding): string[] {
-  return [...pods.map(({ pod }) => fullName(pod)), ...objects.map(({ object }) => objectName(object))];
-}
-
-function isSame(one: Holding, other: Holding): boolean {
-  if (one === other) return true;
-  return (
-    one.pods.length === other.pods.length &&
-    one.pods.every(({ pod }, index) => isSamePod(pod, other.pods[index]!.pod)) &&
-    one.objects.length === other.objects.length &&
-    one.objects.every(({ written }, index) => written === other.objects[index]!.written)
-  );
-}
-
-function isSamePod({ metadata: one }: NodePod, { metadata: other }: NodePod): boolean {
-  const hashOf = ({ annotations }: NodePod['metadata']): string | undefined =>
-    annotations?.[STATIC_POD_ANNOTATIONS.manifestHash];
-  return one.uid === other.uid && one.name === other.name && hashOf(one) === hashOf(other);
 }
