@@ -302,7 +302,7 @@ export class Agent implements AsyncDisposable {
   }
 
   #findBatchFailures(): string[] | undefined {
-    const { sources, desired, manager, workers, seenAllSources } = this.#parts;
+    const { sources, stopped, desired, manager, workers, seenAllSources } = this.#parts;
     if (!seenAllSources()) return undefined;
     // One that was edited after its end runs once more.
     const isThrough = (uid: string): boolean => workers.isFinished(uid) && !workers.isWantedAnew(uid);
@@ -310,6 +310,7 @@ export class Agent implements AsyncDisposable {
       pods: desired.all(),
       findStatus: (uid) => manager.find(uid)?.status,
       isOver: (uid) => isThrough(uid) || desired.findRejection(uid) !== undefined,
+      stopped: stopped.heldBack(),
       problems: sources.config.problems(),
     });
   }

@@ -34,6 +34,13 @@ describe('a batch', () => {
     expect(judge(aStatus({ containerStatuses: [anEnd('a', 0)] }))).toEqual([]);
   });
 
+  it('does not succeed when a pod was deleted before', () => {
+    const stopped = [{ namespace: 'default', name: 'gone' }];
+    const view = { findStatus: () => aStatus({}), isOver: () => true, problems: [], stopped };
+    expect(findBatchFailures({ pods: [POD], ...view })).toEqual(['pod default/gone was deleted']);
+    expect(findBatchFailures({ pods: [], ...view })).toEqual(['pod default/gone was deleted']);
+  });
+
   it('names the containers that failed, and what they said', () => {
     const ends = {
       initContainerStatuses: [anEnd('i', 0)],

@@ -10,6 +10,8 @@ export interface BatchView {
   readonly findStatus: (uid: string) => V1PodStatus | undefined;
   /** Whether nothing more will be done for a pod. */
   readonly isOver: (uid: string) => boolean;
+  /** Pods that somebody has deleted although their manifests are there; none unless told. */
+  readonly stopped?: readonly { readonly namespace: string; readonly name: string }[];
   /** What is wrong with the manifests now. */
   readonly problems: readonly ConfigProblem[];
 }
@@ -17,11 +19,12 @@ export interface BatchView {
 /**
  * Why a batch that has ended did not succeed as a whole, in sentences; empty when it did, undefined while it goes on.
  *
- * It succeeds when every pod has, no manifest is left that no pod could be made of, and there was a pod at all. Pure.
+ * It succeeds when every pod has and none was deleted, no manifest is left that no pod could be made of, and there was a pod at all. Pure.
  */
-export function findBatchFailures({ pods, findStatus, isOver, problems }: BatchView): string[] | undefined {
-  const failures: string[] = [];
-  let count = 0;
+export function findBatchFailures(view: BatchView): string[] | undefined {
+  const { pods, findStatus, isOver, stopped = [], problems } = view;
+  const failures = stopped.map(({ namespace, name }) => `pod ${namespace}/${name} was deleted`);
+  let count = stopped.length;
   for (const { metadata } of pods) {
     const status = findStatus(metadata.uid);
     if (status === undefined || !isTerminalPhase(status.phase) || !isOver(metadata.uid)) return undefined;

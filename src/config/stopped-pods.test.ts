@@ -62,6 +62,7 @@ describe('a pod that was stopped', () => {
     stopped.settle('http', [], true);
     stopped.settle('file', [aPod('2', 'edited'), aPod('1', 'same')], false);
     expect(stopped.list().map(({ name }) => name)).toEqual(['removed', 'same']);
+    expect(stopped.heldBack().map(({ name }) => name)).toEqual(['same']);
     expect(released).toEqual(['uid-edited']);
     stopped.settle('file', [aPod('2', 'edited'), aPod('1', 'same')], true);
     await stopped.settled();

@@ -57,6 +57,8 @@ export class StoppedPods {
   #byUid: ReadonlyMap<string, StoppedPod>;
   /** The turn of the newest change; never rejects. */
   #turn: Promise<unknown> = Promise.resolve();
+  /** By source, the uids of what it told of last. */
+  readonly #wanted = new Map<string, ReadonlySet<string>>();
   readonly #deleted = new WeakMap<NodePod, { readonly stop: StoppedPod; readonly pod: NodePod }>();
 
   private constructor(options: StoppedPodsOptions, stops: readonly StoppedPod[]) {
@@ -80,6 +82,13 @@ export class StoppedPods {
   /** All of them, in the order in which they were stopped. */
   list(): StoppedPod[] {
     return [...this.#byUid.values()];
+  }
+
+  /** Those that have ended and that a source would have run, as far as it has told. */
+  heldBack(): StoppedPod[] {
+    return this.list().filter(
+      ({ uid, source, isOver }) => isOver && this.#wanted.get(source)?.has(uid) === true,
+    );
   }
 
   /** What becomes of a pod that a source wants: undefined when it is left out. The same object for the same answer. */
@@ -155,6 +164,7 @@ export class StoppedPods {
    */
   settle(source: string, pods: readonly NodePod[], isComplete: boolean): void {
     const wanted = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
+    this.#wanted.set(source, new Set(wanted.keys()));
     const done = this.list().filter((stop) => {
       if (stop.source !== source) return false;
       const pod = wanted.get(stop.uid);

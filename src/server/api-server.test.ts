@@ -44,7 +44,7 @@ beforeEach(async () => {
   const router = new ApiRouter();
   const watches = new WatchPlaces({ clock, limit: 2 });
   router.answer('GET', '/pods', listPods({ table: scene.table, watches }));
-  router.answer('POST', '/echo', async ({ readBody }) => ({ kind: 'json', body: await readBody() }));
+  router.answer('POST', '/echo', async (asked) => ({ kind: 'json', body: await asked.readBody() }));
   router.answer('GET', '/broken', () => {
     throw new Error('with a secret in it');
   });

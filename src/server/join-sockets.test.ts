@@ -1,12 +1,12 @@
-import { duplexPair, type Duplex } from 'node:stream';
+import { duplexPair } from 'node:stream';
 import { expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { joinSockets } from './join-sockets.js';
 
 function setUp() {
   const clock = new FakeClock();
-  const [client, one] = duplexPair() as [Duplex, Duplex];
-  const [other, server] = duplexPair() as [Duplex, Duplex];
+  const [client, one] = duplexPair();
+  const [other, server] = duplexPair();
   for (const each of [client, server, one, other]) each.on('error', () => undefined);
   const ended = joinSockets(one, other, { clock, signal: new AbortController().signal, idleMs: 1_000 });
   client.resume();

@@ -16,8 +16,8 @@ function setUp() {
       ...{ table: scene.table, matches: () => true, since: undefined, signal: ending.signal },
       ...options,
     });
-  const reader = (lines: AsyncGenerator<string>) => async (): Promise<string> => {
-    const { value } = await lines.next();
+  const reader = (lines: AsyncGenerator<string, void>) => async (): Promise<string> => {
+    const { value }: IteratorResult<string, unknown> = await lines.next();
     if (typeof value !== 'string') return 'end';
     const { type, object } = JSON.parse(value) as WatchEvent;
     const { name, resourceVersion, labels = {} } = object.metadata;
@@ -104,7 +104,7 @@ describe('a watch of pods', () => {
     scene.set({ name: 'a', labels: { v: '2' } });
     const first = ({ served }: { served: { pod: { metadata: { labels?: Record<string, string> } } } }) =>
       served.pod.metadata.labels?.['v'] === '1';
-    const next = reader(watch({ since, matches: first as PodWatchOptions['matches'] }).lines());
+    const next = reader(watch({ since, matches: first }).lines());
     expect(await next()).toBe('DELETED a@102 2');
   });
 

@@ -125,7 +125,7 @@ describe('a log', () => {
 describe('a log that is followed', () => {
   /** A follower whose looks the test counts out. */
   function follow(more: Partial<ReadLogOptions> = {}) {
-    const state = { isWritten: true, looks: 0, wake: () => undefined as void };
+    const state = { isWritten: true, looks: 0, wake: (): void => undefined };
     const ending = new AbortController();
     const changes = {
       next: () =>

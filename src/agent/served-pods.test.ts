@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { type NodePod } from '../model/node-pod.js';
+import { type V1PodStatus } from '../model/v1-pod-status.js';
+import { FakeClock } from '../testing/fake-clock.js';
+import { aNodePod } from '../testing/node-pod-builder.js';
+import { aRunningStatus } from '../testing/served-pods-scene.js';
+import { DesiredPods } from '../sync/desired-pods.js';
+import { type CreationTimes } from './creation-times.js';
+import { ServedPods } from './served-pods.js';
+
+function setUp() {
+  const desired = new DesiredPods();
+  const known = new Map<string, { readonly pod: NodePod; readonly status: V1PodStatus }>();
+  const worked = new Map<string, 'at work' | 'finished'>();
+  const stops = new Map<string, { readonly gracePeriodSeconds: number; readonly isOver: boolean }>();
+  const forgotten: string[] = [];
+  const manager = {
+    list: () => [...known.keys()].map((uid) => ({ pod: { uid } })),
+    find: (uid: string) => known.get(uid),
+    findPod: (uid: string) => known.get(uid)?.pod,
+  };
+  const served = new ServedPods({
+    ...{ clock: new FakeClock(), desired, manager: manager as never },
+    workers: { isKnown: (uid) => worked.has(uid), isFinished: (uid) => worked.get(uid) === 'finished' },
+    creations: { getMs: () => 1, forget: (uid: string) => forgotten.push(uid) } as unknown as CreationTimes,
+    stopped: {
+      find: ({ metadata }) => {
+        const stop = stops.get(metadata.uid);
+        return stop === undefined ? undefined : ({ deletionTimestamp: 'then', ...stop } as never);
+      },
+    },
+  });
+  return { desired, known, worked, stops, served, forgotten };
+}
+const web = aNodePod();
+
+describe('the pods that the API shows', () => {
+  it('are those that are wanted, looked at or not', () => {
+    const { desired, known, served } = setUp();
+    desired.set(web);
+    expect([...served.uids()]).toEqual(['uid-web']);
+    const pending = served.find('uid-web');
+    expect(pending).toMatchObject({ pod: web, status: { phase: 'Pending' }, deletion: undefined });
+    expect(served.find('uid-web')?.status).toBe(pending?.status);
+    known.set('uid-web', { pod: web, status: aRunningStatus() });
+    expect(served.find('uid-web')).toMatchObject({ status: { phase: 'Running' }, createdAtMs: 1 });
+  });
+
+  it('are those, too, whose manifest is gone, until they have ended', () => {
+    const { known, worked, served, forgotten } = setUp();
+    known.set('uid-web', { pod: web, status: aRunningStatus() });
+    worked.set('uid-web', 'at work');
+    const ending = served.find('uid-web');
+    expect(ending?.deletion?.deletionGracePeriodSeconds).toBe(30);
+    expect(ending?.deletion?.deletionTimestamp).toMatch(/^\d{4}-.*Z$/);
+    expect(served.find('uid-web')?.deletion).toBe(ending?.deletion);
+    worked.set('uid-web', 'finished');
+    expect(served.find('uid-web')).toBeUndefined();
+    expect(forgotten).toEqual(['uid-web']);
+  });
+
+  it('are not those that were stopped and have ended, or that nobody waits for', () => {
+    const { desired, stops, served } = setUp();
+    desired.set(web);
+    stops.set('uid-web', { gracePeriodSeconds: 5, isOver: false });
+    expect(served.find('uid-web')?.deletion).toEqual({
+      deletionTimestamp: 'then',
+      deletionGracePeriodSeconds: 5,
+    });
+    stops.set('uid-web', { gracePeriodSeconds: 5, isOver: true });
+    expect(served.find('uid-web')).toBeUndefined();
+    stops.set('uid-web', { gracePeriodSeconds: 0, isOver: false });
+    expect(served.find('uid-web')).toBeUndefined();
+  });
+});
