@@ -1,21 +1,10 @@
-import { cri } from '../cri/index.js';
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { computeContainerResources } from '../runtime/container-resources.js';
 import { toContainerLimits } from '../runtime/convert.js';
+import { findLimitChange, type LimitChange } from '../runtime/limit-change.js';
 import { type NodeFacts } from '../runtime/node-facts.js';
-import { type ContainerResources } from '../runtime/runtime-changes.js';
 import { type ContainerLimits, type ContainerStatus } from '../runtime/runtime.js';
-
-/** What of a container's limits is to change. */
-export interface LimitChange {
-  readonly cpu: boolean;
-  readonly memory: boolean;
-  readonly from: ContainerLimits;
-  readonly to: ContainerLimits;
-}
-
-const NO_LIMIT = -1n;
 
 /**
  * Which limits hold for containers that run, and which should: the runtime's word, but for those that were changed since
@@ -42,9 +31,7 @@ export class ContainerResizes {
     const from = this.actualOf(pod.metadata.uid, status);
     if (from === undefined) return undefined;
     const to = toContainerLimits(computeContainerResources(pod, container, this.#node()));
-    const cpu = !isSameCpu(from, to);
-    const memory = from.memoryBytes !== to.memoryBytes;
-    return cpu || memory ? { cpu, memory, from, to } : undefined;
+    return findLimitChange(from, to);
   }
 
   /** The runtime took the change. */
@@ -67,25 +54,4 @@ export class ContainerResizes {
     for (const id of this.#applied.get(podUid)?.keys() ?? []) this.#unable.delete(id);
     this.#applied.delete(podUid);
   }
-}
-
-/** What is sent to a runtime: only what changes, as the rest is kept. Pure. */
-export function toUpdate({ cpu, memory, to }: LimitChange): ContainerResources {
-  return cri.LinuxContainerResources.fromPartial({
-    ...(cpu
-      ? {
-          cpuShares: to.cpuShares,
-          cpuQuota: to.cpuQuotaUs ?? NO_LIMIT,
-          ...(to.cpuPeriodUs === undefined ? {} : { cpuPeriod: to.cpuPeriodUs }),
-        }
-      : {}),
-    ...(memory ? { memoryLimitInBytes: to.memoryBytes ?? NO_LIMIT } : {}),
-  });
-}
-
-function isSameCpu(one: ContainerLimits, other: ContainerLimits): boolean {
-  // Runtimes that know no shares say 0.
-  if (one.cpuShares !== 0n && one.cpuShares !== other.cpuShares) return false;
-  if (one.cpuQuotaUs !== other.cpuQuotaUs) return false;
-  return one.cpuQuotaUs === undefined || one.cpuPeriodUs === other.cpuPeriodUs;
 }

@@ -2,10 +2,11 @@ import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { formatPod } from '../model/pod-ref.js';
 import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
+import { toResourceUpdate } from '../runtime/limit-change.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
-import { type ContainerResizes, toUpdate } from './container-resizes.js';
+import { type ContainerResizes } from './container-resizes.js';
 import { type ContainerToResize } from './pod-actions.js';
 import { type SyncFailure } from './sync-failure.js';
 
@@ -56,7 +57,7 @@ export class ContainerResizer {
     const names = { pod: formatPod(metadata), containerName: container.name, containerID: id };
     try {
       await this.#checkMemory(container.name, id, change.to.memoryBytes, change.from.memoryBytes, signal);
-      await changes.updateContainerResources(id, toUpdate(change), { signal, pod: metadata });
+      await changes.updateContainerResources(id, toResourceUpdate(change), { signal, pod: metadata });
       resizes.applied(metadata.uid, id, change.to);
       logger.info('Container resources updated', names, 2);
       const message = `Pod resize completed: container ${container.name}: ${describe(change.to)}`;
