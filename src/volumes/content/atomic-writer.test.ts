@@ -120,6 +120,12 @@ describe('a volume that is written', () => {
     expect((await stat(join(folder, 'a'))).mode & 0o7777).toBe(0o644);
   });
 
+  it('is written anew when its mode keeps an agent without root from reading what is there', async () => {
+    await writer().write(payload({ a: '1' }));
+    const readFile = (): Promise<never> => Promise.reject(Object.assign(new Error('no'), { code: 'EACCES' }));
+    expect(await writer({ files: { ...fs, readFile } }).write(payload({ a: '1' }))).toBe(true);
+  });
+
   it('gets back the links that somebody took away, without a new generation', async () => {
     const files = payload({ a: '1', 'b/c': '2' });
     await writer().write(files);
