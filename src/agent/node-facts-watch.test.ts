@@ -16,6 +16,7 @@ function watch(resolvConf: string): { facts: NodeFactsWatch; warnings: string[] 
   const warnings: string[] = [];
   const facts = new NodeFactsWatch({
     ...{ nodeInstance: 'me', resolvConf, behindStub: join(folder, 'behind'), seccompDir: '/profiles' },
+    pageSizeBytes: 4_096,
     ...{ cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, clusterDns: [], clusterDomain: '' },
     ...{ seccompDefault: false, strictGroups: () => undefined, canMount: () => true },
     clock: new FakeClock(),

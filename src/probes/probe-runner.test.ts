@@ -9,7 +9,7 @@ it('puts into the command of a probe what the manifest has of its variables', as
     commands: {
       execSync: async (_id, command) => {
         commands.push(command);
-        return { exitCode: 0, stdout: new Uint8Array(), stderr: new Uint8Array() };
+        return { exitCode: 0, stdout: Buffer.of(), stderr: Buffer.of() };
       },
     },
   });
@@ -22,8 +22,9 @@ it('puts into the command of a probe what the manifest has of its variables', as
   const run = {
     ...{ pod: { uid: 'u', namespace: 'default', name: 'web' }, containerId: 'a', host: '' },
     container: { name: 'main', image: 'i', env },
-    ...{ type: 'liveness', probe: { exec: { command } }, neverRestarts: false, timeoutMs: 1_000 },
-  } as const;
+    ...{ probe: { exec: { command } }, neverRestarts: false, timeoutMs: 1_000 },
+    type: 'liveness' as const,
+  };
   await runProbe(run, new AbortController().signal);
   expect(commands).toEqual([['sh', '-c', 'check 80 http://localhost:$(PORT) <> $(PORT) $(cat /x)']]);
 });

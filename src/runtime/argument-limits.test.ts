@@ -32,6 +32,6 @@ it('explains an error of the runtime that may come of it, and no other', () => {
   expect(explainTooLong('exec /bin/sh: argument list too long', config(5, 7))).toBe(
     'exec /bin/sh: argument list too long: variables and arguments have 29 bytes together, the largest is variable V1 with 11; mount large values as files',
   );
-  expect(explainTooLong('spawn E2BIG', config())).toContain('the largest is argument 1 with 3');
+  expect(explainTooLong('spawn E2BIG', config())).toContain('the largest is argument 0 with 3');
   expect(explainTooLong('no such file', config(140_000))).toBe('no such file');
 });
