@@ -1,5 +1,6 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import { hostname, totalmem } from 'node:os';
+import { parseHugepageFolder } from '../runtime/huge-pages.js';
 import { type NodeFacts } from '../runtime/node-facts.js';
 import { parseResolverConfig, type ResolverConfig } from '../runtime/resolver-config.js';
 import { type Clock } from '../util/clock.js';
@@ -29,6 +30,7 @@ export interface NodeFactsWatchOptions {
 }
 
 const PERIOD_MS = 10_000;
+const HUGE_PAGES = '/sys/kernel/mm/hugepages';
 const CPUS = '/sys/devices/system/cpu';
 const NO_RESOLVER: ResolverConfig = { servers: [], searches: [], options: [] };
 /** With systemd-resolved's stub, which pods of their own network cannot reach, the real servers stand here. */
@@ -41,6 +43,7 @@ export class NodeFactsWatch {
   #resolver: ResolverConfig = NO_RESOLVER;
   #problem = '';
   #maskedPaths: readonly string[] = [];
+  #hugePageSizes: readonly bigint[] = [];
 
   constructor(options: NodeFactsWatchOptions) {
     this.#options = options;
@@ -58,6 +61,7 @@ export class NodeFactsWatch {
       clusterDomain,
       memoryCapacityBytes: BigInt(totalmem()),
       pageSizeBytes,
+      hugePageSizes: this.#hugePageSizes,
       cpuCfsQuota,
       cpuCfsPeriodUs: Math.round(cpuCfsQuotaPeriodMs * 1_000),
       seccompDir,
@@ -72,6 +76,8 @@ export class NodeFactsWatch {
   async refresh(): Promise<void> {
     const { resolvConf, behindStub = BEHIND_STUB, logger } = this.#options;
     this.#maskedPaths = await findThermalPaths();
+    const folders = await readdir(HUGE_PAGES).catch(() => []);
+    this.#hugePageSizes = folders.flatMap((name) => parseHugepageFolder(name) ?? []);
     if (resolvConf === '') return;
     try {
       this.#resolver = await readResolver(resolvConf, behindStub);

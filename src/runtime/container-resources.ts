@@ -3,11 +3,15 @@ import { type Container } from '../model/container.js';
 import { computePodRequests } from '../model/pod-requests.js';
 import { type Pod } from '../model/pod.js';
 
+import { computeHugepageLimits } from './huge-pages.js';
 import { type NodeFacts } from './node-facts.js';
 import { amountOf, computeOomScore, computePodLimit } from './quality-of-service.js';
 import { type ContainerResources } from './runtime-changes.js';
 
-type ResourceFacts = Pick<NodeFacts, 'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs'>;
+type ResourceFacts = Pick<
+  NodeFacts,
+  'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs' | 'hugePageSizes'
+>;
 
 const SHARES_PER_CPU = 1024n;
 const LEAST_SHARES = 2n;
@@ -27,6 +31,7 @@ export function computeContainerResources(
     ...toQuota(cpuLimit, facts),
     memoryLimitInBytes: amountOf(container, 'limits', 'memory'),
     oomScoreAdj: BigInt(computeOomScore(pod, container, facts.memoryCapacityBytes)),
+    hugepageLimits: [...computeHugepageLimits(container, facts.hugePageSizes ?? [])],
   });
 }
 

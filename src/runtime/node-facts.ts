@@ -14,6 +14,8 @@ export interface NodeFacts {
   readonly clusterDomain: string;
   /** For the OOM score. */
   readonly memoryCapacityBytes: bigint;
+  /** Sizes of huge pages that it has, in bytes; none unless told. */
+  readonly hugePageSizes?: readonly bigint[];
   /** Of its memory; the kernel measures what a program may be started with in them. */
   readonly pageSizeBytes: number;
   /** Whether limits of cpu are enforced. */
