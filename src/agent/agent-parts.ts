@@ -165,6 +165,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ ...common, policy, events, objects, podsFolder: paths.podsDir, memoryBytes: capacity.memoryBytes },
     downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode),
     onReady: (uid) => workers.retry(uid),
+    canMountRecursivelyReadOnly: (handler) => security.canMountRecursivelyReadOnly(handler),
   });
   const node = new NodeFactsWatch({
     ...common,

@@ -23,6 +23,8 @@ export interface VolumesOptions {
   readonly downwardFacts: ContentVolumesOptions['downwardFacts'];
   /** What pods may use together. */
   readonly memoryBytes: bigint;
+  /** Whether containers of a runtime handler can have mounts that are read-only with all below them. */
+  readonly canMountRecursivelyReadOnly: (handler: string) => boolean;
   readonly events: PodEventRecorder;
   /** What a pod waited for is there. */
   readonly onReady: (podUid: string) => void;
@@ -33,12 +35,13 @@ export interface VolumesOptions {
 /** Makes the volumes of pods, of every kind that this node has. */
 export function buildVolumes(given: VolumesOptions): PodVolumes {
   const { podsFolder, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
+  const { canMountRecursivelyReadOnly } = given;
   const { clock, logger } = given;
   const { allowedHostPaths: allowed } = policy;
   const checkPath = allowed && ((path: string): Promise<void> => checkHostPath(path, allowed));
   const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts };
   return new PodVolumes({
-    ...{ ...ports, podsFolder, events, clock, onReady },
+    ...{ ...ports, podsFolder, events, clock, onReady, canMountRecursivelyReadOnly },
     kinds: {
       emptyDir: new EmptyDir({ ...ports, memoryBytes }),
       hostPath: new HostPath({ clock, checkPath }),

@@ -6,6 +6,7 @@ export class SecurityFacts {
   /** Whether the kernel enforces AppArmor's profiles. */
   readonly appArmor: boolean;
   #strictGroups: boolean | undefined;
+  #recursiveHandlers: ReadonlySet<string> = new Set();
 
   private constructor(appArmor: boolean) {
     this.appArmor = appArmor;
@@ -22,8 +23,15 @@ export class SecurityFacts {
     return this.#strictGroups;
   }
 
+  /** Whether containers of a handler can have mounts that are read-only with all below them; empty for the default one. */
+  canMountRecursivelyReadOnly(handler: string): boolean {
+    return this.#recursiveHandlers.has(handler);
+  }
+
   /** What CRI's Status says. A runtime without features does not know of them. */
-  take({ features }: Pick<cri.StatusResponse, 'features'>): void {
+  take({ features, runtimeHandlers }: Pick<cri.StatusResponse, 'features' | 'runtimeHandlers'>): void {
     this.#strictGroups = features?.supplementalGroupsPolicy ?? false;
+    const able = runtimeHandlers.filter((handler) => handler.features?.recursiveReadOnlyMounts === true);
+    this.#recursiveHandlers = new Set(able.map(({ name }) => name));
   }
 }

@@ -121,7 +121,7 @@ export const CONTAINER_TABLES = {
   VolumeMount: {
     name: supported('string', { required: true }),
     readOnly: supported('boolean'),
-    recursiveReadOnly: refused('use readOnly'),
+    recursiveReadOnly: supported('Disabled|IfPossible|Enabled'),
     mountPath: supported('string', { required: true }),
     subPath: supported('string'),
     mountPropagation: supported('None|HostToContainer|Bidirectional'),

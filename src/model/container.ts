@@ -69,6 +69,8 @@ export interface VolumeMount {
   readonly name: string;
   readonly mountPath: string;
   readonly readOnly?: boolean;
+  /** Whether what is mounted below it is read-only as well. */
+  readonly recursiveReadOnly?: 'Disabled' | 'IfPossible' | 'Enabled';
   readonly subPath?: string;
   readonly subPathExpr?: string;
   readonly mountPropagation?: 'None' | 'HostToContainer' | 'Bidirectional';

@@ -154,7 +154,19 @@ export function validateVolumeMounts(
     const isPrivileged = container.securityContext?.privileged === true;
     if (mount.mountPropagation === 'Bidirectional' && !isPrivileged)
       list.add(forbidden([...place, 'mountPropagation'], 'Bidirectional is for privileged containers only'));
+    validateRecursiveReadOnly(mount, [...place, 'recursiveReadOnly'], list);
   }
+}
+
+function validateRecursiveReadOnly(
+  { readOnly, recursiveReadOnly = 'Disabled', mountPropagation = 'None' }: Draft<VolumeMount>,
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  if (recursiveReadOnly === 'Disabled') return;
+  if (readOnly !== true) list.add(forbidden(path, 'may only be specified when readOnly is true'));
+  if (mountPropagation !== 'None')
+    list.add(forbidden(path, 'may only be specified when mountPropagation is None or not specified'));
 }
 
 function checkMountPath(text: string): string | undefined {

@@ -122,6 +122,7 @@ function toMount({
   containerPath,
   hostPath,
   readOnly,
+  recursiveReadOnly = false,
   propagation = 'private',
   selinuxRelabel = false,
 }: ContainerMount): cri.DeepPartial<cri.Mount> {
@@ -129,6 +130,7 @@ function toMount({
     containerPath,
     hostPath,
     readonly: readOnly,
+    recursiveReadOnly,
     propagation: cri.MountPropagation[PROPAGATION[propagation]],
     selinuxRelabel,
   };

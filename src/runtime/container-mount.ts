@@ -5,6 +5,8 @@ export interface ContainerMount {
   /** Absolute; whoever gives it has made sure of what is there. */
   readonly hostPath: string;
   readonly readOnly: boolean;
+  /** Whether what is mounted below it is read-only as well; not unless told. */
+  readonly recursiveReadOnly?: boolean;
   /** What happens to mounts made below it later; private unless told. */
   readonly propagation?: 'private' | 'host-to-container' | 'bidirectional';
   /** Whether the runtime labels it for SELinux. */

@@ -49,6 +49,7 @@ beforeEach(async () => {
     podsFolder: join(folder, 'pods'),
     ...{ mounter: mounts, readMounts: mounts.read, clock },
     onReady: (uid) => ready.push(uid),
+    canMountRecursivelyReadOnly: (handler) => handler === 'able',
     kinds: {
       emptyDir: new EmptyDir({ mounter: mounts, readMounts: mounts.read, memoryBytes: 1n << 30n }),
       hostPath: new HostPath({ clock }),
@@ -194,6 +195,32 @@ describe('an emptyDir in memory', () => {
     ]);
     await volumes.tearDown(pod([cache]));
     expect(mounts.entries).toEqual([]);
+  });
+});
+
+describe('a mount that is read-only with all below it', () => {
+  const mountsOf = async (
+    recursiveReadOnly: VolumeMount['recursiveReadOnly'],
+    runtimeClassName?: string,
+  ): Promise<unknown> => {
+    const mount = { name: 'data', mountPath: '/data', readOnly: true, recursiveReadOnly };
+    const owner = pod([{ name: 'data', emptyDir: {} }], [mount]);
+    const asked = { ...owner, spec: { ...owner.spec, runtimeClassName } };
+    return volumes.mountsFor(asked, asked.spec.containers[0]!, NO_VARIABLES);
+  };
+
+  it('is asked of a runtime that can do it', async () => {
+    for (const mode of ['IfPossible', 'Enabled'] as const) {
+      expect(await mountsOf(mode, 'able')).toMatchObject([{ readOnly: true, recursiveReadOnly: true }]);
+    }
+    expect(await mountsOf('Disabled', 'able')).toMatchObject([{ readOnly: true }]);
+    expect(await mountsOf('IfPossible')).toMatchObject([{ readOnly: true }]);
+  });
+
+  it('is an error where it has to be and cannot', async () => {
+    await expect(mountsOf('Enabled')).rejects.toThrow(
+      'failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not supported by the runtime',
+    );
   });
 });
 

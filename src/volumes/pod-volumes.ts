@@ -47,6 +47,8 @@ export interface PodVolumesOptions {
   /** Where it is told which volume cannot be had, and why. */
   readonly events: PodEventRecorder;
   readonly clock: Clock;
+  /** Whether containers of a runtime handler can have mounts that are read-only with all below them; none unless told. */
+  readonly canMountRecursivelyReadOnly?: (handler: string) => boolean;
   /** A volume that a pod waits for can be had now: see {@link PodVolumes.run}. */
   readonly onReady?: (podUid: string) => void;
 }
@@ -222,8 +224,17 @@ export class PodVolumes {
       containerPath: resolve('/', mountPath),
       hostPath,
       readOnly: readOnly || this.#kindOf(volume).isReadOnly === true,
+      ...(this.#isRecursive(pod, mount) ? { recursiveReadOnly: true } : {}),
       propagation: PROPAGATION[mountPropagation],
     };
+  }
+
+  #isRecursive({ spec }: NodePod, { name, recursiveReadOnly = 'Disabled' }: VolumeMount): boolean {
+    if (recursiveReadOnly === 'Disabled') return false;
+    if (this.#options.canMountRecursivelyReadOnly?.(spec.runtimeClassName ?? '') === true) return true;
+    if (recursiveReadOnly === 'IfPossible') return false;
+    const words = `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`;
+    throw new Error(`failed to resolve recursive read-only mode: ${words}`);
   }
 
   #kindOf(volume: Volume): VolumeKind {
