@@ -32,6 +32,7 @@ beforeEach(async () => {
 afterEach(() => rm(top, { recursive: true, force: true }));
 
 const clock = new FakeClock({ nowMs: Date.UTC(2026, 10, 22, 0, 50, 12, 345) });
+beforeEach(() => clock.jumpWallClock(Date.UTC(2026, 10, 22, 0, 50, 12, 345) - clock.now()));
 const writer = (more: Partial<AtomicWriterOptions> = {}): AtomicWriter =>
   new AtomicWriter({ folder, definition: DEFINITION, clock, ...more });
 
@@ -58,9 +59,9 @@ const hidden = async (): Promise<string[]> =>
 describe('a volume that is written', () => {
   it('has the layout that programs in containers know from kubelets', async () => {
     expect(
-      await writer({ random: () => 0.000000123 }).write(payload({ 'app.yaml': 'a: 1', 'x/y/z': 'deep' })),
+      await writer({ random: () => 0.000123 }).write(payload({ 'app.yaml': 'a: 1', 'x/y/z': 'deep' })),
     ).toBe(true);
-    const generation = `..2026_11_22_00_50_12.000000123${DEFINITION}`;
+    const generation = `..2026_11_22_00_50_12.345000123${DEFINITION}`;
     expect((await readdir(folder)).sort()).toEqual([generation, '..data', 'app.yaml', 'x'].sort());
     expect(await readlink(join(folder, '..data'))).toBe(generation);
     expect(await readlink(join(folder, 'app.yaml'))).toBe('..data/app.yaml');
@@ -144,10 +145,22 @@ describe('a volume that is written', () => {
     expect(await view()).toEqual({});
   });
 
-  it('keeps the generation before the current one until the next write, and no other', async () => {
-    for (const text of ['1', '2', '3']) await writer().write(payload({ a: text }));
+  it('keeps the generation that was just replaced, and those that were a moment ago, but not for long nor too many', async () => {
+    await writer().write(payload({ a: '0' }));
+    clock.jumpWallClock(60_000);
+    await writer().write(payload({ a: '1' }));
     expect(await hidden()).toHaveLength(3);
-    await writer().write(payload({ a: '3' }));
+    for (let number = 2; number < 30; number++) {
+      clock.jumpWallClock(10);
+      await writer().write(payload({ a: String(number) }));
+    }
+    expect(await hidden()).toHaveLength(10);
+    const texts = await Promise.all(
+      (await hidden()).slice(0, -1).map((name) => readFile(join(folder, name, 'a'), 'utf8')),
+    );
+    expect(texts).toEqual(['21', '22', '23', '24', '25', '26', '27', '28', '29']);
+    clock.jumpWallClock(6_000);
+    await writer().write(payload({ a: '29' }));
     expect(await hidden()).toEqual([await readlink(join(folder, '..data')), '..data']);
   });
 
@@ -343,6 +356,7 @@ describe('a writer that is killed', () => {
         // Whoever comes next brings it to its end, whichever way.
         await writer().write(payload(NEW));
         expect(await view()).toEqual(NEW);
+        clock.jumpWallClock(6_000);
         await writer().write(payload(NEW));
         expect(await hidden()).toEqual([await readlink(join(folder, '..data')), '..data']);
         if (outcome === 'done') break;

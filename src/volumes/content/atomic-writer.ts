@@ -13,7 +13,8 @@
  * belong there is removed. A writer that was killed anywhere has left the old generation, or the new one, and rubbish
  * that the next one clears.
  *
- * The generation before the current one stays until the next write: a reader that has just been led to it finds its file.
+ * Generations that were replaced within the last seconds stay until a later write: a reader that was led to one finds its
+ * file, however long it is held up.
  *
  * Source: https://kubernetes.io/docs/concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically
  *
@@ -27,6 +28,7 @@ import { type ContentPayload, toCleanPayload } from './content-payload.js';
 import {
   generationName,
   type GenerationPlace,
+  generationTimeMs,
   holdsPayload,
   isGenerationName,
   writeGeneration,
@@ -49,6 +51,10 @@ export interface AtomicWriterOptions {
 
 /** Of {@link AtomicWriterOptions.definition}. */
 export const DEFINITION_DIGITS = 15;
+
+/** How long a generation is kept after it was replaced, and how many of them at most. */
+const KEPT_MS = 5_000;
+const MOST_KEPT = 8;
 
 /** The link to the current generation, and what it is made as. */
 const CURRENT = '..data';
@@ -85,7 +91,7 @@ export class AtomicWriter {
       before?.endsWith(this.#definition) === true &&
       (await holdsPayload(this.#files, wanted, this.#place(before)))
     ) {
-      await this.#tidy(wanted, [before]);
+      await this.#tidy(wanted, before);
       return false;
     }
     const fresh = generationName(this.#clock.now(), this.#random(), this.#definition);
@@ -97,7 +103,7 @@ export class AtomicWriter {
       await this.#clear(fresh).catch(() => undefined);
       throw error;
     }
-    await this.#tidy(wanted, before === undefined ? [fresh] : [fresh, before]);
+    await this.#tidy(wanted, fresh, before);
     return true;
   }
 
@@ -112,19 +118,34 @@ export class AtomicWriter {
     return target !== undefined && isGenerationName(target) ? target : undefined;
   }
 
-  /** Makes every name of the volume lead to the current generation, and removes all but that and those generations. */
-  async #tidy(wanted: ContentPayload, generations: readonly string[]): Promise<void> {
+  /**
+   * Makes every name of the volume lead to the current generation, and removes all but that, the one that it has just
+   * replaced, and those that were replaced a moment ago.
+   */
+  async #tidy(wanted: ContentPayload, current: string, before?: string): Promise<void> {
     const names = new Set([...wanted.keys()].map((path) => path.split('/')[0]!));
     const there = await this.#files.readdir(this.#folder);
     for (const name of names) {
       const target = `${CURRENT}/${name}`;
       if ((await this.#findLink(name)) !== target) await this.#replace(name, target, LINK);
     }
-    const kept = new Set([CURRENT, ...names, ...generations]);
+    const kept = new Set([CURRENT, current, before, ...names, ...this.#findRecent(there, current)]);
     const gone = there.filter((name) => !kept.has(name));
     // What leads somewhere goes before that to which it leads.
     gone.sort((one, other) => Number(isGenerationName(one)) - Number(isGenerationName(other)));
     for (const name of gone) await this.#clear(name);
+  }
+
+  /** The newest of the generations that were replaced a moment ago. One of a writer that was killed may be among them. */
+  #findRecent(there: readonly string[], current: string): string[] {
+    const generations = there.filter(isGenerationName).sort();
+    const nowMs = this.#clock.now();
+    return generations
+      .filter((name, index) => {
+        const agoMs = nowMs - generationTimeMs(generations[index + 1] ?? current);
+        return name < current && agoMs >= 0 && agoMs < KEPT_MS;
+      })
+      .slice(-MOST_KEPT);
   }
 
   /** Puts a link where something else may be, in one step unless that is a folder. */
