@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
+import { SpdyClient } from '../../src/testing/spdy-client.js';
 
 /** An answer, whole. */
 export interface ApiAnswer {
@@ -41,6 +42,18 @@ export class LocalApiClient {
 
   async json(path: string): Promise<unknown> {
     return JSON.parse((await this.ask(path)).text) as unknown;
+  }
+
+  /** Upgrades a connection to SPDY/3.1, as kubectl did before WebSocket. */
+  async spdy(path: string, ...protocols: string[]): Promise<SpdyClient> {
+    const { socketPath } = this;
+    const upgrade = { Connection: 'Upgrade', Upgrade: 'SPDY/3.1' };
+    const headers = { ...upgrade, 'X-Stream-Protocol-Version': protocols };
+    const call = request({ socketPath, path, method: 'POST', headers, agent: false });
+    call.end();
+    const [response, socket, head] = (await once(call, 'upgrade')) as [IncomingMessage, Socket, Buffer];
+    if (head.length > 0) socket.unshift(head);
+    return new SpdyClient(socket, String(response.headers['x-stream-protocol-version']));
   }
 
   /** Runs a command, or attaches; `stdin` is written and, where the protocol can say so, ended. */
