@@ -125,8 +125,9 @@ export function findRootUser(pod: Pod, container: Container, image: ImageUser): 
     : undefined;
 }
 
-function allContainers({ containers, initContainers = [] }: PodSpec): readonly Container[] {
-  return [...initContainers, ...containers];
+function allContainers(spec: PodSpec): readonly Container[] {
+  const { containers, initContainers = [], ephemeralContainers = [] } = spec;
+  return [...initContainers, ...containers, ...ephemeralContainers];
 }
 
 function supplementalGroups({ securityContext = {} }: PodSpec): bigint[] {
