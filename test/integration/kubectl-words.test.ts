@@ -8,7 +8,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PODLOOP_MAIN, PodloopProcess, type PodloopProcessOptions, runPodloop } from './podloop-process.js';
 import { ProgramAtTerminal } from './program-at-terminal.js';
 
@@ -45,11 +45,12 @@ beforeAll(async () => {
   const manifests = join(folder, 'manifests');
   await mkdir(manifests);
   await writeFile(join(manifests, 'web.json'), manifest('web', ECHO, { stdin: true }));
-  await writeFile(join(manifests, 'crash.json'), manifest('crash', 'echo dying $$; exit 3'));
+  await writeFile(join(manifests, 'crash.json'), manifest('crash', 'echo dying; exit 3'));
   const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs')];
   const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'none', '--network', 'host'];
   agent = new PodloopProcess(['run', manifests, ...place, ...runtime, '--node-name', 'n1', '--stop-pods']);
-  await expect.poll(() => statusOf('web-n1'), LIMIT).toBe('Running');
+  const limit = { timeout: 60_000, interval: 200 };
+  await vi.waitFor(async () => expect(await statusOf('web-n1')).toBe('Running'), limit);
 }, 90_000);
 
 afterAll(async () => {
@@ -115,16 +116,16 @@ describe('podloop logs', () => {
       )
       .toBeGreaterThan(0);
     const previous = await podloop(['logs', '-p', 'crash-n1']);
-    expect(previous.stdout).toMatch(/^dying \d+$/);
+    expect(previous.stdout).toMatch(/^dying$/);
     const timed = await podloop(['logs', 'crash-n1', '--timestamps', '--prefix']);
-    expect(timed.stdout).toMatch(/^\[pod\/crash-n1\/main\] \d{4}-\d\d-\d\dT[\d:.]+Z dying \d+$/);
+    expect(timed.stdout).toMatch(/^\[pod\/crash-n1\/main\] \d{4}-\d\d-\d\dT[\d:.]+Z dying$/);
   });
 
   it('go on with what comes, up to Ctrl-C', async () => {
     await using following = start(['logs', '-f', 'web-n1']);
     await following.line('stdout', /^ready$/);
     await podloop(['exec', 'web-n1', '--', 'true']);
-    await using attached = start(['attach', '-i', '-q', 'web-n1'], { stdin: 'followed\n' });
+    await using _attached = start(['attach', '-i', '-q', 'web-n1'], { stdin: 'followed\n' });
     await following.line('stdout', /^got followed$/);
     expect(await following.end('SIGINT')).toEqual({ code: 130, signal: null });
   });
@@ -170,8 +171,10 @@ describe('podloop exec', () => {
     terminal.press('stty size; tty\r');
     await terminal.shows(/31 91[^]*\/dev\//);
     // Ctrl-C goes to what runs there and ends neither shell nor podloop.
-    terminal.press('sleep 100\r');
+    terminal.press('echo sl""eeps; sleep 100\r');
+    await terminal.shows(/sleeps/);
     terminal.press('\u0003');
+    await terminal.shows(/\^C[^]*[$#] $/);
     terminal.press('echo st""ill; exit 7\r');
     await terminal.shows(/still[^]*command terminated with exit code 7[^]*code 7[^]*[^-]icanon/);
     expect(await terminal.ended).toMatchObject({ code: 0 });
@@ -181,7 +184,9 @@ describe('podloop exec', () => {
 describe('podloop port-forward', () => {
   it('joins a port of this machine with one of the pod, each direction up to its own end', async () => {
     const server = createServer({ allowHalfOpen: true }, (socket) => {
-      void text(socket).then((heard) => socket.end(`heard ${heard.length}`));
+      let length = 0;
+      socket.on('data', (chunk) => (length += chunk.length));
+      socket.on('end', () => socket.end(`heard ${length}`));
     });
     const port = await listen(server);
     try {
@@ -205,7 +210,7 @@ describe('podloop port-forward', () => {
     const line = await forwarding.line('stdout', /^Forwarding from/);
     const local = Number(/:(\d+) /.exec(line)![1]);
     expect(await talk(local, 'x')).toBe('');
-    await forwarding.line('stderr', /^error: an error occurred forwarding \d+ -> \d+: .*refused/);
+    await forwarding.line('stderr', /^error: an error occurred forwarding \d+ -> \d+: .*refused/i);
     expect(forwarding.child.exitCode).toBeNull();
   });
 });
@@ -226,7 +231,8 @@ describe('podloop cp', () => {
     expect(back.code).toBe(0);
     expect(back.stderr).toContain('warning: skipping symlink:');
     expect((await readdir(join(folder, 'back'))).sort()).toEqual(['small', 'sub']);
-    expect(await readFile(join(folder, 'back/sub/big'))).toEqual(await readFile(join(source, 'sub/big')));
+    const big = await readFile(join(source, 'sub/big'));
+    expect(big.equals(await readFile(join(folder, 'back/sub/big')))).toBe(true);
   });
 
   it('says what is not there', async () => {
@@ -243,16 +249,16 @@ describe('podloop apply and delete', () => {
   it('create, change and stop pods', async () => {
     const file = join(folder, 'applied.json');
     await writeFile(file, manifest('applied', STAY));
-    expect(await podloop(['apply', '-f', file])).toMatchObject({ code: 0, stdout: 'pod/applied-n1 created' });
+    expect(await podloop(['apply', '-f', file])).toMatchObject({ code: 0, stdout: 'pod/applied created' });
     expect(await podloop(['apply', '-f', file])).toMatchObject({
       code: 0,
-      stdout: 'pod/applied-n1 unchanged',
+      stdout: 'pod/applied unchanged',
     });
     await expect.poll(() => statusOf('applied-n1'), LIMIT).toBe('Running');
     await writeFile(file, manifest('applied', `: ; ${STAY}`));
     expect(await podloop(['apply', '-f', file])).toMatchObject({
       code: 0,
-      stdout: 'pod/applied-n1 configured',
+      stdout: 'pod/applied configured',
     });
     const wrong = manifest('applied', STAY).replace('"containers"', '"container"');
     const { code, stderr } = await podloop(['apply', '-f', '-'], { stdin: wrong });

@@ -1,5 +1,4 @@
-import { createServer, isIPv6, type Server, type Socket } from 'node:net';
-import { type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net';
 import { messageOf } from '../../util/errors.js';
 import { failure } from '../command-failure.js';
 import { type ForwardedPort } from './forwarded-ports.js';
@@ -71,7 +70,8 @@ function listen(port: ForwardedPort, host: string, onConnection: OnConnection): 
     // Each direction ends on its own, in the pod too.
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       socket.on('error', () => undefined);
-      onConnection(socket, port);
+      const { port: local } = server.address() as AddressInfo;
+      onConnection(socket, { ...port, local });
     });
     server.once('error', reject);
     server.listen({ port: port.local, host, ipv6Only: isIPv6(host) }, () => {

@@ -64,19 +64,22 @@ export function openWebSocketCommand(socket: WebSocket, choice: StreamChoice): C
   };
   const stdout = choice.stdout ? openInlet(Channel.stdout) : undefined;
   const stderr = choice.stderr && !choice.tty ? openInlet(Channel.stderr) : undefined;
-  let told = '';
-  socket.on('message', (data) => {
-    const message = toBuffer(data);
-    const [channel] = message;
-    if (channel === Channel.error) told += message.toString('utf8', 1);
-    else if (channel !== undefined) inlets.get(channel)?.deliver(message.subarray(1));
-  });
   const outcome = new Promise<ReturnType<typeof readOutcome>>((resolve) => {
-    socket.once('close', () => {
-      // The protocol has no word for the end of an output but the connection's own.
+    let told = '';
+    const finish = (): void => {
+      // The protocol has no word for the end of an output: it is said how the command ended, behind all of it.
       for (const inlet of inlets.values()) inlet.deliverEnd();
       resolve(readOutcome(told));
+    };
+    socket.on('message', (data) => {
+      const message = toBuffer(data);
+      const [channel] = message;
+      if (channel !== Channel.error) inlets.get(channel ?? -1)?.deliver(message.subarray(1));
+      else told += message.toString('utf8', 1);
+      // Not to wait for the connection's end, which may be long in coming.
+      if (channel === Channel.error && isWhole(told)) finish();
     });
+    socket.once('close', finish);
   });
   socket.resume();
   return {
@@ -109,6 +112,15 @@ function openInput(socket: WebSocket): Writable {
     input.destroy(code === NORMAL ? undefined : new Error('the connection is closed')),
   );
   return input;
+}
+
+/** Whether a status has come whole. */
+function isWhole(text: string): boolean {
+  try {
+    return typeof JSON.parse(text) === 'object';
+  } catch {
+    return false;
+  }
 }
 
 function frame(channel: number, data: Buffer): Buffer {
