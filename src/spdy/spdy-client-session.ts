@@ -15,7 +15,8 @@ export interface SpdyClientStream {
 }
 
 interface OpenStream extends SpdyClientStream {
-  readonly id: number;
+  /** Whether the server has taken it. */
+  isTaken: boolean;
 }
 
 /** The largest data frame that is sent. */
@@ -57,7 +58,8 @@ export class SpdyClientSession {
     const block = this.#deflater.deflate(encodeHeaderBlock(new Map(Object.entries(headers))));
     this.#socket.write(encodeSynStream(id, block));
     const listener = { onFull: () => this.#socket.pause(), onRoom: () => this.#resume() };
-    const stream: OpenStream = { id, inbound: new Inlet(listener), outbound: this.#openOutbound(id) };
+    const ends = { inbound: new Inlet(listener), outbound: this.#openOutbound(id) };
+    const stream: OpenStream = { ...ends, isTaken: false };
     this.#streams.set(id, stream);
     return stream;
   }
@@ -120,17 +122,16 @@ export class SpdyClientSession {
         this.#deliver(frame.stream, frame.payload, frame.fin);
         return;
       case 'syn-reply':
-      case 'headers':
+      case 'headers': {
+        const stream = this.#streams.get(frame.stream);
+        if (stream !== undefined) stream.isTaken = true;
         // Of the headers nothing is used, and so their compression needs not be followed.
         if ((frame.flags & FLAG_FIN) !== 0) this.#deliver(frame.stream, Buffer.alloc(0), true);
         return;
-      case 'rst-stream': {
-        const stream = this.#streams.get(frame.stream);
-        this.#streams.delete(frame.stream);
-        stream?.inbound.destroy(new Error(`the stream was reset with status ${frame.status}`));
-        stream?.outbound.destroy();
-        return;
       }
+      case 'rst-stream':
+        this.#reset(frame.stream, frame.status);
+        return;
       case 'ping':
         // Odd numbers are ours, come back.
         if (frame.id % 2 === 0) this.#socket.write(encodePing(frame.id));
@@ -145,6 +146,15 @@ export class SpdyClientSession {
     if (!fin) return;
     stream?.inbound.deliverEnd();
     if (stream?.outbound.writableFinished === true) this.#streams.delete(id);
+  }
+
+  /** Go's servers reset streams that are over: what came before is all there was. */
+  #reset(id: number, status: number): void {
+    const stream = this.#streams.get(id);
+    this.#streams.delete(id);
+    if (stream?.isTaken === true) stream.inbound.deliverEnd();
+    else stream?.inbound.destroy(new Error(`the stream was refused with status ${status}`));
+    stream?.outbound.destroy();
   }
 
   #resume(): void {
