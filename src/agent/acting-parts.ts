@@ -1,0 +1,156 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { PulledImages } from '../gc/pulled-images.js';
+import { recordPulls } from '../gc/record-pulls.js';
+import { ImageManager } from '../images/image-manager.js';
+import { type PodObjects } from '../model/config-object.js';
+import { type NodePod } from '../model/node-pod.js';
+import { ProbeManager } from '../probes/probe-manager.js';
+import { ProbeFiles } from '../probes/probe-memory.js';
+import { probeRunner } from '../probes/probe-runner.js';
+import { observedTargets } from '../probes/probe-targets.js';
+import { CriRuntimeChanges } from '../runtime/cri-runtime-changes.js';
+import { PodPaths } from '../runtime/pod-paths.js';
+import { resolveEnvironment } from '../runtime/resolve-environment.js';
+import { EndedPods } from '../status/ended-pods.js';
+import { StartFailures } from '../status/start-failures.js';
+import { StatusManager } from '../status/status-manager.js';
+import { PodAdoption } from '../sync/adopt-pods.js';
+import { toRunDefinition } from '../sync/asks-for-new-run.js';
+import { ContainerResizes } from '../sync/container-resizes.js';
+import { type Rejection } from '../sync/desired-pods.js';
+import { rejectForbidden, sparingForbiddenPods } from '../sync/forbidden-pods.js';
+import { sparingForeignPods } from '../sync/foreign-pods-watch.js';
+import { DEFAULT_RESTART_BACKOFF } from '../sync/restart-backoff.js';
+import { PodPlanner } from '../sync/sync-pod-planner.js';
+import { PodStatusUpdater } from '../sync/sync-pod-status.js';
+import { SyncPod } from '../sync/sync-pod.js';
+import { readPageSize } from '../util/page-size.js';
+import { buildVolumes } from './build-volumes.js';
+import { computeDownwardFacts, type DownwardNode, findDiskBytes } from './downward-facts.js';
+import { memoryUsageOf } from './memory-usage.js';
+import { computeCapacity } from './node-capacity.js';
+import { NodeFactsWatch } from './node-facts-watch.js';
+import { type PodEventLog } from './pod-event-log.js';
+import { readNodePolicy } from './read-node-policy.js';
+import { type ObservingParts, type ObservingPartsOptions } from './observing-parts.js';
+
+/** What {@link buildActingParts} needs. */
+export interface ActingPartsOptions extends ObservingPartsOptions {
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
+  readonly objects: PodObjects;
+  readonly events: PodEventLog;
+  readonly observing: ObservingParts;
+  /** A pod can go on that waited for something of its volumes. */
+  readonly onVolumesReady: (podUid: string) => void;
+}
+
+/** The parts of an agent that do what one pod needs, and keep what was done. */
+export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
+
+/** Makes the parts that act on one pod, up to syncPod. Reads what earlier agents knew of pulls, probes and ends. */
+export async function buildActingParts(given: ActingPartsOptions) {
+  const { options, identity, client, runtimeName, objects, events, observing, clock, logger } = given;
+  const { runtime, cache, adopted, isOurs, cgroups, security, runtimeState } = observing;
+  const common = { clock, logger };
+  const changes = new CriRuntimeChanges({ client, ...common });
+  const pulled = await PulledImages.open(join(options.rootDir, 'pulled-images.json'));
+  const images = new ImageManager({
+    ...{ events, objects, clock, pullsAtOnce: options.maxParallelImagePulls },
+    changes: recordPulls({ changes, pulled, ...common }),
+  });
+  const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
+  const adoption = new PodAdoption({ ...common, ...{ adopted, runtime, isAdopting: options.adopt } });
+  const paths = new PodPaths(options);
+  const capacity = computeCapacity({
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    maxPods: options.maxPods,
+    podsPerCore: options.podsPerCore,
+    reserved: [options.systemReserved, options.kubeReserved],
+  });
+  const hostIps = identity.ip === '' ? [] : [identity.ip];
+  const ephemeralStorageBytes = await findDiskBytes(options.rootDir);
+  /** What the downward API tells of the node. */
+  const downwardNode: DownwardNode = {
+    ...{ name: identity.name, hostIps },
+    allocatable: {
+      ...capacity,
+      ...(ephemeralStorageBytes === undefined ? {} : { ephemeralStorageBytes }),
+    },
+  };
+  const policy = readNodePolicy(options);
+  const volumes = buildVolumes({
+    ...{ ...common, policy, events, objects, podsFolder: paths.podsDir, memoryBytes: capacity.memoryBytes },
+    downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode),
+    onReady: given.onVolumesReady,
+    canMountRecursivelyReadOnly: (handler) => security.canMountRecursivelyReadOnly(handler),
+  });
+  const node = new NodeFactsWatch({
+    ...common,
+    nodeInstance: identity.instanceId,
+    pageSizeBytes: await readPageSize(),
+    resolvConf: options.resolvConf,
+    clusterDns: options.clusterDns,
+    clusterDomain: options.clusterDomain,
+    seccompDir: join(options.rootDir, 'seccomp'),
+    seccompDefault: options.seccompDefault,
+    strictGroups: () => security.strictGroups,
+    cpuCfsQuota: options.cpuCfsQuota,
+    cpuCfsQuotaPeriodMs: options.cpuCfsQuotaPeriodMs,
+    canMount: () => !runtimeState.conditions.some(({ type, status }) => type === 'Isolation' && !status),
+  });
+  const memory = await ProbeFiles.open({ folder: join(options.rootDir, 'probes'), logger });
+  const probes = new ProbeManager({
+    ...common,
+    ...{ memory, targets: observedTargets(cache, identity.ip) },
+    runProbe: probeRunner({ clock, commands: changes }),
+  });
+  const manager = new StatusManager(common);
+  const startFailures = new StartFailures();
+  const endedPods = await EndedPods.open({ paths, logger });
+  const resizes = new ContainerResizes({ node: () => node.facts() });
+  const statuses = new PodStatusUpdater({
+    ...{ manager, startFailures, probes, paths, clock, findBaseline, endedPods, resizes },
+    node: () => ({ hostIps, runtimeName }),
+  });
+  const planner = new PodPlanner({
+    ...{ clock, findBaseline, probes, resizes },
+    backoff: { ...DEFAULT_RESTART_BACKOFF, maxMs: options.maxContainerRestartPeriodMs },
+  });
+  const hands = new SyncPod({
+    ...common,
+    ...{ changes, runtime, images, volumes, statuses, startFailures, planner, events, paths, cgroups },
+    environments: {
+      resolve: (pod, container, ips) => {
+        const facts = computeDownwardFacts(pod, ips, downwardNode);
+        return resolveEnvironment(pod, container, { objects, facts });
+      },
+    },
+    probes: {
+      addPod: (pod) => probes.addPod(pod),
+      stopLivenessAndStartup: (pod) => probes.stopLivenessAndStartup(pod.metadata.uid),
+      removePod: (pod) => probes.removePod(pod.metadata.uid),
+    },
+    baselines: adopted,
+    podLimits: cgroups,
+    resizes,
+    memoryUsage: memoryUsageOf(client),
+    networkProblem: () => runtimeState.networkErrors()[0],
+    containerLogLinksDir: options.containerLogLinksDir === '' ? undefined : options.containerLogLinksDir,
+    node: () => node.facts(),
+  });
+  const findForbidden = (pod: NodePod): Rejection | undefined => rejectForbidden(pod, policy);
+  const syncer = sparingForeignPods(
+    // What has ended is only looked at.
+    sparingForbiddenPods(hands, (pod) =>
+      endedPods.find(pod.metadata.uid)?.definition === toRunDefinition(pod) ? undefined : findForbidden(pod),
+    ),
+    isOurs,
+  );
+  return {
+    ...{ changes, pulled, adoption, paths, capacity, volumes, node, memory, probes, manager },
+    ...{ statuses, endedPods, findForbidden, syncer },
+  };
+}

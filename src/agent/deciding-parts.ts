@@ -1,0 +1,186 @@
+import { type StoppedPods } from '../config/stopped-pods.js';
+import { type CriClient } from '../cri/index.js';
+import { POD_FORBIDDEN } from '../model/node-policy.js';
+import { type PodSpec } from '../model/pod.js';
+import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
+import { admitPod } from '../sync/admit-pod.js';
+import { admitSecurity, type SecurityFeatures } from '../sync/admit-security.js';
+import { toRunDefinition } from '../sync/asks-for-new-run.js';
+import { DesiredPods } from '../sync/desired-pods.js';
+import { ForeignPodsWatch } from '../sync/foreign-pods-watch.js';
+import { Housekeeping, type PodCleaner } from '../sync/housekeeping.js';
+import { PodHandlers } from '../sync/sync-loop-handlers.js';
+import { SyncLoop } from '../sync/sync-loop.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { PodWorkers } from '../workers/pod-workers.js';
+import { type AgentOptions } from './agent-options.js';
+import { buildVolumeLimits } from './build-volumes.js';
+import { buildCollectors } from './collectors.js';
+import { type PodEventLog } from './pod-event-log.js';
+import { type PodSources } from './pod-sources.js';
+import { type ActingParts } from './acting-parts.js';
+import { type ObservingParts } from './observing-parts.js';
+
+/** What {@link buildDecidingParts} needs. */
+export interface DecidingPartsOptions {
+  readonly options: AgentOptions;
+  readonly client: CriClient;
+  readonly events: PodEventLog;
+  readonly sources: PodSources;
+  readonly stopped: StoppedPods;
+  readonly observing: ObservingParts;
+  readonly acting: ActingParts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Makes the parts of an agent that decide what is done to which pod and when, and what is cleared up. */
+export function buildDecidingParts(given: DecidingPartsOptions) {
+  const { options, client, events, sources, stopped, observing, acting, clock, logger } = given;
+  const { runtime, cache, pleg, isOurs, cgroups, security, runtimeState } = observing;
+  const { changes, pulled, adoption, paths, capacity, volumes, probes, manager, statuses } = acting;
+  const { endedPods, findForbidden, syncer } = acting;
+  const common = { clock, logger };
+
+  const desired = new DesiredPods();
+  const workers = new PodWorkers({
+    ...common,
+    ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
+    requestRelist: (uid) => pleg.requestRelist(uid),
+    onTerminatedChanged: (uid) => handlers.podEndChanged(uid),
+    onFinished: (uid) => {
+      void stopped.setOver(uid);
+      loop.housekeepSoon();
+      // Its manifest was edited while no agent ran, or as it ended: as for any edit of a pod that has ended.
+      const pod = desired.find(uid);
+      const ended = endedPods.find(uid);
+      if (pod !== undefined && ended !== undefined && ended.definition !== toRunDefinition(pod)) {
+        workers.updatePod({ type: 'create', pod });
+      }
+    },
+    onRestartable: () => loop.housekeepSoon(),
+  });
+  let isNothingWanted = false;
+  const seenAllSources = (): boolean => isNothingWanted || sources.config.seenAllSources();
+  /** From now on pods are ended whatever a source that was not seen yet may want. */
+  const wantNothing = (): void => void (isNothingWanted = true);
+  const closing = new AbortController();
+  /** Of work that rejects only because everything ends. */
+  const ignoreEnd = (work: Promise<void>): void => {
+    work.catch((error: unknown) => {
+      if (!closing.signal.aborted) logger.error('Dead containers are not removed', error);
+    });
+  };
+  const collectors = buildCollectors({
+    ...{ options, client, runtime, changes, pulled, volumes, paths, pods: cache },
+    ...{ ...common, isOurs },
+    mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
+    hasSeenPods: () => pleg.health().healthy,
+    desiredImages: () => [...desired.all()].flatMap(({ spec }) => imagesOf(spec)),
+  });
+  const volumeLimits = buildVolumeLimits({
+    ...{ ...common, volumes, workers, events, pods: () => desired.all() },
+  });
+  const foreign = new ForeignPodsWatch({
+    ...{ logger, cache, desired, isOurs },
+    onFree: (pod) => {
+      manager.forget(pod.metadata.uid);
+      handlers.handlePodUpdates([pod]);
+    },
+  });
+  const forgetEnd = (uid: string): void => {
+    endedPods.forget(uid);
+    handlers.podEndChanged(uid);
+  };
+  const forgetLife = (uid: string): void => {
+    forgetEnd(uid);
+    manager.forget(uid);
+  };
+  const cleaners: PodCleaner[] = [
+    {
+      name: 'probes',
+      cleanUp: ({ desiredUids, possiblyRunningUids }) =>
+        probes.cleanUp(new Set([...desiredUids, ...possiblyRunningUids])),
+    },
+    {
+      // What had ended before it was stopped ends no second time.
+      name: 'stopped pods',
+      cleanUp: async () => {
+        for (const { uid } of stopped.list()) if (workers.isFinished(uid)) await stopped.setOver(uid);
+      },
+    },
+    {
+      name: 'statuses',
+      cleanUp: ({ desiredUids, possiblyRunningUids }) => {
+        const known = new Set([...desiredUids, ...possiblyRunningUids]);
+        manager.removeOrphanedStatuses(known);
+        for (const uid of endedPods.uids()) if (!known.has(uid)) forgetEnd(uid);
+      },
+    },
+    collectors.containers,
+    collectors.folders,
+    cgroups,
+    foreign,
+    {
+      name: 'adopted pods',
+      cleanUp: async (view) =>
+        adoption.forgetGone((uid) => view.mayRemove(uid) && isEmptyPod(cache.get(uid).status)),
+    },
+  ];
+  const housekeeping = new Housekeeping({
+    ...common,
+    ...{ desired, workers, cache, cleaners, isOurs },
+    clearRemains: (uid) => {
+      const view = { mayRemove: (each: string) => each === uid };
+      ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
+    },
+    onStartAnew: (uid) => forgetLife(uid),
+    admitAnew: (pod): boolean => handlers.admitAnew(pod),
+  });
+  const securityFeatures = (): SecurityFeatures => ({
+    allowedUnsafeSysctls: options.allowedUnsafeSysctls,
+    appArmor: security.appArmor,
+    strictGroups: security.strictGroups,
+  });
+  const handlers = new PodHandlers({
+    ...{ logger, desired, workers, cache, housekeeping, seenAllSources },
+    ...{ findObstacle: (pod) => foreign.findObstacle(pod), findForbidden },
+    findEnd: (uid) => endedPods.find(uid),
+    admit: (pod, active) => admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, capacity),
+    onRejectionLifted: ({ metadata }) => manager.forget(metadata.uid),
+    onRejected: (pod, { reason, message }, isEnded) => {
+      const { uid } = pod.metadata;
+      const end = { phase: 'Failed', reason, message } as const;
+      events.record(pod.metadata, { type: 'Warning', reason, message });
+      if (isEnded) return;
+      // What it shows is of a former life, or what it was before an edit.
+      if (housekeeping.isTornDown(uid) || reason === POD_FORBIDDEN) forgetLife(uid);
+      void statuses.update(pod, emptyPodStatus(pod.metadata.uid), 'terminated', end);
+    },
+  });
+  const loop = new SyncLoop({
+    ...common,
+    ...{ handlers, desired, workers, cache, runtimeState, seenAllSources, readiness: manager },
+    updates: (signal) => adoption.updates(sources.config.updates(signal), signal),
+    events: pleg.subscribe(),
+    probeResults: probes.subscribe(),
+    deadContainers: {
+      deleteContainersBeyondNewest: ({ status, exitedContainerId }) => {
+        ignoreEnd(collectors.containers.containerDied(status.uid, exitedContainerId, closing.signal));
+      },
+    },
+  });
+  return {
+    ...{ desired, workers, collectors, volumeLimits, housekeeping, handlers, loop, closing },
+    ...{ seenAllSources, wantNothing, forgetLife },
+  };
+}
+
+function isEmptyPod({ sandboxes, containers }: PodStatus): boolean {
+  return sandboxes.length + containers.length === 0;
+}
+
+function imagesOf({ initContainers = [], containers, ephemeralContainers = [] }: PodSpec): string[] {
+  return [...initContainers, ...containers, ...ephemeralContainers].map(({ image }) => image);
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { type CriClient } from '../cri/index.js';
+import { Pleg } from '../pleg/index.js';
+import { PodCache } from '../pleg/pod-cache.js';
+import { CriRuntime } from '../runtime/index.js';
+import { ownedBy } from '../runtime/ownership.js';
+import { AdoptedPods } from '../sync/adopted-pods.js';
+import { isOwnPod } from '../sync/housekeeping-owner.js';
+import { RuntimeState } from '../sync/runtime-state.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { readOwnMountinfo } from '../util/mountinfo.js';
+import { type AgentOptions } from './agent-options.js';
+import { buildPodCgroups } from './cgroups/build-pod-cgroups.js';
+import { type NodeIdentity } from './node-identity.js';
+import { SecurityFacts } from './security-facts.js';
+
+const FIRST_STATUS_MS = 5_000;
+
+/** What {@link buildObservingParts} needs. */
+export interface ObservingPartsOptions {
+  readonly options: AgentOptions;
+  readonly identity: NodeIdentity;
+  readonly client: CriClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The parts of an agent that look: at the runtime, its pods, and what node and runtime can do. */
+export type ObservingParts = Awaited<ReturnType<typeof buildObservingParts>>;
+
+/** Makes the parts that look. Asks the runtime once how it is; one that is just away tells it later. */
+export async function buildObservingParts(given: ObservingPartsOptions) {
+  const { options, identity, client, clock, logger } = given;
+  const common = { clock, logger };
+  const runtime = new CriRuntime({ client, ...common });
+  const cache = new PodCache();
+  const pleg = new Pleg({ runtime, cache, mode: options.mode, ...common });
+  const adopted = await AdoptedPods.open(join(options.rootDir, 'adopted-pods.json'));
+  const isOurs = ownedBy(identity.instanceId, (uid) => adopted.has(uid));
+  /** Pods of which the runtime shows something, all of it ours. */
+  const ownUids = (): string[] => [...cache.uids()].filter((uid) => isOwnPod(cache.get(uid).status, isOurs));
+  const { cgroupDriver, cgroups } = buildPodCgroups({
+    ...{ ...common, options, client, instanceId: identity.instanceId },
+    mountinfo: await readOwnMountinfo().catch(() => ''),
+    ownUids,
+  });
+  const security = await SecurityFacts.read();
+  // Before pods are admitted by it. A runtime that is just away tells it with its first status.
+  await client.status({}, { timeoutMs: FIRST_STATUS_MS }).then(
+    (response) => security.take(response),
+    () => undefined,
+  );
+  const runtimeState = new RuntimeState({
+    ...common,
+    getConditions: cgroupDriver.after(async (signal) => {
+      const response = await client.status({}, { signal });
+      security.take(response);
+      return response.status?.conditions ?? [];
+    }),
+    healthChecks: [{ name: 'PLEG', findProblem: () => pleg.health().message }],
+  });
+  return { runtime, cache, pleg, adopted, isOurs, ownUids, cgroups, security, runtimeState };
+}
