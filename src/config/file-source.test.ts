@@ -238,6 +238,32 @@ describe('a folder of manifests', () => {
     expect(lab.told).toEqual([]);
   });
 
+  it('is handed out while it is read, but for pods whose objects may be in what is still unread', async () => {
+    await using lab = await Lab.open();
+    const settings =
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: settings }\n' + '# long\n'.repeat(99);
+    const wanting = manifest('wanting').replace(
+      ' }] }',
+      ', envFrom: [{ configMapRef: { name: settings } }] }] }',
+    );
+    await lab.put('wanting.yaml', wanting);
+    await lab.put('web.yaml', manifest('web'));
+    await lab.put('settings.yaml', settings);
+    const parse: typeof INLINE_PARSER.parse = (request, signal) => {
+      lab.clock.stall(300);
+      return INLINE_PARSER.parse(request, signal);
+    };
+    lab.start('pods', { parser: { parse } });
+    await lab.untilPods('wanting-node:a', 'web-node:a');
+    const names = lab.deliveries.map((pods) => pods.map(({ metadata }) => metadata.name));
+    expect(names.slice(0, 2)).toEqual([['web-node'], ['web-node']]);
+    expect(lab.config.objects.all()).toHaveLength(1);
+
+    await lab.put('more.yaml', manifest('more'));
+    await lab.until(() => lab.pods.length === 3);
+    expect(lab.deliveries.every((pods, index) => index < 3 || pods.length > 1)).toBe(true);
+  });
+
   it('may be replaced by another', async () => {
     await using lab = await Lab.open();
     await lab.put('a.yaml', manifest('a'));

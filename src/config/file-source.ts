@@ -20,6 +20,7 @@ import { Wakeup } from '../util/wakeup.js';
 import { BoundedWait } from './bounded-wait.js';
 import { aboutWhole } from './config-problem.js';
 import { FileVersions, type MergedFiles } from './file-versions.js';
+import { holdPods } from './hold-pods.js';
 import { LastGoodStore } from './last-good-store.js';
 import {
   type FileContent,
@@ -82,6 +83,8 @@ export class FileSource {
   readonly #retries: RetryTimes;
   readonly #watch: FolderWatch;
   #others: ReadonlySet<string> = new Set();
+  /** Of the pods of the last delivery. */
+  #handedUids: ReadonlySet<string> = new Set();
   #wasFile = false;
   #startedMs = 0;
   #isComplete = false;
@@ -209,7 +212,7 @@ export class FileSource {
     for (const name of [...names].sort((one, other) => sizeOf(one) - sizeOf(other))) {
       if (await this.#read(look, name, signal)) parsed++;
       if (clock.monotonicMs() - deliveredMs < DELIVER_EVERY_MS) continue;
-      await this.#deliver(look, this.#isComplete);
+      await this.#deliver(look, this.#isComplete, true);
       deliveredMs = clock.monotonicMs();
     }
     return { parsed, moved: parsed < names.length };
@@ -235,11 +238,11 @@ export class FileSource {
     return true;
   }
 
-  async #deliver(look: PresentLook, withUnread: boolean): Promise<MergedFiles> {
+  async #deliver(look: PresentLook, withUnread: boolean, isReading = false): Promise<MergedFiles> {
     // First on disk: what begins to run must be known when its file is broken at the next start.
     await this.#versions.save();
     const merged = this.#versions.merge((name) => !look.files.has(name), withUnread);
-    this.#hand(merged);
+    this.#hand(isReading ? holdPods(merged, this.#handedUids) : merged);
     return merged;
   }
 
@@ -255,6 +258,7 @@ export class FileSource {
 
   #hand({ pods, objects }: MergedFiles): void {
     const places = new Map(pods.map(({ pod, place }) => [pod.metadata.uid, place]));
+    this.#handedUids = new Set(places.keys());
     this.#options.port.deliver(
       pods.map(({ pod }) => pod),
       {
