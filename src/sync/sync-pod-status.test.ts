@@ -11,6 +11,7 @@ import { EndedPods } from '../status/ended-pods.js';
 import { type PodEnd } from '../status/compute-pod-status.js';
 import { StartFailures } from '../status/start-failures.js';
 import { StatusManager } from '../status/status-manager.js';
+import { summarizePod } from '../status/summarize-pod.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { aPodActionsScene, type SceneBlueprint } from '../testing/pod-actions-scene.js';
 import { PodStatusUpdater } from './sync-pod-status.js';
@@ -198,4 +199,23 @@ it('a pod that starts anew waits until its former end is off the disk', async ()
   startedMs = clock.now();
   expect((await agent.update(emptyPodStatus(uid), 'syncing')).phase).toBe('Pending');
   expect(existsSync(agent.paths.endFile(uid))).toBe(false);
+});
+
+describe('a pod that the node never took on', () => {
+  const rejection = { phase: 'Failed', reason: 'OutOfcpu', message: 'too little cpu' } as const;
+
+  it('has no containers in its status, so that its own reason is what is shown of it', async () => {
+    const status = await (await anAgent()).update(emptyPodStatus(uid), 'terminated', rejection);
+    expect(status).toMatchObject({ ...rejection, containerStatuses: [] });
+    expect(summarizePod({ spec: pod.spec, status, isTerminating: false })).toMatchObject({
+      ...{ status: 'OutOfcpu', ready: 0, total: 1, restarts: 0 },
+    });
+  });
+
+  it('is told from one that ran and was ended', async () => {
+    const agent = await anAgent();
+    await agent.update(observed(RUNNING), 'syncing');
+    const status = await agent.update(emptyPodStatus(uid), 'terminated', rejection);
+    expect(status.containerStatuses[0]?.state.terminated).toBeDefined();
+  });
 });

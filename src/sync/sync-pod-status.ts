@@ -53,7 +53,10 @@ export class PodStatusUpdater implements PodStatuses {
     await this.#takeUpEnd(pod);
     await this.#messages.observe(observed);
     const stamp = clock.stamp();
+    const isNew = manager.find(pod.metadata.uid) === undefined;
     let status = this.#compute(pod, observed, stage, end);
+    if (stage === 'terminated' && end !== undefined && isNew && isNothing(observed))
+      status = withoutContainers(status);
     let checkAgainInMs: number | undefined;
     if (stage === 'syncing' && end === undefined && !isTerminalPhase(status.phase)) {
       const check = checkActiveDeadline(pod.spec.activeDeadlineSeconds, this.#activeForMs(pod, status));
@@ -138,6 +141,16 @@ export class PodStatusUpdater implements PodStatuses {
       isEnding: stage !== 'syncing',
     });
   }
+}
+
+function isNothing({ sandboxes, containers }: PodStatus): boolean {
+  return sandboxes.length + containers.length === 0;
+}
+
+/** Of a pod that the node never took on: its containers have no story, and its reason is what kubectl shows of it. */
+function withoutContainers(status: V1PodStatus): V1PodStatus {
+  const { initContainerStatuses: _init, ephemeralContainerStatuses: _ephemeral, ...rest } = status;
+  return { ...rest, containerStatuses: [] };
 }
 
 /** Without what is left of the pod that it was before an edit recreated it; what of that is alive still counts. */
