@@ -24,7 +24,7 @@ import {
   type ObjectFieldSelector,
   type ResourceFieldSelector,
 } from './env-source.js';
-import { type FieldTable, planned, refused, supported, type TableOf } from './field-facts.js';
+import { type FieldTable, refused, supported, type TableOf } from './field-facts.js';
 import { STOP_SIGNALS } from './stop-signals.js';
 
 const NO_DEVICES = 'mount what the node has with hostPath; devices need a privileged container';
@@ -195,6 +195,9 @@ export const CONTAINER_TABLES = {
     }),
     seccompProfile: supported('SecurityProfile'),
     appArmorProfile: supported('SecurityProfile'),
+    cgroupOptions: refused(
+      'leave it out: containers read their control group, and only privileged ones write it',
+    ),
   } satisfies TableOf<SecurityContext>,
   Capabilities: {
     add: supported('[]string'),
