@@ -3,7 +3,7 @@ import { type CriClient } from '../cri/index.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type PodSpec } from '../model/pod.js';
 import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
-import { admitPod } from '../sync/admit-pod.js';
+import { admitPod, findResizeObstacle } from '../sync/admit-pod.js';
 import { admitSecurity, type SecurityFeatures } from '../sync/admit-security.js';
 import { toRunDefinition } from '../sync/asks-for-new-run.js';
 import { DesiredPods } from '../sync/desired-pods.js';
@@ -148,6 +148,15 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...{ findObstacle: (pod) => foreign.findObstacle(pod), findForbidden },
     findEnd: (uid) => endedPods.find(uid),
     admit: (pod, active) => admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, capacity),
+    findResizeObstacle: (before, after, active) => findResizeObstacle(before, after, active, capacity),
+    onResizeHeld: ({ metadata }, { reason, message }) => {
+      const kind = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';
+      events.record(metadata, {
+        type: 'Warning',
+        reason: kind,
+        message: `Pod resize ${reason}: ${message}`,
+      });
+    },
     onRejectionLifted: ({ metadata }) => manager.forget(metadata.uid),
     onRejected: (pod, { reason, message }, isEnded) => {
       const { uid } = pod.metadata;

@@ -59,8 +59,54 @@ export function admitPod(
   return ADMITTED;
 }
 
+/** Why an edited pod that runs cannot have the resources that it asks for now. */
+export interface ResizeObstacle {
+  /** `Infeasible`: not even if it had the node for itself; else it may have them later: `OutOfcpu`, `OutOfmemory`. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * Whether what a pod that runs asks for more after an edit is there: pure. `active` is of every other pod; of what it
+ * does not ask for more it keeps what it has.
+ */
+export function findResizeObstacle(
+  before: NodePod,
+  after: NodePod,
+  active: Pick<NodeClaims, 'requests'>,
+  capacity: Pick<NodeCapacity, 'cpuMilli' | 'memoryBytes'>,
+): ResizeObstacle | undefined {
+  const had = computePodRequests(before.spec);
+  const wanted = computePodRequests(after.spec);
+  const growing = (
+    [
+      ['cpu', 'cpuMilli'],
+      ['memory', 'memoryBytes'],
+    ] as const
+  ).filter(([, amount]) => wanted[amount] > had[amount]);
+  for (const [resource, amount] of growing) {
+    if (wanted[amount] <= capacity[amount]) continue;
+    const amounts = `requested: ${wanted[amount]}, capacity: ${capacity[amount]}`;
+    const message = `Node didn't have enough capacity: ${resource}, ${amounts}`;
+    return { reason: 'Infeasible', message };
+  }
+  for (const [resource, amount] of growing) {
+    const used = active.requests[amount];
+    if (used + wanted[amount] <= capacity[amount]) continue;
+    return {
+      reason: `OutOf${resource}`,
+      message: tooLittle(resource, wanted[amount], used, capacity[amount]),
+    };
+  }
+  return undefined;
+}
+
 function outOf(resource: string, requested: bigint, used: bigint, capacity: bigint): Admission {
-  const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
-  const message = `Pod was rejected: Node didn't have enough resource: ${resource}, ${amounts}`;
+  const message = `Pod was rejected: ${tooLittle(resource, requested, used, capacity)}`;
   return { admit: false, reason: `OutOf${resource}`, message };
+}
+
+function tooLittle(resource: string, requested: bigint, used: bigint, capacity: bigint): string {
+  const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+  return `Node didn't have enough resource: ${resource}, ${amounts}`;
 }

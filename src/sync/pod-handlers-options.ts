@@ -2,6 +2,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type Logger } from '../util/logger.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
+import { type ResizeObstacle } from './admit-pod.js';
 import { type DesiredPods, type Rejection } from './desired-pods.js';
 import { type Housekeeping } from './housekeeping.js';
 import { type NodeClaims } from './node-claims.js';
@@ -36,6 +37,14 @@ export interface PodHandlersOptions {
   readonly findForbidden?: (pod: NodePod) => Rejection | undefined;
   /** `active`: of every admitted pod that has not ended, without this one. Every pod is admitted unless told. */
   readonly admit?: (pod: NodePod, active: NodeClaims) => AdmissionAnswer;
+  /** Why a pod that runs cannot have the resources that an edit gives it now; nothing hinders unless told. */
+  readonly findResizeObstacle?: (
+    before: NodePod,
+    after: NodePod,
+    active: NodeClaims,
+  ) => ResizeObstacle | undefined;
+  /** A pod goes on with the resources that it has, for that reason: once for each edit. */
+  readonly onResizeHeld?: (pod: NodePod, obstacle: ResizeObstacle) => void;
   /** How a pod ended under an agent before this one, or under this one; undefined for one that has not ended. */
   readonly findEnd?: (uid: string) => KnownEnd | undefined;
   /** A pod was not admitted: its status is to say so. `isEnded`: it ran, and its end is under way that says it. */

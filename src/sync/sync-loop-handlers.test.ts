@@ -268,6 +268,35 @@ describe('admission', () => {
     ]);
   });
 
+  it('leaves a pod the resources that it has until another one has ended', async () => {
+    const isAlone = ({ uids }: { uids: string[] }): boolean => uids.length === 0;
+    const heldFor: string[] = [];
+    const { handlers, desired, ended, requests } = setUp({
+      findResizeObstacle: (before, after, active) =>
+        before.spec.containers[0]!.resources === after.spec.containers[0]!.resources ||
+        isAlone({ uids: [...active.uids()] })
+          ? undefined
+          : { reason: 'OutOfcpu', message: 'too little' },
+      onResizeHeld: (pod, { reason }) => heldFor.push(`${pod.metadata.uid} ${reason}`),
+    });
+    handlers.handlePodAdditions([web, db]);
+    const [main] = web.spec.containers;
+    const containers = [{ ...main!, image: 'other', resources: { requests: { cpu: '2' } } }];
+    const wish = aNodePod({ spec: { containers } });
+    handlers.handlePodUpdates([wish]);
+    expect(heldFor).toEqual(['uid-web OutOfcpu']);
+    expect(desired.find('uid-web')!.spec.containers).toEqual([{ ...main!, image: 'other' }]);
+    // What is seen of it otherwise brings nothing on.
+    handlers.handlePodReconcile([wish]);
+    expect(desired.find('uid-web')!.spec.containers[0]!.resources).toBeUndefined();
+    ended.add('uid-db');
+    handlers.podEndChanged('uid-db');
+    await Promise.resolve();
+    expect(desired.find('uid-web')).toBe(wish);
+    expect(requests.at(-1)).toEqual({ type: 'update', pod: wish });
+    expect(heldFor).toHaveLength(1);
+  });
+
   it('is asked again when a rejected pod is edited', () => {
     let isFull = true;
     const lifted: string[] = [];

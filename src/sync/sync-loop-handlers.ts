@@ -6,6 +6,7 @@ import { ActivePods } from './active-pods.js';
 import { asksForNewRun, toRunDefinition } from './asks-for-new-run.js';
 import { type Rejection } from './desired-pods.js';
 import { FOREIGN_POD } from './foreign-pods.js';
+import { HeldResizes, type HeldResizesOptions } from './held-resizes.js';
 import { type KnownEnd, type PodHandlersOptions } from './pod-handlers-options.js';
 
 /** What the sync loop does with what it reads: the kubelet's handlers. None of them waits for a pod. */
@@ -26,11 +27,22 @@ export class PodHandlers implements SyncHandlers {
   readonly #active = new ActivePods({ findActive: (uid) => this.#findActive(uid) });
   /** Those that nobody wants any more and that still hold what they have, until they have ended. */
   readonly #leaving = new Map<string, NodePod>();
+  readonly #held: HeldResizes;
   #willJudgeRejected = false;
 
   constructor(options: PodHandlersOptions) {
+    const { desired, workers, findResizeObstacle, onResizeHeld } = options;
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
+    const findObstacle: HeldResizesOptions['findObstacle'] = (before, wish) =>
+      findResizeObstacle?.(before, wish, this.#active.claimsBeside(wish.metadata.uid));
+    this.#held = new HeldResizes({
+      desired,
+      workers,
+      logger: this.#logger,
+      findObstacle,
+      onHeld: onResizeHeld,
+    });
   }
 
   /** Whether the pod has ended is another matter now than before: to be called by whoever knows. */
@@ -54,9 +66,10 @@ export class PodHandlers implements SyncHandlers {
 
   handlePodUpdates(pods: readonly NodePod[]): void {
     const { desired, workers } = this.#options;
-    for (const pod of pods) {
-      const { uid } = pod.metadata;
+    for (const wish of pods) {
+      const { uid } = wish.metadata;
       const before = desired.find(uid);
+      const pod = this.#held.adapt(wish, before);
       const isDeletion = isDeleted(pod);
       const wasRejected = desired.findRejection(uid) !== undefined;
       this.#want(pod);
@@ -80,6 +93,7 @@ export class PodHandlers implements SyncHandlers {
       const wasRejected = desired.findRejection(uid) !== undefined;
       if (!wasRejected && this.#isAtWork(uid)) this.#leaving.set(uid, desired.find(uid) ?? pod);
       desired.remove(uid);
+      this.#held.forget(uid);
       this.#active.changed(uid);
       if (wasRejected) continue;
       if (seenAllSources()) workers.updatePod({ type: 'kill', pod });
@@ -90,7 +104,8 @@ export class PodHandlers implements SyncHandlers {
 
   handlePodReconcile(pods: readonly NodePod[]): void {
     const { desired, needsReconcile } = this.#options;
-    for (const pod of pods) {
+    for (const wish of pods) {
+      const pod = this.#held.adapt(wish, desired.find(wish.metadata.uid));
       this.#want(pod);
       const isRejected = desired.findRejection(pod.metadata.uid) !== undefined;
       if (!isRejected && needsReconcile?.(pod) === true) this.#ask({ type: 'sync', pod });
@@ -166,10 +181,13 @@ export class PodHandlers implements SyncHandlers {
 
   /** A pod has ended, or gone, or asks for less: once for all to which that happens at the same time. */
   #judgeRejectedSoon(): void {
-    if (this.#willJudgeRejected || this.#options.desired.rejected().length === 0) return;
+    const isNobodyWaiting = this.#options.desired.rejected().length === 0 && this.#held.size === 0;
+    if (this.#willJudgeRejected || isNobodyWaiting) return;
     this.#willJudgeRejected = true;
     queueMicrotask(() => {
       this.#willJudgeRejected = false;
+      // What runs goes before what waits to run, as its pods were there first.
+      for (const wish of this.#held.wishes()) if (this.#held.fits(wish)) this.handlePodUpdates([wish]);
       for (const pod of this.#options.desired.rejected()) {
         try {
           this.#judgeAgain(pod);
