@@ -20,7 +20,6 @@ import { formatConfigProblem } from '../config/config-problem.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { type Subscription } from '../pleg/index.js';
 import { type PodStatusRecord, type StatusChanges } from '../status/status-changes.js';
-import { formatPod } from '../model/pod-ref.js';
 import { type SyncLoopState } from '../sync/sync-loop.js';
 import { type Clock } from '../util/clock.js';
 import { aboutFolder } from '../util/errors.js';
@@ -32,14 +31,14 @@ import { AgentEnding } from './agent-ending.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts, buildAgentParts } from './agent-parts.js';
 import { type AgentRuntime, connectAgentRuntime } from './agent-runtime.js';
-import { findBatchFailures } from './batch-end.js';
-import { HealthReport } from './health-report.js';
+import { untilBatchEnds } from './batch-end.js';
 import { findNodeIp, type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
 import { type PodLine, toPodLines } from './pod-lines.js';
 import { recordProbeFailures } from './probe-events.js';
-import { SlowCallsReport } from './slow-calls-report.js';
 import { stopPods } from './stop-pods.js';
+import { tellHealth } from './tell-health.js';
+import { tellProbesOfEvents } from './tell-probes-of-events.js';
 
 /** What an {@link Agent} is given besides its options. */
 export interface AgentPorts {
@@ -64,10 +63,6 @@ export interface AgentEnd {
   readonly pods: 'left as they are' | 'stopped' | 'not all stopped';
 }
 
-/** How often it is looked who hangs, in milliseconds. */
-const HEALTH_LOOK_MS = 1_000;
-/** How often it is looked whether every pod has ended, in milliseconds. */
-const DONE_LOOK_MS = 200;
 /** How long everything together may take to settle at the end, in milliseconds. */
 const SETTLE_LIMIT_MS = 30_000;
 
@@ -217,15 +212,19 @@ export class Agent implements AsyncDisposable {
     logger.info('Started node agent', {
       ...{ node: this.identity.name, runtime: this.#connected.url, socket: this.#api.socket },
     });
-    const { keeper } = this.#connected;
+    const { keeper, client } = this.#connected;
+    const { runtimeRequestTimeoutMs: requestTimeoutMs } = this.#options;
     const lookers = [
       ['runtime keeper', keeper === undefined ? Promise.resolve() : keeper.run(looking.signal)],
       ['event generator', pleg.run(looking.signal)],
       ['runtime state', runtimeState.run(looking.signal)],
-      ['health report', this.#tellHealth(looking.signal)],
+      [
+        'health report',
+        tellHealth({ pleg, runtimeState, client, requestTimeoutMs, clock, logger }, looking.signal),
+      ],
       ['API', this.#api.run(looking.signal)],
       ['node facts', node.run(looking.signal)],
-      ['probe targets', this.#tellProbes(looking.signal)],
+      ['probe targets', tellProbesOfEvents({ pleg, probes }, looking.signal)],
     ] as const;
     const deciders = [
       ['pod sources', sources.run(AbortSignal.any([signal, working.signal]))],
@@ -283,73 +282,8 @@ export class Agent implements AsyncDisposable {
 
   /** Why a batch failed, once it has ended; undefined when it is told to end before. */
   async #untilEnd(signal: AbortSignal): Promise<readonly string[] | undefined> {
-    if (!this.#options.exitWhenDone) {
-      await untilAborted(signal);
-      return undefined;
-    }
-    const warned = new Set<string>();
-    try {
-      for (;;) {
-        await this.#ports.clock.sleep(DONE_LOOK_MS, signal);
-        const failures = this.#findBatchFailures();
-        if (failures !== undefined) return failures;
-        this.#warnOfEndless(warned);
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      return undefined;
-    }
-  }
-
-  #findBatchFailures(): string[] | undefined {
-    const { sources, stopped, desired, manager, workers, seenAllSources } = this.#parts;
-    if (!seenAllSources()) return undefined;
-    // One that was edited after its end runs once more.
-    const isThrough = (uid: string): boolean => workers.isFinished(uid) && !workers.isWantedAnew(uid);
-    return findBatchFailures({
-      pods: desired.all(),
-      findStatus: (uid) => manager.find(uid)?.status,
-      isOver: (uid) => isThrough(uid) || desired.findRejection(uid) !== undefined,
-      stopped: stopped.heldBack(),
-      problems: sources.config.problems(),
-    });
-  }
-
-  #warnOfEndless(warned: Set<string>): void {
-    for (const { metadata, spec } of this.#parts.desired.all()) {
-      if ((spec.restartPolicy ?? 'Always') !== 'Always' || warned.has(metadata.uid)) continue;
-      warned.add(metadata.uid);
-      this.#ports.logger.warn(
-        'Pod with restartPolicy Always does not end by itself: --exit-when-done waits for it',
-        {
-          pod: formatPod(metadata),
-        },
-      );
-    }
-  }
-
-  /** Names who hangs, while it hangs. */
-  async #tellHealth(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#ports;
-    const { pleg, runtimeState } = this.#parts;
-    const health = new HealthReport(logger);
-    const calls = new SlowCallsReport({
-      ...{ clock, logger, requestTimeoutMs: this.#options.runtimeRequestTimeoutMs },
-      callsInFlight: () => this.#connected.client.callsInFlight(),
-    });
-    while (!signal.aborted) {
-      health.update(pleg.health(), runtimeState.isAnswered);
-      calls.update();
-      await clock.sleep(HEALTH_LOOK_MS, signal).catch(() => undefined);
-    }
-  }
-
-  /** Probes learn of new containers at once, and not only when they look. */
-  async #tellProbes(signal: AbortSignal): Promise<void> {
-    await using events = this.#parts.pleg.subscribe();
-    signal.addEventListener('abort', () => events.close(), { once: true });
-    for await (const event of events) {
-      if ('pod' in event) this.#parts.probes.podChanged(event.pod.uid);
-    }
+    if (this.#options.exitWhenDone) return await untilBatchEnds(this.#parts, this.#ports, signal);
+    await untilAborted(signal);
+    return undefined;
   }
 }

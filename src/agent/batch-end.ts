@@ -3,6 +3,9 @@ import { HTTP_SOURCE } from '../config/http-source.js';
 import { type NodePod } from '../model/node-pod.js';
 import { formatPod } from '../model/pod-ref.js';
 import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { type AgentParts } from './agent-parts.js';
 
 /** What a batch is judged by, once every source was seen. */
 export interface BatchView {
@@ -34,6 +37,62 @@ export function findBatchFailures(view: BatchView): string[] | undefined {
   const unmended = problems.filter(keepsPodsFromRunning).map((problem) => formatConfigProblem(problem));
   if (count + unmended.length === 0) return ['there was no pod to run'];
   return [...failures, ...unmended];
+}
+
+/** The parts of an agent that tell how far its batch is. */
+export type BatchParts = Pick<
+  AgentParts,
+  'sources' | 'stopped' | 'desired' | 'manager' | 'workers' | 'seenAllSources'
+>;
+
+/** How often it is looked whether every pod has ended, in milliseconds. */
+const LOOK_MS = 200;
+
+/**
+ * Resolves once every pod has ended, with what {@link findBatchFailures} says then; with undefined when the signal
+ * aborts before. Warns once of each pod that does not end by itself.
+ */
+export async function untilBatchEnds(
+  parts: BatchParts,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<readonly string[] | undefined> {
+  const warned = new Set<string>();
+  try {
+    for (;;) {
+      await clock.sleep(LOOK_MS, signal);
+      const failures = findFailures(parts);
+      if (failures !== undefined) return failures;
+      warnOfEndless(parts.desired.all(), warned, logger);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return undefined;
+  }
+}
+
+function findFailures(parts: BatchParts): string[] | undefined {
+  const { sources, stopped, desired, manager, workers, seenAllSources } = parts;
+  if (!seenAllSources()) return undefined;
+  // One that was edited after its end runs once more.
+  const isThrough = (uid: string): boolean => workers.isFinished(uid) && !workers.isWantedAnew(uid);
+  return findBatchFailures({
+    pods: desired.all(),
+    findStatus: (uid) => manager.find(uid)?.status,
+    isOver: (uid) => isThrough(uid) || desired.findRejection(uid) !== undefined,
+    stopped: stopped.heldBack(),
+    problems: sources.config.problems(),
+  });
+}
+
+function warnOfEndless(pods: Iterable<NodePod>, warned: Set<string>, logger: Logger): void {
+  for (const { metadata, spec } of pods) {
+    if ((spec.restartPolicy ?? 'Always') !== 'Always' || warned.has(metadata.uid)) continue;
+    warned.add(metadata.uid);
+    logger.warn('Pod with restartPolicy Always does not end by itself: --exit-when-done waits for it', {
+      pod: formatPod(metadata),
+    });
+  }
 }
 
 /** A URL that does not answer just now has been read before; what cannot be kept runs nevertheless. */

@@ -1,0 +1,36 @@
+import { type CriClient } from '../cri/index.js';
+import { type Pleg } from '../pleg/index.js';
+import { type RuntimeState } from '../sync/runtime-state.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { HealthReport } from './health-report.js';
+import { SlowCallsReport } from './slow-calls-report.js';
+
+/** What {@link tellHealth} needs. */
+export interface TellHealthOptions {
+  readonly pleg: Pick<Pleg, 'health'>;
+  readonly runtimeState: Pick<RuntimeState, 'isAnswered'>;
+  readonly client: Pick<CriClient, 'callsInFlight'>;
+  /** After which a call of the runtime is given up, in milliseconds. */
+  readonly requestTimeoutMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How often it is looked who hangs, in milliseconds. */
+const LOOK_MS = 1_000;
+
+/** Names in the log who hangs, while it hangs, until the signal aborts. */
+export async function tellHealth(given: TellHealthOptions, signal: AbortSignal): Promise<void> {
+  const { pleg, runtimeState, client, requestTimeoutMs, clock, logger } = given;
+  const health = new HealthReport(logger);
+  const calls = new SlowCallsReport({
+    ...{ clock, logger, requestTimeoutMs },
+    callsInFlight: () => client.callsInFlight(),
+  });
+  while (!signal.aborted) {
+    health.update(pleg.health(), runtimeState.isAnswered);
+    calls.update();
+    await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+  }
+}
