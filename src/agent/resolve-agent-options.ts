@@ -1,14 +1,10 @@
 import { isAbsolute } from 'node:path';
 import { PodloopError } from '../util/errors.js';
 import { formatGoDuration } from '../util/go-duration.js';
-import {
-  AGENT_OPTIONS,
-  type AgentOptionFacts,
-  type AgentOptions,
-  type AgentOptionType,
-} from './agent-options.js';
+import { AGENT_OPTIONS, type AgentOptions } from './agent-options.js';
 import { findOptionProblem } from './check-agent-options.js';
 import { type KubeletConfig } from './kubelet-config/kubelet-config.js';
+import { type AgentOptionFacts, type AgentOptionType } from './options/options-table.js';
 
 /** Values as flags give them, in the form that the options have. */
 export type GivenAgentOptions = { readonly [Name in keyof AgentOptions]?: AgentOptions[Name] };

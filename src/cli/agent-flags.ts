@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { AGENT_OPTIONS, type AgentOptionFacts, type AgentOptions } from '../agent/agent-options.js';
+import { AGENT_OPTIONS, type AgentOptions } from '../agent/agent-options.js';
+import { type AgentOptionFacts } from '../agent/options/options-table.js';
 import { type GivenAgentOptions } from '../agent/resolve-agent-options.js';
 import { findQuantity, toWholeUnits } from '../model/quantity.js';
 import { formatGoDuration, parseGoDuration } from '../util/go-duration.js';
