@@ -47,7 +47,7 @@ export function readChurnPlan(env: NodeJS.ProcessEnv): ChurnPlan {
     settings: {
       seed: number('SEED', Math.floor(Math.random() * 2 ** 31)),
       pods: number('PODS', 50),
-      durationMs: number('SECONDS', full ? 120 : 25) * 1000,
+      durationMs: number('SECONDS', full ? 120 : 15) * 1000,
       kills: number('KILLS', full ? 5 : 2),
     },
     configurations: (full || only !== undefined ? ALL : SAMPLE).filter(named),
