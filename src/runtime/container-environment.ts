@@ -7,10 +7,14 @@ export interface EnvEntry {
   readonly value: Buffer;
 }
 
+const SHORT_LENGTH = 4;
+
 /** The environment of a container, and what stands where its manifest says `$(NAME)`. */
 export class ContainerEnvironment {
   /** One character for each byte: what is no text goes through unchanged. */
   readonly #values = new Map<string, string>();
+  /** What came from Secrets, by the variable that had it last; of those that were set anew as well. */
+  readonly #secrets = new Map<string, string>();
 
   /** Each name once, in the order in which its value was set last. */
   get entries(): readonly EnvEntry[] {
@@ -26,6 +30,23 @@ export class ContainerEnvironment {
   /** Sets a variable to text in which `$(NAME)` stands for those that are set by now. */
   setExpanded(name: string, text: string): void {
     this.#set(name, this.#expand(text));
+  }
+
+  /** Sets a variable to a value of a Secret, as it is. */
+  setSecret(name: string, value: Uint8Array): void {
+    this.setVerbatim(name, value);
+    const text = Buffer.from(value).toString();
+    if (text !== '') this.#secrets.set(text, name);
+  }
+
+  /** The same text with `$(NAME)` for each value of a Secret in it: for messages, which quote commands and paths. */
+  hideSecrets(text: string): string {
+    const longestFirst = [...this.#secrets].sort(([one], [other]) => other.length - one.length);
+    return longestFirst.reduce((hidden, [value, name]) => {
+      // Whoever quotes a value escapes what is in it.
+      const written = [value, JSON.stringify(value).slice(1, -1)];
+      return written.reduce((all, each) => all.replaceAll(patternOf(each), () => `$(${name})`), hidden);
+    }, text);
   }
 
   /** Sets a variable as it is. */
@@ -54,6 +75,12 @@ export class ContainerEnvironment {
   #expand(text: string): string {
     return expandVariables(Buffer.from(text).toString('latin1'), (name) => this.#values.get(name));
   }
+}
+
+/** A value of few letters is part of many words, which tell nothing of it. */
+function patternOf(value: string): RegExp {
+  const escaped = value.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  return new RegExp(value.length < SHORT_LENGTH ? `(?<!\\w)${escaped}(?!\\w)` : escaped, 'g');
 }
 
 /**

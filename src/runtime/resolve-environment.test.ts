@@ -138,3 +138,29 @@ it('what no variable can hold is told by the name of the variable alone', () => 
     /^environment variable "A" has a NUL character, which none can hold$/,
   );
 });
+
+describe('a message', () => {
+  const env = [
+    { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token' } } },
+    { name: 'PIN', valueFrom: { secretKeyRef: { name: 'keys', key: 'pin' } } },
+    { name: 'LEVEL', valueFrom: { configMapKeyRef: { name: 'settings', key: 'level' } } },
+  ];
+  const secret = {
+    ...KEYS,
+    data: new Map([
+      ['token', Buffer.from('s3"cret')],
+      ['pin', Buffer.from('1')],
+    ]),
+  };
+  const own = aSpecContainer({ env });
+  const sources = { objects: objectsOf(SETTINGS, secret), facts: FACTS };
+  const environment = resolveEnvironment(aNodePod({ containers: [own] }), own, sources);
+
+  it.each([
+    ['exec: "/bin/s3"cret": no such file', 'exec: "/bin/$(TOKEN)": no such file'],
+    ['exec: "/bin/s3\\"cret": no such file', 'exec: "/bin/$(TOKEN)": no such file'],
+    ['level high, pin 1 of 12', 'level high, pin $(PIN) of 12'],
+  ])('names variables in the place of what Secrets hold: %s', (message, hidden) => {
+    expect(environment.hideSecrets(message)).toBe(hidden);
+  });
+});

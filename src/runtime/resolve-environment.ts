@@ -35,7 +35,9 @@ export function resolveEnvironment(
   for (const source of container.envFrom ?? []) {
     const { prefix = '' } = source;
     for (const [key, value] of entriesOf(pod, source, sources)) {
-      environment.setVerbatim(`${prefix}${key}`, value);
+      const name = `${prefix}${key}`;
+      if (typeof value === 'string') environment.setVerbatim(name, value);
+      else environment.setSecret(name, value);
     }
   }
   for (const { name, value = '', valueFrom } of container.env ?? []) {
@@ -45,12 +47,13 @@ export function resolveEnvironment(
     }
     const found = valueOf(pod, container, valueFrom, sources);
     // What is optional and not there leaves what envFrom has set.
-    if (found !== undefined) environment.setVerbatim(name, found);
+    if (typeof found === 'string') environment.setVerbatim(name, found);
+    else if (found !== undefined) environment.setSecret(name, found);
   }
   return environment;
 }
 
-/** All variables of an object, sorted by key: the order of an object says nothing. */
+/** All variables of an object, sorted by key: the order of an object says nothing. Bytes are of Secrets, and nothing else is. */
 function entriesOf(
   pod: NodePod,
   { configMapRef, secretRef }: EnvFromSource,
@@ -70,7 +73,7 @@ function entriesOf(
   return entries.sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Undefined when it is optional and not there. */
+/** Undefined when it is optional and not there. Bytes are of Secrets, and nothing else is. */
 function valueOf(
   pod: NodePod,
   container: Container,

@@ -451,3 +451,24 @@ describe('the start of a pod', () => {
     expect(compute({ sandboxes: [{ annotations }] }).startTime).toBe(STARTED_AT);
   });
 });
+
+describe('what a runtime says of a container', () => {
+  const message = 'exec: "/bin/s3cret": no such file';
+  const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token' } } }];
+  const end = (command: readonly string[]): string | undefined => {
+    const containers = { main: { ...EXITED, exitCode: 128 } };
+    const inputs = inputsOf({ containers }, { isEnding: true });
+    const observed = {
+      ...inputs.observed,
+      containers: inputs.observed.containers.map((each) => ({ ...each, message })),
+    };
+    const spec = { ...inputs.pod.spec, containers: [{ ...inputs.pod.spec.containers[0]!, env, command }] };
+    const status = computePodStatus({ ...inputs, observed, pod: { ...inputs.pod, spec } });
+    return main(status).state.terminated?.message;
+  };
+
+  it('is shown, unless its command has Secrets in it', () => {
+    expect(end(['run'])).toBe(message);
+    expect(end(['/bin/$(TOKEN)'])).toBe('what the runtime says of it may quote a Secret, and is not shown');
+  });
+});

@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodSpec } from '../model/pod.js';
 import { computePodQos } from '../model/pod-qos.js';
@@ -21,6 +22,7 @@ import {
   type V1ContainerWaiting,
   type V1PodStatus,
 } from '../model/v1-pod-status.js';
+import { quotesSecrets } from '../runtime/quotes-secrets.js';
 import { type ContainerLimits, type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
 import { computeConditions } from './compute-conditions.js';
 import {
@@ -125,7 +127,8 @@ function computeStatuses(inputs: PodStatusInputs): {
     ...(previous?.containerStatuses ?? []),
     ...(previous?.ephemeralContainerStatuses ?? []),
   ];
-  const inputsFor = (name: string, isBehind: boolean): ContainerStatusInputs => {
+  const inputsFor = (container: Container, isBehind: boolean): ContainerStatusInputs => {
+    const { name } = container;
     const before = allBefore.find((status) => status.name === name);
     return {
       containers: podContainers,
@@ -139,6 +142,7 @@ function computeStatuses(inputs: PodStatusInputs): {
       isBehind,
       previous: before,
       runtimeName: node.runtimeName,
+      quotesSecrets: quotesSecrets(container),
       findTerminationMessage: inputs.findTerminationMessage ?? (() => undefined),
       wasRunning: (id) =>
         before?.containerID?.endsWith(`://${id}`) === true && before.state.waiting === undefined,
@@ -146,15 +150,15 @@ function computeStatuses(inputs: PodStatusInputs): {
   };
   const lastThere = containers.some(isThere) ? initContainers.length : initContainers.findLastIndex(isThere);
   const regular = containers.map((container) =>
-    computeContainerStatus('regular', container, inputsFor(container.name, false)),
+    computeContainerStatus('regular', container, inputsFor(container, false)),
   );
   return {
     init: initContainers.map((container, index) =>
-      computeContainerStatus(initKindOf(container), container, inputsFor(container.name, index < lastThere)),
+      computeContainerStatus(initKindOf(container), container, inputsFor(container, index < lastThere)),
     ),
     regular: isLost(inputs, regular) ? regular.map(asLost) : regular,
     ephemeral: ephemeralContainers.map((container) => {
-      const own = { ...inputsFor(container.name, false), waitingReason: 'ContainerCreating' };
+      const own = { ...inputsFor(container, false), waitingReason: 'ContainerCreating' };
       return computeContainerStatus('ephemeral', container, own);
     }),
     hasBegun: containers.some(({ name }) => podContainers.of(name).current.some(hasRun)),

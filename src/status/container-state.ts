@@ -4,12 +4,17 @@ import { toV1Time, type V1ContainerState, type V1ContainerTerminated } from '../
 /** What is said of a container whose end nobody saw. */
 export const UNKNOWN_END = { exitCode: 137, reason: 'ContainerStatusUnknown' } as const;
 
+/** In the place of what a runtime says of a container whose command has values of Secrets in it. */
+const MAY_QUOTE_SECRETS = 'what the runtime says of it may quote a Secret, and is not shown';
+
 /** What a container's state depends on besides its status. */
 export interface ContainerStateContext {
   /** `containerd`: what ids get in front. */
   readonly runtimeName: string;
   /** What the container left as its last words. */
   readonly findTerminationMessage: (containerId: string) => string | undefined;
+  /** Whether what a runtime says of the container may quote a Secret: then it is not passed on. */
+  readonly quotesSecrets?: boolean;
   /** Whether it is known to have been running once. */
   readonly wasRunning: (containerId: string) => boolean;
 }
@@ -59,10 +64,11 @@ function unknownEnd(
 
 function toTerminated(
   container: ContainerStatus,
-  { runtimeName, findTerminationMessage }: ContainerStateContext,
+  { runtimeName, findTerminationMessage, quotesSecrets = false }: ContainerStateContext,
 ): V1ContainerTerminated {
   const { id, exitCode, reason, startedAtNs, finishedAtNs } = container;
-  const message = [container.message, findTerminationMessage(id) ?? ''].filter(Boolean).join(': ');
+  const said = container.message !== '' && quotesSecrets ? MAY_QUOTE_SECRETS : container.message;
+  const message = [said, findTerminationMessage(id) ?? ''].filter(Boolean).join(': ');
   return {
     exitCode,
     reason,

@@ -17,6 +17,7 @@ import {
   type RuntimeImage,
   type SandboxConfig,
 } from '../runtime/runtime-changes.js';
+import { quotesSecrets } from '../runtime/quotes-secrets.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { findRootUser } from '../runtime/security-context.js';
 import { messageOf } from '../util/errors.js';
@@ -78,7 +79,11 @@ const KINDS = { init: 'init', sidecar: 'init', regular: 'container', ephemeral: 
 interface MadeContainer {
   readonly id: string;
   readonly config?: ContainerConfig;
+  /** Messages without values of Secrets. */
+  readonly hide: HideSecrets;
 }
+
+type HideSecrets = (message: string) => string;
 
 /**
  * Starts single containers: the image, the container, the start, the postStart hook. Says what went wrong instead of
@@ -107,17 +112,21 @@ export class ContainerStarter {
   async #make(start: Start, signal: AbortSignal): Promise<MadeContainer | SyncFailure> {
     const { pod, sandbox, toStart } = start;
     const { container, createdId } = toStart;
-    if (createdId !== undefined) return { id: createdId };
+    if (createdId !== undefined) return { id: createdId, hide: hidingAnyOf(container) };
     const image = await this.#options.images.ensureImage(container, pod, signal, sandbox.config);
     if (!image.isPresent) {
       this.#tell(pod, container, { type: 'Warning', reason: 'Failed', message: `Error: ${image.reason}` });
       return failureOf(toStart, image.reason, image.message, image.retryAfterMs);
     }
+    // Nothing that is said before they are known holds a value.
+    let hide: HideSecrets = (message) => message;
     let config: ContainerConfig;
     try {
-      config = await this.#configure(start, image.imageRef, image.image);
+      const environment = this.#options.environments.resolve(pod, container, sandbox.ips);
+      hide = (message) => environment.hideSecrets(message);
+      config = await this.#configure(start, image, environment);
     } catch (error) {
-      return this.#failed(start, 'CreateContainerConfigError', messageOf(error));
+      return this.#failed(start, 'CreateContainerConfigError', hide(messageOf(error)));
     }
     signal.throwIfAborted();
     try {
@@ -125,16 +134,20 @@ export class ContainerStarter {
       const options = { signal, pod: pod.metadata };
       const id = await changes.createContainer(sandbox.id, config, sandbox.config, options);
       this.#tell(pod, container, { type: 'Normal', reason: 'Created', message: 'Container created' });
-      return { id, config };
+      return { id, config, hide };
     } catch (error) {
       signal.throwIfAborted();
       const message = explainTooLong(describeRuntimeError(error), config);
-      return this.#failed(start, 'CreateContainerError', message);
+      return this.#failed(start, 'CreateContainerError', hide(message));
     }
   }
 
-  async #configure(start: Start, imageRef: string, image: RuntimeImage): Promise<ContainerConfig> {
-    const { pod, sandbox, toStart } = start;
+  async #configure(
+    start: Start,
+    { imageRef, image }: { readonly imageRef: string; readonly image: RuntimeImage },
+    environment: ContainerEnvironment,
+  ): Promise<ContainerConfig> {
+    const { pod, toStart } = start;
     const { container, kind, restartCount, hash, restartDelayMs } = toStart;
     const rootUser = findRootUser(pod, container, image);
     if (rootUser !== undefined) throw new Error(rootUser);
@@ -145,7 +158,6 @@ export class ContainerStarter {
       const why = 'the runtime keeps no container apart from the node, and can mount nothing';
       throw new Error(`volume "${unseen.name}" cannot be mounted at ${unseen.mountPath}: ${why}`);
     }
-    const environment = this.#options.environments.resolve(pod, container, sandbox.ips);
     const config = buildContainerConfig(pod, container, {
       node,
       kind: KINDS[kind],
@@ -191,7 +203,7 @@ export class ContainerStarter {
 
   async #run(
     start: Start,
-    { id, config }: MadeContainer,
+    { id, config, hide }: MadeContainer,
     signal: AbortSignal,
   ): Promise<SyncFailure | undefined> {
     const { pod, toStart } = start;
@@ -205,7 +217,7 @@ export class ContainerStarter {
       if (toStart.createdId !== undefined) await this.#remove(id, pod, signal);
       const message = describeRuntimeError(error).replaceAll(id, toStart.container.name);
       const full = config === undefined ? message : explainTooLong(message, config);
-      return this.#failed(start, 'RunContainerError', full);
+      return this.#failed(start, 'RunContainerError', hide(full));
     }
     this.#tell(pod, toStart.container, { type: 'Normal', reason: 'Started', message: 'Container started' });
     await this.#linkLog(start, id);
@@ -287,6 +299,13 @@ function failureOf(
 ): SyncFailure {
   const action = kind === 'init' ? 'InitContainer' : 'StartContainer';
   return { action, subject: container.name, reason, message, retryAfterMs };
+}
+
+/** Before the values of its variables are known. */
+function hidingAnyOf(container: Container): HideSecrets {
+  return quotesSecrets(container)
+    ? () => 'what the runtime says of it may quote a Secret, and is not shown'
+    : (message) => message;
 }
 
 /** The container whose processes an ephemeral one is to see; undefined where it sees its own. Throws when it does not run. */

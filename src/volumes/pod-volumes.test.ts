@@ -263,6 +263,14 @@ describe('part of a volume', () => {
     expect(mounts.calls).toEqual([]);
   });
 
+  it('that leads out is told without what came of its variables, which may hold Secrets', async () => {
+    await volumes.setUp(pod([data]), NEVER);
+    await symlink('/etc', join(emptyDir('data'), 'me'));
+    await expect(mountsOf({ subPathExpr: '$(WHO)/logs' })).rejects.toThrow(
+      /container "c": \$\(WHO\)\/logs leads out of the volume$/,
+    );
+  });
+
   it('is gone with the pod, its mounts first', async () => {
     await mountsOf({ subPath: 'a' });
     await volumes.tearDown(pod([data]));

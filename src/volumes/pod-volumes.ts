@@ -29,6 +29,7 @@ import { messageOf, PodloopError } from '../util/errors.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type MountEntry } from '../util/mountinfo.js';
 import { type Mounter } from './mounter.js';
+import { UnsafePathError } from './sub-path/open-below.js';
 import { type ContainerVariables, resolveSubPath } from './sub-path/resolve-sub-path.js';
 import { SubPathMounts } from './sub-path/sub-path-mounts.js';
 import { type PodVolume, sourceOf, type VolumeKind, type VolumeKinds } from './volume-kind.js';
@@ -216,7 +217,9 @@ export class PodVolumes {
         await this.#subPaths.mount({ volumePath: hostPath, subPath, target });
       } catch (cause) {
         const words = `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`;
-        throw new Error(`${words}: ${messageOf(cause)}`, { cause });
+        throw new Error(
+          `${words}: ${mount.subPathExpr === undefined ? messageOf(cause) : explainExpanded(mount.subPathExpr, cause)}`,
+        );
       }
       hostPath = target;
     }
@@ -274,6 +277,12 @@ export class PodVolumes {
     const { mounter, readMounts, clock } = this.#options;
     return new VolumeRemover({ paths, mounter, readMounts, clock });
   }
+}
+
+/** Without the path that came of an expression, nor parts of it: variables may hold Secrets. */
+function explainExpanded(expression: string, cause: unknown): string {
+  if (cause instanceof UnsafePathError) return `${expression} leads out of the volume`;
+  return `${expression} cannot be opened (${(cause as NodeJS.ErrnoException).code ?? 'unknown error'})`;
 }
 
 async function namesIn(folder: string): Promise<string[]> {

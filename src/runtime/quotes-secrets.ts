@@ -1,0 +1,26 @@
+import { type Container } from '../model/container.js';
+
+import { expandVariables } from './container-environment.js';
+
+/**
+ * Whether a value of a Secret may stand in the command of a container, and so in what a runtime says of it. Told by the
+ * manifest alone: the Secret may be another one by now, or gone. Pure.
+ */
+export function quotesSecrets({ command = [], args = [], env = [], envFrom = [] }: Container): boolean {
+  const anyName = envFrom.some(({ secretRef }) => secretRef !== undefined);
+  const secret = new Set<string>();
+  for (const { name, value = '', valueFrom } of env) {
+    if (valueFrom?.secretKeyRef !== undefined || refersTo(value)) secret.add(name);
+  }
+  return [...command, ...args].some(refersTo);
+
+  function refersTo(text: string): boolean {
+    let isFound = false;
+    expandVariables(text, (name) => {
+      const isOwn = env.some((each) => each.name === name);
+      if (secret.has(name) || (anyName && !isOwn)) isFound = true;
+      return undefined;
+    });
+    return isFound;
+  }
+}
