@@ -219,3 +219,14 @@ describe('a pod that the node never took on', () => {
     expect(status.containerStatuses[0]?.state.terminated).toBeDefined();
   });
 });
+
+it('a pod that is taken away right after an edit that recreates it has ended as its containers did', async () => {
+  const { updater } = await anAgent();
+  const sandboxes = [{ annotations: { [ANNOTATIONS.podHash]: 'another' } }];
+  const before = aPodActionsScene({ sandboxes, containers: RUNNING });
+  const after = aPodActionsScene({ sandboxes, containers: { main: { state: 'exited', exitCode: 0 } } });
+  await updater.update(after.pod, before.observed, 'terminating');
+  const { status } = await updater.update(after.pod, after.observed, 'terminated');
+  expect(status.containerStatuses![0]!.state.terminated).toMatchObject({ exitCode: 0 });
+  expect(status.phase).toBe('Succeeded');
+});

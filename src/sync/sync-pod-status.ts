@@ -127,7 +127,8 @@ export class PodStatusUpdater implements PodStatuses {
     const messages = this.#messages.of(uid);
     return computePodStatus({
       ...{ pod, probes, end },
-      observed: withoutFormer(observed, definitions),
+      // How a pod ends that was edited a moment before is told by what it was.
+      observed: stage === 'syncing' ? withoutFormer(observed, definitions) : observed,
       previous: manager.find(uid)?.status,
       nowMs: clock.now(),
       node: node(),
