@@ -50,6 +50,11 @@ export class VolumeRemover {
       folders.some((folder) => isBelow(mountPoint, folder));
     // What was mounted last lies on top, or inside of what was mounted before.
     const mounts = (await readMounts()).filter(isInside).reverse();
+    // What somebody else has taken away meanwhile gets all of its time again, should it be mounted once more.
+    for (const path of this.#stuckSince.keys()) {
+      const isOfPod = folders.some((folder) => isBelow(path, folder));
+      if (isOfPod && !mounts.some(({ mountPoint }) => mountPoint === path)) this.#stuckSince.delete(path);
+    }
     const foreign = mounts.find((mount) => !this.#isOurs(mount, uid));
     if (foreign !== undefined) throw inUse(foreign.mountPoint);
     for (const { mountPoint } of mounts) await this.#unmount(mountPoint);
