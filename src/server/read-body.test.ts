@@ -1,0 +1,35 @@
+import { type IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { LARGEST_BODY_BYTES, readJsonBody } from './read-body.js';
+
+function aRequest(body: string | Buffer, headers: Readonly<Record<string, string>> = {}): IncomingMessage {
+  return Object.assign(Readable.from([Buffer.from(body)]), { headers }) as unknown as IncomingMessage;
+}
+
+describe('the body of a request', () => {
+  it('is JSON, or nothing', async () => {
+    expect(await readJsonBody(aRequest('{"a":1}'))).toEqual({ a: 1 });
+    expect(await readJsonBody(aRequest(''))).toBeUndefined();
+  });
+
+  it('that is no JSON is refused without a word of it, as it may be a Secret', async () => {
+    for (const body of ['{"stringData":{"key":hunter2}}', 'hunter2', Buffer.from([0x22, 0xff, 0x22])]) {
+      await expect(readJsonBody(aRequest(body))).rejects.toThrow(/^the body is no JSON$/);
+    }
+  });
+
+  it('of another type is refused', async () => {
+    const request = aRequest('a: 1', { 'content-type': 'application/yaml' });
+    await expect(readJsonBody(request)).rejects.toMatchObject({ reason: 'UnsupportedMediaType' });
+  });
+
+  it('is refused when it is too large, whatever it says of its length', async () => {
+    const large = Buffer.alloc(LARGEST_BODY_BYTES + 1, ' ');
+    for (const headers of [{}, { 'content-length': '2' }, { 'content-length': String(large.length) }]) {
+      await expect(readJsonBody(aRequest(large, headers))).rejects.toMatchObject({
+        reason: 'RequestEntityTooLarge',
+      });
+    }
+  });
+});
