@@ -201,7 +201,7 @@ export class ContainerPlanner {
     const isRestarted = resizePolicy.some(
       ({ resourceName, restartPolicy }) => restartPolicy === 'RestartContainer' && change[resourceName],
     );
-    if (!isRestarted && !resizes.isRefused(running.id)) {
+    if (!isRestarted && !resizes.isRefused(pod.metadata.uid, running.id)) {
       this.resizes.push({ id: running.id, container, change });
       return 'kept';
     }

@@ -13,7 +13,7 @@ import { type ContainerLimits, type ContainerStatus } from '../runtime/runtime.j
 export class ContainerResizes {
   readonly #node: () => Pick<NodeFacts, 'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs'>;
   readonly #applied = new Map<string, Map<string, ContainerLimits>>();
-  readonly #unable = new Set<string>();
+  readonly #unable = new Map<string, Set<string>>();
 
   constructor(options: {
     readonly node: () => Pick<NodeFacts, 'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs'>;
@@ -41,17 +41,18 @@ export class ContainerResizes {
   }
 
   /** The runtime cannot change limits of that container while it runs. */
-  refused(containerId: string): void {
-    this.#unable.add(containerId);
+  refused(podUid: string, containerId: string): void {
+    const pod = this.#unable.get(podUid) ?? new Set<string>();
+    this.#unable.set(podUid, pod.add(containerId));
   }
 
   /** Whether limits of the container can be changed only by making it anew. */
-  isRefused(containerId: string): boolean {
-    return this.#unable.has(containerId);
+  isRefused(podUid: string, containerId: string): boolean {
+    return this.#unable.get(podUid)?.has(containerId) === true;
   }
 
   forget(podUid: string): void {
-    for (const id of this.#applied.get(podUid)?.keys() ?? []) this.#unable.delete(id);
+    this.#unable.delete(podUid);
     this.#applied.delete(podUid);
   }
 }

@@ -73,7 +73,7 @@ export class ContainerResizer {
       const common = { action: 'ResizePodInPlace', subject: container.name, cause: error } as const;
       if (error instanceof PodloopError && error.code === 'CRI_UNIMPLEMENTED') {
         // The next sync makes it anew instead.
-        resizes.refused(id);
+        resizes.refused(metadata.uid, id);
         const message = 'the runtime cannot change limits of a container that runs';
         return { ...common, reason: 'ResizePodInPlaceError', message, retryAfterMs: 1 };
       }
