@@ -272,6 +272,19 @@ describe('podloop delete', () => {
     expect(agent.requests[0]).toMatchObject({ method: 'DELETE', query: { gracePeriodSeconds: '5' } });
   });
 
+  it('says the name that the pod has on its node, and waits for that one', async () => {
+    agent.on(`DELETE ${PODS}/web`, () => ({ kind: 'Pod', ...pod('web-n1') }));
+    agent.on(`GET ${PODS}/web`, () => pod('web-n1'));
+    agent.on(`GET ${PODS}`, () => list());
+    const words = 'pod "web-n1" deleted from default namespace';
+    expect((await podloop('delete', 'pod', 'web')).stdout).toBe(`${words}\n`);
+    expect(agent.requests.at(-1)?.query).toEqual({ fieldSelector: 'metadata.name=web-n1' });
+    expect((await podloop('delete', 'pod', 'web', '--dry-run=client')).stdout).toBe(`${words} (dry run)\n`);
+    expect((await podloop('delete', 'pod', 'nope', '--dry-run=client')).stderr).toBe(
+      'Error from server (NotFound): pods "nope" not found\n',
+    );
+  });
+
   it.each([
     [['--now'], '1'],
     [['--grace-period=0'], '1'],
@@ -435,6 +448,13 @@ describe('podloop logs', () => {
       ...{ container: 'main', previous: 'true', sinceSeconds: '90', tailLines: '5' },
       ...{ timestamps: 'true', limitBytes: '9' },
     });
+  });
+
+  it('takes a zero for no bound', async () => {
+    agent.on(`GET ${PODS}/web`, () => pod('web'));
+    agent.on(`GET ${PODS}/web/log`, (_, answer) => void answer.end('all\n'));
+    expect((await podloop('logs', 'web', '--since=0s', '--limit-bytes=0')).stdout).toBe('all\n');
+    expect(agent.requests.at(-1)?.query).toEqual({ container: 'main' });
   });
 
   it('keeps lines of several logs whole, with where they come from', async () => {

@@ -7,7 +7,7 @@ import {
   withAgent,
 } from './agent-session.js';
 import { ApiError } from './api/api-status.js';
-import { type PodObject } from './api/kube-object.js';
+import { type KubeObject } from './api/kube-object.js';
 import { readSelection } from './api/object-selection.js';
 import { pathOf, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
@@ -39,6 +39,11 @@ interface Doomed {
   readonly type: ResourceType;
   readonly namespace: string;
   readonly name: string;
+}
+
+/** An object that goes, under the name that it has on its node. */
+interface Removed extends Doomed {
+  readonly uid: string | undefined;
 }
 
 const HELP = `
@@ -121,14 +126,13 @@ async function remove(
   }
   const doomed = await findDoomed(words, flags, session, host);
   const isBroad = flags.all || flags.selector !== undefined || flags.fieldSelector !== undefined;
-  const going: (Doomed & { readonly uid: string | undefined })[] = [];
+  const going: Removed[] = [];
   const failures: ApiError[] = [];
   for (const one of doomed) {
     try {
-      const uid =
-        flags.dryRun === 'client' ? undefined : await removeOne(one, flags.dryRun, seconds, session);
-      going.push({ ...one, uid });
-      await host.stdout.writeLine(describeRemoval(one, flags, seconds));
+      const removed = await removeOne(one, flags.dryRun, seconds, session);
+      going.push(removed);
+      await host.stdout.writeLine(describeRemoval(removed, flags, seconds));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.reason !== 'NotFound' || !(flags.ignoreNotFound || isBroad)) failures.push(error);
@@ -162,7 +166,7 @@ async function findDoomed(
         'when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well',
       );
     const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceTold });
-    return Promise.all(items.map((item) => toNodeName(item, session)));
+    return items;
   }
   if (words.length === 0) {
     throw failure(
@@ -183,27 +187,26 @@ async function findDoomed(
   return found;
 }
 
-/** A pod of a manifest under the name that it has on its node, which has that of the node behind it. */
-async function toNodeName(item: Doomed, { client }: AgentSession): Promise<Doomed> {
-  const { type, namespace, name } = item;
-  if (type.plural !== 'pods') return item;
-  const pods: readonly PodObject[] = (await client.get(pathOf(type, namespace))).items ?? [];
-  if (pods.some(({ metadata }) => metadata?.name === name)) return item;
-  const found = pods.find(({ metadata, spec }) => metadata?.name === `${name}-${spec?.nodeName ?? ''}`);
-  return { type, namespace, name: found?.metadata?.name ?? name };
-}
-
 async function removeOne(
-  { type, namespace, name }: Doomed,
+  one: Doomed,
   dryRun: DeleteFlags['dryRun'],
   seconds: number | undefined,
   { client }: AgentSession,
-): Promise<string | undefined> {
-  const { object } = await client.send('DELETE', pathOf(type, namespace, name), {
-    query: { gracePeriodSeconds: seconds, ...(dryRun === 'server' ? { dryRun: 'All' } : {}) },
-  });
-  if (object.kind !== 'Status') return object.metadata?.uid;
-  return (object as { readonly details?: { readonly uid?: string } }).details?.uid;
+): Promise<Removed> {
+  const path = pathOf(one.type, one.namespace, one.name);
+  if (dryRun === 'client') return toRemoved(one, await client.get(path));
+  const query = { gracePeriodSeconds: seconds, ...(dryRun === 'server' ? { dryRun: 'All' } : {}) };
+  const { object } = await client.send('DELETE', path, { query });
+  return toRemoved(one, object);
+}
+
+/** Out of the answer: the object as it goes, or a Status that has no more than its uid. */
+function toRemoved(one: Doomed, answer: KubeObject): Removed {
+  if (answer.kind !== 'Status') {
+    const { uid, name = one.name } = answer.metadata ?? {};
+    return { ...one, name, uid };
+  }
+  return { ...one, uid: (answer as { readonly details?: { readonly uid?: string } }).details?.uid };
 }
 
 const DRY_RUN_WORDS = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;

@@ -111,8 +111,9 @@ function toQuery(flags: LogFlags, container: string): Query {
   const { follow, previous, timestamps, since, sinceTime, limitBytes, selector } = flags;
   const tail = flags.tail ?? (selector === undefined ? -1 : SELECTOR_TAIL);
   return {
-    ...{ container, follow, previous, timestamps, sinceTime, limitBytes },
-    sinceSeconds: since === undefined ? undefined : Math.max(1, Math.round(since / 1000)),
+    ...{ container, follow, previous, timestamps, sinceTime },
+    limitBytes: limitBytes === 0 ? undefined : limitBytes,
+    sinceSeconds: since === undefined || since === 0 ? undefined : Math.max(1, Math.round(since / 1000)),
     tailLines: tail < 0 ? undefined : tail,
   };
 }

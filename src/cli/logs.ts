@@ -85,14 +85,15 @@ function checkFlags(pod: string | undefined, inline: string | undefined, flags: 
   if (since !== undefined && sinceTime !== undefined) {
     throw failure('at most one of `sinceTime` or `sinceSeconds` may be specified');
   }
-  if (since !== undefined && since <= 0) throw failure('--since must be greater than 0');
+  // A zero is what kubectl has unless told: no bound.
+  if (since !== undefined && since < 0) throw failure('--since must be greater than 0');
   if (sinceTime !== undefined && Number.isNaN(Date.parse(sinceTime))) {
     throw failure(
       `--since-time must be a time such as 2026-11-22T01:02:03Z, not ${JSON.stringify(sinceTime)}`,
     );
   }
   if (tail !== undefined && tail < -1) throw failure('--tail must be greater than or equal to -1');
-  if (limitBytes !== undefined && limitBytes < 1) throw failure('--limit-bytes must be greater than 0');
+  if (limitBytes !== undefined && limitBytes < 0) throw failure('--limit-bytes must be greater than 0');
 }
 
 async function logs(

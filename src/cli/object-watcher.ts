@@ -24,9 +24,10 @@ export class ObjectWatcher {
       throw failure('you may only specify a single resource type');
     }
     const namespace = flags.allNamespaces ? undefined : session.namespace;
-    const name = selection.names[0]?.name;
+    const named = selection.names[0]?.name;
     const path = pathOf(type, namespace);
-    if (name !== undefined && !(await this.#exists(pathOf(type, namespace, name)))) return;
+    const name = named === undefined ? undefined : await this.#findName(pathOf(type, namespace, named));
+    if (named !== undefined && name === undefined) return;
     const query = name === undefined ? selectorQuery(flags) : { fieldSelector: `metadata.name=${name}` };
     const list = await session.client.get(path, query);
     const withEvents = flags.outputWatchEvents;
@@ -48,13 +49,14 @@ export class ObjectWatcher {
     }
   }
 
-  async #exists(path: string): Promise<boolean> {
+  /** The name that the object has on its node; undefined when it is not there, and that is no error. */
+  async #findName(path: string): Promise<string | undefined> {
     try {
-      await this.#options.session.client.get(path);
-      return true;
+      const { metadata } = await this.#options.session.client.get(path);
+      return metadata?.name;
     } catch (error) {
       const ignored = this.#options.flags.ignoreNotFound;
-      if (ignored && error instanceof ApiError && error.reason === 'NotFound') return false;
+      if (ignored && error instanceof ApiError && error.reason === 'NotFound') return undefined;
       throw error;
     }
   }

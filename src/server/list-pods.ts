@@ -1,3 +1,4 @@
+import { staticPodName } from '../model/static-pod.js';
 import { badRequest, notFoundError } from './api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest, isTrue } from './api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';
@@ -55,17 +56,29 @@ export function getPod(findPod: (request: ApiRequest) => PodRow): ApiHandler {
   });
 }
 
-/** Finds the pod that a path names, or throws NotFound. */
+/**
+ * Finds the pod that a path names, or throws NotFound: the one that is called so, else the only one whose manifest calls
+ * it so. Everything that is done to one pod finds it here.
+ */
 export function podFinder(table: PodTable): (request: ApiRequest) => PodRow {
   return ({ params }) => {
     const { namespace = '', name = '' } = params;
     table.refreshAll();
-    const found = table
-      .list()
-      .find(({ served: { pod } }) => pod.metadata.namespace === namespace && pod.metadata.name === name);
+    const there = table.list().filter(({ served }) => served.pod.metadata.namespace === namespace);
+    const found =
+      there.find(({ served }) => served.pod.metadata.name === name) ??
+      findOnly(there, ({ served: { pod } }) => {
+        const { nodeName } = pod.spec;
+        return nodeName !== undefined && pod.metadata.name === staticPodName(name, nodeName);
+      });
     if (found === undefined) throw notFoundError('pods', name);
     return found;
   };
+}
+
+function findOnly<Item>(items: readonly Item[], isIt: (item: Item) => boolean): Item | undefined {
+  const found = items.filter(isIt);
+  return found.length === 1 ? found[0] : undefined;
 }
 
 function readSelection({ params, query }: ApiRequest): (row: PodRow) => boolean {

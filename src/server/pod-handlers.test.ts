@@ -85,6 +85,19 @@ describe('exec, attach and port-forward', () => {
     );
   });
 
+  it('find a pod by the name in its manifest, too, but for one that is called so', () => {
+    const scene = new ServedPodsScene();
+    const on = (name: string, nodeName: string, namespace = 'default') =>
+      scene.set({ name, namespace, uid: `uid-${namespace}-${name}`, spec: { nodeName } });
+    for (const name of ['web-n1', 'db', 'db-n1']) on(name, 'N1');
+    on('far-n1', 'n1', 'other');
+    const find = podFinder(scene.table);
+    const nameOf = (name: string): string =>
+      find(ask('', { params: { namespace: 'default', name } })).served.pod.metadata.name;
+    expect(['web', 'web-n1', 'db', 'db-n1'].map(nameOf)).toEqual(['web-n1', 'web-n1', 'db', 'db-n1']);
+    for (const name of ['far', 'we', 'web-', '']) expect(() => nameOf(name)).toThrow('not found');
+  });
+
   it('find no container in one that does not run, or ended just now', async () => {
     const waiting = aRunningStatus({ phase: 'Pending', containerStatuses: [] });
     const { options } = setUp(waiting);
