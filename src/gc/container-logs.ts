@@ -1,5 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { openLinkFree } from '../util/link-free-folder.js';
 
 /** Whether a path is below a folder. Pure; follows no links. */
 export function isBelow(path: string, folder: string): boolean {
@@ -14,13 +15,21 @@ export async function findRotatedLogs(logPath: string): Promise<string[]> {
 }
 
 /**
- * Removes a container's log with all it was rotated into. Does nothing for a log that is not below `logsDir`: its path
- * comes from the runtime.
+ * Removes a container's log with all it was rotated into. Does nothing for a log that is not below `logsDir`, as its path
+ * comes from the runtime, nor where a link stands in the place of its folder.
  */
 export async function removeContainerLog(logPath: string, logsDir: string): Promise<void> {
   if (logPath === '' || !isBelow(logPath, logsDir)) return;
-  for (const name of await findRotatedLogs(logPath)) await rm(join(dirname(logPath), name), { force: true });
-  await rm(logPath, { force: true });
+  await using folder = await openLinkFree(dirname(logPath)).catch(ifAbsent);
+  if (folder === undefined) return;
+  const log = join(folder.path, basename(logPath));
+  for (const name of await findRotatedLogs(log)) await rm(join(folder.path, name), { force: true });
+  await rm(log, { force: true });
+}
+
+function ifAbsent(error: unknown): undefined {
+  if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+  throw error;
 }
 
 /** The names in a folder, none when it does not exist. */

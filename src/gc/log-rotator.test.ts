@@ -18,6 +18,7 @@ import { LABELS } from '../runtime/labels.js';
 import { type ContainerStatus } from '../runtime/runtime.js';
 import { aContainer, aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
+import { removeContainerLog } from './container-logs.js';
 import { LogRotator } from './log-rotator.js';
 import { ownedBy } from '../runtime/ownership.js';
 
@@ -115,6 +116,19 @@ describe('the log of a running container', () => {
     ]);
     expect(await readFile(secret, 'utf8')).toBe('secret');
     expect(gunzipSync(await readFile(`${written}.gz`)).toString()).toBe('yesterday');
+  });
+
+  it('is left alone behind a link that somebody put in the place of its folder', async () => {
+    const { rotator, reopened } = lab();
+    const other = join(folder, 'other');
+    await mkdir(other);
+    for (const name of ['0.log', '0.log.tmp', '0.log.20260101-000000'])
+      await writeFile(join(other, name), '1234567890');
+    await rm(dirname(log), { recursive: true });
+    await symlink(other, dirname(log));
+    await rotator.rotate(never);
+    await removeContainerLog(log, join(folder, 'logs'));
+    expect([await names(), reopened]).toEqual([['0.log', '0.log.20260101-000000', '0.log.tmp'], []]);
   });
 
   it('comes back when the runtime cannot open a new one', async () => {

@@ -17,6 +17,7 @@ import { type PodRef } from '../model/pod-ref.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { openLinkFree } from '../util/link-free-folder.js';
 import { syncPath } from '../util/whole-file.js';
 import { findRotatedLogs, isBelow } from './container-logs.js';
 import { planLogRotation, rotatedName } from './log-rotation-plan.js';
@@ -99,14 +100,16 @@ export class LogRotator {
 
   async #rotateIfFull(log: RunningLog): Promise<void> {
     const { maxSizeBytes = 10 * 1024 * 1024 } = this.#options;
-    let facts = await findFile(log.path);
+    await using folder = await openLinkFree(dirname(log.path));
+    const path = join(folder.path, basename(log.path));
+    let facts = await findFile(path);
     if (facts === undefined) {
       await this.#reopen(log);
-      facts = await findFile(log.path);
+      facts = await findFile(path);
     }
     if (facts?.isFile() !== true || facts.size < maxSizeBytes) return;
-    await this.#prepare(log.path);
-    await this.#moveAway(log);
+    await this.#prepare(path);
+    await this.#moveAway(log, path);
   }
 
   /** Makes room among the files that it was rotated into, and compresses them: nobody writes to them any more. */
@@ -118,15 +121,15 @@ export class LogRotator {
     for (const name of plan.compress) await compress(join(folder, name));
   }
 
-  async #moveAway(log: RunningLog): Promise<void> {
-    const name = rotatedName(basename(log.path), await findRotatedLogs(log.path), this.#options.clock.now());
-    const rotated = join(dirname(log.path), name);
-    await rename(log.path, rotated);
+  async #moveAway(log: RunningLog, path: string): Promise<void> {
+    const name = rotatedName(basename(path), await findRotatedLogs(path), this.#options.clock.now());
+    const rotated = join(dirname(path), name);
+    await rename(path, rotated);
     try {
       await this.#reopen(log);
     } catch (error) {
       // Back where it was, to be tried again; unless the runtime has a new file there after all.
-      if ((await findFile(log.path)) === undefined) await rename(rotated, log.path);
+      if ((await findFile(path)) === undefined) await rename(rotated, path);
       throw error;
     }
   }

@@ -65,6 +65,15 @@ describe('the last words of a container', () => {
     expect(await read(ended())).toBeUndefined();
   });
 
+  it('are never read from a log behind a link in the place of its folder', async () => {
+    const other = join(folder, 'other');
+    await mkdir(other);
+    await writeFile(join(other, '0.log'), '2026-01-02T03:04:05Z stdout F of another\n');
+    await symlink(other, join(folder, 'main'));
+    const logPath = join(folder, 'main/0.log');
+    expect(await read(ended('FallbackToLogsOnError', { logPath }))).toBeUndefined();
+  });
+
   it('are the end of its log where it failed in silence and asks for that', async () => {
     await writeFile(log, '2026-01-02T03:04:05Z stdout F first\n2026-01-02T03:04:05Z stderr F second\n');
     expect(await read(ended('FallbackToLogsOnError'))).toBe('first\nsecond\n');

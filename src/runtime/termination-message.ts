@@ -1,5 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { openLinkFree } from '../util/link-free-folder.js';
 
 import { ANNOTATIONS } from './labels.js';
 import { type PodPaths } from './pod-paths.js';
@@ -37,7 +39,7 @@ export async function readTerminationMessage(
     if (written !== '') return written;
   }
   if (policy !== 'FallbackToLogsOnError' || exitCode === 0 || logPath === '') return undefined;
-  const logged = endOfLog(await readEnd(logPath, MOST_RAW_LOG_BYTES));
+  const logged = endOfLog(await readEndOfLog(logPath));
   return logged === '' ? undefined : logged;
 }
 
@@ -52,6 +54,16 @@ export function endOfLog(raw: string): string {
   const lines = text.split('\n');
   const ended = lines.at(-1) === '' ? 1 : 0;
   return endOf(lines.slice(-(MOST_LOG_LINES + ended)).join('\n'), MOST_LOG_BYTES);
+}
+
+/** Other containers may write to the folder of a log. */
+async function readEndOfLog(path: string): Promise<string> {
+  try {
+    await using folder = await openLinkFree(dirname(path));
+    return await readEnd(join(folder.path, basename(path)), MOST_RAW_LOG_BYTES);
+  } catch {
+    return '';
+  }
 }
 
 async function readEnd(path: string, mostBytes: number): Promise<string> {

@@ -1,13 +1,11 @@
-import { constants } from 'node:fs';
-import { open, truncate, type FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { truncate, type FileHandle } from 'node:fs/promises';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { formatRfc3339 } from '../../util/rfc3339.js';
-import { makeFolder } from '../../util/make-folder.js';
 import { type ContainerFiles } from './container-files.js';
 import { formatCriLog, type LogStream } from './cri-log-format.js';
 import { readLogPosition, recoverPosition, writeLogPosition } from './log-position.js';
+import { openLogFile } from './open-log-file.js';
 import { Mutex } from '../mutex.js';
 import { type NanoClock } from '../nano-clock.js';
 import { type SpoolReader } from './spool-reader.js';
@@ -57,7 +55,6 @@ export class ContainerLog {
   open(): Promise<void> {
     return this.#mutex.run(async () => {
       const { files, logPath } = this.#options;
-      await makeFolder(dirname(logPath));
       const position = await readLogPosition(files.positionPath);
       if (position?.final === true) {
         this.#finished = true;
@@ -195,8 +192,7 @@ export class ContainerLog {
   }
 
   async #openLog(): Promise<void> {
-    const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
-    this.#log = await open(this.#options.logPath, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o640);
+    this.#log = await openLogFile(this.#options.logPath);
   }
 
   async #recordPosition(final: boolean): Promise<void> {

@@ -1,4 +1,4 @@
-import { open, readdir, stat } from 'node:fs/promises';
+import { lstat, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { measureCriLog } from './cri-log-format.js';
 import { readIfThere, writeWhole } from '../../util/whole-file.js';
@@ -64,7 +64,7 @@ async function findByInode(logPath: string, inode: string): Promise<string | und
   const folder = dirname(logPath);
   const names = await readdir(folder).catch(() => []);
   for (const path of [logPath, ...names.map((name) => join(folder, name))]) {
-    const facts = await stat(path, { bigint: true }).catch(() => undefined);
+    const facts = await lstat(path, { bigint: true }).catch(() => undefined);
     if (facts?.isFile() === true && String(facts.ino) === inode) return path;
   }
   return undefined;
