@@ -11,12 +11,14 @@ import { applyManifests } from './apply-manifest.js';
 import { containerLogs } from './container-logs.js';
 import { computeCapacity } from './node-capacity.js';
 import { type NodeIdentity } from './node-identity.js';
+import { type PolicyOptions, readNodePolicy } from './read-node-policy.js';
 import { runtimeStreams } from './runtime-streams.js';
 import { stopOnePod } from './stop-one-pod.js';
 
 /** What {@link buildApiPorts} wires. */
 export interface ApiPortsOptions {
-  readonly options: Pick<AgentOptions, 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved'>;
+  readonly options: Pick<AgentOptions, 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved'> &
+    PolicyOptions;
   readonly parts: AgentParts;
   readonly identity: NodeIdentity;
   readonly client: CriClient;
@@ -28,7 +30,7 @@ export interface ApiPortsOptions {
 
 /** The parts of an agent as its API reads them, and what can be done to them from there. */
 export function buildApiPorts(given: ApiPortsOptions, pods: PodTable): ApiPorts {
-  const { parts, identity, client, version, clock } = given;
+  const { options, parts, identity, client, version, clock } = given;
   const { sources, desired, workers, stopped, closing, cache, events, paths } = parts;
   const { objects } = sources.config;
   const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
@@ -37,7 +39,7 @@ export function buildApiPorts(given: ApiPortsOptions, pods: PodTable): ApiPorts 
     stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
     apply: applyManifests({
       ...{ clock, desired, objects, stopped },
-      ...{ nodeName: identity.name, manifests: sources.manifests },
+      ...{ nodeName: identity.name, manifests: sources.manifests, policy: readNodePolicy(options) },
     }),
     configMaps: () =>
       objects.all().flatMap(({ object }): ConfigMap[] => (object.kind === 'ConfigMap' ? [object] : [])),

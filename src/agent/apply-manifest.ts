@@ -7,6 +7,8 @@ import { type ManifestReading } from '../config/manifest-reader.js';
 import { type StoppedPods } from '../config/stopped-pods.js';
 import { hasSameContent } from '../model/config-object-update.js';
 import { type ConfigObject } from '../model/config-object.js';
+import { formatFieldProblem } from '../model/field-problem.js';
+import { findForbidden, type NodePolicy } from '../model/node-policy.js';
 import { STATIC_POD_ANNOTATIONS, toStaticPod } from '../model/static-pod.js';
 import { type ApiStatusCause } from '../server/api-error.js';
 import { type ApplyObject } from '../server/apply-object.js';
@@ -23,6 +25,8 @@ export interface ApplyManifestsPorts {
   readonly desired: Pick<DesiredPods, 'find'>;
   readonly objects: { all(): readonly { readonly source: string; readonly object: ConfigObject }[] };
   readonly stopped: Pick<StoppedPods, 'release'>;
+  /** What pods may not ask for here. */
+  readonly policy: NodePolicy;
 }
 
 /** So long the agent may take to see a file that was written, before the answer goes out all the same. */
@@ -35,7 +39,10 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
   const writer =
     manifests === undefined
       ? undefined
-      : new ManifestWriter({ folder: resolve(manifests.path), nodeName, findFile: manifests.findFile });
+      : new ManifestWriter({
+          ...{ folder: resolve(manifests.path), nodeName, findFile: manifests.findFile },
+          findForbidden: (pod) => findForbidden(pod, ports.policy),
+        });
   return async ({ kind, namespace, name, value, isDryRun }, signal) => {
     const why = await whyNoFolder(manifests);
     if (writer === undefined || why !== undefined) {
@@ -43,6 +50,10 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
     }
     const outcome = await writer.apply({ kind, namespace, name }, value, isDryRun);
     if (outcome.kind === 'invalid') return { kind: 'invalid', causes: outcome.problems.map(toCause) };
+    if (outcome.kind === 'forbidden') {
+      const message = outcome.problems.map(formatFieldProblem).join('; ');
+      return { kind: 'refused', reason: 'Forbidden', message };
+    }
     if (outcome.kind === 'in the way') {
       const message = `it stands in ${outcome.file}, which holds something else, too: change it there`;
       return { kind: 'refused', reason: 'Conflict', message };

@@ -1,7 +1,11 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { forbidden } from '../model/field-problem.js';
+import { type Pod } from '../model/pod.js';
+import { toStaticPod } from '../model/static-pod.js';
 import { type AppliedObject, ManifestWriter } from './manifest-writer.js';
 
 let folder: string;
@@ -12,7 +16,11 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(folder, { recursive: true }));
 
-const writer = (): ManifestWriter => new ManifestWriter({ folder, nodeName: 'node', findFile: () => found });
+const writer = (): ManifestWriter =>
+  new ManifestWriter({
+    ...{ folder, nodeName: 'node', findFile: () => found },
+    findForbidden: ({ spec }) => (spec.hostPID === true ? [forbidden(['spec', 'hostPID'], 'not here')] : []),
+  });
 const WEB: AppliedObject = { kind: 'Pod', namespace: 'default', name: 'web' };
 const pod = (image: string, more: object = {}) => ({
   ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', creationTimestamp: null } },
@@ -44,6 +52,50 @@ describe('an object that is applied', () => {
     expect(JSON.parse(await readFile(join(folder, 'mine.json'), 'utf8'))).toMatchObject({
       spec: { containers: [{ image: 'a:2' }] },
     });
+  });
+
+  it('is the pod of a manifest when it is that as this node shows it', async () => {
+    const labels = { app: 'web' };
+    await writer().apply(WEB, { ...pod('a:1'), metadata: { name: 'web', labels } }, false);
+    const text = await readFile(join(folder, 'default-web.pod.yaml'), 'utf8');
+    const written = { ...pod('a:1'), metadata: { name: 'web', labels } } as unknown as Pod;
+    const { pod: shown } = toStaticPod(written, { source: 'file', nodeName: 'node' });
+    const served = {
+      ...shown,
+      metadata: { ...shown.metadata, creationTimestamp: '2026-01-02T03:04:05Z', resourceVersion: '7' },
+      status: { phase: 'Running' },
+    };
+    const object = { ...WEB, name: 'web-node' };
+    expect(await writer().apply(object, served, false)).toMatchObject({ result: 'unchanged' });
+    expect(await readFile(join(folder, 'default-web.pod.yaml'), 'utf8')).toBe(text);
+    const edited = { ...served, spec: { ...served.spec, containers: [{ name: 'main', image: 'a:2' }] } };
+    expect(await writer().apply(object, edited, false)).toMatchObject({ result: 'configured' });
+    expect(await readdir(folder)).toEqual(['default-web.pod.yaml']);
+    const after = parse(await readFile(join(folder, 'default-web.pod.yaml'), 'utf8')) as Pod;
+    expect(after.metadata).toEqual({ name: 'web', namespace: 'default', labels });
+    expect(after.spec).toMatchObject({ containers: [{ image: 'a:2' }] });
+    expect(after.spec).not.toHaveProperty('nodeName');
+  });
+
+  it('keeps its name when another node shows it, or nobody', async () => {
+    const elsewhere = toStaticPod(pod('a:1') as unknown as Pod, { source: 'file', nodeName: 'other' }).pod;
+    await writer().apply({ ...WEB, name: 'web-other' }, elsewhere, false);
+    const named = { ...pod('a:1'), metadata: { name: 'web-node' } };
+    await writer().apply({ ...WEB, name: 'web-node' }, named, false);
+    expect((await readdir(folder)).sort()).toEqual([
+      'default-web-node.pod.yaml',
+      'default-web-other.pod.yaml',
+    ]);
+  });
+
+  it('is not written when the node does not let it run', async () => {
+    const outcome = await writer().apply(
+      WEB,
+      pod('a:1', { spec: { ...pod('a:1').spec, hostPID: true } }),
+      false,
+    );
+    expect(outcome).toMatchObject({ kind: 'forbidden', problems: [{ message: 'Forbidden: not here' }] });
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('is written once by two who apply it at the same time', async () => {

@@ -14,11 +14,15 @@ import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import { toV1ConfigObject } from '../model/config-object-json.js';
+import { type FieldProblem } from '../model/field-problem.js';
+import { applyPodDefaults } from '../model/pod-defaults.js';
+import { type Pod } from '../model/pod.js';
 import { hashPod } from '../model/static-pod.js';
 import { writeWhole } from '../util/whole-file.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
 import { keepObjects, toSourceObject } from './source-object.js';
+import { toWrittenObject } from './written-object.js';
 
 /** What can be applied. */
 export type AppliedKind = 'Pod' | 'ConfigMap' | 'Secret';
@@ -37,6 +41,8 @@ export interface ManifestWriterOptions {
   readonly nodeName: string;
   /** The name of the file in which an object stands, as of the source's last look. */
   readonly findFile: (object: AppliedObject) => string | undefined;
+  /** What of a pod the node does not let it have: it is not written then. */
+  readonly findForbidden: (pod: Pod) => readonly FieldProblem[];
 }
 
 /** What became of an object. */
@@ -48,11 +54,10 @@ export type ApplyOutcome =
       readonly reading: ManifestReading;
     }
   | { readonly kind: 'invalid'; readonly problems: readonly ManifestProblem[] }
+  | { readonly kind: 'forbidden'; readonly problems: readonly FieldProblem[] }
   /** The file holds something else, too. */
   | { readonly kind: 'in the way'; readonly file: string };
 
-/** What an API server adds, and nobody writes. */
-const SERVED_META = ['creationTimestamp', 'resourceVersion', 'generation', 'managedFields', 'selfLink'];
 const LONGEST_STEM = 200;
 
 /** See the module. */
@@ -71,18 +76,23 @@ export class ManifestWriter {
     return turn;
   }
 
-  async #apply(object: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
-    const { folder } = this.#options;
-    const written = withoutServed(value);
-    const reading = this.#read(JSON.stringify(written), `${object.kind}/${object.name}`);
+  async #apply(given: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
+    const { folder, nodeName, findForbidden } = this.#options;
+    const written = toWrittenObject(value, nodeName);
+    const reading = this.#read(JSON.stringify(written), `${given.kind}/${given.name}`);
     if (reading.problems.length > 0) return { kind: 'invalid', problems: reading.problems };
+    const pod = reading.pods[0]?.pod;
+    const forbidden = pod === undefined ? [] : findForbidden(pod);
+    if (forbidden.length > 0) return { kind: 'forbidden', problems: forbidden };
+    // What this node shows of a pod is that pod.
+    const object = pod === undefined ? given : { ...given, name: pod.metadata.name };
     const name = await this.#chooseFile(object);
     const path = join(folder, name);
     const before = await readText(path);
     const known = before === undefined ? undefined : this.#read(before, path);
     if (known !== undefined && !holdsOnly(known, object)) return { kind: 'in the way', file: path };
     if (known !== undefined && isSame(known, reading))
-      return { kind: 'applied', result: 'unchanged', reading };
+      return { kind: 'applied', result: 'unchanged', reading: known };
     const refused = refusalsOf(known, reading);
     if (refused.length > 0) return { kind: 'invalid', problems: refused };
     const text = name.endsWith('.json') ? `${JSON.stringify(written, null, 2)}\n` : stringify(written);
@@ -114,14 +124,6 @@ function fileNameOf({ kind, namespace, name }: AppliedObject): string {
   return `${short}.${kind.toLowerCase()}.yaml`;
 }
 
-function withoutServed(value: object): object {
-  const { status: _, ...rest } = value as Readonly<Record<string, unknown>>;
-  const { metadata } = rest;
-  if (typeof metadata !== 'object' || metadata === null) return rest;
-  const own = Object.entries(metadata).filter(([key]) => !SERVED_META.includes(key));
-  return { ...rest, metadata: Object.fromEntries(own) };
-}
-
 /** A file that cannot be read well may hold anything. */
 function holdsOnly(
   { pods, objects, problems }: ManifestReading,
@@ -141,7 +143,12 @@ function refusalsOf(known: ManifestReading | undefined, next: ManifestReading): 
 
 function isSame(one: ManifestReading, other: ManifestReading): boolean {
   const [pod, next] = [one.pods[0]?.pod, other.pods[0]?.pod];
-  if (pod !== undefined && next !== undefined) return hashPod(pod) === hashPod(next);
+  if (pod !== undefined && next !== undefined) {
+    // What an agent shows has defaults in it.
+    return (
+      hashPod(pod) === hashPod(next) || hashPod(applyPodDefaults(pod)) === hashPod(applyPodDefaults(next))
+    );
+  }
   const [object, nextObject] = [one.objects[0]?.object, other.objects[0]?.object];
   if (object === undefined || nextObject === undefined) return false;
   return isDeepStrictEqual(toV1ConfigObject(object), toV1ConfigObject(nextObject));

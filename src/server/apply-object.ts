@@ -20,7 +20,9 @@ export type Applied =
   | { readonly kind: 'applied'; readonly result: 'created' | 'configured' | 'unchanged' }
   | { readonly kind: 'invalid'; readonly causes: readonly ApiStatusCause[] }
   /** It cannot be written for a reason that lies elsewhere. */
-  | { readonly kind: 'refused'; readonly reason: 'Conflict' | 'MethodNotAllowed'; readonly message: string };
+  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly message: string };
+
+type RefusalReason = 'Conflict' | 'Forbidden' | 'MethodNotAllowed';
 
 /** Puts an object among the manifests. Resolves once the agent has taken it in, or a moment later. */
 export type ApplyObject = (object: ObjectToApply, signal: AbortSignal) => Promise<Applied>;
@@ -91,16 +93,13 @@ function shown(kind: ApplicableKind, value: GivenObject): object {
   return { apiVersion: 'v1', kind, metadata: { name, namespace } };
 }
 
-function refusal(
-  plural: string,
-  name: string,
-  reason: 'Conflict' | 'MethodNotAllowed',
-  why: string,
-): ApiError {
-  const message =
-    reason === 'Conflict'
-      ? `Operation cannot be fulfilled on ${plural} ${JSON.stringify(name)}: ${why}`
-      : why;
+function refusal(plural: string, name: string, reason: RefusalReason, why: string): ApiError {
+  const what = `${plural} ${JSON.stringify(name)}`;
+  const message = {
+    Conflict: `Operation cannot be fulfilled on ${what}: ${why}`,
+    Forbidden: `${what} is forbidden: ${why}`,
+    MethodNotAllowed: why,
+  }[reason];
   return new ApiError(reason, message, { name, kind: plural });
 }
 

@@ -212,6 +212,10 @@ describe('an object that is applied', () => {
     await expect(conflict).rejects.toThrow(
       'Operation cannot be fulfilled on pods "web": it stands in a.yaml',
     );
+    const policy = { kind: 'refused', reason: 'Forbidden', message: 'spec.hostPID: Forbidden: no' };
+    const forbidden = apply('Pod', policy).handle(ask('', { body: POD }));
+    await expect(forbidden).rejects.toMatchObject({ code: 403 });
+    await expect(forbidden).rejects.toThrow('pods "web" is forbidden: spec.hostPID: Forbidden: no');
   });
 });
 
