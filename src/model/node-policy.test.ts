@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { aNodePod } from '../testing/node-pod-builder.js';
 import { formatFieldProblem } from './field-problem.js';
@@ -17,6 +18,8 @@ const policy = (forbid: readonly Forbiddable[], paths?: readonly string[]): Node
 });
 const problemsOf = (spec: Partial<PodSpec>, of: NodePolicy): string[] =>
   findForbidden(aNodePod({ spec }), of).map(formatFieldProblem);
+const HOST_IMAGE = 'podloop.local/host';
+const HOST_ID = `sha256:${createHash('sha256').update(HOST_IMAGE).digest('hex')}`;
 const main = { name: 'main', image: 'i' };
 
 /** Asks for each of the words. */
@@ -33,6 +36,7 @@ const EVERYTHING: Readonly<Record<Forbiddable, Partial<PodSpec>>> = {
     ],
   },
   procMount: { containers: [{ ...main, securityContext: { procMount: 'Unmasked' } }] },
+  hostImage: { initContainers: [{ ...main, image: HOST_IMAGE }] },
 };
 
 describe('what a node forbids', () => {
@@ -48,10 +52,24 @@ describe('what a node forbids', () => {
       [2, 3].map((index) => `spec.initContainers[0].securityContext.capabilities.add[${index}]`),
     ],
     ['procMount', ['spec.containers[0].securityContext.procMount']],
+    ['hostImage', ['spec.initContainers[0].image']],
   ])('is %s by that word alone, and its place is told', (word, places) => {
     const wanted = places.map((place) => `${place}: Forbidden: this node runs with --forbid=${word}`);
     expect(problemsOf(EVERYTHING[word], policy([word]))).toEqual(wanted);
     expect(problemsOf(EVERYTHING[word], policy(FORBIDDABLE.filter((each) => each !== word)))).toEqual([]);
+  });
+
+  it.each([
+    [HOST_IMAGE, true],
+    [`${HOST_IMAGE}:latest`, true],
+    [`${HOST_IMAGE}:latest@${HOST_ID}`, true],
+    [HOST_ID, true],
+    [`docker.io/${HOST_IMAGE}`, false],
+    [`${HOST_IMAGE}/other`, false],
+    [`${HOST_IMAGE}ing:1`, false],
+  ])('knows whether %s is the image of the node itself', (image, isIt) => {
+    const spec = { containers: [{ ...main, image }] };
+    expect(problemsOf(spec, policy(['hostImage'])).length > 0).toBe(isIt);
   });
 
   it('is nothing unless somebody says so', () => {

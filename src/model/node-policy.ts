@@ -17,7 +17,7 @@ import { type Pod } from './pod.js';
 /** The words of `--forbid`. */
 export const FORBIDDABLE = [
   ...(['privileged', 'hostPath', 'hostNetwork', 'hostPID', 'hostIPC'] as const),
-  ...(['hostPort', 'capabilities', 'procMount'] as const),
+  ...(['hostPort', 'capabilities', 'procMount', 'hostImage'] as const),
 ] as const;
 
 /** One of them. */
@@ -46,6 +46,10 @@ const USUAL_CAPABILITIES = [
   ...['SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT'],
 ];
 
+/** The image of the embedded runtime that is the node's own files, by its name and by its id there. */
+const HOST_IMAGE_NAME = 'podloop.local/host';
+const HOST_IMAGE_ID = '0325edd21fd19510547d7104585e36315e01a155d3944eaccee9ddaf32dde12e';
+
 /** Reads `/var/log` or `/var/log:ro`; throws saying what would be right. */
 export function parseAllowedHostPath(text: string): AllowedHostPath {
   const [, path = '', mode] = /^(.*?)(:ro)?$/s.exec(text)!;
@@ -70,6 +74,7 @@ export function findForbidden(pod: Pod, policy: NodePolicy): FieldProblem[] {
   for (const [container, path] of containersOf(pod)) {
     const { securityContext = {}, ports = [] } = container;
     const at = [...path, 'securityContext'];
+    if (forbid.has('hostImage') && isHostImage(container.image)) refuse('hostImage', [...path, 'image']);
     if (securityContext.privileged === true && forbid.has('privileged')) {
       refuse('privileged', [...at, 'privileged']);
     }
@@ -132,6 +137,11 @@ function findForbiddenPaths(pod: Pod, { forbid, allowedHostPaths }: NodePolicy):
 /** As it is written in the option. */
 export function formatAllowedHostPath({ path, readOnly }: AllowedHostPath): string {
   return readOnly ? `${path}:ro` : path;
+}
+
+function isHostImage(image: string): boolean {
+  const [name = '', digest = ''] = image.split('@');
+  return name.replace(/:[^:/]*$/, '') === HOST_IMAGE_NAME || `${name} ${digest}`.includes(HOST_IMAGE_ID);
 }
 
 function containersOf({ spec }: Pod): [Container, FieldPath][] {
