@@ -102,8 +102,18 @@ export function toContainerStatus(
     labels: status.labels,
     annotations: status.annotations,
     logPath: status.logPath,
-    ...(status.resources?.linux === undefined ? {} : { resources: toContainerLimits(status.resources.linux) }),
+    ...(status.resources?.linux === undefined
+      ? {}
+      : { resources: toContainerLimits(status.resources.linux) }),
+    ...toStopSignal(status.stopSignal),
   };
+}
+
+/** `SIGRTMINPLUS3` is SIGRTMIN+3 to people. Nothing for a runtime that does not say, or says what CRI does not know. */
+function toStopSignal(signal: cri.Signal): { stopSignal?: string } {
+  if (signal === cri.Signal.RUNTIME_DEFAULT) return {};
+  const name = Object.entries(cri.Signal).find(([, number]) => number === signal)?.[0];
+  return name === undefined ? {} : { stopSignal: name.replace('PLUS', '+').replace('MINUS', '-') };
 }
 
 /** From CRI's PodSandboxStatus. */

@@ -84,6 +84,8 @@ export interface ContainerStatus {
   readonly logPath: string;
   /** As of when it was asked last; absent where the runtime does not tell. */
   readonly resources?: ContainerLimits;
+  /** By which it is ended, such as SIGTERM or SIGRTMIN+3; absent where the runtime does not tell. */
+  readonly stopSignal?: string;
 }
 
 /** Everything CRI's PodSandboxStatus says of one sandbox. */

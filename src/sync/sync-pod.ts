@@ -63,6 +63,7 @@ import {
   type UpdatedStatus,
   type VolumeMounts,
 } from './sync-pod-ports.js';
+import { UnheededStopSignals } from './unheeded-stop-signals.js';
 
 /** What a {@link SyncPod} is made of. */
 export interface SyncPodOptions {
@@ -107,6 +108,7 @@ export class SyncPod implements PodSyncer {
   readonly #recreation: PodRecreation;
   readonly #resizer: ContainerResizer | undefined;
   readonly #removed: RemovedEphemeralContainers;
+  readonly #signals: UnheededStopSignals;
 
   constructor(options: SyncPodOptions) {
     const { changes, events, images, volumes, environments, paths, node, cgroups } = options;
@@ -126,6 +128,7 @@ export class SyncPod implements PodSyncer {
       ...{ ...common, images, volumes, environments, killer, containerLogLinksDir },
     });
     this.#removed = new RemovedEphemeralContainers({ events });
+    this.#signals = new UnheededStopSignals({ events });
     const { planner, statuses, startFailures, resizes, memoryUsage } = options;
     this.#resizer =
       resizes === undefined
@@ -190,8 +193,10 @@ export class SyncPod implements PodSyncer {
     await statuses.update(pod, observed, 'terminated', statusOverride);
     probes.removePod(pod);
     await volumes.tearDown(pod, signal);
-    for (const memory of [statuses, planner, startFailures, this.#recreation, this.#removed])
+    for (const memory of [statuses, planner, startFailures, this.#recreation, this.#removed]) {
       memory.forget(uid);
+    }
+    this.#signals.forget(uid);
     this.#options.resizes?.forget(uid);
   }
 
@@ -233,6 +238,7 @@ export class SyncPod implements PodSyncer {
   ): Promise<SyncPodResult> {
     const { baselines, events, startFailures, statuses } = this.#options;
     this.#removed.look(pod, observed);
+    this.#signals.look(pod, observed);
     const actions = await this.#computeActions(pod, observed);
     if (actions.baselinesToKeep.length > 0) await baselines.keep(pod, actions.baselinesToKeep);
     const sandbox = observed.sandboxes.find(({ id }) => id === actions.sandboxId);
