@@ -306,6 +306,10 @@ describe('a pod that is well formed', () => {
       `${at}.resources.limits[a.b/gpu]: Required value: a.b/gpu cannot be had without a limit`,
     ],
     [
+      resources({ limits: { 'a.b/gpu': 1 } }),
+      /limits\[a\.b\/gpu\]: not supported; mount what the node has with hostPath/,
+    ],
+    [
       resources({ limits: { 'a.b/gpu': '1.5' } }),
       /limits\[a\.b\/gpu\]: Invalid value: "1500m": must be whole/,
     ],
@@ -457,8 +461,8 @@ describe('a pod that is well formed', () => {
     [withContainer({ env: [{ name: 'with.dots-and 0', value: '' }] })],
     [
       resources({
-        limits: { cpu: '1.5', memory: '128Mi', 'ephemeral-storage': '1Gi', 'a.b/gpu': 2 },
-        requests: { cpu: 0.1, 'a.b/gpu': 2 },
+        limits: { cpu: '1.5', memory: '128Mi', 'ephemeral-storage': '1Gi', 'a.b/gpu': 0 },
+        requests: { cpu: 0.1, 'a.b/gpu': 0 },
       }),
     ],
     [podOf({ dnsConfig: { searches: ['.', 'a_b.example.'], options: [{ name: 'ndots', value: '2' }] } })],

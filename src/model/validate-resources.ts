@@ -32,6 +32,7 @@ export function validateResources(
       list.add(invalid(place, request, `must be at most the limit of ${key}, ${limit}`));
     }
   }
+  refuseDevices(limits, [...path, 'limits'], list);
   const names = [...limits.keys(), ...requests.keys()];
   if (!names.some((name) => name.startsWith(HUGE_PAGES))) return;
   if (names.includes('cpu') || names.includes('memory')) return;
@@ -60,7 +61,17 @@ function validateName(name: string, path: FieldPath, list: ProblemList): void {
   const broken = checkQualifiedName(name);
   if (broken !== undefined) list.add(invalid(path, name, broken));
   else if (!name.includes('/') && !STANDARD.includes(name) && !name.startsWith(HUGE_PAGES))
-    list.add(unsupportedValue(path, name, [...STANDARD, `${HUGE_PAGES}2Mi`, 'example.org/device']));
+    list.add(unsupportedValue(path, name, [...STANDARD, `${HUGE_PAGES}2Mi`]));
+}
+
+/** A container would run without what it asks for, as nothing here hands out devices. */
+function refuseDevices(limits: ReadonlyMap<string, string>, path: FieldPath, list: ProblemList): void {
+  for (const [key, amount] of limits) {
+    if (!key.includes('/') || getQuantity(amount).nanos === 0n) continue;
+    const message =
+      'not supported; mount what the node has with hostPath; devices need a privileged container';
+    list.add({ kind: 'refused', path: [...path, { key }], message });
+  }
 }
 
 /** Whether more of it may be allowed than is promised. */
