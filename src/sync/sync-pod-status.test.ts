@@ -227,6 +227,6 @@ it('a pod that is taken away right after an edit that recreates it has ended as 
   const after = aPodActionsScene({ sandboxes, containers: { main: { state: 'exited', exitCode: 0 } } });
   await updater.update(after.pod, before.observed, 'terminating');
   const { status } = await updater.update(after.pod, after.observed, 'terminated');
-  expect(status.containerStatuses![0]!.state.terminated).toMatchObject({ exitCode: 0 });
+  expect(status.containerStatuses[0]!.state.terminated).toMatchObject({ exitCode: 0 });
   expect(status.phase).toBe('Succeeded');
 });
