@@ -19,6 +19,14 @@ describe('the body of a request', () => {
     }
   });
 
+  it('is refused when it is nested so deep that nobody could go through it', async () => {
+    const nested = (depth: number): string => `${'['.repeat(depth)}"[[{\\"["${']'.repeat(depth)}`;
+    await expect(readJsonBody(aRequest(nested(100)))).resolves.toBeDefined();
+    for (const depth of [101, 200_000]) {
+      await expect(readJsonBody(aRequest(nested(depth)))).rejects.toMatchObject({ reason: 'BadRequest' });
+    }
+  });
+
   it('of another type is refused', async () => {
     const request = aRequest('a: 1', { 'content-type': 'application/yaml' });
     await expect(readJsonBody(request)).rejects.toMatchObject({ reason: 'UnsupportedMediaType' });
@@ -26,7 +34,8 @@ describe('the body of a request', () => {
 
   it('is refused when it is too large, whatever it says of its length', async () => {
     const large = Buffer.alloc(LARGEST_BODY_BYTES + 1, ' ');
-    for (const headers of [{}, { 'content-length': '2' }, { 'content-length': String(large.length) }]) {
+    for (const length of [undefined, '2', String(large.length)]) {
+      const headers = length === undefined ? {} : { 'content-length': length };
       await expect(readJsonBody(aRequest(large, headers))).rejects.toMatchObject({
         reason: 'RequestEntityTooLarge',
       });
