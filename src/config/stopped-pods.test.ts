@@ -46,6 +46,27 @@ describe('a pod that was stopped', () => {
     expect((await open()).apply(aPod())).toBeUndefined();
   });
 
+  it('is another one when its manifest says something else, whether its source has told of all or not', async () => {
+    const stopped = await open();
+    await stopped.stop(aPod('1'), END);
+    await stopped.setOver('uid-web');
+    const edited = aPod('2');
+    expect(stopped.find(edited)).toBeUndefined();
+    expect(stopped.apply(edited)).toBe(edited);
+  });
+
+  it('stays forgotten when its manifest goes while its end is being written', async () => {
+    const stopped = await open();
+    await stopped.stop(aPod(), END);
+    const over = stopped.setOver('uid-web');
+    for (let turns = 0; turns < 5; turns++) await Promise.resolve();
+    stopped.settle('file', [], true);
+    await over;
+    await stopped.settled();
+    expect(stopped.list()).toEqual([]);
+    expect((await open()).list()).toEqual([]);
+  });
+
   it('is given no more time by a second stop, but less', async () => {
     const stopped = await open();
     await stopped.stop(aPod(), END);

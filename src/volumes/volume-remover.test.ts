@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -44,6 +44,18 @@ describe('what is mounted for a pod', () => {
       await expect(remover.remove('u1')).rejects.toMatchObject({ code: 'VOLUME_IN_USE' });
     }
     expect(mounts.calls).toEqual([]);
+  });
+
+  it('keeps its folders when something is mounted there just as it is taken away', async () => {
+    await mkdir(cache, { recursive: true });
+    mounts.add(cache);
+    const unmount = mounts.unmount.bind(mounts);
+    mounts.unmount = async (...given) => {
+      await unmount(...given);
+      mounts.add(join(cache, 'theirs'), 'ext4');
+    };
+    await expect(remover.remove('u1')).rejects.toMatchObject({ code: 'VOLUME_IN_USE' });
+    expect(await readdir(join(cache, '..'))).toEqual(['cache']);
   });
 
   it('has a minute each time that it is mounted and in use', async () => {

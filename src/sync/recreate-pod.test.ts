@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { aNodePod } from '../testing/node-pods.js';
+import { emptyPodStatus } from '../runtime/runtime.js';
+import { type NodePod } from '../model/node-pod.js';
+import { SILENT_LOGGER } from '../util/logger.js';
+import { PodRecreation } from './recreate-pod.js';
+
+const SIGNAL = new AbortController().signal;
+
+function aScene() {
+  const done: string[] = [];
+  const scene = { done, isOutdated: true };
+  const recreation = new PodRecreation({
+    planner: { isOutdated: () => scene.isOutdated },
+    volumes: { tearDown: () => Promise.resolve(void done.push('volumes')) },
+    statuses: { renew: () => void done.push('status') },
+    startFailures: { forget: () => void done.push('start failures') },
+    events: { record: (_, { reason }) => void done.push(reason) },
+    logger: SILENT_LOGGER,
+    end: (pod) => {
+      done.push('end');
+      return Promise.resolve(emptyPodStatus(pod.metadata.uid));
+    },
+  });
+  const clear = (pod: NodePod) => recreation.clear(pod, emptyPodStatus(pod.metadata.uid), SIGNAL);
+  return { ...scene, scene, clear };
+}
+
+it('clears an edited pod of all that it had, once for each edit', async () => {
+  const { done, scene, clear } = aScene();
+  const pod = aNodePod({ hostNetwork: true });
+  expect(await clear(pod)).toBeDefined();
+  expect(done.splice(0)).toEqual(['SandboxChanged', 'end', 'volumes', 'start failures', 'status']);
+  expect(await clear(pod)).toBeUndefined();
+  expect(done).toEqual([]);
+  expect(await clear(aNodePod({ hostPID: true }))).toBeDefined();
+  // It was made, and later edited back.
+  scene.isOutdated = false;
+  expect(await clear(aNodePod({ hostPID: true }))).toBeUndefined();
+  scene.isOutdated = true;
+  expect(await clear(aNodePod({ hostPID: true }))).toBeDefined();
+});
+
+it('makes nothing anew that is being deleted', async () => {
+  const { done, clear } = aScene();
+  const pod = aNodePod({ hostNetwork: true });
+  const metadata = { ...pod.metadata, deletionTimestamp: '2026-01-02T03:04:05Z' };
+  expect(await clear({ ...pod, metadata })).toBeUndefined();
+  expect(done).toEqual([]);
+});
