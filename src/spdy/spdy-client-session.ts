@@ -98,6 +98,10 @@ export class SpdyClientSession {
       callback(new Error('the connection is closed'));
       return;
     }
+    if (data.length === 0) {
+      callback();
+      return;
+    }
     this.#socket.cork();
     for (let at = 0; at < data.length; at += FRAME_BYTES) {
       const part = data.subarray(at, at + FRAME_BYTES);

@@ -96,6 +96,7 @@ export function openWebSocketCommand(socket: WebSocket, choice: StreamChoice): C
 function openInput(socket: WebSocket): Writable {
   const input = new Writable({
     write: (chunk: Buffer, _encoding, callback) => {
+      if (chunk.length === 0) callback();
       for (let at = 0; at < chunk.length; at += MESSAGE_BYTES) {
         const isLast = at + MESSAGE_BYTES >= chunk.length;
         socket.send(frame(Channel.stdin, chunk.subarray(at, at + MESSAGE_BYTES)), (error) => {
