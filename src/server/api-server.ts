@@ -11,6 +11,7 @@
  *
  * @module
  */
+import { setMaxListeners } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -65,6 +66,8 @@ export class ApiServer implements AsyncDisposable {
   constructor(options: ApiServerOptions) {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
+    // One listener for each request: many are no leak.
+    setMaxListeners(0, this.#closing.signal);
     const timeouts = {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,

@@ -35,7 +35,7 @@ describe('the body of a request', () => {
   it('is refused when it is too large, whatever it says of its length', async () => {
     const large = Buffer.alloc(LARGEST_BODY_BYTES + 1, ' ');
     for (const length of [undefined, '2', String(large.length)]) {
-      const headers = length === undefined ? {} : { 'content-length': length };
+      const headers: Record<string, string> = length === undefined ? {} : { 'content-length': length };
       await expect(readJsonBody(aRequest(large, headers))).rejects.toMatchObject({
         reason: 'RequestEntityTooLarge',
       });

@@ -4,6 +4,10 @@ import { ApiError, badRequest } from './api-error.js';
 /** What an API server takes, too: the largest object and some room around it. */
 export const LARGEST_BODY_BYTES = 3 * 1024 * 1024;
 
+/** No object of Kubernetes is half as deep. */
+const DEEPEST_BODY = 100;
+const CODES = { quote: 0x22, backslash: 0x5c, bracket: 0x5b, endBracket: 0x5d, brace: 0x7b, endBrace: 0x7d };
+
 /** The body of a request as JSON; undefined when there is none. Rejects with an {@link ApiError}. */
 export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   const type = request.headers['content-type'] ?? 'application/json';
@@ -12,12 +16,30 @@ export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   if (!/^application\/json\s*(;|$)/i.test(type)) {
     throw new ApiError('UnsupportedMediaType', `the body must be application/json, not ${type}`);
   }
+  // Whoever goes through what is nested deeper runs out of stack.
+  if (depthOf(bytes) > DEEPEST_BODY)
+    throw badRequest(`the body is nested deeper than ${DEEPEST_BODY} levels`);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
   } catch {
     // What JSON.parse says shows a piece of the text, and that may be of a Secret.
     throw badRequest('the body is no JSON');
   }
+}
+
+/** How many brackets and braces are open at most at any place outside of strings. */
+function depthOf(bytes: Uint8Array): number {
+  let [depth, deepest, isText] = [0, 0, false];
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index]!;
+    if (isText) {
+      if (byte === CODES.backslash) index++;
+      else if (byte === CODES.quote) isText = false;
+    } else if (byte === CODES.quote) isText = true;
+    else if (byte === CODES.bracket || byte === CODES.brace) deepest = Math.max(deepest, ++depth);
+    else if (byte === CODES.endBracket || byte === CODES.endBrace) depth--;
+  }
+  return deepest;
 }
 
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {
