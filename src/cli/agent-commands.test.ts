@@ -255,6 +255,11 @@ describe('an agent that is not there', () => {
   });
 });
 
+it('podloop get all shows the pods with their kind', async () => {
+  agent.on(`GET ${PODS}`, () => list(pod('web')));
+  expect((await podloop('get', 'all', '--no-headers')).stdout).toBe('pod/web   1/1   Running   0     60s\n');
+});
+
 describe('podloop delete', () => {
   it('waits until the pod is gone, and not for another one of its name', async () => {
     let looks = 0;

@@ -74,7 +74,7 @@ export class GetRequest {
   async #printTables(found: readonly Found[]): Promise<void> {
     const { format, flags, host, selection, session } = this.#options;
     const shown = found.filter(({ objects }) => objects.length > 0);
-    const severalKinds = selection.types.length > 1;
+    const severalKinds = selection.types.length > 1 || selection.isGroup === true;
     for (const [at, { type, objects }] of shown.entries()) {
       if (at > 0) await host.stdout.writeLine('');
       const printer = new ObjectPrinter({ format, flags, type, host, severalKinds });

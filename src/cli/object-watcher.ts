@@ -31,7 +31,8 @@ export class ObjectWatcher {
     const query = name === undefined ? selectorQuery(flags) : { fieldSelector: `metadata.name=${name}` };
     const list = await session.client.get(path, query);
     const withEvents = flags.outputWatchEvents;
-    const printer = new ObjectPrinter({ format, flags, type, host, severalKinds: false, withEvents });
+    const severalKinds = selection.isGroup === true;
+    const printer = new ObjectPrinter({ format, flags, type, host, severalKinds, withEvents });
     const present = withKinds(list);
     for (const object of present) this.#isNew(object);
     if (!flags.watchOnly && present.length > 0) {

@@ -1,11 +1,13 @@
 import { failure } from '../command-failure.js';
-import { findResourceType, type ResourceType } from './resource-type.js';
+import { findResourceType, isTypeGroup, type ResourceType } from './resource-type.js';
 
 /** What the words behind a command name: kinds of objects as a whole, or single objects. */
 export interface ObjectSelection {
   readonly types: readonly ResourceType[];
   /** Single objects, in the order in which they were named; empty when the types are meant as a whole. */
   readonly names: readonly { readonly type: ResourceType; readonly name: string }[];
+  /** Whether `all` was asked for: objects are shown with their kinds then. */
+  readonly isGroup?: boolean;
 }
 
 /** What restricts a selection beside its words. */
@@ -34,7 +36,8 @@ export function readSelection(
     .filter((word) => word !== '')
     .map((word) => findResourceType(word));
   const all = types.flatMap((type) => names.map((name) => ({ type, name })));
-  return checkNames({ types, names: all }, limits);
+  const isGroup = first.split(',').some(isTypeGroup);
+  return checkNames({ types: [...new Set(types)], names: all, isGroup }, limits);
 }
 
 function readPairs(words: readonly string[], command: string): ObjectSelection {

@@ -21,8 +21,17 @@ export const RESOURCE_TYPES: readonly ResourceType[] = [
 
 export const PODS = RESOURCE_TYPES.find(({ plural }) => plural === 'pods')!;
 
+/** What `all` stands for: of what kubectl means by it an agent has pods alone. */
+const ALL = 'all';
+
+/** Whether a word names no kind but a group of them, in which each object is shown with its kind. */
+export function isTypeGroup(word: string): boolean {
+  return word.toLowerCase() === ALL;
+}
+
 /** The type that a word names: in the plural, in the singular, short, or with version and group. Throws a CommandFailure. */
 export function findResourceType(word: string): ResourceType {
+  if (isTypeGroup(word)) return PODS;
   const name = word.toLowerCase().replace(/\.v1\.?$/, '');
   const found = RESOURCE_TYPES.find(
     ({ plural, singular, aliases }) => [plural, singular].includes(name) || aliases.includes(name),
