@@ -16,7 +16,7 @@ describe.runIf(isRoot)('on the embedded runtime', { timeout: STORY_LIMIT_MS + 60
   defineStoryTests(
     (folder) => startEmbedded(folder, 'bridge'),
     [
-      ...['seccomp', 'no-strict-groups'],
+      ...['seccomp', 'no-strict-groups', 'no-stop-signals'],
       ...(limitsMemory ? [] : ['cgroups']),
       ...(hasAppArmor ? ['no-app-armor'] : []),
       ...(hasSeLinux ? ['no-selinux'] : []),
