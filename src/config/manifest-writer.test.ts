@@ -36,9 +36,9 @@ describe('an object that is applied', () => {
       kind: 'applied',
       result: 'created',
     });
-    expect(await readdir(folder)).toEqual(['default-web.pod.yaml']);
-    expect((await stat(join(folder, 'default-web.pod.yaml'))).mode & 0o777).toBe(0o600);
-    expect(await readFile(join(folder, 'default-web.pod.yaml'), 'utf8')).toBe(
+    expect(await readdir(folder)).toEqual(['default_web.pod.yaml']);
+    expect((await stat(join(folder, 'default_web.pod.yaml'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(folder, 'default_web.pod.yaml'), 'utf8')).toBe(
       'apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n    - name: main\n      image: a:1\n',
     );
   });
@@ -57,7 +57,7 @@ describe('an object that is applied', () => {
   it('is the pod of a manifest when it is that as this node shows it', async () => {
     const labels = { app: 'web' };
     await writer().apply(WEB, { ...pod('a:1'), metadata: { name: 'web', labels } }, false);
-    const text = await readFile(join(folder, 'default-web.pod.yaml'), 'utf8');
+    const text = await readFile(join(folder, 'default_web.pod.yaml'), 'utf8');
     const written = { ...pod('a:1'), metadata: { name: 'web', labels } } as unknown as Pod;
     const { pod: shown } = toStaticPod(written, { source: 'file', nodeName: 'node' });
     const served = {
@@ -67,11 +67,11 @@ describe('an object that is applied', () => {
     };
     const object = { ...WEB, name: 'web-node' };
     expect(await writer().apply(object, served, false)).toMatchObject({ result: 'unchanged' });
-    expect(await readFile(join(folder, 'default-web.pod.yaml'), 'utf8')).toBe(text);
+    expect(await readFile(join(folder, 'default_web.pod.yaml'), 'utf8')).toBe(text);
     const edited = { ...served, spec: { ...served.spec, containers: [{ name: 'main', image: 'a:2' }] } };
     expect(await writer().apply(object, edited, false)).toMatchObject({ result: 'configured' });
-    expect(await readdir(folder)).toEqual(['default-web.pod.yaml']);
-    const after = parse(await readFile(join(folder, 'default-web.pod.yaml'), 'utf8')) as Pod;
+    expect(await readdir(folder)).toEqual(['default_web.pod.yaml']);
+    const after = parse(await readFile(join(folder, 'default_web.pod.yaml'), 'utf8')) as Pod;
     expect(after.metadata).toEqual({ name: 'web', namespace: 'default', labels });
     expect(after.spec).toMatchObject({ containers: [{ image: 'a:2' }] });
     expect(after.spec).not.toHaveProperty('nodeName');
@@ -83,8 +83,8 @@ describe('an object that is applied', () => {
     const named = { ...pod('a:1'), metadata: { name: 'web-node' } };
     await writer().apply({ ...WEB, name: 'web-node' }, named, false);
     expect((await readdir(folder)).sort()).toEqual([
-      'default-web-node.pod.yaml',
-      'default-web-other.pod.yaml',
+      'default_web-node.pod.yaml',
+      'default_web-other.pod.yaml',
     ]);
   });
 

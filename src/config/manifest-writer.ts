@@ -116,9 +116,9 @@ export class ManifestWriter {
   }
 }
 
-/** `default-web.pod.yaml`. */
+/** `default_web.pod.yaml`: no name has an underscore, so no two objects have the same file. */
 function fileNameOf({ kind, namespace, name }: AppliedObject): string {
-  const stem = `${namespace}-${name}`;
+  const stem = `${namespace}_${name}`;
   const digest = createHash('sha256').update(stem).digest('hex').slice(0, 12);
   const short = stem.length <= LONGEST_STEM ? stem : `${stem.slice(0, LONGEST_STEM)}-${digest}`;
   return `${short}.${kind.toLowerCase()}.yaml`;

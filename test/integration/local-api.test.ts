@@ -78,7 +78,7 @@ it('an agent answers at its socket, and takes objects, execs and deletes there',
   const created = await api.ask(PODS, 'POST', pod('web', STAY));
   expect([created.code, created.headers['podloop-result']]).toEqual([201, 'created']);
   expect((await api.ask(PODS, 'POST', pod('web', STAY))).headers['podloop-result']).toBe('unchanged');
-  expect(await readdir(manifests)).toEqual(['default-web.pod.yaml']);
+  expect(await readdir(manifests)).toEqual(['default_web.pod.yaml']);
   await untilPods('web-test Running');
   const log = async (query: string) => (await api.ask(`${PODS}/web-test/log?${query}`)).text;
   await expect.poll(() => log('')).toBe('first\nsecond\n');

@@ -215,6 +215,11 @@ describe('a tar that a container sends', () => {
     await expect(unpack(tar, 'src')).rejects.toThrow(message);
   });
 
+  it('fails where no folder can be made', async () => {
+    const sent = unpack(entry({ name: 'out' }, 'x'), 'out', '/proc/podloop-test/there');
+    await expect(sent).rejects.toThrow(/ENOENT.*'\/proc\/podloop-test'/);
+  });
+
   it('needs nothing behind its last entry', async () => {
     expect((await unpack(entry({ name: 'src' }, 'x'), 'src')).files).toEqual(['target']);
   });

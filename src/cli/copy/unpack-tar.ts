@@ -1,6 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { copyFile, lstat, mkdir, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { makeFolder } from '../../util/make-folder.js';
 import { failure } from '../command-failure.js';
 import { type TarEntry } from './read-tar.js';
 import { EntryKind } from './tar-header.js';
@@ -58,7 +59,7 @@ export class TarUnpacker {
     }
     switch (header.kind) {
       case EntryKind.folder:
-        await mkdir(path, { recursive: true, mode: 0o755 });
+        await makeFolder(path, 0o755);
         return;
       case EntryKind.file:
         await this.#write(path, content);
@@ -97,7 +98,7 @@ export class TarUnpacker {
       .split(sep)
       .filter((part) => part !== '');
     let folder = this.#target;
-    await mkdir(folder, { recursive: true, mode: 0o755 });
+    await makeFolder(folder, 0o755);
     this.#root ??= await realpath(folder);
     for (const part of parts) {
       folder = join(folder, part);
@@ -111,7 +112,7 @@ export class TarUnpacker {
   }
 
   async #write(path: string, content: AsyncIterable<Buffer>): Promise<void> {
-    if (path === this.#target) await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+    if (path === this.#target) await makeFolder(dirname(path), 0o755);
     const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
     // The target itself was named by who calls; what is in it was not.
     const noFollow = path === this.#target ? 0 : O_NOFOLLOW;
