@@ -176,7 +176,8 @@ class Decoder {
     const most = kind === 'int32' ? LARGEST_INT32 : Number.MAX_SAFE_INTEGER;
     if (Math.abs(value) <= most) return value === 0 ? 0 : value;
     // Of a number beyond that the digits are lost already, so that it is not repeated here.
-    const what = kind === 'int32' ? `, not ${value}` : '; larger ones, which Kubernetes takes, are not supported';
+    const what =
+      kind === 'int32' ? `, not ${value}` : '; larger ones, which Kubernetes takes, are not supported';
     this.#add('type', path, `must be a whole number from ${-most} to ${most}${what}`);
     return undefined;
   }

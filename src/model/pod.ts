@@ -6,7 +6,12 @@
  *
  * @module
  */
-import { type Container, type EphemeralContainer, type SeLinuxOptions, type SecurityProfile } from './container.js';
+import {
+  type Container,
+  type EphemeralContainer,
+  type SeLinuxOptions,
+  type SecurityProfile,
+} from './container.js';
 import { type Volume } from './volume.js';
 
 /** A v1 Pod without its status. */

@@ -14,7 +14,11 @@ import {
 
 const { POD, CONTAINER, NODE } = cri.NamespaceMode;
 const { RuntimeDefault, Unconfined } = cri.SecurityProfile_ProfileType;
-const FACTS: ContainerSecurityFacts = { seccompDir: '/profiles', seccompDefault: false, maskedPaths: ['/sys/hot'] };
+const FACTS: ContainerSecurityFacts = {
+  seccompDir: '/profiles',
+  seccompDefault: false,
+  maskedPaths: ['/sys/hot'],
+};
 
 it('shares with the node only what a pod asks for', () => {
   expect(computeNamespaces(aNodePod().spec)).toMatchObject({ network: POD, ipc: POD, pid: CONTAINER });
