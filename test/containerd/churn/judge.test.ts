@@ -114,6 +114,18 @@ describe('the judge of the churn test', () => {
     ]);
   });
 
+  it('takes an end that the runtime lost to be when the container itself says, and not when the runtime was back', () => {
+    const outages = [{ fromMs: 10_050, untilMs: 20_000 }];
+    const verdict = { state: 'exited', exitCode: 255, reason: 'Unknown', finishedAtMs: 20_000 } as const;
+    const log = { containers: [story({ verdict })], sandboxes: [], outages };
+    const events = [event('ContainerDied', 20_500, 255), REMOVED];
+    const ended = (endMs: number) => new Map([['k', { startMs: 10_000, endMs, exitCode: 3 }]]);
+    expect(problems(events, {}, { log, ownWords: ended(10_040) })).toEqual([]);
+    expect(problems(events, {}, { log, ownWords: ended(19_000) })).toEqual([
+      'ContainerStarted is missing, though it ran while somebody looked',
+    ]);
+  });
+
   it('reports events of containers that nobody made', () => {
     const stranger = { ...DIED, containerId: 'other' };
     expect(problems([STARTED, DIED, REMOVED, stranger])).toEqual(['events of the unknown container other']);

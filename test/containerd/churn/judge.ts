@@ -153,7 +153,10 @@ class Judgement {
   #judgeUnseenStart(story: ContainerStory, fail: (problem: string) => void): void {
     this.#counts.startBetweenLooks++;
     if (story.startedMs === undefined || story.verdict === undefined) return;
-    if (wasVisible(this.#evidence, story, story.startedMs, story.verdict.finishedAtMs)) {
+    // An end that containerd lost is dated by when it came back: the container's own words know better.
+    const ownEndMs = this.#evidence.ownWords.get(story.key)?.endMs ?? Infinity;
+    const endedMs = Math.min(story.verdict.finishedAtMs, ownEndMs);
+    if (wasVisible(this.#evidence, story, story.startedMs, endedMs)) {
       fail('ContainerStarted is missing, though it ran while somebody looked');
     }
   }
