@@ -6,7 +6,7 @@ import ts from 'typescript';
 import { type EmbeddedNode, until } from './embedded-node.js';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
-const PARTS = ['src/embedded', 'src/util', 'src/cri/generated', 'src/cli'];
+const PARTS = ['src/embedded', 'src/spdy', 'src/util', 'src/cri/generated', 'src/cli'];
 
 /** The command `podloop runtime` built into a folder of its own, so that the test needs no build before it. */
 export class RuntimeProgram implements AsyncDisposable {
