@@ -20,8 +20,8 @@ export interface ChurnPart {
 interface ChurnKindFacts {
   readonly restartPolicy: 'Always' | 'OnFailure' | 'Never';
   readonly parts: readonly ChurnPart[];
-  /** Containers that may be edited while the pod runs. */
-  readonly editable: readonly string[];
+  /** Its commands may be edited while it runs, which makes the whole pod anew. */
+  readonly editable: boolean;
   readonly activeDeadlineSeconds?: number;
 }
 
@@ -33,7 +33,7 @@ export const CHURN_KINDS = {
       { name: 'front', runs: 'on', probes: 'passed' },
       { name: 'back', runs: 'graceful' },
     ],
-    editable: ['front', 'back'],
+    editable: true,
   },
   chain: {
     restartPolicy: 'Always',
@@ -43,7 +43,7 @@ export const CHURN_KINDS = {
       { name: 'second', runs: 'once', role: 'init' },
       { name: 'main', runs: 'on' },
     ],
-    editable: ['main'],
+    editable: true,
   },
   crash: {
     restartPolicy: 'Always',
@@ -51,7 +51,7 @@ export const CHURN_KINDS = {
       { name: 'crasher', runs: 'crashes' },
       { name: 'neighbour', runs: 'on', probes: 'passed' },
     ],
-    editable: [],
+    editable: false,
   },
   job: {
     restartPolicy: 'Never',
@@ -59,19 +59,19 @@ export const CHURN_KINDS = {
       { name: 'quick', runs: 'once' },
       { name: 'failing', runs: 'fails' },
     ],
-    editable: [],
+    editable: false,
   },
-  retry: { restartPolicy: 'OnFailure', parts: [{ name: 'again', runs: 'retries' }], editable: [] },
+  retry: { restartPolicy: 'OnFailure', parts: [{ name: 'again', runs: 'retries' }], editable: false },
   patient: {
     restartPolicy: 'Always',
     parts: [{ name: 'waiting', runs: 'on', probes: 'later' }],
-    editable: [],
+    editable: false,
     activeDeadlineSeconds: 3_000,
   },
   doomed: {
     restartPolicy: 'Always',
     parts: [{ name: 'brief', runs: 'doomed' }],
-    editable: [],
+    editable: false,
     activeDeadlineSeconds: 4,
   },
 } as const satisfies Record<string, ChurnKindFacts>;
@@ -82,7 +82,7 @@ export type ChurnKind = keyof typeof CHURN_KINDS;
 export interface ChurnPod {
   readonly name: string;
   readonly kind: ChurnKind;
-  /** By container: what an edit raises. */
+  /** By container: what an edit raises, of all of them. */
   readonly generations: Readonly<Record<string, number>>;
   /** A label, whose change restarts nothing. */
   readonly note: number;

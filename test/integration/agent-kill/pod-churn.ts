@@ -83,11 +83,10 @@ export class PodChurn {
     if (choice < 0.4 && this.#pods.size <= size) return this.#add();
     if (choice < 0.5) return this.#write({ ...pod, note: pod.note + 1 });
     if (choice < 0.6 && pod.kind === 'web') return this.#replace(pod);
-    const editable: readonly string[] = CHURN_KINDS[pod.kind].editable;
-    const [one, ...others] = editable;
-    if (one === undefined) return this.#write({ ...pod, note: pod.note + 1 });
-    const name = random.pick([one, ...others]);
-    const generations = { ...pod.generations, [name]: (pod.generations[name] ?? 0) + 1 };
+    if (!CHURN_KINDS[pod.kind].editable) return this.#write({ ...pod, note: pod.note + 1 });
+    const generations = Object.fromEntries(
+      Object.entries(pod.generations).map(([name, generation]) => [name, generation + 1]),
+    );
     return this.#write({ ...pod, generations });
   }
 
