@@ -10,6 +10,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AgentOptions } from '../../src/agent/agent-options.js';
+import { cri } from '../../src/cri/index.js';
 import { PLEG_MODES } from '../../src/pleg/relist-cadence.js';
 import { recordResult, type RunResult } from './results-page.js';
 import { type Effort, effortSince, ScaleNode } from './scale/scale-node.js';
@@ -76,11 +77,18 @@ describe.each(PLEG_MODES)(
         // Those that were killed have a past, so they wait for their back-off, which is not what is tried here.
         await scale.startAgent({ mode, maxContainerRestartPeriodMs: 1 });
         const wanted = [...edited, ...killed, ...well].sort();
+        // What was edited is made anew; the sandbox before is kept as long as the dead containers in it.
+        const areSandboxesOf = (names: readonly string[]): boolean => {
+          const sandboxes = [...pods.sandboxes.values()];
+          const ready = sandboxes.filter(({ state }) => state === cri.PodSandboxState.SANDBOX_READY);
+          const podNames = sandboxes.map(({ config }) => config.metadata!.name.replace(/-test$/, ''));
+          return ready.length === names.length && podNames.every((name) => names.includes(name));
+        };
         const isInStep = (): boolean =>
           JSON.stringify(scale.runningNames().sort()) === JSON.stringify(wanted) &&
           edited.every((name) => argsOf(name) === 'b') &&
           pods.running().length === wanted.length &&
-          pods.sandboxes.size === wanted.length;
+          areSandboxesOf(wanted);
         await until(isInStep);
         const tookMs = performance.now() - startedMs;
         const effort = effortSince(before, scale.effort());
