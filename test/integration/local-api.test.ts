@@ -54,7 +54,8 @@ const pod = (name: string, script: string, policy = 'Always') => ({
     containers: [{ name: 'main', image: 'podloop.local/host', command: ['sh', '-c', script] }],
   },
 });
-const STAY = 'trap "exit 0" TERM; echo first; echo second >&2; while :; do sleep 0.2; done';
+// Both to one stream: nobody promises an order between two.
+const STAY = 'trap "exit 0" TERM; echo first; echo second; while :; do sleep 0.2; done';
 const PODS = '/api/v1/namespaces/default/pods';
 
 /** Of each pod: its name, phase, and whether it is being deleted. */
