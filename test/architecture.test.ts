@@ -55,8 +55,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   '@bufbuild/protobuf': ['cri'],
   '@grpc/grpc-js': ['cri', 'embedded', 'chaos', 'record', 'relay', 'testing'],
+  asn1js: ['server'],
+  'classic-level': ['journal'],
   commander: ['cli'],
   'find-my-way': ['server'],
+  pkijs: ['server'],
+  'prom-client': ['metrics'],
   ws: ['cli', 'embedded', 'testing'],
   yaml: ['util', 'model', 'config', 'cli'],
 };
