@@ -7,7 +7,7 @@ import { LocalApiClient } from '../integration/local-api-client.js';
 import { AgentNode } from '../integration/pod-stories/agent-node.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { BUSYBOX_IMAGE } from './harness/image.js';
-import { RELEASES } from './harness/installed.js';
+import { TRIED_RELEASES } from './harness/tried-releases.js';
 import { findLeftovers } from './harness/leftovers.js';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -22,7 +22,7 @@ const POD = {
   },
 };
 
-describe.each(RELEASES)('the API of an agent on containerd %s', (version) => {
+describe.each(TRIED_RELEASES)('the API of an agent on containerd %s', (version) => {
   let folder: string;
   let containerd: Containerd;
   let node: AgentNode;

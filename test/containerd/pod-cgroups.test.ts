@@ -1,9 +1,9 @@
 import { describe } from 'vitest';
 import { definePodCgroupTests } from '../integration/pod-cgroups/pod-cgroups-suite.js';
-import { RELEASES } from './harness/installed.js';
+import { TRIED_RELEASES } from './harness/tried-releases.js';
 import { startStoryRuntime } from './harness/story-runtime.js';
 
 // 1.6 and 1.7 do not tell their driver, 2.1 does.
-describe.each(RELEASES)('the cgroups of pods on containerd %s', (version) => {
+describe.each(TRIED_RELEASES)('the cgroups of pods on containerd %s', (version) => {
   definePodCgroupTests(() => startStoryRuntime(version), version === '2.1' ? 'runtime' : 'default');
 });

@@ -12,13 +12,13 @@ import { someNodeFacts } from '../../src/testing/node-pods.js';
 import { podOf, shell, SyncLab } from '../integration/sync-lab.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { BUSYBOX_IMAGE } from './harness/image.js';
-import { RELEASES } from './harness/installed.js';
+import { TRIED_RELEASES } from './harness/tried-releases.js';
 import { findLeftovers } from './harness/leftovers.js';
 
 const busybox = (name: string, script: string, more: Readonly<Record<string, unknown>> = {}) =>
   shell(name, BUSYBOX_IMAGE, script, more);
 
-describe.each(RELEASES)('pods that are synced on containerd %s', (release) => {
+describe.each(TRIED_RELEASES)('pods that are synced on containerd %s', (release) => {
   let containerd: Containerd;
   let client: CriClient;
   let lab: SyncLab;

@@ -25,7 +25,6 @@ const ALL: readonly ChurnConfiguration[] = [
 const SAMPLE: readonly ChurnConfiguration[] = [
   { release: '1.6', mode: 'generic', through: 'library' },
   { release: '1.7', mode: 'evented', through: 'library' },
-  { release: '1.7', mode: 'auto', through: 'library' },
   { release: '2.1', mode: 'generic', through: 'watch' },
   { release: '2.1', mode: 'auto', through: 'library' },
 ];
