@@ -13,7 +13,7 @@ import { CommandFailure, failure } from './command-failure.js';
 import { type FileFlags, fileOptions } from './file-flags.js';
 import { type ManifestItem, readManifestObjects } from './manifest-objects.js';
 import { toJsonText, toYamlText } from './print/object-text.js';
-import { type KubeObject } from './api/kube-object.js';
+import { type KubeObject } from '../model/columns/kube-object.js';
 
 interface ApplyFlags extends SessionFlags, FileFlags {
   readonly dryRun: 'none' | 'client' | 'server';

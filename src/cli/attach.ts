@@ -6,7 +6,7 @@ import {
   stripEquals,
   withAgent,
 } from './agent-session.js';
-import { type PodObject } from './api/kube-object.js';
+import { type PodObject } from '../model/columns/kube-object.js';
 import { readPodName, readSelection } from './api/object-selection.js';
 import { chooseContainer } from './api/pod-containers.js';
 import { pathOf, PODS } from './api/resource-type.js';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { addSessionFlags, type AgentSession, type SessionFlags, withAgent } from './agent-session.js';
 import { ApiError } from './api/api-status.js';
-import { type EventObject, type KubeObject } from './api/kube-object.js';
+import { type EventObject, type KubeObject } from '../model/columns/kube-object.js';
 import { readSelection } from './api/object-selection.js';
 import { pathOf, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';

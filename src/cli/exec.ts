@@ -7,7 +7,7 @@ import {
   withAgent,
 } from './agent-session.js';
 import { readPodName } from './api/object-selection.js';
-import { type PodObject } from './api/kube-object.js';
+import { type PodObject } from '../model/columns/kube-object.js';
 import { chooseContainer } from './api/pod-containers.js';
 import { pathOf, PODS } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';

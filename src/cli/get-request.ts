@@ -1,7 +1,7 @@
 import { type AgentSession } from './agent-session.js';
 import { type Query } from './api/agent-client.js';
 import { ApiError } from './api/api-status.js';
-import { type KubeObject } from './api/kube-object.js';
+import { type KubeObject } from '../model/columns/kube-object.js';
 import { type ObjectSelection } from './api/object-selection.js';
 import { pathOf, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { addSessionFlags, type AgentSession, stripEquals, withAgent } from './agent-session.js';
-import { type KubeObject, type PodObject } from './api/kube-object.js';
+import { type KubeObject, type PodObject } from '../model/columns/kube-object.js';
 import { readPodName } from './api/object-selection.js';
 import { chooseContainer } from './api/pod-containers.js';
 import { pathOf, PODS } from './api/resource-type.js';

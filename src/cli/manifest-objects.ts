@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { messageOf } from '../util/errors.js';
 import { parseYamlDocuments } from '../util/yaml-document.js';
-import { type KubeObject } from './api/kube-object.js';
+import { type KubeObject } from '../model/columns/kube-object.js';
 import { findTypeOfKind, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
 import { failure } from './command-failure.js';

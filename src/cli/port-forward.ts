@@ -4,7 +4,7 @@ import { messageOf } from '../util/errors.js';
 import { untilAborted } from '../util/until-aborted.js';
 import { addSessionFlags, type AgentSession, type SessionFlags, withAgent } from './agent-session.js';
 import { ApiError } from './api/api-status.js';
-import { type PodObject } from './api/kube-object.js';
+import { type PodObject } from '../model/columns/kube-object.js';
 import { readPodName } from './api/object-selection.js';
 import { pathOf, PODS } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';

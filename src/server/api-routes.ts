@@ -6,7 +6,7 @@
  * @module
  */
 import { type Clock } from '../util/clock.js';
-import { jsonAnswer } from './api-request.js';
+import { type ApiHandler, jsonAnswer } from './api-request.js';
 import { ApiRouter } from './api-router.js';
 import { APPLICABLE_KINDS, applyObject, type ApplyObject } from './apply-object.js';
 import { getConfigMap, listConfigMaps, type ReadConfigMaps } from './config-maps.js';
@@ -17,6 +17,7 @@ import { DISCOVERY } from './discovery.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
 import { type ContainerLogs, readPodLog } from './pod-log.js';
 import { type PodTable } from './pod-table.js';
+import { withTables } from './tables/answer-table.js';
 import { attachToContainer, execInContainer, forwardPorts, type RuntimeStreams } from './stream-container.js';
 import { WatchPlaces } from './watch-answer.js';
 
@@ -49,7 +50,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('GET', '/version', () => jsonAnswer({ gitVersion: `podloop v${ports.version}` }));
   router.answer('GET', '/api/v1/pods', listPods({ table, watches }));
   router.answer('GET', PODS, listPods({ table, watches }));
-  router.answer('GET', `${PODS}/:name`, getPod(findPod));
+  router.answer('GET', `${PODS}/:name`, getPod(findPod, clock));
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
   router.answer('DELETE', `${PODS}/:name`, deletePod({ table, findPod, stop: ports.stopPod }));
   router.answer(
@@ -63,14 +64,16 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
     router.answer('PUT', `${NAMESPACE}/${plural}/:name`, handler);
   }
   const version = (): number => table.version;
+  const read = (path: string, resource: string, handler: ApiHandler): void =>
+    router.answer('GET', path, withTables(resource, clock, handler));
   for (const place of ['/api/v1', NAMESPACE]) {
     const events = { read: ports.events, nodeName: ports.node().name, version };
-    router.answer('GET', `${place}/configmaps`, listConfigMaps(ports.configMaps, version));
-    router.answer('GET', `${place}/events`, listEvents(events));
+    read(`${place}/configmaps`, 'configmaps', listConfigMaps(ports.configMaps, version));
+    read(`${place}/events`, 'events', listEvents(events));
   }
-  router.answer('GET', `${NAMESPACE}/configmaps/:name`, getConfigMap(ports.configMaps));
-  router.answer('GET', '/api/v1/nodes', listNodes(ports.node, ports.version));
-  router.answer('GET', '/api/v1/nodes/:name', getNode(ports.node, ports.version));
+  read(`${NAMESPACE}/configmaps/:name`, 'configmaps', getConfigMap(ports.configMaps));
+  read('/api/v1/nodes', 'nodes', listNodes(ports.node, ports.version));
+  read('/api/v1/nodes/:name', 'nodes', getNode(ports.node, ports.version));
   const streaming = { streams: ports.streams, findPod };
   router.upgrade(`${PODS}/:name/exec`, execInContainer(streaming));
   router.upgrade(`${PODS}/:name/attach`, attachToContainer(streaming));

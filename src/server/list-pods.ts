@@ -1,11 +1,15 @@
 import { staticPodName } from '../model/static-pod.js';
+import { type Clock } from '../util/clock.js';
 import { badRequest, notFoundError } from './api-error.js';
-import { type ApiAnswer, type ApiHandler, type ApiRequest, isTrue } from './api-request.js';
+import { type ApiHandler, type ApiRequest, isTrue } from './api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';
 import { parseLabelSelector } from './label-selector.js';
 import { type PodRow, type PodTable } from './pod-table.js';
 import { PodWatch } from './pod-watch.js';
 import { readWhole } from './read-number.js';
+import { type V1Pod } from './render-pod.js';
+import { streamOf, tableWriterFor } from './tables/answer-table.js';
+import { type TableWriter } from './tables/table-writer.js';
 import { watchAnswer, type WatchPlaces } from './watch-answer.js';
 
 /** What lists and watches of pods need. */
@@ -32,28 +36,26 @@ export function listPods({ table, watches }: ListPodsOptions): ApiHandler {
     const matches = readSelection(request);
     // What nobody has told of is seen here at the latest.
     table.refreshAll();
-    if (!isTrue(query, 'watch')) return listAnswer(table.list().filter(matches), table.version);
+    const tables = tableWriterFor(request, 'pods', watches.clock);
+    if (!isTrue(query, 'watch'))
+      return streamOf(listPieces(table.list().filter(matches), table.version, tables));
     const since = readSince(query);
     const marksInitialEnd = isTrue(query, 'sendInitialEvents');
     return watchAnswer(request, watches, (signal) =>
       new PodWatch({
-        table,
-        matches,
-        signal,
+        ...{ table, matches, signal, marksInitialEnd, tables },
         since: marksInitialEnd ? undefined : since,
-        marksInitialEnd,
       }).lines(),
     );
   };
 }
 
 /** GET …/pods/{name}. */
-export function getPod(findPod: (request: ApiRequest) => PodRow): ApiHandler {
-  return (request) => ({
-    kind: 'stream',
-    contentType: 'application/json',
-    pieces: once(findPod(request).json),
-  });
+export function getPod(findPod: (request: ApiRequest) => PodRow, clock: Pick<Clock, 'now'>): ApiHandler {
+  return (request) => {
+    const row = findPod(request);
+    return streamOf([tableWriterFor(request, 'pods', clock)?.one(row.object) ?? row.json]);
+  };
 }
 
 /**
@@ -105,20 +107,21 @@ function readSince(query: URLSearchParams): number | undefined {
   }
 }
 
-function listAnswer(rows: readonly PodRow[], version: number): ApiAnswer {
-  return { kind: 'stream', contentType: 'application/json', pieces: piecesOf(rows, version) };
-}
-
-// Rows are written out one at a time as the client takes them, so that a long list keeps nobody waiting.
-// eslint-disable-next-line @typescript-eslint/require-await -- a stream of answers is asynchronous; this one never waits
-async function* piecesOf(rows: readonly PodRow[], version: number): AsyncGenerator<string, void, undefined> {
-  const metadata = JSON.stringify({ resourceVersion: String(version) });
-  yield `{"kind":"PodList","apiVersion":"v1","metadata":${metadata},"items":[`;
+function* listPieces(
+  rows: readonly PodRow[],
+  version: number,
+  tables: TableWriter | undefined,
+): Generator<string, void, undefined> {
+  const metadata = { resourceVersion: String(version) };
+  if (tables !== undefined) {
+    yield* tables.list(objectsOf(rows), metadata);
+    return;
+  }
+  yield `{"kind":"PodList","apiVersion":"v1","metadata":${JSON.stringify(metadata)},"items":[`;
   for (const [index, row] of rows.entries()) yield (index === 0 ? '' : ',') + row.json;
-  yield ']}\n';
+  yield ']}';
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await -- as above
-async function* once(text: string): AsyncGenerator<string, void, undefined> {
-  yield `${text}\n`;
+function* objectsOf(rows: readonly PodRow[]): Generator<V1Pod, void, undefined> {
+  for (const row of rows) yield row.object;
 }

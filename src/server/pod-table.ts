@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { renderPod } from './render-pod.js';
+import { renderPod, type V1Pod } from './render-pod.js';
 import { type ResourceVersions } from './resource-versions.js';
 import { isSamePod, type ServedPod } from './served-pod.js';
 
@@ -28,7 +28,8 @@ export interface PodRow {
   readonly version: number;
   /** At which it came; another one when it went and came again. */
   readonly addedVersion: number;
-  /** The v1 Pod in JSON on one line. */
+  readonly object: V1Pod;
+  /** The same in JSON on one line. */
   readonly json: string;
 }
 
@@ -171,9 +172,12 @@ function makeRow(served: ServedPod, version: number, addedVersion: number): PodR
   let json: string | undefined;
   return {
     ...{ served, version, addedVersion },
+    get object() {
+      return renderPod(served, version);
+    },
     // Rows that nobody asks for are never written out.
     get json() {
-      return (json ??= JSON.stringify(renderPod(served, version)));
+      return (json ??= JSON.stringify(this.object));
     },
   };
 }

@@ -119,14 +119,19 @@ describe('a watch of pods', () => {
     await expect(watch({ since: 101 }).lines().next()).rejects.toMatchObject({ reason: 'Expired' });
   });
 
-  it('marks the end of what was there when that is wanted', async () => {
+  it('marks the end of what was there when that is wanted, at a version that nothing is missing behind', async () => {
     const { scene, watch } = setUp();
+    for (const name of ['a', 'b']) scene.set({ name });
     const lines = watch({ marksInitialEnd: true }).lines();
-    scene.set({ name: 'a' });
-    const { value } = await lines.next();
-    expect(JSON.parse(String(value))).toMatchObject({
-      type: 'BOOKMARK',
-      object: { metadata: { resourceVersion: '101', annotations: { 'k8s.io/initial-events-end': 'true' } } },
-    });
+    const told: string[] = [];
+    for (let at = 0; at < 4; at++) {
+      const { value } = await lines.next();
+      const { type, object } = JSON.parse(String(value)) as WatchEvent;
+      told.push(`${type} ${object.metadata.name}@${object.metadata.resourceVersion}`);
+      if (at === 2) expect(object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
+      // While the reader is at the first of them.
+      if (at === 0) scene.set({ name: 'a', labels: { v: '2' } });
+    }
+    expect(told).toEqual(['ADDED a@101', 'ADDED b@102', 'BOOKMARK undefined@102', 'MODIFIED a@103']);
   });
 });

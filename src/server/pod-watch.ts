@@ -1,5 +1,6 @@
 import { type PodRow, type PodTable, type PodWatcher } from './pod-table.js';
 import { ApiError } from './api-error.js';
+import { type TableWriter } from './tables/table-writer.js';
 
 /** What a {@link PodWatch} needs. */
 export interface PodWatchOptions {
@@ -11,6 +12,8 @@ export interface PodWatchOptions {
   readonly signal: AbortSignal;
   /** Says with a bookmark when all that was there at the beginning is told. */
   readonly marksInitialEnd?: boolean;
+  /** Tells of pods as rows of Tables; as objects unless given. */
+  readonly tables?: TableWriter | undefined;
 }
 
 /**
@@ -49,15 +52,17 @@ export class PodWatch implements PodWatcher {
     signal.addEventListener('abort', onAbort, { once: true });
     const stop = table.watch(this);
     try {
+      // Newer than that is told behind the mark, too: who goes on from there may not miss it.
+      const { version } = table;
       yield* this.#begin();
-      if (marksInitialEnd === true) yield this.#initialEnd();
+      if (marksInitialEnd === true) {
+        yield* this.#newsOf([...this.#pending]);
+        yield this.#initialEnd(version);
+      }
       while (!signal.aborted) {
         const [uid] = this.#pending;
         if (uid === undefined) await new Promise<void>((resolve) => (this.#wake = resolve));
-        else {
-          this.#pending.delete(uid);
-          yield* this.#news(uid);
-        }
+        else yield* this.#newsOf([uid]);
       }
     } finally {
       stop();
@@ -79,13 +84,20 @@ export class PodWatch implements PodWatcher {
     if (since < table.horizon) throw expired(since, table.horizon);
     for (const { row } of table.goneSince(since)) {
       // What came and went since was never known to the reader.
-      if (row.addedVersion <= since && matches(row)) yield eventLine('DELETED', row.json);
+      if (row.addedVersion <= since && matches(row)) yield this.#line('DELETED', row);
     }
     for (const row of table.list()) {
       const then = table.findAt(row, since);
       if (then === 'forgotten') throw expired(since, row.version);
       if (then !== undefined && matches(then)) this.#told.set(uidOf(row), then);
       if (row.version > since) this.#pending.add(uidOf(row));
+    }
+  }
+
+  *#newsOf(uids: readonly string[]): Generator<string, void, undefined> {
+    for (const uid of uids) {
+      this.#pending.delete(uid);
+      yield* this.#news(uid);
     }
   }
 
@@ -96,24 +108,29 @@ export class PodWatch implements PodWatcher {
     const isAnother = told !== undefined && row?.addedVersion !== told.addedVersion;
     if (told !== undefined && (row === undefined || isAnother)) {
       this.#told.delete(uid);
-      yield eventLine('DELETED', table.findGone(uid, told.addedVersion)?.json ?? told.json);
+      yield this.#line('DELETED', table.findGone(uid, told.addedVersion) ?? told);
     }
     if (row === undefined) return;
     const isTold = this.#told.has(uid);
     if (!matches(row)) {
-      if (isTold) yield eventLine('DELETED', row.json);
+      if (isTold) yield this.#line('DELETED', row);
       this.#told.delete(uid);
       return;
     }
     this.#told.set(uid, row);
-    yield eventLine(isTold ? 'MODIFIED' : 'ADDED', row.json);
+    yield this.#line(isTold ? 'MODIFIED' : 'ADDED', row);
   }
 
-  #initialEnd(): string {
-    const resourceVersion = String(this.#options.table.version);
+  #initialEnd(version: number): string {
+    const { tables } = this.#options;
     const annotations = { 'k8s.io/initial-events-end': 'true' };
-    const object = { kind: 'Pod', apiVersion: 'v1', metadata: { resourceVersion, annotations } };
-    return eventLine('BOOKMARK', JSON.stringify(object));
+    const metadata = { resourceVersion: String(version), annotations };
+    const json = tables?.none(metadata) ?? JSON.stringify({ kind: 'Pod', apiVersion: 'v1', metadata });
+    return eventLine('BOOKMARK', json);
+  }
+
+  #line(type: 'ADDED' | 'MODIFIED' | 'DELETED', row: PodRow): string {
+    return eventLine(type, this.#options.tables?.one(row.object) ?? row.json);
   }
 }
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { type Clock } from '../../util/clock.js';
 import { CommandFailure, failure } from '../command-failure.js';
 import { toApiError } from './api-status.js';
-import { type KubeObject } from './kube-object.js';
+import { type KubeObject } from '../../model/columns/kube-object.js';
 
 /** What an {@link AgentClient} needs. */
 export interface AgentClientOptions {

@@ -1,7 +1,7 @@
 import { type Readable } from 'node:stream';
 import { type AgentClient, type Query } from './agent-client.js';
 import { ApiError, type StatusBody } from './api-status.js';
-import { type KubeObject } from './kube-object.js';
+import { type KubeObject } from '../../model/columns/kube-object.js';
 
 /** A change that a watch tells of. */
 export interface WatchEvent {

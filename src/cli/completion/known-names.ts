@@ -1,5 +1,5 @@
 import { type AgentClient } from '../api/agent-client.js';
-import { type KubeObject, type PodObject } from '../api/kube-object.js';
+import { type KubeObject, type PodObject } from '../../model/columns/kube-object.js';
 import { pathOf, PODS, type ResourceType } from '../api/resource-type.js';
 
 /** The names that a running agent knows; none when there is no agent, or it does not answer at once. */

@@ -1,5 +1,5 @@
-import { type EventObject } from '../api/kube-object.js';
-import { formatAge, parseTime } from '../print/human-age.js';
+import { type EventObject } from '../../model/columns/kube-object.js';
+import { formatAge, parseTime } from '../../model/columns/human-age.js';
 import { cell, type TabWriter } from './tab-writer.js';
 
 /** The table of what happened to an object, oldest first. */

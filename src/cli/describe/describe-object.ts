@@ -3,7 +3,7 @@ import {
   type EventObject,
   type KubeObject,
   type NodeObject,
-} from '../api/kube-object.js';
+} from '../../model/columns/kube-object.js';
 import { type ResourceType } from '../api/resource-type.js';
 import { toYamlText } from '../print/object-text.js';
 import { escapeTerminal } from '../print/terminal-text.js';

@@ -1,5 +1,5 @@
-import { type EventObject, type PodObject, type TolerationObject } from '../api/kube-object.js';
-import { formatAge } from '../print/human-age.js';
+import { type EventObject, type PodObject, type TolerationObject } from '../../model/columns/kube-object.js';
+import { formatAge } from '../../model/columns/human-age.js';
 import { describeContainers, describeResources } from './describe-containers.js';
 import { describeEvents } from './describe-events.js';
 import { describeVolumes } from './describe-volumes.js';

@@ -1,5 +1,5 @@
-import { type KubeObject } from '../api/kube-object.js';
-import { columnsOf, type ResourceColumns } from './resource-columns.js';
+import { type KubeObject } from '../../model/columns/kube-object.js';
+import { columnsOf, type ResourceColumns } from '../../model/columns/resource-columns.js';
 import { RememberedWidths } from './remembered-widths.js';
 import { toCell } from './terminal-text.js';
 
@@ -51,7 +51,7 @@ export class ObjectTable {
     return [
       ...(this.#options.withEvents === true ? ['EVENT'] : []),
       ...(withNamespace ? ['NAMESPACE'] : []),
-      ...names,
+      ...names.map((name) => name.toUpperCase()),
       ...labelColumns.map((label) => label.split('/').at(-1)!.toUpperCase()),
       ...(showLabels ? ['LABELS'] : []),
     ];
@@ -62,7 +62,7 @@ export class ObjectTable {
     const { names, row } = this.#columns;
     const all = row(object, nowMs);
     const cells = [...(wide ? this.#place(all) : all.slice(0, names.length))];
-    const nameAt = names.indexOf('NAME');
+    const nameAt = names.indexOf('Name');
     if (nameAt >= 0 && kindPrefix !== '') cells[nameAt] = `${kindPrefix}/${cells[nameAt] ?? ''}`;
     const { namespace = '', labels = {} } = object.metadata ?? {};
     return [

@@ -1,4 +1,4 @@
-import { type KubeObject } from '../api/kube-object.js';
+import { type KubeObject } from '../../model/columns/kube-object.js';
 import { failure } from '../command-failure.js';
 import { parseTemplate, relaxTemplate } from '../jsonpath/parse-template.js';
 import { findResults } from '../jsonpath/run-template.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ContainerStateObject, type ContainerStatusObject, type PodObject } from '../api/kube-object.js';
+import { type ContainerStateObject, type ContainerStatusObject, type PodObject } from './kube-object.js';
 import { summarizePod } from './pod-row.js';
 
 const NOW = Date.parse('2026-01-01T00:10:00Z');

@@ -1,4 +1,4 @@
-import { type ContainerStatusObject, type PodObject } from '../api/kube-object.js';
+import { type ContainerStatusObject, type PodObject } from './kube-object.js';
 import { formatAge, parseTime } from './human-age.js';
 
 /** What a table shows of a pod beside its name and age. */

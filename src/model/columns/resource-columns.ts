@@ -4,11 +4,11 @@ import {
   type KubeObject,
   type NodeObject,
   type PodObject,
-} from '../api/kube-object.js';
+} from './kube-object.js';
 import { formatAge } from './human-age.js';
 import { summarizePod } from './pod-row.js';
 
-/** The columns of a kind of object, and the row of one of them. */
+/** The columns of a kind of object, named as an API server names them (kubectl prints capitals), and the row of one of them. */
 export interface ResourceColumns {
   readonly names: readonly string[];
   /** What `-o wide` shows behind them, unless its place is told in {@link widePlaces}. */
@@ -22,8 +22,8 @@ export interface ResourceColumns {
 const NONE = '<none>';
 
 const PODS: ResourceColumns = {
-  names: ['NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE'],
-  wide: ['IP', 'NODE', 'NOMINATED NODE', 'READINESS GATES'],
+  names: ['Name', 'Ready', 'Status', 'Restarts', 'Age'],
+  wide: ['IP', 'Node', 'Nominated Node', 'Readiness Gates'],
   row: (object, nowMs) => {
     const pod: PodObject = object;
     const { ready, status, restarts } = summarizePod(pod, nowMs);
@@ -37,7 +37,7 @@ const PODS: ResourceColumns = {
 };
 
 const CONFIG_MAPS: ResourceColumns = {
-  names: ['NAME', 'DATA', 'AGE'],
+  names: ['Name', 'Data', 'Age'],
   wide: [],
   row: (object, nowMs) => {
     const { data = {}, binaryData = {} } = object as ConfigMapObject;
@@ -47,8 +47,8 @@ const CONFIG_MAPS: ResourceColumns = {
 };
 
 const EVENTS: ResourceColumns = {
-  names: ['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'],
-  wide: ['SUBOBJECT', 'SOURCE', 'FIRST SEEN', 'COUNT', 'NAME'],
+  names: ['Last Seen', 'Type', 'Reason', 'Object', 'Message'],
+  wide: ['Subobject', 'Source', 'First Seen', 'Count', 'Name'],
   widePlaces: [0, 1, 2, 3, 5, 6, 4, 7, 8, 9],
   row: (object, nowMs) => {
     const event = object as EventObject;
@@ -68,8 +68,8 @@ const EVENTS: ResourceColumns = {
 };
 
 const NODES: ResourceColumns = {
-  names: ['NAME', 'STATUS', 'ROLES', 'AGE', 'VERSION'],
-  wide: ['INTERNAL-IP', 'EXTERNAL-IP', 'OS-IMAGE', 'KERNEL-VERSION', 'CONTAINER-RUNTIME'],
+  names: ['Name', 'Status', 'Roles', 'Age', 'Version'],
+  wide: ['Internal-IP', 'External-IP', 'OS-Image', 'Kernel-Version', 'Container-Runtime'],
   row: (object, nowMs) => {
     const node = object as NodeObject;
     const { addresses = [], nodeInfo = {} } = node.status ?? {};
@@ -84,7 +84,7 @@ const NODES: ResourceColumns = {
 };
 
 const PLAIN: ResourceColumns = {
-  names: ['NAME', 'AGE'],
+  names: ['Name', 'Age'],
   wide: [],
   row: (object, nowMs) => [nameOf(object), ageOf(object, nowMs)],
 };
