@@ -56,7 +56,9 @@ class Folder implements ManifestFiles {
   async look(): Promise<FolderLook> {
     if (this.fails) throw new Error('EIO');
     const files = new Map(
-      [...this.files].sort().map(([name, { version }]) => [name, { sign: String(version), size: version }]),
+      [...this.files]
+        .sort()
+        .map(([name, { version }]) => [name, { sign: String(version), size: version, isSole: true }]),
     );
     return { ...{ kind: 'present', folder: '/pods', identity: '1', onlyName: undefined }, files, others: [] };
   }

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { untilTrue } from '../testing/until-true.js';
 import { SystemClock } from '../util/clock.js';
+import { sourceLookEnded } from '../util/config-channels.js';
 import { formatConfigProblem } from './config-problem.js';
 import { FileSource } from './file-source.js';
 import { INLINE_PARSER } from './parse-manifest.js';
@@ -37,7 +38,7 @@ class Follower implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
 
-  constructor() {
+  constructor({ settleMs = 50 } = {}) {
     const problems = new ProblemBook({
       onProblem: (problem) => this.told.push(formatConfigProblem(problem)),
     });
@@ -46,7 +47,7 @@ class Follower implements AsyncDisposable {
       ...{ path: folder, nodeName: 'n', problems, parser: INLINE_PARSER, clock: new SystemClock() },
       ...{ port: config.addSource('file'), lastGoodFolder: join(root, 'last-good') },
       // So long that whatever is seen was seen by the watch.
-      ...{ fileCheckFrequencyMs: 600_000, settleMs: 50 },
+      ...{ fileCheckFrequencyMs: 600_000, settleMs },
     });
     this.#running = Promise.all([source.run(this.#stop.signal), this.#follow(config)]);
   }
@@ -97,6 +98,24 @@ describe('a folder of manifests on disk', () => {
     await rm(join(folder, 'z.yaml'));
     await follower.untilState('');
     expect(follower.history).toEqual(['ADD a', 'ADD b', 'UPDATE a', 'REMOVE b', 'REMOVE a']);
+  });
+
+  it('gives its pods at once where they are moved in, and none of a file that is being written', async () => {
+    let looks = 0;
+    const leave = sourceLookEnded.subscribe(() => looks++);
+    await using follower = new Follower({ settleMs: 500_000 });
+    // From the second one on the folder is watched.
+    await untilTrue(() => looks >= 2);
+    leave();
+    const moved: string[] = [];
+    for (let count = 0; count < 60; count++) {
+      await writeFile(join(folder, `w${count}.yaml`), manifest(`w${count}`));
+      await writeFile(join(root, 'next'), manifest(`m${count}`));
+      await rename(join(root, 'next'), join(folder, `m${count}.yaml`));
+      moved.push(`m${count}:a`);
+    }
+    await follower.untilState(moved.sort().join());
+    expect(follower.told).toEqual([]);
   });
 
   it('may be made of links that are changed all at once', async () => {

@@ -9,6 +9,7 @@ import { type LogFields, SILENT_LOGGER } from '../util/logger.js';
 import { sourceLookEnded } from '../util/config-channels.js';
 import { formatConfigProblem } from './config-problem.js';
 import { FILE_SOURCE, FileSource, type FileSourceOptions } from './file-source.js';
+import { type FolderChange } from './watch-folder.js';
 import { type FileContent, type FolderLook, type ManifestFiles, ManifestFolder } from './manifest-folder.js';
 import { INLINE_PARSER } from './parse-manifest.js';
 import { PodConfig } from './pod-config.js';
@@ -68,7 +69,7 @@ class Lab implements AsyncDisposable {
   problems = new ProblemBook();
   looks = 0;
   watched: string[] = [];
-  touch: (name?: string) => void = () => undefined;
+  touch: (name?: string, change?: FolderChange) => void = () => undefined;
   #stop = new AbortController();
   #running: Promise<void> | undefined;
   readonly #leave = sourceLookEnded.subscribe(({ source }) => {
@@ -122,7 +123,7 @@ class Lab implements AsyncDisposable {
       },
       watch: (folder, { onChange }) => {
         this.watched.push(strip(folder));
-        this.touch = (name) => onChange(name);
+        this.touch = (name, change) => onChange(name, change);
         return { close: () => (this.touch = () => undefined) };
       },
       ...options,
@@ -139,6 +140,13 @@ class Lab implements AsyncDisposable {
   async put(name: string, text: string): Promise<void> {
     await writeFile(join(this.folder, name), text);
     this.touch(name);
+  }
+
+  /** As tools do that write a file elsewhere first. */
+  async moveIn(name: string, text: string): Promise<void> {
+    await writeFile(join(this.root, 'elsewhere'), text);
+    await rename(join(this.root, 'elsewhere'), join(this.folder, name));
+    this.touch(name, 'named');
   }
 
   /** `name:image`, sorted, of the last delivery. */
@@ -340,6 +348,25 @@ describe('a file that changes', () => {
     await lab.put('a.yaml', manifest('a', 'b'));
     await lab.untilPods('a-node:b');
     expect(lab.told).toEqual([]);
+  });
+
+  it('is judged at once when it was moved here, and not before it stands still when it is empty or a link', async () => {
+    await using lab = await Lab.open();
+    lab.start('pods', { settleMs: 1_000_000, fileCheckFrequencyMs: 2_000_000 });
+    await lab.until(() => lab.looks > 0);
+    await lab.moveIn('a.yaml', manifest('a'));
+    await lab.untilPods('a-node:a');
+    await lab.moveIn('a.yaml', manifest('a', 'b'));
+    await lab.untilPods('a-node:b');
+    await lab.moveIn('a.yaml', '');
+    await writeFile(join(lab.root, 'other'), manifest('b'));
+    await link(join(lab.root, 'other'), join(lab.folder, 'b.yaml'));
+    await symlink(join(lab.root, 'other'), join(lab.folder, 'c.yaml'));
+    for (const name of ['b.yaml', 'c.yaml']) lab.touch(name, 'named');
+    const looks = lab.looks;
+    await lab.until(() => lab.looks > looks);
+    await lab.pass(1_000);
+    expect(lab.pods).toEqual(['a-node:b']);
   });
 
   it('keeps its pod when it is saved by removing it and writing it anew', async () => {

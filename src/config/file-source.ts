@@ -5,13 +5,14 @@
  * for, delivered to a {@link PodSourcePort}; what is wrong, in a {@link ProblemBook}.
  *
  * It assumes that files are written by people and their tools: in steps, by removing and making anew, by renaming. So
- * nothing is believed before it stood still for a moment (steady-files.ts), and of a file or folder that cannot be read
+ * nothing is believed before it stood still for a moment (steady-files.ts), unless it was moved here as a whole; and of a file or folder that cannot be read
  * or does not parse, the last good version holds, over a restart of the agent too (file-versions.ts). Only a file that
  * is seen not to be there takes its pods along.
  *
  * @module
  */
 import { basename, dirname, join, resolve } from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { sourceLookEnded } from '../util/config-channels.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
@@ -118,8 +119,10 @@ export class FileSource {
       this.#startedMs = clock.monotonicMs();
       while (!signal.aborted) {
         const nextLookInMs = await this.#look(signal);
+        const endedMs = clock.monotonicMs();
         await this.#wakeup.wait(clock, nextLookInMs, signal);
-        await clock.sleep(BETWEEN_LOOKS_MS, signal);
+        // The first event after a quiet time is looked at without delay.
+        await clock.sleep(Math.max(0, BETWEEN_LOOKS_MS - (clock.monotonicMs() - endedMs)), signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -174,7 +177,7 @@ export class FileSource {
     this.#tellOthers(look);
     for (const name of this.#retries.takeDue(startedMs)) this.#steady.release(name);
     const signs = new Map([...look.files].map(([name, { sign }]) => [name, sign]));
-    const seen = this.#steady.look(startedMs, signs);
+    const seen = this.#steady.look(startedMs, signs, await this.#movedHere(look));
     const { parsed, moved } = await this.#readAll(look, seen.steady, signal);
     for (const name of seen.restless) this.#versions.complainOfRestless(name);
     this.#versions.forget(seen.gone);
@@ -197,6 +200,19 @@ export class FileSource {
     }
     this.#tellEnd(startedMs, parsed, merged, undefined);
     return nextLookInMs;
+  }
+
+  /** The files that came with this look, were not written here, and so are whole. */
+  async #movedHere({ files }: PresentLook): Promise<ReadonlySet<string>> {
+    // What was written before the look was made has been told by then: events are read once in each turn of the loop.
+    for (let turn = 0; turn < 2; turn++) await immediate();
+    const arrivals = [...this.#watch.takeArrivals()];
+    return new Set(
+      arrivals.filter((name) => {
+        const found = files.get(name);
+        return found !== undefined && found.isSole && found.size > 0;
+      }),
+    );
   }
 
   /** Small files first, so that a large one keeps nobody waiting. */

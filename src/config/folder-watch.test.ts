@@ -59,6 +59,23 @@ describe('the watch of a folder', () => {
     expect(watches).toHaveLength(2);
   });
 
+  it('tells twice what came, unless it was written to after that', () => {
+    const { watch, watches } = lab();
+    watch.follow(PODS);
+    const { onChange } = watches[0]!.events;
+    onChange('moved.yaml', 'named');
+    onChange('made.yaml', 'named');
+    onChange('made.yaml', 'written');
+    onChange('edited.yaml', 'written');
+    onChange('unknown.yaml');
+    onChange('moved.log', 'named');
+    expect([...watch.takeArrivals()]).toEqual(['moved.yaml']);
+    onChange('made.yaml', 'named');
+    expect([...watch.takeArrivals()].sort()).toEqual(['made.yaml', 'moved.yaml']);
+    onChange('made.yaml', 'written');
+    expect([...watch.takeArrivals()]).toEqual([]);
+  });
+
   it('hints at one name, where only that counts', () => {
     const { watch, watches, changes } = lab();
     watch.follow({ ...PODS, onlyName: 'web' });

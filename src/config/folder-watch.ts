@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { manifestNameKind } from './manifest-names.js';
-import { type WatchFolder } from './watch-folder.js';
+import { type FolderChange, type WatchFolder } from './watch-folder.js';
 
 /** What a {@link FolderWatch} needs. */
 export interface FolderWatchOptions {
@@ -26,6 +26,8 @@ export class FolderWatch {
   readonly #options: FolderWatchOptions;
   #watched: { readonly identity: string; readonly watch: { close(): void } } | undefined;
   #failure = '';
+  /** Names that came, since the last look and before it. */
+  #arrivals = { new: new Set<string>(), old: new Set<string>() };
 
   constructor(options: FolderWatchOptions) {
     this.#options = options;
@@ -38,11 +40,15 @@ export class FolderWatch {
     const { watch, onChange } = this.#options;
     try {
       const events = {
-        onChange: (name: string | undefined): void => {
+        onChange: (name: string | undefined, change?: FolderChange): void => {
           // Of a folder that was itself moved or removed its own name is told. Who made it anew may have got its number.
           const isOfFolder = name === basename(folder);
           if (isOfFolder) this.close();
-          if (name === undefined || isOfFolder || isOfInterest(name, onlyName)) onChange();
+          if (name === undefined || isOfFolder) onChange();
+          else if (isOfInterest(name, onlyName)) {
+            this.#note(name, change);
+            onChange();
+          }
         },
         onFailure: (error: Error): void => this.#failed(folder, error),
       };
@@ -54,10 +60,30 @@ export class FolderWatch {
     }
   }
 
+  /**
+   * The names that came since the call before the last one, and were not written to after that: files that were moved
+   * here. Call it once for each look, after it. Each name is told twice, since the look may have missed what the watch
+   * told of while it was made.
+   */
+  takeArrivals(): ReadonlySet<string> {
+    const { new: recent, old } = this.#arrivals;
+    this.#arrivals = { new: new Set(), old: recent };
+    return new Set([...recent, ...old]);
+  }
+
   /** Watches nothing, until it is told to follow again. */
   close(): void {
     this.#watched?.watch.close();
     this.#watched = undefined;
+  }
+
+  #note(name: string, change: FolderChange | undefined): void {
+    if (change === 'named') {
+      this.#arrivals.new.add(name);
+    } else {
+      this.#arrivals.new.delete(name);
+      this.#arrivals.old.delete(name);
+    }
   }
 
   #failed(folder: string, error: unknown): void {

@@ -28,6 +28,8 @@ export interface FileSign {
   readonly sign: string;
   /** In bytes. */
   readonly size: number;
+  /** No link, and no other name leads to it: whatever is written to it is told of under this name. */
+  readonly isSole: boolean;
 }
 
 /** A file's content, or why it is none. */
@@ -94,11 +96,13 @@ export class ManifestFolder implements ManifestFiles {
   async #list(folder: string, top: BigIntStats, onlyName: string | undefined): Promise<PresentLook> {
     const files = new Map<string, FileSign>();
     const others: string[] = [];
-    for (const name of (await readdir(folder)).sort()) {
+    const entries = await readdir(folder, { withFileTypes: true });
+    for (const entry of entries.sort((one, other) => compare(one.name, other.name))) {
+      const { name } = entry;
       if (onlyName !== undefined && name !== onlyName) continue;
       const kind = onlyName === undefined ? manifestNameKind(name) : 'manifest';
       if (kind === 'hidden') continue;
-      const found = await this.#sign(join(folder, name));
+      const found = await this.#sign(join(folder, name), entry.isSymbolicLink());
       if (found === undefined) continue;
       if (kind === 'other' || found === 'no file') others.push(name);
       else files.set(name, found);
@@ -108,18 +112,24 @@ export class ManifestFolder implements ManifestFiles {
   }
 
   /** Undefined for a folder, and for what vanished between the list and the look. */
-  async #sign(path: string): Promise<FileSign | 'no file' | undefined> {
+  async #sign(path: string, isLink: boolean): Promise<FileSign | 'no file' | undefined> {
     try {
       const facts = await stat(path, { bigint: true });
       if (facts.isDirectory()) return undefined;
-      return facts.isFile() ? { sign: signOf(facts), size: Number(facts.size) } : 'no file';
+      if (!facts.isFile()) return 'no file';
+      return { sign: signOf(facts), size: Number(facts.size), isSole: !isLink && facts.nlink === 1n };
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // A link that leads nowhere is there, and so is a file that may not be looked at.
       const isGone = code === 'ENOENT' && (await lstatIfThere(path)) === undefined;
-      return isGone ? undefined : { sign: `error ${code ?? messageOf(error)}`, size: 0 };
+      return isGone ? undefined : { sign: `error ${code ?? messageOf(error)}`, size: 0, isSole: false };
     }
   }
+}
+
+/** By code units, as a sort without a comparison. */
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 const BROKEN_LINK = 'it is a link that leads nowhere, or it vanished';

@@ -25,6 +25,17 @@ describe('looks at files', () => {
     expect(said(files.look(550, signs({ a: '2' })))).toEqual({});
   });
 
+  it('find a content at once that is known to be whole, and no other', () => {
+    const files = new SteadyFiles(OPTIONS);
+    const whole = new Set(['a']);
+    expect(said(files.look(0, signs({ a: '1', b: '1' }), whole))).toEqual({
+      ...{ steady: ['a'], unsettled: ['b'], nextLookInMs: 200 },
+    });
+    files.taken('a', '1');
+    expect(said(files.look(10, signs({ a: '2', b: '1' })))).toMatchObject({ unsettled: ['b'] });
+    expect(said(files.look(20, signs({ a: '3', b: '1' }), whole))).toMatchObject({ steady: ['a'] });
+  });
+
   it('find an absence once it was there for long enough, and no longer when it ended', () => {
     const files = new SteadyFiles(OPTIONS);
     files.look(0, signs({ a: '1' }));

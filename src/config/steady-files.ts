@@ -39,7 +39,8 @@ const HOLD_REMOVAL_MS = 2_000;
  *
  * Files are written in steps, replaced by removing and writing anew, and renamed while their folder is listed. So a
  * content or an absence counts once two looks, `settleMs` apart, have seen it; and as long as a new file is not steady,
- * absences wait, for a while: it may be the missing one under another name.
+ * absences wait, for a while: it may be the missing one under another name. A file that was written elsewhere and moved
+ * here is whole from its first look on.
  */
 export class SteadyFiles {
   readonly #options: SteadyFilesOptions;
@@ -54,15 +55,22 @@ export class SteadyFiles {
     this.#seen(name, '', nowMs);
   }
 
-  /** Takes in what a look saw: for each name a sign that changes with the content. `nowMs` is monotonic. */
-  look(nowMs: number, signs: ReadonlyMap<string, string>): SteadyLook {
+  /**
+   * Takes in what a look saw: for each name a sign that changes with the content. `nowMs` is monotonic; `whole` are the
+   * names that nobody writes to, by what is known of how they came.
+   */
+  look(
+    nowMs: number,
+    signs: ReadonlyMap<string, string>,
+    whole: ReadonlySet<string> = new Set(),
+  ): SteadyLook {
     const { settleMs, patienceMs } = this.#options;
     const found = { steady: [] as string[], restless: [] as string[], unsettled: [] as string[] };
     let nextLookInMs = Infinity;
     for (const [name, sign] of signs) {
       const entry = this.#seen(name, sign, nowMs);
       if (entry.taken === sign) continue;
-      const steadyInMs = settleMs - (nowMs - entry.sinceMs);
+      const steadyInMs = whole.has(name) ? 0 : settleMs - (nowMs - entry.sinceMs);
       if (steadyInMs <= 0) {
         found.steady.push(name);
         continue;

@@ -1,9 +1,12 @@
 import { watch } from 'node:fs';
 
+/** `named`: a name came, went, or stands for another file now; `written`: a file was written to, or its facts changed. */
+export type FolderChange = 'named' | 'written';
+
 /** What {@link WatchFolder} tells. */
 export interface FolderWatchEvents {
   /** Something happened to that name; undefined when the name is not known. */
-  readonly onChange: (name: string | undefined) => void;
+  readonly onChange: (name: string | undefined, change?: FolderChange) => void;
   /** It tells nothing more. */
   readonly onFailure: (error: Error) => void;
 }
@@ -13,7 +16,9 @@ export type WatchFolder = (folder: string, events: FolderWatchEvents) => { close
 
 /** By inotify, where there is that. */
 export const watchFolder: WatchFolder = (folder, { onChange, onFailure }) => {
-  const watcher = watch(folder, { persistent: false }, (_, name) => onChange(name ?? undefined));
+  const watcher = watch(folder, { persistent: false }, (event, name) =>
+    onChange(name ?? undefined, event === 'rename' ? 'named' : 'written'),
+  );
   watcher.on('error', onFailure);
   return { close: () => watcher.close() };
 };
