@@ -11,11 +11,12 @@ import { makeFolder } from '../util/make-folder.js';
 import { type AgentOptions } from './agent-options.js';
 import { type ApiPortsOptions, buildApiPorts } from './api-ports.js';
 import { CreationTimes } from './creation-times.js';
+import { buildNodePages } from './node-pages.js';
 import { followPods, ServedPods } from './served-pods.js';
 
 /** What {@link AgentApi} needs. */
 export interface AgentApiOptions extends ApiPortsOptions {
-  readonly options: ApiPortsOptions['options'] & Pick<AgentOptions, 'rootDir' | 'socket'>;
+  readonly options: AgentOptions;
   readonly logger: Logger;
 }
 
@@ -60,7 +61,7 @@ export class AgentApi {
       new ServedPods({ clock, desired, manager, workers, creations, stopped }),
       versions,
     );
-    const ports = buildApiPorts(options, this.#table);
+    const ports = { ...buildApiPorts(options, this.#table), pages: buildNodePages(options) };
     this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router: buildApiRouter(ports) });
   }
 

@@ -22,7 +22,7 @@ export interface ApiRequest {
 }
 
 /** What a handler answers. */
-export type ApiAnswer = JsonAnswer | TextAnswer | StreamAnswer;
+export type ApiAnswer = JsonAnswer | TextAnswer | BytesAnswer | StreamAnswer;
 
 /** One object. */
 export interface JsonAnswer {
@@ -38,6 +38,13 @@ export interface TextAnswer {
   readonly kind: 'text';
   readonly body: string;
   readonly code?: number;
+}
+
+/** A whole that is there already, which other answers may share. */
+export interface BytesAnswer {
+  readonly kind: 'bytes';
+  readonly contentType: string;
+  readonly body: Uint8Array;
 }
 
 /**

@@ -15,6 +15,7 @@ import { getNode, listNodes, type ServedNode } from './serve-node.js';
 import { deletePod, type DeletePodOptions } from './delete-pod.js';
 import { DISCOVERY } from './discovery.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
+import { nodePageHandlers, type NodePages } from './node-pages.js';
 import { type ContainerLogs, readPodLog } from './pod-log.js';
 import { type PodTable } from './pod-table.js';
 import { withTables } from './tables/answer-table.js';
@@ -32,6 +33,7 @@ export interface ApiPorts {
   readonly node: () => ServedNode;
   readonly streams: RuntimeStreams;
   readonly logs: ContainerLogs;
+  readonly pages: NodePages;
   /** podloop's. */
   readonly version: string;
 }
@@ -74,6 +76,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   read(`${NAMESPACE}/configmaps/:name`, 'configmaps', getConfigMap(ports.configMaps));
   read('/api/v1/nodes', 'nodes', listNodes(ports.node, ports.version));
   read('/api/v1/nodes/:name', 'nodes', getNode(ports.node, ports.version));
+  for (const [path, handler] of nodePageHandlers(ports.pages, clock)) router.answer('GET', path, handler);
   const streaming = { streams: ports.streams, findPod };
   router.upgrade(`${PODS}/:name/exec`, execInContainer(streaming));
   router.upgrade(`${PODS}/:name/attach`, attachToContainer(streaming));

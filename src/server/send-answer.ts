@@ -3,10 +3,11 @@ import { type ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PodloopError } from '../util/errors.js';
 import { ApiError } from './api-error.js';
-import { type ApiAnswer, type JsonAnswer, type StreamAnswer } from './api-request.js';
+import { type ApiAnswer, type BytesAnswer, type JsonAnswer, type StreamAnswer } from './api-request.js';
 
 /** So long at most others wait while an answer is written. */
 const SLICE_MS = 10;
+const PIECE_BYTES = 64 * 1024;
 
 /** Sends an answer at the client's pace. Rejects with what an answer throws before it has begun; nothing is sent then. */
 export async function sendAnswer(
@@ -20,6 +21,9 @@ export async function sendAnswer(
       break;
     case 'text':
       sendText(response, answer.code ?? 200, 'text/plain; charset=utf-8', answer.body);
+      break;
+    case 'bytes':
+      await sendBytes(response, answer);
       break;
     case 'stream':
       await sendStream(response, answer, signal);
@@ -51,6 +55,16 @@ function sendText(
 ): void {
   response.writeHead(code, { ...headers, 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
   response.end(text);
+}
+
+/** Piece by piece: what a slow client has not taken yet stays where others share it. */
+async function sendBytes(response: ServerResponse, { contentType, body }: BytesAnswer): Promise<void> {
+  response.writeHead(200, { 'Content-Type': contentType, 'Content-Length': body.length });
+  for (let begin = 0; begin < body.length; begin += PIECE_BYTES) {
+    if (!response.write(body.subarray(begin, begin + PIECE_BYTES))) await drained(response);
+    if (response.destroyed) return;
+  }
+  response.end();
 }
 
 async function sendStream(

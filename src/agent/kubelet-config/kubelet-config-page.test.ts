@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { resolveAgentOptions } from '../resolve-agent-options.js';
+import { kubeletConfigPage } from './kubelet-config-page.js';
+import { readKubeletConfig } from './read-kubelet-config.js';
+
+const CONFIG = `
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+staticPodPath: /etc/kubernetes/manifests
+syncFrequency: 1m30s
+containerLogMaxSize: 5Mi
+resolvConf: ""
+systemReserved: { cpu: 100m }
+crashLoopBackOff: { maxContainerRestartPeriod: 20s }
+`;
+
+function shown(text: string): Record<string, unknown> {
+  const page = JSON.parse(text) as { readonly kubeletconfig: Record<string, unknown> };
+  return page.kubeletconfig;
+}
+
+describe('the page of the configuration', () => {
+  const { config } = readKubeletConfig(CONFIG, '/config.yaml');
+
+  it('shows what holds, wherever it comes from, in the fields of a KubeletConfiguration', () => {
+    expect(shown(kubeletConfigPage(resolveAgentOptions({ maxPods: 7 }, config)))).toMatchObject({
+      ...{ kind: 'KubeletConfiguration', staticPodPath: '/etc/kubernetes/manifests', syncFrequency: '1m30s' },
+      ...{ containerLogMaxSize: '5Mi', resolvConf: '', systemReserved: { cpu: '100m' }, maxPods: 7 },
+      crashLoopBackOff: { maxContainerRestartPeriod: '20s' },
+      imageMinimumGCAge: '2m0s',
+    });
+  });
+
+  it('is one that can be read again and means the same', () => {
+    const options = resolveAgentOptions({ maxPods: 7, containerLogMaxSizeBytes: 1_234_567 }, config);
+    const again = readKubeletConfig(JSON.stringify(shown(kubeletConfigPage(options))), '/again.json');
+    expect(again.warnings).toEqual([]);
+    expect(resolveAgentOptions({}, again.config)).toEqual(options);
+  });
+
+  it('shows no secret', () => {
+    const page = kubeletConfigPage(
+      resolveAgentOptions({
+        manifestUrl: 'https://user:pa55@example.com/pods?token=s3cret&b=c0de',
+        manifestUrlHeader: { Authorization: ['Bearer t0ken'] },
+      }),
+    );
+    for (const secret of ['user', 'pa55', 's3cret', 'c0de', 't0ken']) expect(page).not.toContain(secret);
+    expect(shown(page)['staticPodURLHeader']).toEqual({ Authorization: ['hidden'] });
+    expect(shown(page)['staticPodURL']).toContain('example.com/pods?token=hidden');
+  });
+});

@@ -1,0 +1,28 @@
+import { type CriClient } from '../cri/index.js';
+import { type NodePages } from '../server/node-pages.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { type AgentOptions } from './agent-options.js';
+import { type AgentParts } from './agent-parts.js';
+import { kubeletConfigPage } from './kubelet-config/kubelet-config-page.js';
+import { type NodeIdentity } from './node-identity.js';
+
+/** What {@link buildNodePages} wires. */
+export interface NodePagesOptions {
+  readonly options: AgentOptions;
+  readonly parts: AgentParts;
+  readonly identity: NodeIdentity;
+  readonly client: CriClient;
+  readonly runtime: { readonly name: string; readonly version: string };
+  /** podloop's. */
+  readonly version: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How each page about the node is made: one line each. */
+export function buildNodePages({ options }: NodePagesOptions): NodePages {
+  return {
+    '/configz': () => kubeletConfigPage(options),
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * The pages that say how the node is: each is a text that somebody else makes.
+ *
+ * In: a function for each page. Out: handlers. A page is made once for all who ask for it at the same time, and encoded
+ * once, so that a hundred scrapers cost what one does. It assumes that making a page may hang: who asks waits for a
+ * bounded time, and a second one is not begun meanwhile.
+ *
+ * @module
+ */
+import { type Clock } from '../util/clock.js';
+import { SharedLook } from '../util/shared-look.js';
+import { ApiError } from './api-error.js';
+import { type ApiHandler } from './api-request.js';
+
+/** Prometheus' text format. */
+const METRICS = 'text/plain; version=0.0.4; charset=utf-8';
+const JSON_TEXT = 'application/json';
+
+/** Every page, and what it is. */
+export const NODE_PAGE_TYPES = {
+  '/metrics': METRICS,
+  '/metrics/cadvisor': METRICS,
+  '/metrics/probes': METRICS,
+  '/metrics/resource': METRICS,
+  '/stats/summary': JSON_TEXT,
+  '/debug/pleg': JSON_TEXT,
+  '/configz': JSON_TEXT,
+} as const;
+
+/** Where a page is. */
+export type NodePagePath = keyof typeof NODE_PAGE_TYPES;
+
+/** Makes the text of a page. The signal aborts when its time is up. */
+export type MakePage = (signal: AbortSignal) => string | Promise<string>;
+
+/** How each page is made; one that is not here answers 404. */
+export type NodePages = { readonly [Path in NodePagePath]?: MakePage };
+
+/** Longer than any scraper waits. */
+const PAGE_DEADLINE_MS = 30_000;
+
+/** A handler for each page that there is, for any number of servers. */
+export function nodePageHandlers(
+  pages: NodePages,
+  clock: Pick<Clock, 'setTimer'>,
+): ReadonlyMap<NodePagePath, ApiHandler> {
+  const entries = Object.entries(pages) as [NodePagePath, MakePage | undefined][];
+  return new Map(
+    entries.flatMap(([path, make]) => (make === undefined ? [] : [[path, pageHandler(path, make, clock)]])),
+  );
+}
+
+function pageHandler(path: NodePagePath, make: MakePage, clock: Pick<Clock, 'setTimer'>): ApiHandler {
+  const shared = new SharedLook<Uint8Array>({
+    ...{ clock, deadlineMs: PAGE_DEADLINE_MS },
+    late: () => new ApiError('Timeout', `${path} could not be made within ${PAGE_DEADLINE_MS / 1_000}s`),
+    look: async (signal) => Buffer.from(await make(signal)),
+  });
+  return async ({ signal }) => ({
+    ...{ kind: 'bytes', contentType: NODE_PAGE_TYPES[path] },
+    body: await shared.get(signal),
+  });
+}
