@@ -15,10 +15,12 @@ import { CriClient, findEndpoint, parseEndpoint, probeEndpoint } from '../cri/in
 import { Pleg, type PlegHealth, type Subscription } from '../pleg/index.js';
 import { CriRuntime } from '../runtime/index.js';
 import { type Runtime } from '../runtime/runtime.js';
+import { type CriCall } from '../util/channels.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { ObservedRuntime } from './observed-runtime.js';
 import { type ObserverOptions, resolveObserverOptions } from './options.js';
+import { PlegReporter } from './pleg-report/pleg-reporter.js';
 
 export { type ContainerLifecycleEvent, type PodLifecycleEvent } from '../pleg/index.js';
 
@@ -40,6 +42,8 @@ export interface ObservedEndpoint {
   readonly url: string;
   readonly runtimeName: string;
   readonly runtimeVersion: string;
+  /** Calls that are not answered yet; nothing is known of them unless told. */
+  readonly callsInFlight?: () => readonly CriCall[];
   readonly close: () => void;
 }
 
@@ -49,6 +53,7 @@ export class Observer implements AsyncDisposable {
   readonly runtimeName: string;
   readonly runtimeVersion: string;
   readonly #target: ObservedEndpoint;
+  readonly #clock: Clock;
   readonly #pleg: Pleg;
   #warnings: readonly string[];
   #closed = false;
@@ -71,13 +76,16 @@ export class Observer implements AsyncDisposable {
     const client = new CriClient({ endpoint: url, clock, logger });
     const runtime = new CriRuntime({ client, clock, logger });
     const close = (): void => client.close();
-    return new Observer({ runtime, url, runtimeName, runtimeVersion, close }, resolved, ports);
+    const callsInFlight = (): readonly CriCall[] => client.callsInFlight();
+    const target = { runtime, url, runtimeName, runtimeVersion, callsInFlight, close };
+    return new Observer(target, resolved, ports);
   }
 
   /** For a runtime that is there already; {@link Observer.connect} is the usual way. */
   constructor(target: ObservedEndpoint, options: ObserverOptions, ports: ObserverPorts = {}) {
     const { clock = new SystemClock(), logger = SILENT_LOGGER } = ports;
     this.#target = target;
+    this.#clock = clock;
     this.endpoint = target.url;
     this.runtimeName = target.runtimeName;
     this.runtimeVersion = target.runtimeVersion;
@@ -115,6 +123,16 @@ export class Observer implements AsyncDisposable {
   /** How the event generator and the runtime are, as of now. */
   health(): PlegHealth {
     return this.#pleg.health();
+  }
+
+  /** Begins to count for a report of how it goes, to be read again and again. Dispose of it when done. */
+  startReport(): PlegReporter {
+    const { runtimeName: name, runtimeVersion: version, url: endpoint, callsInFlight } = this.#target;
+    return new PlegReporter({
+      ...{ clock: this.#clock, pleg: this.#pleg, runtime: { name, version, endpoint } },
+      uids: () => this.#pleg.cache.uids(),
+      callsInFlight: callsInFlight ?? (() => []),
+    });
   }
 
   /** Looks until the signal aborts; resolves then. A runtime that goes away is waited for. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
+import { type InspectionEnd, inspectionEnded } from '../util/pleg-channels.js';
 import { type Inspection, InspectionPool, type InspectionHandle } from './inspection-pool.js';
 
 interface Call {
@@ -308,4 +309,24 @@ describe('cancel', () => {
     submit('after');
     expect(begun.length).toBe(count + 1);
   });
+});
+
+it('tells of each inspection that ended by itself what it took, and of none that was cancelled', async () => {
+  const { clock, submit, call } = setUp({ concurrency: 1, deadlineMs: 2_000 });
+  const told: InspectionEnd[] = [];
+  const stopTelling = inspectionEnded.subscribe((end) => told.push(end));
+  submit('answers');
+  submit('waits').handle.cancel(new Error('the pod is gone'));
+  await clock.advance(300);
+  call('answers').answer('');
+  await clock.settle();
+  submit('cancelled').handle.cancel(new Error('the pod is gone'));
+  submit('hangs');
+  await clock.advance(2_000);
+  stopTelling();
+  expect(told.map(({ pod, durationMs, wasSlow }) => [pod.uid, durationMs, wasSlow])).toEqual([
+    ['answers', 300, false],
+    ['hangs', 2_000, true],
+  ]);
+  expect(told.map(({ error }) => error)).toEqual([undefined, expect.stringMatching(/did not arrive within/)]);
 });

@@ -2,6 +2,7 @@ import { formatPod, type PodRef } from '../model/pod-ref.js';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
+import { inspectionEnded } from '../util/pleg-channels.js';
 import { InspectionQueue } from './inspection-queue.js';
 
 /** One status call of one pod, to be made when there is room. */
@@ -51,6 +52,7 @@ export interface InspectionPoolOptions {
 const LEAST_LEFT_MS = 50;
 
 type JobState = 'queued' | 'budget' | 'slow' | 'ended';
+type Outcome = { readonly value: unknown } | { readonly error: Error; readonly isCancelled?: boolean };
 
 class Job {
   readonly inspection: Inspection<unknown>;
@@ -132,7 +134,7 @@ export class InspectionPool {
       result: job.result as Promise<T>,
       budgetEnd: job.budgetEnd,
       hurry: () => this.#hurry(job),
-      cancel: (reason) => this.#end(job, () => job.reject(reason), reason),
+      cancel: (reason) => this.#end(job, { error: reason, isCancelled: true }, reason),
     };
   }
 
@@ -169,9 +171,9 @@ export class InspectionPool {
     // A `run` that throws before its first await must end like any other.
     const run = async (): Promise<unknown> => await job.inspection.run(job.controller.signal);
     run().then(
-      (value) => this.#end(job, () => job.resolve(value)),
+      (value) => this.#end(job, { value }),
       (error: unknown) =>
-        this.#end(job, () => job.reject(error instanceof Error ? error : new Error(String(error)))),
+        this.#end(job, { error: error instanceof Error ? error : new Error(String(error)) }),
     );
   }
 
@@ -201,7 +203,7 @@ export class InspectionPool {
           'INSPECTION_DEADLINE',
           `status of pod ${formatPod(pod)} (${pod.uid}) did not arrive within ${this.#options.deadlineMs} ms`,
         );
-        this.#end(job, () => job.reject(error), error);
+        this.#end(job, { error }, error);
       },
     });
   }
@@ -219,11 +221,12 @@ export class InspectionPool {
       'INSPECTION_DISPLACED',
       `status of pod ${formatPod(pod)} (${pod.uid}) was given up: ${this.#options.slowLimit} slower calls are the most at a time`,
     );
-    this.#end(job, () => job.reject(error), error);
+    this.#end(job, { error }, error);
   }
 
-  #end(job: Job, settle: () => void, abortReason?: Error): void {
+  #end(job: Job, outcome: Outcome, abortReason?: Error): void {
     if (job.state === 'ended') return;
+    if (job.state !== 'queued') this.#tell(job, outcome);
     const queue = job.waitsIn;
     job.state = 'ended';
     job.waitsIn = undefined;
@@ -231,9 +234,20 @@ export class InspectionPool {
     job.timer?.cancel();
     this.#budget.delete(job);
     this.#slow.delete(job);
-    settle();
+    if ('error' in outcome) job.reject(outcome.error);
+    else job.resolve(outcome.value);
     job.leaveBudget();
     if (abortReason !== undefined) job.controller.abort(abortReason);
     this.#fill();
+  }
+
+  #tell(job: Job, outcome: Outcome): void {
+    if (!inspectionEnded.hasSubscribers || ('isCancelled' in outcome && outcome.isCancelled === true)) return;
+    inspectionEnded.publish({
+      pod: job.inspection.pod,
+      durationMs: this.#options.clock.monotonicMs() - job.startedMs,
+      wasSlow: job.state === 'slow',
+      error: 'error' in outcome ? outcome.error.message : undefined,
+    });
   }
 }

@@ -1,6 +1,7 @@
 import { type ObservedState } from '../runtime/runtime.js';
 import { type StreamInfo } from './event-hints.js';
 import { type EventStream } from './event-stream.js';
+import { type PodLifecycleEvent } from './events.js';
 import { type InspectionInFlight } from './inspection-pool.js';
 import { type Inspector } from './inspector.js';
 import { type PodRecords } from './pod-records.js';
@@ -22,6 +23,8 @@ export interface PlegState {
   readonly runningPods: number;
   /** Containers, sandboxes not counted, by state. */
   readonly containersByState: Readonly<Record<ObservedState, number>>;
+  /** Events that were made so far, by type; what a reader's queue folds is not counted anew. */
+  readonly events: EventCounts;
   readonly inspections: Inspector['stats'];
   readonly inspectionsInFlight: readonly InspectionInFlight[];
   readonly requests: {
@@ -33,6 +36,9 @@ export interface PlegState {
   readonly subscriptions: readonly SubscriptionStats[];
 }
 
+/** How many events of each type were made. */
+export type EventCounts = Readonly<Partial<Record<PodLifecycleEvent['type'], number>>>;
+
 /** What the state is computed from. */
 export interface PlegParts {
   readonly mode: PlegMode;
@@ -40,6 +46,7 @@ export interface PlegParts {
   readonly relists: number;
   readonly podRelists: number;
   readonly records: PodRecords;
+  readonly events: EventCounts;
   readonly inspector: Inspector;
   readonly requests: RelistRequests;
   readonly stream: EventStream;
@@ -48,7 +55,8 @@ export interface PlegParts {
 
 /** Computes the state from the parts; walks over all pods, so not for every relist. */
 export function computePlegState(parts: PlegParts): PlegState {
-  const { mode, periodMs, relists, podRelists, records, inspector, requests, stream, subscriptions } = parts;
+  const { mode, periodMs, relists, podRelists, records, events, inspector, requests, stream, subscriptions } =
+    parts;
   const containersByState: Record<ObservedState, number> = { created: 0, running: 0, exited: 0, unknown: 0 };
   let runningPods = 0;
   for (const { seen } of records) {
@@ -64,6 +72,7 @@ export function computePlegState(parts: PlegParts): PlegState {
     pods: records.size,
     runningPods,
     containersByState,
+    events: { ...events },
     inspections: inspector.stats,
     inspectionsInFlight: inspector.inFlight(),
     requests: { queued: requests.size, coalesced: requests.coalesced, folded: requests.folded },

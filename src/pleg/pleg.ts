@@ -52,6 +52,7 @@ export class Pleg {
   readonly #stream: EventStream;
   readonly #looks: Looks;
   readonly #subscriptions = new Set<Subscription>();
+  readonly #eventCounts: Partial<Record<PodLifecycleEvent['type'], number>> = {};
   readonly #periodWakeup = new Wakeup();
   readonly #requestWakeup = new Wakeup();
   #running = false;
@@ -208,6 +209,7 @@ export class Pleg {
       relists: this.#looks.relists,
       podRelists: this.#looks.podRelists,
       records: this.#records,
+      events: this.#eventCounts,
       inspector: this.#inspector,
       requests: this.#requests,
       stream: this.#stream,
@@ -286,6 +288,7 @@ export class Pleg {
 
   #deliver(events: readonly PodLifecycleEvent[]): void {
     for (const event of events) {
+      this.#eventCounts[event.type] = (this.#eventCounts[event.type] ?? 0) + 1;
       if (event.type === 'ContainerDied' && event.exitCode !== undefined) {
         this.#logger.info(
           'Generic (PLEG): container finished',

@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { type CriCallPod, definePublishingChannel } from './channels.js';
 
 /** One relist that ended: of all pods, or of one. */
 export interface RelistEnd {
@@ -23,3 +23,16 @@ export interface RelistEnd {
 
 /** A relist ended, well or not. */
 export const relistEnded = definePublishingChannel<RelistEnd>('podloop:pleg:relist:ended');
+
+/** One inspection of a pod that ended by itself: answered, failed, or given up for its length. */
+export interface InspectionEnd {
+  readonly pod: CriCallPod;
+  readonly durationMs: number;
+  /** It had left the budget: nobody waited for it any longer. */
+  readonly wasSlow: boolean;
+  /** Message of the error that ended it; undefined when it succeeded. */
+  readonly error: string | undefined;
+}
+
+/** The status of a pod was fetched, well or not. */
+export const inspectionEnded = definePublishingChannel<InspectionEnd>('podloop:pleg:inspection:ended');

@@ -1,0 +1,64 @@
+import { type ReportedOperation } from '../../model/pleg-report.js';
+import { type CriCallEnd, criCallEnded } from '../../util/channels.js';
+
+/** Of so many of its last calls an operation's times are told. */
+export const REMEMBERED_CALLS = 128;
+
+interface Operation {
+  count: number;
+  failed: number;
+  lastFailure: string | undefined;
+  /** A ring; the next goes to `count % REMEMBERED_CALLS`. */
+  readonly durationsMs: number[];
+}
+
+/** What the calls to the runtime took, by operation; there are as many as CRI has methods. */
+export class OperationTimes implements Disposable {
+  readonly #operations = new Map<string, Operation>();
+  readonly #forget: () => void;
+
+  constructor() {
+    this.#forget = criCallEnded.subscribe((end) => {
+      // A stream takes as long as it is wanted.
+      if (!end.call.streaming) this.#add(end);
+    });
+  }
+
+  /** In the order of their names. */
+  list(): ReportedOperation[] {
+    const names = [...this.#operations.keys()].sort();
+    return names.map((operation) => {
+      const { count, failed, lastFailure, durationsMs } = this.#operations.get(operation)!;
+      const sorted = durationsMs.toSorted((one, other) => one - other);
+      return {
+        ...{ operation, count, failed },
+        p50Ms: quantile(sorted, 0.5),
+        p99Ms: quantile(sorted, 0.99),
+        maxMs: sorted.at(-1)!,
+        ...(lastFailure === undefined ? {} : { lastFailure }),
+      };
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#forget();
+  }
+
+  #add({ call: { operation }, durationMs, outcome }: CriCallEnd): void {
+    let entry = this.#operations.get(operation);
+    if (entry === undefined) {
+      entry = { count: 0, failed: 0, lastFailure: undefined, durationsMs: [] };
+      this.#operations.set(operation, entry);
+    }
+    entry.durationsMs[entry.count % REMEMBERED_CALLS] = durationMs;
+    entry.count++;
+    if (outcome === 'ok' || outcome === 'aborted') return;
+    entry.failed++;
+    entry.lastFailure = outcome;
+  }
+}
+
+/** The smallest of the sorted values to which that share of them keeps. */
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]!;
+}
