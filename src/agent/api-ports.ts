@@ -12,8 +12,10 @@ import { containerLogs } from './container-logs.js';
 import { computeCapacity } from './node-capacity.js';
 import { type NodeIdentity } from './node-identity.js';
 import { type PolicyOptions, readNodePolicy } from './read-node-policy.js';
+import { removeManifests } from './remove-manifest.js';
 import { runtimeStreams } from './runtime-streams.js';
 import { stopOnePod } from './stop-one-pod.js';
+import { WritableManifests } from './writable-manifests.js';
 
 /** What {@link buildApiPorts} wires. */
 export interface ApiPortsOptions {
@@ -34,13 +36,15 @@ export function buildApiPorts(given: ApiPortsOptions, pods: PodTable): Omit<ApiP
   const { sources, desired, workers, stopped, closing, cache, events, paths } = parts;
   const { objects } = sources.config;
   const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
+  const nodeName = identity.name;
+  const manifests = new WritableManifests({
+    ...{ clock, nodeName, manifests: sources.manifests, policy: readNodePolicy(options) },
+  });
   return {
     ...{ clock, version, pods },
     stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
-    apply: applyManifests({
-      ...{ clock, desired, objects, stopped },
-      ...{ nodeName: identity.name, manifests: sources.manifests, policy: readNodePolicy(options) },
-    }),
+    apply: applyManifests({ nodeName, manifests, desired, objects, stopped }),
+    remove: removeManifests({ manifests, objects }),
     configMaps: () =>
       objects.all().flatMap(({ object }): ConfigMap[] => (object.kind === 'ConfigMap' ? [object] : [])),
     events: () => events.list(),

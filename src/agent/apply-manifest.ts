@@ -1,52 +1,32 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { FILE_SOURCE } from '../config/file-source.js';
 import { type ManifestProblem, type ManifestProblemKind } from '../config/manifest-problem.js';
-import { ManifestWriter } from '../config/manifest-writer.js';
 import { type ManifestReading } from '../config/manifest-reader.js';
 import { type StoppedPods } from '../config/stopped-pods.js';
 import { hasSameContent } from '../model/config-object-update.js';
 import { type ConfigObject } from '../model/config-object.js';
 import { formatFieldProblem } from '../model/field-problem.js';
-import { findForbidden, type NodePolicy } from '../model/node-policy.js';
 import { STATIC_POD_ANNOTATIONS, toStaticPod } from '../model/static-pod.js';
 import { type ApiStatusCause } from '../server/api-error.js';
 import { type ApplyObject } from '../server/apply-object.js';
 import { type DesiredPods } from '../sync/desired-pods.js';
-import { type Clock } from '../util/clock.js';
-import { type ManifestPlaces } from './pod-sources.js';
+import { type WritableManifests } from './writable-manifests.js';
 
 /** What {@link applyManifests} works with. */
 export interface ApplyManifestsPorts {
-  readonly clock: Clock;
   readonly nodeName: string;
-  /** Undefined where manifests come from elsewhere. */
-  readonly manifests: ManifestPlaces | undefined;
+  readonly manifests: WritableManifests;
   readonly desired: Pick<DesiredPods, 'find'>;
   readonly objects: { all(): readonly { readonly source: string; readonly object: ConfigObject }[] };
   readonly stopped: Pick<StoppedPods, 'release'>;
-  /** What pods may not ask for here. */
-  readonly policy: NodePolicy;
 }
-
-/** So long the agent may take to see a file that was written, before the answer goes out all the same. */
-const SEEN_LIMIT_MS = 3_000;
-const LOOK_MS = 25;
 
 /** Puts objects among the manifests of an agent. */
 export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
-  const { clock, manifests, nodeName, stopped } = ports;
-  const writer =
-    manifests === undefined
-      ? undefined
-      : new ManifestWriter({
-          ...{ folder: resolve(manifests.path), nodeName, findFile: manifests.findFile },
-          findForbidden: (pod) => findForbidden(pod, ports.policy),
-        });
+  const { manifests, nodeName, stopped } = ports;
   return async ({ kind, namespace, name, value, isDryRun }, signal) => {
-    const why = await whyNoFolder(manifests);
-    if (writer === undefined || why !== undefined) {
-      return { kind: 'refused', reason: 'MethodNotAllowed', message: why ?? NO_FOLDER };
+    const writer = await manifests.open();
+    if (typeof writer === 'string') {
+      return { kind: 'refused', reason: 'MethodNotAllowed', message: writer };
     }
     const outcome = await writer.apply({ kind, namespace, name }, value, isDryRun);
     if (outcome.kind === 'invalid') return { kind: 'invalid', causes: outcome.problems.map(toCause) };
@@ -61,20 +41,10 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
     if (!isDryRun) {
       const uid = uidOf(outcome.reading, nodeName);
       if (uid !== undefined) await stopped.release(uid);
-      await untilSeen(() => isSeen(outcome.reading, ports), clock, signal);
+      await manifests.untilSeen(() => isSeen(outcome.reading, ports), signal);
     }
     return { kind: 'applied', result: outcome.result };
   };
-}
-
-const NO_FOLDER =
-  'the agent has no folder of manifests to put it into: its manifests come from a URL or from standard input';
-
-async function whyNoFolder(manifests: ManifestPlaces | undefined): Promise<string | undefined> {
-  if (manifests === undefined) return NO_FOLDER;
-  const facts = await stat(manifests.path).catch(() => undefined);
-  if (facts === undefined) return `the folder of manifests ${manifests.path} does not exist`;
-  return facts.isDirectory() ? undefined : `the agent reads the one file ${manifests.path}: change it there`;
 }
 
 function uidOf({ pods }: ManifestReading, nodeName: string): string | undefined {
@@ -96,13 +66,6 @@ function isSeen({ pods, objects: written }: ManifestReading, ports: ApplyManifes
     areSeen &&
     written.every(({ object }) => objects.all().some((known) => hasSameContent(known.object, object)))
   );
-}
-
-async function untilSeen(isThere: () => boolean, clock: Clock, signal: AbortSignal): Promise<void> {
-  const startedMs = clock.monotonicMs();
-  while (!isThere() && clock.monotonicMs() < startedMs + SEEN_LIMIT_MS && !signal.aborted) {
-    await clock.sleep(LOOK_MS, signal).catch(() => undefined);
-  }
 }
 
 /** In the words of an API server. */

@@ -9,7 +9,7 @@ import {
 import { ApiError } from './api/api-status.js';
 import { type KubeObject } from '../model/columns/kube-object.js';
 import { readSelection } from './api/object-selection.js';
-import { pathOf, type ResourceType } from './api/resource-type.js';
+import { pathOf, PODS, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure, failure } from './command-failure.js';
 import { type FileFlags, fileOptions } from './file-flags.js';
@@ -47,7 +47,8 @@ interface Removed extends Doomed {
 }
 
 const HELP = `
-A pod is stopped, and stays so until its manifest changes, or is applied again. What was applied is removed.
+A pod is stopped, and stays so until its manifest changes, or is applied again. ConfigMaps and Secrets are removed
+with their files; one that stands in a file with others is left to whoever wrote that.
 
 Examples:
   # Stop a pod, and wait until it has ended
@@ -56,13 +57,18 @@ Examples:
   # All pods with a label, with a second to end
   podloop delete pods -l app=web --now
 
+  # A ConfigMap
+  podloop delete configmap settings
+
   # What a file says
   podloop delete -f web.yaml --wait=false`;
 
-/** `podloop delete`: stops pods of a running agent, and removes what was applied. */
+/** `podloop delete`: stops pods of a running agent, and removes ConfigMaps and Secrets. */
 export function deleteCommand(host: CliHost): Command {
   const command = new Command('delete')
-    .description('Stop pods of a running agent until their manifests change, and remove what was applied.')
+    .description(
+      'Stop pods of a running agent until their manifests change, and remove ConfigMaps and Secrets.',
+    )
     .argument('[what...]', 'Kind and names, as in "pod web db" or "pod/web"');
   for (const option of fileOptions()) command.addOption(option);
   addSessionFlags(command)
@@ -141,7 +147,9 @@ async function remove(
   if (failures.length > 0) throw new CommandFailure(failures.flatMap(({ lines }) => lines));
   if (going.length === 0) await host.stdout.writeLine('No resources found');
   if (!flags.wait || flags.dryRun !== 'none') return;
-  for (const one of going) await waitUntilGone(one, session, { clock: host.clock, timeoutMs: flags.timeout });
+  // Of all else the answer comes when it is gone.
+  const pods = going.filter(({ type }) => type === PODS);
+  for (const one of pods) await waitUntilGone(one, session, { clock: host.clock, timeoutMs: flags.timeout });
 }
 
 /** The time to end that is sent along; undefined for the pod's own. */
@@ -194,8 +202,10 @@ async function removeOne(
   { client }: AgentSession,
 ): Promise<Removed> {
   const path = pathOf(one.type, one.namespace, one.name);
-  if (dryRun === 'client') return toRemoved(one, await client.get(path));
-  const query = { gracePeriodSeconds: seconds, ...(dryRun === 'server' ? { dryRun: 'All' } : {}) };
+  // Secrets cannot be read: only the agent knows whether one is there.
+  const isAsked = dryRun === 'server' || (dryRun === 'client' && one.type.plural === 'secrets');
+  if (dryRun === 'client' && !isAsked) return toRemoved(one, await client.get(path));
+  const query = { gracePeriodSeconds: seconds, ...(isAsked ? { dryRun: 'All' } : {}) };
   const { object } = await client.send('DELETE', path, { query });
   return toRemoved(one, object);
 }

@@ -159,3 +159,38 @@ describe('an object that is applied', () => {
     expect((await readdir(folder))[0]!.length).toBeLessThan(255);
   });
 });
+
+describe('an object that is to go', () => {
+  const KEY: AppliedObject = { kind: 'Secret', namespace: 'default', name: 'key' };
+
+  it('goes with its file, wherever it stands', async () => {
+    await writer().apply(KEY, secret('x'), false);
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'not there' });
+    found = 'mine.json';
+    await writeFile(join(folder, 'mine.json'), JSON.stringify(secret('x')));
+    expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed' });
+    expect(await readdir(folder)).toEqual(['mine.json']);
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.each([
+    ['something else, too', `${JSON.stringify(pod('a:1'))}\n---\n${JSON.stringify(secret('x'))}`],
+    ['another one', JSON.stringify({ ...secret('x'), metadata: { name: 'other' } })],
+    ['what cannot be read', 'hello: ['],
+  ])('stays in a file that holds %s', async (_what, text) => {
+    found = 'shared.yaml';
+    await writeFile(join(folder, 'shared.yaml'), text);
+    const file = join(folder, 'shared.yaml');
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'in the way', file });
+    expect(await readFile(file, 'utf8')).toBe(text);
+  });
+
+  it('goes after what was asked for before', async () => {
+    const both = writer();
+    const [, removed] = await Promise.all([both.apply(KEY, secret('x'), false), both.remove(KEY, false)]);
+    expect(removed).toEqual({ kind: 'removed' });
+    expect(await readdir(folder)).toEqual([]);
+  });
+});

@@ -1,15 +1,16 @@
 /**
- * Writes objects into the folder of manifests, for people who hand them to the agent instead of writing files.
+ * Writes objects into the folder of manifests and removes them there, for people who hand them to the agent instead of
+ * writing files.
  *
- * In: an object as JSON. Out: a file that holds it, written whole, or why there is none: it is wrong, or it stands in a
- * file with others, which belongs to whoever wrote that. It changes nothing but the file: what comes of that is the
- * source's business, as of any file.
+ * In: an object as JSON, or its name. Out: a file that holds it, written whole, or no such file; or why not: it is
+ * wrong, or it stands in a file with others, which belongs to whoever wrote that. It changes nothing but the file: what
+ * comes of that is the source's business, as of any file.
  *
  * @module
  */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { open, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
@@ -18,7 +19,7 @@ import { type FieldProblem } from '../model/field-problem.js';
 import { applyPodDefaults } from '../model/pod-defaults.js';
 import { type Pod } from '../model/pod.js';
 import { hashPod } from '../model/static-pod.js';
-import { writeWhole } from '../util/whole-file.js';
+import { syncPath, writeWhole } from '../util/whole-file.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
 import { keepObjects, toSourceObject } from './source-object.js';
@@ -58,6 +59,13 @@ export type ApplyOutcome =
   /** The file holds something else, too. */
   | { readonly kind: 'in the way'; readonly file: string };
 
+/** What became of an object that is to go. */
+export type RemoveOutcome =
+  | { readonly kind: 'removed' }
+  | { readonly kind: 'not there' }
+  /** The file holds something else, too. */
+  | { readonly kind: 'in the way'; readonly file: string };
+
 const LONGEST_STEM = 200;
 
 /** See the module. */
@@ -71,9 +79,31 @@ export class ManifestWriter {
 
   /** Writes an object, one at a time. Rejects with the error of the system. */
   async apply(object: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
-    const turn = this.#turn.then(async () => this.#apply(object, value, isDryRun));
+    return this.#takeTurn(async () => this.#apply(object, value, isDryRun));
+  }
+
+  /** Removes the file of an object, after what was asked for before. Rejects with the error of the system. */
+  async remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {
+    return this.#takeTurn(async () => this.#remove(object, isDryRun));
+  }
+
+  async #takeTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
     this.#turn = turn.catch(() => undefined);
     return turn;
+  }
+
+  async #remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {
+    const { folder } = this.#options;
+    const path = join(folder, await this.#chooseFile(object));
+    const text = await readText(path);
+    if (text === undefined) return { kind: 'not there' };
+    if (!holdsOnly(this.#read(text, path), object)) return { kind: 'in the way', file: path };
+    if (!isDryRun) {
+      await rm(path, { force: true });
+      await syncPath(folder);
+    }
+    return { kind: 'removed' };
   }
 
   async #apply(given: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {

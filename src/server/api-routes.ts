@@ -12,6 +12,7 @@ import { APPLICABLE_KINDS, applyObject, type ApplyObject } from './apply-object.
 import { getConfigMap, listConfigMaps, type ReadConfigMaps } from './config-maps.js';
 import { listEvents, type ServedEvent } from './list-events.js';
 import { getNode, listNodes, type ServedNode } from './serve-node.js';
+import { deleteObject, type RemoveObject } from './delete-object.js';
 import { deletePod, type DeletePodOptions } from './delete-pod.js';
 import { DISCOVERY } from './discovery.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
@@ -28,6 +29,7 @@ export interface ApiPorts {
   readonly pods: PodTable;
   readonly stopPod: DeletePodOptions['stop'];
   readonly apply: ApplyObject;
+  readonly remove: RemoveObject;
   readonly configMaps: ReadConfigMaps;
   readonly events: () => readonly ServedEvent[];
   readonly node: () => ServedNode;
@@ -64,6 +66,8 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
     const handler = applyObject(kind, plural, ports.apply);
     router.answer('POST', `${NAMESPACE}/${plural}`, handler);
     router.answer('PUT', `${NAMESPACE}/${plural}/:name`, handler);
+    if (kind === 'Pod') continue;
+    router.answer('DELETE', `${NAMESPACE}/${plural}/:name`, deleteObject(kind, plural, ports.remove));
   }
   const version = (): number => table.version;
   const read = (path: string, resource: string, handler: ApiHandler): void =>

@@ -93,7 +93,8 @@ function shown(kind: ApplicableKind, value: GivenObject): object {
   return { apiVersion: 'v1', kind, metadata: { name, namespace } };
 }
 
-function refusal(plural: string, name: string, reason: RefusalReason, why: string): ApiError {
+/** Why something in the way keeps an object from being changed. */
+export function refusal(plural: string, name: string, reason: RefusalReason, why: string): ApiError {
   const what = `${plural} ${JSON.stringify(name)}`;
   const message = {
     Conflict: `Operation cannot be fulfilled on ${what}: ${why}`,

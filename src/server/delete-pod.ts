@@ -16,7 +16,8 @@ export interface DeletePodOptions {
   readonly stop: (pod: ServedPod, gracePeriodSeconds: number | undefined) => Promise<void>;
 }
 
-interface DeleteOptions {
+/** What a DELETE may say. */
+export interface DeleteOptions {
   readonly gracePeriodSeconds?: unknown;
   readonly dryRun?: unknown;
   readonly preconditions?: { readonly uid?: unknown; readonly resourceVersion?: unknown };
@@ -25,12 +26,12 @@ interface DeleteOptions {
 /** DELETE …/pods/{name}: answers the pod as it ends. */
 export function deletePod({ table, findPod, stop }: DeletePodOptions): ApiHandler {
   return async (request) => {
-    const options = await readOptions(request);
+    const options = await readDeleteOptions(request);
     const row = findPod(request);
     const { metadata } = row.served.pod;
     const { uid, resourceVersion } = options.preconditions ?? {};
-    checkPrecondition(metadata.name, 'UID', uid, metadata.uid);
-    checkPrecondition(metadata.name, 'ResourceVersion', resourceVersion, String(row.version));
+    checkPrecondition('pods', metadata.name, 'UID', uid, metadata.uid);
+    checkPrecondition('pods', metadata.name, 'ResourceVersion', resourceVersion, String(row.version));
     const graceSeconds = readGrace(request.query, options);
     if (isDryRun(request.query, options)) return jsonAnswer(renderPod(row.served, row.version));
     await stop(row.served, graceSeconds);
@@ -56,7 +57,8 @@ export function isDryRun(query: URLSearchParams, options: { readonly dryRun?: un
   return words.includes('All');
 }
 
-async function readOptions(request: ApiRequest): Promise<DeleteOptions> {
+/** The body of a DELETE; empty when there is none. */
+export async function readDeleteOptions(request: ApiRequest): Promise<DeleteOptions> {
   const body = await request.readBody();
   if (body === undefined) return {};
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
@@ -75,8 +77,15 @@ function readGrace(query: URLSearchParams, { gracePeriodSeconds: told }: DeleteO
   return told < 0 ? 1 : told;
 }
 
-function checkPrecondition(name: string, field: string, wanted: unknown, found: string): void {
+/** Throws Conflict when something else was meant. */
+export function checkPrecondition(
+  plural: string,
+  name: string,
+  field: string,
+  wanted: unknown,
+  found: string,
+): void {
   if (wanted === undefined || wanted === null || wanted === found) return;
-  const message = `Operation cannot be fulfilled on pods ${JSON.stringify(name)}: Precondition failed: ${field} in precondition: ${JSON.stringify(wanted)}, ${field} in object meta: ${found}`;
-  throw new ApiError('Conflict', message, { name, kind: 'pods' });
+  const message = `Operation cannot be fulfilled on ${plural} ${JSON.stringify(name)}: Precondition failed: ${field} in precondition: ${JSON.stringify(wanted)}, ${field} in object meta: ${found}`;
+  throw new ApiError('Conflict', message, { name, kind: plural });
 }

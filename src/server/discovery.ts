@@ -33,11 +33,11 @@ const RESOURCES: readonly Resource[] = [
   },
   {
     ...{ name: 'configmaps', singularName: 'configmap', namespaced: true, kind: 'ConfigMap' },
-    ...{ verbs: ['create', 'get', 'list', 'update'], shortNames: ['cm'] },
+    ...{ verbs: ['create', 'delete', 'get', 'list', 'update'], shortNames: ['cm'] },
   },
   {
     ...{ name: 'secrets', singularName: 'secret', namespaced: true, kind: 'Secret' },
-    verbs: ['create', 'update'],
+    verbs: ['create', 'delete', 'update'],
   },
   {
     ...{ name: 'events', singularName: 'event', namespaced: true, kind: 'Event' },

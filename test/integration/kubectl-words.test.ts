@@ -277,6 +277,28 @@ describe('podloop apply and delete', () => {
     expect(await podloop(['delete', 'pod', 'gone-n1', '--now'])).toMatchObject({ code: 0 });
     expect((await podloop(['get', 'pod', 'gone-n1'])).stderr).toContain('NotFound');
   });
+
+  it('remove ConfigMaps and Secrets with their files', async () => {
+    const object = (kind: string, name: string) =>
+      JSON.stringify({ apiVersion: 'v1', kind, metadata: { name } });
+    const stdin = [object('ConfigMap', 'settings'), object('Secret', 'key')].join('\n---\n');
+    expect(await podloop(['apply', '-f', '-'], { stdin })).toMatchObject({
+      stdout: 'configmap/settings created\nsecret/key created',
+    });
+    expect(await podloop(['delete', 'secret', 'key', '--dry-run=client'])).toMatchObject({
+      stdout: 'secret "key" deleted from default namespace (dry run)',
+    });
+    expect(await podloop(['delete', 'cm/settings', 'secret/key'])).toMatchObject({
+      ...{ code: 0, stderr: '' },
+      stdout:
+        'configmap "settings" deleted from default namespace\nsecret "key" deleted from default namespace',
+    });
+    expect(await podloop(['delete', 'configmap', 'settings'])).toMatchObject({
+      code: 1,
+      stderr: 'Error from server (NotFound): configmaps "settings" not found',
+    });
+    expect(await readdir(join(folder, 'manifests'))).not.toContain('default_settings.configmap.yaml');
+  });
 });
 
 async function listen(server: Server): Promise<number> {
