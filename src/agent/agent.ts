@@ -27,6 +27,7 @@ import { untilAborted } from '../util/until-aborted.js';
 import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '../util/folder-lock.js';
 import { type Logger } from '../util/logger.js';
 import { AgentApi } from './agent-api.js';
+import { AgentMetrics } from './agent-metrics.js';
 import { AgentEnding } from './agent-ending.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts, buildAgentParts } from './agent-parts.js';
@@ -76,6 +77,7 @@ export class Agent implements AsyncDisposable {
   readonly #connected: AgentRuntime;
   readonly #parts: AgentParts;
   readonly #api: AgentApi;
+  readonly #metrics: AgentMetrics;
   #closing: Promise<void> | undefined;
 
   /**
@@ -111,11 +113,15 @@ export class Agent implements AsyncDisposable {
           manifestParser: ports.manifestParser,
         });
         const version = ports.version ?? 'unknown';
-        const api = await AgentApi.start({
-          ...{ options, parts, client, identity, version, clock, logger },
-          runtime: connected,
-        });
-        return new Agent(options, ports, lock, connected, identity, parts, api);
+        const common = { parts, client, identity, version, clock, runtime: connected };
+        const metrics = await AgentMetrics.start(common);
+        try {
+          const api = await AgentApi.start({ ...common, options, logger });
+          return new Agent(options, ports, lock, connected, identity, parts, api, metrics);
+        } catch (error) {
+          metrics[Symbol.dispose]();
+          throw error;
+        }
       } catch (error) {
         client.close();
         throw error;
@@ -134,6 +140,7 @@ export class Agent implements AsyncDisposable {
     identity: NodeIdentity,
     parts: AgentParts,
     api: AgentApi,
+    metrics: AgentMetrics,
   ) {
     this.#options = options;
     this.#ports = ports;
@@ -143,6 +150,7 @@ export class Agent implements AsyncDisposable {
     this.runtime = connected;
     this.#parts = parts;
     this.#api = api;
+    this.#metrics = metrics;
   }
 
   /** Where the API of this agent listens. */
@@ -275,6 +283,7 @@ export class Agent implements AsyncDisposable {
   async #close(): Promise<void> {
     // Up first and down last: also how pods end can be watched.
     await this.#api.close();
+    this.#metrics[Symbol.dispose]();
     this.#parts.pleg.closeSubscriptions();
     this.#connected.client.close();
     await this.#lock.release();

@@ -1,6 +1,7 @@
 import { type ObservedPod, type Runtime, type RuntimeEvent } from '../runtime/runtime.js';
 import { type Clock, type ClockTimer, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
+import { runtimeEventReceived } from '../util/pleg-channels.js';
 import { ANNOUNCE_GRACE_MS, Announcements } from './announcements.js';
 import { diffPods } from './diff.js';
 import { EventHints, type StreamInfo, type StreamState } from './event-hints.js';
@@ -33,6 +34,7 @@ export class EventStream {
   #upStamp: Stamp = OLDEST_STAMP;
   #sweepTimer: ClockTimer | undefined;
   #received = 0;
+  #ups = 0;
 
   constructor(options: EventStreamOptions) {
     const { runtime, clock, logger, random } = options;
@@ -59,9 +61,10 @@ export class EventStream {
   }
 
   /** Counters for metrics. */
-  get stats(): { received: number; announced: number; missed: number; contradicted: number } {
+  get stats(): { ups: number; received: number; announced: number; missed: number; contradicted: number } {
     const { announced, missed } = this.#announcements;
-    return { received: this.#received, announced, missed, contradicted: this.#checks.contradicted };
+    const { contradicted } = this.#checks;
+    return { ups: this.#ups, received: this.#received, announced, missed, contradicted };
   }
 
   /** Keeps the stream open until the signal aborts. Resolves at once when the runtime can have none. */
@@ -97,6 +100,10 @@ export class EventStream {
 
   #take(event: RuntimeEvent): void {
     this.#received++;
+    if (runtimeEventReceived.hasSubscribers) {
+      const delayMs = this.#options.clock.now() - Number(event.createdAtNs / 1_000n) / 1_000;
+      runtimeEventReceived.publish({ delayMs });
+    }
     const before = this.announcedInARow;
     this.#announcements.hear(event);
     // A container that was created only is no news: its start, or its end, comes with an event of its own.
@@ -113,6 +120,7 @@ export class EventStream {
         this.#announcements.connected();
         break;
       case 'up':
+        this.#ups++;
         this.#upStamp = this.#options.clock.stamp();
         this.#options.onUp();
         break;

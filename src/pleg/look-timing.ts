@@ -13,13 +13,16 @@ export class LookTiming {
   readonly #clock: Clock;
   readonly #scope: RelistEnd['scope'];
   readonly #startedAtMs: number;
+  readonly #sinceLastMs: number | undefined;
   #listedMs: number | undefined;
   #comparedMs: number | undefined;
 
-  constructor(clock: Clock, scope: RelistEnd['scope']) {
+  /** `lastSeenMs`: when the last look at all pods that succeeded began. */
+  constructor(clock: Clock, scope: RelistEnd['scope'], lastSeenMs: number | undefined) {
     this.#clock = clock;
     this.#scope = scope;
     this.startedMs = clock.monotonicMs();
+    this.#sinceLastMs = lastSeenMs === undefined ? undefined : this.startedMs - lastSeenMs;
     this.#startedAtMs = clock.now();
     this.stamp = clock.stamp();
   }
@@ -45,6 +48,7 @@ export class LookTiming {
       scope: this.#scope,
       startedAtMs: this.#startedAtMs,
       durationMs: endedMs - this.startedMs,
+      sinceLastMs: this.#sinceLastMs,
       listMs: listedMs - this.startedMs,
       diffMs: (this.#comparedMs ?? listedMs) - listedMs,
     });

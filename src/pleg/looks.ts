@@ -109,7 +109,7 @@ export class Looks {
     const { runtime, clock, cache, records, conditions, inspector, requests, stream, listDeadlineMs } =
       this.#options;
     const release = await this.#lock.acquire(ALL_FIRST, look.signal);
-    const timing = new LookTiming(clock, 'all');
+    const timing = new LookTiming(clock, 'all', this.#lastSeenMs);
     const { stamp } = timing;
     let trigger: Trigger = this.#lastSeenMs === undefined ? 'initial' : 'relist';
     let pods: readonly ObservedPod[] = [];
@@ -160,7 +160,7 @@ export class Looks {
       return;
     }
     const { uid, trigger } = request;
-    const timing = new LookTiming(clock, 'pod');
+    const timing = new LookTiming(clock, 'pod', this.#lastSeenMs);
     const { stamp } = timing;
     try {
       const pod = await this.#list(podListDeadlineMs, runSignal, (signal) => runtime.findPod(uid, signal));

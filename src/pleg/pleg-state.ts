@@ -34,6 +34,8 @@ export interface PlegState {
   };
   readonly stream: StreamInfo & EventStream['stats'];
   readonly subscriptions: readonly SubscriptionStats[];
+  /** Of all subscriptions together; what was delivered and folded for closed ones included. */
+  readonly delivery: { readonly queued: number; readonly delivered: number; readonly folded: number };
 }
 
 /** How many events of each type were made. */
@@ -51,6 +53,8 @@ export interface PlegParts {
   readonly requests: RelistRequests;
   readonly stream: EventStream;
   readonly subscriptions: ReadonlySet<Subscription>;
+  /** The same of subscriptions that are closed. */
+  readonly delivered: { readonly delivered: number; readonly folded: number };
 }
 
 /** Computes the state from the parts; walks over all pods, so not for every relist. */
@@ -63,6 +67,13 @@ export function computePlegState(parts: PlegParts): PlegState {
     for (const container of seen.containers) containersByState[container.state]++;
     const members = seen.sandboxes.length > 0 ? seen.sandboxes : seen.containers;
     if (members.some((member) => member.state === 'running')) runningPods++;
+  }
+  const open = [...subscriptions].map((subscription) => subscription.stats);
+  const delivery = { queued: 0, ...parts.delivered };
+  for (const { queued, delivered, folded } of open) {
+    delivery.queued += queued;
+    delivery.delivered += delivered;
+    delivery.folded += folded;
   }
   return {
     mode,
@@ -77,6 +88,7 @@ export function computePlegState(parts: PlegParts): PlegState {
     inspectionsInFlight: inspector.inFlight(),
     requests: { queued: requests.size, coalesced: requests.coalesced, folded: requests.folded },
     stream: { ...stream.info, ...stream.stats },
-    subscriptions: [...subscriptions].map((subscription) => subscription.stats),
+    subscriptions: open,
+    delivery,
   };
 }

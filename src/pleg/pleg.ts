@@ -53,6 +53,8 @@ export class Pleg {
   readonly #looks: Looks;
   readonly #subscriptions = new Set<Subscription>();
   readonly #eventCounts: Partial<Record<PodLifecycleEvent['type'], number>> = {};
+  /** What subscribers that are gone had read, and what was folded for them. */
+  readonly #delivered = { delivered: 0, folded: 0 };
   readonly #periodWakeup = new Wakeup();
   readonly #requestWakeup = new Wakeup();
   #running = false;
@@ -148,7 +150,7 @@ export class Pleg {
     const subscription = new Subscription({
       clock: this.#clock,
       capacity: options?.capacity ?? this.#options.queueCapacity,
-      onClose: (closed) => this.#subscriptions.delete(closed),
+      onClose: (closed) => this.#forgetSubscription(closed),
     });
     this.#subscriptions.add(subscription);
     return subscription;
@@ -214,6 +216,7 @@ export class Pleg {
       requests: this.#requests,
       stream: this.#stream,
       subscriptions: this.#subscriptions,
+      delivered: this.#delivered,
     });
   }
 
@@ -298,6 +301,12 @@ export class Pleg {
       }
       for (const subscription of this.#subscriptions) subscription.push(event);
     }
+  }
+
+  #forgetSubscription(closed: Subscription): void {
+    if (!this.#subscriptions.delete(closed)) return;
+    this.#delivered.delivered += closed.stats.delivered;
+    this.#delivered.folded += closed.stats.folded;
   }
 
   #computeCadence(): ReturnType<typeof computeCadence> {

@@ -9,6 +9,8 @@ export interface RelistEnd {
   readonly startedAtMs: number;
   /** From its begin until nobody need wait for it any longer. */
   readonly durationMs: number;
+  /** From the begin of the last one of all pods that succeeded until this one began; undefined when there was none. */
+  readonly sinceLastMs: number | undefined;
   /** The list calls alone. */
   readonly listMs: number;
   /** Comparing with the records. */
@@ -36,3 +38,14 @@ export interface InspectionEnd {
 
 /** The status of a pod was fetched, well or not. */
 export const inspectionEnded = definePublishingChannel<InspectionEnd>('podloop:pleg:inspection:ended');
+
+/** An event that the runtime sent. */
+export interface RuntimeEventReceipt {
+  /** From when it was made, by the runtime's clock, until it came: below 0 when the clocks differ. */
+  readonly delayMs: number;
+}
+
+/** An event of the runtime came. */
+export const runtimeEventReceived = definePublishingChannel<RuntimeEventReceipt>(
+  'podloop:pleg:runtime-event:received',
+);

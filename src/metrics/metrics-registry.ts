@@ -1,0 +1,191 @@
+/**
+ * The numbers of one agent, and the page on which Prometheus finds them.
+ *
+ * In: what happened, from diagnostics channels (`listen`), and what is, from functions that are asked when somebody
+ * scrapes (`readGauge`, `readCounter`): so that a number about something that hangs goes on growing while it hangs. Out:
+ * Prometheus' text format 0.0.4, as the kubelet serves it; families in the order of their names.
+ *
+ * It assumes that label values come from small sets. What covers the gap is {@link BoundedValues}: whatever comes from
+ * outside passes through one.
+ *
+ * There is nothing global in it: two agents in a process have two registries, though both hear the same channels.
+ *
+ * Source: https://prometheus.io/docs/instrumenting/exposition_formats/
+ *
+ * @module
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type PublishingChannel } from '../util/channels.js';
+import { type Clock } from '../util/clock.js';
+
+/** What every metric has. */
+export interface MetricFacts<Label extends string = string> {
+  readonly name: string;
+  /** One sentence for people. */
+  readonly help: string;
+  readonly labels?: readonly Label[];
+}
+
+/** One number of a metric with labels. */
+export interface Sample<Label extends string = string> {
+  readonly labels: Readonly<Record<Label, string>>;
+  readonly value: number;
+}
+
+type LabelsOf<Label extends string> = Readonly<Partial<Record<Label, string>>>;
+
+/** What a metric that is read when scraped comes to; undefined when there is nothing to say. */
+export type Reading<Label extends string> = number | undefined | Iterable<Sample<Label>>;
+
+/** What a {@link MetricsRegistry} needs. */
+export interface MetricsRegistryOptions {
+  readonly clock: Clock;
+  /** Lets the event loop turn once; setImmediate unless told. */
+  readonly yieldToLoop?: () => Promise<unknown>;
+}
+
+/** The media type of {@link MetricsRegistry.text}. */
+export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** A page is put together for so long before the event loop turns, in milliseconds. */
+const SLICE_MS = 5;
+
+/** See the comment of this module. */
+export class MetricsRegistry implements Disposable {
+  readonly clock: Clock;
+  readonly #registry = new Registry();
+  readonly #yieldToLoop: () => Promise<unknown>;
+  readonly #leave: (() => void)[] = [];
+  readonly #preparations: (() => Promise<void>)[] = [];
+  readonly #failedReads: Counter<'metric'>;
+  #scrapes = 0;
+  #scraping: Promise<string> | undefined;
+
+  constructor({ clock, yieldToLoop = nextTurn }: MetricsRegistryOptions) {
+    this.clock = clock;
+    this.#yieldToLoop = yieldToLoop;
+    this.#failedReads = this.counter({
+      name: 'podloop_metrics_read_errors_total',
+      help: 'Numbers that could not be read when they were scraped, by metric.',
+      labels: ['metric'],
+    });
+  }
+
+  /** Counts up from what happens. */
+  counter<Label extends string>({ name, help, labels = [] }: MetricFacts<Label>): Counter<Label> {
+    return new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
+  }
+
+  /** Sorts what happens by its size; `buckets` in the metric's unit, without +Inf. */
+  histogram<Label extends string>(
+    { name, help, labels = [] }: MetricFacts<Label>,
+    buckets: readonly number[],
+  ): Histogram<Label> {
+    return new Histogram({
+      ...{ name, help, labelNames: labels },
+      ...{ buckets: [...buckets], registers: [this.#registry] },
+    });
+  }
+
+  /** Asks `read` whenever somebody scrapes. A `read` that throws leaves its metric out, and nothing else. */
+  readGauge<Label extends string>(
+    { name, help, labels = [] }: MetricFacts<Label>,
+    read: () => Reading<Label>,
+  ): void {
+    const take = (gauge: Gauge<Label>): void => {
+      gauge.reset();
+      // Without labels that makes it 0, which is not the same as unknown.
+      gauge.remove({} as LabelsOf<Label>);
+      this.#take(name, read, (labelled, value) => gauge.set(labelled, value));
+    };
+    const collect = function (this: Gauge<Label>): void {
+      take(this);
+    };
+    new Gauge({ name, help, labelNames: labels, registers: [this.#registry], collect });
+  }
+
+  /** The same for a number that only ever grows, and that somebody else counts. */
+  readCounter<Label extends string>(
+    { name, help, labels = [] }: MetricFacts<Label>,
+    read: () => Reading<Label>,
+  ): void {
+    const take = (counter: Counter<Label>): void => {
+      counter.reset();
+      counter.remove({} as LabelsOf<Label>);
+      this.#take(name, read, (labelled, value) => counter.inc(labelled, value));
+    };
+    const collect = function (this: Counter<Label>): void {
+      take(this);
+    };
+    new Counter({ name, help, labelNames: labels, registers: [this.#registry], collect });
+  }
+
+  /** A function that calls `read` once for each scrape, for numbers that are read together. */
+  oncePerScrape<T>(read: () => T): () => T {
+    let known: { readonly scrape: number; readonly value: T } | undefined;
+    return () => {
+      if (known?.scrape !== this.#scrapes) known = { scrape: this.#scrapes, value: read() };
+      return known.value;
+    };
+  }
+
+  /** Awaits `prepare` before each scrape: for what cannot be read at once. One that rejects is passed over. */
+  beforeScrape(prepare: () => Promise<void>): void {
+    this.#preparations.push(prepare);
+  }
+
+  /** Hears a channel until the registry is disposed of. */
+  listen<Message>(channel: PublishingChannel<Message>, listener: (message: Message) => void): void {
+    this.#leave.push(channel.subscribe(listener));
+  }
+
+  /** Ends `leave` with the registry. */
+  onDispose(leave: () => void): void {
+    this.#leave.push(leave);
+  }
+
+  /** The page as of now. Who asks while one is being made gets that one. Rejects with the signal's reason. */
+  async text(signal?: AbortSignal): Promise<string> {
+    signal?.throwIfAborted();
+    this.#scraping ??= this.#scrape().finally(() => (this.#scraping = undefined));
+    const page = await this.#scraping;
+    signal?.throwIfAborted();
+    return page;
+  }
+
+  /** Hears nothing any more. Idempotent. */
+  [Symbol.dispose](): void {
+    for (const leave of this.#leave.splice(0)) leave();
+  }
+
+  async #scrape(): Promise<string> {
+    await Promise.allSettled(this.#preparations.map((prepare) => prepare()));
+    this.#scrapes++;
+    const names = this.#registry.getMetricsAsArray().map(({ name }) => name);
+    const families: string[] = [];
+    let sliceEndMs = this.clock.monotonicMs() + SLICE_MS;
+    for (const name of names.sort()) {
+      families.push(await this.#registry.getSingleMetricAsString(name));
+      if (this.clock.monotonicMs() < sliceEndMs) continue;
+      await this.#yieldToLoop();
+      sliceEndMs = this.clock.monotonicMs() + SLICE_MS;
+    }
+    return `${families.join('\n')}\n`;
+  }
+
+  #take<Label extends string>(
+    metric: string,
+    read: () => Reading<Label>,
+    put: (labels: LabelsOf<Label>, value: number) => void,
+  ): void {
+    try {
+      const reading = read();
+      if (reading === undefined) return;
+      if (typeof reading === 'number') put({} as LabelsOf<Label>, reading);
+      else for (const { labels, value } of reading) put(labels, value);
+    } catch {
+      this.#failedReads.inc({ metric });
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../testing/fake-clock.js';
+import { findMetricsFaults, readMetricsPage } from '../testing/metrics-page.js';
+import { scrape } from '../testing/metrics-reader.js';
+import { addEventLoopMetrics } from './event-loop-metrics.js';
+import { MetricsRegistry } from './metrics-registry.js';
+import { addProcessMetrics, parseNetworkDevices, parseProcessStat } from './process-metrics.js';
+
+describe('the metrics of the process', () => {
+  it('are those of this process', async () => {
+    using registry = new MetricsRegistry({ clock: new FakeClock() });
+    addProcessMetrics(registry);
+    const read = await scrape(registry);
+    const name = 'process_start_time_seconds';
+    const upSeconds = Date.now() / 1_000 - read(name)!;
+    // Both clocks of the kernel count in hundredths, and the wall's may have been set since the start.
+    expect(Math.abs(upSeconds - process.uptime())).toBeLessThan(60);
+    expect(read('process_resident_memory_bytes')).toBeGreaterThan(10e6);
+    expect(read('process_virtual_memory_bytes')).toBeGreaterThan(read('process_resident_memory_bytes')!);
+    expect(read('process_cpu_seconds_total')).toBeGreaterThan(0);
+    expect(read('process_open_fds')).toBeGreaterThan(2);
+    expect(read('process_max_fds')).toBeGreaterThan(read('process_open_fds')!);
+    expect(findMetricsFaults(readMetricsPage(await registry.text()))).toEqual([]);
+  });
+
+  it('are found behind a name that has blanks and brackets in it', () => {
+    const fields = Array.from({ length: 50 }, (_, i) => String(i + 4)).join(' ');
+    expect(parseProcessStat(`12 (a b) (c) d) S ${fields}`)).toEqual({ virtualBytes: 23, startedTicks: 22 });
+    expect(parseProcessStat('')).toEqual({ virtualBytes: undefined, startedTicks: undefined });
+  });
+
+  it('sum up the bytes of all interfaces', () => {
+    const text = [
+      'Inter-|   Receive                     |  Transmit',
+      ' face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets',
+      '    lo:     100       2    0    0    0     0          0         0      100       2 0',
+      '  eth0:20 1 0 0 0 0 0 0 3 1 0',
+    ].join('\n');
+    expect(parseNetworkDevices(text)).toEqual({ receivedBytes: 120, sentBytes: 103 });
+    expect(parseNetworkDevices('')).toEqual({ receivedBytes: undefined, sentBytes: undefined });
+  });
+});
+
+describe('the metrics of the event loop', () => {
+  it('show a stall for at least a minute, whoever scrapes meanwhile, and then no more', async () => {
+    const clock = new FakeClock();
+    using registry = new MetricsRegistry({ clock });
+    const monitor = { max: 520e6, count: 1, percentile: () => 120e6, reset: () => void (monitor.count = 0) };
+    addEventLoopMetrics(registry, { monitor, utilization: () => ({ active: 1_500, idle: 2_000 }) });
+    const seen: unknown[] = [];
+    for (let i = 0; i < 6; i++) {
+      const read = await scrape(registry);
+      seen.push([read('podloop_event_loop_delay_max_seconds'), read('podloop_event_loop_delay_p99_seconds')]);
+      await clock.advance(30_000);
+    }
+    const [stall, none] = [
+      [0.5, 0.1],
+      [0, 0],
+    ];
+    expect(seen).toEqual([stall, stall, stall, stall, stall, none]);
+    const read = await scrape(registry);
+    expect(read('podloop_event_loop_active_seconds_total')).toBe(1.5);
+    expect(read('podloop_event_loop_idle_seconds_total')).toBe(2);
+  });
+
+  it('sees a real one', async () => {
+    const clock = new FakeClock();
+    using registry = new MetricsRegistry({ clock });
+    addEventLoopMetrics(registry);
+    const turn = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    await turn(30);
+    const untilMs = performance.now() + 150;
+    while (performance.now() < untilMs);
+    await turn(30);
+    expect((await scrape(registry))('podloop_event_loop_delay_max_seconds')).toBeGreaterThan(0.1);
+  });
+});
