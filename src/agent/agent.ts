@@ -116,7 +116,7 @@ export class Agent implements AsyncDisposable {
         const common = { parts, client, identity, version, clock, runtime: connected };
         const metrics = await AgentMetrics.start(common);
         try {
-          const api = await AgentApi.start({ ...common, options, logger });
+          const api = await AgentApi.start({ ...common, metrics, options, logger });
           return new Agent(options, ports, lock, connected, identity, parts, api, metrics);
         } catch (error) {
           metrics[Symbol.dispose]();

@@ -3,6 +3,7 @@ import { type NodePages } from '../server/node-pages.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentOptions } from './agent-options.js';
+import { type AgentMetrics } from './agent-metrics.js';
 import { type AgentParts } from './agent-parts.js';
 import { kubeletConfigPage } from './kubelet-config/kubelet-config-page.js';
 import { type NodeIdentity } from './node-identity.js';
@@ -11,6 +12,7 @@ import { type NodeIdentity } from './node-identity.js';
 export interface NodePagesOptions {
   readonly options: AgentOptions;
   readonly parts: AgentParts;
+  readonly metrics: Pick<AgentMetrics, 'metrics'>;
   readonly identity: NodeIdentity;
   readonly client: CriClient;
   readonly runtime: { readonly name: string; readonly version: string };
@@ -21,8 +23,9 @@ export interface NodePagesOptions {
 }
 
 /** How each page about the node is made: one line each. */
-export function buildNodePages({ options }: NodePagesOptions): NodePages {
+export function buildNodePages({ options, metrics }: NodePagesOptions): NodePages {
   return {
+    '/metrics': (signal) => metrics.metrics(signal),
     '/configz': () => kubeletConfigPage(options),
   };
 }

@@ -90,7 +90,7 @@ describe('a registry of metrics', () => {
     let slices = 0;
     const slow = new MetricsRegistry({
       clock: Object.assign(new FakeClock(), { monotonicMs: () => nowMs }),
-      yieldToLoop: async () => Promise.resolve(void slices++),
+      yieldToLoop: async () => Promise.resolve(slices++),
     });
     for (let i = 0; i < 20; i++) slow.readGauge({ name: `slow_${i}`, help: 'Slow.' }, () => (nowMs += 2));
     await slow.text();

@@ -45,9 +45,6 @@ export interface MetricsRegistryOptions {
   readonly yieldToLoop?: () => Promise<unknown>;
 }
 
-/** The media type of {@link MetricsRegistry.text}. */
-export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
-
 /** A page is put together for so long before the event loop turns, in milliseconds. */
 const SLICE_MS = 5;
 
