@@ -241,6 +241,12 @@ export const ERROR_CODES = {
     when: 'A KubeletConfiguration file cannot be used.',
     remedy: 'The message names file, line and field, and what would be right.',
   },
+  JOURNAL_UNUSABLE: {
+    retryable: true,
+    when: 'The history on the disk cannot be read now.',
+    remedy:
+      'The message names its folder and the reason: a disk that is full or fails, or another process that has the history open.',
+  },
   RULES_INVALID: {
     retryable: false,
     when: 'A rules file of podloop chaos cannot be used.',

@@ -1,0 +1,68 @@
+/** The place of a record: when it came, and which it was of those that came then or not later. */
+interface Place {
+  readonly ms: number;
+  readonly number: number;
+}
+
+const MS_DIGITS = 15;
+const NUMBER_DIGITS = 10;
+const PREFIX = 'r';
+
+/** The key that lies before those of all records. */
+export const FIRST_KEY = PREFIX;
+/** The key that lies behind those of all records. */
+export const END_KEY = `${PREFIX}~`;
+
+/** The key of a record in the store: keys are in the order of their ids. Throws RangeError for what is no id. */
+export function toKey(id: string): string {
+  const place = parseId(id);
+  if (place === undefined) throw new RangeError(`${JSON.stringify(id)} is no id of a record`);
+  return keyOf(place);
+}
+
+/** The key at which records of that time or later begin. */
+export function keyAtTime(ms: number): string {
+  return keyOf({ ms: Math.max(0, Math.ceil(ms)), number: 0 });
+}
+
+/** The id of the record under that key; undefined for a key of something else. */
+export function findId(key: string): string | undefined {
+  const [, ms, number] = /^r(\d{15})-(\d{10})$/.exec(key) ?? [];
+  return ms === undefined ? undefined : `${Number(ms)}-${Number(number)}`;
+}
+
+/** Whether a text can be an id. */
+export function isId(text: string): boolean {
+  return parseId(text) !== undefined;
+}
+
+/** The milliseconds of an id. */
+export function timeOfId(id: string): number {
+  return parseId(id)?.ms ?? 0;
+}
+
+/** Hands out ids that only rise: when the clock is set back, the time of the newest goes on. */
+export class JournalIds {
+  #last: Place;
+
+  /** `last`: the id of the newest record that there is. */
+  constructor(last: string | undefined) {
+    this.#last = parseId(last ?? '') ?? { ms: 0, number: -1 };
+  }
+
+  next(nowMs: number): string {
+    const { ms, number } = this.#last;
+    const now = Math.max(0, Math.floor(nowMs));
+    this.#last = now > ms ? { ms: now, number: 0 } : { ms, number: number + 1 };
+    return `${this.#last.ms}-${this.#last.number}`;
+  }
+}
+
+function parseId(id: string): Place | undefined {
+  const [, ms, number] = /^(\d{1,15})-(\d{1,10})$/.exec(id) ?? [];
+  return ms === undefined || number === undefined ? undefined : { ms: Number(ms), number: Number(number) };
+}
+
+function keyOf({ ms, number }: Place): string {
+  return `${PREFIX}${String(ms).padStart(MS_DIGITS, '0')}-${String(number).padStart(NUMBER_DIGITS, '0')}`;
+}

@@ -1,0 +1,70 @@
+import { journalDropped } from '../util/journal-channels.js';
+import { type JournalRecord } from './journal-record.js';
+
+/** Longer messages are cut as they come in, so that what waits is bounded in bytes too. */
+const LONGEST_MESSAGE = 4_096;
+
+interface Gap {
+  count: number;
+  readonly firstAtMs: number;
+  lastAtMs: number;
+}
+
+/**
+ * Records on their way to the disk, in the order in which they came. When it is full, further ones are counted and given
+ * up, and a record in their place says so: what was the matter first is worth more than what came of it.
+ */
+export class RecordQueue {
+  readonly #capacity: number;
+  #records: JournalRecord[] = [];
+  #gap: Gap | undefined;
+  #dropped = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get length(): number {
+    return this.#records.length;
+  }
+
+  /** How many were given up since the start. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Never waits, never throws. */
+  push(record: JournalRecord): void {
+    if (this.#gap === undefined && this.#records.length < this.#capacity) {
+      const { message } = record;
+      const isLong = message.length > LONGEST_MESSAGE;
+      this.#records.push(isLong ? { ...record, message: `${message.slice(0, LONGEST_MESSAGE)}…` } : record);
+      return;
+    }
+    this.#dropped++;
+    this.#gap ??= { count: 0, firstAtMs: record.atMs, lastAtMs: record.atMs };
+    this.#gap.count++;
+    this.#gap.lastAtMs = record.atMs;
+    journalDropped.publish({ records: 1 });
+  }
+
+  /** Takes up to so many, the oldest first. */
+  take(limit: number): JournalRecord[] {
+    const taken = this.#records.splice(0, limit);
+    const gap = this.#gap;
+    if (gap !== undefined && taken.length > 0) {
+      this.#gap = undefined;
+      this.#records.push(describeGap(gap));
+    }
+    return taken;
+  }
+}
+
+function describeGap({ count, firstAtMs, lastAtMs }: Gap): JournalRecord {
+  const times = `from ${new Date(firstAtMs).toISOString()} to ${new Date(lastAtMs).toISOString()}`;
+  return {
+    ...{ atMs: lastAtMs, kind: 'journal', type: 'Warning', reason: 'RecordsDropped' },
+    message: `${count} records ${times} could not be kept: more came than the disk took`,
+    ...{ count, firstAtMs },
+  };
+}

@@ -1,0 +1,35 @@
+import { definePublishingChannel } from './channels.js';
+
+/** One write of records to the history on the disk, well or not. */
+export interface JournalWrite {
+  /** Records that are on the disk now. */
+  readonly records: number;
+  /** Their bytes. */
+  readonly bytes: number;
+  readonly durationMs: number;
+  /** Records that wait behind them. */
+  readonly queued: number;
+  /** Why they could not be written and are kept in memory; undefined when they were. */
+  readonly error: string | undefined;
+}
+
+/** See {@link JournalWrite}. */
+export const journalWritten = definePublishingChannel<JournalWrite>('podloop:journal:written');
+
+/** Records that were given up, as there was no room for them in memory. */
+export interface JournalDrop {
+  readonly records: number;
+}
+
+/** See {@link JournalDrop}. */
+export const journalDropped = definePublishingChannel<JournalDrop>('podloop:journal:dropped');
+
+/** What the history takes on the disk. */
+export interface JournalSize {
+  readonly bytes: number;
+  /** As many are allowed. */
+  readonly maxBytes: number;
+}
+
+/** Published whenever it was looked at. */
+export const journalSized = definePublishingChannel<JournalSize>('podloop:journal:sized');
