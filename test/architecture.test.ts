@@ -11,7 +11,7 @@ import { importsOf, listFiles, readText, type SourceImport } from './source-tree
 /** What an agent is made of: for those that put it together. */
 const PARTS = [
   ...['model', 'cri', 'runtime', 'pleg', 'images', 'volumes', 'probes', 'config', 'status', 'workers'],
-  ...['sync', 'gc', 'cluster', 'metrics', 'journal', 'server', 'doctor'],
+  ...['sync', 'gc', 'cluster', 'metrics', 'stats', 'journal', 'server', 'doctor'],
 ];
 
 /**
@@ -37,6 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cluster: ['model'],
   metrics: [],
   journal: [],
+  stats: ['runtime', 'model'],
   server: ['model'],
   doctor: ['model'],
   agent: [...PARTS, 'embedded/index', 'chaos/index', 'record/index'],

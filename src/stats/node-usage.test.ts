@@ -1,0 +1,62 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readNodeUsage } from './node-usage.js';
+
+const FILES = {
+  stat: 'cpu  100 20 30 9999 50 1 2 3 40 5\ncpu0 1 1 1 1 1 1 1 1 1 1\nbtime 1700000000\n',
+  meminfo:
+    'MemTotal:        1000 kB\nMemFree:          400 kB\nInactive(file):   150 kB\nAnonPages:        120 kB\nSwapTotal: 50 kB\nSwapFree: 20 kB\n',
+  vmstat: 'pgfault 77\npgmajfault 7\n',
+  'net/dev': `Inter-|   Receive\n face |bytes\n  lo: ${'1 '.repeat(16)}\n  eth0: 10 2 3 0 0 0 0 0 20 5 6 0 0 0 0 0\n veth1: ${'1 '.repeat(16)}\n`,
+  loadavg: '0.1 0.2 0.3 2/345 6789\n',
+  'sys/kernel/pid_max': '32768\n',
+  'sys/kernel/threads-max': '1000\n',
+};
+
+it('reads what the node uses from /proc', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'podloop-proc-'));
+  try {
+    for (const [name, text] of Object.entries(FILES)) {
+      await mkdir(dirname(join(root, name)), { recursive: true });
+      await writeFile(join(root, name), text);
+    }
+    expect(await readNodeUsage(5, root)).toEqual({
+      atMs: 5,
+      cpuTotalNs: (100 + 20 + 30 + 1 + 2 + 3) * 1e7,
+      memory: {
+        capacityBytes: 1000 * 1024,
+        usageBytes: 600 * 1024,
+        workingSetBytes: 450 * 1024,
+        availableBytes: 550 * 1024,
+        rssBytes: 120 * 1024,
+        pageFaults: 77,
+        majorPageFaults: 7,
+        swapBytes: 50 * 1024,
+        swapUsageBytes: 30 * 1024,
+      },
+      interfaces: [{ name: 'eth0', rxBytes: 10, rxErrors: 3, txBytes: 20, txErrors: 6 }],
+      tasks: 345,
+      taskLimit: 1000,
+      startedAtMs: 1_700_000_000_000,
+    });
+  } finally {
+    await rm(root, { recursive: true });
+  }
+});
+
+it('knows nothing where nothing can be read, and does not fail', async () => {
+  expect(await readNodeUsage(5, '/nonexistent')).toEqual({
+    ...{ atMs: 5, cpuTotalNs: undefined, memory: undefined, interfaces: [] },
+    ...{ tasks: undefined, taskLimit: undefined, startedAtMs: undefined },
+  });
+});
+
+it('reads this machine', async () => {
+  const { cpuTotalNs, memory, tasks } = await readNodeUsage(0);
+  expect(cpuTotalNs).toBeGreaterThan(0);
+  expect(memory?.workingSetBytes).toBeGreaterThan(0);
+  expect(memory?.workingSetBytes).toBeLessThanOrEqual(memory?.capacityBytes ?? 0);
+  expect(tasks).toBeGreaterThan(1);
+});
