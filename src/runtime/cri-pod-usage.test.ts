@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { cri } from '../cri/index.js';
 import { type CriHandlers, CriRuntimeHarness, kubernetesLabels } from '../testing/cri-runtime-harness.js';
@@ -77,7 +78,7 @@ it('adds up containers where a runtime knows no statistics of pods, and asks it 
   await using h = await start({
     listPodSandboxStats: (_call, reply) => {
       calls.push('pods');
-      reply({ code: 12, details: 'unknown method' });
+      reply({ code: status.UNIMPLEMENTED, details: 'unknown method' });
     },
     listContainerStats: (_call, reply) => {
       calls.push('containers');

@@ -28,7 +28,7 @@ import { type CgroupsDescription, describeCgroups, toNotice } from './describe-c
 import { type DetectedCgroups, detectCgroups } from './detect-cgroups.js';
 import { type Killer } from './end-group.js';
 import { findPodGroups, listGroups, toPodGroup } from './find-pod-groups.js';
-import { type GroupUsage, readGroupUsage } from '../stats/group-usage.js';
+import { type GroupUsage, readGroupUsage } from '../../util/usage/group-usage.js';
 import { GroupParents } from './group-parents.js';
 import { GroupRemovals } from './group-removals.js';
 import { mayLowerOomScore } from './oom-score.js';

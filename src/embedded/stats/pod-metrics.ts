@@ -4,19 +4,20 @@ import {
   type LinuxContainerResources,
   type Metric,
   type MetricDescriptor,
+  MetricType,
   type PodSandboxMetrics,
 } from '../../cri/generated/runtime/v1/cri.js';
 import { type NanoClock } from '../nano-clock.js';
 import { type Sandbox } from '../pods/sandbox.js';
-import { COMMON_LABELS, type MetricRow } from './metric-row.js';
+import { COMMON_LABELS, type UsageMetric } from '../../util/usage/usage-metric.js';
 import {
   CONTAINER_METRICS,
   type ContainerFacts,
   type ContainerLimits,
   NETWORK_METRICS,
-} from './metric-table.js';
+} from '../../util/usage/container-metrics.js';
 import { type MeasuredContainer, type PodOfStats, type PodStats, splitByPod } from './pod-stats.js';
-import { countOpenFiles, findOpenFileLimit } from './process-usage.js';
+import { countOpenFiles, findOpenFileLimit } from '../../util/usage/process-usage.js';
 
 /** What {@link listPodMetrics} needs. */
 export interface PodMetricsOptions {
@@ -27,7 +28,7 @@ export interface PodMetricsOptions {
 
 /** CRI's descriptors of all metrics that there may be. */
 export function describeMetrics(): MetricDescriptor[] {
-  const rows: readonly Pick<MetricRow<never>, 'name' | 'help' | 'labels'>[] = [
+  const rows: readonly Pick<UsageMetric<never>, 'name' | 'help' | 'labels'>[] = [
     ...CONTAINER_METRICS,
     ...NETWORK_METRICS,
   ];
@@ -63,17 +64,26 @@ export async function listPodMetrics(
   return answers;
 }
 
+const METRIC_TYPES = { counter: MetricType.COUNTER, gauge: MetricType.GAUGE } as const;
+
 function toMetrics<F>(
-  rows: readonly MetricRow<F>[],
+  rows: readonly UsageMetric<F>[],
   facts: F,
   common: readonly string[],
   timestamp: bigint,
 ): Metric[] {
-  return rows.flatMap(({ name, type, read }) =>
+  return rows.flatMap(({ name, type, divisor, read }) =>
     read(facts).flatMap(({ value, labels }) =>
       value === undefined
         ? []
-        : [{ name, timestamp, metricType: type, labelValues: [...common, ...labels], value: { value } }],
+        : [
+            {
+              ...{ name, timestamp, metricType: METRIC_TYPES[type] },
+              labelValues: [...common, ...labels],
+              // CRI's metrics are whole numbers: times in seconds are cut to whole seconds.
+              value: { value: value / divisor },
+            },
+          ],
     ),
   );
 }

@@ -8,9 +8,9 @@ import { findProcess } from '../process/process-identity.js';
 import { membersOf, type ProcessEntry, type ProcessTable } from '../process/process-table.js';
 import { type Sandbox } from '../pods/sandbox.js';
 import { type Cgroups } from '../cgroups/cgroups.js';
-import { type GroupUsage, type UsageDetail } from './group-usage.js';
-import { type InterfaceUsage, readNetworkUsage } from './network-usage.js';
-import { sumProcessUsage } from './process-usage.js';
+import { type GroupUsage, type UsageDetail } from '../../util/usage/group-usage.js';
+import { type InterfaceUsage, readNetworkUsage } from '../../util/usage/network-usage.js';
+import { sumProcessUsage } from '../../util/usage/process-usage.js';
 import {
   NO_USAGE_MESSAGES,
   toFilesystemUsage,

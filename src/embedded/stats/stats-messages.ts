@@ -16,9 +16,9 @@ import {
   type SwapUsage,
   type UInt64Value,
 } from '../../cri/generated/runtime/v1/cri.js';
-import { type CpuUse, type GroupUsage, type MemoryUse } from './group-usage.js';
-import { type InterfaceUsage } from './network-usage.js';
-import { type Pressure, type PressureLine } from './pressure.js';
+import { type CpuUse, type GroupUsage, type MemoryUse } from '../../util/usage/group-usage.js';
+import { type InterfaceUsage } from '../../util/usage/network-usage.js';
+import { type Pressure, type PressureLine } from '../../util/usage/pressure.js';
 
 /** What a group uses, in those messages that a container and a pod have in common. */
 export interface UsageMessages {

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
+import { type CgroupLayout } from '../cgroups/cgroup-layout.js';
 import { type DeviceUse, type HugepageUse, readDeviceUses, readHugepageUses } from './device-usage.js';
 import { type Pressure, readPressure } from './pressure.js';
 
@@ -39,6 +39,9 @@ export interface MemoryUse {
   readonly workingSetBytes: bigint;
   readonly rssBytes: bigint;
   readonly cacheBytes: bigint | undefined;
+  /** Of the page cache: pages that were used lately, and those that were not. */
+  readonly activeFileBytes: bigint | undefined;
+  readonly inactiveFileBytes: bigint | undefined;
   readonly mappedFileBytes: bigint | undefined;
   readonly kernelBytes: bigint | undefined;
   readonly pageFaults: bigint | undefined;
@@ -133,6 +136,8 @@ function readMemoryV1(layout: CgroupLayout, group: string, all: boolean): Memory
     workingSetBytes: subtract(usageBytes, stat.get('total_inactive_file')),
     rssBytes: stat.get('total_rss') ?? 0n,
     cacheBytes: stat.get('total_cache'),
+    activeFileBytes: stat.get('total_active_file'),
+    inactiveFileBytes: stat.get('total_inactive_file'),
     mappedFileBytes: stat.get('total_mapped_file'),
     kernelBytes: all ? toNumber(read('memory.kmem.usage_in_bytes')) : undefined,
     pageFaults: stat.get('total_pgfault'),
@@ -157,6 +162,8 @@ function readMemoryV2(layout: CgroupLayout, group: string, all: boolean): Memory
     workingSetBytes: subtract(usageBytes, stat.get('inactive_file')),
     rssBytes: stat.get('anon') ?? 0n,
     cacheBytes: stat.get('file'),
+    activeFileBytes: stat.get('active_file'),
+    inactiveFileBytes: stat.get('inactive_file'),
     mappedFileBytes: stat.get('file_mapped'),
     kernelBytes: stat.get('kernel'),
     pageFaults: stat.get('pgfault'),

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
+import { type CgroupLayout } from '../cgroups/cgroup-layout.js';
 
 /** How long processes waited for a resource: at least one of them, and all of them at the same time. */
 export interface Pressure {

@@ -1,4 +1,4 @@
-import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
+import { type CgroupLayout } from '../cgroups/cgroup-layout.js';
 
 /** What a group has read from and written to one device: bytes and operations. */
 export interface DeviceUse {

@@ -72,6 +72,8 @@ export async function sumProcessUsage(
 
 const NOTHING_KNOWN = {
   cacheBytes: undefined,
+  activeFileBytes: undefined,
+  inactiveFileBytes: undefined,
   mappedFileBytes: undefined,
   kernelBytes: undefined,
   limitBytes: undefined,

@@ -2,14 +2,12 @@
  * The metrics of pods and containers by the names and units that cAdvisor gave them, since dashboards and alerts are
  * written against these.
  *
- * CRI's metrics are whole numbers: times "in seconds" are therefore cut to whole seconds. What a machine does not
- * count is left out.
+ * What a machine does not count is left out.
  *
  * @module
  */
-import { MetricType } from '../../cri/generated/runtime/v1/cri.js';
 import { type GroupUsage } from './group-usage.js';
-import { counter, gauge, type MetricRow } from './metric-row.js';
+import { counter, gauge, type UsageMetric } from './usage-metric.js';
 import { type InterfaceUsage } from './network-usage.js';
 import { type OpenFiles } from './process-usage.js';
 
@@ -43,20 +41,25 @@ export interface ContainerLimits {
 const NS_PER_SECOND = 1_000_000_000n;
 const US_PER_SECOND = 1_000_000n;
 
-function secondsOfNs(ns: bigint | undefined): bigint | undefined {
-  return ns === undefined ? undefined : ns / NS_PER_SECOND;
-}
-
 /** What is said about a container that runs. */
-export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
-  counter('container_cpu_usage_seconds_total', 'CPU time used, in seconds.', ({ usage }) =>
-    secondsOfNs(usage.cpu?.totalNs),
+export const CONTAINER_METRICS: readonly UsageMetric<ContainerFacts>[] = [
+  counter(
+    'container_cpu_usage_seconds_total',
+    'CPU time used, in seconds.',
+    ({ usage }) => usage.cpu?.totalNs,
+    NS_PER_SECOND,
   ),
-  counter('container_cpu_user_seconds_total', 'CPU time used by programs, in seconds.', ({ usage }) =>
-    secondsOfNs(usage.cpu?.userNs),
+  counter(
+    'container_cpu_user_seconds_total',
+    'CPU time used by programs, in seconds.',
+    ({ usage }) => usage.cpu?.userNs,
+    NS_PER_SECOND,
   ),
-  counter('container_cpu_system_seconds_total', 'CPU time used by the kernel, in seconds.', ({ usage }) =>
-    secondsOfNs(usage.cpu?.systemNs),
+  counter(
+    'container_cpu_system_seconds_total',
+    'CPU time used by the kernel, in seconds.',
+    ({ usage }) => usage.cpu?.systemNs,
+    NS_PER_SECOND,
   ),
   counter('container_cpu_cfs_periods_total', 'Periods of the CPU quota.', ({ usage }) => usage.cpu?.periods),
   counter(
@@ -67,7 +70,8 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
   counter(
     'container_cpu_cfs_throttled_seconds_total',
     'Time spent waiting for more of the CPU quota, in seconds.',
-    ({ usage }) => secondsOfNs(usage.cpu?.throttledNs),
+    ({ usage }) => usage.cpu?.throttledNs,
+    NS_PER_SECOND,
   ),
   gauge('container_spec_cpu_period', 'Period of the CPU quota, in microseconds.', ({ limits }) =>
     limits.cpuPeriod === 0n ? 100_000n : limits.cpuPeriod,
@@ -101,6 +105,16 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
     'Memory of the kernel, in bytes.',
     ({ usage }) => usage.memory?.kernelBytes,
   ),
+  gauge(
+    'container_memory_total_active_file_bytes',
+    'Page cache that was used lately, in bytes.',
+    ({ usage }) => usage.memory?.activeFileBytes,
+  ),
+  gauge(
+    'container_memory_total_inactive_file_bytes',
+    'Page cache that was not used lately, in bytes.',
+    ({ usage }) => usage.memory?.inactiveFileBytes,
+  ),
   gauge('container_memory_swap', 'Swap used, in bytes.', ({ usage }) => usage.memory?.swapBytes ?? 0n),
   gauge(
     'container_memory_max_usage_bytes',
@@ -115,7 +129,8 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
   {
     name: 'container_memory_failures_total',
     help: 'Page faults.',
-    type: MetricType.COUNTER,
+    type: 'counter',
+    divisor: 1n,
     labels: ['failure_type', 'scope'],
     read: ({ usage }) => [
       { value: usage.memory?.pageFaults, labels: ['pgfault', 'hierarchy'] },
@@ -147,15 +162,22 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
   {
     name: 'container_ulimits_soft',
     help: 'Soft limits of the first process.',
-    type: MetricType.GAUGE,
+    type: 'gauge',
+    divisor: 1n,
     labels: ['ulimit'],
     read: ({ openFileLimit }) => [{ value: openFileLimit, labels: ['max_open_files'] }],
   },
-  gauge('container_start_time_seconds', 'Start, in seconds since 1970.', ({ startedAtNs }) =>
-    secondsOfNs(startedAtNs),
+  gauge(
+    'container_start_time_seconds',
+    'Start, in seconds since 1970.',
+    ({ startedAtNs }) => startedAtNs,
+    NS_PER_SECOND,
   ),
-  gauge('container_last_seen', 'When this was measured, in seconds since 1970.', ({ seenAtNs }) =>
-    secondsOfNs(seenAtNs),
+  gauge(
+    'container_last_seen',
+    'When this was measured, in seconds since 1970.',
+    ({ seenAtNs }) => seenAtNs,
+    NS_PER_SECOND,
   ),
 
   gauge('container_fs_usage_bytes', 'Bytes written over the image.', ({ writable }) => writable?.bytes),
@@ -169,7 +191,8 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
   {
     name: 'container_blkio_device_usage_total',
     help: 'Bytes read from and written to a device.',
-    type: MetricType.COUNTER,
+    type: 'counter',
+    divisor: 1n,
     labels: ['device', 'major', 'minor', 'operation'],
     read: ({ usage }) =>
       usage.io.flatMap(({ device, readBytes, writtenBytes }) => {
@@ -183,14 +206,16 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
   {
     name: 'container_hugetlb_usage_bytes',
     help: 'Huge pages used, in bytes.',
-    type: MetricType.GAUGE,
+    type: 'gauge',
+    divisor: 1n,
     labels: ['pagesize'],
     read: ({ usage }) => usage.hugepages.map((use) => ({ value: use.usageBytes, labels: [use.pageSize] })),
   },
   {
     name: 'container_hugetlb_max_usage_bytes',
     help: 'Most huge pages used so far, in bytes.',
-    type: MetricType.GAUGE,
+    type: 'gauge',
+    divisor: 1n,
     labels: ['pagesize'],
     read: ({ usage }) =>
       usage.hugepages.map((use) => ({ value: use.highestUsageBytes, labels: [use.pageSize] })),
@@ -199,18 +224,20 @@ export const CONTAINER_METRICS: readonly MetricRow<ContainerFacts>[] = [
     counter<ContainerFacts>(
       `container_pressure_${resource}_waiting_seconds_total`,
       `Time in which a process waited for ${resource}, in seconds.`,
-      ({ usage }) => secondsOfUs(usage.pressure[resource]?.some.totalUs),
+      ({ usage }) => usage.pressure[resource]?.some.totalUs,
+      US_PER_SECOND,
     ),
     counter<ContainerFacts>(
       `container_pressure_${resource}_stalled_seconds_total`,
       `Time in which all processes waited for ${resource}, in seconds.`,
-      ({ usage }) => secondsOfUs(usage.pressure[resource]?.full.totalUs),
+      ({ usage }) => usage.pressure[resource]?.full.totalUs,
+      US_PER_SECOND,
     ),
   ]),
 ];
 
 /** What is said about a pod's network, for each interface. */
-export const NETWORK_METRICS: readonly MetricRow<readonly InterfaceUsage[]>[] = (
+export const NETWORK_METRICS: readonly UsageMetric<readonly InterfaceUsage[]>[] = (
   [
     ['received', 'receive'],
     ['sent', 'transmit'],
@@ -226,7 +253,8 @@ export const NETWORK_METRICS: readonly MetricRow<readonly InterfaceUsage[]>[] = 
   ).map(([field, name, noun]) => ({
     name: `container_network_${word}_${name}_total`,
     help: `${noun} ${direction}.`,
-    type: MetricType.COUNTER,
+    type: 'counter',
+    divisor: 1n,
     labels: ['interface'],
     read: (interfaces: readonly InterfaceUsage[]) =>
       interfaces.map((each) => ({ value: each[direction][field], labels: [each.name] })),
@@ -237,18 +265,15 @@ function ioCounter(
   name: string,
   help: string,
   read: (use: GroupUsage['io'][number]) => bigint,
-): MetricRow<ContainerFacts> {
+): UsageMetric<ContainerFacts> {
   return {
     name,
     help,
-    type: MetricType.COUNTER,
+    type: 'counter',
+    divisor: 1n,
     labels: ['device'],
     read: ({ usage }) => usage.io.map((use) => ({ value: read(use), labels: [use.device] })),
   };
-}
-
-function secondsOfUs(us: bigint | undefined): bigint | undefined {
-  return us === undefined ? undefined : us / US_PER_SECOND;
 }
 
 function positive(value: bigint): bigint {

@@ -10,9 +10,10 @@ export interface InterfaceUsage {
 /** Counters of one direction. */
 export interface DirectionUsage {
   readonly bytes: bigint;
-  readonly packets: bigint;
+  /** Undefined where nobody tells. */
+  readonly packets: bigint | undefined;
   readonly errors: bigint;
-  readonly dropped: bigint;
+  readonly dropped: bigint | undefined;
 }
 
 /** The interfaces of the network namespace in which a process is, without loopback; none when it is gone. */
