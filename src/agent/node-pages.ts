@@ -7,6 +7,7 @@ import { type AgentMetrics } from './agent-metrics.js';
 import { type AgentParts } from './agent-parts.js';
 import { kubeletConfigPage } from './kubelet-config/kubelet-config-page.js';
 import { type NodeIdentity } from './node-identity.js';
+import { buildUsagePages } from './usage-pages.js';
 
 /** What {@link buildNodePages} wires. */
 export interface NodePagesOptions {
@@ -23,9 +24,19 @@ export interface NodePagesOptions {
 }
 
 /** How each page about the node is made: one line each. */
-export function buildNodePages({ options, metrics }: NodePagesOptions): NodePages {
+export function buildNodePages({
+  options,
+  parts,
+  metrics,
+  client,
+  clock,
+  logger,
+}: NodePagesOptions): NodePages {
+  const usage = buildUsagePages({ client, cache: parts.cache, clock, logger });
   return {
     '/metrics': (signal) => metrics.metrics(signal),
     '/configz': () => kubeletConfigPage(options),
+    '/metrics/cadvisor': (signal) => usage.cadvisor(signal),
+    '/metrics/resource': (signal) => usage.resource(signal),
   };
 }

@@ -1,5 +1,7 @@
 import { dirname } from 'node:path';
 import { statfs } from 'node:fs/promises';
+import { ANNOTATIONS } from '../runtime/labels.js';
+import { type ContainerStatus } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 import { type CgroupLayout } from '../util/cgroups/cgroup-layout.js';
 import { SliceYielder } from '../util/slices.js';
@@ -56,7 +58,7 @@ export async function readSubjects(
       const { id, name, status, writableLayer } = container;
       const path = groupOf.get(id);
       subjects.push({
-        labels: { ...labels, container: name, id: path ?? id, image: status?.image ?? '', name: id },
+        labels: { ...labels, container: name, id: path ?? id, image: imageOf(status), name: id },
         facts: await readFacts(container, {
           ...{ ...own, group: path, limits: status?.resources, startedAtNs: status?.startedAtNs ?? 0n },
           disk: await disks.at(writableLayer?.mountpoint),
@@ -69,6 +71,11 @@ export async function readSubjects(
     signal.throwIfAborted();
   }
   return subjects;
+}
+
+/** As the manifest names it, where that is known: runtimes may tell an id. */
+function imageOf(status: ContainerStatus | undefined): string {
+  return status?.annotations[ANNOTATIONS.image] ?? status?.image ?? '';
 }
 
 /** The group around a pod's containers, where no other pod has its own in the same one. */

@@ -82,8 +82,10 @@ export function nodeFacts(node: NodeUsage): ContainerFacts {
     memory: memory && { atMs, ...memory, pressure: undefined },
     swap: memory && { atMs, usageBytes: memory.swapUsageBytes, availableBytes: undefined },
   };
+  const usage = toGroupUsage(measured);
+  const [cacheBytes, mappedFileBytes] = [toBigInt(memory?.cacheBytes), toBigInt(memory?.mappedBytes)];
   return {
-    usage: toGroupUsage(measured),
+    usage: { ...usage, memory: usage.memory && { ...usage.memory, cacheBytes, mappedFileBytes } },
     limits: toLimits(undefined),
     ...{ openFiles: undefined, openFileLimit: undefined, writable: undefined, disk: undefined },
     processes: undefined,

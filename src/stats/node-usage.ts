@@ -33,6 +33,8 @@ export interface NodeMemory {
   readonly workingSetBytes: number;
   readonly availableBytes: number;
   readonly rssBytes: number | undefined;
+  readonly cacheBytes: number | undefined;
+  readonly mappedBytes: number | undefined;
   readonly pageFaults: number | undefined;
   readonly majorPageFaults: number | undefined;
   readonly swapBytes: number;
@@ -87,6 +89,8 @@ function parseMemory(meminfo: string, vmstat: string): NodeMemory | undefined {
     ...{ capacityBytes, usageBytes, workingSetBytes, swapBytes },
     availableBytes: capacityBytes - workingSetBytes,
     rssBytes: kib('AnonPages'),
+    cacheBytes: kib('Cached'),
+    mappedBytes: kib('Mapped'),
     pageFaults: count('pgfault'),
     majorPageFaults: count('pgmajfault'),
     swapUsageBytes: swapBytes - (kib('SwapFree') ?? swapBytes),

@@ -13,6 +13,8 @@ export const NODE_USAGE: NodeUsage = {
     workingSetBytes: 6 * 2 ** 30,
     availableBytes: 10 * 2 ** 30,
     rssBytes: 2 ** 30,
+    cacheBytes: 2 ** 31,
+    mappedBytes: 2 ** 20,
     pageFaults: 1000,
     majorPageFaults: 10,
     swapBytes: 2 ** 30,
