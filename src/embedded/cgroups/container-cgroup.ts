@@ -3,7 +3,12 @@ import { type LinuxContainerResources } from '../../cri/generated/runtime/v1/cri
 import { unimplemented } from '../rpc-error.js';
 import { applySettings } from './apply-settings.js';
 import { killGroup, membersOf } from './end-group.js';
-import { type GroupUsage, readGroupUsage, readOomKills, type UsageDetail } from '../../util/usage/group-usage.js';
+import {
+  type GroupUsage,
+  readGroupUsage,
+  readOomKills,
+  type UsageDetail,
+} from '../../util/usage/group-usage.js';
 import { type GroupRemovals, type RemovalHost } from './group-removals.js';
 import { setOomScoreAdj, toOomScoreAdj } from './oom-score.js';
 import { computeSettings } from './resource-settings.js';
