@@ -1,0 +1,105 @@
+import { type PodRef } from '../model/pod-ref.js';
+import { type Clock } from '../util/clock.js';
+import { hasCode, messageOf } from '../util/errors.js';
+import { percentileOf } from './percentile.js';
+
+/** What a call is about. */
+export interface CallTarget {
+  /** As CRI names it: ContainerStatus. */
+  readonly method: string;
+  readonly pod?: PodRef;
+  readonly container?: string;
+}
+
+/** A call that ended, or was given up. */
+export interface MeasuredCall extends CallTarget {
+  readonly ms: number;
+  /** `hung`: there was no answer within the time it had. */
+  readonly outcome: 'ok' | 'hung' | 'failed';
+  /** One line, in the runtime's words; of a call that did not succeed. */
+  readonly error?: string;
+  readonly code?: string;
+}
+
+/** A call that has not been answered yet. */
+export interface CallUnderWay extends CallTarget {
+  readonly forMs: number;
+}
+
+/** What the calls of one method took. */
+export interface OperationFacts {
+  readonly method: string;
+  readonly count: number;
+  readonly hung: number;
+  readonly failed: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** The last failure, and its code. */
+  readonly lastError?: string;
+  readonly lastCode?: string;
+}
+
+/** Runs calls and remembers what each took. Bounded: one for each pod and container, and a few more. */
+export class CallMeter {
+  readonly #clock: Clock;
+  readonly #ended: MeasuredCall[] = [];
+  readonly #underWay = new Map<CallTarget, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Everything that ended so far, in the order in which it did. */
+  get calls(): readonly MeasuredCall[] {
+    return this.#ended;
+  }
+
+  /** Oldest first. */
+  underWay(): CallUnderWay[] {
+    const nowMs = this.#clock.monotonicMs();
+    return [...this.#underWay].map(([target, startedMs]) => ({ ...target, forMs: nowMs - startedMs }));
+  }
+
+  /** Runs one call. Resolves with its answer, or with undefined when it failed; rejects when the signal has aborted. */
+  async run<T>(target: CallTarget, signal: AbortSignal, call: () => Promise<T>): Promise<T | undefined> {
+    const startedMs = this.#clock.monotonicMs();
+    this.#underWay.set(target, startedMs);
+    const end = (rest: Pick<MeasuredCall, 'outcome' | 'error' | 'code'>): void => {
+      this.#ended.push({ ...target, ms: this.#clock.monotonicMs() - startedMs, ...rest });
+    };
+    try {
+      const answer = await call();
+      end({ outcome: 'ok' });
+      return answer;
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code = '' } = error as { code?: string };
+      const outcome = hasCode(error, 'CRI_DEADLINE_EXCEEDED') ? 'hung' : 'failed';
+      end({ outcome, error: messageOf(error), code });
+      return undefined;
+    } finally {
+      this.#underWay.delete(target);
+    }
+  }
+
+  /** By method, in the order in which each was first called. */
+  operations(): OperationFacts[] {
+    const methods = [...new Set(this.#ended.map(({ method }) => method))];
+    return methods.map((method) => {
+      const calls = this.#ended.filter((call) => call.method === method);
+      const times = calls.map(({ ms }) => ms).sort((a, b) => a - b);
+      const last = calls.findLast(({ outcome }) => outcome !== 'ok');
+      return {
+        method,
+        count: calls.length,
+        hung: calls.filter(({ outcome }) => outcome === 'hung').length,
+        failed: calls.filter(({ outcome }) => outcome === 'failed').length,
+        p50Ms: percentileOf(times, 0.5),
+        p99Ms: percentileOf(times, 0.99),
+        maxMs: times.at(-1) ?? 0,
+        ...(last === undefined ? {} : { lastError: last.error ?? '', lastCode: last.code ?? '' }),
+      };
+    });
+  }
+}

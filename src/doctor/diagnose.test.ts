@@ -1,0 +1,270 @@
+import { describe, expect, it } from 'vitest';
+import { type PlegReport } from '../model/pleg-report.js';
+import {
+  aNode,
+  anInspection,
+  anOperation,
+  aPopulation,
+  type NodeFactsChanges,
+} from '../testing/node-facts-builder.js';
+import { type MeasuredCall } from './call-meter.js';
+import { diagnose, exitCodeOf } from './diagnose.js';
+import { type FindingCode } from './finding-codes.js';
+import { known, notKnown } from './looked.js';
+
+const WEB = { uid: 'uid-web', namespace: 'default', name: 'web' };
+const DAY_MS = 24 * 3_600_000;
+const NOW = aNode().atMs;
+
+const hung = (name: string, method = 'PodSandboxStatus'): MeasuredCall => ({
+  ...{ method, pod: { uid: `uid-${name}`, namespace: 'default', name }, ms: 10_000, outcome: 'hung' },
+  error: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
+  code: 'CRI_DEADLINE_EXCEEDED',
+});
+const failed = (code: string, error: string): NodeFactsChanges => ({
+  runtime: {
+    connection: { connected: false, attempts: 13, failures: 13, watchedMs: 3_000, code, error },
+    ...{ name: '', version: '', operations: [], lists: [], conditions: notKnown('not reached') },
+    ...{ population: notKnown('not reached'), inspections: notKnown('not reached') },
+    events: notKnown('not reached'),
+  },
+});
+const inspected = (changes: Parameters<typeof anInspection>[0]): NodeFactsChanges => ({
+  runtime: { inspections: known(anInspection(changes)) },
+});
+const populated = (changes: Parameters<typeof aPopulation>[0]): NodeFactsChanges => ({
+  runtime: { population: known(aPopulation(changes)) },
+});
+const operating = (...operations: ReturnType<typeof anOperation>[]): NodeFactsChanges => ({
+  runtime: { operations: [...operations, anOperation('Status')] },
+});
+const machine = aNode().machine;
+const QUIET = { someAvg10: 0, someAvg60: 0, fullAvg10: 0, fullAvg60: 0 };
+const pressed = (name: 'cpu' | 'io' | 'memory', changes: Partial<typeof QUIET>): NodeFactsChanges => ({
+  machine: { pressure: known({ cpu: QUIET, io: QUIET, memory: QUIET, [name]: { ...QUIET, ...changes } }) },
+});
+const processes = (machine.processes as { value: object }).value as never as Record<string, unknown>;
+const running = (changes: object): NodeFactsChanges => ({
+  machine: { processes: known({ ...processes, ...changes } as never) },
+});
+const certified = (leftMs: number, lifeMs = 365 * DAY_MS): NodeFactsChanges => ({
+  rest: {
+    certificates: [
+      { path: '/pki/kubelet.crt', subject: 'CN=node', fromMs: NOW + leftMs - lifeMs, toMs: NOW + leftMs },
+    ],
+  },
+});
+const measured = (changes: object): NodeFactsChanges => ({
+  rest: {
+    kubelet: {
+      health: notKnown('not asked'),
+      metrics: known({
+        ...{ url: 'http://127.0.0.1:10255/metrics', relists: 3, isRecent: true, eventsDiscarded: 0 },
+        ...{ operations: [], lastSeenAgoMs: 900, relistP99Ms: 20, ...changes },
+      }),
+    },
+  },
+});
+const agent: PlegReport = {
+  ...{ atMs: NOW, forMs: 60_000, mode: 'auto', periodMs: 1_000 },
+  runtime: { name: 'containerd', version: '2.1.9', endpoint: 'unix:///run/containerd/containerd.sock' },
+  health: { healthy: true, thresholdMs: 180_000, lastSeenAgoMs: 400 },
+  relists: { count: 60, ofOnePod: 4, history: [] },
+  ...{ stuckPods: [], stuckPodCount: 0, callsInFlight: [], callsInFlightCount: 0 },
+  ...{ operations: [], slowestPods: [], events: {} },
+  inspections: { count: 100, failed: 0, displaced: 0, inFlight: 0, queued: 0, due: 0 },
+  stream: {
+    ...{ state: 'up', connects: 1, failures: 0, received: 9, announced: 9, missed: 0, contradicted: 0 },
+  },
+  queues: { requests: { queued: 0, coalesced: 0, folded: 0 }, subscriptions: [] },
+  pods: { count: 100, running: 99, containersByState: { running: 250 } },
+  eventLoop: { meanMs: 1, p99Ms: 12, maxMs: 40 },
+};
+const reported = (changes: Partial<PlegReport>): NodeFactsChanges => ({
+  rest: { agent: known({ ...agent, ...changes }) },
+});
+
+interface Case {
+  readonly when: string;
+  readonly node: NodeFactsChanges;
+  readonly finds: FindingCode;
+  readonly severity: 'critical' | 'warning' | 'info';
+  /** What it has to say somewhere. */
+  readonly says: RegExp;
+}
+
+// prettier-ignore
+const CASES: readonly Case[] = [
+  { when: 'the socket is missing', node: failed('ENDPOINT_NOT_FOUND', 'there is no socket'), finds: 'RuntimeSocketMissing', severity: 'critical', says: /containerd\.sock/ },
+  { when: 'the connection is refused', node: failed('CRI_UNAVAILABLE', 'nobody listens'), finds: 'RuntimeNotRunning', severity: 'critical', says: /not running/ },
+  { when: 'every connection is cut', node: failed('ENDPOINT_NOT_CRI', 'it hangs up without a word'), finds: 'RuntimeNotRunning', severity: 'critical', says: /not running/ },
+  { when: 'a mute program listens', node: failed('CRI_DEADLINE_EXCEEDED', 'no greeting'), finds: 'RuntimeHung', severity: 'critical', says: /answers nothing/ },
+  { when: 'another server listens', node: failed('ENDPOINT_NOT_CRI', 'it speaks HTTP/1'), finds: 'RuntimeNotCri', severity: 'critical', says: /CRI v1/ },
+  { when: 'the socket is not ours to open', node: failed('ENDPOINT_PERMISSION_DENIED', 'EACCES'), finds: 'RuntimeForbidden', severity: 'critical', says: /sudo/ },
+  { when: 'the runtime comes and goes', node: { runtime: { connection: { connected: true, attempts: 16, failures: 5, watchedMs: 3_000, error: 'gone' } } }, finds: 'RuntimeFlapping', severity: 'critical', says: /5 of 16/ },
+  { when: 'nothing is answered', node: operating(anOperation('Version', { count: 2, hung: 2, maxMs: 10_000 }), anOperation('ListContainers', { count: 1, hung: 1 })), finds: 'RuntimeHung', severity: 'critical', says: /not even Version/ },
+  { when: 'lists hang', node: operating(anOperation('Version'), anOperation('ListContainers', { count: 1, hung: 1, maxMs: 10_000 })), finds: 'ListHangs', severity: 'critical', says: /ListContainers: 1 not answered within 10s/ },
+  { when: 'Status hangs', node: operating(anOperation('Version'), anOperation('Status', { count: 1, hung: 1 })), finds: 'CallHangs', severity: 'critical', says: /Status is not answered/ },
+  { when: 'a list fails', node: operating(anOperation('ListContainers', { count: 3, failed: 3, lastError: 'rpc error: locked', lastCode: 'CRI_INTERNAL' })), finds: 'CallFails', severity: 'critical', says: /rpc error: locked/ },
+  { when: 'every call is slow', node: operating(anOperation('Version', { p50Ms: 600 })), finds: 'RuntimeSlow', severity: 'warning', says: /even Version takes 600ms/ },
+  { when: 'every call is very slow', node: operating(anOperation('Version', { p50Ms: 4_000 })), finds: 'RuntimeSlow', severity: 'critical', says: /4s/ },
+  { when: 'a list is refused for its size', node: { runtime: { lists: [{ method: 'ListContainers', calls: 3, hung: 0, p50Ms: 0, code: 'CRI_RESOURCE_EXHAUSTED', error: 'larger than max' }] } }, finds: 'ListTooLarge', severity: 'critical', says: /larger than the 16MiB/ },
+  { when: 'a list is too large for others', node: { runtime: { lists: [{ method: 'ListContainers', calls: 3, hung: 0, p50Ms: 90, bytes: 17 * 1024 ** 2, items: 12_000 }] } }, finds: 'ListTooLarge', severity: 'critical', says: /17MiB for 12000 items/ },
+  { when: 'a list is nearly too large', node: { runtime: { lists: [{ method: 'ListContainers', calls: 3, hung: 0, p50Ms: 90, bytes: 13 * 1024 ** 2, items: 9_000 }] } }, finds: 'ListTooLarge', severity: 'warning', says: /near the 16MiB/ },
+  { when: 'a list is slow', node: { runtime: { lists: [{ method: 'ListPodSandbox', calls: 3, hung: 0, p50Ms: 1_500, bytes: 9, items: 20 }] } }, finds: 'ListSlow', severity: 'warning', says: /ListPodSandbox takes 1\.5s for 20 items/ },
+  { when: 'status calls are slow', node: inspected({ medianMs: 400 }), finds: 'StatusSlow', severity: 'warning', says: /400ms each/ },
+  { when: 'status calls are very slow', node: inspected({ medianMs: 3_000 }), finds: 'StatusSlow', severity: 'critical', says: /3s each/ },
+  { when: 'a pod hangs', node: inspected({ hung: [hung('web'), hung('web', 'ContainerStatus')] }), finds: 'PodHung', severity: 'critical', says: /pod default\/web: PodSandboxStatus hangs/ },
+  { when: 'many pods hang', node: inspected({ hung: ['a', 'b', 'c', 'd'].map((name) => hung(name)) }), finds: 'PodsHung', severity: 'critical', says: /4 pods: default\/a, default\/b/ },
+  { when: 'the status of a pod fails', node: inspected({ failing: [{ ...hung('web'), outcome: 'failed', code: 'CRI_UNKNOWN', error: 'task gone' }] }), finds: 'PodStatusFails', severity: 'warning', says: /task gone/ },
+  { when: 'one pod is slow', node: inspected({ slowest: [{ pod: WEB, ms: 6_000, calls: 2 }] }), finds: 'PodSlow', severity: 'warning', says: /default\/web takes far longer.*6s/ },
+  { when: 'there are too many containers', node: inspected({ medianMs: 108, inSeriesMs: 83_000 }), finds: 'TooManyContainers', severity: 'warning', says: /100 pods with 260 containers .* 1m23s/ },
+  { when: 'there are far too many containers', node: inspected({ medianMs: 108, inSeriesMs: 240_000 }), finds: 'TooManyContainers', severity: 'critical', says: /threshold of 3m0s/ },
+  { when: 'dead containers are kept', node: populated({ containersByState: { running: 250, exited: 3_000 } }), finds: 'DeadContainers', severity: 'warning', says: /3000/ },
+  { when: 'dead sandboxes are kept', node: populated({ sandboxesNotReady: 150 }), finds: 'DeadSandboxes', severity: 'warning', says: /150/ },
+  { when: 'a sandbox is made again and again', node: populated({ sandboxStorms: [{ pod: WEB, attempt: 12 }] }), finds: 'SandboxStorm', severity: 'warning', says: /default\/web: attempt 12/ },
+  { when: 'many containers crash', node: populated({ crashLoops: [{ pod: WEB, container: 'app', attempt: 9 }], crashLoopCount: 14 }), finds: 'CrashLoops', severity: 'warning', says: /14 containers/ },
+  { when: 'the network is not ready', node: { runtime: { conditions: known([{ type: 'NetworkReady', status: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' }]) } }, finds: 'NetworkNotReady', severity: 'critical', says: /cni plugin not initialized/ },
+  { when: 'the runtime is not ready', node: { runtime: { conditions: known([{ type: 'RuntimeReady', status: false, reason: '', message: 'starting' }]) } }, finds: 'RuntimeNotReady', severity: 'critical', says: /starting/ },
+  { when: 'events are lost', node: { runtime: { events: known({ isSupported: true, watchedMs: 3_000, received: 1, changed: 4, missed: [{ pod: WEB, container: 'app', id: 'c1' }], missedCount: 3 }) } }, finds: 'EventsLost', severity: 'warning', says: /3 of 4 changes/ },
+  { when: 'the event stream breaks', node: { runtime: { events: known({ isSupported: true, watchedMs: 300, received: 0, changed: 0, missed: [], missedCount: 0, ended: 'EOF' }) } }, finds: 'EventStreamBreaks', severity: 'warning', says: /EOF/ },
+  { when: 'disks hold everything up', node: pressed('io', { fullAvg10: 71.5 }), finds: 'IoPressure', severity: 'critical', says: /71\.5% of the time/ },
+  { when: 'disks hold much up', node: pressed('io', { fullAvg60: 30 }), finds: 'IoPressure', severity: 'warning', says: /pressure\/io/ },
+  { when: 'memory is short', node: pressed('memory', { fullAvg10: 50 }), finds: 'MemoryPressure', severity: 'critical', says: /50%/ },
+  { when: 'the CPU is short', node: pressed('cpu', { someAvg60: 92 }), finds: 'CpuPressure', severity: 'warning', says: /92%/ },
+  { when: 'the disk is slow', node: { machine: { fsync: known({ path: '/var/lib/containerd', writes: 5, medianMs: 900, maxMs: 4_000 }) } }, finds: 'DiskSlow', severity: 'warning', says: /900ms/ },
+  { when: 'hardly any memory is left', node: { machine: { memory: known({ totalBytes: 2 ** 35, availableBytes: 2 ** 26 }) } }, finds: 'MemoryLow', severity: 'critical', says: /64MiB/ },
+  { when: 'a disk is nearly full', node: { machine: { disks: [{ ...machine.disks[0]!, availableBytes: 5 * 1024 ** 3 }] } }, finds: 'DiskFull', severity: 'warning', says: /5% left/ },
+  { when: 'a disk is full', node: { machine: { disks: [{ ...machine.disks[0]!, availableBytes: 0 }] } }, finds: 'DiskFull', severity: 'critical', says: /0% left/ },
+  { when: 'inodes are used up', node: { machine: { disks: [{ ...machine.disks[0]!, freeInodes: 5_000 }] } }, finds: 'InodesUsedUp', severity: 'critical', says: /0\.5% of its inodes/ },
+  { when: 'process ids are used up', node: running({ threads: 245_000 }), finds: 'PidsUsedUp', severity: 'critical', says: /98%/ },
+  { when: 'tasks hang in the kernel', node: running({ blocked: [{ pid: 7, command: 'umount', waitsIn: 'rpc_wait_bit_killable' }], blockedCount: 1 }), finds: 'TasksBlocked', severity: 'warning', says: /rpc_wait_bit_killable/ },
+  { when: 'zombies pile up', node: running({ zombies: 400, zombieParents: [{ pid: 9, command: 'app', zombies: 399 }] }), finds: 'Zombies', severity: 'warning', says: /399 of app \(9\)/ },
+  { when: 'a shim is nobody’s', node: { machine: { shims: known({ count: 5, orphans: [{ pid: 44, command: 'containerd-shim', sandboxId: 'abc' }], orphanCount: 1, gone: [], goneCount: 0 }) } }, finds: 'OrphanShims', severity: 'warning', says: /pid 44/ },
+  { when: 'a shim is gone', node: { machine: { shims: known({ count: 5, orphans: [], orphanCount: 0, gone: [{ sandboxId: 'abc', pod: 'default/web' }], goneCount: 1 }) } }, finds: 'ShimsGone', severity: 'warning', says: /default\/web/ },
+  { when: 'a certificate has expired', node: certified(-3 * DAY_MS), finds: 'CertificateExpired', severity: 'critical', says: /expired 3 days ago/ },
+  { when: 'a certificate expires soon', node: certified(5 * DAY_MS), finds: 'CertificateExpires', severity: 'warning', says: /in 5 days/ },
+  { when: 'the kubelet says it is not healthy', node: { rest: { kubelet: { health: known({ url: 'http://h/healthz', healthy: false, words: '[-]pleg failed: PLEG is not healthy' }), metrics: notKnown('') } } }, finds: 'KubeletUnhealthy', severity: 'critical', says: /PLEG is not healthy/ },
+  { when: 'the kubelet has not looked for long', node: measured({ lastSeenAgoMs: 200_000 }), finds: 'KubeletRelistStuck', severity: 'critical', says: /3m20s/ },
+  { when: 'the kubelet’s relists are slow', node: measured({ relistP99Ms: 7_000 }), finds: 'KubeletRelistSlow', severity: 'warning', says: /7s/ },
+  { when: 'the kubelet discards events', node: measured({ eventsDiscarded: 12 }), finds: 'KubeletEventsDiscarded', severity: 'warning', says: /12 events/ },
+  { when: 'the kubelet’s calls are slow', node: measured({ operations: [{ operation: 'container_status', count: 90, errors: 2, p99Ms: 9_000 }] }), finds: 'KubeletCallsSlow', severity: 'warning', says: /container_status took 9s/ },
+  { when: 'the agent is not healthy', node: reported({ health: { healthy: false, thresholdMs: 180_000, message: 'pleg was last seen active 3m5s ago; threshold is 3m0s' } }), finds: 'AgentUnhealthy', severity: 'critical', says: /3m5s/ },
+  { when: 'a pod of the agent is stuck', node: reported({ stuckPods: [{ pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 }], stuckPodCount: 1 }), finds: 'AgentPodStuck', severity: 'warning', says: /default\/web for 1m5s/ },
+  { when: 'a call of the agent hangs', node: reported({ callsInFlight: [{ method: 'ContainerStatus', operation: 'container_status', pod: WEB, startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentCallHangs', severity: 'warning', says: /ContainerStatus of pod default\/web .* 42s/ },
+  { when: 'the agent’s relists are slow', node: reported({ relists: { count: 3, ofOnePod: 0, history: [{ startedAtMs: 1, trigger: 'relist', durationMs: 2_500, listMs: 2_400, diffMs: 1, inspectMs: 99, pods: 9, due: 0 }] } }), finds: 'AgentRelistSlow', severity: 'warning', says: /list 2\.4s/ },
+  { when: 'the agent missed events', node: reported({ stream: { ...agent.stream, missed: 4 } }), finds: 'AgentEventsMissed', severity: 'info', says: /4 changes/ },
+  { when: 'the agent is held up', node: reported({ eventLoop: { meanMs: 90, p99Ms: 800, maxMs: 2_000 } }), finds: 'AgentBusy', severity: 'warning', says: /800ms/ },
+];
+
+describe('diagnose', () => {
+  it('blames nothing on a healthy node, with an agent or without one', () => {
+    expect(diagnose(aNode())).toEqual([]);
+    expect(diagnose(aNode(reported({})))).toEqual([]);
+    expect(diagnose(aNode(measured({})))).toEqual([]);
+    expect(exitCodeOf([])).toBe(0);
+  });
+
+  it('blames nothing that is not known', () => {
+    const nothing = notKnown('not asked');
+    const facts = aNode({
+      runtime: {
+        ...{ conditions: nothing, operations: [], lists: [] },
+        ...{ population: nothing, inspections: nothing, events: nothing },
+      },
+      machine: {
+        ...{ pressure: nothing, load: nothing, memory: nothing, processes: nothing },
+        ...{ disks: [], fsync: nothing, shims: nothing },
+      },
+    });
+    expect(diagnose(facts)).toEqual([]);
+  });
+
+  it.each(CASES)('finds $finds and nothing else when $when', ({ node, finds, severity, says }) => {
+    const findings = diagnose(aNode(node));
+    expect(findings.map(({ code }) => code)).toEqual([finds]);
+    const [{ message, evidence, remedy, ...finding }] = findings as [(typeof findings)[number]];
+    expect(finding.severity).toBe(severity);
+    expect([message, ...evidence, remedy].join('\n')).toMatch(says);
+    expect(evidence.length).toBeGreaterThan(0);
+    expect(remedy).not.toBe('');
+  });
+
+  it('has a case for every code', async () => {
+    const { FINDING_CODES } = await import('./finding-codes.js');
+    expect([...new Set(CASES.map(({ finds }) => finds))].sort()).toEqual(Object.keys(FINDING_CODES).sort());
+  });
+
+  it('names the pod and the call', () => {
+    const [finding] = diagnose(aNode(inspected({ hung: [hung('web')] })));
+    expect(finding).toMatchObject({ pod: WEB, call: 'PodSandboxStatus' });
+  });
+
+  it('says the worst first, and of what is as bad the cause before what follows', () => {
+    const facts = aNode({
+      ...pressed('io', { fullAvg10: 80 }),
+      ...inspected({ medianMs: 3_000 }),
+      ...certified(5 * DAY_MS),
+    });
+    expect(diagnose(facts).map(({ code }) => code)).toEqual([
+      'IoPressure',
+      'StatusSlow',
+      'CertificateExpires',
+    ]);
+  });
+
+  it('leaves alone what is busy and well', () => {
+    const busy = [
+      populated({ crashLoopCount: 3, containersByState: { running: 268, exited: 750 } }),
+      certified(10 * 3_600_000, DAY_MS),
+      running({ blocked: [{ pid: 7, command: 'jbd2/sda1-8', waitsIn: '' }], blockedCount: 1 }),
+      reported({
+        callsInFlight: [{ method: 'PullImage', operation: 'pull_image', startedAtMs: 1, ageMs: 90_000 }],
+      }),
+      {
+        runtime: {
+          events: known({
+            isSupported: false,
+            watchedMs: 9,
+            received: 0,
+            changed: 0,
+            missed: [],
+            missedCount: 0,
+            ended: 'Unimplemented',
+          }),
+        },
+      },
+    ];
+    for (const node of busy) expect(diagnose(aNode(node))).toEqual([]);
+  });
+
+  it('does not tell twice of a pod that hangs for both', () => {
+    const facts = aNode({
+      ...inspected({ hung: [hung('web')] }),
+      ...reported({
+        stuckPods: [{ pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 }],
+        callsInFlight: [
+          {
+            method: 'ContainerStatus',
+            operation: 'container_status',
+            pod: WEB,
+            startedAtMs: 1,
+            ageMs: 42_000,
+          },
+        ],
+      }),
+    });
+    expect(diagnose(facts).map(({ code }) => code)).toEqual(['PodHung']);
+  });
+});
+
+describe('exitCodeOf', () => {
+  it.each<[string, NodeFactsChanges, number]>([
+    ['0 for news', reported({ stream: { ...agent.stream, missed: 4 } }), 0],
+    ['1 for warnings', measured({ eventsDiscarded: 1 }), 1],
+    ['2 for what is critical', inspected({ hung: [hung('web')] }), 2],
+    ['3 when it may not look', failed('ENDPOINT_PERMISSION_DENIED', 'EACCES'), 3],
+  ])('is %s', (_, node, code) => {
+    expect(exitCodeOf(diagnose(aNode(node)))).toBe(code);
+  });
+});

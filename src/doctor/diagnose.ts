@@ -1,0 +1,38 @@
+import { type Finding, sortFindings } from './finding.js';
+import { type NodeFacts } from './node-facts.js';
+import { agentRules } from './rules/agent-rules.js';
+import { certificateRules } from './rules/certificate-rules.js';
+import { connectionRules } from './rules/connection-rules.js';
+import { diskRules } from './rules/disk-rules.js';
+import { eventRules } from './rules/event-rules.js';
+import { kubeletRules } from './rules/kubelet-rules.js';
+import { podRules } from './rules/pod-rules.js';
+import { populationRules } from './rules/population-rules.js';
+import { pressureRules } from './rules/pressure-rules.js';
+import { processRules } from './rules/process-rules.js';
+import { readinessRules } from './rules/readiness-rules.js';
+import { type Rule } from './rules/rule.js';
+import { runtimeRules } from './rules/runtime-rules.js';
+
+/** Causes before what follows from them: of two findings that are as bad, the first is the better explanation. */
+const RULES: readonly Rule[] = [
+  ...[connectionRules, pressureRules, diskRules, readinessRules, runtimeRules, podRules, populationRules],
+  ...[processRules, eventRules, certificateRules, kubeletRules, agentRules],
+];
+
+/** What is wrong with a node, worst first. Pure. */
+export function diagnose(facts: NodeFacts): Finding[] {
+  return sortFindings(RULES.flatMap((rule) => rule(facts)));
+}
+
+/** The exit codes of `podloop doctor`. */
+export const EXIT_CODES = { healthy: 0, warnings: 1, critical: 2, couldNotLook: 3 } as const;
+
+/** What the program's exit code is for these findings. */
+export function exitCodeOf(findings: readonly Finding[]): number {
+  // Of a runtime that may not be opened nothing is known, good or bad.
+  if (findings.some(({ code }) => code === 'RuntimeForbidden')) return EXIT_CODES.couldNotLook;
+  const [worst] = findings;
+  if (worst === undefined || worst.severity === 'info') return EXIT_CODES.healthy;
+  return worst.severity === 'critical' ? EXIT_CODES.critical : EXIT_CODES.warnings;
+}

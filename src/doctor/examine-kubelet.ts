@@ -1,0 +1,156 @@
+import { type Clock } from '../util/clock.js';
+import { messageOf } from '../util/errors.js';
+import { type HttpAnswer, type HttpCredentials, httpGet } from './http-get.js';
+import {
+  type KubeletFacts,
+  type KubeletHealth,
+  type KubeletMetrics,
+  type KubeletOperation,
+} from './kubelet-facts.js';
+import { known, type Looked, notKnown } from './looked.js';
+import { bucketsOf, bucketsSince, parseSamples, quantileOf, type Sample } from './prometheus-text.js';
+
+/** Where a kubelet is looked for. */
+export interface KubeletAddresses {
+  /** Base addresses, of which the first that answers is taken. */
+  readonly urls: readonly string[];
+  readonly healthzUrl: string;
+  readonly credentials: HttpCredentials;
+}
+
+const RELIST_SECONDS = 'kubelet_pleg_relist_duration_seconds';
+const OPERATION_SECONDS = 'kubelet_runtime_operations_duration_seconds';
+const OPERATION_ERRORS = 'kubelet_runtime_operations_errors_total';
+const LAST_SEEN = 'kubelet_pleg_last_seen_seconds';
+const DISCARDED = 'kubelet_pleg_discard_events';
+const WANTED = [RELIST_SECONDS, OPERATION_SECONDS, OPERATION_ERRORS, LAST_SEEN, DISCARDED];
+const MOST_WORDS = 500;
+
+/** A page of metrics at one time. */
+interface Scrape {
+  readonly url: string;
+  readonly samples: readonly Sample[];
+}
+
+/** Looks at a kubelet at the begin of an examination and at its end. */
+export class KubeletExaminer {
+  readonly #addresses: KubeletAddresses;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #timeoutMs: number;
+  #before: Looked<Scrape> = notKnown('it was not looked at');
+
+  constructor(options: {
+    readonly addresses: KubeletAddresses;
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+    readonly timeoutMs: number;
+  }) {
+    this.#addresses = options.addresses;
+    this.#clock = options.clock;
+    this.#signal = options.signal;
+    this.#timeoutMs = options.timeoutMs;
+  }
+
+  /** The first look, with which the second compares. */
+  async begin(): Promise<void> {
+    this.#before = await this.#scrape();
+  }
+
+  async end(): Promise<KubeletFacts> {
+    const [health, after] = await Promise.all([this.#askHealth(), this.#scrape()]);
+    if (!after.known) return { health, metrics: after };
+    const before = this.#before.known ? this.#before.value.samples : [];
+    const { url, samples } = after.value;
+    return { health, metrics: known({ url, ...readMetrics(samples, before, this.#clock.now()) }) };
+  }
+
+  async #askHealth(): Promise<Looked<KubeletHealth>> {
+    const url = this.#addresses.healthzUrl;
+    if (url === '') return notKnown('it was told not to ask for it');
+    try {
+      const { status, body } = await this.#get(url);
+      if (status === 401 || status === 403) return notKnown(`${url} answers ${status}`);
+      return known({ url, healthy: status === 200, words: body.trim().slice(0, MOST_WORDS) });
+    } catch (error) {
+      return notKnown(describe(url, error));
+    }
+  }
+
+  async #scrape(): Promise<Looked<Scrape>> {
+    const failures: string[] = [];
+    for (const base of this.#addresses.urls) {
+      const url = `${base.replace(/\/$/, '')}/metrics`;
+      try {
+        const { status, body } = await this.#get(url);
+        if (status === 200) {
+          const isWanted = (name: string): boolean => WANTED.some((wanted) => name.startsWith(wanted));
+          return known({ url, samples: parseSamples(body, isWanted) });
+        }
+        failures.push(`${url} answers ${status}`);
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        failures.push(describe(url, error));
+      }
+    }
+    return notKnown(failures.length === 0 ? 'it was told not to ask for them' : failures.join('; '));
+  }
+
+  async #get(url: string): Promise<HttpAnswer> {
+    const late = new AbortController();
+    const timer = this.#clock.setTimer(this.#timeoutMs, () =>
+      late.abort(new Error(`no answer within ${this.#timeoutMs} ms`)),
+    );
+    try {
+      return await httpGet(url, this.#addresses.credentials, AbortSignal.any([this.#signal, late.signal]));
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      throw late.signal.aborted ? (late.signal.reason as Error) : error;
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+/** Reads what the samples say, of what came since where enough did. Pure. */
+export function readMetrics(
+  samples: readonly Sample[],
+  before: readonly Sample[],
+  nowMs: number,
+): Omit<KubeletMetrics, 'url'> {
+  const whole = bucketsOf(samples, RELIST_SECONDS).get('') ?? [];
+  const recent = bucketsSince(whole, bucketsOf(before, RELIST_SECONDS).get('') ?? []);
+  const isRecent = before.length > 0 && (recent.at(-1)?.count ?? 0) > 0;
+  const buckets = isRecent ? recent : whole;
+  const relistP99 = quantileOf(buckets, 0.99);
+  const lastSeen = samples.find(({ name }) => name === LAST_SEEN)?.value ?? 0;
+  return {
+    ...(lastSeen > 0 ? { lastSeenAgoMs: Math.max(0, nowMs - lastSeen * 1_000) } : {}),
+    ...(relistP99 === undefined ? {} : { relistP99Ms: relistP99 * 1_000 }),
+    relists: buckets.at(-1)?.count ?? 0,
+    isRecent,
+    eventsDiscarded: samples.find(({ name }) => name === DISCARDED)?.value ?? 0,
+    operations: readOperations(samples),
+  };
+}
+
+function readOperations(samples: readonly Sample[]): KubeletOperation[] {
+  const errors = new Map(
+    samples
+      .filter(({ name }) => name === OPERATION_ERRORS)
+      .map(({ labels, value }) => [labels['operation_type'] ?? '', value]),
+  );
+  return [...bucketsOf(samples, OPERATION_SECONDS, 'operation_type')]
+    .map(([operation, buckets]) => ({
+      operation,
+      count: buckets.at(-1)?.count ?? 0,
+      errors: errors.get(operation) ?? 0,
+      p99Ms: (quantileOf(buckets, 0.99) ?? 0) * 1_000,
+    }))
+    .sort((a, b) => b.p99Ms - a.p99Ms);
+}
+
+function describe(url: string, error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ECONNREFUSED' ? `nobody listens at ${url}` : `${url}: ${messageOf(error)}`;
+}

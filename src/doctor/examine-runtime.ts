@@ -1,0 +1,228 @@
+import { type Clock } from '../util/clock.js';
+import { CallMeter, type CallUnderWay } from './call-meter.js';
+import { ConnectionWatch } from './connection-watch.js';
+import { EventWitness, type ListedNode, tellsEveryReader } from './event-witness.js';
+import { inspectPods } from './inspect-pods.js';
+import { known, type Looked, notKnown } from './looked.js';
+import { percentileOf } from './percentile.js';
+import { type EventFacts, type ListFacts, type RuntimeFacts } from './runtime-facts.js';
+import {
+  type CallLimits,
+  type ImageFilesystem,
+  type ListAnswer,
+  type ListedContainer,
+  type ListedSandbox,
+  type RuntimeCondition,
+  type RuntimePort,
+} from './runtime-port.js';
+import { summarizePopulation } from './summarize-population.js';
+
+/** When the runtime's events are read: where every reader gets all of them, or also where nobody knows; or not at all. */
+export type EventReading = 'auto' | 'always' | 'never';
+
+/** What {@link examineRuntime} works with. */
+export interface ExamineRuntimeOptions {
+  readonly runtime: RuntimePort;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** After how long a call counts as hung. */
+  readonly timeoutMs: number;
+  /** For how long it is watched at least. */
+  readonly watchMs: number;
+  readonly events: EventReading;
+  readonly onProgress?: ((progress: RuntimeProgress) => void) | undefined;
+}
+
+/** How far the examination of a runtime is. */
+export interface RuntimeProgress {
+  readonly step: 'connecting' | 'listing' | 'inspecting' | 'watching';
+  readonly asked?: number;
+  readonly pods?: number;
+  /** What has not been answered yet, oldest first. */
+  readonly underWay: readonly CallUnderWay[];
+}
+
+/** What an examination gives: the facts, and what others need who look at the same node. */
+export interface RuntimeExamination {
+  readonly facts: RuntimeFacts;
+  /** What was there at the begin and at the end; undefined when it could not be listed. */
+  readonly firstLists: ListedNode | undefined;
+  readonly lastLists: ListedNode | undefined;
+  readonly imageFilesystems: Looked<readonly ImageFilesystem[]>;
+}
+
+const LIST_ROUNDS = 3;
+
+/**
+ * Measures a container runtime with calls that only read. Each has a deadline, at most 64 are under way at once, and
+ * it takes no event away from anybody. Rejects only when the signal aborts.
+ */
+export async function examineRuntime(options: ExamineRuntimeOptions): Promise<RuntimeExamination> {
+  const { runtime, clock, signal, timeoutMs, watchMs, events, onProgress } = options;
+  const limits: CallLimits = { signal, timeoutMs };
+  const meter = new CallMeter(clock);
+  const connection = new ConnectionWatch({ runtime, clock });
+  const tell = (step: RuntimeProgress['step'], how?: { asked: number; pods: number }): void =>
+    onProgress?.({ step, ...how, underWay: meter.underWay() });
+
+  tell('connecting');
+  const found = await connection.connect(watchMs, limits);
+  if (found === undefined) return notConnected(runtime, connection);
+  const { name, version } = found;
+
+  const watched = new AbortController();
+  const startedMs = clock.monotonicMs();
+  const pinging = connection.ping(meter, watched.signal, limits);
+  const witness = whyNoEvents(events, name, version) === undefined ? new EventWitness(clock) : undefined;
+  try {
+    await witness?.open(runtime, signal);
+    tell('listing');
+    const rounds = new ListRounds(runtime, meter, limits);
+    const [, conditions, imageFilesystems] = await Promise.all([
+      rounds.run(),
+      meter.run({ method: 'Status' }, signal, () => runtime.status(limits)),
+      meter.run({ method: 'ImageFsInfo' }, signal, () => runtime.imageFilesystems(limits)),
+      // The pings end with the examination, and one that hangs shows only when its time is over.
+      meter.run({ method: 'Version' }, signal, () => runtime.version(limits)),
+    ]);
+    const before = rounds.whole;
+    tell('inspecting');
+    const inspections =
+      before === undefined
+        ? notKnown('the pods could not be listed')
+        : known(
+            await inspectPods({
+              ...{ runtime, meter, clock, limits, ...before },
+              onProgress: (asked, pods) => tell('inspecting', { asked, pods }),
+            }),
+          );
+    tell('watching');
+    while (before !== undefined && rounds.count < LIST_ROUNDS - 1) await rounds.run();
+    await clock.sleep(Math.max(0, watchMs - (clock.monotonicMs() - startedMs)), signal);
+    if (before !== undefined) await rounds.run();
+    const after = rounds.whole;
+    const facts: RuntimeFacts = {
+      ...{ endpoint: runtime.endpoint, name, version },
+      connection: connection.facts,
+      conditions: conditionsOf(conditions),
+      operations: meter.operations(),
+      lists: rounds.facts(),
+      population:
+        before === undefined
+          ? notKnown('the pods could not be listed')
+          : known(summarizePopulation(before.sandboxes, before.containers, clock.now())),
+      inspections,
+      events: await judgeEvents(witness, { before, after, why: whyNoEvents(events, name, version), signal }),
+    };
+    return {
+      facts,
+      ...{ firstLists: before, lastLists: after },
+      imageFilesystems:
+        imageFilesystems === undefined ? notKnown('ImageFsInfo failed') : known(imageFilesystems),
+    };
+  } finally {
+    watched.abort();
+    await pinging;
+    await witness?.close();
+  }
+}
+
+function conditionsOf(
+  conditions: readonly RuntimeCondition[] | undefined,
+): Looked<readonly RuntimeCondition[]> {
+  return conditions === undefined ? notKnown('Status failed') : known(conditions);
+}
+
+function notConnected(runtime: RuntimePort, connection: ConnectionWatch): RuntimeExamination {
+  const nothing = notKnown('the runtime was not reached');
+  const facts: RuntimeFacts = {
+    ...{ endpoint: runtime.endpoint, connection: connection.facts, name: '', version: '' },
+    ...{ conditions: nothing, operations: [], lists: [] },
+    ...{ population: nothing, inspections: nothing, events: nothing },
+  };
+  return { facts, firstLists: undefined, lastLists: undefined, imageFilesystems: nothing };
+}
+
+/** Why the events of that runtime are not read; undefined when they are. */
+function whyNoEvents(events: EventReading, name: string, version: string): string | undefined {
+  if (events === 'never') return 'it was told not to read events';
+  const everyReader = tellsEveryReader(name, version);
+  if (everyReader === false)
+    return `${name} ${version} gives each event to one reader alone, and to read them is to take them from others`;
+  if (everyReader === undefined && events === 'auto')
+    return `nobody knows whether ${name} ${version} gives every event to every reader`;
+  return undefined;
+}
+
+interface EventQuestion {
+  readonly before: ListedNode | undefined;
+  readonly after: ListedNode | undefined;
+  readonly why: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function judgeEvents(
+  witness: EventWitness | undefined,
+  { before, after, why, signal }: EventQuestion,
+): Promise<Looked<EventFacts>> {
+  if (witness === undefined) return notKnown(why ?? 'events were not read');
+  if (before === undefined || after === undefined) return notKnown('the pods could not be listed');
+  return known(await witness.testify(before, after, signal));
+}
+
+/** Both lists, several times. */
+class ListRounds {
+  readonly #runtime: RuntimePort;
+  readonly #meter: CallMeter;
+  readonly #limits: CallLimits;
+  #sandboxes: ListAnswer<ListedSandbox> | undefined;
+  #containers: ListAnswer<ListedContainer> | undefined;
+  #count = 0;
+
+  constructor(runtime: RuntimePort, meter: CallMeter, limits: CallLimits) {
+    this.#runtime = runtime;
+    this.#meter = meter;
+    this.#limits = limits;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Of the last round, when both came. */
+  get whole(): ListedNode | undefined {
+    if (this.#sandboxes === undefined || this.#containers === undefined) return undefined;
+    return { sandboxes: this.#sandboxes.items, containers: this.#containers.items };
+  }
+
+  async run(): Promise<void> {
+    this.#count++;
+    const { signal } = this.#limits;
+    [this.#sandboxes, this.#containers] = await Promise.all([
+      this.#meter.run({ method: 'ListPodSandbox' }, signal, () => this.#runtime.listSandboxes(this.#limits)),
+      this.#meter.run({ method: 'ListContainers' }, signal, () => this.#runtime.listContainers(this.#limits)),
+    ]);
+  }
+
+  facts(): ListFacts[] {
+    return [
+      this.#factsOf('ListPodSandbox', this.#sandboxes),
+      this.#factsOf('ListContainers', this.#containers),
+    ];
+  }
+
+  #factsOf(method: string, last: ListAnswer<unknown> | undefined): ListFacts {
+    const calls = this.#meter.calls.filter((call) => call.method === method);
+    const failed = calls.findLast(({ outcome }) => outcome === 'failed');
+    const times = calls.filter(({ outcome }) => outcome === 'ok').map(({ ms }) => ms);
+    return {
+      ...{ method, calls: calls.length, hung: calls.filter(({ outcome }) => outcome === 'hung').length },
+      p50Ms: percentileOf(
+        times.sort((a, b) => a - b),
+        0.5,
+      ),
+      ...(last === undefined ? {} : { bytes: last.bytes, items: last.items.length }),
+      ...(failed === undefined ? {} : { error: failed.error ?? '', code: failed.code ?? '' }),
+    };
+  }
+}

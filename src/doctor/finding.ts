@@ -1,0 +1,28 @@
+import { type PodRef } from '../model/pod-ref.js';
+import { type FindingCode } from './finding-codes.js';
+
+/** How bad it is: `critical` ends what a node is there for, `warning` will or does already in part, `info` explains. */
+export type Severity = 'critical' | 'warning' | 'info';
+
+/** Something that is wrong with a node, said so that somebody can act on it. */
+export interface Finding {
+  readonly code: FindingCode;
+  readonly severity: Severity;
+  /** What is wrong: one sentence that names the culprit. */
+  readonly message: string;
+  /** What was measured, a line each. */
+  readonly evidence: readonly string[];
+  /** What to do about it. */
+  readonly remedy: string;
+  /** The pod that it is about, when it is about one. */
+  readonly pod?: PodRef;
+  /** The call that it is about, as CRI names it. */
+  readonly call?: string;
+}
+
+const RANKS: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, info: 2 };
+
+/** Worst first; of the same severity as they are given, which is causes before what follows from them. */
+export function sortFindings(findings: readonly Finding[]): Finding[] {
+  return [...findings].sort((a, b) => RANKS[a.severity] - RANKS[b.severity]);
+}

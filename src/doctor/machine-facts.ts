@@ -1,0 +1,89 @@
+import { type Looked } from './looked.js';
+
+/** What was found out about the machine itself. */
+export interface MachineFacts {
+  readonly pressure: Looked<PressureFacts>;
+  readonly load: Looked<LoadFacts>;
+  readonly memory: Looked<MemoryFacts>;
+  readonly processes: Looked<ProcessFacts>;
+  readonly disks: readonly DiskFacts[];
+  readonly fsync: Looked<FsyncFacts>;
+  readonly shims: Looked<ShimFacts>;
+}
+
+/** Shares of time in percent in which some tasks, or all that are not idle, waited: the kernel's PSI. */
+export interface PressureFacts {
+  readonly cpu: PressureOf;
+  readonly io: PressureOf;
+  readonly memory: PressureOf;
+}
+
+/** Of one resource, averaged over ten seconds and over a minute. */
+export interface PressureOf {
+  readonly someAvg10: number;
+  readonly someAvg60: number;
+  readonly fullAvg10: number;
+  readonly fullAvg60: number;
+}
+
+export interface LoadFacts {
+  readonly cores: number;
+  readonly average1: number;
+  readonly average5: number;
+}
+
+export interface MemoryFacts {
+  readonly totalBytes: number;
+  readonly availableBytes: number;
+}
+
+/** A process as far as it is named. */
+export interface NamedProcess {
+  readonly pid: number;
+  readonly command: string;
+}
+
+export interface ProcessFacts {
+  readonly processes: number;
+  readonly threads: number;
+  /** What the kernel allows. */
+  readonly pidMax: number;
+  readonly threadsMax: number;
+  readonly zombies: number;
+  /** Who does not collect them: parents with the most, at most five. */
+  readonly zombieParents: readonly (NamedProcess & { readonly zombies: number })[];
+  /** In uninterruptible sleep at two looks, at most ten, and how many there are. */
+  readonly blocked: readonly (NamedProcess & { readonly waitsIn: string })[];
+  readonly blockedCount: number;
+}
+
+/** A file system that the node needs. */
+export interface DiskFacts {
+  readonly path: string;
+  /** What it is there for: images, kubelet, logs. */
+  readonly purpose: string;
+  readonly totalBytes: number;
+  readonly availableBytes: number;
+  /** 0 where the file system counts no inodes. */
+  readonly totalInodes: number;
+  readonly freeInodes: number;
+}
+
+/** Small writes that were pushed through to the disk. */
+export interface FsyncFacts {
+  readonly path: string;
+  readonly writes: number;
+  readonly medianMs: number;
+  readonly maxMs: number;
+}
+
+/** containerd's shims beside what the runtime lists. */
+export interface ShimFacts {
+  readonly count: number;
+  /** That run for sandboxes which the runtime does not know, at most ten, and how many there are. */
+  readonly orphans: readonly (NamedProcess & { readonly sandboxId: string })[];
+  readonly orphanCount: number;
+  /** Ready sandboxes without a shim, at most ten, and how many there are. */
+  readonly gone: readonly { readonly sandboxId: string; readonly pod: string }[];
+  readonly goneCount: number;
+}

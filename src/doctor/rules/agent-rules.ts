@@ -1,0 +1,129 @@
+import { type PlegReport } from '../../model/pleg-report.js';
+import { formatPod } from '../../model/pod-ref.js';
+import { type Finding } from '../finding.js';
+import { valueOf } from '../looked.js';
+import { percentileOf } from '../percentile.js';
+import { LIMITS } from './limits.js';
+import { type Rule } from './rule.js';
+import { count, formatMs } from './words.js';
+
+const MOST_SINGLE = 3;
+
+/** What podloop's own agent says. A pod that this examination found hung itself is not told of twice. */
+export const agentRules: Rule = ({ agent, runtime }) => {
+  const report = valueOf(agent);
+  if (report === undefined) return [];
+  const hung = new Set((valueOf(runtime.inspections)?.hung ?? []).map(({ pod }) => pod?.uid));
+  return [
+    ...judgeHealth(report),
+    ...judgeStuckPods(report, hung),
+    ...judgeCalls(report, hung),
+    ...judgeRelists(report),
+    ...judgeEvents(report),
+    ...judgeLoop(report),
+  ];
+};
+
+function judgeHealth({ health, relists }: PlegReport): Finding[] {
+  if (health.healthy) return [];
+  const { message = '', reason = '', error = '' } = health;
+  const { count: done, listInFlightMs } = relists;
+  const now =
+    listInFlightMs === undefined
+      ? ''
+      : `; the one under way has waited for its lists for ${formatMs(listInFlightMs)}`;
+  return [
+    {
+      ...{ code: 'AgentUnhealthy', severity: 'critical' },
+      message: `podloop’s agent is not healthy${message === '' ? '' : `: ${message}`}`,
+      evidence: [`${count(done, 'relist')} succeeded${now}`, reason, error].filter((line) => line !== ''),
+      remedy:
+        'What stands above and below in this report is the likely cause; podloop top shows it as it goes.',
+    },
+  ];
+}
+
+function judgeStuckPods({ stuckPods, stuckPodCount }: PlegReport, known: ReadonlySet<unknown>): Finding[] {
+  const others = stuckPods.filter(({ pod }) => !known.has(pod.uid));
+  return others.slice(0, MOST_SINGLE).map(({ pod, state, forMs, failures, error = '' }) => ({
+    ...{ code: 'AgentPodStuck', severity: 'warning', pod },
+    message: `podloop’s agent has not been able to inspect pod ${formatPod(pod)} for ${formatMs(forMs)}: it ${state === 'hung' ? 'hangs' : 'fails'}`,
+    evidence: [
+      `${count(failures, 'failed inspection')}; ${count(stuckPodCount, 'pod')} stuck in all`,
+      ...(error === '' ? [] : [error]),
+    ],
+    remedy:
+      'All other pods go on. Look at the pod’s shim and volumes, and into the runtime’s log for its id.',
+  }));
+}
+
+function judgeCalls({ callsInFlight }: PlegReport, known: ReadonlySet<unknown>): Finding[] {
+  const [oldest] = callsInFlight.filter(
+    ({ ageMs, pod }) => ageMs >= LIMITS.callInFlightMs && !known.has(pod?.uid),
+  );
+  // What changes something may take its time.
+  if (oldest === undefined || !/Status$|^List|^Version$/.test(oldest.method)) return [];
+  const { method, ageMs, pod, containerId = '' } = oldest;
+  const of = pod === undefined ? '' : ` of pod ${formatPod(pod)}`;
+  return [
+    {
+      ...{ code: 'AgentCallHangs', severity: 'warning', call: method, ...(pod && { pod }) },
+      message: `${method}${of} of podloop’s agent has not been answered for ${formatMs(ageMs)}`,
+      evidence: [
+        `${count(callsInFlight.length, 'call')} in flight`,
+        ...(containerId === '' ? [] : [`container ${containerId}`]),
+      ],
+      remedy: 'See what the runtime waits for; podloop top shows every call in flight.',
+    },
+  ];
+}
+
+function judgeRelists({ relists }: PlegReport): Finding[] {
+  const times = relists.history.map(({ durationMs }) => durationMs).sort((a, b) => a - b);
+  const median = percentileOf(times, 0.5);
+  if (median < LIMITS.relistSlowMs) return [];
+  const of = (pick: (relist: PlegReport['relists']['history'][number]) => number): string =>
+    formatMs(
+      percentileOf(
+        relists.history.map(pick).sort((a, b) => a - b),
+        0.5,
+      ),
+    );
+  return [
+    {
+      ...{ code: 'AgentRelistSlow', severity: 'warning' },
+      message: `looks of podloop’s agent at all pods take ${formatMs(median)} (median of ${times.length})`,
+      evidence: [
+        `list ${of(({ listMs }) => listMs)}, compare ${of(({ diffMs }) => diffMs)}, inspect ${of(({ inspectMs }) => inspectMs)}`,
+      ],
+      remedy:
+        'Where the list takes the time it is the runtime; where the inspections do, see the slowest pods in podloop top.',
+    },
+  ];
+}
+
+function judgeEvents({ stream, runtime }: PlegReport): Finding[] {
+  const { state, missed, announced } = stream;
+  if (state === 'off' || state === 'unsupported' || missed === 0) return [];
+  return [
+    {
+      ...{ code: 'AgentEventsMissed', severity: 'info', call: 'GetContainerEvents' },
+      message: `${count(missed, 'change')} that podloop’s agent found by looking came without an event of ${runtime.name} ${runtime.version}`,
+      evidence: [`${announced} were announced, ${missed} were not`],
+      remedy:
+        'podloop looks by itself and loses nothing. Beside a kubelet with EventedPLEG on containerd 1.7 each of the two gets a part.',
+    },
+  ];
+}
+
+function judgeLoop({ eventLoop }: PlegReport): Finding[] {
+  if (eventLoop.p99Ms < LIMITS.eventLoopLateMs) return [];
+  return [
+    {
+      ...{ code: 'AgentBusy', severity: 'warning' },
+      message: `podloop’s agent is late with everything: its event loop is held up for ${formatMs(eventLoop.p99Ms)} (p99)`,
+      evidence: [`mean ${formatMs(eventLoop.meanMs)}, at most ${formatMs(eventLoop.maxMs)}`],
+      remedy: 'The CPU is short (top), or the agent has far more pods than it can serve: please report that.',
+    },
+  ];
+}

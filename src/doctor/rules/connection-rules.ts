@@ -1,0 +1,72 @@
+import { type Finding } from '../finding.js';
+import { type FindingCode } from '../finding-codes.js';
+import { type ConnectionFacts } from '../runtime-facts.js';
+import { type Rule } from './rule.js';
+import { formatMs } from './words.js';
+
+/** Why a runtime cannot be reached, or that it comes and goes. */
+export const connectionRules: Rule = ({ runtime: { endpoint, connection } }) => {
+  const { connected, attempts, failures, error = '', watchedMs } = connection;
+  const evidence = [`${failures} of ${attempts} attempts failed within ${formatMs(watchedMs)}`, error].filter(
+    (line) => line !== '',
+  );
+  if (connected) {
+    if (failures === 0) return [];
+    return [
+      {
+        ...{ code: 'RuntimeFlapping', severity: 'critical', evidence },
+        message: `the runtime at ${endpoint} went away while it was looked at: it is being restarted, or crashes`,
+        remedy:
+          'Look at why it ends: journalctl -u containerd (or crio), systemctl status, dmesg for the OOM killer. Pods go on meanwhile, and nobody sees what happens to them.',
+      },
+    ];
+  }
+  return [{ ...explain(connection, endpoint), severity: 'critical', evidence }];
+};
+
+function explain(
+  { code = '', error = '' }: ConnectionFacts,
+  endpoint: string,
+): Pick<Finding, 'code' | 'message' | 'remedy'> {
+  const say = (
+    name: FindingCode,
+    message: string,
+    remedy: string,
+  ): Pick<Finding, 'code' | 'message' | 'remedy'> => ({
+    ...{ code: name, message, remedy },
+  });
+  switch (code) {
+    case 'ENDPOINT_NOT_FOUND':
+      return say(
+        'RuntimeSocketMissing',
+        `there is no runtime at ${endpoint}: its socket is missing`,
+        'Start the runtime (systemctl start containerd), or name its socket with --runtime-endpoint.',
+      );
+    case 'ENDPOINT_PERMISSION_DENIED':
+      return say(
+        'RuntimeForbidden',
+        `this user may not open ${endpoint}, so nothing is known of the runtime`,
+        'Run podloop doctor as root, as with sudo.',
+      );
+    case 'CRI_DEADLINE_EXCEEDED':
+      return say(
+        'RuntimeHung',
+        `the runtime at ${endpoint} takes connections and answers nothing`,
+        'Have it write down what it does (containerd: kill -USR1 its pid and read its log), then restart it; pods go on over that.',
+      );
+    case 'ENDPOINT_NOT_CRI':
+    case 'ENDPOINT_NO_CRI_V1':
+      // Whoever hangs up before a word may be a runtime that is just ending.
+      if (/hangs up/.test(error)) break;
+      return say(
+        'RuntimeNotCri',
+        `what listens at ${endpoint} does not serve CRI v1`,
+        'Name the runtime’s own socket, and see that its CRI plugin is on (containerd: "cri" not in disabled_plugins).',
+      );
+  }
+  return say(
+    'RuntimeNotRunning',
+    `nobody answers at ${endpoint}: the runtime is not running`,
+    'Start it (systemctl start containerd), and look into its log for why it ended.',
+  );
+}

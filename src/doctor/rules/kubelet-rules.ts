@@ -1,0 +1,90 @@
+import { type Finding } from '../finding.js';
+import { type KubeletHealth, type KubeletMetrics } from '../kubelet-facts.js';
+import { valueOf } from '../looked.js';
+import { LIMITS } from './limits.js';
+import { type Rule } from './rule.js';
+import { formatMs } from './words.js';
+
+/** Calls that only read: others take as long as pods take to start and end. */
+const READING = [
+  'version',
+  'status',
+  'list_podsandbox',
+  'list_containers',
+  'podsandbox_status',
+  'container_status',
+];
+const CAUSE = 'What stands above and below in this report is the likely cause.';
+
+/** What a kubelet says of itself. */
+export const kubeletRules: Rule = ({ kubelet }) => {
+  const [health, metrics] = [valueOf(kubelet.health), valueOf(kubelet.metrics)];
+  return [
+    ...(health === undefined ? [] : judgeHealth(health)),
+    ...(metrics === undefined ? [] : judgeMetrics(metrics)),
+  ];
+};
+
+function judgeHealth({ url, healthy, words }: KubeletHealth): Finding[] {
+  if (healthy) return [];
+  return [
+    {
+      ...{ code: 'KubeletUnhealthy', severity: 'critical', remedy: CAUSE },
+      message: `the health check at ${url} fails`,
+      evidence: words.split('\n').slice(0, 20),
+    },
+  ];
+}
+
+function judgeMetrics(metrics: KubeletMetrics): Finding[] {
+  const { url, lastSeenAgoMs = 0, relistP99Ms = 0, relists, isRecent, eventsDiscarded } = metrics;
+  const findings: Finding[] = [];
+  if (lastSeenAgoMs >= LIMITS.plegLateMs) {
+    findings.push({
+      ...{
+        code: 'KubeletRelistStuck',
+        severity: lastSeenAgoMs >= LIMITS.plegThresholdMs ? 'critical' : 'warning',
+      },
+      message: `the kubelet has not looked at the pods for ${formatMs(lastSeenAgoMs)}: after 3m0s it says "PLEG is not healthy" and the node goes NotReady`,
+      evidence: [`kubelet_pleg_last_seen_seconds at ${url}`],
+      remedy: CAUSE,
+    });
+  }
+  if (relistP99Ms >= LIMITS.relistSlowMs) {
+    findings.push({
+      ...{
+        code: 'KubeletRelistSlow',
+        severity: relistP99Ms >= LIMITS.relistVerySlowMs ? 'critical' : 'warning',
+      },
+      message: `one in a hundred of the kubelet’s looks at the pods takes ${formatMs(relistP99Ms)} or more`,
+      evidence: [
+        `kubelet_pleg_relist_duration_seconds at ${url}: p99 of ${relists} relists ${isRecent ? 'while this ran' : 'since it started'}`,
+      ],
+      remedy: CAUSE,
+    });
+  }
+  if (eventsDiscarded > 0) {
+    findings.push({
+      ...{ code: 'KubeletEventsDiscarded', severity: 'warning' },
+      message: `the kubelet has thrown away ${eventsDiscarded} events: their pods waited for a periodic sync, a minute and more`,
+      evidence: [`kubelet_pleg_discard_events at ${url}`],
+      remedy: 'Too much changed at once for its channel of 1,000; podloop folds instead and loses nothing.',
+    });
+  }
+  const slow = metrics.operations.filter(
+    ({ operation, p99Ms, count }) => READING.includes(operation) && count > 0 && p99Ms >= LIMITS.callSlowMs,
+  );
+  const [worst] = slow;
+  if (worst !== undefined) {
+    findings.push({
+      ...{ code: 'KubeletCallsSlow', severity: 'warning', call: worst.operation },
+      message: `one in a hundred of the kubelet’s calls ${worst.operation} took ${formatMs(worst.p99Ms)} or more since it started`,
+      evidence: slow.map(
+        ({ operation, p99Ms, count, errors }) =>
+          `${operation}: p99 ${formatMs(p99Ms)} of ${count} calls, ${errors} failed`,
+      ),
+      remedy: CAUSE,
+    });
+  }
+  return findings;
+}

@@ -1,0 +1,58 @@
+/**
+ * From where on something is worth a finding, in one place.
+ *
+ * Where Kubernetes has a number of its own it is that one: the PLEG's period (1 s) and threshold (3 min), the hard
+ * eviction thresholds, the message limit of a kubelet's CRI client. The others leave a healthy but busy node alone.
+ */
+export const LIMITS = {
+  /** Of calls that take microseconds of work: lists of a few hundred containers take 2 to 10 ms, a status 1 to 5 ms. */
+  versionSlowMs: 250,
+  versionVerySlowMs: 2_000,
+  statusSlowMs: 250,
+  statusVerySlowMs: 2_000,
+  listSlowMs: 500,
+  listVerySlowMs: 10_000,
+  /** A pod whose calls take this long, and this many times what the median call takes. */
+  podSlowMs: 1_000,
+  podSlowFactor: 10,
+  /** All status calls in series: what a relist of a kubelet takes in which every pod has changed. */
+  seriesLongMs: 30_000,
+  /** The threshold of the PLEG. */
+  plegThresholdMs: 180_000,
+  plegLateMs: 60_000,
+  /** The period of the PLEG: a relist that takes longer makes the next one late. */
+  relistSlowMs: 1_000,
+  relistVerySlowMs: 60_000,
+  callSlowMs: 2_000,
+  /** The message limit of a kubelet's CRI client, and when it is near. */
+  messageBytes: 16 * 1024 * 1024,
+  messageNearBytes: 12 * 1024 * 1024,
+  deadContainers: 1_000,
+  deadSandboxes: 100,
+  crashLoopPods: 10,
+  /** Percent of time, as PSI has it. */
+  ioFullWarning: 20,
+  ioFullCritical: 50,
+  memoryFullWarning: 10,
+  memoryFullCritical: 40,
+  cpuSomeWarning: 80,
+  /** nodefs.available and imagefs.available of the hard eviction thresholds, and what is left of all hope. */
+  diskFreeShare: 0.1,
+  diskLeftShare: 0.03,
+  inodesFreeShare: 0.05,
+  inodesLeftShare: 0.01,
+  memoryFreeShare: 0.03,
+  /** memory.available of the hard eviction thresholds. */
+  memoryLeftBytes: 100 * 1024 * 1024,
+  pidsUsedShare: 0.9,
+  pidsGoneShare: 0.97,
+  fsyncSlowMs: 200,
+  fsyncVerySlowMs: 2_000,
+  zombies: 100,
+  blockedTasks: 3,
+  certificateLeftMs: 7 * 24 * 3_600_000,
+  certificateLeftShare: 0.25,
+  /** How late an event loop may be before everything that it does is. */
+  eventLoopLateMs: 500,
+  callInFlightMs: 10_000,
+} as const;

@@ -1,0 +1,90 @@
+import { type Finding } from '../finding.js';
+import { valueOf } from '../looked.js';
+import { type MachineFacts, type PressureOf } from '../machine-facts.js';
+import { LIMITS } from './limits.js';
+import { type Rule } from './rule.js';
+import { formatBytes, formatMs, formatPercent } from './words.js';
+
+/** Whether the machine is short of time on disks, memory or the CPU. */
+export const pressureRules: Rule = ({ machine }) => [
+  ...findPressure(machine),
+  ...findSlowDisk(machine),
+  ...findLittleMemory(machine),
+];
+
+function describe(name: string, { someAvg10, someAvg60, fullAvg10, fullAvg60 }: PressureOf): string {
+  return `/proc/pressure/${name}: some avg10=${someAvg10}% avg60=${someAvg60}%, full avg10=${fullAvg10}% avg60=${fullAvg60}%`;
+}
+
+function findPressure(machine: MachineFacts): Finding[] {
+  const pressure = valueOf(machine.pressure);
+  if (pressure === undefined) return [];
+  const load = valueOf(machine.load);
+  const loadLine = load === undefined ? [] : [`load ${load.average1} (1 min) on ${load.cores} cores`];
+  const { io, memory, cpu } = pressure;
+  const findings: Finding[] = [];
+  const ioFull = Math.max(io.fullAvg10, io.fullAvg60);
+  if (ioFull >= LIMITS.ioFullWarning) {
+    findings.push({
+      ...{ code: 'IoPressure', severity: ioFull >= LIMITS.ioFullCritical ? 'critical' : 'warning' },
+      message: `everything that runs waits for disks ${ioFull}% of the time: the runtime’s calls wait with it`,
+      evidence: [describe('io', io), ...loadLine],
+      remedy:
+        'Find who writes (iotop, or io.stat of cgroups), limit or move it; give the runtime and the kubelet a disk of their own.',
+    });
+  }
+  const memoryFull = Math.max(memory.fullAvg10, memory.fullAvg60);
+  if (memoryFull >= LIMITS.memoryFullWarning) {
+    findings.push({
+      ...{
+        code: 'MemoryPressure',
+        severity: memoryFull >= LIMITS.memoryFullCritical ? 'critical' : 'warning',
+      },
+      message: `everything that runs waits for memory ${memoryFull}% of the time`,
+      evidence: [describe('memory', memory)],
+      remedy: 'Give pods memory limits, reserve some for the system (--system-reserved), or run fewer.',
+    });
+  }
+  if (cpu.someAvg60 >= LIMITS.cpuSomeWarning) {
+    findings.push({
+      ...{ code: 'CpuPressure', severity: 'warning' },
+      message: `somebody waits for the CPU ${cpu.someAvg60}% of the time`,
+      evidence: [describe('cpu', cpu), ...loadLine],
+      remedy:
+        'Give pods CPU requests that they keep to, reserve some for the system (--system-reserved), or run fewer.',
+    });
+  }
+  return findings;
+}
+
+function findSlowDisk(machine: MachineFacts): Finding[] {
+  const fsync = valueOf(machine.fsync);
+  if (fsync === undefined || fsync.medianMs < LIMITS.fsyncSlowMs) return [];
+  return [
+    {
+      ...{ code: 'DiskSlow', severity: fsync.medianMs >= LIMITS.fsyncVerySlowMs ? 'critical' : 'warning' },
+      message: `a small write takes ${formatMs(fsync.medianMs)} to arrive on the disk of ${fsync.path}`,
+      evidence: [
+        `${fsync.writes} writes of 4KiB with fsync: median ${formatMs(fsync.medianMs)}, at most ${formatMs(fsync.maxMs)}`,
+      ],
+      remedy:
+        'See who else uses this disk (iostat -x, iotop), whether it is throttled or failing (dmesg, smartctl).',
+    },
+  ];
+}
+
+function findLittleMemory(machine: MachineFacts): Finding[] {
+  const memory = valueOf(machine.memory);
+  if (memory === undefined) return [];
+  const { availableBytes, totalBytes } = memory;
+  const isGone = availableBytes < LIMITS.memoryLeftBytes;
+  if (!isGone && availableBytes / totalBytes >= LIMITS.memoryFreeShare) return [];
+  return [
+    {
+      ...{ code: 'MemoryLow', severity: isGone ? 'critical' : 'warning' },
+      message: `${formatBytes(availableBytes)} of memory are available (${formatPercent(availableBytes / totalBytes)})`,
+      evidence: [`MemAvailable ${formatBytes(availableBytes)} of ${formatBytes(totalBytes)}`],
+      remedy: 'See who has it (ps aux --sort -rss), give pods limits, or run fewer.',
+    },
+  ];
+}

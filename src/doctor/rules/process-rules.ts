@@ -1,0 +1,99 @@
+import { type Finding } from '../finding.js';
+import { valueOf } from '../looked.js';
+import { type MachineFacts, type ProcessFacts } from '../machine-facts.js';
+import { LIMITS } from './limits.js';
+import { type Rule } from './rule.js';
+import { count, formatPercent, nameSome } from './words.js';
+
+/** Programs of which a single one that is blocked already holds up a runtime. */
+const OF_THE_RUNTIME = /^(containerd|runc|crun|crio|conmon|umount|mount)/;
+
+/** What the table of processes shows. */
+export const processRules: Rule = ({ machine }) => {
+  const processes = valueOf(machine.processes);
+  const ofAll = processes === undefined ? [] : judge(processes);
+  return [...ofAll, ...judgeShims(machine)];
+};
+
+function judge(processes: ProcessFacts): Finding[] {
+  return [...findBlocked(processes), ...findZombies(processes), ...findNoPids(processes)];
+}
+
+function findBlocked({ blocked, blockedCount }: ProcessFacts): Finding[] {
+  const isOfRuntime = blocked.some(({ command }) => OF_THE_RUNTIME.test(command));
+  if (blockedCount < LIMITS.blockedTasks && !isOfRuntime) return [];
+  const names = blocked.map(({ pid, command }) => `${command} (${pid})`);
+  return [
+    {
+      ...{ code: 'TasksBlocked', severity: 'warning' },
+      message: `${count(blockedCount, 'task')} hang in the kernel: ${nameSome(names, blockedCount)}`,
+      evidence: blocked.map(
+        ({ pid, command, waitsIn }) =>
+          `pid ${pid} ${command}: state D at both looks${waitsIn === '' || waitsIn === '0' ? '' : `, in ${waitsIn}`}`,
+      ),
+      remedy:
+        'They wait for a disk or for a server whose files are mounted: cat /proc/PID/stack, dmesg, mount -t nfs. A dead mount is released with umount -f or -l.',
+    },
+  ];
+}
+
+function findZombies({ zombies, zombieParents }: ProcessFacts): Finding[] {
+  if (zombies < LIMITS.zombies) return [];
+  const names = zombieParents.map(({ pid, command, zombies: own }) => `${own} of ${command} (${pid})`);
+  return [
+    {
+      ...{ code: 'Zombies', severity: 'warning' },
+      message: `${zombies} processes are dead and nobody collects them: ${nameSome(names)}`,
+      evidence: [`${zombies} in state Z`, ...names],
+      remedy:
+        'End or restart the parents that are named; in a container use an init (shareProcessNamespace, tini).',
+    },
+  ];
+}
+
+function findNoPids({ processes, threads, pidMax, threadsMax }: ProcessFacts): Finding[] {
+  const most = Math.min(...[pidMax, threadsMax].filter((limit) => limit > 0));
+  const share = threads / most;
+  if (!Number.isFinite(most) || share < LIMITS.pidsUsedShare) return [];
+  return [
+    {
+      ...{ code: 'PidsUsedUp', severity: share >= LIMITS.pidsGoneShare ? 'critical' : 'warning' },
+      message: `${formatPercent(share)} of all process ids are in use: soon nothing can be started any more`,
+      evidence: [
+        `${threads} threads of ${processes} processes; kernel.pid_max ${pidMax}, kernel.threads-max ${threadsMax}`,
+      ],
+      remedy:
+        'Find who has them (ps -eo nlwp,pid,comm --sort -nlwp), and hold pods to a limit (--pod-max-pids).',
+    },
+  ];
+}
+
+function judgeShims(machine: MachineFacts): Finding[] {
+  const shims = valueOf(machine.shims);
+  if (shims === undefined) return [];
+  const { orphans, orphanCount, gone, goneCount } = shims;
+  const findings: Finding[] = [];
+  if (orphanCount > 0) {
+    const names = orphans.map(({ pid, sandboxId }) => `${pid} (of ${sandboxId.slice(0, 13)})`);
+    findings.push({
+      ...{ code: 'OrphanShims', severity: 'warning', call: 'ListPodSandbox' },
+      message: `${count(orphanCount, 'shim')} run for pods that the runtime does not know: pid ${nameSome(names, orphanCount)}`,
+      evidence: orphans.map(({ pid, command, sandboxId }) => `pid ${pid} ${command}, sandbox ${sandboxId}`),
+      remedy:
+        'Their containers still run and hold ports and volumes, and nobody sees them. End them: kill the shim’s children, then the shim.',
+    });
+  }
+  if (goneCount > 0) {
+    findings.push({
+      ...{ code: 'ShimsGone', severity: 'warning', call: 'PodSandboxStatus' },
+      message: `${count(goneCount, 'pod')} listed as ready without a shim that runs: ${nameSome(
+        gone.map(({ pod }) => pod),
+        goneCount,
+      )}`,
+      evidence: gone.map(({ pod, sandboxId }) => `${pod}: sandbox ${sandboxId}`),
+      remedy:
+        'The runtime believes in pods that are dead, and calls about them may hang. Remove them: crictl rmp -f; if that hangs, restart the runtime.',
+    });
+  }
+  return findings;
+}

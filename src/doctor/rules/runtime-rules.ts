@@ -1,0 +1,150 @@
+import { type OperationFacts } from '../call-meter.js';
+import { type Finding } from '../finding.js';
+import { valueOf } from '../looked.js';
+import { type RuntimeFacts } from '../runtime-facts.js';
+import { LIMITS } from './limits.js';
+import { type Rule } from './rule.js';
+import { formatBytes, formatMs } from './words.js';
+
+const LISTS = ['ListPodSandbox', 'ListContainers'];
+/** Calls about single pods, of which others rules tell. */
+const STATUS_CALLS = ['PodSandboxStatus', 'ContainerStatus'];
+/** The connection is told of apart from that. */
+const GONE = ['CRI_UNAVAILABLE', 'CRI_CANCELLED'];
+const DUMP =
+  'Have it write down what it does (containerd: kill -USR1 its pid and read its log; CRI-O: kill -USR1 its pid and read /tmp/crio-goroutine-stacks-*.log), look for tasks that hang in the kernel, then restart the runtime; pods go on over that.';
+
+/** What the runtime's calls as a whole show: hangs, deadlocks, failures, slowness. */
+export const runtimeRules: Rule = ({ runtime }) => [
+  ...findHangs(runtime),
+  ...findFailures(runtime),
+  ...findLargeLists(runtime),
+  ...findSlowness(runtime),
+];
+
+const find = ({ operations }: RuntimeFacts, name: string): OperationFacts | undefined =>
+  operations.find(({ method }) => method === name);
+
+function describe({ method, count, hung, failed, p50Ms, maxMs }: OperationFacts): string {
+  const of = count === 1 ? '' : ` of ${count}`;
+  if (hung > 0) return `${method}: ${hung}${of} not answered within ${formatMs(maxMs)}`;
+  if (failed > 0) return `${method}: ${failed}${of} failed`;
+  return `${method}: ${formatMs(p50Ms)} (median of ${count}), at most ${formatMs(maxMs)}`;
+}
+
+function findHangs(runtime: RuntimeFacts): Finding[] {
+  const hung = runtime.operations.filter(
+    (operation) => operation.hung > 0 && !STATUS_CALLS.includes(operation.method),
+  );
+  if (hung.length === 0) return [];
+  const evidence = runtime.operations.map(describe);
+  const names = hung.map(({ method }) => method);
+  const version = find(runtime, 'Version');
+  if (version !== undefined && version.hung > 0 && version.hung + version.failed === version.count) {
+    return [
+      {
+        ...{ code: 'RuntimeHung', severity: 'critical', call: 'Version', evidence, remedy: DUMP },
+        message: `the runtime takes connections and answers nothing, not even Version: it is stopped or hung as a whole`,
+      },
+    ];
+  }
+  const lists = names.filter((name) => LISTS.includes(name));
+  if (lists.length > 0) {
+    return [
+      {
+        ...{ code: 'ListHangs', severity: 'critical', call: lists[0]!, evidence, remedy: DUMP },
+        message: `${lists.join(' and ')} ${lists.length === 1 ? 'is' : 'are'} never answered while the runtime answers other calls: it is locked inside (a deadlock), and nobody sees any pod of this node`,
+      },
+    ];
+  }
+  return hung.map((operation) => ({
+    ...{ code: 'CallHangs', severity: operation.method === 'ImageFsInfo' ? 'warning' : 'critical' },
+    ...{ call: operation.method, evidence: [describe(operation)], remedy: DUMP },
+    message: `${operation.method} is not answered`,
+  }));
+}
+
+function findFailures(runtime: RuntimeFacts): Finding[] {
+  return (
+    runtime.operations
+      .filter(({ method, failed }) => failed > 0 && !STATUS_CALLS.includes(method))
+      .filter(({ lastCode = '' }) => !GONE.includes(lastCode))
+      // Of lists that are too large another rule tells.
+      .filter(({ lastCode }) => lastCode !== 'CRI_RESOURCE_EXHAUSTED')
+      // Not every runtime tells of its images.
+      .filter(({ method, lastCode }) => !(method === 'ImageFsInfo' && lastCode === 'CRI_UNIMPLEMENTED'))
+      .map((operation) => ({
+        ...{ code: 'CallFails', severity: operation.method === 'ImageFsInfo' ? 'warning' : 'critical' },
+        ...{ call: operation.method, evidence: [describe(operation), operation.lastError ?? ''] },
+        message: `${operation.method} fails`,
+        remedy: 'The last line of the evidence is the runtime’s own word; its log has the rest.',
+      }))
+  );
+}
+
+function findLargeLists({ lists }: RuntimeFacts): Finding[] {
+  return lists.flatMap((list): Finding[] => {
+    const { method, bytes = 0, items = 0, code, error = '' } = list;
+    const isRefused = code === 'CRI_RESOURCE_EXHAUSTED';
+    if (!isRefused && bytes < LIMITS.messageNearBytes) return [];
+    const isTooLarge = isRefused || bytes > LIMITS.messageBytes;
+    return [
+      {
+        ...{ code: 'ListTooLarge', severity: isTooLarge ? 'critical' : 'warning', call: method },
+        message: isTooLarge
+          ? `the answer to ${method} is larger than the ${formatBytes(LIMITS.messageBytes)} that a kubelet accepts: it sees no pod of this node any more`
+          : `the answer to ${method} is near the ${formatBytes(LIMITS.messageBytes)} that a kubelet accepts`,
+        evidence: isRefused ? [error] : [`${method}: ${formatBytes(bytes)} for ${items} items`],
+        remedy:
+          'Remove dead containers and sandboxes (crictl rm, crictl rmp), see why nobody collects them, and look for pods with very large labels or annotations.',
+      },
+    ];
+  });
+}
+
+function findSlowness(runtime: RuntimeFacts): Finding[] {
+  const evidence = runtime.operations.map(describe);
+  const version = find(runtime, 'Version');
+  if (version !== undefined && version.p50Ms >= LIMITS.versionSlowMs && version.hung === 0) {
+    return [
+      {
+        ...{ code: 'RuntimeSlow', call: 'Version', evidence },
+        severity: version.p50Ms >= LIMITS.versionVerySlowMs ? 'critical' : 'warning',
+        message: `the runtime answers every call slowly: even Version takes ${formatMs(version.p50Ms)}`,
+        remedy:
+          'See what it waits for: the CPU (top), its disk (iostat -x), its memory limit. If none of these, have it write down what it does (kill -USR1) and restart it.',
+      },
+    ];
+  }
+  const slow = runtime.lists.filter(({ p50Ms }) => p50Ms >= LIMITS.listSlowMs);
+  const [worst] = [...slow].sort((a, b) => b.p50Ms - a.p50Ms);
+  if (worst !== undefined) {
+    const items = worst.items === undefined ? '' : ` for ${worst.items} items`;
+    return [
+      {
+        ...{ code: 'ListSlow', call: worst.method, evidence },
+        severity: worst.p50Ms >= LIMITS.listVerySlowMs ? 'critical' : 'warning',
+        message: `${worst.method} takes ${formatMs(worst.p50Ms)}${items}, while the kubelet looks every second`,
+        remedy:
+          'Remove dead containers; see what the runtime waits for: its disk (iostat -x), the CPU (top), a lock (kill -USR1 and its log).',
+      },
+    ];
+  }
+  return findSlowStatus(runtime, evidence);
+}
+
+function findSlowStatus(runtime: RuntimeFacts, evidence: readonly string[]): Finding[] {
+  const inspections = valueOf(runtime.inspections);
+  if (inspections === undefined || inspections.medianMs < LIMITS.statusSlowMs) return [];
+  const { medianMs, calls, slowest } = inspections;
+  return [
+    {
+      ...{ code: 'StatusSlow', call: 'ContainerStatus', ...(slowest[0] && { pod: slowest[0].pod }) },
+      severity: medianMs >= LIMITS.statusVerySlowMs ? 'critical' : 'warning',
+      message: `status calls take ${formatMs(medianMs)} each (median of ${calls}), whatever pod they are about`,
+      evidence,
+      remedy:
+        'A kubelet asks for pods one after another, so this adds up. See what the runtime waits for: its disk (iostat -x), the CPU (top), its storage driver.',
+    },
+  ];
+}
