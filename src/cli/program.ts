@@ -82,6 +82,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./cp.js')).cpCommand(host),
   },
   {
+    name: 'doctor',
+    summary: 'Say what is wrong with this node, with the evidence and what to do about it',
+    load: async (host) => (await import('./doctor.js')).doctorCommand(host),
+  },
+  {
     name: 'runtime',
     summary: 'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket',
     load: async (host) => (await import('./runtime.js')).runtimeCommand(host),
@@ -120,8 +125,8 @@ Examples:
 Use "podloop <command> --help" for more about a command.`;
 
 /**
- * Runs the command that `args` name and returns the exit code: 0, or 1 after a line on standard error that says
- * what is wrong. Only the code of that one command is loaded.
+ * Runs the command that `args` name and returns the exit code: 0, or another one, mostly 1, after a line on standard error
+ * that says what is wrong. Only the code of that one command is loaded.
  */
 export async function runProgram(args: readonly string[], host: CliHost): Promise<number> {
   try {
@@ -135,7 +140,7 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
     return 0;
   } catch (error) {
     // Commander has written its message by now; help and version come out here too, with the code 0.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+    if (error instanceof CommanderError) return error.exitCode;
     if (error instanceof CommandFailure) {
       for (const line of error.lines) await host.stderr.writeLine(escapeTerminal(line));
       return error.exitCode;

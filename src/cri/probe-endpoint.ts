@@ -43,7 +43,11 @@ export async function probeEndpoint(text: string, options: ProbeOptions = {}): P
     const isHttp1 = greeting.subarray(0, 5).toString('latin1') === 'HTTP/';
     throw notCri(
       endpoint,
-      isHttp1 ? "it speaks HTTP/1, as Docker's socket does" : 'it does not speak HTTP/2',
+      isHttp1
+        ? "it speaks HTTP/1, as Docker's socket does"
+        : greeting.length === 0
+          ? 'it hangs up without a word, or is just ending'
+          : 'it does not speak HTTP/2',
     );
   }
   const client = new CriClient({ endpoint: endpoint.url, clock, timeoutMs });

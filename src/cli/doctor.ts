@@ -1,0 +1,163 @@
+import { Command, CommanderError } from 'commander';
+import {
+  CERTIFICATE_FOLDERS,
+  type Diagnosis,
+  EXIT_CODES,
+  exitCodeOf,
+  runDoctor,
+  type RuntimeProgress,
+} from '../agent/doctor.js';
+import { type PlegReport } from '../model/pleg-report.js';
+import { messageOf } from '../util/errors.js';
+import { AgentClient } from './api/agent-client.js';
+import { resolveAgentSocket } from './api/agent-socket.js';
+import { type CliHost } from './cli-host.js';
+import { CommandFailure } from './command-failure.js';
+import { toDiagnosisLines } from './doctor/diagnosis-text.js';
+import {
+  addDoctorFlags,
+  type DoctorFlags,
+  KUBELET_URLS,
+  readCredentials,
+  WATCH_INTERVAL_MS,
+} from './doctor/doctor-flags.js';
+import { toDiagnosisJson, toDiagnosisYaml } from './doctor/diagnosis-json.js';
+import { toProgressLine } from './doctor/progress-line.js';
+import { EXIT_INTERRUPTED } from './interrupts.js';
+import { resolveRuntimeEndpoint } from './runtime-endpoint.js';
+
+const HELP = `
+It changes nothing and takes no event from a kubelet or an agent that runs beside it. Run it as root.
+
+Exit codes: 0 nothing is wrong, 1 warnings, 2 something critical, 3 it could not look.
+
+Examples:
+  # What is wrong with this node?
+  podloop doctor
+
+  # With every number that was measured
+  podloop doctor -o wide
+
+  # For a ticket
+  podloop doctor -o json > doctor.json
+
+  # With the kubelet's own metrics over TLS
+  podloop doctor --token-file token --insecure-skip-tls-verify
+
+  # In a container, with the machine's root mounted
+  podloop doctor --host-root /host -r unix:///host/run/containerd/containerd.sock
+
+  # Again every ten seconds, until Ctrl-C
+  podloop doctor --watch=10s`;
+
+/** `podloop doctor`: what is wrong with this node, in words. */
+export function doctorCommand(host: CliHost): Command {
+  const command = new Command('doctor').description(
+    'Say what is wrong with this node: its runtime, its machine, its kubelet or podloop’s own agent.',
+  );
+  return addDoctorFlags(command)
+    .exitOverride((error) => {
+      // 1 says that there are warnings.
+      if (error.exitCode === 0) throw error;
+      throw new CommanderError(EXIT_CODES.couldNotLook, error.code, error.message);
+    })
+    .addHelpText('after', HELP)
+    .action(async (flags: DoctorFlags) => {
+      const exitCode = await examine(flags, host);
+      if (exitCode !== 0) throw new CommandFailure([], exitCode);
+    });
+}
+
+async function examine(flags: DoctorFlags, host: CliHost): Promise<number> {
+  const { stdout } = host;
+  const interrupted = host.listenForInterrupts();
+  const signal = AbortSignal.any([interrupted, stdout.ended]);
+  try {
+    return await lookUntilTold(flags, host, signal);
+  } catch (error) {
+    if (interrupted.aborted) return EXIT_INTERRUPTED;
+    if (stdout.failure !== undefined) throw stdout.failure;
+    if (signal.aborted) return 0;
+    throw new CommandFailure([`error: ${messageOf(error)}`], EXIT_CODES.couldNotLook);
+  }
+}
+
+async function lookUntilTold(flags: DoctorFlags, host: CliHost, signal: AbortSignal): Promise<number> {
+  const look = await prepareLook(flags, host, signal);
+  for (;;) {
+    const diagnosis = await look();
+    await print(diagnosis, flags, host);
+    if (flags.watch === undefined) return exitCodeOf(diagnosis.findings);
+    await host.clock.sleep(flags.watch === true ? WATCH_INTERVAL_MS : flags.watch, signal);
+  }
+}
+
+async function prepareLook(
+  flags: DoctorFlags,
+  host: CliHost,
+  signal: AbortSignal,
+): Promise<() => Promise<Diagnosis>> {
+  const { clock, env } = host;
+  const endpoint = flags.runtimeEndpoint ?? flags.containerRuntimeEndpoint;
+  const runtimeEndpoint = await resolveRuntimeEndpoint(endpoint, env);
+  const credentials = await readCredentials(flags);
+  const socketPath = resolveAgentSocket(flags.socket, env, process.getuid?.() ?? 0);
+  const agent = new AgentClient({ socketPath, clock, signal });
+  const { stderr, terminal } = host;
+  let last = '';
+  const onProgress = (progress: RuntimeProgress): void => {
+    const line = toProgressLine(progress);
+    if (line !== last) void stderr.write(`\r\u001B[K${line}`);
+    last = line;
+  };
+  return async () => {
+    const diagnosis = await runDoctor({
+      ...{ runtimeEndpoint, clock, signal, events: flags.events },
+      ...{ timeoutMs: flags.timeout, watchMs: flags.for },
+      ...{ hostRoot: flags.hostRoot, mayWrite: flags.diskWrite },
+      certificateFolders: flags.certDir ?? CERTIFICATE_FOLDERS,
+      kubelet: { urls: flags.kubeletUrl ?? KUBELET_URLS, healthzUrl: flags.healthzUrl, credentials },
+      readAgent: async () => await readReport(agent, flags.timeout),
+      ...(stderr.isTerminal && terminal !== undefined ? { onProgress } : {}),
+    });
+    if (last !== '') await stderr.write('\r\u001B[K');
+    last = '';
+    return diagnosis;
+  };
+}
+
+/** What podloop's own agent says. One of another version may say less, and is not judged then. */
+async function readReport(agent: AgentClient, limitMs: number): Promise<PlegReport> {
+  const { object } = await agent.send('GET', '/debug/pleg', { limitMs }).catch((error: unknown) => {
+    throw new Error(messageOf(error).replace(/^error: /, ''), { cause: error });
+  });
+  const report = object as unknown as Partial<PlegReport>;
+  const isWhole = [report.health, report.relists, report.stream, report.eventLoop, report.runtime].every(
+    (part) => typeof part === 'object',
+  );
+  if (!isWhole || !Array.isArray(report.stuckPods) || !Array.isArray(report.callsInFlight)) {
+    throw new Error(`the agent at ${agent.socketPath} is of another version`);
+  }
+  return report as PlegReport;
+}
+
+async function print(
+  diagnosis: Diagnosis,
+  { output, watch }: DoctorFlags,
+  { stdout }: CliHost,
+): Promise<void> {
+  const isWatch = watch !== undefined;
+  switch (output) {
+    case 'json':
+      await stdout.writeLine(toDiagnosisJson(diagnosis, isWatch));
+      break;
+    case 'yaml':
+      await stdout.writeLine(`${isWatch ? '---\n' : ''}${toDiagnosisYaml(diagnosis)}`);
+      break;
+    default:
+      if (isWatch) await stdout.writeLine(new Date(diagnosis.facts.atMs).toISOString());
+      for (const line of toDiagnosisLines(diagnosis, output === 'wide')) await stdout.writeLine(line);
+      if (isWatch) await stdout.writeLine('');
+  }
+  if (stdout.failure !== undefined) throw stdout.failure;
+}

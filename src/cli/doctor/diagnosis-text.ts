@@ -1,0 +1,155 @@
+import {
+  type Diagnosis,
+  type Finding,
+  formatBytes,
+  formatMs,
+  type Looked,
+  type NodeFacts,
+} from '../../agent/doctor.js';
+import { formatPod } from '../../model/pod-ref.js';
+import { DESCRIBE_LAYOUT, layOutTabs, TABLE_LAYOUT } from '../print/tab-columns.js';
+import { escapeTerminal } from '../print/terminal-text.js';
+
+const WORDS = { critical: 'CRITICAL', warning: 'WARNING', info: 'INFO' } as const;
+
+/** A diagnosis in lines for people: what is wrong, worst first, or that nothing is; wide with what was measured. */
+export function toDiagnosisLines({ facts, findings }: Diagnosis, wide: boolean): string[] {
+  const lines = [
+    ...findings.flatMap((finding) => [...toFindingLines(finding), '']),
+    summarize(facts, findings),
+    ...listUnknown(facts),
+    ...(wide ? ['', ...listMeasured(facts)] : []),
+  ];
+  return lines.map(escapeTerminal);
+}
+
+function toFindingLines({ severity, code, message, evidence, remedy }: Finding): string[] {
+  return [
+    `${WORDS[severity]} ${code}: ${oneLine(message)}`,
+    ...evidence.map((line) => `  evidence: ${oneLine(line)}`),
+    `  what to do: ${remedy}`,
+  ];
+}
+
+/** What a runtime says may have any form. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}
+
+function summarize({ runtime, tookMs }: NodeFacts, findings: readonly Finding[]): string {
+  const looked = `${nameOf(runtime)} was looked at for ${formatMs(tookMs)}`;
+  const bad = findings.filter(({ severity }) => severity !== 'info').length;
+  if (bad === 0) return `Nothing is wrong: ${looked}`;
+  return `${bad} ${bad === 1 ? 'thing is' : 'things are'} wrong: ${looked}`;
+}
+
+function nameOf({ name, version, endpoint }: NodeFacts['runtime']): string {
+  return name === '' ? endpoint : `${name} ${version} at ${endpoint}`;
+}
+
+/** What could not be found out, each with why: silence about it is no good news. */
+function listUnknown({ runtime, machine, kubelet, agent }: NodeFacts): string[] {
+  const looked: readonly (readonly [string, Looked<unknown>])[] = [
+    ['events', runtime.events],
+    ['pressure', machine.pressure],
+    ['processes', machine.processes],
+    ['disk latency', machine.fsync],
+    ['the kubelet’s health', kubelet.health],
+    ['the kubelet’s metrics', kubelet.metrics],
+    ['podloop’s agent', agent],
+  ];
+  return looked.flatMap(([name, one]) => (one.known ? [] : [`Not known: ${name} (${oneLine(one.why)})`]));
+}
+
+function listMeasured({ runtime, machine }: NodeFacts): string[] {
+  const { operations, inspections, population } = runtime;
+  return [
+    ...layOutTabs(
+      [
+        ['CALL', 'COUNT', 'HUNG', 'FAILED', 'P50', 'P99', 'MAX'],
+        ...operations.map(({ method, count, hung, failed, p50Ms, p99Ms, maxMs }) => [
+          ...[method, count, hung, failed, formatMs(p50Ms), formatMs(p99Ms), formatMs(maxMs)].map(String),
+        ]),
+      ].map((cells) => cells.join('\t')),
+      TABLE_LAYOUT,
+    ),
+    ...(inspections.known && inspections.value.slowest.length > 0
+      ? [
+          '',
+          ...layOutTabs(
+            [
+              ['SLOWEST PODS', 'CALLS', 'TOOK'],
+              ...inspections.value.slowest.map(({ pod, calls, ms }) => [
+                formatPod(pod),
+                String(calls),
+                formatMs(ms),
+              ]),
+            ].map((cells) => cells.join('\t')),
+            TABLE_LAYOUT,
+          ),
+        ]
+      : []),
+    '',
+    ...layOutTabs(
+      [
+        ...(population.known
+          ? [
+              `Pods:\t${population.value.pods} (${population.value.sandboxes} sandboxes, ${population.value.sandboxesNotReady} not ready)`,
+              `Containers:\t${population.value.containers}${describeStates(population.value.containersByState)}`,
+            ]
+          : []),
+        ...runtime.lists.flatMap(({ method, bytes }) =>
+          bytes === undefined ? [] : [`Answer to ${method}:\t${formatBytes(bytes)}`],
+        ),
+        ...(runtime.events.known
+          ? [
+              `Events:\t${runtime.events.value.received} for ${runtime.events.value.changed} changes, ${runtime.events.value.missedCount} without one`,
+            ]
+          : []),
+        ...listMachine(machine),
+      ],
+      DESCRIBE_LAYOUT,
+    ),
+  ];
+}
+
+function describeStates(states: Readonly<Record<string, number>>): string {
+  const words = Object.entries(states).map(([state, count]) => `${count} ${state}`);
+  return words.length === 0 ? '' : ` (${words.join(', ')})`;
+}
+
+function listMachine({
+  pressure,
+  load,
+  memory,
+  processes,
+  disks,
+  fsync,
+  shims,
+}: NodeFacts['machine']): string[] {
+  return [
+    ...(pressure.known
+      ? (['cpu', 'io', 'memory'] as const).map((name) => {
+          const { someAvg60, fullAvg60 } = pressure.value[name];
+          return `Pressure (${name}):\tsome ${someAvg60}%, full ${fullAvg60}% of a minute`;
+        })
+      : []),
+    ...(load.known ? [`Load:\t${load.value.average1} on ${load.value.cores} cores`] : []),
+    ...(memory.known
+      ? [
+          `Memory:\t${formatBytes(memory.value.availableBytes)} of ${formatBytes(memory.value.totalBytes)} available`,
+        ]
+      : []),
+    ...(processes.known
+      ? [
+          `Processes:\t${processes.value.processes} with ${processes.value.threads} threads, ${processes.value.zombies} zombies, ${processes.value.blockedCount} blocked`,
+        ]
+      : []),
+    ...disks.map(
+      ({ path, availableBytes, totalBytes }) =>
+        `Disk of ${path}:\t${formatBytes(availableBytes)} of ${formatBytes(totalBytes)} available`,
+    ),
+    ...(fsync.known ? [`Write with fsync:\t${formatMs(fsync.value.medianMs)}`] : []),
+    ...(shims.known ? [`Shims:\t${shims.value.count}`] : []),
+  ];
+}
