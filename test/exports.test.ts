@@ -33,6 +33,7 @@ describe('the installed package', () => {
       'podloop/pleg',
       'podloop/embedded',
       'podloop/chaos',
+      'podloop/record',
       'podloop/testing',
     ]);
   });

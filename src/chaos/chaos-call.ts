@@ -18,7 +18,7 @@ import { Gate } from './gate.js';
 import { guardDeferred } from './guard-deferred.js';
 import { applyListFault } from './list-faults.js';
 import { type ListScanner } from './list-scanner.js';
-import { ifReadable } from './protobuf-fields.js';
+import { ifReadable } from '../util/protobuf-fields.js';
 import { type Fault, hitsAnswer, isListFault } from './rule.js';
 import { type ActiveRule } from './rule-book.js';
 import { type Subject } from './subject.js';

@@ -16,7 +16,7 @@ import {
   SANDBOX_STATUS_ANSWER_FIELDS,
 } from './cri-fields.js';
 import { ListScanner, type SeenIds } from './list-scanner.js';
-import { findAllBytes, findBytes, findInMap, ifReadable, readString } from './protobuf-fields.js';
+import { findAllBytes, findBytes, findInMap, ifReadable, readString } from '../util/protobuf-fields.js';
 
 /** A pod as people name it. */
 export interface PodName {

@@ -98,6 +98,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./chaos.js')).chaosCommand(host),
   },
   {
+    name: 'record',
+    summary: 'Record what a container runtime is asked and answers, without secrets, to be looked at elsewhere',
+    load: async (host) => (await import('./record.js')).recordCommand(host),
+  },
+  {
     name: 'completion',
     summary: 'Print the script with which a shell completes podloop’s words',
     load: async (host) => (await import('./completion.js')).completionCommand(host),

@@ -252,6 +252,12 @@ export const ERROR_CODES = {
     when: 'A rules file of podloop chaos cannot be used.',
     remedy: 'The message names file, line and path, and what would be right.',
   },
+  RECORDING_INVALID: {
+    retryable: false,
+    when: 'A file is no recording of podloop record, or is damaged.',
+    remedy:
+      'The message names the file and the byte from which it cannot be read; one that was only cut off can be read up to its end.',
+  },
 } as const satisfies Record<string, ErrorCodeFacts>;
 
 /** One of the codes in {@link ERROR_CODES}. */

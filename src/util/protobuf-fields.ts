@@ -9,7 +9,7 @@
 export const WireType = { VARINT: 0, FIXED64: 1, BYTES: 2, FIXED32: 5 } as const;
 
 /** Where an entry of a map has what. */
-const MAP_ENTRY_FIELDS = { key: 1, value: 2 } as const;
+export const MAP_ENTRY_FIELDS = { key: 1, value: 2 } as const;
 
 /** A number that no message of CRI has, near the end of what protobuf allows. */
 const UNKNOWN_FIELD = 536_870_000;
@@ -132,7 +132,14 @@ export function encodeTag(number: number, wireType: number): number {
   return number * 8 + wireType;
 }
 
-function encodeVarint(value: number): Buffer {
+/** A field that holds bytes, a text or a message. */
+export function encodeBytesField(number: number, bytes: Uint8Array): Buffer {
+  const tag = encodeTag(number, WireType.BYTES);
+  return Buffer.concat([encodeVarint(tag), encodeVarint(bytes.length), bytes]);
+}
+
+/** A number below 2^53 as protobuf writes it. */
+export function encodeVarint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value;
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);

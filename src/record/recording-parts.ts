@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto';
+import { rename } from 'node:fs/promises';
+import { type Clock } from '../util/clock.js';
+import {
+  type BeginFrame,
+  type CloseFrame,
+  encodeFrame,
+  encodeJsonFrame,
+  type EndFrame,
+  FrameKind,
+  type LostFrame,
+  type MessageFrame,
+  type MetaFrame,
+} from './recording-format.js';
+import { RecordingWriter } from './recording-writer.js';
+
+/** How {@link RecordingParts} is made. */
+export interface RecordingPartsOptions {
+  readonly path: string;
+  readonly replace: boolean;
+  /** What all files together may have, in bytes. */
+  readonly maxBytes: number;
+  /** `stop`: it ends there; `roll`: the older half goes, again and again. */
+  readonly whenFull: 'stop' | 'roll';
+  readonly meta: Omit<MetaFrame, 'part' | 'startedAt'>;
+  readonly clock: Clock;
+}
+
+/** Different messages of which it is known that they are in the file already. */
+const MOST_REMEMBERED = 20_000;
+
+/** What a frame of JSON has at most, but for one with a long error. */
+const FRAME_BYTES = 512;
+/** So much of its half of the room a file has had before the next one is begun, as far as messages are small. */
+const LEAST_SHARE = 0.5;
+
+/** What the last frame says besides when and why. */
+export type ClosingCounts = Omit<CloseFrame, 'at' | 'reason'>;
+
+/** A call that has begun and not ended, to be told of again in the next file. */
+interface OpenCall {
+  readonly frame: Omit<BeginFrame, 'request'>;
+  readonly request: Buffer | undefined;
+  readonly beganMs: number;
+}
+
+/**
+ * A recording as one file, or, when it rolls, as `FILE` and the one before it, `FILE.1`. Each can be read by itself.
+ * Messages that were written before are referred to: a list that does not change costs a few bytes.
+ */
+export class RecordingParts {
+  readonly #options: RecordingPartsOptions;
+  #writer: RecordingWriter;
+  #startMs: number;
+  #part = 0;
+  #blobs = new Map<string, number>();
+  #blobCount = 0;
+  readonly #open = new Map<number, OpenCall>();
+  #bytesBefore = 0;
+  /** Why there is no next file. */
+  #failure: Error | undefined;
+
+  private constructor(options: RecordingPartsOptions, writer: RecordingWriter) {
+    this.#options = options;
+    this.#writer = writer;
+    this.#startMs = options.clock.monotonicMs();
+  }
+
+  /** Throws OPTION_INVALID when the file cannot be made. */
+  static async create(options: RecordingPartsOptions): Promise<RecordingParts> {
+    const parts = new RecordingParts(options, await createWriter(options, options.replace));
+    await parts.#writeMeta();
+    return parts;
+  }
+
+  /** Of all files that there were. */
+  get bytes(): number {
+    return this.#bytesBefore + this.#writer.bytes;
+  }
+
+  /** How many files were begun. */
+  get parts(): number {
+    return this.#part + 1;
+  }
+
+  /** Why nothing is written any more; undefined while it is. */
+  get ended():
+    { readonly reason: 'full' } | { readonly reason: 'failed'; readonly error: Error } | undefined {
+    const { isFull } = this.#writer;
+    const failure = this.#failure ?? this.#writer.failure;
+    if (failure !== undefined) return { reason: 'failed', error: failure };
+    return isFull && this.#options.whenFull === 'stop' ? { reason: 'full' } : undefined;
+  }
+
+  async begin(
+    call: Omit<BeginFrame, 'at' | 'request'>,
+    atMs: number,
+    request: Buffer | undefined,
+  ): Promise<void> {
+    await this.#rollIfDue(request);
+    const frame = { ...call, at: this.#toTime(atMs) };
+    this.#open.set(call.call, { frame, request, beganMs: atMs });
+    await this.#writeBegin(frame, request);
+  }
+
+  async message(call: number, atMs: number, payload: Buffer | undefined): Promise<void> {
+    await this.#rollIfDue(payload);
+    const frames: Buffer[] = [];
+    const blob = this.#refer(payload, frames);
+    const frame: MessageFrame = { call, at: this.#toTime(atMs), ...(blob === undefined ? {} : { blob }) };
+    frames.push(encodeJsonFrame(FrameKind.MESSAGE, frame));
+    await this.#writer.add(frames);
+  }
+
+  async end(call: number, atMs: number, how: Omit<EndFrame, 'call' | 'at'>): Promise<void> {
+    this.#open.delete(call);
+    const frame: EndFrame = { call, at: this.#toTime(atMs), ...how };
+    await this.#writer.add([encodeJsonFrame(FrameKind.END, frame)]);
+  }
+
+  async lost(atMs: number, lost: Omit<LostFrame, 'at'>): Promise<void> {
+    await this.#writer.add([encodeJsonFrame(FrameKind.LOST, { at: this.#toTime(atMs), ...lost })]);
+  }
+
+  /** Ends the file; calls that are open stay so in it. */
+  async close(counts: ClosingCounts, reason: CloseFrame['reason']): Promise<void> {
+    const frame: CloseFrame = { at: this.#toTime(this.#options.clock.monotonicMs()), reason, ...counts };
+    await this.#writer.close(encodeJsonFrame(FrameKind.CLOSE, frame));
+  }
+
+  /** Begins the next file when there may be no room for what comes: the one that was written so far is `FILE.1` then. */
+  async #rollIfDue(payload: Buffer | undefined): Promise<void> {
+    const { whenFull, path, maxBytes, clock } = this.#options;
+    if (whenFull !== 'roll') return;
+    const { isFull, mostBytes } = this.#writer;
+    if (!isFull && mostBytes + (payload?.length ?? 0) + FRAME_BYTES <= maxBytes / 2) return;
+    // What waits to be packed is much less when it is: mostly there is room after all.
+    await this.#writer.flush();
+    if (!this.#writer.isFull && this.#writer.bytes < (maxBytes / 2) * LEAST_SHARE) return;
+    await this.close({ calls: 0, redacted: 0, unknownFields: 0, unreadable: 0 }, 'rolled');
+    if (this.#writer.failure !== undefined) return;
+    const lost = this.#writer.isFull ? 1 : 0;
+    const { bytes } = this.#writer;
+    try {
+      await rename(path, `${path}.1`);
+      this.#writer = await createWriter(this.#options, false);
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(String(error));
+      return;
+    }
+    this.#bytesBefore += bytes;
+    this.#part++;
+    this.#blobs = new Map();
+    this.#blobCount = 0;
+    this.#startMs = clock.monotonicMs();
+    await this.#writeMeta();
+    if (lost > 0) await this.lost(this.#startMs, { calls: 0, messages: lost });
+    for (const { frame, request, beganMs } of this.#open.values())
+      await this.#writeBegin({ ...frame, at: this.#toTime(beganMs) }, request);
+  }
+
+  async #writeMeta(): Promise<void> {
+    const { meta, clock } = this.#options;
+    const startedAt = new Date(clock.now()).toISOString();
+    const frame: MetaFrame = { ...meta, startedAt, part: this.#part };
+    await this.#writer.add([encodeJsonFrame(FrameKind.META, frame)]);
+  }
+
+  async #writeBegin(call: Omit<BeginFrame, 'request'>, payload: Buffer | undefined): Promise<void> {
+    const frames: Buffer[] = [];
+    const request = this.#refer(payload, frames);
+    frames.push(encodeJsonFrame(FrameKind.BEGIN, request === undefined ? call : { ...call, request }));
+    await this.#writer.add(frames);
+  }
+
+  /** The number of a message in this file; a message that is new goes in front of what refers to it. */
+  #refer(payload: Buffer | undefined, frames: Buffer[]): number | undefined {
+    if (payload === undefined) return undefined;
+    const key = createHash('sha256').update(payload).digest('base64');
+    const known = this.#blobs.get(key);
+    if (known !== undefined) {
+      // Last in the order, so that what is told again and again is not forgotten.
+      this.#blobs.delete(key);
+      this.#blobs.set(key, known);
+      return known;
+    }
+    const blob = this.#blobCount++;
+    this.#blobs.set(key, blob);
+    if (this.#blobs.size > MOST_REMEMBERED) this.#blobs.delete(this.#blobs.keys().next().value!);
+    frames.push(encodeFrame(FrameKind.BLOB, payload));
+    return blob;
+  }
+
+  #toTime(atMs: number): number {
+    return Math.round((atMs - this.#startMs) * 1000);
+  }
+}
+
+function createWriter(
+  { path, maxBytes, whenFull, clock }: RecordingPartsOptions,
+  replace: boolean,
+): Promise<RecordingWriter> {
+  const own = whenFull === 'roll' ? Math.floor(maxBytes / 2) : maxBytes;
+  return RecordingWriter.create({ path, replace, maxBytes: own, clock });
+}
