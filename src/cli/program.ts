@@ -99,7 +99,8 @@ export const COMMANDS: readonly LazyCommand[] = [
   },
   {
     name: 'record',
-    summary: 'Record what a container runtime is asked and answers, without secrets, to be looked at elsewhere',
+    summary:
+      'Record what a container runtime is asked and answers, without secrets, to be looked at elsewhere',
     load: async (host) => (await import('./record.js')).recordCommand(host),
   },
   {
