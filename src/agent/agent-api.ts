@@ -8,7 +8,7 @@ import { ResourceVersions } from '../server/resource-versions.js';
 import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
-import { type AgentMetrics } from './agent-metrics.js';
+import { type AgentMetrics } from './metrics/agent-metrics.js';
 import { type AgentOptions } from './agent-options.js';
 import { type ApiPortsOptions, buildApiPorts } from './api-ports.js';
 import { CreationTimes } from './creation-times.js';
@@ -18,7 +18,7 @@ import { followPods, ServedPods } from './served-pods.js';
 /** What {@link AgentApi} needs. */
 export interface AgentApiOptions extends ApiPortsOptions {
   readonly options: AgentOptions;
-  readonly metrics: Pick<AgentMetrics, 'metrics'>;
+  readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes'>;
   readonly logger: Logger;
 }
 

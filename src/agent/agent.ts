@@ -27,7 +27,7 @@ import { untilAborted } from '../util/until-aborted.js';
 import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '../util/folder-lock.js';
 import { type Logger } from '../util/logger.js';
 import { AgentApi } from './agent-api.js';
-import { AgentMetrics } from './agent-metrics.js';
+import { AgentMetrics } from './metrics/agent-metrics.js';
 import { AgentEnding } from './agent-ending.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts, buildAgentParts } from './agent-parts.js';

@@ -5,6 +5,7 @@ import { type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { readOwnMounts } from '../util/mountinfo.js';
+import { podEvicted } from '../util/start-channels.js';
 import { contentVolumeKinds, type ContentVolumesOptions } from '../volumes/content/content-volume.js';
 import { checkHostPath } from '../volumes/check-host-path.js';
 import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
@@ -79,6 +80,7 @@ export function buildVolumeLimits(given: VolumeLimitsOptions): EmptyDirLimits {
       const statusOverride = { phase: 'Failed', reason: 'Evicted', message } as const;
       const kill = { gracePeriodSeconds: EVICTION_GRACE_SECONDS, evict: true, statusOverride };
       workers.updatePod({ type: 'kill', pod, kill });
+      podEvicted.publish({ signal: 'emptydirfs.limit' });
     },
   });
 }

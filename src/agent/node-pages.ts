@@ -3,7 +3,7 @@ import { type NodePages } from '../server/node-pages.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentOptions } from './agent-options.js';
-import { type AgentMetrics } from './agent-metrics.js';
+import { type AgentMetrics } from './metrics/agent-metrics.js';
 import { type AgentParts } from './agent-parts.js';
 import { kubeletConfigPage } from './kubelet-config/kubelet-config-page.js';
 import { type NodeIdentity } from './node-identity.js';
@@ -13,7 +13,7 @@ import { buildUsagePages } from './usage-pages.js';
 export interface NodePagesOptions {
   readonly options: AgentOptions;
   readonly parts: AgentParts;
-  readonly metrics: Pick<AgentMetrics, 'metrics'>;
+  readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes'>;
   readonly identity: NodeIdentity;
   readonly client: CriClient;
   readonly runtime: { readonly name: string; readonly version: string };
@@ -35,6 +35,7 @@ export function buildNodePages({
   const usage = buildUsagePages({ client, cache: parts.cache, clock, logger });
   return {
     '/metrics': (signal) => metrics.metrics(signal),
+    '/metrics/probes': (signal) => metrics.probes(signal),
     '/configz': () => kubeletConfigPage(options),
     '/metrics/cadvisor': (signal) => usage.cadvisor(signal),
     '/metrics/resource': (signal) => usage.resource(signal),

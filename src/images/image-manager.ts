@@ -21,6 +21,7 @@ import {
 } from '../runtime/runtime-changes.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
+import { imagePullEnded, imageRequested } from '../util/image-channels.js';
 
 import { type RegistryLogin } from './docker-config.js';
 import { withDefaultTag } from './image-name.js';
@@ -104,10 +105,13 @@ export class ImageManager {
     const { image: wanted, imagePullPolicy = 'IfNotPresent' } = container;
     const tell = (event: Omit<PodEvent, 'container'>): void =>
       this.#events.record(pod.metadata, { ...event, container: container.name });
+    const publish = (isPresent: boolean | undefined, mustPull: boolean | undefined): void =>
+      imageRequested.publish({ pullPolicy: imagePullPolicy, isPresent, mustPull });
     const image = withDefaultTag(wanted);
     if (image === undefined) {
       const message = `Failed to apply default image tag "${wanted}": couldn't parse image name "${wanted}": invalid reference format`;
       tell({ type: 'Warning', reason: 'InspectFailed', message });
+      publish(undefined, undefined);
       return { isPresent: false, reason: 'InvalidImageName', message };
     }
     let present: RuntimeImage | undefined;
@@ -117,18 +121,22 @@ export class ImageManager {
       signal.throwIfAborted();
       const message = `Failed to inspect image "${wanted}": ${quoteRuntimeError(error)}`;
       tell({ type: 'Warning', reason: 'InspectFailed', message });
+      publish(undefined, undefined);
       return { isPresent: false, reason: 'ImageInspectError', message };
     }
     if (present !== undefined && imagePullPolicy !== 'Always') {
       const message = `Container image "${wanted}" already present on machine and can be accessed by the pod`;
       tell({ type: 'Normal', reason: 'Pulled', message });
+      publish(true, false);
       return { isPresent: true, imageRef: present.id, image: present };
     }
     if (imagePullPolicy === 'Never') {
       const message = `Container image "${wanted}" is not present with pull policy of Never`;
       tell({ type: 'Warning', reason: 'ErrImageNeverPull', message });
+      publish(false, undefined);
       return { isPresent: false, reason: 'ErrImageNeverPull', message };
     }
+    publish(present !== undefined, true);
     return await this.#pull({ wanted, image, pod, tell, sandboxConfig }, signal);
   }
 
@@ -154,6 +162,11 @@ export class ImageManager {
     }
     tell({ type: 'Normal', reason: 'Pulling', message: `Pulling image "${wanted}"` });
     const startedMs = this.#clock.monotonicMs();
+    const startedAtMs = this.#clock.now();
+    const publish = (sizeBytes?: bigint): void => {
+      const durationMs = this.#clock.monotonicMs() - startedMs;
+      imagePullEnded.publish({ podUid: pod.metadata.uid, startedAtMs, durationMs, sizeBytes });
+    };
     try {
       const options = { pod: pod.metadata, ...(sandboxConfig && { sandboxConfig }) };
       const pull = async (): Promise<string> => this.#pullWithAny(image, logins, options);
@@ -161,6 +174,7 @@ export class ImageManager {
       const found = await this.#changes.findImage(pulled.imageRef, signal);
       if (found === undefined) throw new Error(`image "${wanted}" is not there after it was pulled`);
       this.#backoff.succeed(key);
+      publish(found.sizeBytes);
       const inAll = formatGoDuration(Math.round(this.#clock.monotonicMs() - startedMs));
       const alone = formatGoDuration(Math.round(pulled.durationMs));
       const message = `Successfully pulled image "${wanted}" in ${alone} (${inAll} including waiting). Image size: ${found.sizeBytes} bytes.`;
@@ -168,6 +182,7 @@ export class ImageManager {
       return { isPresent: true, imageRef: pulled.imageRef, image: found };
     } catch (error) {
       signal.throwIfAborted();
+      publish();
       const said = quoteRuntimeError(error);
       tell({ type: 'Warning', reason: 'Failed', message: `Failed to pull image "${wanted}": ${said}` });
       const { reason, message } = nameFailure(wanted, error);

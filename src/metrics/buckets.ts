@@ -16,6 +16,11 @@ export const POD_START_BUCKETS = [
   ...[2_700, 3_600],
 ] as const;
 
+/** Seconds that the pull of an image takes. */
+export const IMAGE_PULL_BUCKETS = [
+  ...[1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1_200, 1_800, 2_700, 3_600],
+] as const;
+
 /** Containers of a pod. */
 export const CONTAINER_COUNT_BUCKETS = growing(1, 2, 5);
 

@@ -37,6 +37,12 @@ export const STATIC_POD_ANNOTATIONS = {
   manifestHash: 'podloop.dev/manifest-hash',
 } as const;
 
+/** Whether the pod came from a source that knows no deletions: a file, a URL, standard input. */
+export function isStaticPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
+  const source = metadata.annotations?.[STATIC_POD_ANNOTATIONS.source];
+  return source !== undefined && source !== 'api';
+}
+
 const DEFAULT_NAMESPACE = 'default';
 const LONGEST_NAME = 253;
 

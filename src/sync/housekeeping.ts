@@ -12,11 +12,13 @@
  */
 import { type NodePod } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
+import { isStaticPod } from '../model/static-pod.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type IsOurs } from '../runtime/ownership.js';
 import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { orphanFound, podStartedAnew } from '../util/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type DesiredPods } from './desired-pods.js';
@@ -174,6 +176,7 @@ export class Housekeeping {
       if (error !== undefined || !isRunning(status) || !isOwnPod(status, isOurs)) continue;
       this.#logger.info('Pod runs that nobody wants, ending it', { pod: status, podUID: uid }, 2);
       workers.updatePod({ type: 'kill', runningPod: toObservedPod(status) });
+      orphanFound.publish({ uid });
     }
   }
 
@@ -191,6 +194,7 @@ export class Housekeeping {
         this.#tornDown.delete(uid);
         onStartAnew?.(uid);
         if (admitAnew?.(pod) === false) continue;
+        podStartedAnew.publish({ isStatic: isStaticPod(pod) });
       }
       this.#logger.info(
         'Pod is wanted and not worked on, starting it',

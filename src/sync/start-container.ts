@@ -22,6 +22,7 @@ import { type PodStatus } from '../runtime/runtime.js';
 import { findRootUser } from '../runtime/security-context.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
+import { containerStartEnded } from '../util/start-channels.js';
 
 import { podHash } from './container-hash.js';
 import { type ContainerKiller } from './kill-container.js';
@@ -72,6 +73,14 @@ const CONTAINER_TYPES = {
   ephemeral: 'ephemeral container',
 } as const;
 
+/** For metrics, as the kubelet has them. */
+const METRIC_TYPES = {
+  init: 'init_container',
+  sidecar: 'init_container',
+  regular: 'container',
+  ephemeral: 'ephemeral_container',
+} as const;
+
 /** For the annotation io.kubernetes.container.type. */
 const KINDS = { init: 'init', sidecar: 'init', regular: 'container', ephemeral: 'ephemeral' } as const;
 
@@ -98,6 +107,13 @@ export class ContainerStarter {
 
   /** Undefined when the container was started. Rejects only with the signal's reason. */
   async start(start: Start, signal: AbortSignal): Promise<SyncFailure | undefined> {
+    const failure = await this.#start(start, signal);
+    const containerType = METRIC_TYPES[start.toStart.kind];
+    containerStartEnded.publish({ containerType, failure: failure?.reason });
+    return failure;
+  }
+
+  async #start(start: Start, signal: AbortSignal): Promise<SyncFailure | undefined> {
     const { pod, toStart } = start;
     const { container } = toStart;
     const { logger } = this.#options;

@@ -34,6 +34,7 @@ function makeStarter(
   const events: string[] = [];
   const paths = new PodPaths({ rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs') });
   const starter = new SandboxStarter({
+    clock: new FakeClock(),
     ...{ changes: runtime, paths, node: () => node, cgroups },
     events: {
       record: (_pod, { type, reason, message }) => void events.push(`${type} ${reason}: ${message}`),

@@ -9,6 +9,8 @@ import { type PodPaths } from '../runtime/pod-paths.js';
 import { describeResolverLimits, lacksClusterDns } from '../runtime/resolver-config.js';
 import { type RuntimeChanges, type SandboxConfig } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
+import { type Clock } from '../util/clock.js';
+import { sandboxStartEnded } from '../util/start-channels.js';
 
 import { podHash, sandboxHash } from './container-hash.js';
 import { formatHostsFile, formatNodeHostsFile, readNodeHosts, writeHostsFile } from './hosts-file.js';
@@ -19,6 +21,7 @@ import { type PodCgroupParents } from './sync-pod-ports.js';
 
 /** What a {@link SandboxStarter} works with. */
 export interface SandboxStarterOptions {
+  readonly clock: Clock;
   readonly changes: RuntimeChanges;
   readonly events: PodEventRecorder;
   readonly paths: PodPaths;
@@ -75,6 +78,7 @@ export class SandboxStarter {
       checkStrictGroups(pod, node);
       config = buildSandboxConfig(pod, { node, paths, attempt, cgroupParent, annotations });
     } catch (error) {
+      this.#publish(pod, undefined, false);
       return { failure: this.#notCreated(pod, error) };
     }
     const made = await this.#make(pod, config, actions, signal);
@@ -113,13 +117,22 @@ export class SandboxStarter {
     signal: AbortSignal,
   ): Promise<string | SyncFailure> {
     if (sandboxId !== undefined) return sandboxId;
+    const { clock, changes } = this.#options;
+    const startedMs = clock.monotonicMs();
     try {
       const runtimeHandler = pod.spec.runtimeClassName ?? '';
-      return await this.#options.changes.runPodSandbox(config, { signal, pod: pod.metadata, runtimeHandler });
+      const id = await changes.runPodSandbox(config, { signal, pod: pod.metadata, runtimeHandler });
+      this.#publish(pod, clock.monotonicMs() - startedMs, true);
+      return id;
     } catch (error) {
       signal.throwIfAborted();
+      this.#publish(pod, clock.monotonicMs() - startedMs, false);
       return this.#notCreated(pod, error);
     }
+  }
+
+  #publish({ spec }: NodePod, durationMs: number | undefined, isStarted: boolean): void {
+    sandboxStartEnded.publish({ runtimeHandler: spec.runtimeClassName ?? '', durationMs, isStarted });
   }
 
   #notCreated(pod: NodePod, error: unknown): SyncFailure {

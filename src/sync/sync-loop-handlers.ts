@@ -1,6 +1,7 @@
 import { type NodePod } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { podAdded } from '../util/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { ActivePods } from './active-pods.js';
 import { asksForNewRun, toRunDefinition } from './asks-for-new-run.js';
@@ -56,6 +57,9 @@ export class PodHandlers implements SyncHandlers {
     const { workers } = this.#options;
     for (const pod of pods) {
       this.#want(pod);
+      const { containers, hostNetwork } = pod.spec;
+      const { uid } = pod.metadata;
+      podAdded.publish({ uid, containers: containers.length, hasNetwork: hostNetwork !== true });
       // One that is ending, or is to, gives back what it holds, and finds room when it comes again.
       const isJudged =
         !workers.isTerminationRequested(pod.metadata.uid) || this.#findForbidden(pod) !== undefined;

@@ -121,7 +121,7 @@ export class SyncPod implements PodSyncer {
     this.#options = options;
     this.#logger = logger;
     this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger });
-    this.#sandboxes = new SandboxStarter({ changes, events, paths, node, cgroups });
+    this.#sandboxes = new SandboxStarter({ clock, changes, events, paths, node, cgroups });
     const common = { changes, hooks, events, logger, paths, node };
     const killer = this.#killer;
     this.#containers = new ContainerStarter({

@@ -1,6 +1,6 @@
 import { type NodePod } from '../model/node-pod.js';
 import { type PodRef } from '../model/pod-ref.js';
-import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
+import { isStaticPod } from '../model/static-pod.js';
 import { type ObservedPod } from '../runtime/runtime.js';
 import { computeGracePeriod } from './grace-period.js';
 import { type PodStatusOverride, type SyncReason } from './pod-syncer.js';
@@ -69,8 +69,7 @@ export class PodDemand {
 
   /** Whether the pod came from a source that knows no deletions: a file, a URL, standard input. */
   get isStatic(): boolean {
-    const source = this.#pod?.metadata.annotations?.[STATIC_POD_ANNOTATIONS.source];
-    return source !== undefined && source !== 'api';
+    return this.#pod !== undefined && isStaticPod(this.#pod);
   }
 
   /** Takes in the newest version of the pod. */

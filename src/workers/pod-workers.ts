@@ -154,6 +154,14 @@ export class PodWorkers {
     for (const [uid, worker] of this.#workers) yield [uid, worker.state.phase];
   }
 
+  /** What each uid known is, in the order in which they came, whether it is desired or not. */
+  *lives(): IterableIterator<Omit<KnownPod, 'isOrphan'> & { readonly uid: string }> {
+    for (const [uid, { state, demand }] of this.#workers) {
+      const { pod, isStatic } = demand;
+      yield { uid, state: workTypeOf(state.phase), hasConfig: pod !== undefined, isStatic };
+    }
+  }
+
   /**
    * Takes in what is wanted of a pod, and returns at once.
    *

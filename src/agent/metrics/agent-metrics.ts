@@ -1,0 +1,98 @@
+import { type CriClient } from '../../cri/index.js';
+import { addConfigMetrics } from '../../metrics/config-metrics.js';
+import { addContainerEndMetrics } from '../../metrics/container-end-metrics.js';
+import { addEventGeneratorMetrics } from '../../metrics/event-generator-metrics.js';
+import { addEventLoopMetrics } from '../../metrics/event-loop-metrics.js';
+import { addImageMetrics } from '../../metrics/image-metrics.js';
+import { MetricsRegistry } from '../../metrics/metrics-registry.js';
+import { addNodeMetrics } from '../../metrics/node-metrics.js';
+import { addPodCountMetrics } from '../../metrics/pod-count-metrics.js';
+import { addPodStartMetrics } from '../../metrics/pod-start-metrics.js';
+import { addPodWorkerMetrics } from '../../metrics/pod-worker-metrics.js';
+import { addProbeMetrics, addProbeStats } from '../../metrics/probe-metrics.js';
+import { addProcessMetrics, addProcessStartTime } from '../../metrics/process-metrics.js';
+import { addRelistMetrics } from '../../metrics/relist-metrics.js';
+import { addRuntimeOperationMetrics } from '../../metrics/runtime-operation-metrics.js';
+import { addStartMetrics } from '../../metrics/start-metrics.js';
+import { findCgroupMounts } from '../../util/cgroups/cgroup-mounts.js';
+import { type Clock } from '../../util/clock.js';
+import { readOwnMountinfo } from '../../util/mountinfo.js';
+import { type AgentParts } from '../agent-parts.js';
+import { countPods } from './count-pods.js';
+import { watchContainerEnds } from './watch-container-ends.js';
+import { watchPodStarts } from './watch-pod-starts.js';
+
+/** What {@link AgentMetrics} reads. */
+export interface AgentMetricsOptions {
+  readonly parts: Pick<AgentParts, 'pleg' | 'workers' | 'loop' | 'desired' | 'probes'>;
+  readonly client: Pick<CriClient, 'callsInFlight' | 'counters' | 'connectionState' | 'connectionGeneration'>;
+  readonly identity: { readonly name: string };
+  readonly runtime: { readonly name: string; readonly version: string };
+  /** podloop's. */
+  readonly version: string;
+  readonly clock: Clock;
+}
+
+/** The numbers of an agent: each page as text, in the format of Prometheus. */
+export class AgentMetrics implements Disposable {
+  readonly #agent: MetricsRegistry;
+  readonly #probes: MetricsRegistry;
+
+  /** Counts from now on: to be made before anything runs. */
+  static async start(given: AgentMetricsOptions): Promise<AgentMetrics> {
+    const [hierarchy] = findCgroupMounts(await readOwnMountinfo().catch(() => ''));
+    return new AgentMetrics(given, hierarchy?.version);
+  }
+
+  private constructor(given: AgentMetricsOptions, cgroupVersion: 1 | 2 | undefined) {
+    const { parts, client, identity, runtime, version, clock } = given;
+    const { pleg, probes } = parts;
+    const registry = new MetricsRegistry({ clock });
+    addNodeMetrics(registry, { nodeName: identity.name, version, runtime, cgroupVersion });
+    addProcessMetrics(registry);
+    addEventLoopMetrics(registry);
+    addRelistMetrics(registry, () => pleg.health());
+    addEventGeneratorMetrics(registry, () => pleg.state());
+    addRuntimeOperationMetrics(registry, client);
+    addConfigMetrics(registry);
+    addPods(registry, parts, clock);
+    addProbeStats(registry, () => probes.stats);
+    this.#agent = registry;
+    this.#probes = new MetricsRegistry({ clock });
+    addProcessStartTime(this.#probes);
+    addProbeMetrics(this.#probes, (uid) => parts.workers.isKnown(uid));
+  }
+
+  /** The page /metrics. */
+  async metrics(signal?: AbortSignal): Promise<string> {
+    return await this.#agent.text(signal);
+  }
+
+  /** The page /metrics/probes. */
+  async probes(signal?: AbortSignal): Promise<string> {
+    return await this.#probes.text(signal);
+  }
+
+  /** Counts no more. Idempotent. */
+  [Symbol.dispose](): void {
+    this.#agent[Symbol.dispose]();
+    this.#probes[Symbol.dispose]();
+  }
+}
+
+function addPods(registry: MetricsRegistry, parts: AgentMetricsOptions['parts'], clock: Clock): void {
+  const { workers, loop, desired } = parts;
+  const isOurs = (uid: string): boolean => desired.has(uid);
+  addPodCountMetrics(registry, () => countPods(parts));
+  addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
+  addStartMetrics(registry);
+  addImageMetrics(registry);
+  registry.onDispose(watchPodStarts({ clock, isOurs, observer: addPodStartMetrics(registry) }));
+  registry.onDispose(
+    watchContainerEnds({
+      // A pod that is taken away has containers that end, too.
+      isOurs: (uid) => isOurs(uid) || workers.isKnown(uid),
+      onEnd: addContainerEndMetrics(registry),
+    }),
+  );
+}

@@ -1,0 +1,29 @@
+import { isStaticPod } from '../../model/static-pod.js';
+import { type CountByOrigin, type PodCounts, type WorkingPod } from '../../metrics/pod-count-metrics.js';
+import { type WorkType } from '../../workers/worker-state.js';
+import { type AgentParts } from '../agent-parts.js';
+
+const LIFECYCLES: Readonly<Record<WorkType, WorkingPod['lifecycle']>> = {
+  SyncPod: 'sync',
+  TerminatingPod: 'terminating',
+  TerminatedPod: 'terminated',
+};
+
+/** Counts the pods of an agent by what is wanted of them, as of now. */
+export function countPods({ desired, workers }: Pick<AgentParts, 'desired' | 'workers'>): PodCounts {
+  const wanted = { static: 0, other: 0 };
+  const active = { static: 0, other: 0 };
+  let ephemeralContainers = 0;
+  for (const pod of desired.all()) {
+    const { uid } = pod.metadata;
+    const origin: keyof CountByOrigin = isStaticPod(pod) ? 'static' : 'other';
+    wanted[origin]++;
+    if (desired.findRejection(uid) === undefined && !workers.isKnownTerminated(uid)) active[origin]++;
+    ephemeralContainers += pod.spec.ephemeralContainers?.length ?? 0;
+  }
+  const working = [...workers.lives()].map(({ uid, state, hasConfig, isStatic }): WorkingPod => {
+    const config = desired.has(uid) ? 'desired' : hasConfig ? 'orphan' : 'runtime_only';
+    return { lifecycle: LIFECYCLES[state], config, isStatic };
+  });
+  return { desired: wanted, active, working, ephemeralContainers };
+}

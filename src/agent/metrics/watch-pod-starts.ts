@@ -1,0 +1,103 @@
+import { type PodStartObserver } from '../../metrics/pod-start-metrics.js';
+import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../../model/v1-pod-status.js';
+import { podStatusChanged } from '../../status/status-changes.js';
+import { type Clock } from '../../util/clock.js';
+import { imagePullEnded } from '../../util/image-channels.js';
+import { podAdded } from '../../util/start-channels.js';
+
+/** What {@link watchPodStarts} needs. */
+export interface PodStartsOptions {
+  readonly clock: Clock;
+  readonly isOurs: (podUid: string) => boolean;
+  readonly observer: PodStartObserver;
+}
+
+/** Wall-clock milliseconds. */
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** A pod that does not run as a whole yet. */
+interface Starting {
+  /** Monotonic milliseconds. */
+  readonly sinceMs: number;
+  readonly hasNetwork: boolean;
+  readonly pulls: Span[];
+  /** It was seen before any of it ran: otherwise an earlier agent has started it. */
+  wasPending: boolean;
+  hasRun: boolean;
+}
+
+/** Pods that never get that far are forgotten when there are more, those first that came first. */
+const MOST_STARTING = 10_000;
+const MOST_PULLS = 100;
+
+/** Tells of each pod that is new here when it runs, until the returned function is called. */
+export function watchPodStarts({ clock, isOurs, observer }: PodStartsOptions): () => void {
+  const starting = new Map<string, Starting>();
+  const look = (uid: string, status: V1PodStatus, pod: Starting): void => {
+    const { phase, containerStatuses } = status;
+    if (phase === 'Pending') pod.wasPending = true;
+    if (isTerminalPhase(phase) || (phase !== 'Pending' && !pod.wasPending)) starting.delete(uid);
+    const runs = phase === 'Running' || containerStatuses.some(hasStarted);
+    if (phase === 'Pending' || !pod.wasPending || !runs) return;
+    const totalMs = clock.monotonicMs() - pod.sinceMs;
+    if (!pod.hasRun) observer.running(totalMs);
+    pod.hasRun = true;
+    if (!containerStatuses.every(hasStarted)) return;
+    starting.delete(uid);
+    const nowMs = clock.now();
+    const foreign = [...pod.pulls, ...(status.initContainerStatuses ?? []).flatMap(spansOf)];
+    const foreignMs = lengthOfUnion(foreign, { fromMs: nowMs - totalMs, toMs: nowMs });
+    observer.started({ totalMs, ownMs: totalMs - foreignMs, hasNetwork: pod.hasNetwork });
+  };
+  const leave = [
+    podAdded.subscribe(({ uid, hasNetwork }) => {
+      if (!isOurs(uid) || starting.has(uid)) return;
+      const [oldest] = starting.keys();
+      if (starting.size >= MOST_STARTING && oldest !== undefined) starting.delete(oldest);
+      const sinceMs = clock.monotonicMs();
+      starting.set(uid, { sinceMs, hasNetwork, pulls: [], wasPending: false, hasRun: false });
+    }),
+    imagePullEnded.subscribe(({ podUid, startedAtMs, durationMs }) => {
+      const pulls = starting.get(podUid)?.pulls;
+      if (pulls === undefined || pulls.length >= MOST_PULLS) return;
+      pulls.push({ fromMs: startedAtMs, toMs: startedAtMs + durationMs });
+    }),
+    podStatusChanged.subscribe((change) => {
+      if (change.type === 'resync') return;
+      const { uid } = change.type === 'status' ? change.record.pod : change.pod;
+      const pod = starting.get(uid);
+      if (pod === undefined) return;
+      if (change.type === 'removed') starting.delete(uid);
+      else look(uid, change.record.status, pod);
+    }),
+  ];
+  return () => {
+    for (const stop of leave) stop();
+  };
+}
+
+function hasStarted({ state, lastState }: V1ContainerStatus): boolean {
+  return (state.running ?? state.terminated ?? lastState.terminated) !== undefined;
+}
+
+/** When an init container ran; one that still does, a sidecar, held up nobody. */
+function spansOf({ state: { terminated } }: V1ContainerStatus): Span[] {
+  const { startedAt = null, finishedAt = null } = terminated ?? {};
+  if (startedAt === null || finishedAt === null) return [];
+  return [{ fromMs: Date.parse(startedAt), toMs: Date.parse(finishedAt) }];
+}
+
+/** For how much of `within` at least one of the spans lasted. */
+function lengthOfUnion(spans: readonly Span[], within: Span): number {
+  let coveredMs = 0;
+  let untilMs = within.fromMs;
+  for (const { fromMs, toMs } of [...spans].sort((a, b) => a.fromMs - b.fromMs)) {
+    const endMs = Math.min(toMs, within.toMs);
+    coveredMs += Math.max(0, endMs - Math.max(fromMs, untilMs));
+    untilMs = Math.max(untilMs, endMs);
+  }
+  return coveredMs;
+}
