@@ -485,6 +485,20 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
     }
   });
 
+  it('has the usual mask for its files, while those that the runtime keeps of it are for the runtime alone', async () => {
+    const name = `c${count++}`;
+    const environment = { envs: [{ key: 'PASSWORD', value: Buffer.from('swordfish') }] };
+    const id = await node.run(pod, name, 'umask', { image: { image: PROGRAM_IMAGE }, ...environment });
+    await node.exited(id);
+    expect(await node.log(name)).toContain(' stdout F 0022\n');
+    const own = join(node.root, 'containers', id);
+    const { stdout } = await run('find', [own, '-maxdepth', '1', '-type', 'f', '-printf', '%m %f\n']);
+    const files = stdout.trim().split('\n');
+    expect(files).toContain('600 command');
+    expect(files.filter((line) => !line.startsWith('600 '))).toEqual([]);
+    await node.client.removeContainer({ containerId: id });
+  });
+
   it('runs commands beside its program, which end with their time', async () => {
     const id = await node.run(pod, `c${count++}`, 'exec sleep 1000', {
       image: { image: PROGRAM_IMAGE },

@@ -138,6 +138,14 @@ describe('what the supervisor spools', () => {
     expect((await readAll('stderr')).toString()).toBe('end\n');
   });
 
+  it('can be read by its owner alone, as all that it writes', async () => {
+    const { ended } = await supervise('echo out; echo err >&2');
+    await ended;
+    for (const name of ['stdout.spool.0', 'stderr.spool.0', 'pid']) {
+      expect(`${name} ${((await stat(join(dir, name))).mode & 0o777).toString(8)}`).toBe(`${name} 600`);
+    }
+  });
+
   it('has an end: with four full files the container waits until one is removed', async () => {
     const total = 3 * SPOOL_FILES * SPOOL_FILE_BYTES;
     const { ended } = await supervise(`head -c ${total} /dev/zero; echo done >&2`);

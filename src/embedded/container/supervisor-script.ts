@@ -35,6 +35,8 @@ const READS = SPOOL_FILE_BYTES / READ_BYTES;
 export const SUPERVISOR_SCRIPT = `# One container's supervisor: $1 its folder, $2 the number of this run, $3 what is wanted: "log" for its output,
 # "stdin" for an input that stays open, "once" for one that ends with its first writer, "tty" for one output only.
 cd -- "$1" || exit 125
+# What a container says, or why it did not start, may be a secret. Its own mask is set with its command.
+umask 0077
 # Caught and not ignored: the container must find the default.
 trap : HUP INT TERM
 # From here on the run is this shell's, unless a runtime has declared it void.

@@ -57,7 +57,8 @@ function renderEntry({
   ];
   const processes = [holder, ...(shared === undefined || shared === holder ? [] : [shared])];
   return [
-    'umask 0022\n',
+    // What it writes itself is the runtime's alone; the container's own mask comes with its set-up.
+    'umask 0077\n',
     ...processes.map((each) => {
       const gone = `the process ${each.pid}, which holds its namespaces, has ended`;
       return renderVerify(each.pid, each.startTicks, `echo ${quoteWord(gone)} >fault; exit 125`);

@@ -58,6 +58,7 @@ export interface SetupFiles {
  * write to" in docs/reference/embedded-runtime.md; `set -C` makes a file only where not even a link is.
  */
 const HEAD = `exec 8>pid 9>fault 3>&2 2>/dev/null
+umask 0022
 fault() { printf '%s\\n' "$*" >&9; exit 125; }
 must() { said=$("$@" 2>&1) || fault "its set-up failed: \${said:-$1 ended with $?}"; }
 plain() {
@@ -160,7 +161,7 @@ function renderInside(request: SetupRequest): string[] {
       ]),
       `must ${mount} --all --fstab ${at(`mounts.${number}`)}\n`,
     ]),
-    `exec 7<>${at('mounts.rules')}\n`,
+    `umask 0077\nexec 7<>${at('mounts.rules')}\numask 0022\n`,
     // Else the host's mounts would go, too.
     ...(sharesMounts ? [`must ${mount} --make-rprivate ${plan.up}\n`] : []),
     `must ${quoteWords(tools.inside('umount'))} -n -i -c -l ${plan.up}\n`,
