@@ -7,6 +7,7 @@ import { type PodObjects } from '../model/config-object.js';
 import { type NodePod } from '../model/node-pod.js';
 import { ProbeManager } from '../probes/probe-manager.js';
 import { ProbeFiles } from '../probes/probe-memory.js';
+import { type SecretHider } from '../model/secret-hider.js';
 import { probeRunner } from '../probes/probe-runner.js';
 import { observedTargets } from '../probes/probe-targets.js';
 import { CriRuntimeChanges } from '../runtime/cri-runtime-changes.js';
@@ -28,6 +29,7 @@ import { SyncPod } from '../sync/sync-pod.js';
 import { readPageSize } from '../util/page-size.js';
 import { buildVolumes } from './build-volumes.js';
 import { computeDownwardFacts, type DownwardNode, findDiskBytes } from './downward-facts.js';
+import { hideInCommands, hideInProbes } from './hide-secrets.js';
 import { memoryUsageOf } from './memory-usage.js';
 import { computeCapacity } from './node-capacity.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
@@ -41,6 +43,8 @@ export interface ActingPartsOptions extends ObservingPartsOptions {
   readonly runtimeName: string;
   readonly objects: PodObjects;
   readonly events: PodEventLog;
+  /** Knows what nobody may read in an event or in the log. */
+  readonly secrets: SecretHider;
   readonly observing: ObservingParts;
   /** A pod can go on that waited for something of its volumes. */
   readonly onVolumesReady: (podUid: string) => void;
@@ -51,10 +55,12 @@ export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
 
 /** Makes the parts that act on one pod, up to syncPod. Reads what earlier agents knew of pulls, probes and ends. */
 export async function buildActingParts(given: ActingPartsOptions) {
-  const { options, identity, client, runtimeName, objects, events, observing, clock, logger } = given;
+  const { options, identity, client, runtimeName, objects, events, secrets, observing, clock, logger } =
+    given;
   const { runtime, cache, adopted, isOurs, cgroups, security, runtimeState } = observing;
   const common = { clock, logger };
   const changes = new CriRuntimeChanges({ client, ...common });
+  const commands = hideInCommands(changes, secrets);
   const pulled = await PulledImages.open(join(options.rootDir, 'pulled-images.json'));
   const images = new ImageManager({
     ...{ events, objects, clock, pullsAtOnce: options.maxParallelImagePulls },
@@ -105,7 +111,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const probes = new ProbeManager({
     ...common,
     ...{ memory, targets: observedTargets(cache, identity.ip) },
-    runProbe: probeRunner({ clock, commands: changes }),
+    runProbe: hideInProbes(probeRunner({ clock, commands }), secrets),
   });
   const manager = new StatusManager(common);
   const startFailures = new StartFailures();
@@ -121,7 +127,19 @@ export async function buildActingParts(given: ActingPartsOptions) {
   });
   const hands = new SyncPod({
     ...common,
-    ...{ changes, runtime, images, volumes, statuses, startFailures, planner, events, paths, cgroups },
+    ...{
+      changes,
+      commands,
+      runtime,
+      images,
+      volumes,
+      statuses,
+      startFailures,
+      planner,
+      events,
+      paths,
+      cgroups,
+    },
     environments: {
       resolve: (pod, container, ips) => {
         const facts = computeDownwardFacts(pod, ips, downwardNode);

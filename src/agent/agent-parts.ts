@@ -5,6 +5,7 @@ import { type ManifestParser } from '../config/parse-manifest.js';
 import { StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
 import { type PodObjects } from '../model/config-object.js';
+import { SecretHider } from '../model/secret-hider.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentOptions } from './agent-options.js';
@@ -37,8 +38,9 @@ export type AgentParts = Awaited<ReturnType<typeof buildAgentParts>>;
  */
 export async function buildAgentParts(given: AgentPartsOptions) {
   const { options, identity, client, runtimeName, stdin, manifestParser: parser, clock, logger } = given;
+  const secrets = new SecretHider();
   const common = { clock, logger };
-  const events = new PodEventLog(common);
+  const events = new PodEventLog({ ...common, hide: (text) => secrets.hide(text) });
   const stopped = await StoppedPods.open({
     ...{ logger, file: join(options.rootDir, 'stopped-pods.json') },
     onChanged: () => sources.config.refresh(),
@@ -49,6 +51,9 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const sources = new PodSources({
     ...{ options, nodeName: identity.name, stdin, parser, stopped, ...common },
     onObjectsChanged: (change) => {
+      // Before any pod can put them anywhere.
+      for (const { object } of sources.config.objects.all())
+        if (object.kind === 'Secret') secrets.learn(object);
       const concerned = [...deciding.desired.all()].filter((pod) => isConcerned(pod, change));
       deciding.loop.syncSoon(concerned.map(({ metadata }) => metadata.uid));
     },
@@ -57,7 +62,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const objects: PodObjects = sources.config.objects;
   const observing = await buildObservingParts({ ...common, options, identity, client });
   const acting = await buildActingParts({
-    ...{ ...common, options, identity, client, runtimeName, objects, events, observing },
+    ...{ ...common, options, identity, client, runtimeName, objects, events, observing, secrets },
     onVolumesReady: (uid) => deciding.workers.retry(uid),
   });
   const deciding = buildDecidingParts({

@@ -53,3 +53,14 @@ it('logs each event, warnings at the usual verbosity', () => {
     ['Event occurred', expect.objectContaining({ fieldPath: undefined, reason: 'Killing' }), 4],
   ]);
 });
+
+it('says nothing that nobody may read, nor logs it', () => {
+  const lines: unknown[] = [];
+  const logger = { ...SILENT_LOGGER, info: (...line: unknown[]) => void lines.push(line) };
+  const hide = (text: string): string => text.replaceAll('swordfish', '***');
+  const log = new PodEventLog({ clock: new FakeClock(), logger, hide });
+  log.record(WEB, { ...failed, message: 'no such file: swordfish' });
+  expect(log.list()).toMatchObject([{ message: 'no such file: ***' }]);
+  expect(JSON.stringify(lines)).toContain('no such file: ***');
+  expect(JSON.stringify(lines)).not.toContain('swordfish');
+});

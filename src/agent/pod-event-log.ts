@@ -17,6 +17,8 @@ export interface RecordedPodEvent extends PodEvent {
 export interface PodEventLogOptions {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Takes out of a message what nobody may read; nothing unless told. */
+  readonly hide?: (message: string) => string;
   /** How many different events are kept; 1,000 unless told. The one that was told longest ago goes first. */
   readonly capacity?: number;
 }
@@ -39,8 +41,14 @@ export class PodEventLog implements PodEventRecorder {
     return this.#forgotten;
   }
 
-  record(pod: PodRef, event: PodEvent): void {
-    const { clock, logger, capacity = DEFAULT_CAPACITY } = this.#options;
+  record(pod: PodRef, told: PodEvent): void {
+    const {
+      clock,
+      logger,
+      capacity = DEFAULT_CAPACITY,
+      hide = (text: string): string => text,
+    } = this.#options;
+    const event = { ...told, message: hide(told.message) };
     const { type, reason, message, container } = event;
     logger.info(
       'Event occurred',

@@ -62,7 +62,7 @@ class Bench implements AsyncDisposable {
     const resizes = new ContainerResizes({ node: () => someNodeFacts() });
     const common = { paths, clock, startFailures };
     this.syncer = new SyncPod({
-      ...{ ...common, changes: runtime, runtime, events: { record }, logger: this.logger },
+      ...{ ...common, changes: runtime, commands: runtime, runtime, events: { record }, logger: this.logger },
       images: new ImageManager({ changes: runtime, events: { record }, clock }),
       volumes: {
         setUp: () =>

@@ -68,6 +68,8 @@ import { UnheededStopSignals } from './unheeded-stop-signals.js';
 /** What a {@link SyncPod} is made of. */
 export interface SyncPodOptions {
   readonly changes: RuntimeChanges;
+  /** What hooks run commands with: of one that failed the output is shown. */
+  readonly commands: Pick<RuntimeChanges, 'execSync'>;
   /** To look whether what was ended has ended, and where hooks find a pod. */
   readonly runtime: Pick<Runtime, 'findPod' | 'getPodStatus'>;
   readonly images: Pick<ImageManager, 'ensureImage'>;
@@ -111,13 +113,13 @@ export class SyncPod implements PodSyncer {
   readonly #signals: UnheededStopSignals;
 
   constructor(options: SyncPodOptions) {
-    const { changes, events, images, volumes, environments, paths, node, cgroups } = options;
+    const { changes, commands, events, images, volumes, environments, paths, node, cgroups } = options;
     const { containerLogLinksDir } = options;
     const clock = options.clock ?? new SystemClock();
     const logger = options.logger ?? SILENT_LOGGER;
     const findHost = async ({ uid }: PodRef, signal: AbortSignal): Promise<string> =>
       hookHostOf(await this.#look(uid, signal));
-    const hooks = new LifecycleHooks({ changes, clock, findHost });
+    const hooks = new LifecycleHooks({ changes: commands, clock, findHost });
     this.#options = options;
     this.#logger = logger;
     this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger });

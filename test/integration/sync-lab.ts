@@ -65,7 +65,7 @@ export class SyncLab implements AsyncDisposable {
     const common = { paths: this.paths, clock, startFailures: new StartFailures() };
     const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts };
     this.syncer = new SyncPod({
-      ...{ ...common, events, changes: this.changes, runtime: this.#runtime },
+      ...{ ...common, events, changes: this.changes, commands: this.changes, runtime: this.#runtime },
       images: new ImageManager({ changes: this.changes, events }),
       volumes: new PodVolumes({
         ...{ ...ports, podsFolder: this.paths.podsDir, events, clock },

@@ -1,0 +1,41 @@
+/**
+ * Where the agent hides the values of Secrets: in what commands answer and in what probes say, before anybody logs it or
+ * makes an event or a status of it.
+ *
+ * In: words of containers. Out: the same with `***` where a value stood. Events go through the same hider once more, as
+ * they also quote runtimes.
+ *
+ * @module
+ */
+import { type SecretHider } from '../model/secret-hider.js';
+import { type RunProbe } from '../probes/probe-judge.js';
+import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+
+/** Runs commands in containers. */
+type Commands = Pick<RuntimeChanges, 'execSync'>;
+type Hider = Pick<SecretHider, 'hide'>;
+
+/** The same commands; of one that failed the output is shown. */
+export function hideInCommands(commands: Commands, hider: Hider): Commands {
+  return {
+    execSync: async (...call) => {
+      const { exitCode, stdout, stderr } = await commands.execSync(...call);
+      return { exitCode, stdout: hideInBytes(stdout, hider), stderr: hideInBytes(stderr, hider) };
+    },
+  };
+}
+
+/** The same probes: bodies of HTTP answers and messages of gRPC are the container's words, too. */
+export function hideInProbes(runProbe: RunProbe, hider: Hider): RunProbe {
+  return async (...call) => {
+    const outcome = await runProbe(...call);
+    const message = hider.hide(outcome.message);
+    return message === outcome.message ? outcome : { ...outcome, message };
+  };
+}
+
+function hideInBytes(bytes: Buffer, hider: Hider): Buffer {
+  const text = bytes.toString('utf8');
+  const shown = hider.hide(text);
+  return shown === text ? bytes : Buffer.from(shown);
+}
