@@ -1,8 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ApiServer } from '../server/api-server.js';
-import { buildApiRouter } from '../server/api-routes.js';
+import { type ApiPorts, buildApiRouter } from '../server/api-routes.js';
 import { authorizeOwner } from '../server/authorize-owner.js';
+import { nodePageHandlers } from '../server/node-pages.js';
 import { PodTable } from '../server/pod-table.js';
 import { ResourceVersions } from '../server/resource-versions.js';
 import { PodloopError } from '../util/errors.js';
@@ -10,8 +11,10 @@ import { type Logger } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type AgentMetrics } from './metrics/agent-metrics.js';
 import { type AgentOptions } from './agent-options.js';
+import { AgentServers } from './agent-servers.js';
 import { type ApiPortsOptions, buildApiPorts } from './api-ports.js';
 import { CreationTimes } from './creation-times.js';
+import { buildHealthChecks } from './health-checks.js';
 import { buildNodePages } from './node-pages.js';
 import { followPods, ServedPods } from './served-pods.js';
 
@@ -20,22 +23,26 @@ export interface AgentApiOptions extends ApiPortsOptions {
   readonly options: AgentOptions;
   readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes'>;
   readonly logger: Logger;
+  /** Why the log cannot be written; undefined when it can. */
+  readonly findLogProblem: () => string | undefined;
 }
 
 /** The name of the socket in the root folder. */
 const SOCKET_NAME = 'podloop.sock';
 
-/** The API of an agent, at a socket of its own. */
+/** The API of an agent, at a socket of its own, and what of it is served at ports. */
 export class AgentApi {
   /** Where it listens. */
   readonly socket: string;
   readonly #options: AgentApiOptions;
   readonly #server: ApiServer;
   readonly #table: PodTable;
+  readonly #ports: ApiPorts;
   readonly #creations: CreationTimes;
   readonly #versions: ResourceVersions;
+  #servers: AgentServers | undefined;
 
-  /** Listens. Rejects with ENDPOINT_IN_USE or OPTION_INVALID. */
+  /** Listens. Rejects with ENDPOINT_IN_USE, PORT_UNUSABLE or OPTION_INVALID. */
   static async start(given: AgentApiOptions): Promise<AgentApi> {
     const { options, clock, logger } = given;
     const folder = join(options.rootDir, 'api');
@@ -48,7 +55,13 @@ export class AgentApi {
     const api = new AgentApi(given, versions, creations);
     await assertPrivate(dirname(api.socket));
     await api.#server.listenAtSocket(api.socket);
-    return api;
+    try {
+      await api.#startServers();
+      return api;
+    } catch (error) {
+      await api.close();
+      throw error;
+    }
   }
 
   private constructor(options: AgentApiOptions, versions: ResourceVersions, creations: CreationTimes) {
@@ -63,21 +76,34 @@ export class AgentApi {
       new ServedPods({ clock, desired, manager, workers, creations, stopped }),
       versions,
     );
-    const ports = { ...buildApiPorts(options, this.#table), pages: buildNodePages(options) };
-    this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router: buildApiRouter(ports) });
+    this.#ports = {
+      ...buildApiPorts(options, this.#table),
+      pages: nodePageHandlers(buildNodePages(options), clock),
+      health: buildHealthChecks(options),
+    };
+    const router = buildApiRouter(this.#ports);
+    this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router });
   }
 
-  /** Follows what happens to pods until the signal aborts. */
+  /** Follows what happens to pods, and waits for ports, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, parts } = this.#options;
-    await followPods({ clock, signal, table: this.#table, manager: parts.manager });
+    const following = followPods({ clock, signal, table: this.#table, manager: parts.manager });
+    await Promise.all([following, this.#servers?.run(signal)]);
   }
 
   /** Ends all connections. Idempotent. */
   async close(): Promise<void> {
-    await this.#server.close();
+    await Promise.all([this.#server.close(), this.#servers?.close()]);
     await this.#creations.flush();
     await this.#versions.settled();
+  }
+
+  async #startServers(): Promise<void> {
+    const { options, identity, clock, logger } = this.#options;
+    const { health: checks, pages } = this.#ports;
+    const nodeNames = [identity.name, identity.ip].filter((name) => name !== '');
+    this.#servers = await AgentServers.start({ options, nodeNames, checks, pages, clock, logger });
   }
 }
 

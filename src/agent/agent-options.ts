@@ -2,9 +2,10 @@ import { IMAGE_AND_LOG_OPTIONS, type ImageAndLogOptions } from './options/image-
 import { NODE_OPTIONS, type NodeOptions } from './options/node-options.js';
 import { type OptionsTable } from './options/options-table.js';
 import { POD_OPTIONS, type PodOptions } from './options/pod-options.js';
+import { SERVER_OPTIONS, type ServerOptions } from './options/server-options.js';
 
 /** What a node agent can be told. Each is explained in {@link AGENT_OPTIONS}. */
-export interface AgentOptions extends NodeOptions, PodOptions, ImageAndLogOptions {
+export interface AgentOptions extends NodeOptions, PodOptions, ImageAndLogOptions, ServerOptions {
   readonly adopt: boolean;
   readonly stopPods: boolean;
   readonly exitWhenDone: boolean;
@@ -18,6 +19,7 @@ export const AGENT_OPTIONS: OptionsTable<AgentOptions> = {
   ...NODE_OPTIONS,
   ...POD_OPTIONS,
   ...IMAGE_AND_LOG_OPTIONS,
+  ...SERVER_OPTIONS,
   adopt: {
     type: 'switch',
     default: false,

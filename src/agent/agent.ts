@@ -52,6 +52,8 @@ export interface AgentPorts {
   readonly runtimeFlags?: readonly string[];
   /** podloop's, for those who ask; `unknown` unless told. */
   readonly version?: string;
+  /** Why the log cannot be written, for the agent's health; undefined when it can. */
+  readonly findLogProblem?: () => string | undefined;
   /** Reads manifests; a thread of its own unless told. */
   readonly manifestParser?: ManifestParser;
 }
@@ -116,7 +118,8 @@ export class Agent implements AsyncDisposable {
         const common = { parts, client, identity, version, clock, runtime: connected };
         const metrics = await AgentMetrics.start(common);
         try {
-          const api = await AgentApi.start({ ...common, metrics, options, logger });
+          const { findLogProblem = () => undefined } = ports;
+          const api = await AgentApi.start({ ...common, metrics, options, logger, findLogProblem });
           return new Agent(options, ports, lock, connected, identity, parts, api, metrics);
         } catch (error) {
           metrics[Symbol.dispose]();

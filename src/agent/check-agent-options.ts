@@ -20,6 +20,8 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     atLeast('--max-parallel-image-pulls', options.maxParallelImagePulls, 1),
     findWrongThresholds(options),
     findWrongAddress(options),
+    findWrongListener('--address', options.address),
+    findWrongListener('--healthz-bind-address', options.healthzBindAddress),
     findWrongUrl(options),
     findWrongSocket(options),
     findWrongHeaders(options),
@@ -74,6 +76,11 @@ function findWrongThresholds({
 function findWrongAddress({ nodeIp }: AgentOptions): string | undefined {
   if (nodeIp === '' || isIP(nodeIp) !== 0) return undefined;
   return `--node-ip: ${JSON.stringify(nodeIp)} is not an address, such as 192.0.2.7 or 2001:db8::7`;
+}
+
+function findWrongListener(flag: string, address: string): string | undefined {
+  if (isIP(address) !== 0) return undefined;
+  return `${flag}: ${JSON.stringify(address)} is not an address, such as 127.0.0.1 or ::1`;
 }
 
 function findWrongNameServer({ clusterDns }: AgentOptions): string | undefined {

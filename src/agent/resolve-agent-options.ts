@@ -65,6 +65,10 @@ function expectation(type: AgentOptionType, value: unknown): string | undefined 
       return isWhole ? undefined : 'a whole number';
     case 'percent':
       return isWhole && number >= 0 && number <= 100 ? undefined : 'from 0 to 100';
+    case 'port':
+      return value === undefined || (isWhole && number >= 0 && number <= 65_535)
+        ? undefined
+        : 'a port, from 0 to 65535';
     case 'size':
       return isWhole && number > 0 ? undefined : 'a size such as 10Mi';
     default:

@@ -61,6 +61,7 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
     case 'count':
     case 'limit':
     case 'percent':
+    case 'port':
       return new Option(`${flag} <number>`, doc).argParser(parseWhole);
     default:
       return new Option(`${flag} <word>`, doc).choices(type.filter((word) => word !== ''));
@@ -68,7 +69,7 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
 }
 
 function describeDefault({ type, default: value }: AgentOptionFacts<unknown>): string | undefined {
-  if (value === '' || type === 'map' || type === 'list' || value === false) return undefined;
+  if (isUntold(value) || type === 'map' || type === 'list' || value === false) return undefined;
   if (type === 'duration') return formatGoDuration(value as number);
   if (type === 'size') return `${(value as number) / 2 ** 20}Mi`;
   return String(value);
@@ -109,4 +110,8 @@ function addHeader(text: string, before: Headers | undefined): Headers {
   const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('use Name:value');
   return { ...before, [name]: [...(before?.[name] ?? []), value] };
+}
+
+function isUntold(value: unknown): boolean {
+  return value === undefined || value === '';
 }

@@ -1,6 +1,9 @@
 import { type Writable } from 'node:stream';
 import { type WriteStream } from 'node:tty';
 
+/** Bytes; a reader that is only busy leaves less. */
+const MUCH_WAITING = 1024 * 1024;
+
 /**
  * Lines to standard output or standard error, with an end that is noticed.
  *
@@ -33,6 +36,14 @@ export class LineOutput {
   /** Why it ended, when it was not the reader who went away. */
   get failure(): Error | undefined {
     return this.#failure;
+  }
+
+  /** Why what is written does not arrive; undefined when it does, as far as can be told. */
+  findProblem(): string | undefined {
+    if (this.#failure !== undefined) return this.#failure.message;
+    if (this.#ended.signal.aborted) return 'nobody reads it any more';
+    const { writableLength } = this.#stream;
+    return writableLength > MUCH_WAITING ? `${writableLength} bytes wait for their reader` : undefined;
   }
 
   /**

@@ -96,6 +96,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
       {
         ...{ clock, logger: agentLogger, stdin, podloopCommand: selfCommand, runtimeFlags },
         version: packageVersion(),
+        findLogProblem: () => host.stderr.findProblem(),
       },
       interrupted,
     );

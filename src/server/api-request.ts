@@ -38,6 +38,7 @@ export interface TextAnswer {
   readonly kind: 'text';
   readonly body: string;
   readonly code?: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A whole that is there already, which other answers may share. */
@@ -54,6 +55,9 @@ export interface BytesAnswer {
 export interface StreamAnswer {
   readonly kind: 'stream';
   readonly contentType: string;
+  /** 200 unless told. */
+  readonly code?: number;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly pieces: AsyncIterable<string | Uint8Array>;
 }
 
@@ -66,8 +70,19 @@ export type ApiHandler = (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>
  */
 export type UpgradeHandler = (request: ApiRequest) => Promise<URL>;
 
+/** What is known of a client before anything it asks is looked at. */
+export interface ApiClient {
+  /** The address of ours that it came to; undefined at a unix socket. */
+  readonly localAddress: string | undefined;
+  /** The common name in its certificate, when an authority that we trust vouches for that. */
+  readonly certifiedName: string | undefined;
+}
+
 /** Who may do what. Undefined: it may be done. */
-export type Authorize = (request: Pick<ApiRequest, 'method' | 'path' | 'headers'>) => ApiError | undefined;
+export type Authorize = (
+  request: Pick<ApiRequest, 'method' | 'path' | 'headers'>,
+  client: ApiClient,
+) => ApiError | undefined;
 
 /** One object as an answer. */
 export function jsonAnswer(

@@ -11,8 +11,12 @@ export type ApiRoute =
 /** A route that was found, with the parts of the path that vary. */
 export interface FoundRoute {
   readonly route: ApiRoute;
+  /** The path as it was written when the route was added. */
+  readonly template: string;
   readonly params: Readonly<Record<string, string | undefined>>;
 }
+
+type StoredRoute = Omit<FoundRoute, 'params'>;
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -40,8 +44,9 @@ export class ApiRouter {
 
   /** Throws NotFound for a path that there is not, MethodNotAllowed for one at which something else can be done. */
   find(method: string, path: string): FoundRoute {
-    const found = this.#find(method, path);
-    if (found !== undefined) return found;
+    // As GET, but that nothing is sent behind the headers.
+    const found = this.#find(method === 'HEAD' ? 'GET' : method, path);
+    if (found !== undefined && (method !== 'HEAD' || found.route.kind === 'answer')) return found;
     if (METHODS.some((other) => this.#find(other, path) !== undefined)) {
       throw new ApiError('MethodNotAllowed', `the server does not allow ${method} on ${path}`);
     }
@@ -50,13 +55,13 @@ export class ApiRouter {
 
   #add(methods: Method[], path: string, route: ApiRoute): void {
     // Handlers are called by the server; the store carries what it calls.
-    this.#routes.on(methods, path, () => undefined, route);
+    this.#routes.on(methods, path, () => undefined, { route, template: path });
   }
 
   #find(method: string, path: string): FoundRoute | undefined {
     const known = METHODS.find((each) => each === method);
     if (known === undefined) return undefined;
     const found = this.#routes.find(known, path);
-    return found === null ? undefined : { route: found.store as ApiRoute, params: found.params };
+    return found === null ? undefined : { ...(found.store as StoredRoute), params: found.params };
   }
 }

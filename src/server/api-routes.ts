@@ -16,7 +16,7 @@ import { deleteObject, type RemoveObject } from './delete-object.js';
 import { deletePod, type DeletePodOptions } from './delete-pod.js';
 import { DISCOVERY } from './discovery.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
-import { nodePageHandlers, type NodePages } from './node-pages.js';
+import { addNodeRoutes, type NodePorts } from './node-routes.js';
 import { type ContainerLogs, readPodLog } from './pod-log.js';
 import { type PodTable } from './pod-table.js';
 import { withTables } from './tables/answer-table.js';
@@ -24,7 +24,7 @@ import { attachToContainer, execInContainer, forwardPorts, type RuntimeStreams }
 import { WatchPlaces } from './watch-answer.js';
 
 /** What the API is made of: what can be read, and a few named actions. */
-export interface ApiPorts {
+export interface ApiPorts extends NodePorts {
   readonly clock: Clock;
   readonly pods: PodTable;
   readonly stopPod: DeletePodOptions['stop'];
@@ -35,7 +35,6 @@ export interface ApiPorts {
   readonly node: () => ServedNode;
   readonly streams: RuntimeStreams;
   readonly logs: ContainerLogs;
-  readonly pages: NodePages;
   /** podloop's. */
   readonly version: string;
 }
@@ -50,7 +49,6 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const router = new ApiRouter();
   const watches = new WatchPlaces({ clock, limit: MOST_WATCHES });
   const findPod = podFinder(table);
-  router.answer('GET', '/healthz', () => ({ kind: 'text', body: 'ok' }));
   router.answer('GET', '/version', () => jsonAnswer({ gitVersion: `podloop v${ports.version}` }));
   router.answer('GET', '/api/v1/pods', listPods({ table, watches }));
   router.answer('GET', PODS, listPods({ table, watches }));
@@ -80,7 +78,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   read(`${NAMESPACE}/configmaps/:name`, 'configmaps', getConfigMap(ports.configMaps));
   read('/api/v1/nodes', 'nodes', listNodes(ports.node, ports.version));
   read('/api/v1/nodes/:name', 'nodes', getNode(ports.node, ports.version));
-  for (const [path, handler] of nodePageHandlers(ports.pages, clock)) router.answer('GET', path, handler);
+  addNodeRoutes(router, ports);
   const streaming = { streams: ports.streams, findPod };
   router.upgrade(`${PODS}/:name/exec`, execInContainer(streaming));
   router.upgrade(`${PODS}/:name/attach`, attachToContainer(streaming));

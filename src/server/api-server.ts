@@ -1,55 +1,71 @@
 /**
- * The transport of the agent's API: HTTP/1.1 at whatever it listens at, with bounds for everything that a client does.
+ * The transport of the agent's servers: HTTP/1.1 at whatever each listens at, with bounds for everything that a client
+ * does.
  *
  * ```
- * connection ─► bounds ─► authorize ─► route ─► handler ─► answer at the client's pace
- *                                        └─► upgrade ─► piped to another server
+ * connection ─► bounds ─► its turn ─► authorize ─► route ─► handler ─► answer at the client's pace
+ *                                                    └─► upgrade ─► piped to another server
  * ```
  *
  * In: routes, and who may do what. Out: answers. It knows nothing of pods, and handlers know nothing of sockets. Every
- * request has a signal that aborts when its client has gone or the server closes.
+ * request has a signal that aborts when its client has gone or the server closes, and is told of on a channel.
  *
  * @module
  */
 import { setMaxListeners } from 'node:events';
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type Duplex } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { type SecureContextOptions, TLSSocket, type TlsOptions } from 'node:tls';
 import { type Clock } from '../util/clock.js';
+import { httpConnectionDropped, type HttpServerName } from '../util/http-channels.js';
 import { type LinkedAbort, linkAbort } from '../util/linked-abort.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { listenPrivately, type PrivateSocket } from '../util/private-socket.js';
 import { settlesWithin } from '../util/settles-within.js';
 import { ApiError, badRequest } from './api-error.js';
-import { type ApiRequest, type Authorize } from './api-request.js';
-import { type ApiRouter } from './api-router.js';
+import { type ApiClient, type ApiRequest, type Authorize, isTrue } from './api-request.js';
+import { type ApiRouter, type FoundRoute } from './api-router.js';
+import { codeOf, countRequest } from './count-request.js';
 import { pipeUpgrade } from './pipe-upgrade.js';
 import { readJsonBody } from './read-body.js';
+import { RequestTurns } from './request-turns.js';
 import { sendAnswer, toApiError } from './send-answer.js';
+import { hasBody, refuseConnection, sendRefusal } from './send-refusal.js';
 
 /** What an {@link ApiServer} needs. */
 export interface ApiServerOptions {
   readonly clock: Clock;
   readonly router: ApiRouter;
   readonly authorize: Authorize;
+  /** As what its requests are counted; `socket` unless told. */
+  readonly name?: HttpServerName;
+  /** It speaks TLS with these, and plain HTTP without. */
+  readonly tls?: TlsOptions;
   readonly logger?: Logger;
   /** Connections beyond it are closed at once; 256 unless told. */
   readonly maxConnections?: number;
+  /** Of URL and headers together; 256 KiB unless told: commands of exec stand in the URL, each word of them. */
+  readonly maxHeaderBytes?: number;
   /** An upgraded connection ends when nothing was sent for so long; 4 h unless told, as streamingConnectionIdleTimeout. */
   readonly streamIdleMs?: number;
 }
 
+type Finding = FoundRoute | { readonly refusal: unknown };
+
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
+/** How often it is looked who has taken too long: Node's 30 s would be what bounds a slow client. */
+const TIMEOUT_LOOK_MS = 2_000;
 const KEEP_ALIVE_MS = 60_000;
-/** Commands of exec stand in the URL, each word of them. */
+const HANDSHAKE_MS = 10_000;
 const MOST_HEADER_BYTES = 256 * 1024;
+const MOST_HEADERS = 200;
+const MOST_CONNECTIONS = 256;
 const STREAM_IDLE_MS = 4 * 60 * 60 * 1_000;
+/** So long a client may take for an answer that is there as a whole. */
+const TAKE_MS = 60_000;
 /** So long answers under way may take to end when the server closes. */
 const CLOSE_MS = 1_000;
 
@@ -57,7 +73,9 @@ const CLOSE_MS = 1_000;
 export class ApiServer implements AsyncDisposable {
   readonly #options: ApiServerOptions;
   readonly #logger: Logger;
-  readonly #server: Server;
+  readonly #name: HttpServerName;
+  readonly #server: Server | TlsServer;
+  readonly #turns = new RequestTurns();
   readonly #closing = new AbortController();
   /** Upgraded ones are not the HTTP server's any more. */
   readonly #upgraded = new Set<Duplex>();
@@ -66,25 +84,38 @@ export class ApiServer implements AsyncDisposable {
   constructor(options: ApiServerOptions) {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
+    this.#name = options.name ?? 'socket';
     // One listener for each request: many are no leak.
     setMaxListeners(0, this.#closing.signal);
-    const timeouts = {
+    const limits = {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_LOOK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: options.maxHeaderBytes ?? MOST_HEADER_BYTES,
+      noDelay: true,
     };
-    this.#server = createServer({ ...timeouts, maxHeaderSize: MOST_HEADER_BYTES, noDelay: true });
-    this.#server.maxConnections = options.maxConnections ?? 256;
-    this.#server.on('request', (request, response) => void this.#answer(request, response));
+    const { tls } = options;
+    this.#server =
+      tls === undefined
+        ? createServer(limits)
+        : createTlsServer({ ...limits, handshakeTimeout: HANDSHAKE_MS, ...tls });
+    this.#server.maxConnections = options.maxConnections ?? MOST_CONNECTIONS;
+    this.#server.maxHeadersCount = MOST_HEADERS;
+    this.#server.on('request', (request, response) => {
+      this.#turns.take(request.socket, async () => this.#answer(request, response));
+    });
     this.#server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    this.#server.on('drop', () => {
+      httpConnectionDropped.publish({ server: this.#name });
+      // Those who come go before those who only might ask again.
+      this.#server.closeIdleConnections();
+    });
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-      else
-        refuse(
-          socket,
-          error.code === 'HPE_HEADER_OVERFLOW' ? tooLong() : badRequest('this is no HTTP request'),
-        );
+      else refuseConnection(socket, error.code === 'HPE_HEADER_OVERFLOW' ? this.#tooLong() : notHttp());
     });
+    this.#server.on('tlsClientError', (_error: Error, socket: Duplex) => socket.destroy());
   }
 
   /**
@@ -92,18 +123,17 @@ export class ApiServer implements AsyncDisposable {
    * with OPTION_INVALID when the path cannot be a socket's.
    */
   async listenAtSocket(path: string): Promise<void> {
-    this.#socket = await listenPrivately(
-      path,
-      (draft) =>
-        new Promise((resolve, reject) => {
-          this.#server.once('error', reject);
-          this.#server.listen(draft, () => {
-            this.#server.off('error', reject);
-            this.#server.on('error', (error) => this.#logger.error('API server fails', error));
-            resolve();
-          });
-        }),
-    );
+    this.#socket = await listenPrivately(path, async (draft) => this.#listen({ path: draft }));
+  }
+
+  /** Listens at an address of this machine. Rejects with the system's error (EADDRINUSE, …); it can be tried again then. */
+  async listenAtPort(host: string, port: number): Promise<void> {
+    await this.#listen({ host, port });
+  }
+
+  /** New connections get this certificate and these authorities; of a server with TLS. */
+  setSecureContext(context: SecureContextOptions): void {
+    (this.#server as TlsServer).setSecureContext(context);
   }
 
   /** Takes no connection any more and ends those that there are, within about a second. Idempotent. */
@@ -123,21 +153,49 @@ export class ApiServer implements AsyncDisposable {
     await this.close();
   }
 
+  async #listen(place: { readonly path: string } | { readonly host: string; readonly port: number }) {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(place, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', (error) => this.#logger.error('API server fails', error));
+        resolve();
+      });
+    });
+  }
+
+  /** Never rejects. Resolves when the answer was taken, or its client is gone. */
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { clock } = this.#options;
     const abort = linkAbort(this.#closing.signal);
     response.once('close', () => abort.abort(clientGone()));
+    let ended: (code: number) => void = () => undefined;
+    let limit: { cancel(): void } | undefined;
+    const mustBeTaken = (): void => {
+      limit = clock.setTimer(TAKE_MS, () => response.destroy(), { unref: true });
+    };
     try {
       const asked = toApiRequest(request, abort.signal);
-      const { route, params } = this.#find(asked);
+      const found = this.#find(asked, request);
+      ended = this.#count(asked, found);
+      if ('refusal' in found) throw found.refusal;
+      const { route, params } = found;
       if (route.kind === 'upgrade') throw badRequest('Upgrade request required');
       const answer = await route.handle({ ...asked, params });
+      // A body that nobody reads would be read on and on to get at the next request.
+      if (hasBody(request) && !request.complete) response.setHeader('Connection', 'close');
+      if (answer.kind !== 'stream') mustBeTaken();
       await sendAnswer(response, answer, abort.signal);
     } catch (error) {
+      if (limit === undefined) mustBeTaken();
       this.#refuse(request, response, abort, error);
     } finally {
-      abort.unlink();
       // What is left of a body that nobody wanted.
       request.resume();
+      await finished(response).catch(() => undefined);
+      limit?.cancel();
+      abort.unlink();
+      ended(codeOf(response));
     }
   }
 
@@ -149,16 +207,7 @@ export class ApiServer implements AsyncDisposable {
     }
     const refusal = toApiError(error);
     if (refusal.reason === 'InternalError') this.#tell(request, error);
-    const text = `${JSON.stringify(refusal.toStatus())}\n`;
-    // A body that was not read to its end would be taken for the next request.
-    if (!request.complete) response.setHeader('Connection', 'close');
-    const { retryAfterSeconds } = refusal.details ?? {};
-    if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
-    response.writeHead(refusal.code, {
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(text),
-    });
-    response.end(text);
+    sendRefusal(request, response, refusal);
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -170,31 +219,55 @@ export class ApiServer implements AsyncDisposable {
       this.#upgraded.delete(socket);
       abort.abort(clientGone());
     });
+    let ended: (code: number) => void = () => undefined;
+    let code = 101;
     try {
       const asked = toApiRequest(request, abort.signal);
-      const { route, params } = this.#find(asked);
+      const found = this.#find(asked, request);
+      ended = this.#count(asked, found);
+      if ('refusal' in found) throw found.refusal;
+      const { route, params } = found;
       if (route.kind !== 'upgrade') throw badRequest('this path does not take upgrades of the connection');
       const target = await route.handle({ ...asked, params });
       const limits = { clock, signal: abort.signal, idleMs: streamIdleMs };
       await pipeUpgrade({ request, socket, head }, target, limits);
     } catch (error) {
       const refusal = toApiError(error);
+      code = refusal.code;
       if (refusal.reason === 'InternalError' && !abort.signal.aborted) this.#tell(request, error);
-      refuse(socket, refusal);
+      refuseConnection(socket, refusal, request.url);
     } finally {
       abort.unlink();
+      ended(code);
     }
   }
 
-  #find(asked: ApiRequest): ReturnType<ApiRouter['find']> {
-    const refusal = this.#options.authorize(asked);
-    if (refusal !== undefined) throw refusal;
-    return this.#options.router.find(asked.method, asked.path);
+  /** What there is at the path, or why it is not to be had. */
+  #find(asked: ApiRequest, { socket }: IncomingMessage): Finding {
+    const refusal = this.#options.authorize(asked, toApiClient(socket));
+    if (refusal !== undefined) return { refusal };
+    try {
+      return this.#options.router.find(asked.method, asked.path);
+    } catch (error) {
+      return { refusal: error };
+    }
+  }
+
+  #count({ method, query }: ApiRequest, found: Finding): (code: number) => void {
+    const isFound = 'route' in found;
+    const path = isFound ? found.template : 'other';
+    const longRunning = isFound && (found.route.kind === 'upgrade' || isEndless(path, query));
+    return countRequest({ server: this.#name, method, path, longRunning }, this.#options.clock);
   }
 
   #tell({ method, url }: IncomingMessage, error: unknown): void {
     // The query may hold what people type into commands.
     this.#logger.error('Request to the API failed', error, { method, path: url?.split('?')[0] });
+  }
+
+  #tooLong(): ApiError {
+    const { maxHeaderBytes = MOST_HEADER_BYTES } = this.#options;
+    return new ApiError('RequestEntityTooLarge', `URL and headers have more than ${maxHeaderBytes} bytes`);
   }
 }
 
@@ -209,24 +282,19 @@ function toApiRequest(request: IncomingMessage, signal: AbortSignal): ApiRequest
   };
 }
 
-/** The answer to a request whose connection is no longer the HTTP server's. */
-function refuse(socket: Duplex, refusal: ApiError): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const text = `${JSON.stringify(refusal.toStatus())}\n`;
-  const head = [
-    `HTTP/1.1 ${refusal.code} ${STATUS_CODES[refusal.code] ?? ''}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(text)}`,
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
+function toApiClient(socket: IncomingMessage['socket']): ApiClient {
+  const isCertified = socket instanceof TLSSocket && socket.authorized;
+  // An authority may put in several, or none.
+  const [name = ''] = isCertified ? [socket.getPeerCertificate().subject.CN].flat() : [];
+  return { localAddress: socket.localAddress, certifiedName: isCertified ? name : undefined };
 }
 
-function tooLong(): ApiError {
-  return new ApiError('RequestEntityTooLarge', `URL and headers have more than ${MOST_HEADER_BYTES} bytes`);
+function isEndless(path: string, query: URLSearchParams): boolean {
+  return path === '/events' || isTrue(query, 'watch') || isTrue(query, 'follow');
+}
+
+function notHttp(): ApiError {
+  return badRequest('this is no HTTP request');
 }
 
 function clientGone(): DOMException {

@@ -20,7 +20,7 @@ export async function sendAnswer(
       sendJson(response, answer);
       break;
     case 'text':
-      sendText(response, answer.code ?? 200, 'text/plain; charset=utf-8', answer.body);
+      sendText(response, answer.code ?? 200, 'text/plain; charset=utf-8', answer.body, answer.headers);
       break;
     case 'bytes':
       await sendBytes(response, answer);
@@ -80,10 +80,10 @@ async function sendStream(
       const next: IteratorResult<string | Uint8Array, unknown> = await pieces.next();
       if (signal.aborted && response.destroyed) return;
       if (!hasBegun) {
-        response.writeHead(200, { 'Content-Type': answer.contentType });
+        response.writeHead(answer.code ?? 200, { ...answer.headers, 'Content-Type': answer.contentType });
         hasBegun = true;
       }
-      if (next.done === true) break;
+      if (next.done === true || response.req.method === 'HEAD') break;
       const { value } = next;
       if (value.length === 0) response.flushHeaders();
       else if (!response.write(value)) await drained(response);

@@ -83,19 +83,17 @@ export class RuntimeState {
 
   /** Why no pod may be synced now, in the kubelet's words and order; empty when pods may be. */
   errors(): readonly string[] {
-    const { healthChecks = [], thresholdMs = 30_000 } = this.#options;
-    const errors: string[] = [];
-    if (this.#readyAtMs === undefined) {
-      errors.push('container runtime status check may not have completed yet');
-    } else if (this.#clock.monotonicMs() - this.#readyAtMs >= thresholdMs) {
-      errors.push('container runtime is down');
-    }
-    for (const { name, findProblem } of healthChecks) {
+    const { healthChecks = [] } = this.#options;
+    const problems = healthChecks.flatMap(({ name, findProblem }) => {
       const problem = findProblem();
-      if (problem !== undefined) errors.push(`${name} is not healthy: ${problem}`);
-    }
-    if (this.#runtimeError !== undefined) errors.push(this.#runtimeError);
-    return errors;
+      return problem === undefined ? [] : [`${name} is not healthy: ${problem}`];
+    });
+    return [...this.#silence(), ...problems, ...this.#complaint()];
+  }
+
+  /** Why the runtime itself is not well, in the same words; empty when it is. */
+  runtimeErrors(): readonly string[] {
+    return [...this.#silence(), ...this.#complaint()];
   }
 
   /** Why pods with a network of their own may not start now; empty when they may. */
@@ -113,6 +111,20 @@ export class RuntimeState {
         .sleep(isWell ? this.#periodMs : this.#retries.nextMs(), signal)
         .catch(() => undefined);
     }
+  }
+
+  /** That it has not said for long that it is ready. */
+  #silence(): string[] {
+    const { thresholdMs = 30_000 } = this.#options;
+    if (this.#readyAtMs === undefined) {
+      return ['container runtime status check may not have completed yet'];
+    }
+    return this.#clock.monotonicMs() - this.#readyAtMs >= thresholdMs ? ['container runtime is down'] : [];
+  }
+
+  /** What it says itself. */
+  #complaint(): string[] {
+    return this.#runtimeError === undefined ? [] : [this.#runtimeError];
   }
 
   async #ask(signal: AbortSignal): Promise<void> {

@@ -135,6 +135,12 @@ export const ERROR_CODES = {
     when: 'A server of podloop was to listen at a socket at which another one answers.',
     remedy: 'End the other one, or choose another path with --listen.',
   },
+  PORT_UNUSABLE: {
+    retryable: false,
+    when: 'The node agent was told to answer at a port at which it cannot listen: somebody else does, or the address is not of this machine.',
+    remedy:
+      'The message names the option and who has the port: end that one, choose another port, or 0 for none.',
+  },
   RUNTIME_ROOT_IN_USE: {
     retryable: false,
     when: 'Another embedded runtime works in the same root folder.',

@@ -6,6 +6,7 @@ import { checkCgroupRoot } from '../../runtime/pod-cgroup-names.js';
 import { type KubeletConfig } from './kubelet-config.js';
 
 const SECOND_MS = 1_000;
+const MOST_PORT = 65_535;
 const NOT_NEGATIVE: Rule<number> = (value) => (value >= 0 ? undefined : 'must not be negative');
 
 /** Holds the values of a configuration against the kubelet's own rules for them. Pure. */
@@ -42,6 +43,10 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   list.check(['containerLogMaxFiles'], config.containerLogMaxFiles, inRange(2));
   list.check(['containerLogMaxSize'], config.containerLogMaxSizeBytes, inRange(1));
   list.check(['maxParallelImagePulls'], config.maxParallelImagePulls, inRange(1));
+  for (const field of ['readOnlyPort', 'healthzPort'] as const) {
+    list.check([field], config[field], inRange(0, MOST_PORT));
+  }
+  for (const field of ['address', 'healthzBindAddress'] as const) list.check([field], config[field], checkIp);
   list.check(['staticPodURL'], config.staticPodURL, mustBeHttp);
   list.check(['cgroupRoot'], config.cgroupRoot, checkCgroupRoot);
   for (const [index, address] of (config.clusterDNS ?? []).entries()) {

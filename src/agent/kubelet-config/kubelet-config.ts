@@ -9,6 +9,11 @@ export interface KubeletConfig {
   readonly staticPodURL?: string;
   readonly staticPodURLHeader?: Readonly<Record<string, readonly string[]>>;
   readonly podLogsDir?: string;
+  readonly enableServer?: boolean;
+  readonly address?: string;
+  readonly readOnlyPort?: number;
+  readonly healthzPort?: number;
+  readonly healthzBindAddress?: string;
   readonly syncFrequencyMs?: number;
   readonly fileCheckFrequencyMs?: number;
   readonly httpCheckFrequencyMs?: number;

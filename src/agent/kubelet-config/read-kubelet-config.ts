@@ -94,6 +94,11 @@ const DURATIONS = [
 const LONGEST_RESTART = 'maxContainerRestartPeriod';
 
 const AS_WRITTEN = [
+  'enableServer',
+  'address',
+  'readOnlyPort',
+  'healthzPort',
+  'healthzBindAddress',
   'staticPodURL',
   'staticPodURLHeader',
   'containerRuntimeEndpoint',

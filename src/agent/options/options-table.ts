@@ -10,6 +10,8 @@ export type AgentOptionType =
   /** A whole number; a negative one stands for no limit. */
   | 'limit'
   | 'percent'
+  /** From 0 to 65535; undefined for whatever the option says of that. */
+  | 'port'
   | 'switch'
   | 'size'
   | 'map'

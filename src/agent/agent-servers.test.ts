@@ -1,0 +1,113 @@
+import { createServer, type Server } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../testing/fake-clock.js';
+import { LogRecorder } from '../testing/log-recorder.js';
+import { askPort, findFreePort } from '../testing/tcp-client.js';
+import { AgentServers, type AgentServersOptions } from './agent-servers.js';
+import { DEFAULT_READ_ONLY_PORT } from './options/server-options.js';
+import { resolveAgentOptions } from './resolve-agent-options.js';
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+});
+
+const WELL = [{ name: 'ping', findProblem: () => undefined }];
+
+async function start(
+  given: Parameters<typeof resolveAgentOptions>[0],
+  more: Partial<AgentServersOptions> = {},
+) {
+  const clock = new FakeClock();
+  const logger = new LogRecorder();
+  const servers = await AgentServers.start({
+    ...{ clock, logger, nodeNames: ['node-1'], options: resolveAgentOptions(given) },
+    checks: { healthz: WELL, livez: WELL, readyz: WELL },
+    pages: new Map([
+      ['/metrics', () => ({ kind: 'text', body: 'up 1\n' })],
+      ['/debug/pleg', () => ({ kind: 'text', body: '{}' })],
+    ]),
+    ...more,
+  });
+  open.push(servers);
+  return { servers, clock, logger };
+}
+
+async function occupy(port: number): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  open.push({ close: () => server.close() });
+  return server;
+}
+
+describe('the open ports of an agent', () => {
+  it('serve health and metrics, and nothing else', async () => {
+    const [readOnlyPort, healthzPort] = [await findFreePort(), await findFreePort()];
+    await start({ readOnlyPort, healthzPort });
+    for (const path of ['/healthz', '/healthz/ping', '/readyz', '/livez', '/metrics']) {
+      expect((await askPort(readOnlyPort, path)).code, path).toBe(200);
+    }
+    for (const path of ['/debug/pleg', '/configz', '/pods', '/logs/', '/api/v1/pods', '/stats/summary']) {
+      expect((await askPort(readOnlyPort, path)).code, path).toBe(404);
+    }
+    expect((await askPort(healthzPort, '/healthz')).code).toBe(200);
+    expect((await askPort(healthzPort, '/metrics')).code).toBe(404);
+  });
+
+  it('take no name but their own', async () => {
+    const readOnlyPort = await findFreePort();
+    await start({ readOnlyPort });
+    expect((await askPort(readOnlyPort, '/metrics', { headers: { Host: 'node-1' } })).code).toBe(403);
+    const other = await findFreePort();
+    await start({ readOnlyPort: other, address: '0.0.0.0' });
+    expect((await askPort(other, '/metrics', { headers: { Host: 'node-1:1' } })).code).toBe(200);
+    expect((await askPort(other, '/metrics', { headers: { Host: 'node-2:1' } })).code).toBe(403);
+  });
+
+  it('are none where none are wanted', async () => {
+    const { logger } = await start({ readOnlyPort: 0 });
+    await start({ enableServer: false });
+    expect(logger.lines).toEqual([]);
+  });
+
+  it('that were asked for and are taken are an error that names the flag and who has it', async () => {
+    const port = await findFreePort();
+    await occupy(port);
+    const failure = {
+      code: 'PORT_UNUSABLE',
+      message: expect.stringContaining(`(process ${process.pid}) listens`) as string,
+    };
+    await expect(start({ readOnlyPort: port })).rejects.toMatchObject(failure);
+    const free = await findFreePort();
+    await expect(start({ readOnlyPort: free, healthzPort: port })).rejects.toMatchObject({
+      message: expect.stringContaining(`--healthz-port: 127.0.0.1:${port} `) as string,
+    });
+    await expect(askPort(free, '/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(start({ readOnlyPort: free, address: '192.0.2.1' })).rejects.toThrow('not of this machine');
+  });
+
+  it('that nobody asked for are waited for until they are free', async () => {
+    const port = DEFAULT_READ_ONLY_PORT;
+    // Somebody else may have it just now: then that one is who is in the way.
+    const holder = await occupy(port).catch(() => undefined);
+    const { servers, clock, logger } = await start({});
+    expect(logger.complaints).toMatchObject([{ level: 'warn', fields: { port, flag: '--read-only-port' } }]);
+    const ending = new AbortController();
+    const running = servers.run(ending.signal);
+    await clock.advance(5_000);
+    holder?.close();
+    if (holder !== undefined) {
+      await expect
+        .poll(async () => {
+          await clock.advance(60_000);
+          return logger.lines.at(-1)?.message;
+        })
+        .toBe('Starting to listen read-only');
+    }
+    ending.abort();
+    await running;
+  });
+});

@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { askPort, findFreePort, RawClient } from '../testing/tcp-client.js';
+import { SystemClock } from '../util/clock.js';
+import { httpConnectionDropped, type HttpRequestEnd, httpRequestEnded } from '../util/http-channels.js';
+import { ApiRouter } from './api-router.js';
+import { ApiServer, type ApiServerOptions } from './api-server.js';
+import { allowOwnHosts } from './check-host.js';
+
+const clock = new SystemClock();
+const LARGE_BYTES = 6 * 1024 * 1024;
+const HEAD = 'Host: localhost\r\n\r\n';
+let port: number;
+let server: ApiServer;
+let ends: HttpRequestEnd[];
+let stopListening: () => void;
+/** How many requests for /held are being answered, the most at a time, and what lets them go. */
+let held: { now: number; most: number; release: () => void };
+
+async function start(options: Partial<ApiServerOptions> = {}): Promise<void> {
+  const router = new ApiRouter();
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  held = { now: 0, most: 0, release };
+  router.answer('GET', '/healthz', () => ({ kind: 'text', body: 'ok' }));
+  router.answer('GET', '/held', async () => {
+    held.most = Math.max(held.most, ++held.now);
+    await released;
+    held.now--;
+    return { kind: 'text', body: 'held' };
+  });
+  const large = Buffer.alloc(LARGE_BYTES, 'x');
+  router.answer('GET', '/metrics', () => ({ kind: 'bytes', contentType: 'text/plain', body: large }));
+  router.answer('GET', '/logs/:file', ({ params }) => ({ kind: 'text', body: params['file'] ?? '' }));
+  server = new ApiServer({ clock, router, authorize: allowOwnHosts([]), name: 'readonly', ...options });
+  port = await findFreePort();
+  await server.listenAtPort('127.0.0.1', port);
+}
+
+beforeEach(() => {
+  ends = [];
+  stopListening = httpRequestEnded.subscribe((end) => ends.push(end));
+});
+afterEach(async () => {
+  stopListening();
+  held.release();
+  await server.close();
+});
+
+describe('a server at a port', () => {
+  it('answers those who call it by its name, and no page that has its own name lead here', async () => {
+    await start();
+    expect(await askPort(port, '/healthz')).toMatchObject({ code: 200, text: 'ok' });
+    expect((await askPort(port, '/healthz', { headers: { Host: 'localhost' } })).code).toBe(200);
+    for (const headers of [
+      { Host: 'evil.example' },
+      { Host: `evil.example:${port}` },
+      { Origin: 'http://evil' },
+    ]) {
+      expect((await askPort(port, '/healthz', { headers })).code).toBe(403);
+    }
+    using absolute = new RawClient(port, `GET http://evil.example/healthz HTTP/1.1\r\n${HEAD}`);
+    await expect.poll(() => absolute.got).toMatch(/^HTTP\/1.1 400/);
+    using nameless = new RawClient(port, 'GET /healthz HTTP/1.1\r\n\r\n');
+    await expect.poll(() => nameless.got).toMatch(/^HTTP\/1.1 400/);
+  });
+
+  it('answers HEAD with the headers alone, and methods that there are not with 405', async () => {
+    await start();
+    expect(await askPort(port, '/healthz', { method: 'HEAD' })).toMatchObject({ code: 200, text: '' });
+    expect(await askPort(port, '/metrics', { method: 'HEAD' })).toMatchObject({ code: 200, text: '' });
+    expect((await askPort(port, '/healthz', { method: 'POST' })).code).toBe(405);
+    expect((await askPort(port, '/nothing')).code).toBe(404);
+    using trace = new RawClient(port, `TRACE /healthz HTTP/1.1\r\n${HEAD}`);
+    await expect.poll(() => trace.got).toMatch(/^HTTP\/1.1 405/);
+  });
+
+  it('has its requests counted by what is served, never by what was typed', async () => {
+    await start();
+    await askPort(port, '/healthz?verbose');
+    await askPort(port, '/logs/some-file');
+    await askPort(port, '/../etc/passwd');
+    await askPort(port, '/healthz', { headers: { Host: 'evil.example' } });
+    await expect.poll(() => ends.length).toBe(4);
+    expect(ends.map(({ request, code }) => [request.server, request.path, code])).toEqual([
+      ['readonly', '/healthz', 200],
+      ['readonly', '/logs/:file', 200],
+      ['readonly', 'other', 404],
+      ['readonly', 'other', 403],
+    ]);
+  });
+
+  it('works on one request of a connection at a time, and closes one that sends hundreds ahead', async () => {
+    await start();
+    using polite = new RawClient(port, `GET /held HTTP/1.1\r\n${HEAD}`.repeat(10));
+    await expect.poll(() => held.now).toBe(1);
+    using flood = new RawClient(port, `GET /held HTTP/1.1\r\n${HEAD}`.repeat(1_000));
+    await flood.closed;
+    expect(held.most).toBe(2);
+    held.release();
+    await expect.poll(() => polite.got.match(/held/g)?.length).toBe(10);
+    expect((await askPort(port, '/healthz')).code).toBe(200);
+  });
+
+  it('answers in the order in which it was asked', async () => {
+    await start();
+    using client = new RawClient(port, `GET /held HTTP/1.1\r\n${HEAD}GET /healthz HTTP/1.1\r\n${HEAD}`);
+    await expect.poll(() => held.now).toBe(1);
+    expect(client.got).toBe('');
+    held.release();
+    await expect.poll(() => client.got).toMatch(/held[^]*ok$/);
+  });
+
+  it('keeps no copy of what slow readers have not taken', async () => {
+    await start();
+    const before = process.memoryUsage();
+    const clients = Array.from({ length: 40 }, () => {
+      const client = new RawClient(port, `GET /metrics HTTP/1.1\r\n${HEAD}`);
+      client.socket.pause();
+      return client;
+    });
+    expect((await askPort(port, '/metrics')).text).toHaveLength(LARGE_BYTES);
+    const after = process.memoryUsage();
+    // Copies would be 240 MiB.
+    expect(after.rss - before.rss).toBeLessThan(120 * 1024 * 1024);
+    for (const client of clients) client[Symbol.dispose]();
+    await expect.poll(() => ends.length).toBe(41);
+  });
+
+  it('closes connections beyond its bound, tells of it, and takes new ones when others have gone', async () => {
+    let dropped = 0;
+    const stop = httpConnectionDropped.subscribe(() => dropped++);
+    await start({ maxConnections: 20 });
+    const clients = Array.from({ length: 300 }, () => new RawClient(port));
+    await expect.poll(() => dropped).toBeGreaterThanOrEqual(280);
+    stop();
+    for (const client of clients) client[Symbol.dispose]();
+    await expect
+      .poll(async () => askPort(port, '/healthz').catch(() => undefined))
+      .toMatchObject({ code: 200 });
+  });
+
+  it('refuses headers that are too long or too many bytes, and bodies that nobody wants', async () => {
+    await start({ maxHeaderBytes: 16 * 1024 });
+    using long = new RawClient(port, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${HEAD}`);
+    await expect.poll(() => long.got).toMatch(/^HTTP\/1.1 413[^]*more than 16384 bytes/);
+    using endless = new RawClient(port, `GET /healthz HTTP/1.1\r\nTransfer-Encoding: chunked\r\n${HEAD}`);
+    await expect.poll(() => endless.got).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*Connection: close/);
+    await endless.closed;
+  });
+
+  it('refuses requests that mean two things at once', async () => {
+    await start();
+    const both = 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n';
+    using smuggler = new RawClient(
+      port,
+      `GET /healthz HTTP/1.1\r\n${both}${HEAD}0\r\n\r\nGET /held HTTP/1.1\r\n${HEAD}`,
+    );
+    await smuggler.closed;
+    expect(held.most).toBe(0);
+  });
+
+  it('frees the port when it is closed, whoever is connected', async () => {
+    await start();
+    using idle = new RawClient(port);
+    using asking = new RawClient(port, `GET /held HTTP/1.1\r\n${HEAD}`);
+    await expect.poll(() => held.now).toBe(1);
+    await server.close();
+    await Promise.all([idle.closed, asking.closed]);
+    await expect(askPort(port, '/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});

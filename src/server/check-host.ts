@@ -1,0 +1,46 @@
+import { isIP } from 'node:net';
+import { ApiError } from './api-error.js';
+import { type Authorize } from './api-request.js';
+
+/**
+ * Lets those in who name a server that is open to all by one of its own names.
+ *
+ * A page in a browser on this machine can have its own name lead here (DNS rebinding), and would then read what it asks
+ * for. The name gives it away. So does what browsers say of requests that pages make.
+ */
+export function allowOwnHosts(names: readonly string[]): Authorize {
+  const own = new Set(names.map((name) => name.toLowerCase()));
+  return ({ headers }, { localAddress = '' }) => {
+    if (
+      headers['origin'] !== undefined ||
+      /^(cross|same)-site$/.test(String(headers['sec-fetch-site'] ?? ''))
+    ) {
+      return new ApiError('Forbidden', 'requests of web pages are not answered');
+    }
+    const host = headers['host'];
+    // Only HTTP/1.0 may leave it out, and no browser does.
+    if (typeof host !== 'string') return undefined;
+    const name = hostnameOf(host);
+    if (name === 'localhost' || own.has(name)) return undefined;
+    if (isIP(name) !== 0 && (isLoopback(name) || name === withoutPrefix(localAddress))) return undefined;
+    return new ApiError(
+      'Forbidden',
+      'the Host of the request is no name of this server; use its address, or localhost',
+    );
+  };
+}
+
+/** `[::1]:10255` is `::1`, `LOCALHOST:80` is `localhost`. */
+function hostnameOf(host: string): string {
+  const [, bracketed, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
+  return (bracketed ?? plain).toLowerCase().replace(/\.$/, '');
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^127\.\d+\.\d+\.\d+$/.test(address);
+}
+
+/** An IPv4 client of a server that listens for both comes to `::ffff:192.0.2.7`. */
+function withoutPrefix(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/, '');
+}
