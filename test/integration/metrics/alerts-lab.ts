@@ -1,0 +1,144 @@
+/**
+ * A running agent whose runtime is behind chaos, scraped into alerts, at a clock of its own that runs faster.
+ *
+ * One second of ours is {@link SPEED} seconds for Prometheus: scrapes, ranges and waits of the rules are as they stand
+ * in the files, and what the pages tell in seconds is longer by as much.
+ *
+ * @module
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ChaosNode } from '../chaos-node.js';
+import { LocalApiClient } from '../local-api-client.js';
+import { PodloopProcess } from '../podloop-process.js';
+import { type Exposition, type ExposedSample, readExposition } from './exposition.js';
+import { type AlertRule, AlertState, readAlerts } from './promql/alert-rules.js';
+import { ScrapedSeries } from './promql/scraped-series.js';
+
+/** How much faster. */
+export const SPEED = 60;
+const SCRAPE_MS = 250;
+
+/** Times of something under way: they are as much longer. */
+const STRETCHED = /^(podloop_pleg_relist_in_progress|podloop_runtime_.*oldest.*)_seconds$/;
+/** Points in time. */
+const MOMENTS = /^(kubelet_pleg_last_seen|process_start_time)_seconds$/;
+/** Upper ends of buckets of durations. */
+const BUCKETS = /_seconds_bucket$/;
+
+/** What {@link AlertsLab} is started with. */
+export interface AlertsLabOptions {
+  readonly pods: number;
+  readonly flags?: readonly string[];
+}
+
+/** See the module. */
+export class AlertsLab implements AsyncDisposable {
+  readonly node: ChaosNode;
+  readonly series = new ScrapedSeries();
+  /** Families of all pages so far, by name. */
+  readonly families = new Set<string>();
+  readonly #flags: readonly string[];
+  readonly #api: LocalApiClient;
+  readonly #states: ReadonlyMap<string, { readonly rule: AlertRule; readonly state: AlertState }>;
+  readonly #startedAtMs = Date.now();
+  readonly #ending = new AbortController();
+  #firing: ReadonlySet<string> = new Set();
+  #agent: PodloopProcess;
+  #scraping: Promise<void>;
+
+  private constructor(node: ChaosNode, flags: readonly string[]) {
+    this.node = node;
+    this.#flags = flags;
+    this.#api = new LocalApiClient(join(node.folder, 'node/podloop.sock'));
+    const rules = readAlerts().map(
+      (rule) => [rule.alert, { rule, state: new AlertState(rule, this.series) }] as const,
+    );
+    this.#states = new Map(rules);
+    this.#agent = this.#startAgent();
+    this.#scraping = this.#scrape();
+  }
+
+  static async start({ pods, flags = [] }: AlertsLabOptions): Promise<AlertsLab> {
+    const node = await ChaosNode.start({ pods, containersPerPod: 1 });
+    await mkdir(join(node.folder, 'manifests'));
+    return new AlertsLab(node, flags);
+  }
+
+  /** Now, for Prometheus. */
+  get nowMs(): number {
+    return this.#toVirtual(Date.now());
+  }
+
+  get firing(): ReadonlySet<string> {
+    return this.#firing;
+  }
+
+  /** Kills the agent; {@link startAgain} starts the next one. */
+  async killAgent(): Promise<void> {
+    this.#agent.child.kill('SIGKILL');
+    await this.#agent.ended;
+  }
+
+  startAgain(): void {
+    this.#agent = this.#startAgent();
+  }
+
+  /** One more page under its own job, as it is now. */
+  async addPage(path: string, job: string, series: ScrapedSeries): Promise<void> {
+    const { code, text } = await this.#api.ask(path);
+    if (code === 200) this.#add(series, readExposition(text));
+    else throw new Error(`${path} of ${job}: ${code} ${text}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort();
+    await this.#scraping;
+    await this.#agent[Symbol.asyncDispose]();
+    await this.node[Symbol.asyncDispose]();
+  }
+
+  #startAgent(): PodloopProcess {
+    const { folder, proxy } = this.node;
+    return new PodloopProcess([
+      ...['run', join(folder, 'manifests'), '--root-dir', join(folder, 'node'), '--node-name', 'test'],
+      ...['--pod-logs-dir', join(folder, 'logs'), '--runtime-endpoint', proxy.endpoint, ...this.#flags],
+    ]);
+  }
+
+  async #scrape(): Promise<void> {
+    while (!this.#ending.signal.aborted) {
+      const page = await this.#readPage();
+      this.#add(this.series, page);
+      const atMs = this.nowMs;
+      this.#firing = new Set(
+        [...this.#states].flatMap(([alert, { state }]) => (state.isFiring(atMs) ? [alert] : [])),
+      );
+      await new Promise((resolve) => setTimeout(resolve, SCRAPE_MS));
+    }
+  }
+
+  /** Undefined when nobody answers. */
+  async #readPage(): Promise<Exposition | undefined> {
+    const answer = await this.#api.ask('/metrics').catch(() => undefined);
+    return answer?.code === 200 ? readExposition(answer.text) : undefined;
+  }
+
+  #add(series: ScrapedSeries, page: Exposition | undefined): void {
+    for (const name of page?.types.keys() ?? []) this.families.add(name);
+    series.add(this.nowMs, page && { ...page, samples: page.samples.map((sample) => this.#stretch(sample)) });
+  }
+
+  #stretch(sample: ExposedSample): ExposedSample {
+    const { name, labels, value } = sample;
+    if (STRETCHED.test(name)) return { ...sample, value: value * SPEED };
+    if (MOMENTS.test(name)) return { ...sample, value: this.#toVirtual(value * 1000) / 1000 };
+    const { le } = labels;
+    if (!BUCKETS.test(name) || le === undefined || le === '+Inf') return sample;
+    return { ...sample, labels: { ...labels, le: String(Number(le) * SPEED) } };
+  }
+
+  #toVirtual(realMs: number): number {
+    return this.#startedAtMs + (realMs - this.#startedAtMs) * SPEED;
+  }
+}
