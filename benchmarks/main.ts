@@ -1,127 +1,153 @@
 /**
- * `npm run bench`: runs the benchmarks and writes down what they found.
+ * `npm run bench`: runs scenarios one after the other and writes down what they found.
  *
  * @module
  */
 import { parseArgs } from 'node:util';
-import { type Release, RELEASES } from '../test/containerd/harness/installed.js';
-import { runLatencyBenchmark } from './latency/latency-benchmark.js';
-import { formatLatencyReport } from './latency/latency-report.js';
 import { readMachineFacts } from './machine-facts.js';
+import { findMissingNeed } from './needs.js';
 import { Progress } from './progress.js';
-import { runRelayBenchmark } from './relay/relay-benchmark.js';
-import { formatRelayReport } from './relay/relay-report.js';
-import { runRelistBenchmark } from './relist/relist-benchmark.js';
-import { formatRelistReport } from './relist/relist-report.js';
-import { writeResults } from './results-page.js';
+import { formatGoals, ResultsFolder } from './results-page.js';
+import { type Scenario } from './scenario.js';
+import { SCENARIOS } from './scenarios.js';
 
-const HELP = `Usage: npm run bench -- [options] [relist] [latency] [relay]
+const results = new ResultsFolder();
 
-  relist      idle relists next to the bare list calls, on a synthetic runtime
-  latency     from a process's end to its event, on a real containerd; as root, after scripts/containerd/install.mjs
-  relay       calls through the relay of frames and through chaos, next to a bare byte pipe
-  (no name)   relist
-
-Options:
-  --full           more time for it, and the results are kept: benchmarks/results/*.json and benchmarks/RESULTS.md
-  --keep           keep the results without --full
-  --sizes N,N      relist: containers on the node (default 110,1000,5000,10000)
-  --rounds N       relist, relay: timed rounds of each size, at least (default 30); more are taken until the intervals are
-                   narrow or 15 s have passed, 120 s with --full
-  --releases R,R   latency: releases of containerd (default 2.1; those before 1.7 have no events)
-  --deaths N       latency: for each way of finding out (default 20, with --full 100)
-  --help           this text
-
-Tables go to stdout, progress to stderr.
-`;
-
-const BENCHMARKS = ['relist', 'latency', 'relay'] as const;
-
-interface RunOptions {
-  readonly keep: boolean;
-  readonly full: boolean;
-  readonly values: Readonly<Record<'sizes' | 'rounds' | 'releases' | 'deaths', string | undefined>>;
-}
-
-async function main(): Promise<void> {
+async function main(signal: AbortSignal): Promise<void> {
+  const settings = new Set(SCENARIOS.flatMap((scenario) => scenario.settings.map(({ name }) => name)));
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-      full: { type: 'boolean', default: false },
-      keep: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-      sizes: { type: 'string' },
-      rounds: { type: 'string' },
-      releases: { type: 'string' },
-      deaths: { type: 'string' },
+      ...Object.fromEntries([...settings].map((name) => [name, { type: 'string' as const }])),
+      ...Object.fromEntries(
+        ['full', 'keep', 'resume', 'page', 'help'].map((name) => [name, { type: 'boolean' as const }]),
+      ),
     },
   });
-  if (values.help) {
-    process.stdout.write(HELP);
+  const isOn = (name: string): boolean => values[name] === true;
+  if (isOn('help')) {
+    process.stdout.write(formatHelp());
     return;
   }
-  const unknown = positionals.find((name) => !BENCHMARKS.some((known) => known === name));
-  if (unknown !== undefined) throw new Error(`there is no benchmark "${unknown}"; see --help`);
-  const { sizes, rounds, releases, deaths, full, keep } = values;
-  const options: RunOptions = { full, keep: full || keep, values: { sizes, rounds, releases, deaths } };
-  if (positionals.length === 0 || positionals.includes('relist')) await runRelist(options);
-  if (positionals.includes('latency')) await runLatency(options);
-  if (positionals.includes('relay')) await runRelay(options);
+  if (isOn('page')) {
+    await results.writePage(SCENARIOS);
+    return;
+  }
+  const scenarios = choose(positionals, isOn('full'));
+  const done = isOn('resume') ? await findDone(isOn('full')) : new Set<string>();
+  const failed: string[] = [];
+  const isOver = (): boolean => signal.aborted;
+  for (const scenario of scenarios) {
+    if (isOver()) return;
+    if (done.has(scenario.name)) {
+      process.stderr.write(`${scenario.name}: done already at this commit\n`);
+      continue;
+    }
+    const missing = findMissingNeed(scenario.needs);
+    if (missing !== undefined) {
+      process.stderr.write(`${scenario.name}: not run: ${missing}\n`);
+      // Whoever named it wants to know.
+      if (positionals.includes(scenario.name)) failed.push(scenario.name);
+      continue;
+    }
+    try {
+      await runOne(scenario, { values, full: isOn('full'), keep: isOn('full') || isOn('keep'), signal });
+    } catch (error) {
+      if (isOver()) return;
+      process.stderr.write(
+        `${scenario.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+      );
+      failed.push(scenario.name);
+    }
+  }
+  if (failed.length > 0) throw new Error(`not all was measured: ${failed.join(', ')}`);
 }
 
-async function runRelist({ values, full, keep }: RunOptions): Promise<void> {
-  const facts = readMachineFacts();
-  const figures = await runRelistBenchmark({
-    sizes: (values.sizes ?? '110,1000,5000,10000').split(',').map(toCount),
-    minRounds: toCount(values.rounds ?? '30'),
-    budgetMs: full ? 120_000 : 15_000,
-    probeRounds: full ? 30 : 10,
-    progress: new Progress(),
+interface RunOptions {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly full: boolean;
+  readonly keep: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function runOne(scenario: Scenario, { values, full, keep, signal }: RunOptions): Promise<void> {
+  const chosen = scenario.settings.map(({ name, short, full: long = short }): [string, string] => {
+    const value = values[name];
+    return [name, typeof value === 'string' ? value : full ? long : short];
   });
-  const section = formatRelistReport(figures, facts);
-  process.stdout.write(`## Relist\n\n${section}\n`);
-  if (keep) await writeResults('relist', 'Relist', { facts, figures }, section);
-}
-
-async function runLatency({ values, full, keep }: RunOptions): Promise<void> {
+  const settings = Object.fromEntries(chosen);
   const facts = readMachineFacts();
-  const figures = await runLatencyBenchmark({
-    releases: (values.releases ?? '2.1').split(',').map(toRelease),
-    deaths: toCount(values.deaths ?? (full ? '100' : '20')),
-    progress: new Progress(),
+  const beganMs = performance.now();
+  const outcome = await scenario.run({
+    ...{ full, signal, progress: new Progress() },
+    setting: (name) => {
+      const value = settings[name];
+      if (value === undefined) throw new Error(`${scenario.name} has no setting "${name}"`);
+      return value;
+    },
   });
-  const section = formatLatencyReport(figures, facts);
-  process.stdout.write(`## Latency\n\n${section}\n`);
-  if (keep) await writeResults('latency', 'Latency', { facts, figures }, section);
+  signal.throwIfAborted();
+  const tookSeconds = Math.round((performance.now() - beganMs) / 1_000);
+  const { title } = scenario;
+  process.stdout.write(
+    `## ${title}\n\n${outcome.text.trim()}\n\n${formatGoals([{ title, full, ...outcome }])}\n\n`,
+  );
+  if (!keep) return;
+  await results.keep({ scenario, facts, full, tookSeconds, settings }, outcome);
+  await results.writePage(SCENARIOS);
 }
 
-async function runRelay({ values, full, keep }: RunOptions): Promise<void> {
-  const facts = readMachineFacts();
-  const figures = await runRelayBenchmark({
-    minRounds: toCount(values.rounds ?? '30'),
-    budgetMs: full ? 60_000 : 10_000,
-    progress: new Progress(),
-  });
-  const section = formatRelayReport(figures, facts);
-  process.stdout.write(`## Relay\n\n${section}\n`);
-  if (keep) await writeResults('relay', 'Relay', { facts, figures }, section);
+/** Those that were named; all that are short enough, or with --full all. */
+function choose(names: readonly string[], full: boolean): readonly Scenario[] {
+  const unknown = names.find((name) => !SCENARIOS.some((known) => known.name === name));
+  if (unknown !== undefined) throw new Error(`there is no scenario "${unknown}"; see --help`);
+  if (names.length > 0) return SCENARIOS.filter(({ name }) => names.includes(name));
+  return full ? SCENARIOS : SCENARIOS.filter(({ needs }) => !needs.includes('kubelet'));
 }
 
-function toCount(text: string): number {
-  const count = Number(text);
-  if (!Number.isInteger(count) || count < 1) throw new Error(`"${text}" is not a whole number above 0`);
-  return count;
+/** Names of the scenarios whose kept results are of this commit. */
+async function findDone(full: boolean): Promise<Set<string>> {
+  const { commit } = readMachineFacts();
+  const kept = [...(await results.read()).values()];
+  return new Set(
+    kept.filter((each) => each.facts.commit === commit && each.full === full).map(({ name }) => name),
+  );
 }
 
-function toRelease(text: string): Release {
-  const release = RELEASES.find((known) => known === text);
-  if (release === undefined) throw new Error(`containerd "${text}" is none of ${RELEASES.join(', ')}`);
-  return release;
+function formatHelp(): string {
+  const lines = SCENARIOS.flatMap(({ name, about, runtimes, settings, fullMinutes }) => [
+    `  ${name.padEnd(12)}${about}`,
+    `  ${' '.repeat(12)}on ${runtimes}; about ${fullMinutes} min with --full`,
+    ...settings.map(({ name: setting, placeholder, about: what, short, full = short }) => {
+      const usual = full === short ? short : `${short}, with --full ${full}`;
+      return `  ${' '.repeat(14)}--${`${setting} ${placeholder}`.padEnd(16)} ${what} (${usual})`;
+    }),
+  ]);
+  return `Usage: npm run bench -- [options] [scenario…]
+
+Runs all scenarios whose needs are there, or those that are named.
+
+Scenarios and their settings:
+${lines.join('\n')}
+
+Options:
+  --full      more time for each, and the results are kept: benchmarks/results/, benchmarks/plots/ and benchmarks/RESULTS.md
+  --keep      keep the results without --full
+  --resume    pass over scenarios whose kept results are of this commit
+  --page      only make the page anew from the results that are kept
+  --help      this text
+
+Tables go to stdout, progress to stderr. A kubelet to measure beside is found at KUBELET.
+`;
 }
 
+const stop = new AbortController();
+process.once('SIGINT', () => stop.abort());
+process.once('SIGTERM', () => stop.abort());
 try {
-  await main();
+  await main(stop.signal);
 } catch (error) {
   process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
+if (stop.signal.aborted) process.exitCode = 130;

@@ -1,14 +1,62 @@
-import { expect, it } from 'vitest';
-import { replaceSection } from './results-page.js';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type MachineFacts } from './machine-facts.js';
+import { ResultsFolder } from './results-page.js';
 
-it('puts a new section behind the others', () => {
-  expect(replaceSection('# Results\n', 'Relist', 'table')).toBe('# Results\n\n## Relist\n\ntable\n');
+const FACTS: MachineFacts = {
+  ...{ date: '2026-01-02T03:04:05.678Z', commit: 'abc', node: 'v20', kernel: 'Linux 6' },
+  ...{ cpu: 'CPU', cores: 2, memoryGiB: 24, loadBefore: 0.1 },
+};
+const scenario = (name: string) => ({ name, title: `On ${name}`, runtimes: 'synthetic' });
+const run = (name: string, full = true) => ({
+  ...{ scenario: scenario(name), facts: FACTS, full, tookSeconds: 125, settings: { rounds: '30' } },
+});
+const outcome = (text: string, met: boolean | undefined) => ({
+  figures: { wallMs: [1.23456789, 2, 3], name: 'x' },
+  text,
+  goals: [{ what: 'w', goal: '<= 1', measured: '2', met }],
 });
 
-it('replaces a section and leaves its neighbours as they are', () => {
-  const page = '# Results\n\n## Relist\n\nold\n\nmore\n\n## Latency\n\nkept\n';
-  expect(replaceSection(page, 'Relist', 'new')).toBe('# Results\n\n## Relist\n\nnew\n\n## Latency\n\nkept\n');
-  expect(replaceSection(page, 'Latency', 'new')).toBe(
-    '# Results\n\n## Relist\n\nold\n\nmore\n\n## Latency\n\nnew\n',
-  );
+let folder: string;
+beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'podloop-results-'))));
+afterEach(async () => rm(folder, { recursive: true, force: true }));
+
+it('makes the page of all that is kept, in the order of the scenarios, goals first', async () => {
+  const results = new ResultsFolder(folder);
+  await results.keep(run('b', false), outcome('about b', undefined));
+  await results.keep(run('a'), {
+    ...outcome('what was before', true),
+    plots: [{ name: 'a-growth', alt: 'growth', svg: '<svg/>' }],
+  });
+  await results.keep(run('a'), {
+    ...outcome('about a', false),
+    plots: [{ name: 'a-growth', alt: 'growth', svg: '<svg/>' }],
+  });
+  await results.writePage(['a', 'missing', 'b'].map(scenario));
+  const page = await readFile(path.join(folder, 'RESULTS.md'), 'utf8');
+  expect(page.match(/^## .*/gm)).toEqual(['## Goals', '## On a', '## On b']);
+  expect(page).toMatch(/On a +\| w +\| <= 1 +\| +2 +\| \*\*no\*\* +\|/);
+  expect(page).toMatch(/On b .*not judged/);
+  expect(page).toContain('about a');
+  expect(page).not.toContain('what was before');
+  expect(page).toContain('full run, 2 min. Runtimes: synthetic.');
+  expect(page).toContain('![growth](plots/a-growth.svg)');
+  expect(await readFile(path.join(folder, 'plots/a-growth.svg'), 'utf8')).toBe('<svg/>');
+});
+
+it('keeps figures readable, and with as many digits as say something', async () => {
+  const results = new ResultsFolder(folder);
+  await results.keep(run('a'), outcome('t', true));
+  const text = await readFile(path.join(folder, 'results/a.json'), 'utf8');
+  expect(text).toContain('"wallMs": [1.23457, 2, 3],\n');
+  expect((await results.read()).get('a')).toMatchObject({ full: true, settings: { rounds: '30' } });
+});
+
+it('passes over what an earlier version wrote', async () => {
+  const results = new ResultsFolder(folder);
+  await results.keep(run('a'), outcome('t', true));
+  await writeFile(path.join(folder, 'results/old.json'), '{"facts":{},"figures":[]}');
+  expect([...(await results.read()).keys()]).toEqual(['a']);
 });

@@ -42,6 +42,10 @@ export interface ObserverFigures {
   readonly nativeP50Ms: number;
   /** Of the means to that of the bare observer; undefined for the bare observer itself. */
   readonly ratioToBare: Estimate | undefined;
+  /** The same of the p99s. */
+  readonly p99RatioToBare: Estimate | undefined;
+  /** Of every death that became known. */
+  readonly observedMs: readonly number[];
 }
 
 /** What was found on one release. */
@@ -145,13 +149,17 @@ function toFigures(
     p99Ms: quantile(observed, 0.99),
     maxMs: Math.max(...observed),
     nativeP50Ms: median(native),
-    ratioToBare:
-      pairs.length === 0
-        ? undefined
-        : bootstrapRatio(
-            pairs.map(([own]) => own),
-            pairs.map(([, other]) => other),
-            mean,
-          ),
+    ratioToBare: ratioOf(pairs, mean),
+    p99RatioToBare: ratioOf(pairs, (values) => quantile(values, 0.99)),
+    observedMs: observed,
   };
+}
+
+function ratioOf(
+  pairs: readonly (readonly [own: number, bare: number])[],
+  statistic: (values: readonly number[]) => number,
+): Estimate | undefined {
+  if (pairs.length === 0) return undefined;
+  const [own, bare] = [pairs.map(([value]) => value), pairs.map(([, value]) => value)];
+  return bootstrapRatio(own, bare, statistic);
 }

@@ -1,9 +1,8 @@
-import { formatMachineFacts, type MachineFacts } from '../machine-facts.js';
 import { formatTable } from '../text-table.js';
 import { type LatencyFigures } from './latency-benchmark.js';
 
 /** The section of the results page. */
-export function formatLatencyReport(figures: readonly LatencyFigures[], facts: MachineFacts): string {
+export function formatLatencyReport(figures: readonly LatencyFigures[]): string {
   const rows = figures.flatMap(({ release, observers }) =>
     observers.map((one) => [
       release,
@@ -19,9 +18,7 @@ export function formatLatencyReport(figures: readonly LatencyFigures[], facts: M
         : `${one.ratioToBare.value.toFixed(2)} [${one.ratioToBare.low.toFixed(2)}, ${one.ratioToBare.high.toFixed(2)}]`,
     ]),
   );
-  return `${formatMachineFacts(facts)}
-
-From the end of a process (the runtime's FinishedAt, after a SIGKILL from outside) until its death is known with its exit
+  return `From the end of a process (the runtime's FinishedAt, after a SIGKILL from outside) until its death is known with its exit
 code, milliseconds. ${figures[0]?.pods ?? 0} pods of one container. \`bare\` is GetContainerEvents and one ContainerStatus by the same client;
 \`generic\`, \`evented\` and \`auto\` are ContainerDied out of a subscription. \`native\` is what containerd's own event stream took
 for the same deaths: it speaks before the runtime's CRI side has cleaned up after the process. The observers take turns.

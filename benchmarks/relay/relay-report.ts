@@ -1,5 +1,4 @@
-import { formatMachineFacts, type MachineFacts } from '../machine-facts.js';
-import { type Estimate } from '../stats.js';
+import { formatEstimate } from '../goals.js';
 import { formatTable } from '../text-table.js';
 import { type RelayFigures } from './relay-benchmark.js';
 
@@ -12,10 +11,8 @@ export function isWithinLimit(figures: Pick<RelayFigures, 'ratioOfMeans' | 'rati
 }
 
 /** The section of the results page. */
-export function formatRelayReport(figures: readonly RelayFigures[], facts: MachineFacts): string {
-  return `${formatMachineFacts(facts)}
-
-Calls through the relay of frames, next to the same calls through a process that pipes bytes and sees nothing; each in a process
+export function formatRelayReport(figures: readonly RelayFigures[]): string {
+  return `Calls through the relay of frames, next to the same calls through a process that pipes bytes and sees nothing; each in a process
 of its own, client and runtime the same. \`relay\` asks nobody about any call; \`chaos\` has a rule about another method; \`chaos by pod\` has one
 about status calls of one pod, so that it holds each status call's request and learns from each list. Alternating rounds; brackets
 hold the 95 % bootstrap interval of the ratio to the bare pipe. Within ${TIME_LIMIT} means that both intervals end below it. CPU is that
@@ -48,8 +45,4 @@ ${formatTable(
   ]),
 )}
 `;
-}
-
-function formatEstimate({ value, low, high }: Estimate): string {
-  return `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 }

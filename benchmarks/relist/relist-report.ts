@@ -1,10 +1,11 @@
-import { formatMachineFacts, type MachineFacts } from '../machine-facts.js';
-import { type Estimate } from '../stats.js';
+import { formatEstimate } from '../goals.js';
 import { formatTable } from '../text-table.js';
 import { type RelistFigures } from './relist-benchmark.js';
 
 /** No more than so much of the bare calls' time may a relist take. */
 export const TIME_LIMIT = 1.15;
+/** And no more than so much of their CPU. */
+export const CPU_LIMIT = 1.3;
 
 /** Whether the intervals of both ratios end below the limit. */
 export function isWithinLimit(figures: RelistFigures): boolean {
@@ -12,10 +13,8 @@ export function isWithinLimit(figures: RelistFigures): boolean {
 }
 
 /** The section of the results page. */
-export function formatRelistReport(figures: readonly RelistFigures[], facts: MachineFacts): string {
-  return `${formatMachineFacts(facts)}
-
-An idle relist next to the bare list calls: ListPodSandbox and ListContainers in flight together over a connection of the
+export function formatRelistReport(figures: readonly RelistFigures[]): string {
+  return `An idle relist next to the bare list calls: ListPodSandbox and ListContainers in flight together over a connection of the
 same kind, id and state read by hand. Alternating rounds; brackets hold the 95 % bootstrap interval of the ratio relist / bare.
 Within ${TIME_LIMIT} means that the interval of the means and that of the medians both end below it; p10 is
 the ratio of the fast rounds, which others at work on the machine disturb least.
@@ -69,8 +68,4 @@ ${formatTable(
   ]),
 )}
 `;
-}
-
-function formatEstimate({ value, low, high }: Estimate): string {
-  return `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 }

@@ -1,0 +1,9 @@
+import { expect, it } from 'vitest';
+import { findMissingNeed } from './needs.js';
+
+it('names the first need that is not there, and what to do', () => {
+  expect(findMissingNeed([], {})).toBeUndefined();
+  expect(findMissingNeed(['kubelet'], {})).toContain('set it to the path');
+  expect(findMissingNeed(['kubelet'], { KUBELET: '/no/such/file' })).toContain('KUBELET=/no/such/file');
+  expect(findMissingNeed(['kubelet'], { KUBELET: process.execPath })).toBeUndefined();
+});

@@ -1,0 +1,38 @@
+import { ratioAtMost } from '../goals.js';
+import { type Scenario, toCount } from '../scenario.js';
+import { runRelayBenchmark } from './relay-benchmark.js';
+import { formatRelayReport, TIME_LIMIT } from './relay-report.js';
+
+/** Calls through the relay of frames and through chaos, next to a bare byte pipe. */
+export const RELAY: Scenario = {
+  name: 'relay',
+  title: 'Relay',
+  about: 'calls through the relay of frames and through chaos, next to a bare byte pipe',
+  runtimes: 'synthetic, in a process of its own',
+  needs: [],
+  fullMinutes: 25,
+  settings: [
+    { name: 'rounds', placeholder: 'N', about: 'timed rounds of each comparison, at least', short: '30' },
+    {
+      name: 'relay-budget',
+      placeholder: 'SECONDS',
+      about: 'for more rounds of each comparison, until the intervals are narrow',
+      short: '10',
+      full: '60',
+    },
+  ],
+  run: async ({ setting, progress }) => {
+    const figures = await runRelayBenchmark({
+      minRounds: toCount(setting('rounds')),
+      budgetMs: toCount(setting('relay-budget')) * 1_000,
+      progress,
+    });
+    return {
+      figures,
+      text: formatRelayReport(figures),
+      goals: figures.map(({ kind, load, ratioOfMeans }) =>
+        ratioAtMost(`${load}, through ${kind}`, ratioOfMeans, TIME_LIMIT, 'a bare pipe'),
+      ),
+    };
+  },
+};

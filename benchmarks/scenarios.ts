@@ -1,0 +1,7 @@
+import { LATENCY } from './latency/latency-scenario.js';
+import { RELAY } from './relay/relay-scenario.js';
+import { RELIST } from './relist/relist-scenario.js';
+import { type Scenario } from './scenario.js';
+
+/** All of them, in the order of the page. */
+export const SCENARIOS: readonly Scenario[] = [RELIST, LATENCY, RELAY];
