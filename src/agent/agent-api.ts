@@ -15,6 +15,8 @@ import { AgentServers } from './agent-servers.js';
 import { type ApiPortsOptions, buildApiPorts } from './api-ports.js';
 import { CreationTimes } from './creation-times.js';
 import { buildHealthChecks } from './health-checks.js';
+import { type AgentHistory } from './history/agent-history.js';
+import { serveHistory } from './history/serve-history.js';
 import { buildNodePages } from './node-pages.js';
 import { followPods, ServedPods } from './served-pods.js';
 
@@ -22,6 +24,7 @@ import { followPods, ServedPods } from './served-pods.js';
 export interface AgentApiOptions extends ApiPortsOptions {
   readonly options: AgentOptions;
   readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes'>;
+  readonly history: Pick<AgentHistory, 'read'>;
   readonly logger: Logger;
   /** Why the log cannot be written; undefined when it can. */
   readonly findLogProblem: () => string | undefined;
@@ -80,6 +83,7 @@ export class AgentApi {
       ...buildApiPorts(options, this.#table),
       pages: nodePageHandlers(buildNodePages(options), clock),
       health: buildHealthChecks(options),
+      journal: serveHistory(options.history),
     };
     const router = buildApiRouter(this.#ports);
     this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router });

@@ -40,6 +40,8 @@ describe('the options of the agent', () => {
     [{ httpCheckFrequencyMs: 0 }, '--http-check-frequency: 0s is not longer than no time at all'],
     [{ cpuCfsQuotaPeriodMs: 2_000 }, '--cpu-cfs-quota-period: 2s is not from 1ms to 1s'],
     [{ containerLogMaxFiles: 1 }, '--container-log-max-files: 1 is not at least 2'],
+    [{ journalMaxSizeBytes: 2 ** 20 }, '--journal-max-size: 1Mi is not at least 4Mi'],
+    [{ journalMaxAgeMs: 0 }, '--journal-max-age: 0s is not longer than no time at all'],
     [{ maxParallelImagePulls: 0 }, '--max-parallel-image-pulls: 0 is not at least 1'],
     [{ forbid: ['hostPath', 'root'] }, /^--forbid: "root" is none of privileged, hostPath, /],
     [{ allowedHostPaths: ['var'] }, '--allowed-host-paths: "var" is not an absolute path, such as /var/log'],

@@ -1,11 +1,13 @@
 import { IMAGE_AND_LOG_OPTIONS, type ImageAndLogOptions } from './options/image-and-log-options.js';
+import { JOURNAL_OPTIONS, type JournalOptions } from './options/journal-options.js';
 import { NODE_OPTIONS, type NodeOptions } from './options/node-options.js';
 import { type OptionsTable } from './options/options-table.js';
 import { POD_OPTIONS, type PodOptions } from './options/pod-options.js';
 import { SERVER_OPTIONS, type ServerOptions } from './options/server-options.js';
 
 /** What a node agent can be told. Each is explained in {@link AGENT_OPTIONS}. */
-export interface AgentOptions extends NodeOptions, PodOptions, ImageAndLogOptions, ServerOptions {
+export interface AgentOptions
+  extends NodeOptions, PodOptions, ImageAndLogOptions, JournalOptions, ServerOptions {
   readonly adopt: boolean;
   readonly stopPods: boolean;
   readonly exitWhenDone: boolean;
@@ -19,6 +21,7 @@ export const AGENT_OPTIONS: OptionsTable<AgentOptions> = {
   ...NODE_OPTIONS,
   ...POD_OPTIONS,
   ...IMAGE_AND_LOG_OPTIONS,
+  ...JOURNAL_OPTIONS,
   ...SERVER_OPTIONS,
   adopt: {
     type: 'switch',

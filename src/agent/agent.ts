@@ -33,6 +33,7 @@ import { type AgentOptions } from './agent-options.js';
 import { type AgentParts, buildAgentParts } from './agent-parts.js';
 import { type AgentRuntime, connectAgentRuntime } from './agent-runtime.js';
 import { untilBatchEnds } from './batch-end.js';
+import { AgentHistory } from './history/agent-history.js';
 import { findNodeIp, type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
 import { type PodLine, toPodLines } from './pod-lines.js';
@@ -80,6 +81,7 @@ export class Agent implements AsyncDisposable {
   readonly #parts: AgentParts;
   readonly #api: AgentApi;
   readonly #metrics: AgentMetrics;
+  readonly #history: AgentHistory;
   #closing: Promise<void> | undefined;
 
   /**
@@ -117,11 +119,13 @@ export class Agent implements AsyncDisposable {
         const version = ports.version ?? 'unknown';
         const common = { parts, client, identity, version, clock, runtime: connected };
         const metrics = await AgentMetrics.start(common);
+        const history = new AgentHistory({ ...common, options, logger });
         try {
           const { findLogProblem = () => undefined } = ports;
-          const api = await AgentApi.start({ ...common, metrics, options, logger, findLogProblem });
-          return new Agent(options, ports, lock, connected, identity, parts, api, metrics);
+          const api = await AgentApi.start({ ...common, metrics, history, options, logger, findLogProblem });
+          return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history);
         } catch (error) {
+          history[Symbol.dispose]();
           metrics[Symbol.dispose]();
           throw error;
         }
@@ -144,6 +148,7 @@ export class Agent implements AsyncDisposable {
     parts: AgentParts,
     api: AgentApi,
     metrics: AgentMetrics,
+    history: AgentHistory,
   ) {
     this.#options = options;
     this.#ports = ports;
@@ -154,6 +159,7 @@ export class Agent implements AsyncDisposable {
     this.#parts = parts;
     this.#api = api;
     this.#metrics = metrics;
+    this.#history = history;
   }
 
   /** Where the API of this agent listens. */
@@ -220,6 +226,10 @@ export class Agent implements AsyncDisposable {
     // Every part waits on one of them; that is no leak.
     setMaxListeners(0, looking.signal, working.signal);
     await node.refresh();
+    const recording = new AbortController();
+    const history = this.#history.run(recording.signal);
+    // Told of at the end: without a history pods are kept all the same.
+    history.catch(() => undefined);
     logger.info('Started node agent', {
       ...{ node: this.identity.name, runtime: this.#connected.url, socket: this.#api.socket },
     });
@@ -268,6 +278,8 @@ export class Agent implements AsyncDisposable {
     stopTelling();
     pleg.closeSubscriptions();
     await ending.ofAll(lookers);
+    recording.abort();
+    await ending.of('history', history);
     // The first part that failed, before all were told to end or after.
     ended.signal.throwIfAborted();
     return { failures, pods };
@@ -286,6 +298,7 @@ export class Agent implements AsyncDisposable {
   async #close(): Promise<void> {
     // Up first and down last: also how pods end can be watched.
     await this.#api.close();
+    this.#history[Symbol.dispose]();
     this.#metrics[Symbol.dispose]();
     this.#parts.pleg.closeSubscriptions();
     this.#connected.client.close();

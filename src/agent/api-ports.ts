@@ -31,7 +31,10 @@ export interface ApiPortsOptions {
 }
 
 /** The parts of an agent as its API reads them, and what can be done to them from there. */
-export function buildApiPorts(given: ApiPortsOptions, pods: PodTable): Omit<ApiPorts, 'pages' | 'health'> {
+export function buildApiPorts(
+  given: ApiPortsOptions,
+  pods: PodTable,
+): Omit<ApiPorts, 'pages' | 'health' | 'journal'> {
   const { options, parts, identity, client, version, clock } = given;
   const { sources, desired, workers, stopped, closing, cache, events, paths } = parts;
   const { objects } = sources.config;

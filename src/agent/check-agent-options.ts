@@ -19,6 +19,7 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     atLeast('--container-log-max-files', options.containerLogMaxFiles, 2),
     atLeast('--max-parallel-image-pulls', options.maxParallelImagePulls, 1),
     findWrongThresholds(options),
+    findSmallJournal(options),
     findWrongAddress(options),
     findWrongListener('--address', options.address),
     findWrongListener('--healthz-bind-address', options.healthzBindAddress),
@@ -40,6 +41,7 @@ function findUselessPeriods(options: AgentOptions): (string | undefined)[] {
     '--file-check-frequency': options.fileCheckFrequencyMs,
     '--http-check-frequency': options.httpCheckFrequencyMs,
     '--runtime-request-timeout': options.runtimeRequestTimeoutMs,
+    '--journal-max-age': options.journalMaxAgeMs,
     containerLogMonitorInterval: options.containerLogMonitorIntervalMs,
     'crashLoopBackOff.maxContainerRestartPeriod': options.maxContainerRestartPeriodMs,
   };
@@ -71,6 +73,11 @@ function findWrongThresholds({
 }: AgentOptions): string | undefined {
   if (low < high) return undefined;
   return `--image-gc-low-threshold: ${low} is not less than --image-gc-high-threshold, ${high}`;
+}
+
+/** Below that the store would be all overhead. */
+function findSmallJournal({ journalMaxSizeBytes: bytes }: AgentOptions): string | undefined {
+  return bytes >= 4 * 2 ** 20 ? undefined : `--journal-max-size: ${bytes / 2 ** 20}Mi is not at least 4Mi`;
 }
 
 function findWrongAddress({ nodeIp }: AgentOptions): string | undefined {

@@ -1,5 +1,6 @@
 import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { formatPod, type PodRef } from '../model/pod-ref.js';
+import { definePublishingChannel } from '../util/channels.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 
@@ -12,6 +13,9 @@ export interface RecordedPodEvent extends PodEvent {
   readonly firstAtMs: number;
   readonly lastAtMs: number;
 }
+
+/** An event of a pod was told, for the first time or again. */
+export const podEventRecorded = definePublishingChannel<RecordedPodEvent>('podloop:agent:pod-event:recorded');
 
 /** What {@link PodEventLog} needs. */
 export interface PodEventLogOptions {
@@ -60,7 +64,9 @@ export class PodEventLog implements PodEventRecorder {
     const lastAtMs = clock.now();
     this.#events.delete(key);
     const { count = 0, firstAtMs = lastAtMs } = known ?? {};
-    this.#events.set(key, { ...event, pod, count: count + 1, firstAtMs, lastAtMs });
+    const recorded = { ...event, pod, count: count + 1, firstAtMs, lastAtMs };
+    this.#events.set(key, recorded);
+    podEventRecorded.publish(recorded);
     if (this.#events.size <= capacity) return;
     const [oldest] = this.#events.keys();
     this.#events.delete(oldest!);

@@ -1,4 +1,4 @@
-import { type JournalEntry, type JournalKind, type JournalType } from './journal-record.js';
+import { type JournalEntry } from './journal-record.js';
 
 /** Which records somebody wants; all unless told. */
 export interface JournalFilter {
@@ -8,8 +8,8 @@ export interface JournalFilter {
   readonly pod?: string | undefined;
   /** The uid of a pod. */
   readonly uid?: string | undefined;
-  readonly kinds?: readonly JournalKind[] | undefined;
-  readonly types?: readonly JournalType[] | undefined;
+  readonly kinds?: readonly string[] | undefined;
+  readonly types?: readonly string[] | undefined;
   /** Wall-clock milliseconds, both of them included. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;

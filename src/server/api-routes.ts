@@ -15,6 +15,7 @@ import { getNode, listNodes, type ServedNode } from './serve-node.js';
 import { deleteObject, type RemoveObject } from './delete-object.js';
 import { deletePod, type DeletePodOptions } from './delete-pod.js';
 import { DISCOVERY } from './discovery.js';
+import { journalEvents, type ServedJournal } from './journal-events.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
 import { addNodeRoutes, type NodePorts } from './node-routes.js';
 import { type ContainerLogs, readPodLog } from './pod-log.js';
@@ -32,6 +33,8 @@ export interface ApiPorts extends NodePorts {
   readonly remove: RemoveObject;
   readonly configMaps: ReadConfigMaps;
   readonly events: () => readonly ServedEvent[];
+  /** The history of the node. */
+  readonly journal: ServedJournal;
   readonly node: () => ServedNode;
   readonly streams: RuntimeStreams;
   readonly logs: ContainerLogs;
@@ -79,6 +82,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   read('/api/v1/nodes', 'nodes', listNodes(ports.node, ports.version));
   read('/api/v1/nodes/:name', 'nodes', getNode(ports.node, ports.version));
   addNodeRoutes(router, ports);
+  router.answer('GET', '/events', journalEvents({ clock, journal: ports.journal, places: watches }));
   const streaming = { streams: ports.streams, findPod };
   router.upgrade(`${PODS}/:name/exec`, execInContainer(streaming));
   router.upgrade(`${PODS}/:name/attach`, attachToContainer(streaming));

@@ -35,7 +35,8 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   // Ours say what is wrong and hold no value of a Secret.
   if (error instanceof PodloopError) {
-    const reason = error.code === 'CRI_UNAVAILABLE' ? 'ServiceUnavailable' : 'InternalError';
+    const isPassing = error.code === 'CRI_UNAVAILABLE' || error.code === 'JOURNAL_UNUSABLE';
+    const reason = isPassing ? 'ServiceUnavailable' : 'InternalError';
     return new ApiError(reason, error.message, undefined, { cause: error });
   }
   const message = 'Internal error occurred; the log of the agent says more';

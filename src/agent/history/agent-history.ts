@@ -1,0 +1,143 @@
+/**
+ * What a node agent keeps of its own history: it listens to every part, turns what happens into records, and keeps them
+ * in the root folder.
+ *
+ * In: lifecycle events, results of probes, and what the parts publish on diagnostics channels. Out: the records, to be
+ * read and followed. Nobody waits for it: it takes no part in what it records.
+ *
+ * @module
+ */
+import { join } from 'node:path';
+import { Journal } from '../../journal/journal.js';
+import { type JournalQuery } from '../../journal/journal-query.js';
+import { type JournalEntry, type JournalPod, type JournalRecord } from '../../journal/journal-record.js';
+import { type CriClient } from '../../cri/index.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { type AgentOptions } from '../agent-options.js';
+import { type AgentParts } from '../agent-parts.js';
+import { CallRecords } from './call-records.js';
+import { toLifecycleRecord } from './lifecycle-records.js';
+import { recordPodEvents, recordRestarts, toProbeRecord } from './pod-records.js';
+import { Repeats } from './repeats.js';
+import { RuntimeRecords } from './runtime-records.js';
+import { type RecordMaker, recordSyncs } from './sync-records.js';
+
+/** What an {@link AgentHistory} listens to. */
+export interface AgentHistoryOptions {
+  readonly options: Pick<
+    AgentOptions,
+    'rootDir' | 'journalMaxSizeBytes' | 'journalMaxAgeMs' | 'runtimeRequestTimeoutMs' | 'mode'
+  >;
+  readonly parts: Pick<AgentParts, 'pleg' | 'probes' | 'manager' | 'desired' | 'runtimeState'>;
+  readonly client: Pick<CriClient, 'callsInFlight' | 'endpoint'>;
+  readonly runtime: { readonly url: string; readonly name: string; readonly version: string };
+  /** podloop's. */
+  readonly version: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The name of its folder in the root folder. */
+export const JOURNAL_FOLDER = 'journal';
+/** How often it is looked who hangs, in milliseconds. */
+const LOOK_MS = 1_000;
+
+/** See the module. */
+export class AgentHistory implements Disposable {
+  readonly #options: AgentHistoryOptions;
+  readonly #journal: Journal;
+  readonly #calls: CallRecords;
+  readonly #runtime: RuntimeRecords;
+  readonly #leave: readonly (() => void)[];
+
+  /** Records from now on, in memory until it runs. */
+  constructor(given: AgentHistoryOptions) {
+    const { options, parts, client, clock, logger } = given;
+    this.#options = given;
+    this.#journal = new Journal({
+      folder: join(options.rootDir, JOURNAL_FOLDER),
+      limits: { maxBytes: options.journalMaxSizeBytes, maxAgeMs: options.journalMaxAgeMs },
+      ...{ clock, logger },
+    });
+    const maker: RecordMaker = {
+      ...{ clock, repeats: new Repeats(clock) },
+      append: (record) => this.#journal.append(record),
+      findPod: (uid) => this.#findPod(uid),
+    };
+    this.#calls = new CallRecords({
+      ...maker,
+      callsInFlight: () => client.callsInFlight(),
+      requestTimeoutMs: options.runtimeRequestTimeoutMs,
+    });
+    this.#runtime = new RuntimeRecords({
+      ...{ ...maker, endpoint: client.endpoint },
+      health: () => parts.pleg.health(),
+      isRuntimeThere: () => parts.runtimeState.isAnswered,
+    });
+    this.#leave = [recordSyncs(maker), recordPodEvents(maker), recordRestarts(maker)];
+  }
+
+  /** See {@link Journal.read}. */
+  read(query: JournalQuery, signal: AbortSignal): AsyncGenerator<JournalEntry, void, undefined> {
+    return this.#journal.read(query, signal);
+  }
+
+  /** Keeps what happens until the signal aborts, and then what is left. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { runtime, version, options, clock } = this.#options;
+    const facts = { runtime: runtime.name, runtimeVersion: runtime.version, mode: options.mode };
+    this.#tell('AgentStarted', `podloop ${version} works on ${runtime.name} ${runtime.version}`, {
+      ...{ ...facts, pid: process.pid, version, endpoint: runtime.url },
+    });
+    const writing = new AbortController();
+    const written = this.#journal.run(writing.signal);
+    const listening = [this.#recordEvents(signal), this.#recordProbes(signal)];
+    while (!signal.aborted) {
+      this.#calls.look();
+      this.#runtime.look();
+      await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+    }
+    await Promise.all(listening);
+    this.#tell('AgentStopped', `podloop ${version} ended`, { pid: process.pid, version });
+    writing.abort();
+    await written;
+  }
+
+  /** Listens no more. Idempotent. */
+  [Symbol.dispose](): void {
+    this.#calls[Symbol.dispose]();
+    this.#runtime[Symbol.dispose]();
+    for (const leave of this.#leave) leave();
+  }
+
+  async #recordEvents(signal: AbortSignal): Promise<void> {
+    await using events = this.#options.parts.pleg.subscribe();
+    signal.addEventListener('abort', () => events.close(), { once: true });
+    for await (const event of events) {
+      const record = toLifecycleRecord(event);
+      if (record !== undefined) this.#journal.append(record);
+    }
+  }
+
+  async #recordProbes(signal: AbortSignal): Promise<void> {
+    await using results = this.#options.parts.probes.subscribe();
+    signal.addEventListener('abort', () => results.close(), { once: true });
+    for await (const result of results) {
+      const pod = this.#findPod(result.podUid);
+      if (pod === undefined) continue;
+      this.#journal.append({ ...toProbeRecord(result), atMs: this.#options.clock.now(), pod });
+    }
+  }
+
+  #findPod(uid: string): JournalPod | undefined {
+    const { manager, desired } = this.#options.parts;
+    const known = manager.find(uid)?.pod ?? desired.find(uid)?.metadata;
+    return known === undefined ? undefined : { uid, namespace: known.namespace, name: known.name };
+  }
+
+  #tell(reason: string, message: string, details: JournalRecord['details']): void {
+    const atMs = this.#options.clock.now();
+    this.#journal.append({ atMs, kind: 'agent', type: 'Normal', reason, message, details });
+  }
+}

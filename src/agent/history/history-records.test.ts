@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type JournalRecord } from '../../journal/journal-record.js';
+import { type ContainerLifecycleEvent } from '../../pleg/index.js';
+import { FakeClock } from '../../testing/fake-clock.js';
+import { type CriCall, criCallEnded, criConnectionChanged } from '../../util/channels.js';
+import { OLDEST_STAMP } from '../../util/clock.js';
+import { type RelistEnd, relistEnded } from '../../util/pleg-channels.js';
+import { podSyncEnded } from '../../util/worker-channels.js';
+import { SILENT_LOGGER } from '../../util/logger.js';
+import { PodEventLog } from '../pod-event-log.js';
+import { CallRecords } from './call-records.js';
+import { toLifecycleRecord } from './lifecycle-records.js';
+import { recordPodEvents } from './pod-records.js';
+import { Repeats } from './repeats.js';
+import { RuntimeRecords } from './runtime-records.js';
+import { recordSyncs } from './sync-records.js';
+
+const SECOND = 1_000;
+const pod = { uid: 'u1', namespace: 'default', name: 'web' };
+
+let clock: FakeClock;
+let records: JournalRecord[];
+let leave: () => void;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  records = [];
+  leave = () => undefined;
+});
+
+afterEach(() => leave());
+
+const maker = () => ({
+  ...{ clock, repeats: new Repeats(clock) },
+  append: (record: JournalRecord) => void records.push(record),
+  findPod: (uid: string) => (uid === pod.uid ? pod : undefined),
+});
+const words = () => records.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+
+let calls = 0;
+const call = (method: string, more: Partial<CriCall> = {}): CriCall => ({
+  ...{ id: ++calls, method, operation: method, pod, containerId: undefined, sandboxId: undefined },
+  ...{ deadlineMs: 120 * SECOND, streaming: false },
+  ...{ startedAtMonotonicMs: clock.monotonicMs(), startedAtMs: clock.now() },
+  ...more,
+});
+const endCall = (ended: CriCall, outcome = 'ok') => {
+  const durationMs = clock.monotonicMs() - ended.startedAtMonotonicMs;
+  criCallEnded.publish({ call: ended, durationMs, outcome, unknownFields: 0, responseBytes: 0 });
+};
+
+it('lifecycle events become records, those of failures warnings', () => {
+  const event = (more: Partial<ContainerLifecycleEvent>): ContainerLifecycleEvent => ({
+    ...{ type: 'ContainerDied', kind: 'container', pod, containerId: 'c1', containerName: 'main' },
+    ...{ exitCode: undefined, reason: undefined, occurredAtNs: undefined },
+    ...{ trigger: 'relist', stamp: OLDEST_STAMP, observedAtMs: 5 },
+    ...more,
+  });
+  records = [
+    event({ type: 'ContainerStarted' }),
+    event({ type: 'ContainerStarted', trigger: 'initial', kind: 'sandbox' }),
+    event({ exitCode: 3, reason: 'Error', occurredAtNs: 2n ** 62n }),
+    event({ exitCode: 0, reason: 'Completed' }),
+    event({ kind: 'sandbox', exitCode: 137 }),
+    event({ type: 'ContainerRemoved' }),
+    event({ type: 'ContainerChanged' }),
+  ].flatMap((each) => toLifecycleRecord(each) ?? []);
+  expect(words()).toEqual([
+    'Normal ContainerStarted: Container main started',
+    'Normal ContainerStarted: Sandbox runs, found at the first look',
+    'Warning ContainerDied: Container main died with exit code 3: Error',
+    'Normal ContainerDied: Container main died with exit code 0: Completed',
+    'Normal ContainerDied: Sandbox died',
+    'Normal ContainerRemoved: Container main was removed',
+  ]);
+  expect(records[2]!.details).toMatchObject({ exitCode: 3, occurredAt: '2116-02-20T23:53:38.427387904Z' });
+});
+
+describe('syncs', () => {
+  const end = (more: object = {}) =>
+    podSyncEnded.publish({
+      ...{ uid: 'u1', workType: 'SyncPod', reason: 'sync', waitedMs: 0, durationMs: 1_200, error: undefined },
+      ...more,
+    });
+
+  it('are recorded when they changed something or failed, and with what', () => {
+    leave = recordSyncs(maker());
+    end();
+    for (const method of ['RunPodSandbox', 'ContainerStatus', 'StartContainer']) endCall(call(method));
+    end({ reason: 'create' });
+    end();
+    end({ error: new Error('no room') });
+    end({ workType: 'TerminatedPod' });
+    end({ uid: 'somebody else', error: new Error('no room') });
+    expect(words()).toEqual([
+      'Normal Synced: SyncPod (create) made RunPodSandbox, StartContainer and ended after 1.2s',
+      'Warning SyncFailed: SyncPod (sync) failed after 1.2s: no room',
+      'Normal CleanedUp: TerminatedPod (sync) ended after 1.2s',
+    ]);
+  });
+
+  it('that fail in the same way again and again are recorded once a minute with their count', async () => {
+    leave = recordSyncs(maker());
+    for (let second = 0; second <= 120; second += 10) {
+      end({ error: new Error('no room') });
+      await clock.advance(10 * SECOND);
+    }
+    expect(records.map(({ count }) => count)).toEqual([1, 7, 13]);
+  });
+});
+
+it('events of pods are recorded without anything else of their pod', () => {
+  leave = recordPodEvents(maker());
+  const log = new PodEventLog({ clock, logger: SILENT_LOGGER });
+  const metadata = { ...pod, annotations: { token: 'hunter2' } };
+  for (let time = 1; time <= 3; time++) {
+    log.record(metadata, { type: 'Warning', reason: 'BackOff', message: 'again', container: 'main' });
+  }
+  expect(records).toEqual([
+    {
+      ...{ atMs: clock.now(), kind: 'event', type: 'Warning', reason: 'BackOff', message: 'again' },
+      ...{ pod, container: 'main', count: 1, firstAtMs: clock.now() },
+    },
+  ]);
+});
+
+describe('calls of the runtime', () => {
+  it('are recorded at their end when they were slow for what they asked for, and while they hang', async () => {
+    const inFlight: CriCall[] = [];
+    const subject = new CallRecords({
+      ...{ ...maker(), callsInFlight: () => inFlight, requestTimeoutMs: 120 * SECOND },
+    });
+    leave = () => subject[Symbol.dispose]();
+    inFlight.push(
+      call('StopContainer', { deadlineMs: 150 * SECOND }),
+      call('ContainerStatus'),
+      call('CreateContainer'),
+      call('PullImage', { deadlineMs: undefined }),
+    );
+    await clock.advance(999);
+    endCall(call('Status', { startedAtMonotonicMs: clock.monotonicMs() - 999 }));
+    await clock.advance(4_001);
+    endCall(inFlight.splice(2, 1)[0]!);
+    await clock.advance(5_000);
+    subject.look();
+    subject.look();
+    await clock.advance(20_000);
+    endCall(inFlight[1]!, 'CRI_DEADLINE_EXCEEDED');
+    endCall(inFlight[0]!);
+    endCall(inFlight[2]!);
+    expect(words()).toEqual([
+      'Normal SlowCall: CreateContainer took 5s',
+      'Warning CallHangs: ContainerStatus is not answered for 10s',
+      'Warning CallReturned: ContainerStatus took 30s and ended with CRI_DEADLINE_EXCEEDED',
+    ]);
+  });
+});
+
+describe('the runtime', () => {
+  it('is recorded as it goes and comes back, and as pods get stuck in it', () => {
+    let health = {
+      ...{ healthy: true, message: undefined as string | undefined, reason: undefined, thresholdMs: 1 },
+      ...{ lastSeenAtMs: 1, listInFlightMs: undefined, stuckPodCount: 0 },
+      stuckPods: [] as {
+        pod: typeof pod;
+        state: 'hung';
+        sinceMs: number;
+        forMs: number;
+        failures: number;
+        error: undefined;
+      }[],
+    };
+    const subject = new RuntimeRecords({
+      ...{ ...maker(), endpoint: 'unix:///cri.sock', health: () => health, isRuntimeThere: () => true },
+    });
+    leave = () => subject[Symbol.dispose]();
+    const change = (state: 'ready' | 'failing' | 'connecting', endpoint = 'unix:///cri.sock') =>
+      criConnectionChanged.publish({ endpoint, state, generation: 1 });
+    const relist = (error: string | undefined, scope: RelistEnd['scope'] = 'all') =>
+      relistEnded.publish({ scope, trigger: 'relist', durationMs: 3, error } as RelistEnd);
+    change('connecting');
+    change('ready');
+    change('ready', 'unix:///other.sock');
+    change('failing');
+    change('connecting');
+    change('ready');
+    relist(undefined);
+    relist('no answer');
+    relist('no answer');
+    relist('that pod', 'pod');
+    relist(undefined);
+    subject.look();
+    health = { ...health, healthy: false, message: 'pleg was last seen active 3m5s ago' };
+    subject.look();
+    health = { ...health, healthy: true };
+    subject.look();
+    health = {
+      ...health,
+      stuckPods: [{ pod, state: 'hung', sinceMs: 0, forMs: 3_500, failures: 1, error: undefined }],
+    };
+    subject.look();
+    subject.look();
+    health = { ...health, stuckPods: [] };
+    subject.look();
+    expect(words()).toEqual([
+      'Normal RuntimeConnected: Connected to the runtime at unix:///cri.sock',
+      'Warning RuntimeDisconnected: The connection to the runtime at unix:///cri.sock broke',
+      'Normal RuntimeConnected: Connected to the runtime at unix:///cri.sock',
+      'Warning RelistFailed: no answer',
+      'Normal RelistSucceeded: All pods were listed again',
+      'Warning Unhealthy: PLEG is not healthy: pleg was last seen active 3m5s ago',
+      'Normal Healthy: PLEG is healthy again',
+      'Warning PodStuck: The runtime has not answered for the pod for 3.5s (hung)',
+      'Normal PodNotStuck: The runtime answers for the pod again',
+    ]);
+  });
+});
