@@ -104,6 +104,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./record.js')).recordCommand(host),
   },
   {
+    name: 'replay',
+    summary: 'Serve a recording as a container runtime, or say what is in it',
+    load: async (host) => (await import('./replay.js')).replayCommand(host),
+  },
+  {
     name: 'completion',
     summary: 'Print the script with which a shell completes podloop’s words',
     load: async (host) => (await import('./completion.js')).completionCommand(host),

@@ -1,16 +1,20 @@
 /**
- * Recordings of a node's CRI traffic: taken in front of any runtime, without secrets.
+ * Recordings of a node's CRI traffic: taken in front of any runtime, without secrets, and replayed as a runtime.
  *
  * ```ts
- * import { RecordProxy } from 'podloop/record';
+ * import { RecordProxy, ReplayServer } from 'podloop/record';
  *
- * await using recorder = await RecordProxy.start({
+ * const file = '/tmp/podloop-record/node.plrec';
+ * const recorder = await RecordProxy.start({
  *   upstream: 'unix:///run/containerd/containerd.sock',
  *   listen: 'unix:///tmp/podloop-record/cri.sock',
- *   file: '/tmp/podloop-record/node.plrec',
+ *   file,
  * });
  * console.log(recorder.endpoint); // the same runtime; what passes there is in the file
- * console.log(recorder.counts.calls);
+ * await recorder.close();
+ *
+ * await using replay = await ReplayServer.start({ file, listen: 'unix:///tmp/podloop-record/replay.sock', speed: 10 });
+ * console.log(replay.endpoint); // the node as it was
  * ```
  *
  * @module
@@ -29,3 +33,7 @@ export {
   type MessageFrame,
   type MetaFrame,
 } from './recording-format.js';
+export { type RecordedPod } from './recorded-pods.js';
+export { type CallSummary, type RecordingSummary, summarizeRecording } from './recording-summary.js';
+export { type AtEnd } from './replay-clock.js';
+export { ReplayServer, type ReplayServerOptions } from './replay-server.js';

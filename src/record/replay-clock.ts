@@ -1,0 +1,72 @@
+import { type Clock, type ClockTimer } from '../util/clock.js';
+
+/** What happens when the recording is over: its last moment stays, it begins anew, or that is all. */
+export type AtEnd = 'pause' | 'loop' | 'exit';
+
+/** How a {@link ReplayClock} goes. */
+export interface ReplayClockOptions {
+  readonly clock: Clock;
+  /** How many times as fast as it was. */
+  readonly speed: number;
+  /** Where it begins, and where it ends, in microseconds since the recording began. */
+  readonly from: number;
+  readonly end: number;
+  readonly atEnd: AtEnd;
+}
+
+/** The time of a recording while it is replayed. It stands until {@link start}. */
+export class ReplayClock {
+  readonly #options: ReplayClockOptions;
+  #startMs: number | undefined;
+
+  constructor(options: ReplayClockOptions) {
+    this.#options = options;
+  }
+
+  get hasStarted(): boolean {
+    return this.#startMs !== undefined;
+  }
+
+  get loops(): boolean {
+    return this.#options.atEnd === 'loop';
+  }
+
+  /** Where it begins, in microseconds since the recording began. */
+  get from(): number {
+    return this.#options.from;
+  }
+
+  start(): void {
+    this.#startMs ??= this.#options.clock.monotonicMs();
+  }
+
+  /** Which moment of the recording it is, in microseconds, and the how manyth time. */
+  now(): { readonly at: number; readonly lap: number } {
+    const { from, end, atEnd } = this.#options;
+    const passed = this.#passed();
+    const length = end - from;
+    if (passed <= length) return { at: from + passed, lap: 0 };
+    // A recording of one moment has no laps.
+    if (atEnd !== 'loop' || length <= 0) return { at: end, lap: 0 };
+    return { at: from + (passed % length), lap: Math.floor(passed / length) };
+  }
+
+  /** How long something that took so long then takes now, in milliseconds. */
+  toMs(duration: number): number {
+    return Math.max(0, duration) / 1000 / this.#options.speed;
+  }
+
+  /** Calls back at that moment of that lap; at once when it is over. Keeps no process alive. */
+  setTimer(at: number, lap: number, callback: () => void): ClockTimer {
+    const { clock, from, end } = this.#options;
+    const due = lap * (end - from) + (at - from);
+    return clock.setTimer(this.toMs(due - this.#passed()), callback, { unref: true });
+  }
+
+  /** Microseconds of the recording that have passed since the start, over all laps. */
+  #passed(): number {
+    const { clock, speed } = this.#options;
+    if (this.#startMs === undefined) return 0;
+    return Math.max(0, Math.round((clock.monotonicMs() - this.#startMs) * 1000 * speed));
+  }
+}
