@@ -14,6 +14,7 @@ import { type Runtime } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { findMountBelow, parseMountinfo, readOwnMountinfo } from '../util/mountinfo.js';
+import { orphanedVolumesCleaned } from '../util/volume-channels.js';
 import { isBelow, namesIn } from './container-logs.js';
 import { type ObservedPods } from './observed-pods.js';
 
@@ -77,13 +78,16 @@ export class PodFolderCollector {
     const gone = uids.filter((uid) => !uid.startsWith(ASIDE) && view.mayRemove(uid));
     // Looked at once for all: when many pods go together there are many of them.
     const left = gone.length === 0 ? NOTHING_LEFT : await this.#findLeft();
+    let cleaned = 0;
     for (const uid of gone) {
       signal.throwIfAborted();
       // A runtime may take its time to answer, and somebody may want a pod of that uid again since.
-      if ((await this.#isGone(uid, signal)) && view.mayRemove(uid)) await this.#remove(uid, left, view);
+      if (!(await this.#isGone(uid, signal)) || !view.mayRemove(uid)) continue;
+      if (await this.#remove(uid, left, view)) cleaned++;
     }
     for (const folder of [paths.podsDir, paths.podLogsDir]) await removeAsides(folder);
     for (const uid of this.#kept.keys()) if (!gone.includes(uid)) this.#kept.delete(uid);
+    orphanedVolumesCleaned.publish({ cleaned, failed: this.#kept.size });
     await this.#cleanUpLinks(new Set(uids), signal);
   }
 
@@ -119,7 +123,8 @@ export class PodFolderCollector {
     }
   }
 
-  async #remove(uid: string, left: Left, view: { mayRemove(podUid: string): boolean }): Promise<void> {
+  /** Whether nothing of it is left. */
+  async #remove(uid: string, left: Left, view: { mayRemove(podUid: string): boolean }): Promise<boolean> {
     const { paths, tearDownVolumes, readMounts = readOwnMountinfo } = this.#options;
     const folder = paths.podDir(uid);
     try {
@@ -128,15 +133,17 @@ export class PodFolderCollector {
       const mounted = findMountBelow(parseMountinfo(await readMounts()), await realpath(folder));
       if (mounted !== undefined) throw new Error(`${mounted.mountPoint} is still mounted`);
       // Once more: the mounts had to be read.
-      if (!view.mayRemove(uid)) return;
+      if (!view.mayRemove(uid)) return false;
       this.#logger.info('Orphaned pod found, removing', { podUID: uid }, 3);
       for (const { link } of left.links.get(uid) ?? []) await rm(link, { force: true });
       for (const name of left.logFolders.get(uid) ?? []) await moveAside(paths.podLogsDir, name);
       // Last: it says whose the rest is.
       await moveAside(paths.podsDir, uid);
       this.#kept.delete(uid);
+      return true;
     } catch (error) {
       this.#keep(uid, error);
+      return false;
     }
   }
 

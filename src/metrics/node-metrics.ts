@@ -19,6 +19,14 @@ export function addNodeMetrics(registry: MetricsRegistry, facts: NodeMetricsFact
     () => one({ node: nodeName }),
   );
   registry.readGauge(
+    {
+      name: 'kubelet_metrics_provider',
+      help: 'Where the numbers about containers come from: the runtime, by CRI; always 1.',
+      labels: ['provider'],
+    },
+    () => one({ provider: 'cri' }),
+  );
+  registry.readGauge(
     { name: 'kubelet_cgroup_version', help: 'Which version of cgroups the node has: 1 or 2.' },
     () => cgroupVersion,
   );

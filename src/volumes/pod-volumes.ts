@@ -28,6 +28,7 @@ import { type Clock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type MountEntry } from '../util/mountinfo.js';
+import { volumeSetUpEnded } from '../util/volume-channels.js';
 import { type Mounter } from './mounter.js';
 import { UnsafePathError } from './sub-path/open-below.js';
 import { type ContainerVariables, resolveSubPath } from './sub-path/resolve-sub-path.js';
@@ -177,14 +178,22 @@ export class PodVolumes {
   async #setUpOne(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<MissingVolume | undefined> {
     const kind = this.#kindOf(volume);
     const work = this.#workOf(pod, volume, kind);
+    const { clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const publish = (isSetUp: boolean): void => {
+      const durationMs = clock.monotonicMs() - startedMs;
+      volumeSetUpEnded.publish({ source: sourceOf(volume), durationMs, isSetUp });
+    };
     try {
       if (kind.folderName !== undefined) {
         await makeFolder(this.#paths.kindFolder(pod.metadata.uid, kind.folderName), FOLDER_MODE);
       }
       await kind.setUp(work, signal);
+      publish(true);
       return undefined;
     } catch (cause) {
       if (signal.aborted) return undefined;
+      publish(false);
       const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(cause)}`;
       this.#options.events.record(pod.metadata, { type: 'Warning', reason: 'FailedMount', message });
       // Containers go on with what is there, and those that are restarted as well.

@@ -14,6 +14,7 @@ import { addProcessMetrics, addProcessStartTime } from '../../metrics/process-me
 import { addRelistMetrics } from '../../metrics/relist-metrics.js';
 import { addRuntimeOperationMetrics } from '../../metrics/runtime-operation-metrics.js';
 import { addStartMetrics } from '../../metrics/start-metrics.js';
+import { addVolumeMetrics } from '../../metrics/volume-metrics.js';
 import { findCgroupMounts } from '../../util/cgroups/cgroup-mounts.js';
 import { type Clock } from '../../util/clock.js';
 import { readOwnMountinfo } from '../../util/mountinfo.js';
@@ -87,6 +88,7 @@ function addPods(registry: MetricsRegistry, parts: AgentMetricsOptions['parts'],
   addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
   addStartMetrics(registry);
   addImageMetrics(registry);
+  addVolumeMetrics(registry);
   registry.onDispose(watchPodStarts({ clock, isOurs, observer: addPodStartMetrics(registry) }));
   registry.onDispose(
     watchContainerEnds({
