@@ -3,6 +3,7 @@ import { addConfigMetrics } from '../../metrics/config-metrics.js';
 import { addContainerEndMetrics } from '../../metrics/container-end-metrics.js';
 import { addEventGeneratorMetrics } from '../../metrics/event-generator-metrics.js';
 import { addEventLoopMetrics } from '../../metrics/event-loop-metrics.js';
+import { addHttpServerMetrics } from '../../metrics/http-server-metrics.js';
 import { addImageMetrics } from '../../metrics/image-metrics.js';
 import { MetricsRegistry } from '../../metrics/metrics-registry.js';
 import { addNodeMetrics } from '../../metrics/node-metrics.js';
@@ -56,6 +57,7 @@ export class AgentMetrics implements Disposable {
     addEventGeneratorMetrics(registry, () => pleg.state());
     addRuntimeOperationMetrics(registry, client);
     addConfigMetrics(registry);
+    addHttpServerMetrics(registry);
     addPods(registry, parts, clock);
     addProbeStats(registry, () => probes.stats);
     this.#agent = registry;

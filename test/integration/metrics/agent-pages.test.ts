@@ -59,7 +59,7 @@ const MORE_VALUES: Readonly<Record<string, readonly string[]>> = {
   code: ['ErrImageNeverPull', 'CreateContainerError', 'ImageInspectError', 'RegistryUnavailable'],
   method: ['HEAD', 'POST'],
   server_type: ['socket', 'healthz'],
-  volume_plugin: [],
+  pull_policy: ['always'],
 };
 
 let folder: string;
