@@ -1,6 +1,7 @@
 import { type PodRef } from '../model/pod-ref.js';
 import { type Clock } from '../util/clock.js';
 import { hasCode, messageOf } from '../util/errors.js';
+import { OwnLateness } from './own-lateness.js';
 import { percentileOf } from './percentile.js';
 
 /** What a call is about. */
@@ -13,6 +14,7 @@ export interface CallTarget {
 
 /** A call that ended, or was given up. */
 export interface MeasuredCall extends CallTarget {
+  /** Without what this process was late by itself meanwhile: rather too little than too much. */
   readonly ms: number;
   /** `hung`: there was no answer within the time it had. */
   readonly outcome: 'ok' | 'hung' | 'failed';
@@ -40,14 +42,24 @@ export interface OperationFacts {
   readonly lastCode?: string;
 }
 
-/** Runs calls and remembers what each took. Bounded: one for each pod and container, and a few more. */
+/**
+ * Runs calls and remembers what each took. Bounded: one for each pod and container, and a few more. Stop it when there
+ * is nothing left to measure.
+ */
 export class CallMeter {
   readonly #clock: Clock;
+  readonly #lateness: OwnLateness;
   readonly #ended: MeasuredCall[] = [];
   readonly #underWay = new Map<CallTarget, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#lateness = new OwnLateness(clock);
+    this.#lateness.start();
+  }
+
+  stop(): void {
+    this.#lateness.stop();
   }
 
   /** Everything that ended so far, in the order in which it did. */
@@ -64,9 +76,12 @@ export class CallMeter {
   /** Runs one call. Resolves with its answer, or with undefined when it failed; rejects when the signal has aborted. */
   async run<T>(target: CallTarget, signal: AbortSignal, call: () => Promise<T>): Promise<T | undefined> {
     const startedMs = this.#clock.monotonicMs();
+    const lateBeforeMs = this.#lateness.totalMs;
     this.#underWay.set(target, startedMs);
     const end = (rest: Pick<MeasuredCall, 'outcome' | 'error' | 'code'>): void => {
-      this.#ended.push({ ...target, ms: this.#clock.monotonicMs() - startedMs, ...rest });
+      const lateMs = this.#lateness.totalMs - lateBeforeMs;
+      const ms = Math.max(0, this.#clock.monotonicMs() - startedMs - lateMs);
+      this.#ended.push({ ...target, ms, ...rest });
     };
     try {
       const answer = await call();

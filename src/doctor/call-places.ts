@@ -34,6 +34,11 @@ export class CallPlaces {
     void underWay.finally(() => this.#underWay.delete(underWay));
   }
 
+  /** Resolves when every call has been answered or goes on outside. One may wait for that at a time. */
+  async settle(): Promise<void> {
+    while (this.#taken > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
   /** Resolves when nothing is under way any more. */
   async drain(): Promise<void> {
     await Promise.all(this.#underWay);

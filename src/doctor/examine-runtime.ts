@@ -60,15 +60,15 @@ const LIST_ROUNDS = 3;
 export async function examineRuntime(options: ExamineRuntimeOptions): Promise<RuntimeExamination> {
   const { runtime, clock, signal, timeoutMs, watchMs, events, onProgress } = options;
   const limits: CallLimits = { signal, timeoutMs };
-  const meter = new CallMeter(clock);
   const connection = new ConnectionWatch({ runtime, clock });
-  const tell = (step: RuntimeProgress['step'], how?: { asked: number; pods: number }): void =>
-    onProgress?.({ step, ...how, underWay: meter.underWay() });
-
-  tell('connecting');
+  onProgress?.({ step: 'connecting', underWay: [] });
   const found = await connection.connect(watchMs, limits);
   if (found === undefined) return notConnected(runtime, connection);
   const { name, version } = found;
+
+  const meter = new CallMeter(clock);
+  const tell = (step: RuntimeProgress['step'], how?: { asked: number; pods: number }): void =>
+    onProgress?.({ step, ...how, underWay: meter.underWay() });
 
   const watched = new AbortController();
   const startedMs = clock.monotonicMs();
@@ -122,6 +122,7 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
     };
   } finally {
     watched.abort();
+    meter.stop();
     await pinging;
     await witness?.close();
   }

@@ -19,9 +19,14 @@ const PLACE_LIMIT_MS = 1_000;
 const MOST_OUTSIDE = 56;
 /** After this long no further pod is asked for. */
 const BUDGET_MS = 30_000;
+/** So many calls go out one after another first: what a call takes while others run says little of a series. */
+const SAMPLE_CALLS = 20;
+const SAMPLE_BUDGET_MS = 3_000;
 const MOST_NAMED = 10;
 /** What is remembered of single calls that hang or fail. */
 const MOST_CALLS = 200;
+/** Failures that say nothing of a pod: it was removed while it was asked for, or the runtime was gone. */
+const SAYS_NOTHING = ['CRI_NOT_FOUND', 'CRI_UNAVAILABLE', 'CRI_CANCELLED'];
 
 /** What {@link inspectPods} works with. */
 export interface InspectPodsOptions {
@@ -41,30 +46,42 @@ interface StatusCall {
 }
 
 /**
- * Asks for the status of every sandbox and every container, as a kubelet does that has just started, but several at
- * once; a call that hangs holds up no other one. Rejects only when the signal aborts.
+ * Asks for the status of every sandbox and every container: of a few one call after another, as a kubelet does, then of
+ * all others several at once. A call that hangs holds up no other one. Rejects only when the signal aborts.
  */
 export async function inspectPods(options: InspectPodsOptions): Promise<InspectionFacts> {
   const { meter, clock, limits, onProgress } = options;
   const pods = toCalls(options);
   const before = meter.calls.length;
   const startedMs = clock.monotonicMs();
-  const places = new CallPlaces({
-    ...{ clock, atOnce: AT_ONCE, placeLimitMs: PLACE_LIMIT_MS, mostOutside: MOST_OUTSIDE },
-  });
+  const newPlaces = (atOnce: number): CallPlaces =>
+    new CallPlaces({ clock, atOnce, placeLimitMs: PLACE_LIMIT_MS, mostOutside: MOST_OUTSIDE });
+  // Who aborts learns it below.
+  const run = ({ target, send }: StatusCall): Promise<unknown> =>
+    meter.run(target, limits.signal, send).catch(() => undefined);
+
+  const inSeries = newPlaces(1);
+  const done = new Set<StatusCall>();
+  for (const call of pickEvenly(pods.flat(), SAMPLE_CALLS)) {
+    if (limits.signal.aborted || clock.monotonicMs() - startedMs > SAMPLE_BUDGET_MS) break;
+    done.add(call);
+    await inSeries.send(() => run(call));
+  }
+  await inSeries.settle();
+  const sampleEnd = meter.calls.length;
+
+  const places = newPlaces(AT_ONCE);
   let asked = 0;
   for (const calls of pods) {
     if (limits.signal.aborted || clock.monotonicMs() - startedMs > BUDGET_MS) break;
-    for (const { target, send } of calls) {
-      // Whoever aborts learns it below.
-      await places.send(() => meter.run(target, limits.signal, send).catch(() => undefined));
-    }
+    for (const call of calls) if (!done.has(call)) await places.send(() => run(call));
     onProgress(++asked, pods.length);
   }
-  await places.drain();
+  await Promise.all([places.drain(), inSeries.drain()]);
   limits.signal.throwIfAborted();
   return summarize(meter.calls.slice(before), {
     ...{ asked, pods: pods.length },
+    sample: meter.calls.slice(before, sampleEnd),
     allCalls: pods.reduce((sum, { length }) => sum + length, 0),
   });
 }
@@ -82,18 +99,32 @@ function toCalls({ runtime, limits, sandboxes, containers }: InspectPodsOptions)
   return [...groupBy(sandboxes, ({ pod }) => pod.uid).values()].map((ofPod) => ofPod.flatMap(callsOf));
 }
 
+function pickEvenly<T>(items: readonly T[], most: number): T[] {
+  const step = Math.max(1, items.length / most);
+  return Array.from({ length: Math.min(most, items.length) }, (_, at) => items[Math.floor(at * step)]!);
+}
+
 interface Extent {
+  /** The calls that went out one after another. */
+  readonly sample: readonly MeasuredCall[];
   readonly asked: number;
   readonly pods: number;
   readonly allCalls: number;
 }
 
-function summarize(calls: readonly MeasuredCall[], { asked, pods, allCalls }: Extent): InspectionFacts {
+function summarize(
+  calls: readonly MeasuredCall[],
+  { sample, asked, pods, allCalls }: Extent,
+): InspectionFacts {
   const statusCalls = calls.filter(
     (call): call is MeasuredCall & { readonly pod: PodRef } => call.pod !== undefined,
   );
   const answered = statusCalls.filter(({ outcome }) => outcome === 'ok');
-  const times = answered.map(({ ms }) => ms).sort((a, b) => a - b);
+  const times = sample
+    // Pings run beside it.
+    .filter(({ pod, outcome }) => pod !== undefined && outcome === 'ok')
+    .map(({ ms }) => ms)
+    .sort((a, b) => a - b);
   const totalMs = times.reduce((sum, ms) => sum + ms, 0);
   const slowest = [...groupBy(answered, ({ pod }) => pod.uid).values()]
     .map((ofPod) => ({
@@ -109,8 +140,7 @@ function summarize(calls: readonly MeasuredCall[], { asked, pods, allCalls }: Ex
     slowest: slowest.slice(0, MOST_NAMED),
     hung: statusCalls.filter(({ outcome }) => outcome === 'hung').slice(0, MOST_CALLS),
     failing: statusCalls
-      // It was removed while it was asked for.
-      .filter(({ outcome, code }) => outcome === 'failed' && code !== 'CRI_NOT_FOUND')
+      .filter(({ outcome, code = '' }) => outcome === 'failed' && !SAYS_NOTHING.includes(code))
       .slice(0, MOST_CALLS),
   };
 }

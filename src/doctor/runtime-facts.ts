@@ -71,7 +71,7 @@ export interface InspectionFacts {
   readonly asked: number;
   readonly pods: number;
   readonly calls: number;
-  /** Of a call that was answered. */
+  /** Of a call that was answered, of those that went out one after another. */
   readonly medianMs: number;
   /** What it takes to ask for everything that is there, one call after another, as a kubelet does. */
   readonly inSeriesMs: number;

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { type Clock } from '../util/clock.js';
+import { OwnLateness } from './own-lateness.js';
+
+/** A clock whose time the test sets, and whose timers fire only when the test lets the loop turn. */
+class StallingClock {
+  nowMs = 0;
+  #timers: { readonly dueMs: number; readonly callback: () => void }[] = [];
+
+  monotonicMs(): number {
+    return this.nowMs;
+  }
+
+  setTimer(delayMs: number, callback: () => void): { cancel(): void } {
+    const timer = { dueMs: this.nowMs + delayMs, callback };
+    this.#timers.push(timer);
+    return { cancel: () => (this.#timers = this.#timers.filter((each) => each !== timer)) };
+  }
+
+  turn(): void {
+    const due = this.#timers.filter(({ dueMs }) => dueMs <= this.nowMs);
+    this.#timers = this.#timers.filter((timer) => !due.includes(timer));
+    for (const { callback } of due) callback();
+  }
+}
+
+describe('OwnLateness', () => {
+  it('is what the loop was late by, also before its timers could say so', () => {
+    const clock = new StallingClock();
+    const lateness = new OwnLateness(clock as unknown as Clock);
+    lateness.start();
+    for (let turns = 0; turns < 10; turns++) {
+      clock.nowMs += 10;
+      clock.turn();
+    }
+    expect(lateness.totalMs).toBe(0);
+    clock.nowMs += 520;
+    expect(lateness.totalMs).toBe(500);
+    clock.turn();
+    expect(lateness.totalMs).toBe(500);
+    clock.nowMs += 50;
+    lateness.stop();
+    expect(lateness.totalMs).toBe(530);
+    clock.nowMs += 1_000;
+    expect(lateness.totalMs).toBe(530);
+  });
+});
