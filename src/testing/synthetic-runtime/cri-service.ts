@@ -130,11 +130,19 @@ export function createCriService(parts: CriServiceParts): UntypedServiceImplemen
       runtimeVersion: '1.0.0',
       runtimeApiVersion: 'v1',
     })),
-    status: unary('Status', async () =>
-      StatusResponse.fromPartial({
-        status: { conditions: ['RuntimeReady', 'NetworkReady'].map((type) => ({ type, status: true })) },
-      }),
-    ),
+    status: unary('Status', async () => {
+      const { networkNotReady: message } = gate.faults;
+      const network =
+        message === '' ? { status: true } : { status: false, reason: 'NetworkPluginNotReady', message };
+      return StatusResponse.fromPartial({
+        status: {
+          conditions: [
+            { type: 'RuntimeReady', status: true },
+            { type: 'NetworkReady', ...network },
+          ],
+        },
+      });
+    }),
     listContainers: unary('ListContainers', async (request: ListContainersRequest, signal) => {
       await passAsList(signal);
       return lists.containers(request.filter);

@@ -79,6 +79,8 @@ export interface SyntheticFaults {
   readonly listDelayMs: number;
   /** Whether StreamPodSandboxes and StreamContainers are there; otherwise Unimplemented. */
   readonly streamingLists: boolean;
+  /** Why Status says that the network is not ready; empty when it is. */
+  readonly networkNotReady: string;
   /** What GetContainerEvents does: serves, answers Unimplemented, or ends at once without an error. */
   readonly events: 'on' | 'unimplemented' | 'ended';
   /** Whether a stream's headers go out when it opens; otherwise with its first event, as containerd does. */
@@ -100,6 +102,7 @@ export const NO_FAULTS: SyntheticFaults = {
   listFailure: status.OK,
   listDelayMs: 0,
   streamingLists: false,
+  networkNotReady: '',
   events: 'on',
   eventHeadersAtOnce: false,
   dropEvery: 0,
