@@ -18,6 +18,8 @@ import { buildHealthChecks } from './health-checks.js';
 import { type AgentHistory } from './history/agent-history.js';
 import { serveHistory } from './history/serve-history.js';
 import { buildNodePages } from './node-pages.js';
+import { startPlegReporter } from './pleg-report/start-pleg-reporter.js';
+import { type PlegReporter } from './pleg-report/pleg-reporter.js';
 import { followPods, ServedPods } from './served-pods.js';
 
 /** What {@link AgentApi} needs. */
@@ -44,6 +46,7 @@ export class AgentApi {
   readonly #creations: CreationTimes;
   readonly #versions: ResourceVersions;
   #servers: AgentServers | undefined;
+  readonly #plegReporter: PlegReporter;
 
   /** Listens. Rejects with ENDPOINT_IN_USE, PORT_UNUSABLE or OPTION_INVALID. */
   static async start(given: AgentApiOptions): Promise<AgentApi> {
@@ -79,9 +82,11 @@ export class AgentApi {
       new ServedPods({ clock, desired, manager, workers, creations, stopped }),
       versions,
     );
+    this.#plegReporter = startPlegReporter(options);
+    const pages = buildNodePages({ ...options, plegReporter: this.#plegReporter });
     this.#ports = {
       ...buildApiPorts(options, this.#table),
-      pages: nodePageHandlers(buildNodePages(options), clock),
+      pages: nodePageHandlers(pages, clock),
       health: buildHealthChecks(options),
       journal: serveHistory(options.history),
     };
@@ -99,6 +104,7 @@ export class AgentApi {
   /** Ends all connections. Idempotent. */
   async close(): Promise<void> {
     await Promise.all([this.#server.close(), this.#servers?.close()]);
+    this.#plegReporter[Symbol.dispose]();
     await this.#creations.flush();
     await this.#versions.settled();
   }

@@ -24,7 +24,7 @@ export interface ApiPortsOptions {
   readonly parts: AgentParts;
   readonly identity: NodeIdentity;
   readonly client: CriClient;
-  readonly runtime: { readonly name: string; readonly version: string };
+  readonly runtime: { readonly name: string; readonly version: string; readonly url: string };
   /** podloop's. */
   readonly version: string;
   readonly clock: Clock;

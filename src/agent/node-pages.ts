@@ -7,6 +7,7 @@ import { type AgentMetrics } from './metrics/agent-metrics.js';
 import { type AgentParts } from './agent-parts.js';
 import { kubeletConfigPage } from './kubelet-config/kubelet-config-page.js';
 import { type NodeIdentity } from './node-identity.js';
+import { type PlegReporter } from './pleg-report/pleg-reporter.js';
 import { buildUsagePages } from './usage-pages.js';
 
 /** What {@link buildNodePages} wires. */
@@ -16,6 +17,7 @@ export interface NodePagesOptions {
   readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes'>;
   readonly identity: NodeIdentity;
   readonly client: CriClient;
+  readonly plegReporter: Pick<PlegReporter, 'read'>;
   readonly runtime: { readonly name: string; readonly version: string };
   /** podloop's. */
   readonly version: string;
@@ -28,6 +30,7 @@ export function buildNodePages({
   options,
   parts,
   metrics,
+  plegReporter,
   client,
   clock,
   logger,
@@ -36,6 +39,7 @@ export function buildNodePages({
   return {
     '/metrics': (signal) => metrics.metrics(signal),
     '/metrics/probes': (signal) => metrics.probes(signal),
+    '/debug/pleg': () => JSON.stringify(plegReporter.read(), undefined, 2),
     '/configz': () => kubeletConfigPage(options),
     '/metrics/cadvisor': (signal) => usage.cadvisor(signal),
     '/metrics/resource': (signal) => usage.resource(signal),
