@@ -7,6 +7,7 @@ import { type AgentMetrics } from './metrics/agent-metrics.js';
 import { type AgentParts } from './agent-parts.js';
 import { kubeletConfigPage } from './kubelet-config/kubelet-config-page.js';
 import { type NodeIdentity } from './node-identity.js';
+import { plegReportJson } from './pleg-report/pleg-report-json.js';
 import { type PlegReporter } from './pleg-report/pleg-reporter.js';
 import { buildUsagePages } from './usage-pages.js';
 
@@ -39,7 +40,7 @@ export function buildNodePages({
   return {
     '/metrics': (signal) => metrics.metrics(signal),
     '/metrics/probes': (signal) => metrics.probes(signal),
-    '/debug/pleg': () => JSON.stringify(plegReporter.read(), undefined, 2),
+    '/debug/pleg': () => plegReportJson(plegReporter.read()),
     '/configz': () => kubeletConfigPage(options),
     '/metrics/cadvisor': (signal) => usage.cadvisor(signal),
     '/metrics/resource': (signal) => usage.resource(signal),

@@ -1,9 +1,10 @@
 import { type Agent } from '../agent/agent.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
+import { LiveScreen } from './live-screen.js';
 import { ScreenLog } from './screen-log.js';
 import { SummaryNews } from './summary-news.js';
-import { SummaryScreen } from './summary-screen.js';
+import { formatSummary } from './summary-text.js';
 import { type Terminal } from './terminal.js';
 
 /** What an {@link AgentScreen} needs. */
@@ -23,7 +24,7 @@ export class AgentScreen implements Disposable {
   readonly #options: AgentScreenOptions;
   readonly #log: ScreenLog;
   readonly #news = new SummaryNews();
-  readonly #screen: SummaryScreen;
+  readonly #screen: LiveScreen;
   #agent: Pick<Agent, 'pods' | 'podEvents'> | undefined;
   #title: string;
 
@@ -34,7 +35,11 @@ export class AgentScreen implements Disposable {
     this.#log = new ScreenLog({ show: (sentence) => this.say(sentence), behind: options.logger });
     this.log = this.#log;
     const { terminal, clock } = options;
-    this.#screen = new SummaryScreen({ terminal, clock, summarize: () => this.#summarize() });
+    this.#screen = new LiveScreen({
+      terminal,
+      clock,
+      render: (size) => formatSummary(this.#summarize(), size),
+    });
   }
 
   /** Shows a sentence among what happens. */

@@ -1,6 +1,7 @@
 import { type Readable } from 'node:stream';
 import { type Clock } from '../util/clock.js';
 import { type LineOutput } from './line-output.js';
+import { type Suspension, type SuspensionHandlers } from './suspension.js';
 import { type Terminal } from './terminal.js';
 
 /** The process as a command sees it. Only main.ts makes one from the real process; tests make their own. */
@@ -21,4 +22,6 @@ export interface CliHost {
   listenForInterrupts(): AbortSignal;
   /** Calls `listener` at each SIGUSR1 until the returned function is called. */
   onUserSignal(listener: () => void): () => void;
+  /** From now on Ctrl-Z and SIGTSTP call the handlers round the stop of the process; absent where it cannot be stopped. */
+  handleSuspension?(handlers: SuspensionHandlers): Suspension;
 }

@@ -10,6 +10,17 @@ export function parseDurationFlag(text: string): number {
   }
 }
 
+/** The same, but not nothing. */
+export function parsePositiveDuration(text: string): number {
+  try {
+    const durationMs = parseGoDuration(text, 'duration');
+    if (durationMs > 0) return durationMs;
+  } catch {
+    // What commander prints has the flag's name and the value already.
+  }
+  throw new InvalidArgumentError('use a positive duration such as 1s, 500ms or 1m30s');
+}
+
 /** A whole number, also below zero. */
 export function parseWholeFlag(text: string): number {
   if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('use a whole number');

@@ -13,6 +13,7 @@ import { type CliHost } from './cli-host.js';
 import { listenForInterrupts } from './interrupts.js';
 import { LineOutput } from './line-output.js';
 import { runProgram } from './program.js';
+import { handleSuspension } from './suspension.js';
 import { findTerminal } from './terminal.js';
 
 /** After this long, what still keeps the process alive (a reader that does not read) is not waited for. */
@@ -41,6 +42,7 @@ const host: CliHost = {
     process.on('SIGUSR1', listener);
     return () => process.off('SIGUSR1', listener);
   },
+  handleSuspension: (handlers) => handleSuspension(process, clock, handlers),
 };
 
 process.exitCode = await runProgram(process.argv.slice(2), host);

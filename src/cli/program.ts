@@ -27,6 +27,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./watch.js')).watchCommand(host),
   },
   {
+    name: 'top',
+    summary: 'Show live where relists spend their time: slow pods, calls that hang, the rate of events',
+    load: async (host) => (await import('./top.js')).topCommand(host),
+  },
+  {
     name: 'demo',
     summary: 'Run a folder of example pods with an agent and a runtime of their own, and show what happens',
     load: async (host) => (await import('./demo.js')).demoCommand(host),

@@ -1,5 +1,6 @@
 import { type PodLine } from '../agent/pod-lines.js';
 import { formatHumanDuration } from '../util/human-duration.js';
+import { cut, lengthOf, pad, printable, type ScreenSize } from './screen-text.js';
 
 /** Something that happened, as the screen shows it. */
 export interface NewsLine {
@@ -14,12 +15,6 @@ export interface Summary {
   /** Oldest first. */
   readonly news: readonly NewsLine[];
   readonly nowMs: number;
-}
-
-/** How many characters there are in a row, and how many rows. */
-export interface ScreenSize {
-  readonly columns: number;
-  readonly rows: number;
 }
 
 const HEADER = ['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE'] as const;
@@ -99,25 +94,6 @@ function fitWidths(wanted: readonly number[], columns: number): number[] {
     if (excess > 0) widths[column] = Math.max(Math.min(width, narrowest), width - excess);
   }
   return widths;
-}
-
-/** Nothing that moves the cursor: messages come from programs. */
-function printable(text: string): string {
-  return text.replaceAll(/[\p{C}\u2028\u2029]+/gu, ' ');
-}
-
-function cut(text: string, length: number): string {
-  const characters = Array.from(text);
-  if (characters.length <= length) return text;
-  return length <= 0 ? '' : `${characters.slice(0, length - 1).join('')}…`;
-}
-
-function pad(text: string, length: number): string {
-  return text + ' '.repeat(Math.max(0, length - lengthOf(text)));
-}
-
-function lengthOf(text: string): number {
-  return Array.from(text).length;
 }
 
 function timeOfDay(atMs: number): string {

@@ -1,11 +1,12 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { Observer } from '../agent/observer.js';
 import { OBSERVER_OPTIONS, type ObserverMode } from '../agent/options.js';
-import { formatGoDuration, parseGoDuration } from '../util/go-duration.js';
+import { formatGoDuration } from '../util/go-duration.js';
 import { SILENT_LOGGER } from '../util/logger.js';
 import { type CliHost } from './cli-host.js';
 import { matchesFilter } from './event-filter.js';
 import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from './event-printer.js';
+import { parsePositiveDuration } from './flag-values.js';
 import { HealthReport } from '../agent/health-report.js';
 import { createLogger, verbosityOption } from './log-output.js';
 import { resolveRuntimeEndpoint } from './runtime-endpoint.js';
@@ -60,7 +61,7 @@ export function watchCommand(host: CliHost): Command {
     )
     .addOption(
       new Option('--relist-period <duration>', OBSERVER_OPTIONS.relistPeriodMs.doc)
-        .argParser(parseDurationFlag)
+        .argParser(parsePositiveDuration)
         .default(
           OBSERVER_OPTIONS.relistPeriodMs.default,
           formatGoDuration(OBSERVER_OPTIONS.relistPeriodMs.default),
@@ -151,15 +152,4 @@ async function repeat(host: CliHost, signal: AbortSignal, look: () => void): Pro
     look();
     await host.clock.sleep(HEALTH_LOOK_MS, signal).catch(() => undefined);
   }
-}
-
-function parseDurationFlag(text: string): number {
-  const remedy = 'use a positive duration such as 1s, 500ms or 1m30s';
-  try {
-    const durationMs = parseGoDuration(text, 'duration');
-    if (durationMs > 0) return durationMs;
-  } catch {
-    // What commander prints has the flag's name and the value already.
-  }
-  throw new InvalidArgumentError(remedy);
 }

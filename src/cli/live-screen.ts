@@ -1,13 +1,13 @@
 import { type Clock } from '../util/clock.js';
-import { formatSummary, type Summary } from './summary-text.js';
+import { type ScreenSize } from './screen-text.js';
 import { type Terminal } from './terminal.js';
 
-/** What a {@link SummaryScreen} needs. */
-export interface SummaryScreenOptions {
+/** What a {@link LiveScreen} needs. */
+export interface LiveScreenOptions {
   readonly terminal: Terminal;
   readonly clock: Clock;
-  /** What there is to show, as of now. */
-  readonly summarize: () => Summary;
+  /** The rows that there are to show, as of now: no more than fit, and none longer. */
+  readonly render: (size: ScreenSize) => readonly string[];
 }
 
 /** How often it is looked whether there is something new, in milliseconds. */
@@ -26,14 +26,15 @@ const CLEAR_BELOW = '\x1b[J';
  * It takes the terminal's other screen, so that what stood there before is there again afterwards, and gives it back
  * with the cursor when it is closed, or when the process ends without closing it.
  */
-export class SummaryScreen implements Disposable {
-  readonly #options: SummaryScreenOptions;
+export class LiveScreen implements Disposable {
+  readonly #options: LiveScreenOptions;
   readonly #drawing = new AbortController();
   readonly #forget: readonly (() => void)[];
   #drawn = '';
   #closed = false;
+  #suspended = false;
 
-  constructor(options: SummaryScreenOptions) {
+  constructor(options: LiveScreenOptions) {
     this.#options = options;
     const { terminal } = options;
     const onExit = terminal.onExit(() => this.close());
@@ -46,10 +47,10 @@ export class SummaryScreen implements Disposable {
 
   /** Draws what there is now, if it differs from what is there. */
   draw(): void {
-    if (this.#closed) return;
-    const { terminal, summarize } = this.#options;
+    if (this.#closed || this.#suspended) return;
+    const { terminal, render } = this.#options;
     const { columns, rows } = terminal;
-    const lines = formatSummary(summarize(), { columns, rows });
+    const lines = render({ columns, rows });
     const text = lines.map((line) => line + CLEAR_ROW).join('\r\n');
     const frame = `${columns}x${rows}\n${text}`;
     if (frame === this.#drawn) return;
@@ -58,13 +59,34 @@ export class SummaryScreen implements Disposable {
     terminal.write(TO_TOP + text + (lines.length < rows ? `\r\n${CLEAR_BELOW}` : ''));
   }
 
+  /** Draws everything anew, as after somebody else has written to the terminal. */
+  redraw(): void {
+    this.#drawn = '';
+    this.draw();
+  }
+
+  /** Gives the terminal back for a while. Idempotent. */
+  suspend(): void {
+    if (this.#closed || this.#suspended) return;
+    this.#suspended = true;
+    this.#options.terminal.write(LEAVE);
+  }
+
+  /** Takes the terminal again. Idempotent. */
+  resume(): void {
+    if (this.#closed || !this.#suspended) return;
+    this.#suspended = false;
+    this.#options.terminal.write(ENTER);
+    this.redraw();
+  }
+
   /** Gives the terminal back as it was. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#drawing.abort();
     for (const forget of this.#forget) forget();
-    this.#options.terminal.write(LEAVE);
+    if (!this.#suspended) this.#options.terminal.write(LEAVE);
   }
 
   [Symbol.dispose](): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
-import { SummaryScreen } from './summary-screen.js';
-import { type Summary } from './summary-text.js';
+import { LiveScreen } from './live-screen.js';
+import { formatSummary, type Summary } from './summary-text.js';
 import { type Terminal } from './terminal.js';
 
 /** A terminal that remembers what was written to it, and whose size a test changes. */
@@ -39,7 +39,7 @@ function scene() {
   const clock = new FakeClock();
   const shown: { summary: Summary } = { summary: { title: 'first', pods: [], news: [], nowMs: 0 } };
   const show = (title: string): void => void (shown.summary = { ...shown.summary, title });
-  const screen = new SummaryScreen({ terminal, clock, summarize: () => shown.summary });
+  const screen = new LiveScreen({ terminal, clock, render: (size) => formatSummary(shown.summary, size) });
   return { terminal, clock, screen, show };
 }
 

@@ -1,0 +1,110 @@
+import { type Key } from './keys.js';
+import { POD_ORDERS, type PodOrder, type PodSelection } from './sort-pods.js';
+
+/** How somebody wants to see things. Immutable. */
+export interface TopView extends PodSelection {
+  /** The filter is being typed. */
+  readonly isTyping: boolean;
+  readonly isPaused: boolean;
+  readonly showsHelp: boolean;
+  /** So many pods are scrolled past. */
+  readonly offset: number;
+}
+
+/** What a key does beyond changing the view. */
+export type TopAction = 'quit' | 'suspend' | 'redraw';
+
+/** The view at the beginning. */
+export const INITIAL_VIEW: TopView = {
+  ...{ order: 'worst', reversed: false, filter: '' },
+  ...{ isTyping: false, isPaused: false, showsHelp: false, offset: 0 },
+};
+
+/** Longer than any name; a text that was pasted is not a filter. */
+const LONGEST_FILTER = 253;
+
+/** What is told of the keys, one row each. */
+export const KEY_HELP: readonly (readonly [keys: string, what: string])[] = [
+  ['s', 'next order: worst first, last inspection, longest, failures, inspections, name'],
+  ['w l m f c n', 'that order at once (m: the most that one has taken, c: their count)'],
+  ['r', 'the other way round'],
+  ['/', 'show only pods and calls with this text; Enter keeps it, Esc drops it'],
+  ['Space', 'pause, and go on'],
+  ['↑ ↓ j k', 'scroll by a pod'],
+  ['PgUp PgDn g G', 'scroll by ten pods; to the first, to the last'],
+  ['Ctrl-L', 'draw again'],
+  ['Ctrl-Z', 'suspend'],
+  ['? h', 'this help'],
+  ['q Ctrl-C', 'quit'],
+];
+
+const ORDER_KEYS: Readonly<Record<string, PodOrder>> = {
+  ...{ w: 'worst', l: 'last', m: 'longest' },
+  ...{ f: 'failures', c: 'inspections', n: 'name' },
+};
+const SCROLLS: Readonly<Record<string, number>> = {
+  ...{ up: -1, k: -1, down: 1, j: 1, 'page-up': -10, 'page-down': 10 },
+  ...{ home: -Infinity, g: -Infinity, end: Infinity, G: Infinity },
+};
+
+/** What a key makes of the view of that many pods. Pure. */
+export function pressKey(view: TopView, key: Key, pods: number): { view: TopView; action?: TopAction } {
+  if (key === 'interrupt') return { view, action: 'quit' };
+  if (key === 'suspend') return { view, action: 'suspend' };
+  if (key === 'redraw') return { view, action: 'redraw' };
+  if (view.isTyping) return { view: typeFilter(view, key) };
+  // Any key leaves the help; those that end everything still do.
+  if (key === 'q' || key === 'Q') return { view, action: 'quit' };
+  if (view.showsHelp) return { view: { ...view, showsHelp: false } };
+  const order = ORDER_KEYS[key];
+  if (order !== undefined) return { view: { ...view, order, offset: 0 } };
+  const scroll = SCROLLS[key];
+  if (scroll !== undefined) {
+    return { view: { ...view, offset: Math.min(Math.max(0, pods - 1), Math.max(0, view.offset + scroll)) } };
+  }
+  return { view: changeView(view, key) };
+}
+
+function changeView(view: TopView, key: Key): TopView {
+  switch (key) {
+    case 's':
+      return { ...view, order: nextOrder(view.order), offset: 0 };
+    case 'r':
+      return { ...view, reversed: !view.reversed, offset: 0 };
+    case ' ':
+      return { ...view, isPaused: !view.isPaused };
+    case '/':
+      return { ...view, isTyping: true };
+    case '?':
+    case 'h':
+      return { ...view, showsHelp: true };
+    case 'escape':
+      return { ...view, filter: '', offset: 0 };
+    default:
+      return view;
+  }
+}
+
+function typeFilter(view: TopView, key: Key): TopView {
+  const filtered = (filter: string): TopView => ({
+    ...view,
+    filter: filter.slice(0, LONGEST_FILTER),
+    offset: 0,
+  });
+  switch (key) {
+    case 'enter':
+      return { ...view, isTyping: false };
+    case 'escape':
+      return { ...filtered(''), isTyping: false };
+    case 'backspace':
+      return filtered(Array.from(view.filter).slice(0, -1).join(''));
+    case 'erase-line':
+      return filtered('');
+    default:
+      return Array.from(key).length === 1 ? filtered(view.filter + key) : view;
+  }
+}
+
+function nextOrder(order: PodOrder): PodOrder {
+  return POD_ORDERS[(POD_ORDERS.indexOf(order) + 1) % POD_ORDERS.length]!;
+}
