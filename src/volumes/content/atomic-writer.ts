@@ -25,6 +25,7 @@ import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
 import { type ContentFileSystem } from './content-file-system.js';
 import { type ContentPayload, toCleanPayload } from './content-payload.js';
+import { type VerifiedVolumes } from './verified-volumes.js';
 import {
   generationName,
   type GenerationPlace,
@@ -45,6 +46,8 @@ export interface AtomicWriterOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** A number in [0, 1); Math.random unless told. */
   readonly random?: () => number;
+  /** Remembers large volumes that were found whole; each write looks at everything without. */
+  readonly verified?: VerifiedVolumes;
   /** node:fs/promises unless told. */
   readonly files?: ContentFileSystem;
 }
@@ -68,9 +71,12 @@ export class AtomicWriter {
   readonly #group: number | undefined;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #random: () => number;
+  readonly #verified: VerifiedVolumes | undefined;
   readonly #files: ContentFileSystem;
 
-  constructor({ folder, definition, group, clock, random = Math.random, files = fs }: AtomicWriterOptions) {
+  constructor(options: AtomicWriterOptions) {
+    const { folder, definition, group, clock, random = Math.random, files = fs } = options;
+    this.#verified = options.verified;
     this.#folder = folder;
     this.#definition = definition;
     this.#group = group;
@@ -87,11 +93,14 @@ export class AtomicWriter {
   async write(payload: ContentPayload): Promise<boolean> {
     const wanted = toCleanPayload(payload);
     const before = await this.#findCurrent();
+    const digest = this.#verified?.digest(wanted);
+    if (digest !== undefined && (await this.#stands(digest, before))) return false;
     if (
       before?.endsWith(this.#definition) === true &&
       (await holdsPayload(this.#files, wanted, this.#place(before)))
     ) {
-      await this.#tidy(wanted, before);
+      const isTidy = await this.#tidy(wanted, before);
+      if (digest !== undefined && isTidy) await this.#keep(digest, before);
       return false;
     }
     const fresh = generationName(this.#clock.now(), this.#random(), this.#definition);
@@ -107,6 +116,34 @@ export class AtomicWriter {
     return true;
   }
 
+  /** Whether the volume was found to hold that a while ago, and nobody has touched its folders since. */
+  async #stands(digest: string, current: string | undefined): Promise<boolean> {
+    if (current === undefined) return false;
+    const look = await this.#lookAt(current);
+    return look !== undefined && this.#verified!.stands(this.#folder, this.#sumUp(digest), look);
+  }
+
+  async #keep(digest: string, current: string): Promise<void> {
+    const look = await this.#lookAt(current);
+    if (look !== undefined) this.#verified!.keep(this.#folder, this.#sumUp(digest), look);
+  }
+
+  #sumUp(digest: string): string {
+    return `${this.#definition} ${this.#group} ${digest}`;
+  }
+
+  /** How the folders look in which names come and go; undefined when one is no folder. */
+  async #lookAt(current: string): Promise<string | undefined> {
+    const parts = [current];
+    for (const folder of [this.#folder, this.#place(current).folder]) {
+      const facts = await this.#files.lstat(folder).catch(() => undefined);
+      if (facts?.isDirectory() !== true) return undefined;
+      const { ino, mode, gid, mtimeMs, ctimeMs } = facts;
+      parts.push([ino, mode, gid, mtimeMs, ctimeMs].join(' '));
+    }
+    return parts.join('\n');
+  }
+
   /** The definition that the volume was written for; undefined when it was never written whole. */
   async findDefinition(): Promise<string | undefined> {
     return (await this.#findCurrent())?.slice(-DEFINITION_DIGITS);
@@ -120,20 +157,22 @@ export class AtomicWriter {
 
   /**
    * Makes every name of the volume lead to the current generation, and removes all but that, the one that it has just
-   * replaced, and those that were replaced a moment ago.
+   * replaced, and those that were replaced a moment ago; says whether nothing is left to remove later.
    */
-  async #tidy(wanted: ContentPayload, current: string, before?: string): Promise<void> {
+  async #tidy(wanted: ContentPayload, current: string, before?: string): Promise<boolean> {
     const names = new Set([...wanted.keys()].map((path) => path.split('/')[0]!));
     const there = await this.#files.readdir(this.#folder);
     for (const name of names) {
       const target = `${CURRENT}/${name}`;
       if ((await this.#findLink(name)) !== target) await this.#replace(name, target, LINK);
     }
-    const kept = new Set([CURRENT, current, before, ...names, ...this.#findRecent(there, current)]);
+    const recent = this.#findRecent(there, current);
+    const kept = new Set([CURRENT, current, before, ...names, ...recent]);
     const gone = there.filter((name) => !kept.has(name));
     // What leads somewhere goes before that to which it leads.
     gone.sort((one, other) => Number(isGenerationName(one)) - Number(isGenerationName(other)));
     for (const name of gone) await this.#clear(name);
+    return recent.length === 0 && (before === undefined || before === current);
   }
 
   /** The newest of the generations that were replaced a moment ago. One of a writer that was killed may be among them. */

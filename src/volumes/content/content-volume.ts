@@ -33,6 +33,7 @@ import {
   type FileFacts,
 } from './collect-files.js';
 import { type ContentPayload } from './content-payload.js';
+import { VerifiedVolumes } from './verified-volumes.js';
 
 /** What content volumes are made of. */
 export interface ContentVolumesOptions {
@@ -88,9 +89,10 @@ const MAY_NOT_MOUNT = /must be superuser|permission denied|not permitted/i;
 
 /** All kinds of content volumes, by the field that names them. */
 export function contentVolumeKinds(options: ContentVolumesOptions): VolumeKinds {
+  const verified = new VerifiedVolumes(options);
   const entries = Object.entries(CONTENT_KINDS).map(([source, kind]) => [
     source,
-    new ContentVolume(kind, options),
+    new ContentVolume(kind, options, verified),
   ]);
   return Object.fromEntries(entries) as VolumeKinds;
 }
@@ -99,10 +101,12 @@ class ContentVolume implements VolumeKind {
   readonly isReadOnly = true;
   readonly #kind: ContentKind;
   readonly #options: ContentVolumesOptions;
+  readonly #verified: VerifiedVolumes;
   readonly #logger: Logger;
 
-  constructor(kind: ContentKind, options: ContentVolumesOptions) {
+  constructor(kind: ContentKind, options: ContentVolumesOptions, verified: VerifiedVolumes) {
     this.#kind = kind;
+    this.#verified = verified;
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
   }
@@ -172,7 +176,10 @@ class ContentVolume implements VolumeKind {
   #writerOf({ pod, volume, folder }: PodVolume): AtomicWriter {
     const group = pod.spec.securityContext?.fsGroup;
     const { clock } = this.#options;
-    return new AtomicWriter({ folder, group, clock, definition: definitionOf(volume) });
+    return new AtomicWriter({
+      ...{ folder, group, clock, verified: this.#verified },
+      definition: definitionOf(volume),
+    });
   }
 }
 
