@@ -435,6 +435,16 @@ describe('podloop logs', () => {
     });
   });
 
+  it('says that the agent has ended when it does so in the middle of an answer', async () => {
+    agent.on(`GET ${PODS}/web`, () => pod('web'));
+    agent.on(`GET ${PODS}/web/log`, (_, answer) => void answer.write('first\n', () => answer.destroy()));
+    const { code, stdout, stderr } = await podloop('logs', '-f', 'web');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: 'first\n' });
+    expect(stderr).toMatch(
+      /^error: unexpected EOF: the agent at .* has ended, or its connection has broken\n$/,
+    );
+  });
+
   it('asks for what the flags say', async () => {
     agent.on(`GET ${PODS}/web`, () => pod('web'));
     agent.on(`GET ${PODS}/web/log`, (_, answer) => void answer.end());

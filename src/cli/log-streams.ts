@@ -97,7 +97,7 @@ export class LogStreams {
     const answer = await client.open('GET', path, { query: toQuery(flags, container) });
     const prefix = Buffer.from(flags.prefix || flags.allPods ? `[pod/${pod}/${container}] ` : '');
     try {
-      for await (const lines of wholeLines(answer as AsyncIterable<Buffer>)) {
+      for await (const lines of wholeLines(client.read(answer))) {
         await host.stdout.write(prefix.length === 0 ? lines : withPrefix(lines, prefix), signal);
         if (signal.aborted) return;
       }

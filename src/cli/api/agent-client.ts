@@ -89,6 +89,18 @@ export class AgentClient {
     }
   }
 
+  /** The pieces of an answer as they come. Throws a CommandFailure when the agent is gone before it has ended. */
+  async *read(answer: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
+    try {
+      yield* answer as AsyncIterable<Buffer>;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+      throw failure(
+        `unexpected EOF: the agent at ${this.socketPath} has ended, or its connection has broken`,
+      );
+    }
+  }
+
   /**
    * Asks for another protocol and resolves with the connection, or with the answer of an agent that refuses.
    */

@@ -1,4 +1,3 @@
-import { type Readable } from 'node:stream';
 import { type AgentClient, type Query } from './agent-client.js';
 import { ApiError, type StatusBody } from './api-status.js';
 import { type KubeObject } from '../../model/columns/kube-object.js';
@@ -23,7 +22,7 @@ export async function* watchObjects(
     ...(signal === undefined ? {} : { signal }),
   });
   try {
-    for await (const line of readLines(answer)) {
+    for await (const line of readLines(client.read(answer))) {
       const event = JSON.parse(line) as { readonly type: string; readonly object: KubeObject };
       if (event.type === 'ERROR') {
         const status = event.object as StatusBody;
@@ -37,9 +36,9 @@ export async function* watchObjects(
 }
 
 /** The lines of a stream, without their ends; what has no end is no line. */
-export async function* readLines(stream: Readable): AsyncGenerator<string, void, undefined> {
+export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<string, void, undefined> {
   let rest: Buffer[] = [];
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
+  for await (const chunk of stream) {
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       rest.push(chunk.subarray(from, end));
