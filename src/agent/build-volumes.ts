@@ -7,6 +7,7 @@ import { type Logger } from '../util/logger.js';
 import { readOwnMounts } from '../util/mountinfo.js';
 import { podEvicted } from '../util/start-channels.js';
 import { contentVolumeKinds, type ContentVolumesOptions } from '../volumes/content/content-volume.js';
+import { BoundedLooks } from '../volumes/bounded-looks.js';
 import { checkHostPath } from '../volumes/check-host-path.js';
 import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
 import { EmptyDir } from '../volumes/empty-dir.js';
@@ -40,12 +41,13 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
   const { clock, logger } = given;
   const { allowedHostPaths: allowed } = policy;
   const checkPath = allowed && ((path: string): Promise<void> => checkHostPath(path, allowed));
-  const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts };
+  const looks = new BoundedLooks({ clock });
+  const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts, looks };
   return new PodVolumes({
     ...{ ...ports, podsFolder, events, clock, onReady, canMountRecursivelyReadOnly },
     kinds: {
       emptyDir: new EmptyDir({ ...ports, memoryBytes }),
-      hostPath: new HostPath({ clock, checkPath }),
+      hostPath: new HostPath({ looks, checkPath }),
       ...contentVolumeKinds({ objects, downwardFacts, clock, logger, mounter: ports.mounter }),
     },
   });

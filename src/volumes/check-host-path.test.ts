@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { BoundedLooks } from './bounded-looks.js';
 import { type AllowedHostPath } from '../model/node-policy.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
@@ -47,7 +48,10 @@ it('follows links within an allowed path, and to where the allowed path itself l
 
 it('makes nothing through a link, not even one to nowhere', async () => {
   await symlink('../closed/new', join(top, 'open/nowhere'));
-  const kind = new HostPath({ clock: new FakeClock(), checkPath: (path) => checkHostPath(path, allowed) });
+  const kind = new HostPath({
+    looks: new BoundedLooks({ clock: new FakeClock() }),
+    checkPath: (path) => checkHostPath(path, allowed),
+  });
   const setUp = (path: string): Promise<void> =>
     kind.setUp({
       pod: aNodePod(),

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { BoundedLooks } from './bounded-looks.js';
 import { type NodePod } from '../model/node-pod.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { HostPath } from './host-path.js';
@@ -14,7 +15,7 @@ beforeEach(() => {
   checks = 0;
   check = () => Promise.resolve();
   kind = new HostPath({
-    clock,
+    looks: new BoundedLooks({ clock }),
     checkPath: () => {
       checks++;
       return check();

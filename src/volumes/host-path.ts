@@ -1,27 +1,20 @@
 import { type HostPathType } from '../model/volume.js';
-import { type Clock } from '../util/clock.js';
-import { settlesWithin } from '../util/settles-within.js';
+import { type BoundedLooks, UnansweredError } from './bounded-looks.js';
 import { prepareHostPath } from './prepare-host-path.js';
 import { type PodVolume, type VolumeKind } from './volume-kind.js';
 
 /** What a {@link HostPath} is made of. */
 export interface HostPathOptions {
-  readonly clock: Pick<Clock, 'setTimer'>;
+  readonly looks: BoundedLooks;
   /** Rejects for what pods may not mount, before and after anything is made of it; anything may be unless told. */
   readonly checkPath?: ((path: string) => Promise<void>) | undefined;
 }
-
-/** A look at a path is quick, unless a file server does not answer. */
-const LIMIT_MS = 10_000;
 
 /** A file or folder of the node: nothing of it is the pod's, and nothing of it is ever taken away. */
 export class HostPath implements VolumeKind {
   readonly folderName = undefined;
   readonly #options: HostPathOptions;
-  /**
-   * Looks under way, by path and type. A look that hangs keeps one of the few threads of the process for good: there is
-   * never a second one at the same path.
-   */
+  /** Looks under way, by path and type: pods that want the same share one. */
   readonly #looks = new Map<string, Promise<void>>();
   /** By pod, what was found right. */
   readonly #found = new Map<string, Set<string>>();
@@ -43,13 +36,15 @@ export class HostPath implements VolumeKind {
       look = this.#look(path, isFound ? undefined : type).finally(() => this.#looks.delete(key));
       this.#looks.set(key, look);
     }
-    if (!(await settlesWithin(look, LIMIT_MS, this.#options.clock))) {
-      throw new Error(`hostPath type check failed: ${path} does not answer`);
-    }
     const found = this.#found.get(work.pod.metadata.uid) ?? new Set();
     this.#found.set(work.pod.metadata.uid, found);
-    found.delete(nameOf(work));
-    await look;
+    try {
+      await look;
+    } catch (error) {
+      // What was right stays so while nobody knows better.
+      if (!(error instanceof UnansweredError)) found.delete(nameOf(work));
+      throw error;
+    }
     found.add(nameOf(work));
   }
 
@@ -66,11 +61,19 @@ export class HostPath implements VolumeKind {
   }
 
   async #look(path: string, type: HostPathType | undefined): Promise<void> {
-    const { checkPath } = this.#options;
-    await checkPath?.(path);
-    if (type === undefined || type === '') return;
-    await prepareHostPath({ path, type });
-    await checkPath?.(path);
+    const { checkPath, looks } = this.#options;
+    const prepares = type !== undefined && type !== '';
+    if (checkPath === undefined && !prepares) return;
+    const look = looks.run(path, async () => {
+      await checkPath?.(path);
+      if (!prepares) return;
+      await prepareHostPath({ path, type });
+      await checkPath?.(path);
+    });
+    await look.catch((error: unknown) => {
+      if (!(error instanceof UnansweredError)) throw error;
+      throw new UnansweredError(`hostPath type check failed: ${error.message}`);
+    });
   }
 }
 

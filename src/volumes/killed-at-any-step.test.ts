@@ -4,6 +4,7 @@ import { lstat, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { BoundedLooks } from './bounded-looks.js';
 import { type NodePod } from '../model/node-pod.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeMounts } from '../testing/fake-mounts.js';
@@ -91,12 +92,13 @@ afterEach(async () => {
 
 function startAgent(): PodVolumes {
   const clock = new FakeClock();
-  const ports = { mounter: mounts, readMounts: mounts.read };
+  const looks = new BoundedLooks({ clock });
+  const ports = { mounter: mounts, readMounts: mounts.read, looks };
   return new PodVolumes({
     ...{ ...ports, clock, podsFolder: join(folder, 'pods'), events: { record: () => undefined } },
     kinds: {
       emptyDir: new EmptyDir({ ...ports, memoryBytes: 1n << 30n }),
-      hostPath: new HostPath({ clock }),
+      hostPath: new HostPath({ looks: new BoundedLooks({ clock }) }),
     },
   });
 }

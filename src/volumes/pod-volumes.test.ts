@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BoundedLooks } from './bounded-looks.js';
 import { type VolumeMount } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type HostPathType, type Volume } from '../model/volume.js';
@@ -47,12 +48,12 @@ beforeEach(async () => {
   [told, ready] = [[], []];
   volumes = new PodVolumes({
     podsFolder: join(folder, 'pods'),
-    ...{ mounter: mounts, readMounts: mounts.read, clock },
+    ...{ mounter: mounts, readMounts: mounts.read, clock, looks: new BoundedLooks({ clock }) },
     onReady: (uid) => ready.push(uid),
     canMountRecursivelyReadOnly: (handler) => handler === 'able',
     kinds: {
       emptyDir: new EmptyDir({ mounter: mounts, readMounts: mounts.read, memoryBytes: 1n << 30n }),
-      hostPath: new HostPath({ clock }),
+      hostPath: new HostPath({ looks: new BoundedLooks({ clock }) }),
       configMap: objects,
     },
     events: { record: (_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`) },

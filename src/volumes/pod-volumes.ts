@@ -33,6 +33,7 @@ import { type Mounter } from './mounter.js';
 import { UnsafePathError } from './sub-path/open-below.js';
 import { type ContainerVariables, resolveSubPath } from './sub-path/resolve-sub-path.js';
 import { SubPathMounts } from './sub-path/sub-path-mounts.js';
+import { type BoundedLooks } from './bounded-looks.js';
 import { type PodVolume, sourceOf, type VolumeKind, type VolumeKinds } from './volume-kind.js';
 import { VolumePaths } from './volume-paths.js';
 import { VolumeRemover } from './volume-remover.js';
@@ -46,6 +47,8 @@ export interface PodVolumesOptions {
   readonly mounter: Mounter;
   /** The node's mounts as of now. */
   readonly readMounts: () => Promise<readonly MountEntry[]>;
+  /** What volumes that may never answer are looked at with. */
+  readonly looks: BoundedLooks;
   /** Where it is told which volume cannot be had, and why. */
   readonly events: PodEventRecorder;
   readonly clock: Clock;

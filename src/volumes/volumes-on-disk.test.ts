@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BoundedLooks } from './bounded-looks.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodSpec } from '../model/pod.js';
 import { SystemClock } from '../util/clock.js';
@@ -51,13 +52,14 @@ afterEach(async () => {
 
 /** As an agent does that is started anew. */
 function makeVolumes(): PodVolumes {
-  const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts };
   const clock = new SystemClock();
+  const looks = new BoundedLooks({ clock });
+  const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts, looks };
   return new PodVolumes({
     ...{ ...ports, clock, podsFolder: join(folder, 'pods'), events: { record: () => undefined } },
     kinds: {
       emptyDir: new EmptyDir({ ...ports, memoryBytes: 64n << 20n }),
-      hostPath: new HostPath({ clock }),
+      hostPath: new HostPath({ looks: new BoundedLooks({ clock }) }),
     },
   });
 }

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BoundedLooks } from '../../src/volumes/bounded-looks.js';
 import { type CriClient } from '../../src/cri/index.js';
 import { ImageManager } from '../../src/images/image-manager.js';
 import { type NodePod } from '../../src/model/node-pod.js';
@@ -63,7 +64,8 @@ export class SyncLab implements AsyncDisposable {
     this.paths = new PodPaths({ rootDir: join(folder, 'agent'), podLogsDir: join(folder, 'logs') });
     this.statuses = new StatusManager({ clock });
     const common = { paths: this.paths, clock, startFailures: new StartFailures() };
-    const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts };
+    const looks = new BoundedLooks({ clock });
+    const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts, looks };
     this.syncer = new SyncPod({
       ...{ ...common, events, changes: this.changes, commands: this.changes, runtime: this.#runtime },
       images: new ImageManager({ changes: this.changes, events }),
@@ -71,7 +73,7 @@ export class SyncLab implements AsyncDisposable {
         ...{ ...ports, podsFolder: this.paths.podsDir, events, clock },
         kinds: {
           emptyDir: new EmptyDir({ ...ports, memoryBytes: 1n << 30n }),
-          hostPath: new HostPath({ clock }),
+          hostPath: new HostPath({ looks: new BoundedLooks({ clock }) }),
         },
       }),
       environments: someEnvironments(),

@@ -14,6 +14,7 @@
 import { lstat, mkdir, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type MountEntry } from '../../util/mountinfo.js';
+import { type BoundedLooks } from '../bounded-looks.js';
 import { type Mounter } from '../mounter.js';
 import { type OpenedPlace, openBelow } from './open-below.js';
 
@@ -22,6 +23,8 @@ export interface SubPathMountsOptions {
   readonly mounter: Pick<Mounter, 'bindDescriptor' | 'unmount'>;
   /** The node's mounts as of now. */
   readonly readMounts: () => Promise<readonly MountEntry[]>;
+  /** Volumes may be on file servers, which may be gone. */
+  readonly looks: BoundedLooks;
 }
 
 /** One part of a volume for one mount of a container. */
@@ -50,11 +53,20 @@ export class SubPathMounts {
    * volume does not have are made, with the volume's own mode.
    */
   async mount({ volumePath, subPath, target }: SubPathMount): Promise<void> {
-    const { mode } = await stat(volumePath);
-    await using place = await openBelow(volumePath, subPath, mode & NEW_MODE_BITS);
+    const close = ({ handle }: OpenedPlace): void => void handle.close().catch(() => undefined);
+    await using place = await this.#options.looks.run(
+      volumePath,
+      async () => this.#open(volumePath, subPath),
+      close,
+    );
     await this.#clear(target);
     await makeTarget(target, place);
     await this.#options.mounter.bindDescriptor(place.handle.fd, target);
+  }
+
+  async #open(volumePath: string, subPath: string): Promise<OpenedPlace> {
+    const { mode } = await stat(volumePath);
+    return openBelow(volumePath, subPath, mode & NEW_MODE_BITS);
   }
 
   /** Nothing of an earlier start is left at the target, neither mounted nor there. */
