@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ApiServer } from '../server/api-server.js';
 import { type ApiPorts, buildApiRouter } from '../server/api-routes.js';
+import { type ApiRouter } from '../server/api-router.js';
 import { authorizeOwner } from '../server/authorize-owner.js';
 import { nodePageHandlers } from '../server/node-pages.js';
 import { PodTable } from '../server/pod-table.js';
@@ -43,6 +44,7 @@ export class AgentApi {
   readonly #server: ApiServer;
   readonly #table: PodTable;
   readonly #ports: ApiPorts;
+  readonly #router: ApiRouter;
   readonly #creations: CreationTimes;
   readonly #versions: ResourceVersions;
   #servers: AgentServers | undefined;
@@ -90,8 +92,8 @@ export class AgentApi {
       health: buildHealthChecks(options),
       journal: serveHistory(options.history),
     };
-    const router = buildApiRouter(this.#ports);
-    this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router });
+    this.#router = buildApiRouter(this.#ports);
+    this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router: this.#router });
   }
 
   /** Follows what happens to pods, and waits for ports, until the signal aborts. */
@@ -113,7 +115,10 @@ export class AgentApi {
     const { options, identity, clock, logger } = this.#options;
     const { health: checks, pages } = this.#ports;
     const nodeNames = [identity.name, identity.ip].filter((name) => name !== '');
-    this.#servers = await AgentServers.start({ options, nodeNames, checks, pages, clock, logger });
+    this.#servers = await AgentServers.start({
+      ...{ options, nodeNames, checks, pages, clock, logger },
+      ...{ router: this.#router, rootDir: options.rootDir },
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { ApiRouter } from '../server/api-router.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { LogRecorder } from '../testing/log-recorder.js';
 import { askPort, findFreePort } from '../testing/tcp-client.js';
@@ -22,6 +23,7 @@ async function start(
   const logger = new LogRecorder();
   const servers = await AgentServers.start({
     ...{ clock, logger, nodeNames: ['node-1'], options: resolveAgentOptions(given) },
+    ...{ router: new ApiRouter(), rootDir: '/nowhere' },
     checks: { healthz: WELL, livez: WELL, readyz: WELL },
     pages: new Map([
       ['/metrics', () => ({ kind: 'text', body: 'up 1\n' })],

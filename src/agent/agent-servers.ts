@@ -1,6 +1,6 @@
 /**
- * The servers of an agent at ports: one that is open to all on this machine, for health and metrics, and one for health
- * alone.
+ * The servers of an agent at ports: one that is open to all on this machine, for health and metrics, one for health alone,
+ * and one with TLS for those who show who they are.
  *
  * In: options, and what is served. Out: answers; nobody is told anything here that the socket does not tell. What was
  * asked for by name listens before the agent starts or is an error; the usual port that nobody asked for is tried until it
@@ -8,9 +8,13 @@
  *
  * @module
  */
+import { join } from 'node:path';
 import { type ApiHandler } from '../server/api-request.js';
+import { type ApiRouter } from '../server/api-router.js';
 import { ApiServer, type ApiServerOptions } from '../server/api-server.js';
+import { authorizeKnown } from '../server/authorize-known.js';
 import { allowOwnHosts } from '../server/check-host.js';
+import { closePaths } from '../server/close-paths.js';
 import { type HealthChecks } from '../server/health.js';
 import { type NodePagePath } from '../server/node-pages.js';
 import { buildHealthRouter, buildReadOnlyRouter } from '../server/read-only-routes.js';
@@ -20,6 +24,7 @@ import { messageOf, PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { findPortHolder } from './find-port-holder.js';
 import { DEFAULT_READ_ONLY_PORT, type ServerOptions } from './options/server-options.js';
+import { TlsFiles } from './tls-files.js';
 
 /** What {@link AgentServers} need. */
 export interface AgentServersOptions {
@@ -28,6 +33,9 @@ export interface AgentServersOptions {
   readonly nodeNames: readonly string[];
   readonly checks: HealthChecks;
   readonly pages: ReadonlyMap<NodePagePath, ApiHandler>;
+  /** Everything that is at the socket, for those who show who they are. */
+  readonly router: ApiRouter;
+  readonly rootDir: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -45,8 +53,11 @@ interface Listener {
   readonly isUsual: boolean;
 }
 
+const TLS_FLAG = '--port';
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 60_000;
+/** How often files of certificates and tokens are read again. */
+const FILES_LOOK_MS = 10_000;
 /** Nobody sends more than a few to ports at which there is nothing to be sent. */
 const OPEN_LIMITS = { maxConnections: 128, maxHeaderBytes: 16 * 1024 } as const;
 
@@ -54,12 +65,16 @@ const OPEN_LIMITS = { maxConnections: 128, maxHeaderBytes: 16 * 1024 } as const;
 export class AgentServers {
   readonly #options: AgentServersOptions;
   readonly #listeners: Listener[];
+  readonly #files: TlsFiles | undefined;
   /** Those that are to be tried again. */
   readonly #waiting: Listener[] = [];
 
-  /** Listens at what was asked for. Rejects with PORT_UNUSABLE naming the flag, and who has the port. */
+  /**
+   * Listens at what was asked for. Rejects with PORT_UNUSABLE naming the flag, and who has the port, or with
+   * OPTION_INVALID for files that cannot be used.
+   */
   static async start(options: AgentServersOptions): Promise<AgentServers> {
-    const servers = new AgentServers(options);
+    const servers = new AgentServers(options, await openTlsFiles(options));
     try {
       await servers.#listenToAll();
       return servers;
@@ -69,13 +84,35 @@ export class AgentServers {
     }
   }
 
-  private constructor(options: AgentServersOptions) {
+  private constructor(options: AgentServersOptions, files: TlsFiles | undefined) {
     this.#options = options;
-    this.#listeners = [...this.#readOnly(), ...this.#health()];
+    this.#files = files;
+    this.#listeners = [...this.#readOnly(), ...this.#health(), ...this.#withTls()];
   }
 
-  /** Tries the usual port until it is free or the signal aborts. */
+  /** Tries the usual port until it is free, and keeps certificates and tokens up to date, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#waitForPorts(signal), this.#followFiles(signal)]);
+  }
+
+  /** Takes in what has changed of certificates and tokens. */
+  async refreshFiles(): Promise<void> {
+    const files = this.#files;
+    if (files === undefined || !(await files.refresh())) return;
+    for (const { server, flag } of this.#listeners)
+      if (flag === TLS_FLAG) server.setSecureContext(files.context);
+  }
+
+  async #followFiles(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (this.#files !== undefined) {
+      await clock.sleep(FILES_LOOK_MS, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.refreshFiles();
+    }
+  }
+
+  async #waitForPorts(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const backoff = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
     while (this.#waiting.length > 0) {
@@ -109,6 +146,30 @@ export class AgentServers {
     const server = this.#make('healthz', buildHealthRouter(checks), names);
     const message = 'Starting to listen for health checks';
     return [{ server, flag: '--healthz-port', address, port, message, isUsual: false }];
+  }
+
+  #withTls(): Listener[] {
+    const files = this.#files;
+    if (files === undefined) return [];
+    const { options, router, clock, logger } = this.#options;
+    const { address, port, anonymousAuth, authorizationMode, clientCaFile, tokenAuthFile } = options;
+    const known = authorizeKnown({
+      tokens: () => files.tokens,
+      isHealthOpen: anonymousAuth,
+      onlyMasters: authorizationMode === 'Webhook',
+    });
+    const authorize = closePaths(known, {
+      debugging: !options.enableDebuggingHandlers,
+      systemLogs: !options.enableSystemLogHandler,
+    });
+    if (clientCaFile === '' && tokenAuthFile === '') {
+      const message = 'Only health is answered: there is neither --token-auth-file nor --client-ca-file';
+      logger.warn(message, { flag: TLS_FLAG, port });
+    }
+    // Whom nobody vouches for may still have a token.
+    const tls = { ...files.context, requestCert: clientCaFile !== '', rejectUnauthorized: false };
+    const server = new ApiServer({ clock, logger, router, authorize, name: 'readwrite', tls });
+    return [{ server, flag: TLS_FLAG, address, port, message: 'Starting to listen', isUsual: false }];
   }
 
   #make(name: ApiServerOptions['name'], router: ApiServerOptions['router'], hosts: readonly string[]) {
@@ -145,6 +206,24 @@ export class AgentServers {
     await server.listenAtPort(address, port);
     this.#options.logger.info(message, { address, port });
   }
+}
+
+async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | undefined> {
+  const { options, nodeNames, rootDir, clock, logger } = given;
+  const { enableServer, port, address } = options;
+  if (!enableServer || port === 0) return undefined;
+  const hosts = new Set([
+    ...nodeNames,
+    'localhost',
+    '127.0.0.1',
+    '::1',
+    ...(isAny(address) ? [] : [address]),
+  ]);
+  return TlsFiles.open({ options, hosts: [...hosts], folder: join(rootDir, 'pki'), clock, logger });
+}
+
+function isAny(address: string): boolean {
+  return address === '0.0.0.0' || address === '::';
 }
 
 function isLocal(address: string): boolean {

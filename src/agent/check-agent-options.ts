@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { checkSubdomain } from '../model/name-rules.js';
 import { checkSysctlPattern } from '../model/sysctl-names.js';
+import { CIPHER_SUITES } from '../server/tls/cipher-suites.js';
 import { checkCgroupRoot } from '../runtime/pod-cgroup-names.js';
 import { messageOf } from '../util/errors.js';
 import { formatGoDuration } from '../util/go-duration.js';
@@ -22,6 +23,8 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findSmallJournal(options),
     findWrongAddress(options),
     findWrongListener('--address', options.address),
+    findHalfAPair(options),
+    findWrongSuite(options),
     findWrongListener('--healthz-bind-address', options.healthzBindAddress),
     findWrongUrl(options),
     findWrongSocket(options),
@@ -88,6 +91,18 @@ function findWrongAddress({ nodeIp }: AgentOptions): string | undefined {
 function findWrongListener(flag: string, address: string): string | undefined {
   if (isIP(address) !== 0) return undefined;
   return `${flag}: ${JSON.stringify(address)} is not an address, such as 127.0.0.1 or ::1`;
+}
+
+function findHalfAPair({ tlsCertFile: cert, tlsPrivateKeyFile: key }: AgentOptions): string | undefined {
+  if ((cert === '') === (key === '')) return undefined;
+  const [given, missing] = ['--tls-cert-file', '--tls-private-key-file'].sort(() => (cert === '' ? -1 : 1));
+  return `${given}: needs ${missing}, too`;
+}
+
+function findWrongSuite({ tlsCipherSuites }: AgentOptions): string | undefined {
+  const wrong = tlsCipherSuites.find((suite) => !CIPHER_SUITES.includes(suite));
+  if (wrong === undefined) return undefined;
+  return `--tls-cipher-suites: ${JSON.stringify(wrong)} is not one of ${CIPHER_SUITES.join(', ')}`;
 }
 
 function findWrongNameServer({ clusterDns }: AgentOptions): string | undefined {

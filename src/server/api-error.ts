@@ -36,6 +36,7 @@ export interface ApiStatus {
 /** HTTP's code of each reason. */
 const CODES = {
   BadRequest: 400,
+  Unauthorized: 401,
   Forbidden: 403,
   NotFound: 404,
   MethodNotAllowed: 405,

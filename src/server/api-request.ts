@@ -74,8 +74,8 @@ export type UpgradeHandler = (request: ApiRequest) => Promise<URL>;
 export interface ApiClient {
   /** The address of ours that it came to; undefined at a unix socket. */
   readonly localAddress: string | undefined;
-  /** The common name in its certificate, when an authority that we trust vouches for that. */
-  readonly certifiedName: string | undefined;
+  /** Common name and organizations in its certificate, when an authority that we trust vouches for that. */
+  readonly certificate: { readonly name: string; readonly groups: readonly string[] } | undefined;
 }
 
 /** Who may do what. Undefined: it may be done. */

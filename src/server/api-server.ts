@@ -17,7 +17,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { type SecureContextOptions, TLSSocket, type TlsOptions } from 'node:tls';
+import { type PeerCertificate, type SecureContextOptions, TLSSocket, type TlsOptions } from 'node:tls';
 import { type Clock } from '../util/clock.js';
 import { httpConnectionDropped, type HttpServerName } from '../util/http-channels.js';
 import { type LinkedAbort, linkAbort } from '../util/linked-abort.js';
@@ -283,10 +283,11 @@ function toApiRequest(request: IncomingMessage, signal: AbortSignal): ApiRequest
 }
 
 function toApiClient(socket: IncomingMessage['socket']): ApiClient {
-  const isCertified = socket instanceof TLSSocket && socket.authorized;
-  // An authority may put in several, or none.
-  const [name = ''] = isCertified ? [socket.getPeerCertificate().subject.CN].flat() : [];
-  return { localAddress: socket.localAddress, certifiedName: isCertified ? name : undefined };
+  const { localAddress } = socket;
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return { localAddress, certificate: undefined };
+  // There may be several of each, or none.
+  const { CN = '', O = [] } = (socket.getPeerCertificate() as Partial<PeerCertificate>).subject ?? {};
+  return { localAddress, certificate: { name: [CN].flat()[0] ?? '', groups: [O].flat() } };
 }
 
 function isEndless(path: string, query: URLSearchParams): boolean {

@@ -4,7 +4,7 @@ import { allowOwnHosts } from './check-host.js';
 const authorize = allowOwnHosts(['192.0.2.7', 'Node-1']);
 
 function ask(headers: Record<string, string>, localAddress = '127.0.0.1') {
-  const client = { localAddress, certifiedName: undefined };
+  const client = { localAddress, certificate: undefined };
   return authorize({ method: 'GET', path: '/metrics', headers }, client);
 }
 

@@ -3,6 +3,7 @@ import { inRange, ProblemList, type Rule } from '../../model/problem-list.js';
 import { checkIp, checkSubdomain } from '../../model/name-rules.js';
 import { checkSysctlPattern } from '../../model/sysctl-names.js';
 import { checkCgroupRoot } from '../../runtime/pod-cgroup-names.js';
+import { CIPHER_SUITES } from '../../server/tls/cipher-suites.js';
 import { type KubeletConfig } from './kubelet-config.js';
 
 const SECOND_MS = 1_000;
@@ -43,10 +44,13 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   list.check(['containerLogMaxFiles'], config.containerLogMaxFiles, inRange(2));
   list.check(['containerLogMaxSize'], config.containerLogMaxSizeBytes, inRange(1));
   list.check(['maxParallelImagePulls'], config.maxParallelImagePulls, inRange(1));
-  for (const field of ['readOnlyPort', 'healthzPort'] as const) {
+  for (const field of ['readOnlyPort', 'healthzPort', 'port'] as const) {
     list.check([field], config[field], inRange(0, MOST_PORT));
   }
   for (const field of ['address', 'healthzBindAddress'] as const) list.check([field], config[field], checkIp);
+  for (const [index, suite] of (config.tlsCipherSuites ?? []).entries()) {
+    list.check(['tlsCipherSuites', index], suite, mustBeSuite);
+  }
   list.check(['staticPodURL'], config.staticPodURL, mustBeHttp);
   list.check(['cgroupRoot'], config.cgroupRoot, checkCgroupRoot);
   for (const [index, address] of (config.clusterDNS ?? []).entries()) {
@@ -61,6 +65,9 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   list.add(...checkPairs(config));
   return list.problems;
 }
+
+const mustBeSuite: Rule<string> = (value) =>
+  CIPHER_SUITES.includes(value) ? undefined : `must be one of ${CIPHER_SUITES.join(', ')}`;
 
 const mustBeHttp: Rule<string> = (value) => {
   const protocol = URL.canParse(value) ? new URL(value).protocol : '';

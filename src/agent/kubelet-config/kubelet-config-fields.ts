@@ -1,6 +1,6 @@
 import { type FieldFacts, type FieldTable, ignored, supported } from '../../model/field-facts.js';
 
-const SERVER = 'podloop’s own HTTP options say where it listens and who may ask';
+const NOBODY_TO_ASK = 'there is no API server that could be asked who may do what';
 const CONTROL_PLANE = 'it is about an API server, and there is none';
 const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for all pods together';
 const NO_EVICTION = 'podloop evicts nothing yet';
@@ -38,17 +38,17 @@ export const KUBELET_CONFIG_TABLES = {
     staticPodURL: supported('string'),
     staticPodURLHeader: supported('map[string][]string'),
     address: supported('string'),
-    port: ignored('int32', SERVER),
+    port: supported('int32'),
     readOnlyPort: supported('int32'),
-    tlsCertFile: ignored('string', SERVER),
-    tlsPrivateKeyFile: ignored('string', SERVER),
-    tlsCipherSuites: ignored('[]string', SERVER),
-    tlsCurvePreferences: ignored('[]int32', SERVER),
-    tlsMinVersion: ignored('string', SERVER),
+    tlsCertFile: supported('string'),
+    tlsPrivateKeyFile: supported('string'),
+    tlsCipherSuites: supported('[]string'),
+    tlsCurvePreferences: ignored('[]int32', 'the curves are OpenSSL’s usual ones'),
+    tlsMinVersion: supported('VersionTLS12|VersionTLS13'),
     rotateCertificates: ignored('boolean', CONTROL_PLANE),
     serverTLSBootstrap: ignored('boolean', CONTROL_PLANE),
-    authentication: ignored('KubeletAuthentication', SERVER),
-    authorization: ignored('KubeletAuthorization', SERVER),
+    authentication: supported('KubeletAuthentication'),
+    authorization: supported('KubeletAuthorization'),
     registryPullQPS: ignored('int32', 'pulls are limited by maxParallelImagePulls'),
     registryBurst: ignored('int32', 'pulls are limited by maxParallelImagePulls'),
     imagePullCredentialsVerificationPolicy: ignored(
@@ -61,7 +61,7 @@ export const KUBELET_CONFIG_TABLES = {
     ),
     eventRecordQPS: ignored('int32', CONTROL_PLANE),
     eventBurst: ignored('int32', CONTROL_PLANE),
-    enableDebuggingHandlers: ignored('boolean', SERVER),
+    enableDebuggingHandlers: supported('boolean'),
     enableContentionProfiling: ignored('boolean', DEBUGGING),
     healthzPort: supported('int32'),
     healthzBindAddress: supported('string'),
@@ -141,7 +141,7 @@ export const KUBELET_CONFIG_TABLES = {
     providerID: ignored('string', CONTROL_PLANE),
     kernelMemcgNotification: ignored('boolean', NO_EVICTION),
     logging: ignored('any', 'use -v'),
-    enableSystemLogHandler: ignored('boolean', DEBUGGING),
+    enableSystemLogHandler: supported('boolean'),
     enableSystemLogQuery: ignored('boolean', DEBUGGING),
     shutdownGracePeriod: ignored('string', SHUTDOWN),
     shutdownGracePeriodCriticalPods: ignored('string', SHUTDOWN),
@@ -164,23 +164,23 @@ export const KUBELET_CONFIG_TABLES = {
   },
   CrashLoopBackOffConfig: { maxContainerRestartPeriod: duration() },
   KubeletAuthentication: {
-    x509: ignored('KubeletX509Authentication', SERVER),
-    webhook: ignored('KubeletWebhookAuthentication', SERVER),
-    anonymous: ignored('KubeletAnonymousAuthentication', SERVER),
+    x509: supported('KubeletX509Authentication'),
+    webhook: ignored('KubeletWebhookAuthentication', NOBODY_TO_ASK),
+    anonymous: supported('KubeletAnonymousAuthentication'),
   },
-  KubeletX509Authentication: { clientCAFile: ignored('string', SERVER) },
+  KubeletX509Authentication: { clientCAFile: supported('string') },
   KubeletWebhookAuthentication: {
-    enabled: ignored('boolean', SERVER),
-    cacheTTL: ignored('string', SERVER),
+    enabled: ignored('boolean', NOBODY_TO_ASK),
+    cacheTTL: ignored('string', NOBODY_TO_ASK),
   },
-  KubeletAnonymousAuthentication: { enabled: ignored('boolean', SERVER) },
+  KubeletAnonymousAuthentication: { enabled: supported('boolean') },
   KubeletAuthorization: {
-    mode: ignored('string', SERVER),
-    webhook: ignored('KubeletWebhookAuthorization', SERVER),
+    mode: supported('AlwaysAllow|Webhook'),
+    webhook: ignored('KubeletWebhookAuthorization', NOBODY_TO_ASK),
   },
   KubeletWebhookAuthorization: {
-    cacheAuthorizedTTL: ignored('string', SERVER),
-    cacheUnauthorizedTTL: ignored('string', SERVER),
+    cacheAuthorizedTTL: ignored('string', NOBODY_TO_ASK),
+    cacheUnauthorizedTTL: ignored('string', NOBODY_TO_ASK),
   },
   MemorySwapConfiguration: { swapBehavior: ignored('string', NO_POD_LIMITS) },
   ShutdownGracePeriodByPodPriority: {

@@ -14,6 +14,16 @@ export interface KubeletConfig {
   readonly readOnlyPort?: number;
   readonly healthzPort?: number;
   readonly healthzBindAddress?: string;
+  readonly port?: number;
+  readonly tlsCertFile?: string;
+  readonly tlsPrivateKeyFile?: string;
+  readonly tlsMinVersion?: 'VersionTLS12' | 'VersionTLS13';
+  readonly tlsCipherSuites?: readonly string[];
+  readonly clientCAFile?: string;
+  readonly anonymousAuth?: boolean;
+  readonly authorizationMode?: 'AlwaysAllow' | 'Webhook';
+  readonly enableDebuggingHandlers?: boolean;
+  readonly enableSystemLogHandler?: boolean;
   readonly syncFrequencyMs?: number;
   readonly fileCheckFrequencyMs?: number;
   readonly httpCheckFrequencyMs?: number;

@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { decodeObject } from '../../model/decode-object.js';
+import { type FieldFacts } from '../../model/field-facts.js';
 import { type FieldPath, formatFieldPath, toPlainPath } from '../../model/field-path.js';
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
 import { findQuantity, toWholeUnits } from '../../model/quantity.js';
@@ -50,8 +51,8 @@ export function readKubeletConfig(text: string, file: string): KubeletConfigRead
       problems.map(({ kind, path, message }) => placed(path, message, kind === 'unknown' ? 'key' : 'value')),
     );
   }
-  const warnings = fieldsWithoutEffect(document.value as Readonly<Record<string, unknown>>).map(
-    ({ field, why }) => placed([field], `has no effect: ${why}`, 'key'),
+  const warnings = fieldsWithoutEffect(document.value as Written, 'KubeletConfiguration').map(
+    ({ path, why }) => placed(path, `has no effect: ${why}`, 'key'),
   );
   return { config, warnings };
 }
@@ -68,15 +69,21 @@ function asDuration(problem: FieldProblem): FieldProblem {
   return { ...problem, message: message.replace('; put it in quotes', '') };
 }
 
-function fieldsWithoutEffect(
-  value: Readonly<Record<string, unknown>>,
-): { readonly field: string; readonly why: string }[] {
-  return Object.entries(KUBELET_CONFIG_TABLES.KubeletConfiguration)
-    .filter(([field, { support, neutral }]) => {
-      const written = value[field] ?? null;
-      return support === 'ignored' && written !== null && !neutral.includes(written as string);
-    })
-    .map(([field, facts]) => ({ field, why: facts.note }));
+interface IdleField {
+  readonly path: readonly string[];
+  readonly why: string;
+}
+
+function fieldsWithoutEffect(value: Written, table: keyof typeof KUBELET_CONFIG_TABLES): IdleField[] {
+  const fields: [string, FieldFacts][] = Object.entries(KUBELET_CONFIG_TABLES[table]);
+  return fields.flatMap(([field, { support, neutral, note, type }]): IdleField[] => {
+    const written = value[field] ?? null;
+    if (written === null || neutral.includes(written as string)) return [];
+    if (support === 'ignored') return [{ path: [field], why: note }];
+    if (type.kind !== 'object') return [];
+    const inner = fieldsWithoutEffect(written as Written, type.name as keyof typeof KUBELET_CONFIG_TABLES);
+    return inner.map(({ path, why }) => ({ path: [field, ...path], why }));
+  });
 }
 
 type Written = Readonly<Record<string, unknown>>;
@@ -94,6 +101,11 @@ const DURATIONS = [
 const LONGEST_RESTART = 'maxContainerRestartPeriod';
 
 const AS_WRITTEN = [
+  'port',
+  'tlsMinVersion',
+  'tlsCipherSuites',
+  'enableDebuggingHandlers',
+  'enableSystemLogHandler',
   'enableServer',
   'address',
   'readOnlyPort',
@@ -126,6 +138,8 @@ const PATHS = [
   'staticPodPath',
   'resolvConf',
   'podLogsDir',
+  'tlsCertFile',
+  'tlsPrivateKeyFile',
 ] as const satisfies readonly (keyof KubeletConfig)[];
 
 function convert(written: Written, file: string, problems: FieldProblem[]): KubeletConfig {
@@ -134,9 +148,9 @@ function convert(written: Written, file: string, problems: FieldProblem[]): Kube
   for (const field of PATHS) {
     const path = written[field] as string | undefined;
     // An empty resolvConf says that there is none to read.
-    if (path !== undefined)
-      config[field] = path === '' || isAbsolute(path) ? path : resolve(dirname(file), path);
+    if (path !== undefined) config[field] = besides(file, path);
   }
+  Object.assign(config, whoMayAsk(written, file));
   const read = (holder: Written | undefined, name: string, to: string, path: FieldPath): void => {
     const text = holder?.[name] as string | undefined;
     if (text === undefined) return;
@@ -150,6 +164,31 @@ function convert(written: Written, file: string, problems: FieldProblem[]): Kube
   const logSize = findQuantity((written['containerLogMaxSize'] as string | undefined) ?? '');
   if (logSize !== undefined) config['containerLogMaxSizeBytes'] = Number(toWholeUnits(logSize));
   return config;
+}
+
+/** A path in a file is relative to the folder of that file. */
+function besides(file: string, path: string): string {
+  return path === '' || isAbsolute(path) ? path : resolve(dirname(file), path);
+}
+
+interface WhoMayAsk {
+  readonly authentication?: {
+    readonly x509?: { readonly clientCAFile?: string };
+    readonly anonymous?: { readonly enabled?: boolean };
+  };
+  readonly authorization?: { readonly mode?: KubeletConfig['authorizationMode'] };
+}
+
+function whoMayAsk({ authentication, authorization }: WhoMayAsk, file: string): Partial<KubeletConfig> {
+  const { clientCAFile } = authentication?.x509 ?? {};
+  const { enabled: anonymousAuth } = authentication?.anonymous ?? {};
+  // As a kubelet with a file: the authority of a cluster vouches for many who may not do everything.
+  const { mode = clientCAFile === undefined ? undefined : 'Webhook' } = authorization ?? {};
+  return {
+    ...(clientCAFile === undefined ? {} : { clientCAFile: besides(file, clientCAFile) }),
+    ...(anonymousAuth === undefined ? {} : { anonymousAuth }),
+    ...(mode === undefined ? {} : { authorizationMode: mode }),
+  };
 }
 
 function durationOf(text: string, path: FieldPath, problems: FieldProblem[]): number | undefined {

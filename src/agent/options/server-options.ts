@@ -8,7 +8,29 @@ export interface ServerOptions {
   readonly readOnlyPort: number | undefined;
   readonly healthzPort: number;
   readonly healthzBindAddress: string;
+  /** With TLS; 0 for none. */
+  readonly port: number;
+  readonly tlsCertFile: string;
+  readonly tlsPrivateKeyFile: string;
+  readonly tlsMinVersion: TlsVersion;
+  readonly tlsCipherSuites: readonly string[];
+  readonly tokenAuthFile: string;
+  readonly clientCaFile: string;
+  readonly anonymousAuth: boolean;
+  readonly authorizationMode: AuthorizationMode;
+  readonly enableDebuggingHandlers: boolean;
+  readonly enableSystemLogHandler: boolean;
 }
+
+/** The lowest version of TLS that is spoken, in the kubelet's words. */
+export const TLS_VERSIONS = ['VersionTLS12', 'VersionTLS13'] as const;
+/** One of {@link TLS_VERSIONS}. */
+export type TlsVersion = (typeof TLS_VERSIONS)[number];
+
+/** Whose client certificates are good for everything, in the kubelet's words. */
+export const AUTHORIZATION_MODES = ['AlwaysAllow', 'Webhook'] as const;
+/** One of {@link AUTHORIZATION_MODES}. */
+export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
 /** The kubelet's. */
 export const DEFAULT_READ_ONLY_PORT = 10_255;
@@ -54,5 +76,91 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
     field: 'healthzBindAddress',
     fromConfig: (config) => config.healthzBindAddress,
     doc: 'Address of --healthz-port',
+  },
+  port: {
+    type: 'port',
+    default: 0,
+    flag: '--port',
+    field: 'port',
+    fromConfig: (config) => config.port,
+    doc: 'Port with TLS for those who show a token or a certificate, 0 for none; the kubelet’s is 10250',
+  },
+  tlsCertFile: {
+    type: 'text',
+    default: '',
+    flag: '--tls-cert-file',
+    field: 'tlsCertFile',
+    fromConfig: (config) => config.tlsCertFile,
+    doc: 'Certificate of --port with those that vouch for it, in PEM; a self-signed one unless told',
+  },
+  tlsPrivateKeyFile: {
+    type: 'text',
+    default: '',
+    flag: '--tls-private-key-file',
+    field: 'tlsPrivateKeyFile',
+    fromConfig: (config) => config.tlsPrivateKeyFile,
+    doc: 'Key of --tls-cert-file, in PEM',
+  },
+  tlsMinVersion: {
+    type: TLS_VERSIONS,
+    default: 'VersionTLS12',
+    flag: '--tls-min-version',
+    field: 'tlsMinVersion',
+    fromConfig: (config) => config.tlsMinVersion,
+    doc: 'Lowest version of TLS at --port',
+  },
+  tlsCipherSuites: {
+    type: 'list',
+    default: [],
+    flag: '--tls-cipher-suites',
+    field: 'tlsCipherSuites',
+    fromConfig: (config) => config.tlsCipherSuites,
+    doc: 'Suites of TLS 1.2 at --port, in the kubelet’s names; good ones unless told. Those of TLS 1.3 are always on',
+  },
+  tokenAuthFile: {
+    type: 'text',
+    default: '',
+    flag: '--token-auth-file',
+    doc: 'File of tokens whose holders may do everything at --port, a line of token,user,uid for each; others may not read it',
+  },
+  clientCaFile: {
+    type: 'text',
+    default: '',
+    flag: '--client-ca-file',
+    field: 'authentication.x509.clientCAFile',
+    fromConfig: (config) => config.clientCAFile,
+    doc: 'Authorities that vouch for certificates of clients at --port, in PEM',
+  },
+  anonymousAuth: {
+    type: 'switch',
+    default: true,
+    flag: '--anonymous-auth',
+    field: 'authentication.anonymous.enabled',
+    fromConfig: (config) => config.anonymousAuth,
+    doc: 'Let those who show nothing see health at --port, and nothing else',
+  },
+  authorizationMode: {
+    type: AUTHORIZATION_MODES,
+    default: 'AlwaysAllow',
+    flag: '--authorization-mode',
+    field: 'authorization.mode',
+    fromConfig: (config) => config.authorizationMode,
+    doc: 'Whose certificates are good for everything at --port: all that --client-ca-file vouches for (AlwaysAllow), or those of the group system:masters, as there is no API server to be asked of others (Webhook; what a file with a clientCAFile means unless it says more)',
+  },
+  enableDebuggingHandlers: {
+    type: 'switch',
+    default: true,
+    flag: '--enable-debugging-handlers',
+    field: 'enableDebuggingHandlers',
+    fromConfig: (config) => config.enableDebuggingHandlers,
+    doc: 'Answer at --port for logs of containers and of the node, commands in containers, and connections to them',
+  },
+  enableSystemLogHandler: {
+    type: 'switch',
+    default: true,
+    flag: '--enable-system-log-handler',
+    field: 'enableSystemLogHandler',
+    fromConfig: (config) => config.enableSystemLogHandler,
+    doc: 'Answer at --port for the node’s log folder',
   },
 };

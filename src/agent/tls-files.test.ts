@@ -1,0 +1,140 @@
+import { X509Certificate } from 'node:crypto';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeCertificate } from '../server/tls/make-certificate.js';
+import { FakeClock } from '../testing/fake-clock.js';
+import { LogRecorder } from '../testing/log-recorder.js';
+import { type PodloopError } from '../util/errors.js';
+import { type GivenAgentOptions, resolveAgentOptions } from './resolve-agent-options.js';
+import { TlsFiles } from './tls-files.js';
+
+const DAY_MS = 86_400_000;
+let folder: string;
+let clock: FakeClock;
+let logger: LogRecorder;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podloop-tls-'));
+  clock = new FakeClock();
+  logger = new LogRecorder();
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+const at = (name: string): string => join(folder, name);
+
+async function open(given: GivenAgentOptions = {}, hosts = ['node-1', '127.0.0.1']): Promise<TlsFiles> {
+  return TlsFiles.open({ options: resolveAgentOptions(given), hosts, folder: at('pki'), clock, logger });
+}
+
+async function aPair(commonName: string) {
+  const times = { validFrom: new Date(0), validTo: new Date(2e12) };
+  return makeCertificate({ commonName, hosts: [commonName], purpose: 'server', ...times });
+}
+
+async function putPair(commonName: string): Promise<void> {
+  const { cert, key } = await aPair(commonName);
+  await writeFile(at('tls.crt'), cert);
+  await writeFile(at('tls.key'), key);
+}
+
+const FILES = (): GivenAgentOptions => ({ tlsCertFile: at('tls.crt'), tlsPrivateKeyFile: at('tls.key') });
+const nameOf = (files: TlsFiles): string => new X509Certificate(files.context.cert as string).subject;
+
+describe('the certificate of its own', () => {
+  it('is kept for its owner alone, over restarts, and renewed while it is still good', async () => {
+    const first = await open();
+    expect(nameOf(first)).toBe('CN=node-1');
+    expect((await stat(at('pki'))).mode & 0o777).toBe(0o700);
+    expect((await stat(at('pki/podloop.pem'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(at('pki/podloop.crt'), 'utf8')).toBe(first.context.cert);
+    expect((await open()).context.cert).toBe(first.context.cert);
+    expect(await first.refresh()).toBe(false);
+    await clock.advance(300 * DAY_MS);
+    expect(await first.refresh()).toBe(false);
+    await clock.advance(10 * DAY_MS);
+    expect(await first.refresh()).toBe(true);
+    expect((await open()).context.cert).toBe(first.context.cert);
+  });
+
+  it('is made anew when the node is called otherwise, or its file is broken', async () => {
+    const { context } = await open();
+    const renamed = await open({}, ['node-2']);
+    expect(nameOf(renamed)).toBe('CN=node-2');
+    expect(renamed.context.cert).not.toBe(context.cert);
+    await writeFile(at('pki/podloop.pem'), `${await readFile(at('pki/podloop.crt'), 'utf8')}half a key`);
+    expect((await open({}, ['node-2'])).context.cert).not.toBe(renamed.context.cert);
+  });
+});
+
+describe('files of others', () => {
+  it('are taken in when they have changed as a whole, and what was read before holds until then', async () => {
+    await putPair('one');
+    const files = await open(FILES());
+    expect(nameOf(files)).toBe('CN=one');
+    const { cert, key } = await aPair('two');
+    await writeFile(at('tls.crt'), cert);
+    expect([await files.refresh(), await files.refresh()]).toEqual([false, false]);
+    expect(nameOf(files)).toBe('CN=one');
+    expect(logger.complaints).toHaveLength(1);
+    expect(String(logger.complaints[0]!.fields['err'])).toContain('is not the key of --tls-cert-file');
+    await writeFile(at('tls.key'), key);
+    expect(await files.refresh()).toBe(true);
+    expect(nameOf(files)).toBe('CN=two');
+  });
+
+  it('say who has which token, from one moment to the next', async () => {
+    const tokenAuthFile = at('tokens');
+    await writeFile(tokenAuthFile, 's3cret,ops,1', { mode: 0o600 });
+    const files = await open({ tokenAuthFile });
+    expect(files.tokens.find('s3cret')).toMatchObject({ name: 'ops' });
+    await writeFile(tokenAuthFile, 'other,ops,1');
+    expect(await files.refresh()).toBe(false);
+    expect([files.tokens.find('s3cret'), files.tokens.find('other')?.name]).toEqual([undefined, 'ops']);
+    await rm(tokenAuthFile);
+    await files.refresh();
+    expect(files.tokens.find('other')).toBeDefined();
+    expect(logger.complaints).toHaveLength(1);
+  });
+
+  it('that cannot be used are named with their flag, and nothing in them is told', async () => {
+    await putPair('one');
+    const failure = async (given: GivenAgentOptions): Promise<string> =>
+      open(given).then(
+        () => 'none',
+        (error: unknown) => `${(error as PodloopError).code} ${(error as PodloopError).message}`,
+      );
+    expect(await failure({ ...FILES(), tlsCertFile: at('none') })).toMatch(
+      /^OPTION_INVALID --tls-cert-file: .*none cannot be read/,
+    );
+    expect(await failure({ ...FILES(), tlsCertFile: at('tls.key') })).toContain(
+      'holds no certificate in PEM',
+    );
+    expect(await failure({ ...FILES(), tlsPrivateKeyFile: at('tls.crt') })).toMatch(
+      /--tls-private-key-file: .* no private key/,
+    );
+    expect(await failure({ clientCaFile: folder })).toMatch(/--client-ca-file: .* is no file/);
+    expect(await failure({ clientCaFile: at('tls.key') })).toContain('--client-ca-file');
+    await writeFile(at('tokens'), 's3cret');
+    await chmod(at('tokens'), 0o640);
+    expect(await failure({ tokenAuthFile: at('tokens') })).toContain(`chmod 600 ${at('tokens')}`);
+    await chmod(at('tokens'), 0o600);
+    const told = await failure({ tokenAuthFile: at('tokens') });
+    expect(told).toMatch(/--token-auth-file: .* line 1 is not token,user,uid/);
+    expect(told).not.toContain('s3cret');
+  });
+});
+
+describe('what TLS is spoken', () => {
+  it('is 1.2 with suites that keep secrets, or what was chosen', async () => {
+    expect((await open()).context).toMatchObject({ minVersion: 'TLSv1.2' });
+    const chosen = await open({
+      tlsMinVersion: 'VersionTLS13',
+      tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256'],
+    });
+    expect(chosen.context.minVersion).toBe('TLSv1.3');
+    expect(chosen.context.ciphers).toMatch(/^TLS_AES_128_GCM_SHA256:.*:ECDHE-ECDSA-AES128-GCM-SHA256$/);
+  });
+});

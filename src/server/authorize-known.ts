@@ -1,0 +1,81 @@
+import { ApiError } from './api-error.js';
+import { type ApiRequest, type Authorize } from './api-request.js';
+import { type ApiUser, type TokenTable } from './token-table.js';
+
+/** What {@link authorizeKnown} goes by. */
+export interface AuthorizeKnownOptions {
+  /** Asked for each request: tokens may change. */
+  readonly tokens: () => TokenTable;
+  /** Who has shown nothing may see health. */
+  readonly isHealthOpen: boolean;
+  /** Of those with a certificate only members of system:masters may do anything; else all that the authority vouches for. */
+  readonly onlyMasters: boolean;
+}
+
+/** Kubernetes lets them do everything, wherever. */
+const MASTERS = 'system:masters';
+const ANONYMOUS: ApiUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+const HEALTH = /^\/(healthz|livez|readyz)(\/|$)/;
+
+/**
+ * Lets those in who show a token or a certificate, in the kubelet's words: 401 for a token that nobody has, 403 for who
+ * may not see what he asks for.
+ *
+ * A token makes its holder the owner: its file is podloop's alone. A certificate may be one of many that a cluster's
+ * authority has given to all kinds of people.
+ */
+export function authorizeKnown({ tokens, isHealthOpen, onlyMasters }: AuthorizeKnownOptions): Authorize {
+  return (request, { certificate }) => {
+    const { headers, path } = request;
+    if (
+      headers['origin'] !== undefined ||
+      /^(cross|same)-site$/.test(String(headers['sec-fetch-site'] ?? ''))
+    ) {
+      return new ApiError('Forbidden', 'requests of web pages are not answered');
+    }
+    const isCertified = certificate !== undefined && certificate.name !== '';
+    if (isCertified && (!onlyMasters || certificate.groups.includes(MASTERS))) return undefined;
+    const shown = headers['authorization'];
+    if (shown !== undefined) {
+      const token = /^Bearer +(\S+) *$/i.exec(String(shown))?.[1];
+      return token !== undefined && tokens().find(token) !== undefined ? undefined : unauthorized();
+    }
+    if (isCertified) return forbidden(certificate, request);
+    if (!isHealthOpen) return unauthorized();
+    return HEALTH.test(path) ? undefined : forbidden(ANONYMOUS, request);
+  };
+}
+
+function unauthorized(): ApiError {
+  return new ApiError('Unauthorized', 'Unauthorized');
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  ...{ POST: 'create', GET: 'get', HEAD: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' },
+};
+
+function forbidden({ name }: ApiUser, { method, path }: Pick<ApiRequest, 'method' | 'path'>): ApiError {
+  const subresources = subresourcesOf(path).join(' ');
+  const words = `user=${name}, verb=${VERBS[method] ?? ''}, resource=nodes, subresource(s)=[${subresources}]`;
+  return new ApiError('Forbidden', `Forbidden (${words})`);
+}
+
+/** Those of `nodes` by which a cluster says who may see which path of a kubelet. */
+function subresourcesOf(path: string): readonly string[] {
+  const [, first = ''] = path.split('/');
+  switch (first) {
+    case 'metrics':
+    case 'stats':
+      return [first];
+    case 'logs':
+      return ['log'];
+    case 'healthz':
+    case 'configz':
+      return [first, 'proxy'];
+    case 'pods':
+    case 'runningpods':
+      return ['pods', 'proxy'];
+    default:
+      return ['proxy'];
+  }
+}

@@ -1,0 +1,38 @@
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { type CertificatePair, makeCertificate } from './make-certificate.js';
+
+/** What a self-signed certificate is to be good for. */
+export interface SelfSignedOptions {
+  /** Names and addresses under which the server is called; the first is its common name. */
+  readonly hosts: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const VALID_MS = 365 * DAY_MS;
+/** Clocks of clients may be behind ours. */
+const BACKDATED_MS = DAY_MS;
+/** What is left when a new one is made. */
+const RENEWED_BEFORE_MS = 60 * DAY_MS;
+
+/** A certificate that vouches for itself: clients take it as it is (`curl -k`), or are given it to trust. */
+export async function makeSelfSigned({ hosts, nowMs }: SelfSignedOptions): Promise<CertificatePair> {
+  return makeCertificate({
+    ...{ commonName: hosts[0] ?? 'podloop', hosts, purpose: 'server' },
+    validFrom: new Date(nowMs - BACKDATED_MS),
+    validTo: new Date(nowMs + VALID_MS),
+  });
+}
+
+/** Whether a self-signed certificate has to be made anew: it ends soon, or has not all the names. */
+export function isOutworn(cert: string, { hosts, nowMs }: SelfSignedOptions): boolean {
+  const certificate = new X509Certificate(cert);
+  const endsAtMs = Date.parse(certificate.validTo);
+  if (nowMs < Date.parse(certificate.validFrom) || endsAtMs - nowMs < RENEWED_BEFORE_MS) return true;
+  return hosts.some((host) => {
+    const found = isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host);
+    return found === undefined;
+  });
+}
