@@ -118,8 +118,8 @@ export class Agent implements AsyncDisposable {
         });
         const version = ports.version ?? 'unknown';
         const common = { parts, client, identity, version, clock, runtime: connected };
-        const metrics = await AgentMetrics.start(common);
         const history = new AgentHistory({ ...common, options, logger });
+        const metrics = await AgentMetrics.start({ ...common, history });
         try {
           const { findLogProblem = () => undefined } = ports;
           const api = await AgentApi.start({ ...common, metrics, history, options, logger, findLogProblem });

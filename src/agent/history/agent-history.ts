@@ -8,7 +8,7 @@
  * @module
  */
 import { join } from 'node:path';
-import { Journal } from '../../journal/journal.js';
+import { Journal, type JournalFacts } from '../../journal/journal.js';
 import { type JournalQuery } from '../../journal/journal-query.js';
 import { type JournalEntry, type JournalPod, type JournalRecord } from '../../journal/journal-record.js';
 import { type CriClient } from '../../cri/index.js';
@@ -76,6 +76,11 @@ export class AgentHistory implements Disposable {
       isRuntimeThere: () => parts.runtimeState.isAnswered,
     });
     this.#leave = [recordSyncs(maker), recordPodEvents(maker), recordRestarts(maker)];
+  }
+
+  /** How it gets on, as of now. */
+  get facts(): JournalFacts {
+    return this.#journal.facts;
   }
 
   /** See {@link Journal.read}. */

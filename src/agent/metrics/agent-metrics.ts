@@ -5,6 +5,7 @@ import { addEventGeneratorMetrics } from '../../metrics/event-generator-metrics.
 import { addEventLoopMetrics } from '../../metrics/event-loop-metrics.js';
 import { addHttpServerMetrics } from '../../metrics/http-server-metrics.js';
 import { addImageMetrics } from '../../metrics/image-metrics.js';
+import { addJournalMetrics, type JournalStats } from '../../metrics/journal-metrics.js';
 import { MetricsRegistry } from '../../metrics/metrics-registry.js';
 import { addNodeMetrics } from '../../metrics/node-metrics.js';
 import { addPodCountMetrics } from '../../metrics/pod-count-metrics.js';
@@ -20,6 +21,7 @@ import { findCgroupMounts } from '../../util/cgroups/cgroup-mounts.js';
 import { type Clock } from '../../util/clock.js';
 import { readOwnMountinfo } from '../../util/mountinfo.js';
 import { type AgentParts } from '../agent-parts.js';
+import { EventLoopDelay } from '../pleg-report/event-loop-delay.js';
 import { countPods } from './count-pods.js';
 import { watchContainerEnds } from './watch-container-ends.js';
 import { watchPodStarts } from './watch-pod-starts.js';
@@ -30,6 +32,7 @@ export interface AgentMetricsOptions {
   readonly client: Pick<CriClient, 'callsInFlight' | 'counters' | 'connectionState' | 'connectionGeneration'>;
   readonly identity: { readonly name: string };
   readonly runtime: { readonly name: string; readonly version: string };
+  readonly history: { readonly facts: JournalStats };
   /** podloop's. */
   readonly version: string;
   readonly clock: Clock;
@@ -47,12 +50,15 @@ export class AgentMetrics implements Disposable {
   }
 
   private constructor(given: AgentMetricsOptions, cgroupVersion: 1 | 2 | undefined) {
-    const { parts, client, identity, runtime, version, clock } = given;
+    const { parts, client, identity, runtime, history, version, clock } = given;
     const { pleg, probes } = parts;
     const registry = new MetricsRegistry({ clock });
     addNodeMetrics(registry, { nodeName: identity.name, version, runtime, cgroupVersion });
     addProcessMetrics(registry);
-    addEventLoopMetrics(registry);
+    const loopDelay = new EventLoopDelay({ clock });
+    registry.onDispose(() => loopDelay[Symbol.dispose]());
+    addEventLoopMetrics(registry, () => loopDelay.read());
+    addJournalMetrics(registry, () => history.facts);
     addRelistMetrics(registry, () => pleg.health());
     addEventGeneratorMetrics(registry, () => pleg.state());
     addRuntimeOperationMetrics(registry, client);
