@@ -90,6 +90,25 @@ describe('a redactor', () => {
     expect(redactor.counts.unknownFields).toBe(2);
   });
 
+  it('takes out of an item that comes again what it took out before, and counts it again', async () => {
+    const one = { id: '0'.repeat(64), annotations: { 'example.com/token': 'opensesame' } };
+    const list = ListContainersResponse.fromPartial({ containers: [one, { id: 'two' }] });
+    const bytes = Buffer.from(ListContainersResponse.encode(list).finish());
+    const redactor = new Redactor(STRICT_RULES);
+    const first = await redactor.redact('ListContainersResponse', bytes);
+    expect(first.includes('opensesame')).toBe(false);
+    expect(redactor.counts.redacted).toBe(1);
+    const other = Buffer.concat([bytes, encodeBytesField(1, encodeBytesField(1, Buffer.of(51)))]);
+    const second = await redactor.redact('ListContainersResponse', other);
+    expect(second.subarray(0, first.length).equals(first)).toBe(true);
+    expect(ListContainersResponse.decode(second).containers.map(({ id }) => id)).toEqual([
+      one.id,
+      'two',
+      '3',
+    ]);
+    expect(redactor.counts.redacted).toBe(2);
+  });
+
   it('gives the same bytes for the same question, in whichever order it is written', async () => {
     const entry = (name: string): Buffer =>
       encodeBytesField(

@@ -9,11 +9,15 @@ import {
 import { SliceYielder } from '../util/slices.js';
 import { type FieldClass, type FieldSchema, MESSAGE_SCHEMAS, type MessageSchema } from './message-schema.js';
 import { redactInfo } from './redact-info.js';
+import { type RedactedItem, RedactedItems } from './redacted-items.js';
 import { annotationFilter, REDACTED, type RedactionRules } from './redaction-rules.js';
 import { type SecretBook } from './secret-book.js';
 
 /** What passes between two turns of the event loop, in bytes: a few milliseconds of work. */
-const BYTES_PER_SLICE = 256 * 1024;
+const BYTES_PER_SLICE = 64 * 1024;
+
+/** Smaller fields are read as fast as they are found again. */
+const LEAST_ITEM_BYTES = 64;
 
 /** What was left out since the start. */
 export interface RedactionCounts {
@@ -33,6 +37,7 @@ export class Redactor {
   readonly #rules: RedactionRules;
   readonly #keepsAnnotation: (name: string) => boolean;
   readonly #secrets: SecretBook | undefined;
+  readonly #items = new RedactedItems();
   #redacted = 0;
   #unknownFields = 0;
 
@@ -49,20 +54,50 @@ export class Redactor {
 
   /** The message of that type without secrets. Rejects with RangeError when the bytes are no message. */
   async redact(type: string, message: Buffer): Promise<Buffer> {
+    const key = RedactedItems.keyOf(type, message);
+    const known = this.#findKnown(key);
+    if (known?.bytes !== undefined) return known.bytes;
+    const before = this.counts;
     const schema = getSchema(type);
     const slices = new SliceYielder({ itemsPerSlice: BYTES_PER_SLICE });
     const fields: OutField[] = [];
     for (const field of readFields(message)) {
-      const bytes = this.#redactField(schema, field);
+      const bytes = this.#redactItem(type, schema, field);
       if (bytes !== undefined) fields.push({ number: field.number, bytes });
       if (slices.isFull(field.whole.length)) await slices.nextSlice();
     }
-    return joinInOrder(fields, schema);
+    const bytes = joinInOrder(fields, schema);
+    this.#items.add(key, { bytes, ...this.#since(before) });
+    return bytes;
   }
 
   /** The same at once, for messages that are small: requests. */
   redactNow(type: string, message: Buffer): Buffer {
     return this.#redactMessage(getSchema(type), message);
+  }
+
+  /** The same as {@link #redactField}, for items of lists, which may come again as they are. */
+  #redactItem(type: string, schema: MessageSchema, field: ProtobufField): Buffer | undefined {
+    if (field.whole.length < LEAST_ITEM_BYTES) return this.#redactField(schema, field);
+    const key = RedactedItems.keyOf(`field of ${type}`, field.whole);
+    const known = this.#findKnown(key);
+    if (known !== undefined) return known.bytes;
+    const before = this.counts;
+    const bytes = this.#redactField(schema, field);
+    this.#items.add(key, { bytes, ...this.#since(before) });
+    return bytes;
+  }
+
+  /** What was redacted before is counted again. */
+  #findKnown(key: string): RedactedItem | undefined {
+    const known = this.#items.find(key);
+    this.#redacted += known?.redacted ?? 0;
+    this.#unknownFields += known?.unknownFields ?? 0;
+    return known;
+  }
+
+  #since({ redacted, unknownFields }: RedactionCounts): RedactionCounts {
+    return { redacted: this.#redacted - redacted, unknownFields: this.#unknownFields - unknownFields };
   }
 
   #redactMessage(schema: MessageSchema, message: Buffer): Buffer {

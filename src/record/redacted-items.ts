@@ -1,0 +1,45 @@
+import { hash } from 'node:crypto';
+
+/** A message, or a field of one, without secrets, and what that took. */
+export interface RedactedItem {
+  /** Undefined when it was left out. */
+  readonly bytes: Buffer | undefined;
+  readonly redacted: number;
+  readonly unknownFields: number;
+}
+
+const MOST_BYTES = 32 * 2 ** 20;
+const MOST_ITEMS = 50_000;
+
+/**
+ * What was redacted before: most lists are the same as a second ago, and of a thousand containers in another one a few
+ * are other ones.
+ */
+export class RedactedItems {
+  readonly #items = new Map<string, RedactedItem>();
+  #bytes = 0;
+
+  /** By what it is found again. */
+  static keyOf(type: string, item: Buffer): string {
+    return `${type} ${hash('sha256', item, 'base64')}`;
+  }
+
+  find(key: string): RedactedItem | undefined {
+    const known = this.#items.get(key);
+    if (known === undefined) return undefined;
+    // Last in the order, so that what is not seen any more is forgotten first.
+    this.#items.delete(key);
+    this.#items.set(key, known);
+    return known;
+  }
+
+  add(key: string, item: RedactedItem): void {
+    this.#items.set(key, item);
+    this.#bytes += item.bytes?.length ?? 0;
+    while (this.#bytes > MOST_BYTES || this.#items.size > MOST_ITEMS) {
+      const [oldest, { bytes }] = this.#items.entries().next().value!;
+      this.#items.delete(oldest);
+      this.#bytes -= bytes?.length ?? 0;
+    }
+  }
+}
