@@ -27,16 +27,13 @@ export interface NodePagesOptions {
 }
 
 /** How each page about the node is made: one line each. */
-export function buildNodePages({
-  options,
-  parts,
-  metrics,
-  plegReporter,
-  client,
-  clock,
-  logger,
-}: NodePagesOptions): NodePages {
-  const usage = buildUsagePages({ client, cache: parts.cache, clock, logger });
+export function buildNodePages(given: NodePagesOptions): NodePages {
+  const { options, parts, metrics, plegReporter, identity, client, clock, logger } = given;
+  const { cache, paths, closing } = parts;
+  const usage = buildUsagePages({
+    ...{ client, cache, paths, clock, logger },
+    ...{ nodeName: identity.name, ending: closing.signal },
+  });
   return {
     '/metrics': (signal) => metrics.metrics(signal),
     '/metrics/probes': (signal) => metrics.probes(signal),
@@ -44,5 +41,6 @@ export function buildNodePages({
     '/configz': () => kubeletConfigPage(options),
     '/metrics/cadvisor': (signal) => usage.cadvisor(signal),
     '/metrics/resource': (signal) => usage.resource(signal),
+    '/stats/summary': (signal) => usage.summary(signal),
   };
 }

@@ -1,23 +1,35 @@
+import { dirname } from 'node:path';
 import { type CriClient } from '../cri/index.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { CriPodUsage } from '../runtime/cri-pod-usage.js';
+import { type PodPaths } from '../runtime/pod-paths.js';
 import { renderCadvisorPage } from '../stats/cadvisor-page.js';
 import { readSubjects } from '../stats/cadvisor-subjects.js';
 import { ContainerGroups, readableCgroups } from '../stats/container-groups.js';
 import { readMachineFacts } from '../stats/machine-facts.js';
+import { CpuWindows } from '../stats/cpu-windows.js';
+import { diskAt, imageDisks } from '../stats/disk-usages.js';
 import { readNodeUsage } from '../stats/node-usage.js';
 import { renderResourcePage } from '../stats/resource-page.js';
+import { renderSummaryPage } from '../stats/summary-page.js';
 import { UsageLooks } from '../stats/usage-looks.js';
+import { VolumeUsages } from '../stats/volume-usages.js';
 import { abortable } from '../util/abortable.js';
 import { KERNEL_CGROUPS } from '../util/cgroups/cgroup-io.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { readOwnMountinfo } from '../util/mountinfo.js';
+import { measureFolder } from '../volumes/measure-folder.js';
+import { VolumePaths } from '../volumes/volume-paths.js';
 
 /** What {@link buildUsagePages} wires. */
 export interface UsagePagesOptions {
   readonly client: CriClient;
   readonly cache: Pick<PodCache, 'get'>;
+  readonly nodeName: string;
+  readonly paths: PodPaths;
+  /** Ends what goes on in the background. */
+  readonly ending: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -26,13 +38,15 @@ export interface UsagePagesOptions {
 export interface UsagePages {
   resource(signal: AbortSignal): Promise<string>;
   cadvisor(signal: AbortSignal): Promise<string>;
+  summary(signal: AbortSignal): Promise<string>;
 }
 
 /** Prometheus waits for ten seconds unless told: a page without pods must be there before. */
 const CALL_TIMEOUT_MS = 8_000;
 
 /** Wires the pages about usage: they share what is asked of the runtime. */
-export function buildUsagePages({ client, cache, clock, logger }: UsagePagesOptions): UsagePages {
+export function buildUsagePages(options: UsagePagesOptions): UsagePages {
+  const { client, cache, nodeName, paths, ending, clock, logger } = options;
   const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
   const looks = new UsageLooks({
     ...{ clock, logger, readNode: readNodeUsage },
@@ -46,6 +60,13 @@ export function buildUsagePages({ client, cache, clock, logger }: UsagePagesOpti
       const layout = readableCgroups(mountinfo, KERNEL_CGROUPS);
       return { layout, groups: new ContainerGroups({ layout, clock }) };
     });
+  const windows = new CpuWindows({ clock });
+  const volumePaths = new VolumePaths(paths.podsDir);
+  const volumes = new VolumeUsages({
+    ...{ clock, measureFolder, signal: ending },
+    volumesDir: (uid) => volumePaths.volumesFolder(uid),
+  });
+  const startedAtMs = clock.now() - process.uptime() * 1_000;
   return {
     resource: async (signal) => renderResourcePage(await looks.look(signal)),
     cadvisor: async (signal) => {
@@ -57,6 +78,28 @@ export function buildUsagePages({ client, cache, clock, logger }: UsagePagesOpti
       signal.throwIfAborted();
       const subjects = await readSubjects(look, { ...(await cgroups), clock }, signal);
       return await renderCadvisorPage({ look, subjects, runtimeMetrics, machine: await machine });
+    },
+    summary: async (signal) => {
+      const [look, filesystems] = await Promise.all([
+        looks.look(signal),
+        abortable(usage.imageFilesystems(signal), signal).catch(() => undefined),
+      ]);
+      signal.throwIfAborted();
+      const { atMs } = look;
+      const [rootDisk, logDisk, disks] = await Promise.all([
+        diskAt(dirname(paths.podsDir), atMs),
+        diskAt(paths.podLogsDir, atMs),
+        filesystems && imageDisks(filesystems, atMs),
+      ]);
+      volumes.keepOnly(look.pods.map(({ uid }) => uid));
+      const { user, system } = process.cpuUsage();
+      const agent = { startedAtMs, cpuNs: (user + system) * 1_000, residentBytes: process.memoryUsage.rss() };
+      const scene = {
+        ...{ look, nodeName, rootDisk, logDisk, windows, agent },
+        ...{ imageDisk: disks?.images, containerDisk: disks?.containers },
+        volumesOf: async (uid: string) => volumes.find(uid),
+      };
+      return await renderSummaryPage(scene, signal);
     },
   };
 }

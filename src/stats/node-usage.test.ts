@@ -9,7 +9,8 @@ const FILES = {
   meminfo:
     'MemTotal:        1000 kB\nMemFree:          400 kB\nInactive(file):   150 kB\nAnonPages:        120 kB\nCached: 200 kB\nMapped: 7 kB\nSwapTotal: 50 kB\nSwapFree: 20 kB\n',
   vmstat: 'pgfault 77\npgmajfault 7\n',
-  'net/dev': `Inter-|   Receive\n face |bytes\n  lo: ${'1 '.repeat(16)}\n  eth0: 10 2 3 0 0 0 0 0 20 5 6 0 0 0 0 0\n veth1: ${'1 '.repeat(16)}\n`,
+  'net/dev': `Inter-|   Receive\n face |bytes\n  lo: ${'1 '.repeat(16)}\n  wlan0: ${'1 '.repeat(16)}\n  eth0: 10 2 3 0 0 0 0 0 20 5 6 0 0 0 0 0\n veth1: ${'1 '.repeat(16)}\n`,
+  'net/route': 'Iface\tDestination\tGateway\neth0\t00000000\t0100000A\nwlan0\t0000000A\t00000000\n',
   loadavg: '0.1 0.2 0.3 2/345 6789\n',
   'sys/kernel/pid_max': '32768\n',
   'sys/kernel/threads-max': '1000\n',
@@ -38,7 +39,10 @@ it('reads what the node uses from /proc', async () => {
         swapBytes: 50 * 1024,
         swapUsageBytes: 30 * 1024,
       },
-      interfaces: [{ name: 'eth0', rxBytes: 10, rxErrors: 3, txBytes: 20, txErrors: 6 }],
+      interfaces: [
+        { name: 'eth0', rxBytes: 10, rxErrors: 3, txBytes: 20, txErrors: 6 },
+        { name: 'wlan0', rxBytes: 1, rxErrors: 1, txBytes: 1, txErrors: 1 },
+      ],
       tasks: 345,
       taskLimit: 1000,
       startedAtMs: 1_700_000_000_000,

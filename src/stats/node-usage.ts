@@ -17,7 +17,7 @@ export interface NodeUsage {
   /** CPU time since the node's start, over all cores. */
   readonly cpuTotalNs: number | undefined;
   readonly memory: NodeMemory | undefined;
-  /** Without loopback and the nodes' ends of pods' networks. */
+  /** That of the default route first; without loopback and the node's ends of pods' networks. */
   readonly interfaces: readonly InterfaceUsage[];
   /** How many processes and threads there are, and may be. */
   readonly tasks: number | undefined;
@@ -46,23 +46,30 @@ const NS_PER_TICK = 10_000_000;
 /** `user nice system iowait irq softirq steal`; guests are part of user, and idle is not used. */
 const BUSY_COLUMNS = [1, 2, 3, 6, 7, 8];
 /** The nodes' ends of pairs whose other end is in a pod, bridges of pods, and the like. */
-const NOT_THE_NODES = /^(lo|veth.*|cali.*|lxc.*|cni\d*|docker\d*|podloop.*)$/;
+const NOT_THE_NODES = /^(lo|veth.*|cali.*|lxc.*|cni\d*|docker\d*|podloop.*|plv.*|ifb\d+)$/;
 
 /** Reads what the node uses. Never rejects: what cannot be read is undefined. */
 export async function readNodeUsage(nowMs: number, root = '/proc'): Promise<NodeUsage> {
   const read = async (name: string): Promise<string> =>
     await readFile(`${root}/${name}`, 'latin1').catch(() => '');
-  const [stat, meminfo, vmstat, netDev, loadavg, pidMax, threadsMax] = await Promise.all(
-    ['stat', 'meminfo', 'vmstat', 'net/dev', 'loadavg', 'sys/kernel/pid_max', 'sys/kernel/threads-max'].map(
-      read,
-    ),
+  const [stat, meminfo, vmstat, netDev, route, loadavg, pidMax, threadsMax] = await Promise.all(
+    [
+      'stat',
+      'meminfo',
+      'vmstat',
+      'net/dev',
+      'net/route',
+      'loadavg',
+      'sys/kernel/pid_max',
+      'sys/kernel/threads-max',
+    ].map(read),
   );
   const limits = [pidMax, threadsMax].flatMap((text) => toNumber(text?.trim()) ?? []);
   return {
     atMs: nowMs,
     cpuTotalNs: parseCpu(stat!),
     memory: parseMemory(meminfo!, vmstat!),
-    interfaces: parseNetDev(netDev!).filter(({ name }) => !NOT_THE_NODES.test(name)),
+    interfaces: sortInterfaces(parseNetDev(netDev!), route!),
     tasks: toNumber(/^\S+ \S+ \S+ \d+\/(\d+)/.exec(loadavg!)?.[1]),
     taskLimit: limits.length === 0 ? undefined : Math.min(...limits),
     startedAtMs: times(1000, toNumber(/^btime (\d+)$/m.exec(stat!)?.[1])),
@@ -95,6 +102,13 @@ function parseMemory(meminfo: string, vmstat: string): NodeMemory | undefined {
     majorPageFaults: count('pgmajfault'),
     swapUsageBytes: swapBytes - (kib('SwapFree') ?? swapBytes),
   };
+}
+
+/** The default route's destination is zero; see proc_pid_net(5). */
+function sortInterfaces(interfaces: readonly InterfaceUsage[], route: string): InterfaceUsage[] {
+  const first = /^(\S+)\s+00000000\s/m.exec(route)?.[1];
+  const own = interfaces.filter(({ name }) => name === first || !NOT_THE_NODES.test(name));
+  return own.sort((one, other) => Number(other.name === first) - Number(one.name === first));
 }
 
 function parseNetDev(text: string): InterfaceUsage[] {

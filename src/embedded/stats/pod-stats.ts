@@ -19,7 +19,7 @@ import {
   type UsageMessages,
   type WritableUsage,
 } from './stats-messages.js';
-import { UsageRates } from './usage-rates.js';
+import { UsageRates } from '../../util/usage/usage-rates.js';
 import { WritableUsages } from './writable-usages.js';
 
 /** What {@link PodStats} needs. */

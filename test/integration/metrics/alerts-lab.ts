@@ -84,11 +84,11 @@ export class AlertsLab implements AsyncDisposable {
     this.#agent = this.#startAgent();
   }
 
-  /** One more page under its own job, as it is now. */
-  async addPage(path: string, job: string, series: ScrapedSeries): Promise<void> {
+  /** One more page, as it is now. */
+  async addPage(path: string, series: ScrapedSeries): Promise<void> {
     const { code, text } = await this.#api.ask(path);
     if (code === 200) this.#add(series, readExposition(text));
-    else throw new Error(`${path} of ${job}: ${code} ${text}`);
+    else throw new Error(`${path}: ${code} ${text}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -7,12 +7,26 @@ import { PodloopProcess } from '../podloop-process.js';
 import { type Exposition, readExposition } from './exposition.js';
 import { KUBELET_USAGE_METRICS, NOT_TOLD } from './kubelet-usage-metrics.js';
 
+interface Summary {
+  readonly node: object;
+  readonly pods: readonly {
+    readonly containers: readonly { readonly name: string }[];
+    readonly volume?: readonly { readonly usedBytes: number }[];
+  }[];
+}
+
+/** More than a block in the volume before it says that it runs. */
+const SCRIPT =
+  'dd if=/dev/zero of=/data/file bs=65536 count=1 2>/dev/null; echo there; while :; do sleep 0.2; done';
+
 const POD = {
   ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' } },
   spec: {
     terminationGracePeriodSeconds: 1,
+    volumes: [{ name: 'data', emptyDir: {} }],
     containers: ['main', 'side'].map((name) => ({
-      ...{ name, image: 'podloop.local/host', command: ['sh', '-c', 'while :; do sleep 0.2; done'] },
+      ...{ name, image: 'podloop.local/host', command: ['sh', '-c', SCRIPT] },
+      volumeMounts: [{ name: 'data', mountPath: '/data' }],
       // Without one a runtime does not tell how much swap there may be.
       resources: { limits: { memory: '64Mi' } },
     })),
@@ -69,6 +83,43 @@ describe('the pages about usage of a running agent', () => {
       }
     },
   );
+
+  it('/stats/summary tells of the node, its pods, their containers, volumes and logs', async () => {
+    await vi.waitFor(async () => expect(await firstVolume()).toMatchObject({ name: 'data' }), 30_000);
+    const { node, pods } = (await api.json('/stats/summary')) as Summary;
+    const amount = expect.any(Number) as number;
+    const disk = { capacityBytes: amount, availableBytes: amount, inodes: amount };
+    expect(node).toMatchObject({
+      nodeName: 'test',
+      cpu: { usageCoreNanoSeconds: amount },
+      memory: { workingSetBytes: amount, availableBytes: amount },
+      fs: { ...disk, usedBytes: amount },
+      runtime: { imageFs: disk, containerFs: disk },
+      rlimit: { maxpid: amount, curproc: amount },
+    });
+    expect(pods).toHaveLength(1);
+    expect(pods[0]).toMatchObject({
+      podRef: { namespace: 'default', name: 'web-test', uid: expect.any(String) as string },
+      cpu: { usageCoreNanoSeconds: amount, usageNanoCores: amount },
+      memory: { workingSetBytes: amount },
+      volume: [{ ...disk, name: 'data', usedBytes: amount }],
+      'ephemeral-storage': { ...disk, usedBytes: amount },
+      process_stats: { process_count: amount },
+    });
+    const [main] = [...pods[0]!.containers].sort((one, other) => (one.name < other.name ? -1 : 1));
+    expect(main).toMatchObject({
+      name: 'main',
+      startTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) as string,
+      rootfs: { ...disk, usedBytes: amount },
+      logs: { ...disk, usedBytes: amount },
+    });
+    expect(pods[0]!.volume?.[0]?.usedBytes).toBeGreaterThanOrEqual(65_536);
+  });
+
+  async function firstVolume(): Promise<unknown> {
+    const { pods } = (await api.json('/stats/summary')) as Summary;
+    return pods[0]?.volume?.[0];
+  }
 
   it('tells of each pod and container, the pod being what they use together', async () => {
     const { samples } = await read('/metrics/resource');

@@ -1,0 +1,22 @@
+import { type Clock } from '../util/clock.js';
+import { UsageRates } from '../util/usage/usage-rates.js';
+
+/** CPU usage over the time since an earlier question, for what only counts CPU time. */
+export class CpuWindows {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #rates = new UsageRates();
+
+  constructor({ clock }: { readonly clock: Pick<Clock, 'monotonicMs'> }) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Nanoseconds of CPU time a second; undefined at the first question about what is of unknown age.
+   *
+   * @param ageMs for how long it has counted.
+   */
+  rate(key: string, totalNs: number, ageMs: number | undefined): number | undefined {
+    const rate = this.#rates.compute(key, BigInt(Math.round(totalNs)), this.#clock.monotonicMs(), ageMs ?? 0);
+    return rate === undefined ? undefined : Number(rate);
+  }
+}

@@ -1,0 +1,82 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { FakeClock } from '../testing/fake-clock.js';
+import { VolumeUsages } from './volume-usages.js';
+
+let root: string;
+let measured: string[];
+let ending: AbortController;
+const clock = new FakeClock();
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'podloop-volumes-'));
+  for (const path of [
+    'u1/kubernetes.io~empty-dir/a',
+    'u1/kubernetes.io~configmap/b',
+    'u2/kubernetes.io~empty-dir/c',
+  ]) {
+    await mkdir(join(root, path), { recursive: true });
+  }
+  measured = [];
+  ending = new AbortController();
+});
+
+afterEach(async () => {
+  await rm(root, { recursive: true });
+});
+
+function usages(measureFolder = (path: string) => Promise.resolve(BigInt(path.length))): VolumeUsages {
+  return new VolumeUsages({
+    ...{ clock, signal: ending.signal, volumesDir: (uid: string) => join(root, uid) },
+    measureFolder: (path) => {
+      measured.push(path.slice(root.length + 1));
+      return measureFolder(path);
+    },
+  });
+}
+
+it('measures in the background, and again only once what it knows is old', async () => {
+  const volumes = usages();
+  expect(await volumes.find('u1')).toEqual([]);
+  await volumes.settled();
+  const found = await volumes.find('u1');
+  expect(found.map(({ name, plugin }) => [name, plugin]).sort()).toEqual([
+    ['a', 'kubernetes.io~empty-dir'],
+    ['b', 'kubernetes.io~configmap'],
+  ]);
+  for (const { disk } of found)
+    expect(disk).toMatchObject({
+      usedBytes: expect.any(Number) as number,
+      capacityBytes: expect.any(Number) as number,
+    });
+  await volumes.settled();
+  expect(measured).toHaveLength(2);
+  await clock.advance(120_000);
+  await volumes.find('u1');
+  await volumes.settled();
+  expect(measured).toHaveLength(4);
+});
+
+it('leaves out what cannot be measured, and forgets pods that are gone', async () => {
+  const volumes = usages((path) =>
+    path.endsWith('a') ? Promise.reject(new Error('denied')) : Promise.resolve(1n),
+  );
+  await volumes.find('u1');
+  await volumes.find('u2');
+  await volumes.settled();
+  expect((await volumes.find('u1')).map(({ name }) => name)).toEqual(['b']);
+  volumes.keepOnly(['u2']);
+  expect(await volumes.find('u1')).toEqual([]);
+  expect(await volumes.find('u2')).toHaveLength(1);
+  await volumes.settled();
+});
+
+it('begins nothing once the agent ends', async () => {
+  const volumes = usages();
+  ending.abort();
+  await volumes.find('u1');
+  await volumes.settled();
+  expect(measured).toEqual([]);
+});

@@ -1,0 +1,103 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock } from '../util/clock.js';
+import { diskAt, usedOf } from './disk-usages.js';
+import { type DiskUse } from './summary-shapes.js';
+
+/** A volume of a pod and what is used of it. */
+export interface VolumeUse {
+  readonly name: string;
+  /** The folder of its kind, such as `kubernetes.io~empty-dir`. */
+  readonly plugin: string;
+  readonly disk: DiskUse;
+}
+
+/** What {@link VolumeUsages} needs. */
+export interface VolumeUsagesOptions {
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
+  /** The folder in which a pod's volumes are. */
+  readonly volumesDir: (podUid: string) => string;
+  /** How many bytes a folder takes; may take long. */
+  readonly measureFolder: (path: string, signal: AbortSignal) => Promise<bigint>;
+  /** Ends what is being measured. */
+  readonly signal: AbortSignal;
+}
+
+interface Measured {
+  readonly atMs: number;
+  readonly measuredAtMs: number;
+  readonly usedBytes: number | undefined;
+}
+
+/** What was measured is good for so long; counting files again and again would be most of what a node does. */
+const GOOD_FOR_MS = 120_000;
+/** Volumes that wait to be measured; more than any node has. */
+const MOST_WAITING = 10_000;
+
+/**
+ * How much the volumes of pods use. Counting may take minutes: it goes on in the background, one volume after another,
+ * while nobody waits for it; until a volume was measured once it is left out.
+ */
+export class VolumeUsages {
+  readonly #options: VolumeUsagesOptions;
+  readonly #measured = new Map<string, Measured>();
+  readonly #waiting = new Set<string>();
+  #working: Promise<void> | undefined;
+
+  constructor(options: VolumeUsagesOptions) {
+    this.#options = options;
+  }
+
+  /** The volumes of a pod, as they were measured last; asks for those that are due to be measured again. */
+  async find(podUid: string): Promise<VolumeUse[]> {
+    const root = this.#options.volumesDir(podUid);
+    const found: VolumeUse[] = [];
+    for (const plugin of await readdir(root).catch(() => [])) {
+      for (const name of await readdir(join(root, plugin)).catch(() => [])) {
+        const path = join(root, plugin, name);
+        const known = this.#ask(path);
+        if (known?.usedBytes === undefined) continue;
+        const { atMs, usedBytes } = known;
+        found.push({
+          name,
+          plugin,
+          disk: usedOf(await diskAt(path, atMs), { atMs, usedBytes, inodesUsed: undefined }),
+        });
+      }
+    }
+    return found;
+  }
+
+  /** Forgets the volumes of pods that are gone: those below none of the folders of these. */
+  keepOnly(podUids: readonly string[]): void {
+    const roots = new Set(podUids.map((uid) => this.#options.volumesDir(uid)));
+    for (const path of this.#measured.keys())
+      if (!roots.has(join(path, '../..'))) this.#measured.delete(path);
+  }
+
+  /** Resolves when nothing is left to be measured. */
+  async settled(): Promise<void> {
+    await this.#working;
+  }
+
+  #ask(path: string): Measured | undefined {
+    const known = this.#measured.get(path);
+    const isDue =
+      known === undefined || this.#options.clock.monotonicMs() - known.measuredAtMs >= GOOD_FOR_MS;
+    if (isDue && this.#waiting.size < MOST_WAITING && !this.#options.signal.aborted) {
+      this.#waiting.add(path);
+      this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    }
+    return known;
+  }
+
+  async #work(): Promise<void> {
+    const { clock, measureFolder, signal } = this.#options;
+    for (const path of this.#waiting) {
+      if (signal.aborted) return;
+      const usedBytes = await measureFolder(path, signal).then(Number, () => undefined);
+      this.#waiting.delete(path);
+      this.#measured.set(path, { atMs: clock.now(), measuredAtMs: clock.monotonicMs(), usedBytes });
+    }
+  }
+}
