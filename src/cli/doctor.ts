@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import {
   CERTIFICATE_FOLDERS,
   type Diagnosis,
@@ -56,11 +56,6 @@ export function doctorCommand(host: CliHost): Command {
     'Say what is wrong with this node: its runtime, its machine, its kubelet or podloop’s own agent.',
   );
   return addDoctorFlags(command)
-    .exitOverride((error) => {
-      // 1 says that there are warnings.
-      if (error.exitCode === 0) throw error;
-      throw new CommanderError(EXIT_CODES.couldNotLook, error.code, error.message);
-    })
     .addHelpText('after', HELP)
     .action(async (flags: DoctorFlags) => {
       const exitCode = await examine(flags, host);

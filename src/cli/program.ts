@@ -11,6 +11,8 @@ import { packageVersion } from './package-version.js';
 export interface LazyCommand {
   readonly name: string;
   readonly summary: string;
+  /** Of a wrong use, for those to which 1 means something else; 1 unless told. */
+  readonly usageExitCode?: number;
   readonly load: (host: CliHost) => Promise<Command>;
 }
 
@@ -89,6 +91,8 @@ export const COMMANDS: readonly LazyCommand[] = [
   {
     name: 'doctor',
     summary: 'Say what is wrong with this node, with the evidence and what to do about it',
+    // 1 says that there are warnings.
+    usageExitCode: 3,
     load: async (host) => (await import('./doctor.js')).doctorCommand(host),
   },
   {
@@ -156,7 +160,8 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
     return 0;
   } catch (error) {
     // Commander has written its message by now; help and version come out here too, with the code 0.
-    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? 0 : (findCalled(args)?.usageExitCode ?? 1);
     if (error instanceof CommandFailure) {
       for (const line of error.lines) await host.stderr.writeLine(escapeTerminal(line));
       return error.exitCode;
@@ -182,12 +187,17 @@ async function buildProgram(args: readonly string[], host: CliHost): Promise<Com
       writeErr: (text) => void host.stderr.writeLine(text.replace(/\n$/, '')),
       outputError: (text, write) => write(toUsageError(text, path())),
     });
-  const words = args.filter((arg) => !arg.startsWith('-'));
-  const word = words[0] === 'help' ? words[1] : words[0];
-  const called = COMMANDS.find((command) => command.name === word);
+  const called = findCalled(args);
   for (const command of COMMANDS) {
     if (command === called) program.addCommand((await command.load(host)).copyInheritedSettings(program));
     else program.command(command.name).description(command.summary);
   }
   return program;
+}
+
+/** The command that is to run, or whose help is asked for. */
+function findCalled(args: readonly string[]): LazyCommand | undefined {
+  const words = args.filter((arg) => !arg.startsWith('-'));
+  const word = words[0] === 'help' ? words[1] : words[0];
+  return COMMANDS.find(({ name }) => name === word);
 }

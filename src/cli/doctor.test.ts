@@ -1,0 +1,102 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { SystemClock } from '../util/clock.js';
+import { type CliHost } from './cli-host.js';
+import { LineOutput } from './line-output.js';
+import { runProgram } from './program.js';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podloop-doctor-'));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Runs `podloop doctor` on a machine that is an empty folder, and interrupts it after so many lines. */
+async function doctor(
+  args: readonly string[],
+  { linesUntilInterrupt = Number.POSITIVE_INFINITY } = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const output = { stdout: '', stderr: '' };
+  const interrupted = new AbortController();
+  const collect = (name: 'stdout' | 'stderr'): LineOutput => {
+    const stream = new PassThrough();
+    stream.on('data', (chunk) => {
+      output[name] += String(chunk);
+      if (output.stdout.split('\n').length > linesUntilInterrupt) interrupted.abort(new Error('interrupted'));
+    });
+    return new LineOutput(stream);
+  };
+  const host: CliHost = {
+    ...{ env: {}, pid: 1, selfCommand: ['podloop'], clock: new SystemClock(), stdin: new PassThrough() },
+    ...{ stdout: collect('stdout'), stderr: collect('stderr') },
+    listenForInterrupts: () => interrupted.signal,
+    onUserSignal: () => () => undefined,
+  };
+  const code = await runProgram(['doctor', ...args], host);
+  return { code, ...output };
+}
+
+const absent = (): string[] => [
+  ...['-r', `unix://${folder}/cri.sock`, '--host-root', folder, '--socket', join(folder, 'podloop.sock')],
+  ...['--kubelet-url', '', '--healthz-url', '', '--for', '10ms', '--no-disk-write'],
+];
+
+describe('podloop doctor', () => {
+  it('says what is wrong, the evidence, what to do, and what it does not know', async () => {
+    const { code, stdout, stderr } = await doctor(absent());
+    expect(code).toBe(2);
+    expect(stderr).toBe('');
+    const lines = stdout.split('\n');
+    expect(lines[0]).toMatch(/^CRITICAL RuntimeSocketMissing: there is no runtime at unix:\/\/.*cri\.sock/);
+    expect(lines[1]).toMatch(/^ {2}evidence: \d+ of \d+ attempts failed/);
+    expect(stdout).toContain('\n  what to do: Start the runtime');
+    expect(stdout).toMatch(/^1 thing is wrong: /m);
+    expect(stdout).toMatch(/^Not known: pressure \(the kernel does not measure pressure/m);
+    expect(stdout).toMatch(/^Not known: podloop’s agent \(cannot reach the agent at/m);
+  });
+
+  it('says the same as JSON, as YAML and wide', async () => {
+    const json = JSON.parse((await doctor([...absent(), '-o', 'json'])).stdout) as Record<string, unknown>;
+    expect(Object.keys(json)).toEqual(['time', 'exitCode', 'findings', 'facts']);
+    expect(json).toMatchObject({
+      exitCode: 2,
+      findings: [{ code: 'RuntimeSocketMissing', severity: 'critical' }],
+    });
+    const yaml = parse((await doctor([...absent(), '-o', 'yaml'])).stdout) as Record<string, unknown>;
+    expect(yaml).toMatchObject({ exitCode: 2, findings: [{ code: 'RuntimeSocketMissing' }] });
+    expect((await doctor([...absent(), '-o', 'wide'])).stdout).toMatch(/^CALL +COUNT +HUNG +FAILED/m);
+  });
+
+  it('looks again and again until it is interrupted', async () => {
+    const { code, stdout } = await doctor([...absent(), '-o', 'json', '--watch=10ms'], {
+      linesUntilInterrupt: 2,
+    });
+    expect(code).toBe(130);
+    const lines = stdout.trim().split('\n');
+    expect(lines.length).toBeGreaterThanOrEqual(2);
+    for (const line of lines) expect(JSON.parse(line)).toMatchObject({ exitCode: 2 });
+  });
+
+  it.each([
+    [['--timeout', 'soon'], 'invalid argument "soon" for "--timeout" flag: use a duration'],
+    [['--timeout', '1ms'], 'use 10ms or more'],
+    [['-o', 'xml'], 'Allowed choices are text, wide, json, yaml'],
+    [['--kubelet-url', 'localhost:10255'], 'use http://HOST:PORT'],
+    [['--what'], 'unknown flag: --what'],
+    [['--token-file', '/nowhere/token'], '--token-file /nowhere/token cannot be read'],
+    [['-r', 'tcp://127.0.0.1:1'], 'tcp is not supported'],
+  ])('ends with 3 and says why it cannot look: %s', async (args, words) => {
+    const { code, stdout, stderr } = await doctor([...absent(), ...args]);
+    expect(stderr).toContain(words);
+    expect(stdout).toBe('');
+    expect(code).toBe(3);
+  });
+});

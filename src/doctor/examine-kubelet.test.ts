@@ -1,0 +1,89 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { SystemClock } from '../util/clock.js';
+import { KubeletExaminer } from './examine-kubelet.js';
+
+const servers: Server[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+async function serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const server = createServer(handler);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function examinerOf(urls: readonly string[], healthzUrl: string, timeoutMs = 5_000): KubeletExaminer {
+  return new KubeletExaminer({
+    addresses: { urls, healthzUrl, credentials: { token: 'secret' } },
+    ...{ clock: new SystemClock(), signal: new AbortController().signal, timeoutMs },
+  });
+}
+
+/** Metrics of a kubelet that has relisted so often, always within so many seconds. */
+const metrics = (relists: number, slow: number, lastSeen: number): string =>
+  [
+    `kubelet_pleg_relist_duration_seconds_bucket{le="0.5"} ${relists}`,
+    `kubelet_pleg_relist_duration_seconds_bucket{le="10"} ${relists + slow}`,
+    `kubelet_pleg_relist_duration_seconds_bucket{le="+Inf"} ${relists + slow}`,
+    `kubelet_pleg_last_seen_seconds ${lastSeen}`,
+    'kubelet_pleg_discard_events 4',
+    'kubelet_runtime_operations_duration_seconds_bucket{operation_type="container_status",le="19.07"} 9',
+    'kubelet_runtime_operations_duration_seconds_bucket{operation_type="container_status",le="+Inf"} 9',
+    'kubelet_runtime_operations_errors_total{operation_type="container_status"} 2',
+  ].join('\n');
+
+describe('KubeletExaminer', () => {
+  it('judges the relists of its own time, and the last look by the clock', async () => {
+    let slow = 0;
+    const url = await serve((request, response) => {
+      expect(request.headers.authorization).toBeUndefined();
+      if (request.url === '/metrics') response.end(metrics(1_000, slow, Date.now() / 1_000 - 200));
+      else response.writeHead(500).end('[+]ping ok\n[-]pleg failed: reason withheld\n');
+    });
+    const examiner = examinerOf(['http://127.0.0.1:1', url], `${url}/healthz`);
+    await examiner.begin();
+    slow = 3;
+    const { health, metrics: looked } = await examiner.end();
+    expect(health).toMatchObject({ known: true, value: { healthy: false } });
+    expect(looked).toMatchObject({
+      known: true,
+      value: { isRecent: true, relists: 3, eventsDiscarded: 4, url: `${url}/metrics` },
+    });
+    if (!looked.known) return;
+    expect(looked.value.relistP99Ms).toBeGreaterThan(9_000);
+    expect(looked.value.lastSeenAgoMs).toBeGreaterThanOrEqual(200_000);
+    expect(looked.value.operations).toMatchObject([{ operation: 'container_status', count: 9, errors: 2 }]);
+  });
+
+  it('says why nothing is known: nobody listens, it is forbidden, it hangs', async () => {
+    const forbids = await serve((_, response) => response.writeHead(401).end('Unauthorized'));
+    const hangs = await serve(() => undefined);
+    const refused = examinerOf(['http://127.0.0.1:1', forbids], `${forbids}/healthz`);
+    await refused.begin();
+    const facts = await refused.end();
+    expect(facts.health).toMatchObject({
+      known: false,
+      why: expect.stringContaining('answers 401') as unknown,
+    });
+    expect(facts.metrics).toMatchObject({
+      known: false,
+      why: expect.stringMatching(
+        /nobody listens at http:\/\/127\.0\.0\.1:1\/metrics; .*answers 401/,
+      ) as unknown,
+    });
+    const late = await examinerOf([hangs], '', 50).end();
+    expect(late.metrics).toMatchObject({
+      known: false,
+      why: expect.stringContaining('no answer within 50 ms') as unknown,
+    });
+    expect(late.health).toMatchObject({ known: false });
+  });
+});
