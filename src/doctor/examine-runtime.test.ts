@@ -74,7 +74,7 @@ describe('CallMeter', () => {
     answer!();
     expect(await waiting).toBe('there');
     for (const code of ['CRI_DEADLINE_EXCEEDED', 'CRI_INTERNAL'] as const) {
-      const call = (): Promise<never> => Promise.reject(new PodloopError(code, `it was ${code}`));
+      const call = (): Promise<string> => Promise.reject(new PodloopError(code, `it was ${code}`));
       expect(await meter.run({ method: 'Status' }, signal, call)).toBeUndefined();
     }
     expect(meter.calls.map(({ outcome }) => outcome)).toEqual(['ok', 'hung', 'failed']);
