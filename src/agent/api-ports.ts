@@ -13,13 +13,17 @@ import { computeCapacity } from './node-capacity.js';
 import { type NodeIdentity } from './node-identity.js';
 import { type PolicyOptions, readNodePolicy } from './read-node-policy.js';
 import { removeManifests } from './remove-manifest.js';
+import { runningPods } from './running-pods.js';
 import { runtimeStreams } from './runtime-streams.js';
 import { stopOnePod } from './stop-one-pod.js';
 import { WritableManifests } from './writable-manifests.js';
 
 /** What {@link buildApiPorts} wires. */
 export interface ApiPortsOptions {
-  readonly options: Pick<AgentOptions, 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved'> &
+  readonly options: Pick<
+    AgentOptions,
+    'nodeLogsDir' | 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved'
+  > &
     PolicyOptions;
   readonly parts: AgentParts;
   readonly identity: NodeIdentity;
@@ -52,6 +56,8 @@ export function buildApiPorts(
       objects.all().flatMap(({ object }): ConfigMap[] => (object.kind === 'ConfigMap' ? [object] : [])),
     events: () => events.list(),
     node: nodeReader(given),
+    runningPods: () => runningPods(cache),
+    logsDir: options.nodeLogsDir,
     logs: containerLogs(paths.podLogsDir, cache),
     streams: runtimeStreams({ client, cache }),
   };

@@ -45,6 +45,7 @@ export interface TextAnswer {
 export interface BytesAnswer {
   readonly kind: 'bytes';
   readonly contentType: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 

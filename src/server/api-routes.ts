@@ -53,16 +53,14 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const watches = new WatchPlaces({ clock, limit: MOST_WATCHES });
   const findPod = podFinder(table);
   router.answer('GET', '/version', () => jsonAnswer({ gitVersion: `podloop v${ports.version}` }));
-  router.answer('GET', '/api/v1/pods', listPods({ table, watches }));
-  router.answer('GET', PODS, listPods({ table, watches }));
+  const list = listPods({ table, watches });
+  router.answer('GET', '/api/v1/pods', list);
+  router.answer('GET', PODS, list);
   router.answer('GET', `${PODS}/:name`, getPod(findPod, clock));
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
   router.answer('DELETE', `${PODS}/:name`, deletePod({ table, findPod, stop: ports.stopPod }));
-  router.answer(
-    'GET',
-    `${PODS}/:name/log`,
-    readPodLog({ clock, findPod, logs: ports.logs, places: watches }),
-  );
+  const readLog = readPodLog({ clock, findPod, logs: ports.logs, places: watches });
+  router.answer('GET', `${PODS}/:name/log`, readLog);
   for (const [plural, kind] of Object.entries(APPLICABLE_KINDS)) {
     const handler = applyObject(kind, plural, ports.apply);
     router.answer('POST', `${NAMESPACE}/${plural}`, handler);
@@ -81,7 +79,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   read(`${NAMESPACE}/configmaps/:name`, 'configmaps', getConfigMap(ports.configMaps));
   read('/api/v1/nodes', 'nodes', listNodes(ports.node, ports.version));
   read('/api/v1/nodes/:name', 'nodes', getNode(ports.node, ports.version));
-  addNodeRoutes(router, ports);
+  addNodeRoutes(router, ports, { listPods: list, readLog });
   router.answer('GET', '/events', journalEvents({ clock, journal: ports.journal, places: watches }));
   const streaming = { streams: ports.streams, findPod };
   router.upgrade(`${PODS}/:name/exec`, execInContainer(streaming));

@@ -6,16 +6,34 @@
 import { type ApiHandler } from './api-request.js';
 import { type ApiRouter } from './api-router.js';
 import { type HealthChecks, healthHandlers } from './health.js';
+import { listAllPods, listRunningPods, readContainerLog, type RunningPod } from './kubelet-pods.js';
 import { type NodePagePath } from './node-pages.js';
+import { serveLogFiles } from './serve-log-files.js';
 
 /** What is known of the node. */
 export interface NodePorts {
   readonly health: HealthChecks;
   readonly pages: ReadonlyMap<NodePagePath, ApiHandler>;
+  readonly runningPods: () => readonly RunningPod[];
+  /** The node's own. */
+  readonly logsDir: string;
+}
+
+/** Handlers of Kubernetes' API that a kubelet's paths lead to, too. */
+export interface SharedHandlers {
+  readonly listPods: ApiHandler;
+  readonly readLog: ApiHandler;
 }
 
 /** Adds the paths of a kubelet, for those who may see everything. */
-export function addNodeRoutes(router: ApiRouter, { health, pages }: NodePorts): void {
+export function addNodeRoutes(router: ApiRouter, ports: NodePorts, shared: SharedHandlers): void {
+  const { health, pages, runningPods, logsDir } = ports;
   for (const [path, handler] of healthHandlers(health, true)) router.answer('GET', path, handler);
   for (const [path, handler] of pages) router.answer('GET', path, handler);
+  router.answer('GET', '/pods', listAllPods(shared.listPods));
+  router.answer('GET', '/runningpods', listRunningPods(runningPods));
+  router.answer('GET', '/containerLogs/:namespace/:name/:container', readContainerLog(shared.readLog));
+  const logFiles = serveLogFiles(logsDir);
+  router.answer('GET', '/logs', logFiles);
+  router.answer('GET', '/logs/*', logFiles);
 }

@@ -59,8 +59,9 @@ function sendText(
 }
 
 /** Piece by piece: what a slow client has not taken yet stays where others share it. */
-async function sendBytes(response: ServerResponse, { contentType, body }: BytesAnswer): Promise<void> {
-  response.writeHead(200, { 'Content-Type': contentType, 'Content-Length': body.length });
+async function sendBytes(response: ServerResponse, answer: BytesAnswer): Promise<void> {
+  const { contentType, headers, body } = answer;
+  response.writeHead(200, { ...headers, 'Content-Type': contentType, 'Content-Length': body.length });
   for (let begin = 0; begin < body.length; begin += PIECE_BYTES) {
     if (!response.write(body.subarray(begin, begin + PIECE_BYTES))) await drained(response);
     if (response.destroyed) return;

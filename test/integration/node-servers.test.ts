@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -43,4 +43,80 @@ it('an agent is asked for its health and metrics at a port, and for all else at 
   expect(second.stderr.join('\n')).toMatch(
     new RegExp(`--read-only-port: 127.0.0.1:${port} cannot be used: .*\\(process ${agent.child.pid}\\)`),
   );
+});
+
+const MANIFEST = `
+apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+  terminationGracePeriodSeconds: 0
+  containers:
+    - name: main
+      image: podloop.local/host
+      command: [sh, -c, 'echo first; echo second; exec sleep 1000']
+      env: [{ name: PASSWORD, value: pa55 }]
+`;
+
+it('an agent shows a kubelet’s pages to who has a token, over TLS', async () => {
+  const port = await findFreePort();
+  const tokens = join(folder, 'tokens');
+  await writeFile(tokens, 'a-t0ken,ops,1\n', { mode: 0o600 });
+  await mkdir(join(folder, 'log'));
+  await writeFile(join(folder, 'log/syslog'), '0123456789');
+  await writeFile(join(folder, 'manifests/web.yaml'), MANIFEST);
+  await using agent = start(
+    ...['--read-only-port', '0', '--port', String(port), '--token-auth-file', tokens, '--node-name', 'test'],
+    ...['--node-logs-dir', join(folder, 'log'), '--stop-pods'],
+  );
+  await agent.line('stderr', /"Started node agent"/);
+  const tls = { ca: await readFile(join(folder, 'node/pki/podloop.crt'), 'utf8'), rejectUnauthorized: true };
+  const ask = async (path: string, headers: Record<string, string> = { Authorization: 'Bearer a-t0ken' }) =>
+    askPort(port, path, { headers, tls });
+  const logOf = async (query = '') => (await ask(`/containerLogs/default/web-test/main${query}`)).text;
+  await expect.poll(async () => logOf(), { timeout: 30_000 }).toBe('first\nsecond\n');
+  expect(await logOf('?tailLines=1')).toBe('second\n');
+  expect(await ask('/containerLogs/default/other/main')).toMatchObject({
+    code: 404,
+    text: 'pod "other" does not exist\n',
+  });
+  const namesAt = async (path: string): Promise<string[]> => {
+    const { items } = JSON.parse((await ask(path)).text) as { items: { metadata: { name: string } }[] };
+    return items.map(({ metadata }) => metadata.name);
+  };
+  await expect.poll(() => namesAt('/runningpods/')).toEqual(['web-test']);
+  expect(await namesAt('/pods')).toEqual(['web-test']);
+  expect(await namesAt('/api/v1/pods')).toEqual(['web-test']);
+  expect((await ask('/logs/')).text).toContain('<a href="./syslog">syslog</a>');
+  expect(await ask('/logs/syslog', { Authorization: 'Bearer a-t0ken', Range: 'bytes=-2' })).toMatchObject({
+    code: 206,
+    text: '89',
+  });
+  expect((await ask('/events?follow=false')).text).toContain('"reason":"AgentStarted"');
+  expect(JSON.parse((await ask('/debug/pleg')).text)).toMatchObject({
+    stuckPods: [],
+    stream: { state: 'up' },
+  });
+  const config = (await ask('/configz')).text;
+  expect(JSON.parse(config)).toMatchObject({ kubeletconfig: { port, readOnlyPort: 0 } });
+  expect(config).not.toContain('t0ken');
+  expect((await ask('/healthz?verbose', {})).text).toContain('[+]pleg ok');
+  for (const path of [
+    '/metrics',
+    '/pods',
+    '/logs/syslog',
+    '/events',
+    '/debug/pleg',
+    '/configz',
+    '/api/v1/pods',
+  ]) {
+    expect((await ask(path, {})).code, path).toBe(403);
+    expect((await ask(path, { Authorization: 'Bearer other' })).code, path).toBe(401);
+  }
+  await writeFile(tokens, 'an0ther,ops,1\n');
+  await agent.line('stderr', /"Tokens read again"/);
+  expect((await ask('/pods')).code).toBe(401);
+  agent.child.kill('SIGTERM');
+  expect(await agent.ended).toMatchObject({ code: 0 });
+  expect(agent.stderr.join('\n')).not.toMatch(/t0ken|an0ther|pa55/);
 });

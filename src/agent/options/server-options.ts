@@ -20,6 +20,7 @@ export interface ServerOptions {
   readonly authorizationMode: AuthorizationMode;
   readonly enableDebuggingHandlers: boolean;
   readonly enableSystemLogHandler: boolean;
+  readonly nodeLogsDir: string;
 }
 
 /** The lowest version of TLS that is spoken, in the kubelet's words. */
@@ -162,5 +163,11 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
     field: 'enableSystemLogHandler',
     fromConfig: (config) => config.enableSystemLogHandler,
     doc: 'Answer at --port for the node’s log folder',
+  },
+  nodeLogsDir: {
+    type: 'path',
+    default: '/var/log',
+    flag: '--node-logs-dir',
+    doc: 'The node’s log folder, which is shown at /logs/ to those who may see everything',
   },
 };

@@ -1,0 +1,48 @@
+import { ApiError } from './api-error.js';
+import { type ApiHandler, jsonAnswer } from './api-request.js';
+
+/** A pod as the runtime has it, whoever it belongs to. */
+export interface RunningPod {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Those that run. */
+  readonly containers: readonly { readonly name: string; readonly image: string }[];
+}
+
+/** GET /pods: every pod of this node, as `GET /api/v1/pods` lists them, but that nothing can be selected or watched. */
+export function listAllPods(list: ApiHandler): ApiHandler {
+  return (request) => list({ ...request, params: {}, query: new URLSearchParams(), headers: {} });
+}
+
+/** GET /runningpods/: what runs, as the runtime has it and not as it is wanted. */
+export function listRunningPods(read: () => readonly RunningPod[]): ApiHandler {
+  return () =>
+    jsonAnswer({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items: read().map((pod) => render(pod)) });
+}
+
+function render({ uid, namespace, name, containers }: RunningPod): object {
+  return {
+    metadata: { name, namespace, uid, creationTimestamp: null },
+    spec: { containers: containers.map((container) => ({ ...container, resources: {} })) },
+    status: {},
+  };
+}
+
+/**
+ * GET /containerLogs/{namespace}/{pod}/{container}: what it has written, with the options of `kubectl logs`. Words as a
+ * kubelet's for what there is not.
+ */
+export function readContainerLog(readLog: ApiHandler): ApiHandler {
+  return async (request) => {
+    const { name = '', container = '' } = request.params;
+    const query = new URLSearchParams(request.query);
+    query.set('container', container);
+    try {
+      return await readLog({ ...request, query });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.reason !== 'NotFound') throw error;
+      throw new ApiError('NotFound', `pod ${JSON.stringify(name)} does not exist`);
+    }
+  };
+}

@@ -1,0 +1,21 @@
+/** A part of a file: from its first byte to the one before `end`. */
+export interface WantedRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+/**
+ * The part that a Range header wants of so many bytes. Undefined for the whole: no header, several parts, or what nobody
+ * understands, as RFC 9110 has it.
+ */
+export function readRange(header: string, size: number): WantedRange | 'unsatisfiable' | undefined {
+  const [, from, to] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/.exec(header) ?? [];
+  if (from === undefined || to === undefined || (from === '' && to === '')) return undefined;
+  if (from === '') {
+    const last = Number(to);
+    return last === 0 || size === 0 ? 'unsatisfiable' : { first: Math.max(0, size - last), end: size };
+  }
+  const [first, end] = [Number(from), to === '' ? size : Math.min(size, Number(to) + 1)];
+  if (first >= size) return 'unsatisfiable';
+  return to !== '' && Number(to) < first ? undefined : { first, end };
+}
