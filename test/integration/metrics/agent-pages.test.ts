@@ -15,6 +15,7 @@ import {
   namesInTables,
   readKubeletMetrics,
 } from './kubelet-agent-metrics.js';
+import { KUBELET_USAGE_METRICS } from './kubelet-usage-metrics.js';
 
 type Page = ReadonlyMap<string, PageFamily>;
 
@@ -171,10 +172,16 @@ function isSame(a: Readonly<Record<string, string>>, b: Readonly<Record<string, 
 describe('the pages', () => {
   it('have what the documentation explains, and nothing else', () => {
     const explained = [...chapters]
-      .filter(([heading]) => !/^(Not served|Names in older articles)$/.test(heading))
+      .filter(([heading]) => /^(As the kubelet has them|Probes|podloop's own)$/.test(heading))
       .flatMap(([, body]) => namesInTables(body));
     const served = [...metrics.keys(), ...probes.keys()];
     expect([...new Set(explained)].sort()).toEqual([...new Set(served)].sort());
+  });
+
+  it('about usage are explained, too, each name that a kubelet has there', () => {
+    const explained = new Set(namesInTables(chapters.get('What containers, pods and the node use')!));
+    const names = Object.values(KUBELET_USAGE_METRICS).flatMap((rows) => rows.map(([name]) => name));
+    expect(names.filter((name) => !explained.has(name))).toEqual([]);
   });
 
   it('have faults by promtool’s rules in names alone that are the kubelet’s', () => {
