@@ -90,7 +90,7 @@ export class AgentApi {
       ...buildApiPorts(options, this.#table),
       pages: nodePageHandlers(pages, clock),
       health: buildHealthChecks(options),
-      journal: serveHistory(options.history),
+      journal: serveHistory(options.history, options.identity.name),
     };
     this.#router = buildApiRouter(this.#ports);
     this.#server = new ApiServer({ clock, logger, authorize: authorizeOwner, router: this.#router });

@@ -49,6 +49,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./get.js')).getCommand(host),
   },
   {
+    name: 'events',
+    summary: 'Show what happened on a node, also before the agent was started anew or while it is down',
+    load: async (host) => (await import('./events.js')).eventsCommand(host),
+  },
+  {
     name: 'describe',
     summary: 'Show all that is known of a pod of a running agent',
     load: async (host) => (await import('./describe.js')).describeCommand(host),

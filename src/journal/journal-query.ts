@@ -2,10 +2,10 @@ import { type JournalEntry } from './journal-record.js';
 
 /** Which records somebody wants; all unless told. */
 export interface JournalFilter {
-  /** Records of pods of this namespace, and those of the node. */
+  /** Records of pods of this namespace; those of the node count as of `default`, as Kubernetes has it. */
   readonly namespace?: string | undefined;
-  /** The name of a pod. */
-  readonly pod?: string | undefined;
+  /** Names that the pod may have. */
+  readonly pods?: readonly string[] | undefined;
   /** The uid of a pod. */
   readonly uid?: string | undefined;
   readonly kinds?: readonly string[] | undefined;
@@ -26,12 +26,12 @@ export interface JournalQuery {
 
 /** Whether a record is wanted. */
 export function matchesFilter(entry: JournalEntry, filter: JournalFilter): boolean {
-  const { namespace, pod, uid, kinds, types, sinceMs, untilMs } = filter;
+  const { namespace, pods, uid, kinds, types, sinceMs, untilMs } = filter;
   const has = (wanted: string | undefined, value: string | undefined): boolean =>
     wanted === undefined || wanted === value;
   return (
-    (entry.pod === undefined || has(namespace, entry.pod.namespace)) &&
-    has(pod, entry.pod?.name) &&
+    has(namespace, entry.pod?.namespace ?? 'default') &&
+    (pods?.includes(entry.pod?.name ?? '') ?? true) &&
     has(uid, entry.pod?.uid) &&
     (kinds?.includes(entry.kind) ?? true) &&
     (types?.includes(entry.type) ?? true) &&

@@ -49,6 +49,8 @@ export interface JournalRecord {
   readonly message: string;
   /** Absent when it is about the node. */
   readonly pod?: JournalPod;
+  /** The name of the node, when it is about that. */
+  readonly node?: string;
   /** The name of the container. */
   readonly container?: string;
   /** How often it happened since {@link firstAtMs}; once unless told. */

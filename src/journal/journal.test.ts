@@ -122,8 +122,9 @@ describe('a history', () => {
       messagesOf(await readAll(one.journal, { filter }));
     expect(await find({ sinceMs: clock.now() })).toEqual(['db', 'node']);
     expect(await find({ untilMs: clock.now() - 1 })).toEqual(['web']);
-    expect(await find({ namespace: 'other' })).toEqual(['db', 'node']);
-    expect(await find({ pod: 'web' })).toEqual(['web']);
+    expect(await find({ namespace: 'other' })).toEqual(['db']);
+    expect(await find({ namespace: 'default' })).toEqual(['web', 'node']);
+    expect(await find({ pods: ['w', 'web'] })).toEqual(['web']);
     expect(await find({ uid: 'u2' })).toEqual(['db']);
     expect(await find({ kinds: ['health', 'lifecycle'] })).toEqual(['web', 'node']);
     expect(await find({ types: ['Warning'] })).toEqual(['db']);

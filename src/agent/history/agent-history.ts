@@ -7,7 +7,6 @@
  *
  * @module
  */
-import { join } from 'node:path';
 import { Journal, type JournalFacts } from '../../journal/journal.js';
 import { type JournalQuery } from '../../journal/journal-query.js';
 import { type JournalEntry, type JournalPod, type JournalRecord } from '../../journal/journal-record.js';
@@ -17,6 +16,7 @@ import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
 import { CallRecords } from './call-records.js';
+import { historyFolder } from './history-folder.js';
 import { toLifecycleRecord } from './lifecycle-records.js';
 import { recordPodEvents, recordRestarts, toProbeRecord } from './pod-records.js';
 import { Repeats } from './repeats.js';
@@ -32,14 +32,13 @@ export interface AgentHistoryOptions {
   readonly parts: Pick<AgentParts, 'pleg' | 'probes' | 'manager' | 'desired' | 'runtimeState'>;
   readonly client: Pick<CriClient, 'callsInFlight' | 'endpoint'>;
   readonly runtime: { readonly url: string; readonly name: string; readonly version: string };
+  readonly identity: { readonly name: string };
   /** podloop's. */
   readonly version: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The name of its folder in the root folder. */
-export const JOURNAL_FOLDER = 'journal';
 /** How often it is looked who hangs, in milliseconds. */
 const LOOK_MS = 1_000;
 
@@ -56,13 +55,13 @@ export class AgentHistory implements Disposable {
     const { options, parts, client, clock, logger } = given;
     this.#options = given;
     this.#journal = new Journal({
-      folder: join(options.rootDir, JOURNAL_FOLDER),
+      folder: historyFolder(options.rootDir),
       limits: { maxBytes: options.journalMaxSizeBytes, maxAgeMs: options.journalMaxAgeMs },
       ...{ clock, logger },
     });
     const maker: RecordMaker = {
       ...{ clock, repeats: new Repeats(clock) },
-      append: (record) => this.#journal.append(record),
+      append: (record) => this.#append(record),
       findPod: (uid) => this.#findPod(uid),
     };
     this.#calls = new CallRecords({
@@ -121,7 +120,7 @@ export class AgentHistory implements Disposable {
     signal.addEventListener('abort', () => events.close(), { once: true });
     for await (const event of events) {
       const record = toLifecycleRecord(event);
-      if (record !== undefined) this.#journal.append(record);
+      if (record !== undefined) this.#append(record);
     }
   }
 
@@ -131,7 +130,7 @@ export class AgentHistory implements Disposable {
     for await (const result of results) {
       const pod = this.#findPod(result.podUid);
       if (pod === undefined) continue;
-      this.#journal.append({ ...toProbeRecord(result), atMs: this.#options.clock.now(), pod });
+      this.#append({ ...toProbeRecord(result), atMs: this.#options.clock.now(), pod });
     }
   }
 
@@ -143,6 +142,11 @@ export class AgentHistory implements Disposable {
 
   #tell(reason: string, message: string, details: JournalRecord['details']): void {
     const atMs = this.#options.clock.now();
-    this.#journal.append({ atMs, kind: 'agent', type: 'Normal', reason, message, details });
+    this.#append({ atMs, kind: 'agent', type: 'Normal', reason, message, details });
+  }
+
+  #append(record: JournalRecord): void {
+    const { identity } = this.#options;
+    this.#journal.append(record.pod === undefined ? { ...record, node: identity.name } : record);
   }
 }

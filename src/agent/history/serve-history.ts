@@ -4,6 +4,16 @@ import { type ServedJournal } from '../../server/journal-events.js';
 import { type AgentHistory } from './agent-history.js';
 
 /** The history as the API reads it. */
-export function serveHistory(history: Pick<AgentHistory, 'read'>): ServedJournal {
-  return { kinds: JOURNAL_KINDS, isId, read: (query, signal) => history.read(query, signal) };
+export function serveHistory(history: Pick<AgentHistory, 'read'>, nodeName: string): ServedJournal {
+  return {
+    kinds: JOURNAL_KINDS,
+    isId,
+    read: ({ filter: { pod, ...filter }, ...query }, signal) =>
+      history.read({ ...query, filter: { ...filter, pods: podNames(pod, nodeName) } }, signal),
+  };
+}
+
+/** Pods of manifests have the name of the node behind theirs. */
+export function podNames(name: string | undefined, nodeName: string): readonly string[] | undefined {
+  return name === undefined ? undefined : [name, `${name}-${nodeName}`];
 }

@@ -181,7 +181,7 @@ export class AgentClient {
     if (signal.aborted) return new Error(message, { cause: error });
     const at = `cannot reach the agent at ${this.socketPath}`;
     if (code === 'ENOENT' || code === 'ECONNREFUSED') {
-      return failure(`${at}: is "podloop run" running? Name its socket with --socket or PODLOOP_SOCKET`);
+      return new AgentAbsent(this.socketPath);
     }
     if (code === 'EACCES') {
       return failure(
@@ -192,6 +192,14 @@ export class AgentClient {
       return failure(`the agent at ${this.socketPath} has ended the connection: it may be ending; try again`);
     }
     return failure(`${at}: ${message}`);
+  }
+}
+
+/** No agent listens at the socket. */
+export class AgentAbsent extends CommandFailure {
+  constructor(socketPath: string) {
+    const words = 'is "podloop run" running? Name its socket with --socket or PODLOOP_SOCKET';
+    super([`error: cannot reach the agent at ${socketPath}: ${words}`]);
   }
 }
 

@@ -1,0 +1,110 @@
+import { readHistoryOnDisk, type JournalEntry } from '../../agent/history/history-on-disk.js';
+import { type Clock } from '../../util/clock.js';
+import { hasCode, messageOf } from '../../util/errors.js';
+import { AgentAbsent, type AgentClient } from '../api/agent-client.js';
+import { readLines } from '../api/watch-objects.js';
+import { CommandFailure, failure } from '../command-failure.js';
+
+/** A record of the history, wherever it was read. */
+export type HistoryRecord = JournalEntry;
+
+/** Which records are wanted; undefined takes all. */
+export interface HistoryFilter {
+  readonly namespace: string | undefined;
+  readonly pod: string | undefined;
+  readonly uid: string | undefined;
+  readonly kinds: readonly string[] | undefined;
+  readonly types: readonly string[] | undefined;
+  readonly sinceMs: number | undefined;
+  readonly untilMs: number | undefined;
+}
+
+/** What a {@link HistoryReader} needs. */
+export interface HistoryReaderOptions {
+  readonly client: AgentClient;
+  /** Read while no agent answers. */
+  readonly rootDir: string;
+  readonly filter: HistoryFilter;
+  /** Goes on with what happens, over ends and starts of the agent. */
+  readonly watch: boolean;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** How often it is looked for an agent that is down. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** Reads a history from the agent or, while there is none, from its disk. */
+export class HistoryReader {
+  readonly #options: HistoryReaderOptions;
+  /** The id of the last record. */
+  #after: string | undefined;
+
+  constructor(options: HistoryReaderOptions) {
+    this.#options = options;
+  }
+
+  /** The records in order, each once. Rejects with a CommandFailure. */
+  async *read(): AsyncGenerator<HistoryRecord, void, undefined> {
+    const { watch, clock, signal } = this.#options;
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        yield* this.#keepingPlace(this.#readFromAgent());
+      } catch (error) {
+        const isAbsent = error instanceof AgentAbsent;
+        // While it is watched, an agent may end and start again; what it refuses it would refuse again.
+        const mayReturn = watch && (!isFirst || !(error instanceof CommandFailure));
+        if (signal.aborted || !(isAbsent || mayReturn)) throw this.#explain(error);
+        if (isAbsent && isFirst) yield* this.#keepingPlace(this.#readFromDisk());
+      }
+      if (!watch || signal.aborted) return;
+      await clock.sleep(LOOK_AGAIN_MS, signal);
+    }
+  }
+
+  #explain(error: unknown): unknown {
+    if (error instanceof CommandFailure || this.#options.signal.aborted) return error;
+    const { socketPath } = this.#options.client;
+    return failure(`the agent at ${socketPath} has ended before it had told all: ${messageOf(error)}`);
+  }
+
+  async *#keepingPlace(
+    records: AsyncIterable<HistoryRecord>,
+  ): AsyncGenerator<HistoryRecord, void, undefined> {
+    for await (const record of records) {
+      this.#after = record.id;
+      yield record;
+    }
+  }
+
+  async *#readFromAgent(): AsyncGenerator<HistoryRecord, void, undefined> {
+    const { client, filter, watch } = this.#options;
+    const { namespace, pod, uid, kinds, types, sinceMs: since, untilMs: until } = filter;
+    const answer = await client.open('GET', '/events', {
+      query: {
+        ...{ namespace, pod, uid, since, until, after: this.#after },
+        ...{ kinds: kinds?.join(','), types: types?.join(','), follow: String(watch) },
+      },
+    });
+    try {
+      for await (const line of readLines(answer)) {
+        if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as HistoryRecord;
+      }
+    } finally {
+      answer.destroy();
+    }
+  }
+
+  async *#readFromDisk(): AsyncGenerator<HistoryRecord, void, undefined> {
+    const { rootDir, client, signal, watch, filter } = this.#options;
+    try {
+      yield* readHistoryOnDisk(rootDir, filter, signal);
+    } catch (error) {
+      if (!hasCode(error, 'JOURNAL_UNUSABLE')) throw error;
+      // There may be one as soon as the agent is there.
+      if (watch) return;
+      const hint = 'name the socket of the agent with --socket, or its folder with --root-dir';
+      throw failure(`no agent answers at ${client.socketPath}, and ${error.message}; ${hint}`);
+    }
+  }
+}
