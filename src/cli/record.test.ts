@@ -25,6 +25,7 @@ class RecordCommand implements AsyncDisposable {
   stdout = '';
   stderr = '';
   userSignal: () => void = () => undefined;
+  isTerminal = false;
   #exit: Promise<number> | undefined;
   readonly #server: CriTestServer;
   readonly #interrupt = new AbortController();
@@ -55,6 +56,7 @@ class RecordCommand implements AsyncDisposable {
   /** Runs it and resolves once it records, or has ended. */
   async start(...flags: string[]): Promise<void> {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+    Object.assign(stderr, { isTTY: this.isTerminal });
     stdout.on('data', (chunk) => (this.stdout += String(chunk)));
     stderr.on('data', (chunk) => (this.stderr += String(chunk)));
     const host: CliHost = {
@@ -146,6 +148,16 @@ describe('podloop record', () => {
     await forced.start('--force', '--listen', `unix://${forced.socketPath}`);
     expect(await forced.end()).toBe(0);
     expect((await readRecording(forced.file))[0]!.kind).toBe('meta');
+  });
+
+  it('keeps a line of progress on a terminal, and takes it away at the end', async () => {
+    await using command = await RecordCommand.prepare();
+    command.isTerminal = true;
+    await command.start('--listen', `unix://${command.socketPath}`);
+    await command.clock.advance(2_000);
+    expect(command.stderr).toContain('\r\u001b[K2s: 0 calls, 0 open, 0.0 KiB');
+    expect(await command.end()).toBe(0);
+    expect(command.stderr.endsWith('\r\u001b[K')).toBe(true);
   });
 
   it('refuses sizes in which nothing fits', async () => {

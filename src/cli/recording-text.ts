@@ -9,7 +9,7 @@ export function formatRecordingSummary(summary: RecordingSummary): string[] {
   const calls = methods.reduce((sum, each) => sum + each.calls, 0);
   const how = mode === 'relay' ? 'in front of the runtime' : 'by podloop itself';
   const lines = [
-    `Recorded ${startedAt}, ${duration(durationMs)}, ${how}: ${summary.upstream}`,
+    `Recorded ${toCell(startedAt)}, ${duration(durationMs)}, ${how}: ${toCell(summary.upstream)}`,
     `${calls} calls, ${events} events, ${pods.length} pods`,
     ...(isComplete ? [] : ['The recording was cut off.']),
     ...(lost > 0 ? [`${lost} calls and messages came faster than they could be recorded.`] : []),

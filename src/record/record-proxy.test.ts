@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import {
@@ -10,6 +10,7 @@ import {
 } from '../cri/generated/runtime/v1/cri.js';
 import { readRecording, RecordHarness } from '../testing/record-harness.js';
 import { untilTrue } from '../testing/until-true.js';
+import { RecordProxy } from './record-proxy.js';
 import { type RecordedFrame } from './recorded-frame.js';
 import { RecordingFile } from './recording-file.js';
 
@@ -195,7 +196,7 @@ describe('a recorder', () => {
       await harness.clock.advance(1);
     }
     const frames = await harness.finish();
-    expect(frames[0]).toMatchObject({ kind: 'meta', part: 2 });
+    expect(frames[0]).toMatchObject({ kind: 'meta', part: harness.proxy.counts.files - 1 });
     const [open] = frames.filter((frame) => frame.kind === 'begin');
     expect(open).toMatchObject({ call: 1, method: '/runtime.v1.RuntimeService/Status' });
     expect(open!.at).toBeLessThan(0);
@@ -220,6 +221,23 @@ describe('a recorder', () => {
     expect(await readFile(file, 'utf8')).toBe('precious');
     await using replacing = await RecordHarness.start({}, { file, replace: true });
     expect((await replacing.finish())[0]).toMatchObject({ kind: 'meta' });
+    await writeFile(`${harness.file}.2.1`, 'precious, too');
+    const rolls = { file: `${harness.file}.2`, whenFull: 'roll' } as const;
+    await expect(RecordHarness.start({}, rolls)).rejects.toThrow(
+      'the older part of the recording is to be there',
+    );
+    await mkdir(`${harness.file}.3`);
+    const folder = RecordHarness.start({}, { file: `${harness.file}.3`, replace: true });
+    await expect(folder).rejects.toThrow('it is there and is no file');
+  });
+
+  it('leaves no file behind when it cannot listen', async () => {
+    await using harness = await RecordHarness.start({});
+    const file = `${harness.file}.other`;
+    const { endpoint: listen } = harness.proxy;
+    const second = RecordProxy.start({ upstream: harness.server.endpoint, listen, file });
+    await expect(second).rejects.toMatchObject({ code: 'ENDPOINT_IN_USE' });
+    await expect(stat(file)).rejects.toThrow('ENOENT');
   });
 });
 

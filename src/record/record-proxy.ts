@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { rm } from 'node:fs/promises';
 import { type CallPlan, type CallStart, findHeader, FrameRelay, type RelayCounts } from '../relay/index.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
@@ -88,6 +89,8 @@ export class RecordProxy implements AsyncDisposable {
       });
     } catch (error) {
       await recorder.close();
+      // Nothing is in it, and it would be in the way of the next try.
+      await rm(path, { force: true });
       throw error;
     }
     return proxy;

@@ -36,8 +36,12 @@ export class RecordedPods {
         seen.add(blob);
         signal?.throwIfAborted();
         const list = await file.readBlob(blob);
-        if (isOfSandboxes) found.#learnSandboxes(list);
-        else found.#learnContainers(list);
+        try {
+          if (isOfSandboxes) found.#learnSandboxes(list);
+          else found.#learnContainers(list);
+        } catch {
+          // One that cannot be read tells of nobody.
+        }
         if (slices.isFull()) await slices.nextSlice();
       }
     }

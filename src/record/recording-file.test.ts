@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -147,6 +148,13 @@ describe('a recording file', () => {
     ['a call that is none', { call: -1, at: 0 }, 'wrong "call"'],
   ])('refuses %s', async (_what, frame, complaint) => {
     await expect(readFrames(encodeJsonFrame(FrameKind.MESSAGE, frame))).rejects.toThrow(complaint);
+  });
+
+  it('refuses a folder, and does not wait for a pipe', async () => {
+    await expect(readRecording(folder)).rejects.toThrow('is no file');
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    await expect(readRecording(pipe)).rejects.toThrow('is no file');
   });
 
   it('refuses frames that leave their block, and more of them than a writer would put there', async () => {

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { decodeJsonFrame, type RecordedFrame } from './recorded-frame.js';
@@ -50,11 +51,13 @@ export class RecordingFile implements AsyncDisposable {
   static async open(path: string): Promise<RecordingFile> {
     let file: FileHandle;
     try {
-      file = await open(path, 'r');
+      // Without O_NONBLOCK a pipe would be waited for.
+      file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     } catch (error) {
       throw invalid(path, `cannot be read: ${messageOf(error)}`, error);
     }
     try {
+      if (!(await file.stat()).isFile()) throw invalid(path, 'is no file');
       const preamble = Buffer.alloc(PREAMBLE_BYTES);
       const { bytesRead } = await file.read(preamble, 0, PREAMBLE_BYTES, 0);
       const version = decodePreamble(preamble.subarray(0, bytesRead));

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { rename } from 'node:fs/promises';
+import { lstat, rename } from 'node:fs/promises';
 import { type Clock } from '../util/clock.js';
+import { PodloopError } from '../util/errors.js';
 import {
   type BeginFrame,
   type CloseFrame,
@@ -68,7 +69,9 @@ export class RecordingParts {
 
   /** Throws OPTION_INVALID when the file cannot be made. */
   static async create(options: RecordingPartsOptions): Promise<RecordingParts> {
-    const parts = new RecordingParts(options, await createWriter(options, options.replace));
+    const { path, replace, whenFull } = options;
+    if (whenFull === 'roll' && !replace) await assertFree(`${path}.1`);
+    const parts = new RecordingParts(options, await createWriter(options, replace));
     await parts.#writeMeta();
     return parts;
   }
@@ -194,6 +197,14 @@ export class RecordingParts {
   #toTime(atMs: number): number {
     return Math.round((atMs - this.#startMs) * 1000);
   }
+}
+
+/** Throws OPTION_INVALID when there is something of that name. */
+async function assertFree(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined) return;
+  const why = 'the older part of the recording is to be there: move it away, or say --force to replace it';
+  throw new PodloopError('OPTION_INVALID', `the file ${path} exists already, and ${why}`);
 }
 
 function createWriter(

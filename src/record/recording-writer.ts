@@ -1,4 +1,4 @@
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, open, rm } from 'node:fs/promises';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { encodeBlock, encodePreamble, PREAMBLE_BYTES } from './recording-format.js';
@@ -53,8 +53,7 @@ export class RecordingWriter {
   static async create(options: RecordingWriterOptions): Promise<RecordingWriter> {
     const { path, replace } = options;
     try {
-      // Another file, and not that one made empty: it may be a link, or somebody may be reading it.
-      if (replace) await rm(path, { force: true });
+      if (replace) await makeWay(path);
       const file = await open(path, 'wx', 0o600);
       try {
         await file.write(encodePreamble());
@@ -123,17 +122,17 @@ export class RecordingWriter {
     this.#isClosed = true;
     await this.#write(lastFrame, 0, true);
     await this.#file.sync().catch((error: unknown) => this.#fail(error));
-    await this.#file.close();
+    await this.#file.close().catch((error: unknown) => this.#fail(error));
   }
 
   async #write(frames: Buffer, reservedBytes: number, isLast = false): Promise<void> {
     if (frames.length === 0 || this.#failure !== undefined || (this.#isFull && !isLast)) return;
-    const block = await encodeBlock(frames);
-    if (this.#bytes + block.length + reservedBytes > this.#options.maxBytes) {
-      this.#isFull = true;
-      return;
-    }
     try {
+      const block = await encodeBlock(frames);
+      if (this.#bytes + block.length + reservedBytes > this.#options.maxBytes) {
+        this.#isFull = true;
+        return;
+      }
       let at = 0;
       while (at < block.length) {
         const { bytesWritten } = await this.#file.write(block, at, block.length - at, this.#bytes + at);
@@ -150,4 +149,15 @@ export class RecordingWriter {
   #fail(error: unknown): void {
     this.#failure ??= error instanceof Error ? error : new Error(String(error));
   }
+}
+
+/**
+ * Removes the file that is in the way: another one is made then, and not that one emptied, since it may be a link, or
+ * somebody may be reading it. A device or a folder is left alone.
+ */
+async function makeWay(path: string): Promise<void> {
+  const facts = await lstat(path).catch(() => undefined);
+  if (facts === undefined) return;
+  if (!facts.isFile() && !facts.isSymbolicLink()) throw new Error('it is there and is no file');
+  await rm(path, { force: true });
 }

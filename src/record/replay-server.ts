@@ -22,6 +22,7 @@ import {
 import { ImageServiceService, RuntimeServiceService } from '../cri/generated/runtime/v1/cri.js';
 import { type Clock, type ClockTimer, SystemClock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
+import { linkAbort } from '../util/linked-abort.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { listenPrivately, type PrivateSocket } from '../util/private-socket.js';
 import { CallIndex } from './call-index.js';
@@ -189,14 +190,14 @@ export class ReplayServer implements AsyncDisposable {
     call: ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer>,
   ): Promise<readonly Buffer[]> {
     this.#begin();
-    const givenUp = new AbortController();
-    const giveUp = (): void => givenUp.abort(new ReplayedError(status.CANCELLED, 'the client gave it up'));
+    const ending = linkAbort(this.#closing.signal);
+    const giveUp = (): void => ending.abort(new ReplayedError(status.CANCELLED, 'the client gave it up'));
     call.once('cancelled', giveUp);
     try {
-      const signal = AbortSignal.any([givenUp.signal, this.#closing.signal]);
-      return await this.#answers.answer(method, this.#readRequest(method, call.request), signal);
+      return await this.#answers.answer(method, this.#readRequest(method, call.request), ending.signal);
     } finally {
       call.off('cancelled', giveUp);
+      ending.unlink();
     }
   }
 

@@ -1,5 +1,5 @@
 import { ContainerStatusResponse, PodSandboxStatusResponse } from '../cri/generated/runtime/v1/cri.js';
-import { readString } from '../util/protobuf-fields.js';
+import { ifReadable, readString } from '../util/protobuf-fields.js';
 import { SliceYielder } from '../util/slices.js';
 import { type RecordingFile } from './recording-file.js';
 import { type RecordedCall, type Timeline } from './timeline.js';
@@ -62,7 +62,8 @@ export class WorldHistory {
     const slices = new SliceYielder({ itemsPerSlice: SIGHTS_PER_SLICE });
     for (const sight of sights) {
       if (!STATUSES.has(sight.call.method.name) || sight.call.request === undefined) continue;
-      const id = readString(await file.readBlob(sight.call.request), 1);
+      const request = await file.readBlob(sight.call.request);
+      const id = ifReadable(() => readString(request, 1)) ?? '';
       const list = history.#statuses.get(id) ?? [];
       history.#statuses.set(id, list);
       list.push(sight);

@@ -47,8 +47,19 @@ export class World {
     return this.#statuses.get(id);
   }
 
-  /** Learns from an answer, or an event: messages of StreamContainers and its like are as those of the list. */
+  /**
+   * Learns from an answer, or an event: messages of StreamContainers and its like are as those of the list. From one
+   * that cannot be read nothing is learned.
+   */
   learn(method: string, request: Buffer, answer: Buffer): void {
+    try {
+      this.#learn(method, request, answer);
+    } catch {
+      // Recordings are files, and files may hold anything.
+    }
+  }
+
+  #learn(method: string, request: Buffer, answer: Buffer): void {
     switch (method) {
       case 'ListPodSandbox':
       case 'StreamPodSandboxes':
