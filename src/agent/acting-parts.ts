@@ -25,6 +25,7 @@ import { sparingForeignPods } from '../sync/foreign-pods-watch.js';
 import { DEFAULT_RESTART_BACKOFF } from '../sync/restart-backoff.js';
 import { PodPlanner } from '../sync/sync-pod-planner.js';
 import { PodStatusUpdater } from '../sync/sync-pod-status.js';
+import { type ResizeObstacle } from '../sync/admit-pod.js';
 import { SyncPod } from '../sync/sync-pod.js';
 import { readPageSize } from '../util/page-size.js';
 import { buildVolumes } from './build-volumes.js';
@@ -46,6 +47,8 @@ export interface ActingPartsOptions extends ObservingPartsOptions {
   /** Knows what nobody may read in an event or in the log. */
   readonly secrets: SecretHider;
   readonly observing: ObservingParts;
+  /** Why a pod does not have the resources that it was edited to ask for. */
+  readonly findHeldResize: (podUid: string) => ResizeObstacle | undefined;
   /** A pod can go on that waited for something of its volumes. */
   readonly onVolumesReady: (podUid: string) => void;
 }
@@ -119,6 +122,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const resizes = new ContainerResizes({ node: () => node.facts() });
   const statuses = new PodStatusUpdater({
     ...{ manager, startFailures, probes, paths, clock, findBaseline, endedPods, resizes },
+    findHeldResize: given.findHeldResize,
     node: () => ({ hostIps, runtimeName }),
   });
   const planner = new PodPlanner({

@@ -16,7 +16,12 @@ export type PodQosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 /** The conditions that a node keeps, in the order in which a kubelet writes them. */
 export type PodConditionType =
-  'PodReadyToStartContainers' | 'Initialized' | 'Ready' | 'ContainersReady' | 'PodScheduled';
+  | 'PodReadyToStartContainers'
+  | 'Initialized'
+  | 'Ready'
+  | 'ContainersReady'
+  | 'PodScheduled'
+  | 'PodResizePending';
 
 /** A v1 PodStatus. */
 export interface V1PodStatus {

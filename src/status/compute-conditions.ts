@@ -13,12 +13,20 @@ interface Verdict {
   readonly message?: string;
 }
 
+/** A resize that the node cannot grant now (`Deferred`) or ever (`Infeasible`). */
+export interface PendingResize {
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** What the conditions follow from. */
 export interface ConditionInputs {
   readonly phase: PodPhase;
   readonly statuses: ContainerStatuses;
   /** A sandbox with a network is there. */
   readonly hasSandbox: boolean;
+  /** Why the pod waits for resources that it was edited to ask for. */
+  readonly pendingResize?: PendingResize | undefined;
   /** Those computed before: where the status is the same, so is the time of its last transition. */
   readonly previous: readonly V1PodCondition[];
   /** Milliseconds since the epoch. */
@@ -27,7 +35,7 @@ export interface ConditionInputs {
 
 /** All conditions of a pod, in the order in which a kubelet writes them, with its reasons and messages. Pure. */
 export function computeConditions(inputs: ConditionInputs): V1PodCondition[] {
-  const { phase, statuses, hasSandbox } = inputs;
+  const { phase, statuses, hasSandbox, pendingResize } = inputs;
   const containersReady = computeContainersReady(phase, statuses);
   const verdicts: readonly [PodConditionType, Verdict][] = [
     ['PodReadyToStartContainers', { isTrue: hasSandbox }],
@@ -36,6 +44,10 @@ export function computeConditions(inputs: ConditionInputs): V1PodCondition[] {
     ['Ready', containersReady],
     ['ContainersReady', containersReady],
     ['PodScheduled', { isTrue: true }],
+    // There only while it holds.
+    ...(pendingResize === undefined
+      ? []
+      : [['PodResizePending', { isTrue: true, ...pendingResize }] satisfies [PodConditionType, Verdict]]),
   ];
   return verdicts.map(([type, verdict]) => toCondition(type, verdict, inputs));
 }

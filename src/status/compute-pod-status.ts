@@ -24,7 +24,7 @@ import {
 } from '../model/v1-pod-status.js';
 import { quotesSecrets } from '../runtime/quotes-secrets.js';
 import { type ContainerLimits, type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
-import { computeConditions } from './compute-conditions.js';
+import { computeConditions, type PendingResize } from './compute-conditions.js';
 import {
   computeContainerStatus,
   type ContainerStatusInputs,
@@ -71,6 +71,8 @@ export interface PodStatusInputs {
   readonly isCurrent?: (container: ContainerStatus) => boolean;
   /** Which limits hold for a container that runs; those that its status shows unless told. */
   readonly findLimits?: (container: ContainerStatus) => ContainerLimits | undefined;
+  /** Why the pod waits for resources that it was edited to ask for. */
+  readonly pendingResize?: PendingResize | undefined;
   /** The pod is being ended: nothing is started again. */
   readonly isEnding?: boolean;
   /** Replaces phase, reason and message. */
@@ -89,7 +91,11 @@ export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
   const conditionsBefore = previous?.conditions ?? [];
   return {
     phase,
-    conditions: computeConditions({ phase, statuses, hasSandbox, previous: conditionsBefore, nowMs }),
+    conditions: computeConditions({
+      ...{ phase, statuses, hasSandbox, nowMs },
+      previous: conditionsBefore,
+      pendingResize: inputs.isEnding === true ? undefined : inputs.pendingResize,
+    }),
     ...chooseReason(phase, end, previous),
     ...chooseAddresses(inputs),
     startTime: previous?.startTime ?? toV1Time(startMs),

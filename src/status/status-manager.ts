@@ -13,10 +13,15 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type NodePod } from '../model/node-pod.js';
-import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
+import {
+  isTerminalPhase,
+  type V1ContainerStatus,
+  type V1PodCondition,
+  type V1PodStatus,
+} from '../model/v1-pod-status.js';
 import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
-import { computeConditions } from './compute-conditions.js';
+import { computeConditions, type PendingResize } from './compute-conditions.js';
 import { groupByKind } from './compute-pod-status.js';
 import {
   podStatusChanged,
@@ -207,6 +212,7 @@ export class StatusManager {
         statuses,
         hasSandbox: isTrue('PodReadyToStartContainers'),
         previous: conditions,
+        pendingResize: findPendingResize(conditions),
         nowMs: this.#clock.now(),
       }),
       ...(initContainerStatuses === undefined ? {} : { initContainerStatuses: init }),
@@ -218,6 +224,12 @@ export class StatusManager {
     for (const reader of this.#readers) reader.push(podUid, change);
     podStatusChanged.publish(change);
   }
+}
+
+/** As it was computed. */
+function findPendingResize(conditions: readonly V1PodCondition[]): PendingResize | undefined {
+  const found = conditions.find(({ type }) => type === 'PodResizePending');
+  return found === undefined ? undefined : { reason: found.reason ?? '', message: found.message ?? '' };
 }
 
 function isRunningAs({ state, containerID }: V1ContainerStatus, containerId: string): boolean {

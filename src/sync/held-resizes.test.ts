@@ -41,11 +41,13 @@ it('leaves a pod the resources that it has while the node has no more, and edits
     "OutOfcpu: Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 2000",
   ]);
   desired.set(now);
+  expect(held.obstacleOf('uid-web')).toMatchObject({ reason: 'OutOfcpu' });
   expect(held.fits(wish)).toBe(false);
   used.cpuMilli = 1_000n;
   expect(held.fits(wish)).toBe(true);
   expect(held.adapt(wish, now)).toBe(wish);
   expect(held.size).toBe(0);
+  expect(held.obstacleOf('uid-web')).toBeUndefined();
 });
 
 it('says once of an edit that the node could never give that much', () => {

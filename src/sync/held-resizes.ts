@@ -28,7 +28,7 @@ export interface HeldResizesOptions {
  */
 export class HeldResizes {
   readonly #options: HeldResizesOptions;
-  readonly #wishes = new Map<string, NodePod>();
+  readonly #wishes = new Map<string, { readonly wish: NodePod; readonly obstacle: ResizeObstacle }>();
 
   constructor(options: HeldResizesOptions) {
     this.#options = options;
@@ -40,7 +40,12 @@ export class HeldResizes {
 
   /** The pods as their manifests want them, in the order in which they were held. */
   wishes(): NodePod[] {
-    return [...this.#wishes.values()];
+    return [...this.#wishes.values()].map(({ wish }) => wish);
+  }
+
+  /** Why the pod does not have what it was edited to ask for; undefined when it has. */
+  obstacleOf(podUid: string): ResizeObstacle | undefined {
+    return this.#wishes.get(podUid)?.obstacle;
   }
 
   /**
@@ -50,7 +55,7 @@ export class HeldResizes {
   adapt(wish: NodePod, before: NodePod | undefined): NodePod {
     const { onHeld, logger } = this.#options;
     const { uid, deletionTimestamp } = wish.metadata;
-    const isKnown = this.#wishes.get(uid) === wish;
+    const isKnown = this.#wishes.get(uid)?.wish === wish;
     this.#wishes.delete(uid);
     if (before === undefined || deletionTimestamp !== undefined || !this.#runs(uid)) return wish;
     const obstacle = this.#options.findObstacle(before, wish);
@@ -60,7 +65,7 @@ export class HeldResizes {
       logger.warn('Pod keeps its resources: the node lacks what an edit gives it', fields);
       onHeld?.(wish, obstacle);
     }
-    this.#wishes.set(uid, wish);
+    this.#wishes.set(uid, { wish, obstacle });
     return withResourcesOf(before, wish);
   }
 

@@ -3,6 +3,7 @@ import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { podAdded } from '../util/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
+import { type ResizeObstacle } from './admit-pod.js';
 import { ActivePods } from './active-pods.js';
 import { asksForNewRun, toRunDefinition } from './asks-for-new-run.js';
 import { type Rejection } from './desired-pods.js';
@@ -44,6 +45,11 @@ export class PodHandlers implements SyncHandlers {
       findObstacle,
       onHeld: onResizeHeld,
     });
+  }
+
+  /** Why a pod does not have the resources that it was edited to ask for; undefined when it has. */
+  resizeObstacle(uid: string): ResizeObstacle | undefined {
+    return this.#held.obstacleOf(uid);
   }
 
   /** Whether the pod has ended is another matter now than before: to be called by whoever knows. */

@@ -31,13 +31,17 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 /** What an agent knows of statuses; another one on the same folder knows what is on the disk. */
-async function anAgent(folder = join(root, 'node')) {
+async function anAgent(
+  folder = join(root, 'node'),
+  findHeldResize?: () => { reason: string; message: string } | undefined,
+) {
   const paths = new PodPaths({ rootDir: folder, podLogsDir: join(folder, 'logs') });
   const endedPods = await EndedPods.open({ paths });
   const manager = new StatusManager({ clock });
   const updater = new PodStatusUpdater({
     ...{ manager, endedPods, paths, clock, probes: NO_PROBES, startFailures: new StartFailures() },
     node: () => ({ hostIps: ['192.0.2.1'], runtimeName: 'fake' }),
+    findHeldResize,
   });
   return {
     ...{ folder, paths, endedPods, manager, updater },
@@ -229,4 +233,21 @@ it('a pod that is taken away right after an edit that recreates it has ended as 
   const { status } = await updater.update(after.pod, after.observed, 'terminated');
   expect(status.containerStatuses[0]!.state.terminated).toMatchObject({ exitCode: 0 });
   expect(status.phase).toBe('Succeeded');
+});
+
+it('a pod whose resize waits says so as long as it does, also when a probe changes its status', async () => {
+  const wait = { is: true };
+  const message = "Node didn't have enough resource: cpu";
+  const agent = await anAgent(undefined, () => (wait.is ? { reason: 'OutOfcpu', message } : undefined));
+  const running = observed({ main: { state: 'running' } });
+  const pendingOf = ({ conditions }: V1PodStatus) =>
+    conditions.find(({ type }) => type === 'PodResizePending');
+  const pending = { status: 'True', reason: 'Deferred', message };
+  const { containerStatuses } = await agent.update(running, 'syncing');
+  expect(pendingOf(agent.manager.find(uid)!.status)).toMatchObject(pending);
+  const containerId = containerStatuses[0]!.containerID!.replace(/^.*:\/\//, '');
+  agent.manager.setContainerReadiness(uid, containerId, false);
+  expect(pendingOf(agent.manager.find(uid)!.status)).toMatchObject(pending);
+  wait.is = false;
+  expect(pendingOf(await agent.update(running, 'syncing'))).toBeUndefined();
 });

@@ -8,12 +8,14 @@ import { checkActiveDeadline } from '../status/active-deadline.js';
 import { ActiveTimes } from '../status/active-times.js';
 import { mayBeAlive } from '../status/pod-containers.js';
 import { type ProbeStates } from '../status/compute-container-statuses.js';
+import { type PendingResize } from '../status/compute-conditions.js';
 import { computePodStatus, type NodeFacts, type PodEnd } from '../status/compute-pod-status.js';
 import { type EndedPods } from '../status/ended-pods.js';
 import { type StartFailures } from '../status/start-failures.js';
 import { type StatusManager } from '../status/status-manager.js';
 import { type Clock } from '../util/clock.js';
 
+import { type ResizeObstacle } from './admit-pod.js';
 import { toRunDefinition } from './asks-for-new-run.js';
 import { type ContainerResizes } from './container-resizes.js';
 import { ContainerDefinitions } from './container-definition.js';
@@ -34,6 +36,8 @@ export interface PodStatusUpdaterOptions {
   readonly findBaseline?: ((containerId: string) => string | undefined) | undefined;
   /** Which limits hold for containers that run; those that the runtime showed unless told. */
   readonly resizes?: Pick<ContainerResizes, 'actualOf'> | undefined;
+  /** Why a pod does not have the resources that it was edited to ask for; every pod has them unless told. */
+  readonly findHeldResize?: ((podUid: string) => ResizeObstacle | undefined) | undefined;
 }
 
 /** Computes the status of a pod from all that bears on it, its deadline included, and hands it to the manager. */
@@ -120,7 +124,8 @@ export class PodStatusUpdater implements PodStatuses {
   }
 
   #compute(pod: NodePod, observed: PodStatus, stage: StatusStage, end: PodEnd | undefined): V1PodStatus {
-    const { manager, startFailures, probes, node, clock, findBaseline, resizes } = this.#options;
+    const { manager, startFailures, probes, node, clock, findBaseline, resizes, findHeldResize } =
+      this.#options;
     const { uid } = pod.metadata;
     const definitions = new ContainerDefinitions(pod, findBaseline);
     const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
@@ -140,8 +145,16 @@ export class PodStatusUpdater implements PodStatuses {
         return wanted === undefined || definitions.isCurrent(container, wanted);
       },
       isEnding: stage !== 'syncing',
+      pendingResize: toPendingResize(findHeldResize?.(uid)),
     });
   }
+}
+
+/** In the words of the condition: what may fit later is deferred. */
+function toPendingResize(obstacle: ResizeObstacle | undefined): PendingResize | undefined {
+  if (obstacle === undefined) return undefined;
+  const { reason, message } = obstacle;
+  return { reason: reason === 'Infeasible' ? reason : 'Deferred', message };
 }
 
 function isNothing({ sandboxes, containers }: PodStatus): boolean {
