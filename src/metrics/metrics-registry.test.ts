@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
+import { scrape } from '../testing/metrics-reader.js';
 import { findMetricsFaults, readMetricsPage } from '../testing/metrics-page.js';
 import { definePublishingChannel } from '../util/channels.js';
 import { MetricsRegistry } from './metrics-registry.js';
@@ -25,7 +26,10 @@ describe('a registry of metrics', () => {
     registry.histogram({ name: 'c_seconds', help: 'Times.' }, [1, 2]).observe(1.5);
     registry.readGauge({ name: 'a_pods', help: 'Pods.' }, () => 3);
     const page = readMetricsPage(await registry.text());
-    expect([...page.keys()]).toEqual(['a_pods', 'b_total', 'c_seconds', 'podloop_metrics_read_errors_total']);
+    expect([...page.keys()]).toEqual([
+      ...['a_pods', 'b_total', 'c_seconds'],
+      ...['podloop_metrics_listener_errors_total', 'podloop_metrics_read_errors_total'],
+    ]);
     expect(page.get('b_total')!.samples).toEqual([
       { name: 'b_total', labels: { colour: 'a "deep"\nblue \\' }, value: 2 },
     ]);
@@ -99,6 +103,16 @@ describe('a registry of metrics', () => {
 
   it('gives up with the reason of a signal', async () => {
     await expect(registry.text(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+  });
+
+  it('counts a message that cannot be counted, and lets it harm nobody', async () => {
+    const channel = definePublishingChannel<number>('podloop:test:metrics-registry');
+    const times = registry.histogram({ name: 'time_seconds', help: 'Time.' }, [1]);
+    registry.listen(channel, (value) => times.observe(value));
+    for (const value of [1, Number.NaN, 2]) channel.publish(value);
+    const read = await scrape(registry);
+    expect(read('time_seconds_count')).toBe(2);
+    expect(read('podloop_metrics_listener_errors_total', { channel: channel.name })).toBe(1);
   });
 
   it('hears channels until it is disposed of', async () => {

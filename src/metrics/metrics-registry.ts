@@ -56,6 +56,7 @@ export class MetricsRegistry implements Disposable {
   readonly #leave: (() => void)[] = [];
   readonly #preparations: (() => Promise<void>)[] = [];
   readonly #failedReads: Counter<'metric'>;
+  readonly #failedListeners: Counter<'channel'>;
   #scrapes = 0;
   #scraping: Promise<string> | undefined;
 
@@ -66,6 +67,11 @@ export class MetricsRegistry implements Disposable {
       name: 'podloop_metrics_read_errors_total',
       help: 'Numbers that could not be read when they were scraped, by metric.',
       labels: ['metric'],
+    });
+    this.#failedListeners = this.counter({
+      name: 'podloop_metrics_listener_errors_total',
+      help: 'Messages that made no sense to whoever counts them, by channel.',
+      labels: ['channel'],
     });
   }
 
@@ -132,9 +138,17 @@ export class MetricsRegistry implements Disposable {
     this.#preparations.push(prepare);
   }
 
-  /** Hears a channel until the registry is disposed of. */
+  /** Hears a channel until the registry is disposed of. What `listener` throws is counted and goes no further. */
   listen<Message>(channel: PublishingChannel<Message>, listener: (message: Message) => void): void {
-    this.#leave.push(channel.subscribe(listener));
+    const guarded = (message: Message): void => {
+      try {
+        listener(message);
+      } catch {
+        // Let through, it would be an uncaught exception, and the end of the agent for the sake of a number.
+        this.#failedListeners.inc({ channel: channel.name });
+      }
+    };
+    this.#leave.push(channel.subscribe(guarded));
   }
 
   /** Ends `leave` with the registry. */

@@ -97,12 +97,11 @@ function addPods(registry: MetricsRegistry, parts: AgentMetricsOptions['parts'],
   addStartMetrics(registry);
   addImageMetrics(registry);
   addVolumeMetrics(registry);
-  registry.onDispose(watchPodStarts({ clock, isOurs, observer: addPodStartMetrics(registry) }));
-  registry.onDispose(
-    watchContainerEnds({
-      // A pod that is taken away has containers that end, too.
-      isOurs: (uid) => isOurs(uid) || workers.isKnown(uid),
-      onEnd: addContainerEndMetrics(registry),
-    }),
-  );
+  const listen: MetricsRegistry['listen'] = (channel, listener) => registry.listen(channel, listener);
+  watchPodStarts({ listen, clock, isOurs, observer: addPodStartMetrics(registry) });
+  watchContainerEnds({
+    // A pod that is taken away has containers that end, too.
+    ...{ listen, isOurs: (uid) => isOurs(uid) || workers.isKnown(uid) },
+    onEnd: addContainerEndMetrics(registry),
+  });
 }

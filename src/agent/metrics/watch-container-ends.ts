@@ -1,22 +1,25 @@
 import { type ContainerEnd } from '../../metrics/container-end-metrics.js';
+import { type MetricsRegistry } from '../../metrics/metrics-registry.js';
 import { type V1ContainerStatus, type V1PodStatus } from '../../model/v1-pod-status.js';
 import { podStatusChanged } from '../../status/status-changes.js';
 
 /** What {@link watchContainerEnds} needs. */
 export interface ContainerEndsOptions {
+  /** Hears a channel for as long as ends are to be told. */
+  readonly listen: MetricsRegistry['listen'];
   readonly isOurs: (podUid: string) => boolean;
   readonly onEnd: (end: ContainerEnd) => void;
 }
 
 /**
- * Tells of each container's end once, until the returned function is called.
+ * Tells of each container's end once.
  *
  * What a pod's first status shows as ended has ended before this agent looked, and is none of its doing.
  */
-export function watchContainerEnds({ isOurs, onEnd }: ContainerEndsOptions): () => void {
+export function watchContainerEnds({ listen, isOurs, onEnd }: ContainerEndsOptions): void {
   /** By pod, the containers of its newest status that have ended. */
   const ended = new Map<string, ReadonlySet<string>>();
-  return podStatusChanged.subscribe((change) => {
+  listen(podStatusChanged, (change) => {
     if (change.type === 'resync') return;
     if (change.type === 'removed') {
       ended.delete(change.pod.uid);

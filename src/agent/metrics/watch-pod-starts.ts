@@ -1,3 +1,4 @@
+import { type MetricsRegistry } from '../../metrics/metrics-registry.js';
 import { type PodStartObserver } from '../../metrics/pod-start-metrics.js';
 import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../../model/v1-pod-status.js';
 import { podStatusChanged } from '../../status/status-changes.js';
@@ -7,6 +8,8 @@ import { podAdded } from '../../util/start-channels.js';
 
 /** What {@link watchPodStarts} needs. */
 export interface PodStartsOptions {
+  /** Hears a channel for as long as starts are to be told. */
+  readonly listen: MetricsRegistry['listen'];
   readonly clock: Clock;
   readonly isOurs: (podUid: string) => boolean;
   readonly observer: PodStartObserver;
@@ -33,8 +36,8 @@ interface Starting {
 const MOST_STARTING = 10_000;
 const MOST_PULLS = 100;
 
-/** Tells of each pod that is new here when it runs, until the returned function is called. */
-export function watchPodStarts({ clock, isOurs, observer }: PodStartsOptions): () => void {
+/** Tells of each pod that is new here when it runs. */
+export function watchPodStarts({ listen, clock, isOurs, observer }: PodStartsOptions): void {
   const starting = new Map<string, Starting>();
   const look = (uid: string, status: V1PodStatus, pod: Starting): void => {
     const { phase, containerStatuses } = status;
@@ -52,31 +55,26 @@ export function watchPodStarts({ clock, isOurs, observer }: PodStartsOptions): (
     const foreignMs = lengthOfUnion(foreign, { fromMs: nowMs - totalMs, toMs: nowMs });
     observer.started({ totalMs, ownMs: totalMs - foreignMs, hasNetwork: pod.hasNetwork });
   };
-  const leave = [
-    podAdded.subscribe(({ uid, hasNetwork }) => {
-      if (!isOurs(uid) || starting.has(uid)) return;
-      const [oldest] = starting.keys();
-      if (starting.size >= MOST_STARTING && oldest !== undefined) starting.delete(oldest);
-      const sinceMs = clock.monotonicMs();
-      starting.set(uid, { sinceMs, hasNetwork, pulls: [], wasPending: false, hasRun: false });
-    }),
-    imagePullEnded.subscribe(({ podUid, startedAtMs, durationMs }) => {
-      const pulls = starting.get(podUid)?.pulls;
-      if (pulls === undefined || pulls.length >= MOST_PULLS) return;
-      pulls.push({ fromMs: startedAtMs, toMs: startedAtMs + durationMs });
-    }),
-    podStatusChanged.subscribe((change) => {
-      if (change.type === 'resync') return;
-      const { uid } = change.type === 'status' ? change.record.pod : change.pod;
-      const pod = starting.get(uid);
-      if (pod === undefined) return;
-      if (change.type === 'removed') starting.delete(uid);
-      else look(uid, change.record.status, pod);
-    }),
-  ];
-  return () => {
-    for (const stop of leave) stop();
-  };
+  listen(podAdded, ({ uid, hasNetwork }) => {
+    if (!isOurs(uid) || starting.has(uid)) return;
+    const [oldest] = starting.keys();
+    if (starting.size >= MOST_STARTING && oldest !== undefined) starting.delete(oldest);
+    const sinceMs = clock.monotonicMs();
+    starting.set(uid, { sinceMs, hasNetwork, pulls: [], wasPending: false, hasRun: false });
+  });
+  listen(imagePullEnded, ({ podUid, startedAtMs, durationMs }) => {
+    const pulls = starting.get(podUid)?.pulls;
+    if (pulls === undefined || pulls.length >= MOST_PULLS) return;
+    pulls.push({ fromMs: startedAtMs, toMs: startedAtMs + durationMs });
+  });
+  listen(podStatusChanged, (change) => {
+    if (change.type === 'resync') return;
+    const { uid } = change.type === 'status' ? change.record.pod : change.pod;
+    const pod = starting.get(uid);
+    if (pod === undefined) return;
+    if (change.type === 'removed') starting.delete(uid);
+    else look(uid, change.record.status, pod);
+  });
 }
 
 function hasStarted({ state, lastState }: V1ContainerStatus): boolean {
@@ -87,7 +85,8 @@ function hasStarted({ state, lastState }: V1ContainerStatus): boolean {
 function spansOf({ state: { terminated } }: V1ContainerStatus): Span[] {
   const { startedAt = null, finishedAt = null } = terminated ?? {};
   if (startedAt === null || finishedAt === null) return [];
-  return [{ fromMs: Date.parse(startedAt), toMs: Date.parse(finishedAt) }];
+  const span = { fromMs: Date.parse(startedAt), toMs: Date.parse(finishedAt) };
+  return Number.isFinite(span.toMs - span.fromMs) ? [span] : [];
 }
 
 /** For how much of `within` at least one of the spans lasted. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ContainerEnd } from '../../metrics/container-end-metrics.js';
+import { MetricsRegistry } from '../../metrics/metrics-registry.js';
 import { type PodStart } from '../../metrics/pod-start-metrics.js';
 import {
   type PodPhase,
@@ -17,14 +18,17 @@ import { watchPodStarts } from './watch-pod-starts.js';
 
 const clock = new FakeClock();
 let told: (number | PodStart | ContainerEnd)[];
-let stop: () => void;
+let registry: MetricsRegistry;
+let listen: MetricsRegistry['listen'];
 
 beforeEach(() => {
   told = [];
+  registry = new MetricsRegistry({ clock });
+  listen = (channel, listener) => registry.listen(channel, listener);
 });
 
 afterEach(() => {
-  stop();
+  registry[Symbol.dispose]();
 });
 
 function containerOf(state: V1ContainerState, lastState: V1ContainerState = {}): V1ContainerStatus {
@@ -64,8 +68,8 @@ describe('the starts of pods', () => {
   const add = (uid: string, hasNetwork = true): void => podAdded.publish({ uid, containers: 2, hasNetwork });
 
   beforeEach(() => {
-    stop = watchPodStarts({
-      clock,
+    watchPodStarts({
+      ...{ listen, clock },
       isOurs: (uid) => uid !== 'foreign',
       observer: { running: (ms) => told.push(ms), started: (start) => told.push(start) },
     });
@@ -88,7 +92,8 @@ describe('the starts of pods', () => {
     await clock.advance(10_000);
     const [startedAt, finishedAt] = [toV1Time(atMs + 10_000), toV1Time(atMs + 15_000)];
     const init = containerOf({ terminated: { exitCode: 0, reason: 'Completed', startedAt, finishedAt } });
-    show('a', 'Running', [running, running], { initContainerStatuses: [init] });
+    const odd = containerOf({ terminated: { exitCode: 0, reason: '', startedAt: 'x', finishedAt: '' } });
+    show('a', 'Running', [running, running], { initContainerStatuses: [init, odd] });
     show('a', 'Running', [running, running]);
     expect(told).toEqual([20_000, { totalMs: 30_000, ownMs: 18_000, hasNetwork: true }]);
   });
@@ -119,7 +124,7 @@ describe('the starts of pods', () => {
 
 describe('the ends of containers', () => {
   beforeEach(() => {
-    stop = watchContainerEnds({ isOurs: (uid) => uid !== 'foreign', onEnd: (end) => told.push(end) });
+    watchContainerEnds({ listen, isOurs: (uid) => uid !== 'foreign', onEnd: (end) => told.push(end) });
   });
 
   it('are told once each, whether they show as the state or as the last one', () => {

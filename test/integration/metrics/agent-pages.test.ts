@@ -108,7 +108,11 @@ afterAll(async () => {
 const MAY_BE_EMPTY = new Set([
   ...['kubelet_evictions', 'kubelet_restarted_pods_total', 'kubelet_image_pull_duration_seconds'],
   ...['kubelet_run_podsandbox_errors_total', 'podloop_config_changes_folded_total'],
-  ...['podloop_config_look_errors_total', 'podloop_metrics_read_errors_total'],
+  ...[
+    'podloop_config_look_errors_total',
+    'podloop_metrics_read_errors_total',
+    'podloop_metrics_listener_errors_total',
+  ],
   ...['podloop_pod_worker_errors_total', 'podloop_runtime_operations_abandoned_total'],
   ...['podloop_runtime_operations_timeouts_total', 'podloop_runtime_operations_in_flight'],
   ...['podloop_runtime_operations_oldest_in_flight_seconds', 'podloop_http_connections_dropped_total'],
