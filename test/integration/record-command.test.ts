@@ -5,10 +5,12 @@
  * @module
  */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/cri/client.js';
 import { type RecordingSummary } from '../../src/record/index.js';
@@ -114,6 +116,39 @@ describe('podloop record and replay', () => {
     expect(durationMs).toBeGreaterThan(1_000);
   });
 
+  it('take a hang home: the example, and podloop doctor over the replay, name the call and the pod', async () => {
+    await using node = await RecordedNode.start();
+    const file = join(node.folder, 'node.plrec');
+    const recorder = await node.record(file);
+    const pod = (await node.runtime.control.pods())[3]!;
+    await node.runtime.control.setFaults({ hungPods: [pod.uid] });
+    const watcher = node.podloop('watch', '--runtime-endpoint', node.endpoint, '-o', 'json');
+    // The node is told to have a stuck pod once its status hung for three seconds.
+    await watcher.line('stderr', (line) => line.includes(pod.name));
+    await recorder.end('SIGINT');
+    const { hangs } = await node.summarize(file);
+    const name = `${pod.namespace}/${pod.name}`;
+    expect(new Set(hangs.map((each) => `${each.method} ${each.pod}`))).toEqual(
+      new Set([`ContainerStatus ${name}`]),
+    );
+    expect(await runExample('find-hangs', file)).toMatch(
+      new RegExp(`^\\d{4}-\\S+Z ContainerStatus of ${name}: no answer for \\d+ s\n`),
+    );
+
+    const listen = `unix://${join(node.folder, 'replay.sock')}`;
+    const from = `${Math.ceil(hangs[0]!.atMs) + 500}ms`;
+    const replay = node.podloop('replay', file, '--listen', listen, '--from', from);
+    await replay.line('stderr', /"Replaying"/);
+    const nowhere = ['--kubelet-url', '', '--healthz-url', '', '--no-disk-write'];
+    const doctor = node.podloop('doctor', '-r', listen, '-t', '2s', '--for', '1s', '-o', 'json', ...nowhere);
+    await doctor.ended;
+    const { findings } = JSON.parse(doctor.stdout.join('\n')) as { findings: unknown[] };
+    const about = findings
+      .map((finding) => JSON.stringify(finding))
+      .filter((text) => text.includes(pod.name));
+    expect(about.join('\n')).toContain('ContainerStatus');
+  });
+
   it.skipIf(process.getuid?.() !== 0)(
     'tell of a full disk once, let calls go on, and leave what can be read (needs root)',
     async () => {
@@ -146,3 +181,17 @@ describe('podloop record and replay', () => {
     },
   );
 });
+
+/** Runs an example of examples/library on a recording, and gives what it prints. */
+async function runExample(name: string, recording: string): Promise<string> {
+  const project = new URL('../../', import.meta.url);
+  const source = await readFile(new URL(`examples/library/${name}.ts`, project), 'utf8');
+  const options = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+  const { outputText } = ts.transpileModule(source, { compilerOptions: options });
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', outputText], {
+    // The package refers to itself by its name from here.
+    cwd: fileURLToPath(project),
+    env: { PATH: process.env['PATH'], RECORDING: recording },
+  });
+  return stdout;
+}
