@@ -80,6 +80,13 @@ export class AlertsLab implements AsyncDisposable {
     await this.#agent.ended;
   }
 
+  /** Lets the agent stand still. */
+  async stallAgent(ms: number): Promise<void> {
+    this.#agent.child.kill('SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    this.#agent.child.kill('SIGCONT');
+  }
+
   startAgain(): void {
     this.#agent = this.#startAgent();
   }

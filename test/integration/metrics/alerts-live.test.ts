@@ -5,13 +5,15 @@
  *
  * @module
  */
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AlertsLab } from './alerts-lab.js';
 
 const FULL = process.env['PODLOOP_ALERTS'] === 'full';
-const LIMIT_MS = 30_000;
+const LIMIT_MS = FULL ? 90_000 : 30_000;
 
-describe('alerts over a running agent', () => {
+describe('alerts over a running agent', { timeout: 3 * LIMIT_MS }, () => {
   let lab: AlertsLab;
   let podName: string;
 
@@ -84,5 +86,104 @@ describe('alerts over a running agent', () => {
       rules();
       await firing([]);
     });
+
+    it('PlegRelistSlow: each list takes its time', async () => {
+      rules(['{ methods: [ListContainers] }', '{ type: delay, for: 300ms }']);
+      await alsoFiring('PlegRelistSlow');
+      rules();
+      await firing([]);
+    });
+
+    it('RuntimeCallsTimeOut: status calls of several pods are never answered', async () => {
+      rules(['{ methods: [ContainerStatus] }', '{ type: hang }']);
+      const pods = (await lab.node.control.pods()).slice(1);
+      await lab.node.control.kill({ podUids: pods.map(({ uid }) => uid) });
+      await alsoFiring('RuntimeCallsTimeOut', 'PlegPodStuck');
+      rules();
+      await firing([]);
+    });
+
+    it('PodsNotSynced: the runtime is away for longer', async () => {
+      rules(['{}', '{ type: outage }']);
+      await alsoFiring('PodsNotSynced', 'RuntimeConnectionDown');
+      rules();
+      await firing([]);
+    });
+
+    it('RuntimeConnectionFlaps: the runtime comes and goes', async () => {
+      for (let at = 0; at < 7; at++) {
+        rules(['{}', '{ type: outage }']);
+        await until(() => told('podloop_cri_connection_state', 'ready') === 0);
+        rules();
+        await until(() => told('podloop_cri_connection_state', 'ready') === 1);
+      }
+      await alsoFiring('RuntimeConnectionFlaps');
+      await firing([]);
+    });
+
+    it('ManifestsRefused: a manifest that is none', async () => {
+      const file = join(lab.node.folder, 'manifests/bad.yaml');
+      await writeFile(file, 'kind: Pod\napiVersion: v1\nspec: nothing\n');
+      await alsoFiring('ManifestsRefused');
+      await rm(file);
+      await firing([]);
+    });
+
+    it('PodloopEventLoopLate: the agent stands still', async () => {
+      await lab.stallAgent(1_500);
+      await alsoFiring('PodloopEventLoopLate');
+      await firing([]);
+    });
+
+    it('PodloopDown and PodloopRestarts: the agent is killed again and again', async () => {
+      for (let at = 0; at < 3; at++) {
+        await lab.killAgent();
+        if (at === 0) await alsoFiring('PodloopDown');
+        lab.startAgain();
+        await until(() => told('up') === 1);
+      }
+      await alsoFiring('PodloopRestarts');
+      await firing([]);
+    });
+
+    it('PlegNotHealthy: no list is answered for three minutes', { timeout: 300_000 }, async () => {
+      rules(['{ methods: [ListContainers, ListPodSandbox] }', '{ type: hang }']);
+      await vi.waitFor(() => expect([...lab.firing]).toContain('PlegNotHealthy'), {
+        timeout: 240_000,
+        interval: 500,
+      });
+      rules();
+      await firing([]);
+    });
   });
+
+  /** The present value of a series, of one state where it has several. */
+  function told(name: string, state?: string): number | undefined {
+    const matchers = state === undefined ? [] : [{ label: 'state', op: '=' as const, value: state }];
+    return lab.series.find({ name, matchers }).at(-1)?.points.at(-1)?.value;
+  }
+});
+
+describe.runIf(FULL)('alerts over an agent that trusts events', () => {
+  it('PlegEventStreamDown and PlegChangesMissed: the stream breaks, or loses events', async () => {
+    await using lab = await AlertsLab.start({ pods: 40, flags: ['--mode', 'auto'] });
+    const wait = (check: () => void): Promise<void> =>
+      vi.waitFor(check, { timeout: LIMIT_MS, interval: 100 });
+    const up = (): unknown =>
+      lab.series
+        .find({ name: 'podloop_pleg_stream_state', matchers: [{ label: 'state', op: '=', value: 'up' }] })
+        .at(-1)
+        ?.points.at(-1)?.value;
+    await wait(() => expect(up()).toBe(1));
+    lab.node.replaceRules('rules: [{ name: r, fault: { type: drop-events } }]');
+    await lab.node.control.kill({ podUids: (await lab.node.control.pods()).slice(20).map(({ uid }) => uid) });
+    await wait(() => expect([...lab.firing]).toContain('PlegChangesMissed'));
+    lab.node.replaceRules(
+      'rules: [{ name: r, match: { methods: [GetContainerEvents] }, fault: { type: error, code: UNAVAILABLE } }]',
+    );
+    await lab.node.control.breakEventStreams();
+    await wait(() => expect([...lab.firing]).toContain('PlegEventStreamDown'));
+    lab.node.replaceRules('rules: []');
+    await vi.waitFor(() => expect([...lab.firing]).toEqual([]), { timeout: 90_000, interval: 100 });
+  }, 180_000);
 });

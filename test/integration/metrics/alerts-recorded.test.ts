@@ -7,6 +7,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ExposedSample } from './exposition.js';
 import { AlertState, readAlerts } from './promql/alert-rules.js';
+import { selectorsOf } from './promql/expression.js';
 import { ScrapedSeries } from './promql/scraped-series.js';
 
 /** A sample of one scrape: a value while all is well and another while it is not; a counter grows by it each time. */
@@ -67,6 +68,37 @@ const CASES: Readonly<Record<string, readonly Told[] | 'down'>> = {
     counter('podloop_runtime_operations_timeouts_total', 0, 1, { operation_type: 'status' }),
   ],
   RuntimeConnectionDown: [gauge('podloop_cri_connection_state', 1, 0, { state: 'ready' })],
+  PodsNotSynced: [gauge('podloop_sync_loop_errors', 0, 1)],
+  PodsAwaitRuntime: [gauge('podloop_pod_workers_awaiting_view', 1, 9)],
+  PodWorkFails: [counter('podloop_pod_worker_errors_total', 0, 4, { operation_type: 'sync' })],
+  ContainersDoNotStart: [
+    counter('kubelet_started_containers_errors_total', 0, 1, {
+      container_type: 'container',
+      code: 'ErrImagePull',
+    }),
+  ],
+  SandboxesFail: [counter('kubelet_run_podsandbox_errors_total', 0, 1, { runtime_handler: '' })],
+  PodsStartSlowly: [
+    counter('kubelet_pod_start_sli_duration_seconds_bucket', 3, 0, { le: '2' }),
+    counter('kubelet_pod_start_sli_duration_seconds_bucket', 3, 0, { le: '60' }),
+    counter('kubelet_pod_start_sli_duration_seconds_bucket', 3, 1, { le: '120' }),
+    counter('kubelet_pod_start_sli_duration_seconds_bucket', 3, 1, { le: '+Inf' }),
+  ],
+  ManifestsRefused: [gauge('podloop_config_problems', 0, 2, { source: 'file' })],
+  ProbesLate: [gauge('podloop_probes_waiting', 0, 30)],
+  LivenessFails: [
+    counter('prober_probe_total', 0, 1, {
+      ...{
+        probe_type: 'Liveness',
+        result: 'failed',
+        container: 'main',
+        pod: 'web',
+        namespace: 'default',
+        pod_uid: 'u',
+      },
+    }),
+  ],
+  VolumesLeft: [gauge('kubelet_orphan_pod_cleaned_volumes_errors', 0, 1)],
   RuntimeConnectionFlaps: [counter('podloop_cri_connections_total', 0, 1)],
 };
 
@@ -112,7 +144,9 @@ describe('an alert over recorded series', () => {
     '%s fires when it should, and clears',
     (alert, rule) => {
       const told = CASES[alert] ?? [];
-      const job = alert === 'PodloopUsageUnreadable' ? 'podloop-resource' : 'podloop';
+      const [job = 'podloop'] = selectorsOf(rule.expression).flatMap(({ matchers }) =>
+        matchers.flatMap(({ label, value }) => (label === 'job' ? [value] : [])),
+      );
       const series = new ScrapedSeries({ job, instance: 'test' });
       const state = new AlertState(rule, series);
       const totals = new Map<Told, number>();

@@ -28,6 +28,7 @@ const DASHBOARD = JSON.parse(readFileSync(examplePath('grafana/podloop.json'), '
 function filledIn(expr: string): string {
   return expr
     .replaceAll('$__rate_interval', '1m')
+    .replaceAll('$job-probes', 'podloop-probes')
     .replaceAll('$job', 'podloop')
     .replaceAll('$instance', '.*');
 }
@@ -52,11 +53,21 @@ const MAY_NOT_HAVE_COUNTED = [
   'podloop_runtime_operations_abandoned_total',
   'kubelet_runtime_operations_errors_total',
   'podloop_pleg_relists_total',
+  'podloop_pod_worker_errors_total',
+  'kubelet_started_containers_errors_total',
+  'kubelet_started_containers_total',
+  'kubelet_run_podsandbox_errors_total',
+  'kubelet_pod_worker_duration_seconds_bucket',
+  'prober_probe_total',
+  'prober_probe_duration_seconds_bucket',
 ];
 
 describe('what examples ask for', () => {
   let lab: AlertsLab;
-  const resource = new ScrapedSeries({ job: 'podloop-resource', instance: 'test' });
+  const otherPages = [
+    ['/metrics/resource', new ScrapedSeries({ job: 'podloop-resource', instance: 'test' })],
+    ['/metrics/probes', new ScrapedSeries({ job: 'podloop-probes', instance: 'test' })],
+  ] as const;
 
   beforeAll(async () => {
     lab = await AlertsLab.start({ pods: 3, flags: ['--mode', 'auto'] });
@@ -75,7 +86,7 @@ describe('what examples ask for', () => {
       () => expect(told('kubelet_pleg_pod_relist_duration_seconds_count')).toBeGreaterThan(0),
       30_000,
     );
-    await lab.addPage('/metrics/resource', resource);
+    for (const [path, series] of otherPages) await lab.addPage(path, series);
   });
 
   afterAll(async () => {
@@ -83,10 +94,10 @@ describe('what examples ask for', () => {
   });
 
   function isFound(selector: Selector): boolean {
-    const { name, matchers } = selector;
-    const isResource = matchers.some(({ label, value }) => label === 'job' && value === 'podloop-resource');
-    if ((isResource ? resource : lab.series).find(selector).length > 0) return true;
-    return MAY_NOT_HAVE_COUNTED.includes(name) && lab.families.has(name);
+    const pages = [lab.series, ...otherPages.map(([, series]) => series)];
+    if (pages.some((series) => series.find(selector).length > 0)) return true;
+    const family = selector.name.replace(/_bucket$/, '');
+    return MAY_NOT_HAVE_COUNTED.includes(selector.name) && lab.families.has(family);
   }
 
   it.each(EXPRESSIONS)('%s: each of its series is there', (_where, expr) => {
