@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LocalApiClient } from '../local-api-client.js';
 import { PodloopProcess } from '../podloop-process.js';
+import { readText } from '../../source-tree.js';
 import { type Exposition, readExposition } from './exposition.js';
+import { readAlerts } from './promql/alert-rules.js';
 import { KUBELET_USAGE_METRICS, NOT_TOLD } from './kubelet-usage-metrics.js';
 
 interface Summary {
@@ -131,4 +133,18 @@ describe('the pages about usage of a running agent', () => {
     expect(valueOf('node_cpu_usage_seconds_total')).toBeGreaterThan(valueOf('pod_cpu_usage_seconds_total'));
     expect(valueOf('scrape_error')).toBe(0);
   });
+});
+
+it('docs/reference/usage-pages.md names all that is on /metrics/resource, and what of cAdvisor’s is not told', () => {
+  const page = readText('docs/reference/usage-pages.md');
+  const names = [...KUBELET_USAGE_METRICS['/metrics/resource'].map(([name]) => name), ...NOT_TOLD.keys()];
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+it('docs/guides/monitor.md says of every alert what to do', () => {
+  const page = readText('docs/guides/monitor.md');
+  const missing = readAlerts().filter(
+    ({ alert }) => !new RegExp(`^\\|.*\\b${alert}\\b.*\\|`, 'm').test(page),
+  );
+  expect(missing).toEqual([]);
 });
