@@ -87,6 +87,8 @@ export class Demo implements AsyncDisposable {
         ...{ podManifestPath, runtimeEndpoint: runtime.endpoint, nodeName: NODE_NAME },
         ...{ rootDir: join(folder, 'node'), podLogsDir: join(folder, 'logs') },
         ...{ maxContainerRestartPeriodMs: LONGEST_RESTART_DELAY_MS, stopPods: true },
+        // Nobody looks for a demo at a port.
+        readOnlyPort: 0,
         // A full disk is no reason to remove images here: they are this machine's files.
         imageGcHighThreshold: 100,
       });

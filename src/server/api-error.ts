@@ -41,6 +41,7 @@ const CODES = {
   NotFound: 404,
   MethodNotAllowed: 405,
   NotAcceptable: 406,
+  RequestTimeout: 408,
   AlreadyExists: 409,
   Conflict: 409,
   Expired: 410,

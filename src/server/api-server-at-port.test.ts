@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../testing/fake-clock.js';
 import { askPort, findFreePort, RawClient } from '../testing/tcp-client.js';
 import { SystemClock } from '../util/clock.js';
 import { httpConnectionDropped, type HttpRequestEnd, httpRequestEnded } from '../util/http-channels.js';
@@ -28,6 +29,7 @@ async function start(options: Partial<ApiServerOptions> = {}): Promise<void> {
     held.now--;
     return { kind: 'text', body: 'held' };
   });
+  router.answer('POST', '/slow', async (asked) => ({ kind: 'json', body: await asked.readBody() }));
   const large = Buffer.alloc(LARGE_BYTES, 'x');
   router.answer('GET', '/metrics', () => ({ kind: 'bytes', contentType: 'text/plain', body: large }));
   router.answer('GET', '/logs/:file', ({ params }) => ({ kind: 'text', body: params['file'] ?? '' }));
@@ -157,6 +159,38 @@ describe('a server at a port', () => {
     );
     await smuggler.closed;
     expect(held.most).toBe(0);
+  });
+
+  it('waits no longer than its time for clients that send a little now and then', async () => {
+    await start({ headersTimeoutMs: 500, requestTimeoutMs: 1_000 });
+    using silent = new RawClient(port);
+    using dripping = new RawClient(port, 'GET /healthz HTTP/1.1\r\n');
+    using slow = new RawClient(
+      port,
+      `POST /slow HTTP/1.1\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n${HEAD}x`,
+    );
+    const drip = setInterval(() => {
+      if (dripping.socket.writable) dripping.socket.write('X-A: 1\r\n');
+      if (slow.socket.writable) slow.socket.write('x');
+    }, 100);
+    await Promise.all([silent.closed, dripping.closed, slow.closed]);
+    clearInterval(drip);
+    expect(dripping.got).toMatch(/^HTTP\/1.1 408/);
+    expect(slow.got).not.toContain('200 OK');
+  });
+
+  it('breaks an answer off that a client does not take in its time, and keeps streams', async () => {
+    const fake = new FakeClock();
+    await start({ clock: fake });
+    using reader = new RawClient(port, `GET /metrics HTTP/1.1\r\n${HEAD}`);
+    reader.socket.pause();
+    await expect.poll(() => fake.pendingTimers).toBe(1);
+    await fake.advance(60_000);
+    reader.socket.resume();
+    await reader.closed;
+    expect(reader.got.length).toBeLessThan(LARGE_BYTES);
+    await expect.poll(() => ends.length).toBe(1);
+    expect(fake.pendingTimers).toBe(0);
   });
 
   it('frees the port when it is closed, whoever is connected', async () => {

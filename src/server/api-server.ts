@@ -48,6 +48,10 @@ export interface ApiServerOptions {
   readonly maxConnections?: number;
   /** Of URL and headers together; 256 KiB unless told: commands of exec stand in the URL, each word of them. */
   readonly maxHeaderBytes?: number;
+  /** So long a client may take for the headers of a request, in milliseconds; 10 s unless told. */
+  readonly headersTimeoutMs?: number;
+  /** And for the whole of it; 60 s unless told. */
+  readonly requestTimeoutMs?: number;
   /** An upgraded connection ends when nothing was sent for so long; 4 h unless told, as streamingConnectionIdleTimeout. */
   readonly streamIdleMs?: number;
 }
@@ -88,8 +92,8 @@ export class ApiServer implements AsyncDisposable {
     // One listener for each request: many are no leak.
     setMaxListeners(0, this.#closing.signal);
     const limits = {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
+      requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_LOOK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: options.maxHeaderBytes ?? MOST_HEADER_BYTES,
@@ -113,7 +117,7 @@ export class ApiServer implements AsyncDisposable {
     });
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-      else refuseConnection(socket, error.code === 'HPE_HEADER_OVERFLOW' ? this.#tooLong() : notHttp());
+      else refuseConnection(socket, this.#complain(error.code));
     });
     this.#server.on('tlsClientError', (_error: Error, socket: Duplex) => socket.destroy());
   }
@@ -265,9 +269,20 @@ export class ApiServer implements AsyncDisposable {
     this.#logger.error('Request to the API failed', error, { method, path: url?.split('?')[0] });
   }
 
-  #tooLong(): ApiError {
+  /** What is wrong with what came, when it was no request. */
+  #complain(code: string | undefined): ApiError {
     const { maxHeaderBytes = MOST_HEADER_BYTES } = this.#options;
-    return new ApiError('RequestEntityTooLarge', `URL and headers have more than ${maxHeaderBytes} bytes`);
+    switch (code) {
+      case 'HPE_HEADER_OVERFLOW':
+        return new ApiError(
+          'RequestEntityTooLarge',
+          `URL and headers have more than ${maxHeaderBytes} bytes`,
+        );
+      case 'ERR_HTTP_REQUEST_TIMEOUT':
+        return new ApiError('RequestTimeout', 'the request did not come to its end in time');
+      default:
+        return badRequest('this is no HTTP request');
+    }
   }
 }
 
@@ -292,10 +307,6 @@ function toApiClient(socket: IncomingMessage['socket']): ApiClient {
 
 function isEndless(path: string, query: URLSearchParams): boolean {
   return path === '/events' || isTrue(query, 'watch') || isTrue(query, 'follow');
-}
-
-function notHttp(): ApiError {
-  return badRequest('this is no HTTP request');
 }
 
 function clientGone(): DOMException {
