@@ -137,13 +137,17 @@ describe('the port with TLS', () => {
     expect((await ask('/containerLogs/a/b/c', TOKEN)).code).toBe(200);
     await servers!.close();
     await start({ tokenAuthFile, enableDebuggingHandlers: false });
+    const closed = ['/logs/x', '/containerLogs/a/b/c', '/api/v1/namespaces/a/pods/b/log'];
     for (const path of [
-      '/logs/x',
-      '/containerLogs/a/b/c',
-      '/api/v1/namespaces/a/pods/b/log',
-      '/exec/a/b/c',
+      ...closed,
+      '/%6cogs/x',
+      '/%63ontainerLogs/a/b/c',
+      '/api/v1/namespaces/a/pods/b/%6cog/',
     ]) {
       expect(await ask(path, TOKEN), path).toMatchObject({ code: 405 });
+    }
+    for (const path of ['/LOGS/x', '//logs/x', '/exec/a/b/c']) {
+      expect(await ask(path, TOKEN), path).toMatchObject({ code: 404 });
     }
     expect((await ask('/metrics', TOKEN)).code).toBe(200);
   });

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { type ApiHandler } from '../server/api-request.js';
 import { type ApiRouter } from '../server/api-router.js';
@@ -186,7 +187,8 @@ export class AgentServers {
       } catch (error) {
         const why = await describeFailure(error, port);
         if (!isUsual) {
-          throw new PodloopError('PORT_UNUSABLE', `${flag}: ${address}:${port} cannot be used: ${why}`, {
+          const place = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+          throw new PodloopError('PORT_UNUSABLE', `${flag}: ${place} cannot be used: ${why}`, {
             cause: error,
           });
         }

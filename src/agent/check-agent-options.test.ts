@@ -37,3 +37,64 @@ describe('the names and settings that pods are given', () => {
     expect(() => readKubeletConfig(HEAD + text, 'k.yaml')).toThrow(message);
   });
 });
+
+describe('what the ports of the agent are told', () => {
+  it('may come from the file of a kubelet, as kubeadm writes it', () => {
+    const { config, warnings } = readKubeletConfig(
+      `${HEAD}address: 0.0.0.0
+port: 10250
+readOnlyPort: 10255
+healthzBindAddress: 127.0.0.1
+healthzPort: 10248
+tlsCertFile: pki/kubelet.crt
+tlsPrivateKeyFile: /pki/kubelet.key
+tlsMinVersion: VersionTLS13
+tlsCipherSuites: [TLS_AES_128_GCM_SHA256]
+enableDebuggingHandlers: false
+authentication:
+  anonymous: { enabled: false }
+  webhook: { enabled: true, cacheTTL: 0s }
+  x509: { clientCAFile: pki/ca.crt }
+`,
+      '/etc/kubelet/config.yaml',
+    );
+    expect(warnings).toEqual([
+      '/etc/kubelet/config.yaml:15:3: authentication.webhook: has no effect: there is no API server that could be asked who may do what',
+    ]);
+    expect(resolveAgentOptions({}, config)).toMatchObject({
+      ...{ address: '0.0.0.0', port: 10250, readOnlyPort: 10255, healthzPort: 10248 },
+      ...{ tlsCertFile: '/etc/kubelet/pki/kubelet.crt', tlsPrivateKeyFile: '/pki/kubelet.key' },
+      ...{ tlsMinVersion: 'VersionTLS13', clientCaFile: '/etc/kubelet/pki/ca.crt' },
+      ...{ anonymousAuth: false, authorizationMode: 'Webhook', enableDebuggingHandlers: false },
+    });
+  });
+
+  it.each<[GivenAgentOptions, string]>([
+    [{ address: 'node-1' }, '--address: "node-1" is not an address, such as 127.0.0.1'],
+    [{ healthzBindAddress: '' }, '--healthz-bind-address: "" is not an address'],
+    [{ port: 65_536 }, '--port: 65536 is not a port, from 0 to 65535'],
+    [{ readOnlyPort: -1 }, '--read-only-port: -1 is not a port'],
+    [{ port: 7, readOnlyPort: 7 }, '--read-only-port: 7 is the port of --port, too'],
+    [{ tlsCertFile: '/c' }, '--tls-cert-file: needs --tls-private-key-file, too'],
+    [{ tlsPrivateKeyFile: '/k' }, '--tls-private-key-file: needs --tls-cert-file, too'],
+    [
+      { tlsCipherSuites: ['TLS_RSA_WITH_RC4_128_SHA'] },
+      '--tls-cipher-suites: "TLS_RSA_WITH_RC4_128_SHA" is not',
+    ],
+  ])('is refused when it is wrong: %j', (given, message) => {
+    expect(() => resolveAgentOptions(given)).toThrow(message);
+  });
+
+  it.each([
+    ['address: node-1\n', 'k.yaml:3:10: address: Invalid value: "node-1"'],
+    ['port: 65536\n', 'port: Invalid value: 65536'],
+    ['readOnlyPort: -1\n', 'readOnlyPort: Invalid value: -1'],
+    ['tlsMinVersion: VersionTLS10\n', 'tlsMinVersion: '],
+    ['tlsCipherSuites: [TLS_RSA_WITH_RC4_128_SHA]\n', 'tlsCipherSuites[0]: '],
+    ['authorization: { mode: RBAC }\n', 'authorization.mode: '],
+    ['authentication: { x509: { caFile: /x } }\n', 'authentication.x509.caFile: '],
+    ['authentication: { anonymous: { enabled: "no" } }\n', 'authentication.anonymous.enabled: '],
+  ])('is refused in a file as well: %j', (text, message) => {
+    expect(() => readKubeletConfig(HEAD + text, 'k.yaml')).toThrow(message);
+  });
+});

@@ -24,6 +24,7 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findWrongAddress(options),
     findWrongListener('--address', options.address),
     findHalfAPair(options),
+    findSharedPort(options),
     findWrongSuite(options),
     findWrongListener('--healthz-bind-address', options.healthzBindAddress),
     findWrongUrl(options),
@@ -95,8 +96,20 @@ function findWrongListener(flag: string, address: string): string | undefined {
 
 function findHalfAPair({ tlsCertFile: cert, tlsPrivateKeyFile: key }: AgentOptions): string | undefined {
   if ((cert === '') === (key === '')) return undefined;
-  const [given, missing] = ['--tls-cert-file', '--tls-private-key-file'].sort(() => (cert === '' ? -1 : 1));
-  return `${given}: needs ${missing}, too`;
+  return cert === ''
+    ? '--tls-private-key-file: needs --tls-cert-file, too'
+    : '--tls-cert-file: needs --tls-private-key-file, too';
+}
+
+function findSharedPort({ port, readOnlyPort, healthzPort }: AgentOptions): string | undefined {
+  const ports = { '--port': port, '--read-only-port': readOnlyPort ?? 0, '--healthz-port': healthzPort };
+  const taken = new Map<number, string>();
+  for (const [flag, each] of Object.entries(ports)) {
+    const other = taken.get(each);
+    if (each !== 0 && other !== undefined) return `${flag}: ${each} is the port of ${other}, too`;
+    taken.set(each, flag);
+  }
+  return undefined;
 }
 
 function findWrongSuite({ tlsCipherSuites }: AgentOptions): string | undefined {

@@ -79,11 +79,17 @@ export interface ApiClient {
   readonly certificate: { readonly name: string; readonly groups: readonly string[] } | undefined;
 }
 
+/** What is asked for, before anything is done about it. */
+export interface AskedRequest extends Pick<ApiRequest, 'method' | 'path' | 'headers'> {
+  /**
+   * The path as it is written where it is served, and `other` where nothing is: what may be done goes by that, for there
+   * are many ways to write one path.
+   */
+  readonly template: string;
+}
+
 /** Who may do what. Undefined: it may be done. */
-export type Authorize = (
-  request: Pick<ApiRequest, 'method' | 'path' | 'headers'>,
-  client: ApiClient,
-) => ApiError | undefined;
+export type Authorize = (request: AskedRequest, client: ApiClient) => ApiError | undefined;
 
 /** One object as an answer. */
 export function jsonAnswer(

@@ -246,12 +246,17 @@ export class ApiServer implements AsyncDisposable {
     }
   }
 
-  /** What there is at the path, or why it is not to be had. */
+  /** What there is at the path, or why it is not to be had; who may not have it does not learn whether it is there. */
   #find(asked: ApiRequest, { socket }: IncomingMessage): Finding {
-    const refusal = this.#options.authorize(asked, toApiClient(socket));
-    if (refusal !== undefined) return { refusal };
+    const found = this.#lookUp(asked);
+    const template = 'route' in found ? found.template : 'other';
+    const refusal = this.#options.authorize({ ...asked, template }, toApiClient(socket));
+    return refusal === undefined ? found : { refusal };
+  }
+
+  #lookUp({ method, path }: ApiRequest): Finding {
     try {
-      return this.#options.router.find(asked.method, asked.path);
+      return this.#options.router.find(method, path);
     } catch (error) {
       return { refusal: error };
     }

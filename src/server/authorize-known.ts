@@ -26,7 +26,7 @@ const HEALTH = /^\/(healthz|livez|readyz)(\/|$)/;
  */
 export function authorizeKnown({ tokens, isHealthOpen, onlyMasters }: AuthorizeKnownOptions): Authorize {
   return (request, { certificate }) => {
-    const { headers, path } = request;
+    const { headers, template } = request;
     if (
       headers['origin'] !== undefined ||
       /^(cross|same)-site$/.test(String(headers['sec-fetch-site'] ?? ''))
@@ -42,7 +42,7 @@ export function authorizeKnown({ tokens, isHealthOpen, onlyMasters }: AuthorizeK
     }
     if (isCertified) return forbidden(certificate, request);
     if (!isHealthOpen) return unauthorized();
-    return HEALTH.test(path) ? undefined : forbidden(ANONYMOUS, request);
+    return HEALTH.test(template) ? undefined : forbidden(ANONYMOUS, request);
   };
 }
 

@@ -10,21 +10,21 @@ export interface ClosedPaths {
 }
 
 const DEBUGGING = [
-  /^\/(containerLogs|runningpods|logs|exec|attach|portForward|run|debug)(\/|$)/i,
-  /^\/api\/v1\/namespaces\/[^/]+\/pods\/[^/]+\/(log|exec|attach|portforward)\/?$/i,
+  /^\/(containerLogs|runningpods|logs)(\/|$)/,
+  /^\/api\/v1\/namespaces\/:namespace\/pods\/:name\/(log|exec|attach|portforward)$/,
 ];
-const SYSTEM_LOGS = /^\/logs(\/|$)/i;
+const SYSTEM_LOGS = /^\/logs(\/|$)/;
 
 /** Closes paths to everybody who would be let in otherwise, in the kubelet's words. */
 export function closePaths(authorize: Authorize, closed: ClosedPaths): Authorize {
   return (request, client) => {
     const refusal = authorize(request, client);
     if (refusal !== undefined) return refusal;
-    const { path } = request;
-    if (closed.debugging && DEBUGGING.some((pattern) => pattern.test(path))) {
+    const { template } = request;
+    if (closed.debugging && DEBUGGING.some((pattern) => pattern.test(template))) {
       return new ApiError('MethodNotAllowed', 'Debug endpoints are disabled.');
     }
-    if (closed.systemLogs && SYSTEM_LOGS.test(path)) {
+    if (closed.systemLogs && SYSTEM_LOGS.test(template)) {
       return new ApiError('MethodNotAllowed', 'logs endpoint is disabled.');
     }
     return undefined;

@@ -54,7 +54,8 @@ function readNames({ params, path }: ApiRequest): string[] {
 }
 
 async function showIndex(folder: LogFolder): Promise<ApiAnswer> {
-  const entries = (await readdir(folder.path, { withFileTypes: true })).slice(0, MOST_NAMES);
+  const all = await readdir(folder.path, { withFileTypes: true });
+  const entries = all.slice(0, MOST_NAMES);
   const names = await Promise.all(
     entries.map(async (entry) => {
       const isFolder = entry.isSymbolicLink()
@@ -67,9 +68,10 @@ async function showIndex(folder: LogFolder): Promise<ApiAnswer> {
     }),
   );
   const lines = names.sort().map((name) => `<a href="./${encodeName(name)}">${escapeHtml(name)}</a>\n`);
+  const more = all.length > entries.length ? `and ${all.length - entries.length} more\n` : '';
   return {
     ...{ kind: 'bytes', contentType: 'text/html; charset=utf-8', headers: NO_SNIFFING },
-    body: Buffer.from(`<!doctype html>\n<pre>\n${lines.join('')}</pre>\n`),
+    body: Buffer.from(`<!doctype html>\n<pre>\n${lines.join('')}${more}</pre>\n`),
   };
 }
 
