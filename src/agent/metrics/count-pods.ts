@@ -9,8 +9,14 @@ const LIFECYCLES: Readonly<Record<WorkType, WorkingPod['lifecycle']>> = {
   TerminatedPod: 'terminated',
 };
 
+/** What is read of an agent. */
+export interface CountedParts {
+  readonly desired: Pick<AgentParts['desired'], 'all' | 'has' | 'findRejection'>;
+  readonly workers: Pick<AgentParts['workers'], 'lives' | 'isKnownTerminated'>;
+}
+
 /** Counts the pods of an agent by what is wanted of them, as of now. */
-export function countPods({ desired, workers }: Pick<AgentParts, 'desired' | 'workers'>): PodCounts {
+export function countPods({ desired, workers }: CountedParts): PodCounts {
   const wanted = { static: 0, other: 0 };
   const active = { static: 0, other: 0 };
   let ephemeralContainers = 0;
