@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { FakeAgentServer } from '../testing/fake-agent-server.js';
+import { aPlegReport } from '../testing/node-facts-builder.js';
 import { SystemClock } from '../util/clock.js';
 import { type CliHost } from './cli-host.js';
 import { LineOutput } from './line-output.js';
@@ -75,6 +77,19 @@ describe('podloop doctor', () => {
     expect((await doctor([...absent(), '-o', 'wide'])).stdout).toMatch(/^CALL +COUNT +HUNG +FAILED/m);
   });
 
+  it('reads what podloop’s own agent says, unless that is of another version', async () => {
+    await using agent = await FakeAgentServer.start();
+    const pod = { uid: 'uid-web', namespace: 'default', name: 'web' };
+    const stuckPods = [{ pod, state: 'hung' as const, sinceMs: 1, forMs: 65_000, failures: 2 }];
+    agent.on('GET /debug/pleg', () => aPlegReport({ stuckPods, stuckPodCount: 1 }));
+    const { stdout } = await doctor([...absent(), '--socket', agent.socketPath, '-o', 'wide']);
+    expect(stdout).toMatch(/^WARNING AgentPodStuck: .* pod default\/web for 1m5s: it hangs$/m);
+    expect(stdout).toMatch(/^podloop’s agent: +healthy, 60 relists, stuck pods 1, calls in flight 0/m);
+    agent.on('GET /debug/pleg', () => ({ kind: 'Status' }));
+    const other = await doctor([...absent(), '--socket', agent.socketPath]);
+    expect(other.stdout).toMatch(/^Not known: podloop’s agent \(the agent at .* is of another version\)$/m);
+  });
+
   it('looks again and again until it is interrupted', async () => {
     const { code, stdout } = await doctor([...absent(), '-o', 'json', '--watch=10ms'], {
       linesUntilInterrupt: 2,
@@ -90,6 +105,7 @@ describe('podloop doctor', () => {
     [['--timeout', '1ms'], 'use 10ms or more'],
     [['-o', 'xml'], 'Allowed choices are text, wide, json, yaml'],
     [['--kubelet-url', 'localhost:10255'], 'use http://HOST:PORT'],
+    [['--healthz-url', 'http://me:secret@localhost/healthz'], 'leave name and password out'],
     [['--what'], 'unknown flag: --what'],
     [['--token-file', '/nowhere/token'], '--token-file /nowhere/token cannot be read'],
     [['-r', 'tcp://127.0.0.1:1'], 'tcp is not supported'],

@@ -1,12 +1,5 @@
 import { Command } from 'commander';
-import {
-  CERTIFICATE_FOLDERS,
-  type Diagnosis,
-  EXIT_CODES,
-  exitCodeOf,
-  runDoctor,
-  type RuntimeProgress,
-} from '../agent/doctor.js';
+import { CERTIFICATE_FOLDERS, type Diagnosis, EXIT_CODES, exitCodeOf, runDoctor } from '../agent/doctor.js';
 import { type PlegReport } from '../model/pleg-report.js';
 import { messageOf } from '../util/errors.js';
 import { AgentClient } from './api/agent-client.js';
@@ -22,7 +15,7 @@ import {
   WATCH_INTERVAL_MS,
 } from './doctor/doctor-flags.js';
 import { toDiagnosisJson, toDiagnosisYaml } from './doctor/diagnosis-json.js';
-import { toProgressLine } from './doctor/progress-line.js';
+import { ProgressLine } from './doctor/progress-line.js';
 import { EXIT_INTERRUPTED } from './interrupts.js';
 import { resolveRuntimeEndpoint } from './runtime-endpoint.js';
 
@@ -98,26 +91,17 @@ async function prepareLook(
   const credentials = await readCredentials(flags);
   const socketPath = resolveAgentSocket(flags.socket, env, process.getuid?.() ?? 0);
   const agent = new AgentClient({ socketPath, clock, signal });
-  const { stderr, terminal } = host;
-  let last = '';
-  const onProgress = (progress: RuntimeProgress): void => {
-    const line = toProgressLine(progress);
-    if (line !== last) void stderr.write(`\r\u001B[K${line}`);
-    last = line;
-  };
+  const progress = new ProgressLine(host);
   return async () => {
-    const diagnosis = await runDoctor({
+    return await runDoctor({
       ...{ runtimeEndpoint, clock, signal, events: flags.events },
       ...{ timeoutMs: flags.timeout, watchMs: flags.for },
       ...{ hostRoot: flags.hostRoot, mayWrite: flags.diskWrite },
       certificateFolders: flags.certDir ?? CERTIFICATE_FOLDERS,
       kubelet: { urls: flags.kubeletUrl ?? KUBELET_URLS, healthzUrl: flags.healthzUrl, credentials },
       readAgent: async () => await readReport(agent, flags.timeout),
-      ...(stderr.isTerminal && terminal !== undefined ? { onProgress } : {}),
-    });
-    if (last !== '') await stderr.write('\r\u001B[K');
-    last = '';
-    return diagnosis;
+      onProgress: (how) => progress.show(how),
+    }).finally(() => progress.clear());
   };
 }
 

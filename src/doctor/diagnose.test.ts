@@ -4,6 +4,7 @@ import {
   aNode,
   anInspection,
   anOperation,
+  aPlegReport,
   aPopulation,
   type NodeFactsChanges,
 } from '../testing/node-facts-builder.js';
@@ -65,21 +66,7 @@ const measured = (changes: object): NodeFactsChanges => ({
     },
   },
 });
-const agent: PlegReport = {
-  ...{ atMs: NOW, forMs: 60_000, mode: 'auto', periodMs: 1_000 },
-  runtime: { name: 'containerd', version: '2.1.9', endpoint: 'unix:///run/containerd/containerd.sock' },
-  health: { healthy: true, thresholdMs: 180_000, lastSeenAgoMs: 400 },
-  relists: { count: 60, ofOnePod: 4, history: [] },
-  ...{ stuckPods: [], stuckPodCount: 0, callsInFlight: [], callsInFlightCount: 0 },
-  ...{ operations: [], slowestPods: [], events: {} },
-  inspections: { count: 100, failed: 0, displaced: 0, inFlight: 0, queued: 0, due: 0 },
-  stream: {
-    ...{ state: 'up', connects: 1, failures: 0, received: 9, announced: 9, missed: 0, contradicted: 0 },
-  },
-  queues: { requests: { queued: 0, coalesced: 0, folded: 0 }, subscriptions: [] },
-  pods: { count: 100, running: 99, containersByState: { running: 250 } },
-  eventLoop: { meanMs: 1, p99Ms: 12, maxMs: 40 },
-};
+const agent = aPlegReport();
 const reported = (changes: Partial<PlegReport>): NodeFactsChanges => ({
   rest: { agent: known({ ...agent, ...changes }) },
 });

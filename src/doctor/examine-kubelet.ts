@@ -1,5 +1,6 @@
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
+import { linkAbort } from '../util/linked-abort.js';
 import { type HttpAnswer, type HttpCredentials, httpGet } from './http-get.js';
 import {
   type KubeletFacts,
@@ -97,17 +98,18 @@ export class KubeletExaminer {
   }
 
   async #get(url: string): Promise<HttpAnswer> {
-    const late = new AbortController();
+    const late = linkAbort(this.#signal);
     const timer = this.#clock.setTimer(this.#timeoutMs, () =>
       late.abort(new Error(`no answer within ${this.#timeoutMs} ms`)),
     );
     try {
-      return await httpGet(url, this.#addresses.credentials, AbortSignal.any([this.#signal, late.signal]));
+      return await httpGet(url, this.#addresses.credentials, late.signal);
     } catch (error) {
       this.#signal.throwIfAborted();
       throw late.signal.aborted ? (late.signal.reason as Error) : error;
     } finally {
       timer.cancel();
+      late.unlink();
     }
   }
 }

@@ -52,6 +52,7 @@ export interface RuntimeExamination {
 }
 
 const LIST_ROUNDS = 3;
+const TICK_MS = 500;
 
 /**
  * Measures a container runtime with calls that only read. Each has a deadline, at most 64 are under way at once, and
@@ -67,8 +68,14 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
   const { name, version } = found;
 
   const meter = new CallMeter(clock);
-  const tell = (step: RuntimeProgress['step'], how?: { asked: number; pods: number }): void =>
-    onProgress?.({ step, ...how, underWay: meter.underWay() });
+  let progress: Omit<RuntimeProgress, 'underWay'> = { step: 'listing' };
+  const retell = (): void => onProgress?.({ ...progress, underWay: meter.underWay() });
+  const tell = (step: RuntimeProgress['step'], how?: { asked: number; pods: number }): void => {
+    progress = { step, ...how };
+    retell();
+  };
+  // While something hangs, nothing else says so.
+  const ticker = startTicker(clock, retell);
 
   const watched = new AbortController();
   const startedMs = clock.monotonicMs();
@@ -121,11 +128,21 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
         imageFilesystems === undefined ? notKnown('ImageFsInfo failed') : known(imageFilesystems),
     };
   } finally {
+    ticker.cancel();
     watched.abort();
     meter.stop();
     await pinging;
     await witness?.close();
   }
+}
+
+function startTicker(clock: Clock, tick: () => void): { cancel(): void } {
+  let timer = clock.setTimer(TICK_MS, onTick);
+  function onTick(): void {
+    tick();
+    timer = clock.setTimer(TICK_MS, onTick);
+  }
+  return { cancel: () => timer.cancel() };
 }
 
 function conditionsOf(

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../util/clock.js';
 import { abortable } from '../util/abortable.js';
+import { linkAbort } from '../util/linked-abort.js';
 
 /** A file that takes longer to be read is on a disk that hangs. */
 const READ_LIMIT_MS = 5_000;
@@ -46,14 +47,15 @@ export class HostFiles {
 
   /** Waits for an operation on files, and no longer than a disk that works needs. */
   async within<T>(operation: Promise<T>, limitMs = READ_LIMIT_MS): Promise<T> {
-    const late = new AbortController();
+    const late = linkAbort(this.#signal);
     const timer = this.#clock.setTimer(limitMs, () =>
       late.abort(new Error(`no answer from the file system within ${limitMs} ms`)),
     );
     try {
-      return await abortable(operation, AbortSignal.any([this.#signal, late.signal]));
+      return await abortable(operation, late.signal);
     } finally {
       timer.cancel();
+      late.unlink();
     }
   }
 }

@@ -1,3 +1,4 @@
+import { type PlegReport } from '../model/pleg-report.js';
 import { type OperationFacts } from '../doctor/call-meter.js';
 import { known, notKnown } from '../doctor/looked.js';
 import { type MachineFacts } from '../doctor/machine-facts.js';
@@ -45,6 +46,26 @@ export function anInspection(changes: Partial<InspectionFacts> = {}): Inspection
     ...{ asked: 100, pods: 100, calls: 362, medianMs: 3, inSeriesMs: 1_100 },
     slowest: [{ pod: { uid: 'uid-db', namespace: 'default', name: 'db' }, ms: 30, calls: 3 }],
     ...{ hung: [], failing: [] },
+    ...changes,
+  };
+}
+
+/** What a healthy agent of podloop's reports of itself, but for what is said. */
+export function aPlegReport(changes: Partial<PlegReport> = {}): PlegReport {
+  return {
+    ...{ atMs: Date.parse('2026-01-01T00:00:00Z'), forMs: 60_000, mode: 'auto', periodMs: 1_000 },
+    runtime: { name: 'containerd', version: '2.1.9', endpoint: 'unix:///run/containerd/containerd.sock' },
+    health: { healthy: true, thresholdMs: 180_000, lastSeenAgoMs: 400 },
+    relists: { count: 60, ofOnePod: 4, history: [] },
+    ...{ stuckPods: [], stuckPodCount: 0, callsInFlight: [], callsInFlightCount: 0 },
+    ...{ operations: [], slowestPods: [], events: {} },
+    inspections: { count: 100, failed: 0, displaced: 0, inFlight: 0, queued: 0, due: 0 },
+    stream: {
+      ...{ state: 'up', connects: 1, failures: 0, received: 9, announced: 9, missed: 0, contradicted: 0 },
+    },
+    queues: { requests: { queued: 0, coalesced: 0, folded: 0 }, subscriptions: [] },
+    pods: { count: 100, running: 99, containersByState: { running: 250 } },
+    eventLoop: { meanMs: 1, p99Ms: 12, maxMs: 40 },
     ...changes,
   };
 }

@@ -61,7 +61,7 @@ function listUnknown({ runtime, machine, kubelet, agent }: NodeFacts): string[] 
   return looked.flatMap(([name, one]) => (one.known ? [] : [`Not known: ${name} (${oneLine(one.why)})`]));
 }
 
-function listMeasured({ runtime, machine }: NodeFacts): string[] {
+function listMeasured({ runtime, machine, kubelet, agent }: NodeFacts): string[] {
   const { operations, inspections, population } = runtime;
   return [
     ...layOutTabs(
@@ -107,6 +107,8 @@ function listMeasured({ runtime, machine }: NodeFacts): string[] {
             ]
           : []),
         ...listMachine(machine),
+        ...listKubelet(kubelet),
+        ...listAgent(agent),
       ],
       DESCRIBE_LAYOUT,
     ),
@@ -151,5 +153,24 @@ function listMachine({
     ),
     ...(fsync.known ? [`Write with fsync:\t${formatMs(fsync.value.medianMs)}`] : []),
     ...(shims.known ? [`Shims:\t${shims.value.count}`] : []),
+  ];
+}
+
+function listKubelet({ health, metrics }: NodeFacts['kubelet']): string[] {
+  if (!metrics.known) return [];
+  const { relists, relistP99Ms, lastSeenAgoMs, eventsDiscarded } = metrics.value;
+  const p99 = relistP99Ms === undefined ? '' : `, p99 ${formatMs(relistP99Ms)}`;
+  const seen = lastSeenAgoMs === undefined ? '' : `, the last ${formatMs(lastSeenAgoMs)} ago`;
+  return [
+    ...(health.known ? [`Kubelet:\t${health.value.healthy ? 'healthy' : 'not healthy'}`] : []),
+    `Kubelet’s relists:\t${relists}${p99}${seen}; ${eventsDiscarded} events discarded`,
+  ];
+}
+
+function listAgent(agent: NodeFacts['agent']): string[] {
+  if (!agent.known) return [];
+  const { health, relists, stuckPodCount, callsInFlightCount, stream } = agent.value;
+  return [
+    `podloop’s agent:\t${health.healthy ? 'healthy' : 'not healthy'}, ${relists.count} relists, stuck pods ${stuckPodCount}, calls in flight ${callsInFlightCount}, event stream ${stream.state}`,
   ];
 }

@@ -143,8 +143,11 @@ function parseInterval(text: string): number {
 }
 
 function parseUrl(text: string): string {
-  if (text !== '' && !/^https?:\/\/[^/]/.test(text))
-    throw new InvalidArgumentError('use http://HOST:PORT or https://HOST:PORT');
+  if (text === '') return '';
+  const url = /^https?:\/\/[^/]/.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined) throw new InvalidArgumentError('use http://HOST:PORT or https://HOST:PORT');
+  if (url.username !== '' || url.password !== '')
+    throw new InvalidArgumentError('leave name and password out, as addresses are printed; use --token-file');
   return text;
 }
 

@@ -1,5 +1,6 @@
 import { formatMs, type RuntimeProgress } from '../../agent/doctor.js';
 import { formatPod } from '../../model/pod-ref.js';
+import { type CliHost } from '../cli-host.js';
 import { escapeTerminal } from '../print/terminal-text.js';
 
 const STEPS = {
@@ -8,6 +9,8 @@ const STEPS = {
   inspecting: 'Asking for the status of pods',
   watching: 'Watching the runtime',
 } as const;
+const USUAL_COLUMNS = 80;
+const CLEAR = '\r\u001B[K';
 /** What waits longer than that is worth a word. */
 const LONG_MS = 1_000;
 
@@ -20,4 +23,30 @@ export function toProgressLine({ step, asked, pods, underWay }: RuntimeProgress)
       ? ''
       : `; ${oldest.method}${oldest.pod === undefined ? '' : ` of ${formatPod(oldest.pod)}`} has not been answered for ${formatMs(oldest.forMs)}`;
   return escapeTerminal(`${STEPS[step]}${far}${waits}`);
+}
+
+/** How far an examination is, on one line of standard error that is written anew; nothing where that is no terminal. */
+export class ProgressLine {
+  readonly #host: CliHost;
+  readonly #isShown: boolean;
+  #last = '';
+
+  constructor(host: CliHost) {
+    this.#host = host;
+    this.#isShown = host.stderr.isTerminal && host.env['TERM'] !== 'dumb';
+  }
+
+  show(progress: RuntimeProgress): void {
+    if (!this.#isShown) return;
+    const columns = this.#host.terminal?.columns ?? USUAL_COLUMNS;
+    // A line that is broken could not be taken away again.
+    const line = toProgressLine(progress).slice(0, columns - 1);
+    if (line !== this.#last) void this.#host.stderr.write(`${CLEAR}${line}`);
+    this.#last = line;
+  }
+
+  clear(): void {
+    if (this.#last !== '') void this.#host.stderr.write(CLEAR);
+    this.#last = '';
+  }
 }

@@ -26,13 +26,13 @@ interface Scene {
 }
 
 const SCENES: Readonly<Record<string, Scene>> = {
-  'Slow runtime': { flags: ['--timeout', '10s'] },
+  'Slow runtime': { pods: { pods: 3, containersPerPod: 1 }, flags: ['--timeout', '10s'] },
   'Hung runtime': {},
   'Runtime that is not there': {},
   'Deadlock in the runtime': {},
   'Slow lists': { flags: ['--timeout', '10s'] },
   'One stuck container': { namesPod: true },
-  'Many stuck pods': {},
+  'Many stuck pods': { pods: { pods: 5, containersPerPod: 1 } },
   'A container that cannot be asked for': { namesPod: true },
   'Too many pods': { pods: { pods: 160, containersPerPod: 1 } },
   'Dead containers that nobody removes': { pods: { pods: 10, containersPerPod: 101, state: 'exited' } },
