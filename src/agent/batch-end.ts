@@ -90,7 +90,7 @@ function warnOfEndless(pods: Iterable<NodePod>, warned: Set<string>, logger: Log
     if ((spec.restartPolicy ?? 'Always') !== 'Always' || warned.has(metadata.uid)) continue;
     warned.add(metadata.uid);
     logger.warn('Pod with restartPolicy Always does not end by itself: --exit-when-done waits for it', {
-      pod: formatPod(metadata),
+      pod: metadata,
     });
   }
 }

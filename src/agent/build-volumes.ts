@@ -44,7 +44,7 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
   const looks = new BoundedLooks({ clock });
   const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts, looks };
   return new PodVolumes({
-    ...{ ...ports, podsFolder, events, clock, onReady, canMountRecursivelyReadOnly },
+    ...{ ...ports, podsFolder, events, clock, logger, onReady, canMountRecursivelyReadOnly },
     kinds: {
       emptyDir: new EmptyDir({ ...ports, memoryBytes }),
       hostPath: new HostPath({ looks, checkPath }),

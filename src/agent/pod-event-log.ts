@@ -56,7 +56,15 @@ export class PodEventLog implements PodEventRecorder {
     const { type, reason, message, container } = event;
     logger.info(
       'Event occurred',
-      { object: formatPod(pod), fieldPath: fieldPathOf(container), kind: 'Pod', type, reason, message },
+      {
+        object: formatPod(pod),
+        podUID: pod.uid,
+        fieldPath: fieldPathOf(container),
+        kind: 'Pod',
+        type,
+        reason,
+        message,
+      },
       type === 'Warning' ? 2 : 4,
     );
     const key = JSON.stringify([pod.uid, container, type, reason, message]);

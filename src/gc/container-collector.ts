@@ -144,7 +144,7 @@ export class ContainerCollector {
       sandboxes,
       REMOVALS_AT_ONCE,
       async ({ id, pod }) => {
-        if (await this.#settle(id, () => this.#removeSandbox(id, pod))) gone++;
+        if (await this.#settle(id, pod, () => this.#removeSandbox(id, pod))) gone++;
       },
       signal,
     );
@@ -163,7 +163,7 @@ export class ContainerCollector {
       REMOVALS_AT_ONCE,
       async (removal) => {
         const { id } = removal.container;
-        if (await this.#settle(id, () => this.#removeContainer(removal))) removed.add(id);
+        if (await this.#settle(id, removal.pod, () => this.#removeContainer(removal))) removed.add(id);
       },
       signal,
     );
@@ -176,7 +176,7 @@ export class ContainerCollector {
     const others = this.#options.pods.get(pod.uid).status.containers.filter((other) => other.id !== id);
     // The runtime has lost sight of it: it may run.
     if (state === 'unknown') await changes.stopContainer(id, STOP_GRACE_SECONDS, { pod });
-    this.#logger.info('RemoveContainer', { containerID: id }, 2);
+    this.#logger.info('RemoveContainer', { pod, containerID: id }, 2);
     // Its files first: once the container is gone nobody knows of them. A runtime that has lost containers may have
     // counted again from the start; what is another one's, too, stays.
     if (!others.some((other) => other.logPath === logPath))
@@ -189,14 +189,14 @@ export class ContainerCollector {
 
   async #removeSandbox(id: string, pod: PodRef): Promise<void> {
     const { changes } = this.#options;
-    this.#logger.info('Removing sandbox', { sandboxID: id }, 4);
+    this.#logger.info('Removing sandbox', { pod, sandboxID: id }, 4);
     // Its end may have come by itself, and then its network is still there.
     await changes.stopPodSandbox(id, { pod });
     await changes.removePodSandbox(id, { pod });
   }
 
   /** Whether it is gone. What somebody else is at is left to him, and what has just failed to its time. */
-  async #settle(id: string, remove: () => Promise<void>): Promise<boolean> {
+  async #settle(id: string, pod: PodRef, remove: () => Promise<void>): Promise<boolean> {
     const { clock } = this.#options;
     const failed = this.#failed.get(id);
     if (this.#going.has(id) || (failed !== undefined && failed.dueMs > clock.monotonicMs())) return false;
@@ -206,7 +206,7 @@ export class ContainerCollector {
       this.#failed.delete(id);
       return true;
     } catch (error) {
-      this.#logger.error('Failed to remove', error, { id });
+      this.#logger.error('Failed to remove', error, { pod, id });
       const backoff = failed?.backoff ?? new Backoff(RETRY);
       this.#failed.set(id, { backoff, dueMs: clock.monotonicMs() + backoff.nextMs() });
       return false;

@@ -80,6 +80,7 @@ export class LogRotator {
         await this.#rotateIfFull(log);
       } catch (error) {
         this.#logger.error('Failed to rotate log for container', error, {
+          pod: log.pod,
           containerID: log.containerId,
           path: log.path,
         });

@@ -97,7 +97,10 @@ export class StatusManager {
     if (stamp < entry.stamp) return 'older';
     if (isTerminalPhase(record.status.phase) && status.phase !== record.status.phase) {
       const phases = { oldPhase: record.status.phase, phase: status.phase };
-      this.#logger.error('Pod attempted illegal phase transition', undefined, { pod: keyOf(pod), ...phases });
+      this.#logger.error('Pod attempted illegal phase transition', undefined, {
+        pod: pod.metadata,
+        ...phases,
+      });
       return 'finished';
     }
     entry.pod = pod;
@@ -162,7 +165,7 @@ export class StatusManager {
   #write(entry: Entry, status: V1PodStatus, isFinished = false): SetStatusResult {
     const { record } = entry;
     if (isFinished === record.isFinished && isDeepStrictEqual(status, record.status)) {
-      this.#logger.info('Ignoring same status for pod', { pod: keyOf(entry.pod) }, 4);
+      this.#logger.info('Ignoring same status for pod', { pod: entry.pod.metadata }, 4);
       return 'same';
     }
     const { uid, namespace, name } = entry.pod.metadata;
@@ -180,7 +183,7 @@ export class StatusManager {
     if (this.#write(entry, status) === 'same' && isShown) {
       this.#logger.info(
         'Container readiness unchanged',
-        { pod: keyOf(entry.pod), containerID: containerId },
+        { pod: entry.pod.metadata, containerID: containerId },
         4,
       );
     }
@@ -238,8 +241,4 @@ function isRunningAs({ state, containerID }: V1ContainerStatus, containerId: str
 
 function allOf({ initContainerStatuses = [], containerStatuses }: V1PodStatus): V1ContainerStatus[] {
   return [...initContainerStatuses, ...containerStatuses];
-}
-
-function keyOf({ metadata }: NodePod): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }

@@ -1,6 +1,5 @@
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { formatPod } from '../model/pod-ref.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { type Logger } from '../util/logger.js';
 import { podHash } from './container-hash.js';
@@ -45,7 +44,7 @@ export class PodRecreation {
     }
     const hash = podHash(pod);
     if (this.#cleared.get(metadata.uid) === hash) return undefined;
-    logger.info('Pod was edited in what it is made of: it is made anew', { pod: formatPod(metadata) }, 2);
+    logger.info('Pod was edited in what it is made of: it is made anew', { pod: metadata }, 2);
     const message = 'Pod sandbox changed, it will be killed and re-created.';
     events.record(metadata, { type: 'Normal', reason: 'SandboxChanged', message });
     const seen = await end(pod, observed, signal);

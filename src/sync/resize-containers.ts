@@ -54,7 +54,12 @@ export class ContainerResizer {
   ): Promise<SyncFailure | undefined> {
     const { changes, resizes, events, logger } = this.#options;
     const { metadata } = pod;
-    const names = { pod: formatPod(metadata), containerName: container.name, containerID: id };
+    const names = {
+      pod: formatPod(metadata),
+      podUID: metadata.uid,
+      containerName: container.name,
+      containerID: id,
+    };
     try {
       await this.#checkMemory(container.name, id, change.to.memoryBytes, change.from.memoryBytes, signal);
       await changes.updateContainerResources(id, toResourceUpdate(change), { signal, pod: metadata });

@@ -118,7 +118,7 @@ export class ContainerStarter {
     const { container } = toStart;
     const { logger } = this.#options;
     const containerType = CONTAINER_TYPES[toStart.kind];
-    const names = { containerType, container: container.name, pod: formatPod(pod.metadata) };
+    const names = { containerType, container: container.name, pod: pod.metadata };
     logger.info('Creating container in pod', names, 4);
     const made = await this.#make(start, signal);
     if ('action' in made) return made;
@@ -247,7 +247,10 @@ export class ContainerStarter {
       await changes.removeContainer(id, { pod: pod.metadata, signal });
     } catch (error) {
       signal.throwIfAborted();
-      logger.error('Failed to remove a container that does not start', error, { containerID: id });
+      logger.error('Failed to remove a container that does not start', error, {
+        pod: pod.metadata,
+        containerID: id,
+      });
     }
   }
 
@@ -262,6 +265,7 @@ export class ContainerStarter {
     } catch (error) {
       // Logs are where they are, with and without a link.
       logger.error('Failed to create legacy symbolic link', error, {
+        pod: pod.metadata,
         containerID: id,
         containerLogPath: file,
       });

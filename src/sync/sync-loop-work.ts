@@ -200,7 +200,7 @@ export class SyncLoopWork {
     const status = PROBE_WORDS[type][isGood ? 0 : 1];
     const pod = desired.find(podUid);
     if (pod === undefined) {
-      this.#logger.info('SyncLoop (probe): ignore irrelevant update', { update: result }, 4);
+      this.#logger.info('SyncLoop (probe): ignore irrelevant update', { podUID: podUid, update: result }, 4);
       return;
     }
     this.#logger.info('SyncLoop (probe)', { probe: type, status, pod: podRefOf(pod) }, 1);
@@ -233,7 +233,11 @@ export class SyncLoopWork {
       Data: 'containerId' in event ? event.containerId : null,
     };
     if (pod === undefined) {
-      this.#logger.info('SyncLoop (PLEG): pod does not exist, ignore irrelevant event', { event: shown }, v);
+      this.#logger.info(
+        'SyncLoop (PLEG): pod does not exist, ignore irrelevant event',
+        { podUID: event.pod.uid, event: shown },
+        v,
+      );
     } else this.#logger.info('SyncLoop (PLEG): event for pod', { pod: podRefOf(pod), event: shown }, v);
   }
 

@@ -1,6 +1,5 @@
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { formatPod } from '../model/pod-ref.js';
 import { quoteRuntimeError } from '../runtime/describe-runtime-error.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
@@ -53,7 +52,7 @@ export async function applyPodActions(
   signal: AbortSignal,
 ): Promise<AppliedActions> {
   const { pod, actions } = work;
-  const names = { pod: formatPod(pod.metadata) };
+  const names = { pod: pod.metadata };
   if (actions.sandboxMessage !== undefined) tools.logger.info(actions.sandboxMessage, names, 2);
   const failures: SyncFailure[] = actions.containersInBackoff.map((each) => tellBackoff(pod, each, tools));
   const tried: string[] = [];
@@ -110,7 +109,7 @@ async function killUnwanted(
   const host = hookHostOf(observed);
   await Promise.all(
     actions.containersToKill.map(async ({ id, name, container, message, gracePeriodSeconds }) => {
-      const names = { pod: formatPod(metadata), containerName: name, containerID: id };
+      const names = { pod: metadata, containerName: name, containerID: id };
       tools.logger.info('Killing unwanted container for pod', names, 4);
       tools.logger.info('Message for Container of pod', { ...names, containerMessage: message }, 2);
       const status = observed.containers.find((each) => each.id === id);
@@ -150,7 +149,7 @@ async function removeUnwanted(
 function tellBackoff(pod: NodePod, waiting: ContainerInBackoff, tools: PodActionTools): SyncFailure {
   const { kind, container, message } = waiting;
   const { name, namespace, uid } = pod.metadata;
-  const names = { pod: formatPod(pod.metadata), containerName: container.name };
+  const names = { pod: pod.metadata, containerName: container.name };
   tools.logger.info('Back-off restarting failed container', names, 3);
   tools.events.record(pod.metadata, {
     type: 'Warning',

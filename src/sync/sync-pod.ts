@@ -283,11 +283,7 @@ export class SyncPod implements PodSyncer {
     const findLastRestartCount = (name: string): number | undefined => counts.get(name);
     const actions = this.#options.planner.plan({ pod, observed, findLastRestartCount });
     if (this.#logger.enabled(4)) {
-      this.#logger.info(
-        'computePodActions got for pod',
-        { podActions: actions, pod: formatPod(pod.metadata) },
-        4,
-      );
+      this.#logger.info('computePodActions got for pod', { podActions: actions, pod: pod.metadata }, 4);
     }
     return actions;
   }

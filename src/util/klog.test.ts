@@ -52,8 +52,8 @@ describe('the text form', () => {
     logger.error('With what is no error', 'just text');
     logger.warn('Probe failed', { probeType: 'Liveness' });
     expect(lines.map((line) => `${line[0]!} ${line.slice(line.indexOf('] ') + 2)}`)).toEqual([
-      String.raw`E "Error syncing pod, skipping" err="no \"image\"" pod="default/web"`,
-      'E "Without an error" pod="default/web"',
+      String.raw`E "Error syncing pod, skipping" err="no \"image\"" pod="default/web" podUID="b1c2"`,
+      'E "Without an error" pod="default/web" podUID="b1c2"',
       'E "With what is no error" err="just text"',
       'W "Probe failed" probeType="Liveness"',
     ]);
@@ -81,7 +81,9 @@ describe('the JSON form', () => {
       v: 2,
       source: 'file',
       pods: [{ name: 'web', namespace: 'default' }],
+      podUIDs: ['b1c2'],
       pod: { name: 'web', namespace: 'default' },
+      podUID: 'b1c2',
       size: '3',
     });
   });
@@ -107,5 +109,34 @@ describe('the JSON form', () => {
     circle['itself'] = circle;
     logger.info('odd', { circle, after: 1 });
     expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'odd', after: 1 });
+  });
+});
+
+describe('a line about pods', () => {
+  const web = { uid: 'u-web', namespace: 'default', name: 'web' };
+
+  function written(fields: Record<string, unknown>, format: 'text' | 'json' = 'text'): string {
+    const lines: string[] = [];
+    const logger = new KlogLogger({
+      ...{ write: (line) => void lines.push(line), clock: { now: () => 0 }, pid: 1, verbosity: 0, format },
+    });
+    logger.info('message', fields);
+    return lines.join();
+  }
+
+  it('has their uids, though nobody has told them apart from the pods', () => {
+    expect(written({ pod: web, exitCode: 3 })).toMatch(/ pod="default\/web" podUID="u-web" exitCode=3$/);
+    expect(written({ source: 'file', pods: [web, { ...web, uid: 'u-2', name: 'job' }] })).toMatch(
+      / pods=\["default\/web","default\/job"\] podUIDs=\["u-web","u-2"\]$/,
+    );
+    expect(JSON.parse(written({ pod: web }, 'json'))).toMatchObject({
+      ...{ pod: { name: 'web', namespace: 'default' }, podUID: 'u-web' },
+    });
+  });
+
+  it('says a uid once, and makes none up', () => {
+    expect(written({ pod: web, podUID: 'told' })).toMatch(/ pod="default\/web" podUID="told"$/);
+    expect(written({ pod: 'default/web', pods: 3 })).toMatch(/ pod="default\/web" pods=3$/);
+    expect(written({ pod: { namespace: 'a', name: 'b' } })).toMatch(/ pod="a\/b"$/);
   });
 });

@@ -1,6 +1,6 @@
 import { type Clock } from './clock.js';
 import { messageOf } from './errors.js';
-import { formatKlogLine, type KlogLevel, type ObjectName, toJson } from './klog-text.js';
+import { formatKlogLine, isObjectName, type KlogLevel, type ObjectName, toJson } from './klog-text.js';
 import { type LogFields, type Logger } from './logger.js';
 import { findSourcePlace, type SourcePlace } from './source-place.js';
 
@@ -41,9 +41,10 @@ export class KlogLogger implements Logger {
     return v <= this.#options.verbosity;
   }
 
-  #log(level: KlogLevel, v: number, message: string, fields: LogFields, place: SourcePlace): void {
+  #log(level: KlogLevel, v: number, message: string, given: LogFields, place: SourcePlace): void {
     const { write, clock, pid, format } = this.#options;
     const atMs = clock.now();
+    const fields = withUids(given);
     if (format === 'json') {
       const caller = `${place.file}:${place.line}`;
       // Errors have no verbosity, which is how readers tell them; warnings the kubelet does not tell apart.
@@ -63,4 +64,24 @@ function formatJsonLine(record: LogFields): string {
 
 function nameInJson({ namespace, name, uid }: ObjectName): unknown {
   return name === '' ? uid : namespace === '' ? { name } : { name, namespace };
+}
+
+/** Whoever searches by a pod's uid is to find every line about it: a line that names pods has their uids, too. */
+function withUids(fields: LogFields): LogFields {
+  let all = fields;
+  const { pod, pods, podUID } = fields;
+  if (podUID === undefined && isObjectName(pod) && pod.uid !== undefined) {
+    all = insertBehind(all, 'pod', { podUID: pod.uid });
+  }
+  if (!Array.isArray(pods)) return all;
+  const podUIDs = (pods as readonly unknown[]).flatMap((each) =>
+    isObjectName(each) ? (each.uid ?? []) : [],
+  );
+  return podUIDs.length === 0 ? all : insertBehind(all, 'pods', { podUIDs });
+}
+
+function insertBehind(fields: LogFields, before: string, more: LogFields): LogFields {
+  const entries = Object.entries(fields);
+  const at = entries.findIndex(([key]) => key === before) + 1;
+  return Object.fromEntries([...entries.slice(0, at), ...Object.entries(more), ...entries.slice(at)]);
 }

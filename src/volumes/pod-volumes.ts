@@ -26,6 +26,7 @@ import { type Volume } from '../model/volume.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type MountEntry } from '../util/mountinfo.js';
 import { volumeSetUpEnded } from '../util/volume-channels.js';
@@ -37,6 +38,7 @@ import { type BoundedLooks } from './bounded-looks.js';
 import { type PodVolume, sourceOf, type VolumeKind, type VolumeKinds } from './volume-kind.js';
 import { VolumePaths } from './volume-paths.js';
 import { VolumeRemover } from './volume-remover.js';
+import { VolumeLog } from './volume-log.js';
 import { type VolumeCheck, WaitingVolumes } from './waiting-volumes.js';
 
 /** What {@link PodVolumes} is made of. */
@@ -52,6 +54,8 @@ export interface PodVolumesOptions {
   /** Where it is told which volume cannot be had, and why. */
   readonly events: PodEventRecorder;
   readonly clock: Clock;
+  /** Where it is told what was mounted and unmounted; nowhere unless told. */
+  readonly logger?: Logger;
   /** Whether containers of a runtime handler can have mounts that are read-only with all below them; none unless told. */
   readonly canMountRecursivelyReadOnly?: (handler: string) => boolean;
   /** A volume that a pod waits for can be had now: see {@link PodVolumes.run}. */
@@ -81,6 +85,7 @@ export class PodVolumes {
   readonly #waiting: WaitingVolumes;
   /** Where the pods are, without links; as it is given until the folder is there. */
   #paths: VolumePaths;
+  readonly #log: VolumeLog;
   #remover: VolumeRemover;
   /** Per pod what is under way, and with it the order of all that is asked for. Never rejects. */
   readonly #turns = new Map<string, Promise<void>>();
@@ -88,7 +93,8 @@ export class PodVolumes {
   constructor(options: PodVolumesOptions) {
     this.#options = options;
     this.#subPaths = new SubPathMounts(options);
-    const { clock, onReady = () => undefined } = options;
+    const { clock, logger = SILENT_LOGGER, onReady = () => undefined } = options;
+    this.#log = new VolumeLog(logger);
     this.#waiting = new WaitingVolumes({ clock, onReady });
     this.#paths = new VolumePaths(options.podsFolder);
     this.#remover = this.#removerAt(this.#paths);
@@ -137,10 +143,13 @@ export class PodVolumes {
    * Unmounts and removes what the pod's volumes held. Rejects with VOLUME_IN_USE while something is mounted below them
    * that cannot be taken away.
    */
-  async tearDown({ metadata: { uid } }: { readonly metadata: { readonly uid: string } }): Promise<void> {
+  async tearDown({ metadata }: { readonly metadata: { readonly uid: string } }): Promise<void> {
+    const { uid } = metadata;
     this.#waiting.set(uid, []);
     await this.#inTurn(uid, async () => {
+      const names = await this.#namesOnDisk(uid);
       await this.#remover.remove(uid);
+      this.#log.tornDown(metadata, names);
       for (const kind of Object.values(this.#options.kinds)) kind.forget?.(uid);
     });
   }
@@ -160,6 +169,13 @@ export class PodVolumes {
       if (held.flat().length > 0) found.push(name);
     }
     return found;
+  }
+
+  /** Volumes of which there is something on the disk; those of pods of an earlier agent, too. */
+  async #namesOnDisk(uid: string): Promise<string[]> {
+    const kinds = Object.values(this.#options.kinds).flatMap(({ folderName }) => folderName ?? []);
+    const folders = kinds.map((kind) => namesIn(this.#paths.kindFolder(uid, kind)).catch(() => []));
+    return (await Promise.all(folders)).flat();
   }
 
   /** Tells of volumes that pods wait for until the signal aborts; resolves then. */
@@ -193,6 +209,7 @@ export class PodVolumes {
       }
       await kind.setUp(work, signal);
       publish(true);
+      this.#log.setUp(pod.metadata, volume.name);
       return undefined;
     } catch (cause) {
       if (signal.aborted) return undefined;
