@@ -63,10 +63,11 @@ export async function renderCadvisorPage(scene: CadvisorScene): Promise<string> 
     text.begin(family);
     const told = new Set<string>();
     for (const subject of subjects) {
-      for (const sample of samplesOf(metric, subject, look.atMs)) {
-        told.add(subjectKey(subject.labels));
-        if (text.sample(sample.labels, sample.value, sample.atMs)) await text.nextSlice();
-      }
+      const samples = samplesOf(metric, subject, look.atMs);
+      if (samples.length > 0) told.add(subjectKey(subject.labels));
+      let isFull = false;
+      for (const { labels, value, atMs } of samples) isFull = text.sample(labels, value, atMs) || isFull;
+      if (isFull) await text.nextSlice();
     }
     for (const { labels, value, atMs } of taken.take(metric.name)) {
       if (told.has(subjectKey(labels))) continue;

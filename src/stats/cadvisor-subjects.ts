@@ -20,7 +20,7 @@ export interface SubjectSources {
 }
 
 /** Groups between two turns of the event loop: each is some twenty small files. */
-const GROUPS_PER_SLICE = 8;
+const GROUPS_PER_SLICE = 4;
 /** How long open files are looked at, of all containers together. */
 const OPEN_FILES_MS = 1_000;
 
