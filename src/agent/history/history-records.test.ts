@@ -60,7 +60,7 @@ it('lifecycle events become records, those of failures warnings', () => {
     event({ type: 'ContainerStarted' }),
     event({ type: 'ContainerStarted', trigger: 'initial', kind: 'sandbox' }),
     event({ exitCode: 3, reason: 'Error', occurredAtNs: 2n ** 62n }),
-    event({ exitCode: 0, reason: 'Completed' }),
+    event({ exitCode: 0, reason: 'Completed', trigger: 'initial' }),
     event({ kind: 'sandbox', exitCode: 137 }),
     event({ type: 'ContainerRemoved' }),
     event({ type: 'ContainerChanged' }),
@@ -69,7 +69,7 @@ it('lifecycle events become records, those of failures warnings', () => {
     'Normal ContainerStarted: Container main started',
     'Normal ContainerStarted: Sandbox runs, found at the first look',
     'Warning ContainerDied: Container main died with exit code 3: Error',
-    'Normal ContainerDied: Container main died with exit code 0: Completed',
+    'Normal ContainerDied: Container main died with exit code 0: Completed, found at the first look',
     'Normal ContainerDied: Sandbox died',
     'Normal ContainerRemoved: Container main was removed',
   ]);

@@ -44,10 +44,12 @@ function hasFailed({ type, kind, exitCode = 0 }: ContainerLifecycleEvent): boole
 
 function describe({ type, kind, containerName, exitCode, reason, trigger }: ContainerLifecycleEvent): string {
   const what = kind === 'sandbox' ? 'Sandbox' : `Container ${containerName}`;
+  // What it finds as it comes may be news, or have been told by the agent before.
+  const found = trigger === 'initial' ? ', found at the first look' : '';
   if (type === 'ContainerStarted') {
-    return trigger === 'initial' ? `${what} runs, found at the first look` : `${what} started`;
+    return found === '' ? `${what} started` : `${what} runs${found}`;
   }
   if (type === 'ContainerRemoved') return `${what} was removed`;
-  if (kind === 'sandbox' || exitCode === undefined) return `${what} died`;
-  return `${what} died with exit code ${exitCode}${reason === undefined ? '' : `: ${reason}`}`;
+  if (kind === 'sandbox' || exitCode === undefined) return `${what} died${found}`;
+  return `${what} died with exit code ${exitCode}${reason === undefined ? '' : `: ${reason}`}${found}`;
 }
