@@ -65,4 +65,19 @@ describe('line output', () => {
     await write;
     expect(output.failure?.message).toBe('disk full');
   });
+
+  it('says why what is written does not arrive', () => {
+    const output = new LineOutput(new HeldStream());
+    void output.writeLine('short');
+    expect(output.findProblem()).toBeUndefined();
+    void output.write('x'.repeat(2_000_000));
+    expect(output.findProblem()).toMatch(/^\d{7} bytes wait for their reader$/);
+    const [broken, left] = [new HeldStream(), new HeldStream()];
+    const outputs = [new LineOutput(broken), new LineOutput(left)];
+    broken.destroy(new Error('no space left'));
+    left.destroy(epipe());
+    return expect
+      .poll(() => outputs.map((each) => each.findProblem()))
+      .toEqual(['no space left', 'nobody reads it any more']);
+  });
 });

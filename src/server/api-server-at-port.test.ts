@@ -193,6 +193,22 @@ describe('a server at a port', () => {
     expect(fake.pendingTimers).toBe(0);
   });
 
+  it('can be made to listen again and again where others do, and leaves nothing of each try behind', async () => {
+    await start();
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', onWarning);
+    await using other = new ApiServer({ clock, router: new ApiRouter(), authorize: allowOwnHosts([]) });
+    for (let tries = 0; tries < 15; tries++) {
+      await expect(other.listenAtPort('127.0.0.1', port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    }
+    await server.close();
+    await other.listenAtPort('127.0.0.1', port);
+    expect((await askPort(port, '/healthz')).code).toBe(404);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it('frees the port when it is closed, whoever is connected', async () => {
     await start();
     using idle = new RawClient(port);

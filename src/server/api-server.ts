@@ -12,7 +12,7 @@
  *
  * @module
  */
-import { setMaxListeners } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type Duplex } from 'node:stream';
@@ -157,15 +157,12 @@ export class ApiServer implements AsyncDisposable {
     await this.close();
   }
 
+  /** Can be tried again when it fails: nothing of a try is left behind. */
   async #listen(place: { readonly path: string } | { readonly host: string; readonly port: number }) {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(place, () => {
-        this.#server.off('error', reject);
-        this.#server.on('error', (error) => this.#logger.error('API server fails', error));
-        resolve();
-      });
-    });
+    const listening = once(this.#server, 'listening');
+    this.#server.listen(place);
+    await listening;
+    this.#server.on('error', (error) => this.#logger.error('API server fails', error));
   }
 
   /** Never rejects. Resolves when the answer was taken, or its client is gone. */
