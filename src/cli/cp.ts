@@ -117,8 +117,8 @@ async function copyTo(
     .normalize(isFolder ? posix.join(to.path, basename(source)) : to.path)
     .replace(/(.)\/$/, '$1');
   const [folder, name] = [posix.dirname(path), posix.basename(path)];
-  const onSkipped = (skipped: string): void =>
-    void stderr.writeLine(`warning: skipping special file: ${JSON.stringify(skipped)}`);
+  const onSkipped = (skipped: string, what: string): void =>
+    void stderr.writeLine(`warning: skipping ${what}: ${JSON.stringify(skipped)}`);
   const stdin = Readable.from(writeTar(source, name, onSkipped), { objectMode: false });
   // A file that cannot be read must not look like the end of the tar.
   let unreadable: unknown;

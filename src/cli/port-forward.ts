@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { messageOf } from '../util/errors.js';
@@ -65,6 +66,8 @@ async function forward(
   if (phase !== 'Running') {
     throw failure(`unable to forward port because pod is not running. Current status=${phase}`);
   }
+  // One listener for each connection: many are no leak.
+  setMaxListeners(0, client.signal);
   const lost = new AbortController();
   const signal = AbortSignal.any([session.signal, lost.signal]);
   const carry = async (socket: Socket, { local, remote }: ForwardedPort): Promise<void> => {

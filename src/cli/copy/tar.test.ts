@@ -12,7 +12,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -94,6 +94,23 @@ describe('a tar of files', () => {
     );
     expect(await readlink(join(folder, 'out/link'))).toBe('one');
     expect(await readFile(join(folder, 'out', long), 'utf8')).toBe('x'.repeat(1000));
+  });
+
+  it('leaves out what it cannot hold, and says so: pipes, and names that are no text', async () => {
+    const source = join(folder, 'source');
+    await mkdir(source);
+    await writeFile(join(source, 'one'), '');
+    await run('mkfifo', [join(source, 'pipe')]);
+    await writeFile(Buffer.concat([Buffer.from(`${source}/odd`), Buffer.from([0xff])]), '');
+    const skipped: string[] = [];
+    const onSkipped = (path: string, what: string): void => void skipped.push(`${what} ${basename(path)}`);
+    await writeFile(
+      join(folder, 'made.tar'),
+      await buffer(Readable.from(writeTar(source, 'out', onSkipped))),
+    );
+    await run('tar', ['-xf', join(folder, 'made.tar'), '-C', folder]);
+    expect(await readdir(join(folder, 'out'))).toEqual(['one']);
+    expect(skipped).toEqual(['file whose name is not UTF-8 odd\ufffd', 'special file pipe']);
   });
 
   it.each(['gnu', 'pax', 'ustar', 'v7'])('of the format %s is read, as tar writes it', async (format) => {

@@ -6,8 +6,8 @@ import { BLOCK_BYTES, encodeHeader, EntryKind, padding } from './tar-header.js';
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** Told of what is left out: sockets, pipes, devices. */
-export type OnSkipped = (path: string) => void;
+/** Told of what is left out: sockets, pipes, devices (`special file`), and names that are no text. */
+export type OnSkipped = (path: string, what: string) => void;
 
 /**
  * A file or folder as a tar under another name: links as links, folders by what is in them. Throws a CommandFailure when
@@ -29,7 +29,7 @@ async function* writeEntry(
 ): AsyncGenerator<Buffer, void, undefined> {
   const stats = await lstat(path);
   if (stats.isDirectory()) {
-    const inside = await readdir(path);
+    const inside = await readNames(path, onSkipped);
     if (inside.length === 0)
       yield encodeHeader(toHeader(stats, { name: `${name}/`, kind: EntryKind.folder, size: 0 }));
     for (const one of inside.sort()) yield* writeEntry(join(path, one), `${name}/${one}`, onSkipped);
@@ -39,8 +39,19 @@ async function* writeEntry(
   } else if (stats.isFile()) {
     yield* writeFile(path, name);
   } else {
-    onSkipped(path);
+    onSkipped(path, 'special file');
   }
+}
+
+/** Sorted. Names are text from here on: one that is none cannot be opened again by what it reads as. */
+async function readNames(path: string, onSkipped: OnSkipped): Promise<string[]> {
+  const names: string[] = [];
+  for (const name of await readdir(path, { encoding: 'buffer' })) {
+    const text = name.toString('utf8');
+    if (Buffer.from(text).equals(name)) names.push(text);
+    else onSkipped(join(path, text), 'file whose name is not UTF-8');
+  }
+  return names.sort();
 }
 
 async function* writeFile(path: string, name: string): AsyncGenerator<Buffer, void, undefined> {
