@@ -60,7 +60,13 @@ const measured = (changes: object): NodeFactsChanges => ({
     kubelet: {
       health: notKnown('not asked'),
       metrics: known({
-        ...{ url: 'http://127.0.0.1:10255/metrics', relists: 3, isRecent: true, eventsDiscarded: 0 },
+        ...{
+          url: 'http://127.0.0.1:10255/metrics',
+          relists: 3,
+          isRecent: true,
+          eventsDiscarded: 0,
+          eventsDiscardedLately: 0,
+        },
         ...{ operations: [], lastSeenAgoMs: 900, relistP99Ms: 20, ...changes },
       }),
     },
@@ -134,8 +140,8 @@ const CASES: readonly Case[] = [
   { when: 'the kubelet says it is not healthy', node: { rest: { kubelet: { health: known({ url: 'http://h/healthz', healthy: false, words: '[-]pleg failed: PLEG is not healthy' }), metrics: notKnown('') } } }, finds: 'KubeletUnhealthy', severity: 'critical', says: /PLEG is not healthy/ },
   { when: 'the kubelet has not looked for long', node: measured({ lastSeenAgoMs: 200_000 }), finds: 'KubeletRelistStuck', severity: 'critical', says: /3m20s/ },
   { when: 'the kubelet’s relists are slow', node: measured({ relistP99Ms: 7_000 }), finds: 'KubeletRelistSlow', severity: 'warning', says: /7s/ },
-  { when: 'the kubelet discards events', node: measured({ eventsDiscarded: 12 }), finds: 'KubeletEventsDiscarded', severity: 'warning', says: /12 events/ },
-  { when: 'the kubelet’s calls are slow', node: measured({ operations: [{ operation: 'container_status', count: 90, errors: 2, p99Ms: 9_000 }] }), finds: 'KubeletCallsSlow', severity: 'warning', says: /container_status took 9s/ },
+  { when: 'the kubelet discards events', node: measured({ eventsDiscarded: 12, eventsDiscardedLately: 3 }), finds: 'KubeletEventsDiscarded', severity: 'warning', says: /12 events/ },
+  { when: 'the kubelet’s calls are slow', node: measured({ operations: [{ operation: 'container_status', count: 90, errors: 2, p99Ms: 9_000, isRecent: true }] }), finds: 'KubeletCallsSlow', severity: 'warning', says: /container_status took 9s/ },
   { when: 'the agent is not healthy', node: reported({ health: { healthy: false, thresholdMs: 180_000, message: 'pleg was last seen active 3m5s ago; threshold is 3m0s' } }), finds: 'AgentUnhealthy', severity: 'critical', says: /3m5s/ },
   { when: 'a pod of the agent is stuck', node: reported({ stuckPods: [{ pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 }], stuckPodCount: 1 }), finds: 'AgentPodStuck', severity: 'warning', says: /default\/web for 1m5s/ },
   { when: 'a call of the agent hangs', node: reported({ callsInFlight: [{ method: 'ContainerStatus', operation: 'container_status', pod: WEB, startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentCallHangs', severity: 'warning', says: /ContainerStatus of pod default\/web .* 42s/ },
@@ -225,6 +231,16 @@ describe('diagnose', () => {
     for (const node of busy) expect(diagnose(aNode(node))).toEqual([]);
   });
 
+  it('only explains what a kubelet went through before', () => {
+    const operation = { operation: 'list_containers', count: 9, errors: 0, p99Ms: 9_000, isRecent: false };
+    const findings = diagnose(aNode(measured({ eventsDiscarded: 9, operations: [operation] })));
+    expect(findings.map(({ code, severity }) => [code, severity])).toEqual([
+      ['KubeletEventsDiscarded', 'info'],
+      ['KubeletCallsSlow', 'info'],
+    ]);
+    expect(exitCodeOf(findings)).toBe(0);
+  });
+
   it('does not tell twice of a pod that hangs for both', () => {
     const facts = aNode({
       ...inspected({ hung: [hung('web')] }),
@@ -248,7 +264,7 @@ describe('diagnose', () => {
 describe('exitCodeOf', () => {
   it.each<[string, NodeFactsChanges, number]>([
     ['0 for news', reported({ stream: { ...agent.stream, missed: 4 } }), 0],
-    ['1 for warnings', measured({ eventsDiscarded: 1 }), 1],
+    ['1 for warnings', measured({ eventsDiscarded: 1, eventsDiscardedLately: 1 }), 1],
     ['2 for what is critical', inspected({ hung: [hung('web')] }), 2],
     ['3 when it may not look', failed('ENDPOINT_PERMISSION_DENIED', 'EACCES'), 3],
   ])('is %s', (_, node, code) => {

@@ -131,24 +131,35 @@ export function readMetrics(
     ...(relistP99 === undefined ? {} : { relistP99Ms: relistP99 * 1_000 }),
     relists: buckets.at(-1)?.count ?? 0,
     isRecent,
-    eventsDiscarded: samples.find(({ name }) => name === DISCARDED)?.value ?? 0,
-    operations: readOperations(samples),
+    eventsDiscarded: discardedIn(samples),
+    eventsDiscardedLately: before.length > 0 ? Math.max(0, discardedIn(samples) - discardedIn(before)) : 0,
+    operations: readOperations(samples, before),
   };
 }
 
-function readOperations(samples: readonly Sample[]): KubeletOperation[] {
-  const errors = new Map(
-    samples
-      .filter(({ name }) => name === OPERATION_ERRORS)
-      .map(({ labels, value }) => [labels['operation_type'] ?? '', value]),
-  );
+function discardedIn(samples: readonly Sample[]): number {
+  return samples.find(({ name }) => name === DISCARDED)?.value ?? 0;
+}
+
+function errorsIn(samples: readonly Sample[]): Map<string, number> {
+  const errors = samples.filter(({ name }) => name === OPERATION_ERRORS);
+  return new Map(errors.map(({ labels, value }) => [labels['operation_type'] ?? '', value]));
+}
+
+function readOperations(samples: readonly Sample[], before: readonly Sample[]): KubeletOperation[] {
+  const [errors, errorsBefore] = [errorsIn(samples), errorsIn(before)];
+  const earlier = bucketsOf(before, OPERATION_SECONDS, 'operation_type');
   return [...bucketsOf(samples, OPERATION_SECONDS, 'operation_type')]
-    .map(([operation, buckets]) => ({
-      operation,
-      count: buckets.at(-1)?.count ?? 0,
-      errors: errors.get(operation) ?? 0,
-      p99Ms: (quantileOf(buckets, 0.99) ?? 0) * 1_000,
-    }))
+    .map(([operation, whole]) => {
+      const recent = bucketsSince(whole, earlier.get(operation) ?? []);
+      const isRecent = before.length > 0 && (recent.at(-1)?.count ?? 0) > 0;
+      const buckets = isRecent ? recent : whole;
+      const failed = (errors.get(operation) ?? 0) - (isRecent ? (errorsBefore.get(operation) ?? 0) : 0);
+      return {
+        ...{ operation, count: buckets.at(-1)?.count ?? 0, errors: Math.max(0, failed), isRecent },
+        p99Ms: (quantileOf(buckets, 0.99) ?? 0) * 1_000,
+      };
+    })
     .sort((a, b) => b.p99Ms - a.p99Ms);
 }
 

@@ -23,16 +23,19 @@ export interface KubeletMetrics {
   readonly relistP99Ms?: number;
   readonly relists: number;
   readonly isRecent: boolean;
+  /** Since it started, and since the examination began. */
   readonly eventsDiscarded: number;
+  readonly eventsDiscardedLately: number;
   /** Its calls to the runtime by operation, slowest first. */
   readonly operations: readonly KubeletOperation[];
 }
 
-/** The kubelet's calls of one operation since it started. */
+/** The kubelet's calls of one operation: of those since the examination began where there were any, else of all. */
 export interface KubeletOperation {
   /** As the kubelet's metrics name it: container_status. */
   readonly operation: string;
   readonly count: number;
   readonly errors: number;
   readonly p99Ms: number;
+  readonly isRecent: boolean;
 }

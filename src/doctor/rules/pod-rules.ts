@@ -51,7 +51,7 @@ function findHung({ hung, asked, pods }: InspectionFacts): Finding[] {
       ...{ code: 'PodHung', severity: 'critical', call: method, pod },
       message: `the runtime does not answer for pod ${formatPod(pod)}: ${method}${of} hangs (for ${formatMs(ms)}, when it was given up)`,
       evidence: [...calls.map(describe), `pod uid ${pod.uid}`],
-      remedy: `A kubelet waits for this pod with all others. Find its shim (ps axww | grep ${pod.uid === '' ? pod.name : 'the sandbox id'}; crictl pods --name ${pod.name}) and what that waits for, often a volume on a server that is gone; end the shim, or force the pod’s deletion.`,
+      remedy: `A kubelet waits for this pod with all others. Find its shim (ps axww | grep the id of its sandbox, which crictl pods --name ${pod.name} shows) and what that waits for, often a volume on a server that is gone; end the shim, or force the pod’s deletion.`,
     };
   });
 }
