@@ -8,6 +8,9 @@ import { AgentServers, type AgentServersOptions } from './agent-servers.js';
 import { DEFAULT_READ_ONLY_PORT } from './options/server-options.js';
 import { resolveAgentOptions } from './resolve-agent-options.js';
 
+/** On a loaded machine, too. */
+const SOON = { timeout: 20_000 };
+
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
   for (const each of open.splice(0)) await each.close();
@@ -106,7 +109,7 @@ describe('the open ports of an agent', () => {
         .poll(async () => {
           await clock.advance(60_000);
           return logger.lines.at(-1)?.message;
-        })
+        }, SOON)
         .toBe('Starting to listen read-only');
     }
     ending.abort();

@@ -7,6 +7,9 @@ import { ApiRouter } from './api-router.js';
 import { ApiServer, type ApiServerOptions } from './api-server.js';
 import { allowOwnHosts } from './check-host.js';
 
+/** On a loaded machine, too. */
+const SOON = { timeout: 20_000 };
+
 const clock = new SystemClock();
 const LARGE_BYTES = 6 * 1024 * 1024;
 const HEAD = 'Host: localhost\r\n\r\n';
@@ -61,9 +64,9 @@ describe('a server at a port', () => {
       expect((await askPort(port, '/healthz', { headers })).code).toBe(403);
     }
     using absolute = new RawClient(port, `GET http://evil.example/healthz HTTP/1.1\r\n${HEAD}`);
-    await expect.poll(() => absolute.got).toMatch(/^HTTP\/1.1 400/);
+    await expect.poll(() => absolute.got, SOON).toMatch(/^HTTP\/1.1 400/);
     using nameless = new RawClient(port, 'GET /healthz HTTP/1.1\r\n\r\n');
-    await expect.poll(() => nameless.got).toMatch(/^HTTP\/1.1 400/);
+    await expect.poll(() => nameless.got, SOON).toMatch(/^HTTP\/1.1 400/);
   });
 
   it('answers HEAD with the headers alone, and methods that there are not with 405', async () => {
@@ -73,7 +76,7 @@ describe('a server at a port', () => {
     expect((await askPort(port, '/healthz', { method: 'POST' })).code).toBe(405);
     expect((await askPort(port, '/nothing')).code).toBe(404);
     using trace = new RawClient(port, `TRACE /healthz HTTP/1.1\r\n${HEAD}`);
-    await expect.poll(() => trace.got).toMatch(/^HTTP\/1.1 405/);
+    await expect.poll(() => trace.got, SOON).toMatch(/^HTTP\/1.1 405/);
   });
 
   it('has its requests counted by what is served, never by what was typed', async () => {
@@ -82,7 +85,7 @@ describe('a server at a port', () => {
     await askPort(port, '/logs/some-file');
     await askPort(port, '/../etc/passwd');
     await askPort(port, '/healthz', { headers: { Host: 'evil.example' } });
-    await expect.poll(() => ends.length).toBe(4);
+    await expect.poll(() => ends.length, SOON).toBe(4);
     expect(ends.map(({ request, code }) => [request.server, request.path, code])).toEqual([
       ['readonly', '/healthz', 200],
       ['readonly', '/logs/:file', 200],
@@ -94,22 +97,22 @@ describe('a server at a port', () => {
   it('works on one request of a connection at a time, and closes one that sends hundreds ahead', async () => {
     await start();
     using polite = new RawClient(port, `GET /held HTTP/1.1\r\n${HEAD}`.repeat(10));
-    await expect.poll(() => held.now).toBe(1);
+    await expect.poll(() => held.now, SOON).toBe(1);
     using flood = new RawClient(port, `GET /held HTTP/1.1\r\n${HEAD}`.repeat(1_000));
     await flood.closed;
     expect(held.most).toBe(2);
     held.release();
-    await expect.poll(() => polite.got.match(/held/g)?.length).toBe(10);
+    await expect.poll(() => polite.got.match(/held/g)?.length, SOON).toBe(10);
     expect((await askPort(port, '/healthz')).code).toBe(200);
   });
 
   it('answers in the order in which it was asked', async () => {
     await start();
     using client = new RawClient(port, `GET /held HTTP/1.1\r\n${HEAD}GET /healthz HTTP/1.1\r\n${HEAD}`);
-    await expect.poll(() => held.now).toBe(1);
+    await expect.poll(() => held.now, SOON).toBe(1);
     expect(client.got).toBe('');
     held.release();
-    await expect.poll(() => client.got).toMatch(/held[^]*ok$/);
+    await expect.poll(() => client.got, SOON).toMatch(/held[^]*ok$/);
   });
 
   it('keeps no copy of what slow readers have not taken', async () => {
@@ -125,7 +128,7 @@ describe('a server at a port', () => {
     // Copies would be 240 MiB.
     expect(after.rss - before.rss).toBeLessThan(120 * 1024 * 1024);
     for (const client of clients) client[Symbol.dispose]();
-    await expect.poll(() => ends.length).toBe(41);
+    await expect.poll(() => ends.length, SOON).toBe(41);
   });
 
   it('closes connections beyond its bound, tells of it, and takes new ones when others have gone', async () => {
@@ -133,20 +136,20 @@ describe('a server at a port', () => {
     const stop = httpConnectionDropped.subscribe(() => dropped++);
     await start({ maxConnections: 20 });
     const clients = Array.from({ length: 300 }, () => new RawClient(port));
-    await expect.poll(() => dropped).toBeGreaterThanOrEqual(280);
+    await expect.poll(() => dropped, SOON).toBeGreaterThanOrEqual(280);
     stop();
     for (const client of clients) client[Symbol.dispose]();
     await expect
-      .poll(async () => askPort(port, '/healthz').catch(() => undefined))
+      .poll(async () => askPort(port, '/healthz').catch(() => undefined), SOON)
       .toMatchObject({ code: 200 });
   });
 
   it('refuses headers that are too long or too many bytes, and bodies that nobody wants', async () => {
     await start({ maxHeaderBytes: 16 * 1024 });
     using long = new RawClient(port, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${HEAD}`);
-    await expect.poll(() => long.got).toMatch(/^HTTP\/1.1 413[^]*more than 16384 bytes/);
+    await expect.poll(() => long.got, SOON).toMatch(/^HTTP\/1.1 413[^]*more than 16384 bytes/);
     using endless = new RawClient(port, `GET /healthz HTTP/1.1\r\nTransfer-Encoding: chunked\r\n${HEAD}`);
-    await expect.poll(() => endless.got).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*Connection: close/);
+    await expect.poll(() => endless.got, SOON).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*Connection: close/);
     await endless.closed;
   });
 
@@ -184,12 +187,12 @@ describe('a server at a port', () => {
     await start({ clock: fake });
     using reader = new RawClient(port, `GET /metrics HTTP/1.1\r\n${HEAD}`);
     reader.socket.pause();
-    await expect.poll(() => fake.pendingTimers).toBe(1);
+    await expect.poll(() => fake.pendingTimers, SOON).toBe(1);
     await fake.advance(60_000);
     reader.socket.resume();
     await reader.closed;
     expect(reader.got.length).toBeLessThan(LARGE_BYTES);
-    await expect.poll(() => ends.length).toBe(1);
+    await expect.poll(() => ends.length, SOON).toBe(1);
     expect(fake.pendingTimers).toBe(0);
   });
 
@@ -213,7 +216,7 @@ describe('a server at a port', () => {
     await start();
     using idle = new RawClient(port);
     using asking = new RawClient(port, `GET /held HTTP/1.1\r\n${HEAD}`);
-    await expect.poll(() => held.now).toBe(1);
+    await expect.poll(() => held.now, SOON).toBe(1);
     await server.close();
     await Promise.all([idle.closed, asking.closed]);
     await expect(askPort(port, '/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' });

@@ -75,7 +75,7 @@ const untilPods = async (...expected: string[]): Promise<void> => {
 it('an agent answers at its socket, and takes objects, execs and deletes there', async () => {
   await using agent = start();
   await agent.line('stderr', /"Started node agent"/);
-  await expect.poll(async () => (await api.ask('/healthz')).text).toBe('ok');
+  await expect.poll(async () => (await api.ask('/healthz')).text, { timeout: 20_000 }).toBe('ok');
   const created = await api.ask(PODS, 'POST', pod('web', STAY));
   expect([created.code, created.headers['podloop-result']]).toEqual([201, 'created']);
   expect((await api.ask(PODS, 'POST', pod('web', STAY))).headers['podloop-result']).toBe('unchanged');

@@ -6,6 +6,9 @@ import { askPort, findFreePort } from '../../src/testing/tcp-client.js';
 import { LocalApiClient } from './local-api-client.js';
 import { PodloopProcess } from './podloop-process.js';
 
+/** On a loaded machine, too. */
+const SOON = { timeout: 20_000 };
+
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-servers-'));
@@ -84,7 +87,7 @@ it('an agent shows a kubelet’s pages to who has a token, over TLS', async () =
     const { items } = JSON.parse((await ask(path)).text) as { items: { metadata: { name: string } }[] };
     return items.map(({ metadata }) => metadata.name);
   };
-  await expect.poll(() => namesAt('/runningpods/')).toEqual(['web-test']);
+  await expect.poll(() => namesAt('/runningpods/'), SOON).toEqual(['web-test']);
   expect(await namesAt('/pods')).toEqual(['web-test']);
   expect(await namesAt('/api/v1/pods')).toEqual(['web-test']);
   expect((await ask('/logs/')).text).toContain('<a href="./syslog">syslog</a>');
