@@ -38,6 +38,11 @@ export class LineOutput {
     return this.#failure;
   }
 
+  /** What was written and has not been taken yet. */
+  get waitingBytes(): number {
+    return this.#stream.writableLength;
+  }
+
   /** Why what is written does not arrive; undefined when it does, as far as can be told. */
   findProblem(): string | undefined {
     if (this.#failure !== undefined) return this.#failure.message;

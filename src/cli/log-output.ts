@@ -1,16 +1,30 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { KlogLogger } from '../util/klog.js';
+import { type LogSettings } from '../util/log-settings.js';
 import { type Logger } from '../util/logger.js';
 import { type CliHost } from './cli-host.js';
+import { LogLines } from './log-lines.js';
 
 /** The flag that says how much of a command's own doings is logged: 0 unless told. */
 export function verbosityOption(description: string): Option {
   return new Option('-v, --verbosity <level>', description).argParser(parseLevel).default(0);
 }
 
-/** A logger to standard error in klog's form, with info lines up to that verbosity. */
-export function createLogger({ stderr, clock, pid }: CliHost, verbosity: number): Logger {
-  return new KlogLogger({ write: (line) => void stderr.writeLine(line), clock, pid, verbosity });
+/** A logger to standard error in klog's form, with info lines up to that verbosity. It never waits for who reads it. */
+export function createLogger(
+  { stderr, clock, pid }: CliHost,
+  verbosity: number,
+  { format = 'text', vmodule = [] }: Partial<LogSettings> = {},
+): Logger {
+  const settings = { clock, pid, verbosity, format, vmodule };
+  const describe = (dropped: number): string => {
+    let told = '';
+    const teller = new KlogLogger({ ...settings, write: (line) => (told = line) });
+    teller.warn('Log lines were dropped, as their reader did not keep up', { dropped });
+    return told;
+  };
+  const lines = new LogLines({ output: stderr, describe });
+  return new KlogLogger({ ...settings, write: (line) => lines.write(line) });
 }
 
 function parseLevel(text: string): number {

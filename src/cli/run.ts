@@ -7,6 +7,7 @@ import { type KubeletConfig } from '../agent/kubelet-config/kubelet-config.js';
 import { readKubeletConfig } from '../agent/kubelet-config/read-kubelet-config.js';
 import { type GivenAgentOptions, resolveAgentOptions } from '../agent/resolve-agent-options.js';
 import { messageOf, PodloopError } from '../util/errors.js';
+import { type LogSettings, parseVModule, type VModuleRule } from '../util/log-settings.js';
 import { type Logger } from '../util/logger.js';
 import { addAgentFlags, readAgentFlags } from './agent-flags.js';
 import { AgentScreen } from './agent-screen.js';
@@ -20,7 +21,9 @@ interface RunFlags extends Readonly<Record<string, unknown>> {
   readonly isolation: string;
   readonly network: string;
   readonly summary: boolean;
-  readonly verbosity: number;
+  readonly verbosity?: number;
+  readonly loggingFormat?: LogSettings['format'];
+  readonly vmodule?: readonly VModuleRule[];
 }
 
 const HELP = `
@@ -65,16 +68,42 @@ export function runCommand(host: CliHost): Command {
     )
     .option('--summary', 'Show pods and what happens on one screen, when output goes to a terminal', false)
     .addOption(
-      verbosityOption('How much is logged, as the kubelet’s -v: 2 is usual, 4 is for debugging').default(2),
+      verbosityOption('How much is logged, as the kubelet’s -v: 2 is usual, 4 is for debugging').default(
+        undefined,
+        '2',
+      ),
+    )
+    .addOption(
+      new Option(
+        '--logging-format <format>',
+        'klog’s text, or one JSON object a line, as with the kubelet',
+      ).choices(['text', 'json']),
+    )
+    .addOption(
+      new Option(
+        '--vmodule <rules>',
+        'Another -v for some files, as in pleg=4,sync-*=5: names as they stand in front of lines, without ending',
+      ).argParser((text) => parseVModule(text)),
     )
     .addHelpText('after', HELP)
     .action(async (manifests: string | undefined, flags: RunFlags) => run(manifests, flags, host));
 }
 
+/** As with a kubelet that systemd starts. */
+const USUAL_VERBOSITY = 2;
+
+/** A flag, else the file, else as usual. */
+function openLog(flags: RunFlags, { logging = {} }: KubeletConfig, host: CliHost): Logger {
+  const { verbosity = logging.verbosity ?? USUAL_VERBOSITY } = flags;
+  const { loggingFormat: format = logging.format, vmodule = logging.vmodule } = flags;
+  return createLogger(host, verbosity, { ...(format && { format }), ...(vmodule && { vmodule }) });
+}
+
 async function run(manifests: string | undefined, flags: RunFlags, host: CliHost): Promise<void> {
   const { clock, stdin, selfCommand } = host;
-  const logger = createLogger(host, flags.verbosity);
-  const config = flags.config === undefined ? {} : await readConfig(flags.config, logger);
+  const told = openLog(flags, {}, host);
+  const config = flags.config === undefined ? {} : await readConfig(flags.config, told);
+  const logger = openLog(flags, config, host);
   const options = resolveAgentOptions(givenOptions(manifests, flags), config, machineDefaults(host));
   if (options.podManifestPath === '' && options.manifestUrl === '') {
     throw new PodloopError(

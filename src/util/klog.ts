@@ -1,6 +1,7 @@
 import { type Clock } from './clock.js';
 import { messageOf } from './errors.js';
 import { formatKlogLine, isObjectName, type KlogLevel, type ObjectName, toJson } from './klog-text.js';
+import { matchesFile, type VModuleRule } from './log-settings.js';
 import { type LogFields, type Logger } from './logger.js';
 import { findSourcePlace, type SourcePlace } from './source-place.js';
 
@@ -14,18 +15,29 @@ export interface KlogLoggerOptions {
   readonly verbosity: number;
   /** `text` unless told; `json` is one object a line, as the kubelet's --logging-format=json. */
   readonly format?: 'text' | 'json';
+  /** Other verbosities for some files, as the kubelet's --vmodule; none unless told. */
+  readonly vmodule?: readonly VModuleRule[];
 }
 
 /** A {@link Logger} that writes what the kubelet's log readers know: klog text, or its JSON form. */
 export class KlogLogger implements Logger {
   readonly #options: KlogLoggerOptions;
+  readonly #vmodule: readonly VModuleRule[];
+  /** The highest verbosity that any file has: what is beyond it need not be looked at. */
+  readonly #highest: number;
+  /** By file; there are as many as the source has. */
+  readonly #verbosities = new Map<string, number>();
 
   constructor(options: KlogLoggerOptions) {
     this.#options = options;
+    this.#vmodule = options.vmodule ?? [];
+    this.#highest = Math.max(options.verbosity, ...this.#vmodule.map(({ verbosity }) => verbosity));
   }
 
   info(message: string, fields: LogFields = {}, v = 0): void {
-    if (this.enabled(v)) this.#log('I', v, message, fields, findSourcePlace(1));
+    if (v > this.#highest) return;
+    const place = findSourcePlace(1);
+    if (v <= this.#verbosityOf(place)) this.#log('I', v, message, fields, place);
   }
 
   warn(message: string, fields: LogFields = {}): void {
@@ -38,7 +50,20 @@ export class KlogLogger implements Logger {
   }
 
   enabled(v: number): boolean {
-    return v <= this.#options.verbosity;
+    if (this.#vmodule.length === 0 || v > this.#highest) return v <= this.#highest;
+    return v <= this.#verbosityOf(findSourcePlace(1));
+  }
+
+  #verbosityOf({ file }: SourcePlace): number {
+    const { verbosity } = this.#options;
+    if (this.#vmodule.length === 0) return verbosity;
+    let known = this.#verbosities.get(file);
+    if (known === undefined) {
+      const rule = this.#vmodule.find(({ filePattern }) => matchesFile(filePattern, file));
+      known = rule?.verbosity ?? verbosity;
+      this.#verbosities.set(file, known);
+    }
+    return known;
   }
 
   #log(level: KlogLevel, v: number, message: string, given: LogFields, place: SourcePlace): void {

@@ -2,6 +2,7 @@ import { type FieldProblem, invalid } from '../../model/field-problem.js';
 import { inRange, ProblemList, type Rule } from '../../model/problem-list.js';
 import { checkIp, checkSubdomain } from '../../model/name-rules.js';
 import { checkSysctlPattern } from '../../model/sysctl-names.js';
+import { findPatternProblem } from '../../util/log-settings.js';
 import { checkCgroupRoot } from '../../runtime/pod-cgroup-names.js';
 import { CIPHER_SUITES } from '../../server/tls/cipher-suites.js';
 import { type KubeletConfig } from './kubelet-config.js';
@@ -50,6 +51,11 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   for (const field of ['address', 'healthzBindAddress'] as const) list.check([field], config[field], checkIp);
   for (const [index, suite] of (config.tlsCipherSuites ?? []).entries()) {
     list.check(['tlsCipherSuites', index], suite, mustBeSuite);
+  }
+  list.check(['logging', 'verbosity'], config.logging?.verbosity, inRange(0));
+  for (const [index, { filePattern, verbosity }] of (config.logging?.vmodule ?? []).entries()) {
+    list.check(['logging', 'vmodule', index, 'filePattern'], filePattern, findPatternProblem);
+    list.check(['logging', 'vmodule', index, 'verbosity'], verbosity, inRange(0));
   }
   list.check(['staticPodURL'], config.staticPodURL, mustBeHttp);
   list.check(['cgroupRoot'], config.cgroupRoot, checkCgroupRoot);

@@ -140,7 +140,7 @@ export const KUBELET_CONFIG_TABLES = {
     volumePluginDir: ignored('string', 'podloop has no volume plugins'),
     providerID: ignored('string', CONTROL_PLANE),
     kernelMemcgNotification: ignored('boolean', NO_EVICTION),
-    logging: ignored('any', 'use -v'),
+    logging: supported('LoggingConfiguration'),
     enableSystemLogHandler: supported('boolean'),
     enableSystemLogQuery: ignored('boolean', DEBUGGING),
     shutdownGracePeriod: ignored('string', SHUTDOWN),
@@ -162,6 +162,14 @@ export const KUBELET_CONFIG_TABLES = {
     failCgroupV1: ignored('boolean', NODE_SETTINGS),
     userNamespaces: ignored('UserNamespaces', 'pods with user namespaces are refused'),
   },
+  LoggingConfiguration: {
+    format: supported('text|json'),
+    flushFrequency: ignored('any', 'each line is written at once', { neutral: ['5s', 5_000_000_000, 0] }),
+    verbosity: supported('int32'),
+    vmodule: supported('[]VModuleItem'),
+    options: ignored('any', 'there is one stream, and it is not split', { neutral: [] }),
+  },
+  VModuleItem: { filePattern: supported('string', { required: true }), verbosity: supported('int32') },
   CrashLoopBackOffConfig: { maxContainerRestartPeriod: duration() },
   KubeletAuthentication: {
     x509: supported('KubeletX509Authentication'),

@@ -51,6 +51,11 @@ export interface KubeletConfig {
   readonly containerLogMaxFiles?: number;
   readonly containerLogMonitorIntervalMs?: number;
   readonly maxContainerRestartPeriodMs?: number;
+  readonly logging?: {
+    readonly format?: 'text' | 'json';
+    readonly verbosity?: number;
+    readonly vmodule?: readonly { readonly filePattern: string; readonly verbosity: number }[];
+  };
   readonly systemReserved?: Readonly<Record<string, string>>;
   readonly kubeReserved?: Readonly<Record<string, string>>;
 }

@@ -95,6 +95,11 @@ describe('a KubeletConfiguration', () => {
     ['cgroupRoot: /a/../b\n', 'cgroupRoot: Invalid value: "/a/../b": must be the path of a cgroup'],
     ['staticPodURL: ftp://x/\n', 'must be an http:// or https:// URL'],
     ['crashLoopBackOff: {maxRestart: 3s}\n', 'crashLoopBackOff.maxRestart: unknown field'],
+    ['logging: {format: xml}\n', 'logging.format: '],
+    ['logging: {verbosity: -1}\n', 'logging.verbosity: '],
+    ['logging: {colour: red}\n', 'logging.colour: unknown field'],
+    ['logging: {vmodule: [{filePattern: pkg/x, verbosity: 3}]}\n', 'logging.vmodule[0].filePattern: '],
+    ['logging: {vmodule: [{verbosity: 3}]}\n', 'logging.vmodule[0].filePattern: '],
     ['maxPods: 1\nmaxPods: 2\n', 'kubelet.yaml:4:1: maxPods: the key "maxPods" stands here twice'],
   ])('is refused as a whole for %j', (text, message) => {
     expect(failure(HEAD + text)).toContain(message);
@@ -128,5 +133,17 @@ describe('the table of its fields', () => {
         if (facts.support === 'ignored') expect(facts.note).not.toBe('');
       }
     }
+  });
+});
+
+it('reads how the log is written, and has no warning for how often a kubelet would flush it', () => {
+  const text =
+    'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n' +
+    'logging: {format: json, flushFrequency: 5s, verbosity: 3, vmodule: [{filePattern: pleg, verbosity: 5}]}\n';
+  const { config, warnings } = readKubeletConfig(text, '/config.yaml');
+  expect(warnings).toEqual([]);
+  expect(config.logging).toEqual({
+    ...{ format: 'json', verbosity: 3 },
+    vmodule: [{ filePattern: 'pleg', verbosity: 5 }],
   });
 });

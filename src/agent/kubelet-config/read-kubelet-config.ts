@@ -150,6 +150,7 @@ function convert(written: Written, file: string, problems: FieldProblem[]): Kube
     // An empty resolvConf says that there is none to read.
     if (path !== undefined) config[field] = besides(file, path);
   }
+  if (written['logging'] !== undefined) config['logging'] = logging(written['logging'] as Written);
   Object.assign(config, whoMayAsk(written, file));
   const read = (holder: Written | undefined, name: string, to: string, path: FieldPath): void => {
     const text = holder?.[name] as string | undefined;
@@ -164,6 +165,16 @@ function convert(written: Written, file: string, problems: FieldProblem[]): Kube
   const logSize = findQuantity((written['containerLogMaxSize'] as string | undefined) ?? '');
   if (logSize !== undefined) config['containerLogMaxSizeBytes'] = Number(toWholeUnits(logSize));
   return config;
+}
+
+/** As far as it is honoured. A rule without a verbosity has none, as in a kubelet. */
+function logging({ format, verbosity, vmodule = [] }: Written): KubeletConfig['logging'] {
+  const rules = vmodule as readonly { readonly filePattern: string; readonly verbosity?: number }[];
+  return {
+    ...(format === undefined ? {} : { format: format as 'text' | 'json' }),
+    ...(verbosity === undefined ? {} : { verbosity: verbosity as number }),
+    vmodule: rules.map((rule) => ({ verbosity: 0, ...rule })),
+  };
 }
 
 /** A path in a file is relative to the folder of that file. */
