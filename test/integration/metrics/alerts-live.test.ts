@@ -138,6 +138,7 @@ describe('alerts over a running agent', { timeout: 3 * LIMIT_MS }, () => {
     it('PodloopDown and PodloopRestarts: the agent is killed again and again', async () => {
       for (let at = 0; at < 3; at++) {
         await lab.killAgent();
+        await until(() => told('up') === 0);
         if (at === 0) await alsoFiring('PodloopDown');
         lab.startAgain();
         await until(() => told('up') === 1);

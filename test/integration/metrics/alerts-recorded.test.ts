@@ -106,7 +106,7 @@ const STEP_MS = 15_000;
 const GOOD_STEPS = 80;
 const BAD_STEPS = 120;
 /** Longer than any range of an alert, so that none still sees what was bad. */
-const AFTER_STEPS = 140;
+const AFTER_STEPS = 260;
 
 function gauge(name: string, good: number, bad: number, labels: Told['labels'] = {}): Told {
   return { kind: 'gauge', name, labels, good, bad };
