@@ -2,7 +2,6 @@ import { type ImageManager } from '../images/image-manager.js';
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { formatPod } from '../model/pod-ref.js';
 import { explainTooLong, findTooLong } from '../runtime/argument-limits.js';
 import { buildContainerConfig } from '../runtime/build-container-config.js';
 import { type ContainerEnvironment } from '../runtime/container-environment.js';
@@ -29,6 +28,7 @@ import { type ContainerKiller } from './kill-container.js';
 import { type LifecycleHooks } from './lifecycle-hook.js';
 import { type ContainerToStart } from './pod-actions.js';
 import { linkContainerLog, makeTerminationFile } from './pod-files.js';
+import { runPostStart } from './run-post-start.js';
 import { type SyncFailure } from './sync-failure.js';
 import { type ContainerEnvironments, type VolumeMounts } from './sync-pod-ports.js';
 
@@ -272,33 +272,11 @@ export class ContainerStarter {
     }
   }
 
-  async #postStart(start: Start, id: string, signal: AbortSignal): Promise<SyncFailure | undefined> {
+  async #postStart(start: Start, containerId: string, signal: AbortSignal): Promise<SyncFailure | undefined> {
     const { pod, sandbox, toStart } = start;
-    const { container } = toStart;
-    const handler = container.lifecycle?.postStart;
-    if (handler === undefined) return undefined;
-    const { hooks, killer, logger } = this.#options;
-    const { preStop } = container.lifecycle ?? {};
-    const common = {
-      ...{ pod: pod.metadata, containerId: id, containerName: container.name },
-      ports: container.ports ?? [],
-      host: sandbox.ips[0] ?? '',
-    };
-    const problem = await hooks.run({ ...common, handler, timeoutSeconds: 0 }, signal);
-    if (problem === undefined) return undefined;
-    const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid, containerName: container.name };
-    logger.error('Failed to execute PostStartHook', problem, { ...names, containerID: id });
-    // What the hook said may be secret.
-    const message = 'PostStartHook failed';
-    this.#tell(pod, container, { type: 'Warning', reason: 'FailedPostStartHook', message });
-    try {
-      const graceSeconds = pod.spec.terminationGracePeriodSeconds ?? 0;
-      await killer.kill({ ...common, preStop, graceSeconds, message: 'FailedPostStartHook' }, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      logger.error('Failed to kill container', error, { ...names, containerID: id });
-    }
-    return failureOf(toStart, 'PostStartHookError', problem);
+    const started = { pod, container: toStart.container, containerId, host: sandbox.ips[0] ?? '' };
+    const problem = await runPostStart(started, this.#options, signal);
+    return problem === undefined ? undefined : failureOf(toStart, 'PostStartHookError', problem);
   }
 
   #failed({ pod, toStart }: Start, reason: string, message: string): SyncFailure {
