@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { CriClient } from '../../src/cri/index.js';
 import { askPort, findFreePort } from '../../src/testing/tcp-client.js';
 import { LocalApiClient } from './local-api-client.js';
 import { PodloopProcess } from './podloop-process.js';
@@ -15,8 +16,29 @@ beforeEach(async () => {
   await mkdir(join(folder, 'manifests'));
 });
 afterEach(async () => {
+  // What a failed test has left keeps its runtime; else that is just ending with its agent.
+  const client = new CriClient({ endpoint: `unix://${join(folder, 'node/runtime/cri.sock')}` });
+  try {
+    const { items } = await client.listPodSandbox({});
+    await Promise.all(items.map(({ id }) => client.removePodSandbox({ podSandboxId: id })));
+  } catch {
+    // The runtime has ended with its agent.
+  } finally {
+    client.close();
+  }
+  await expect.poll(() => processesNaming(folder), { timeout: 30_000 }).toEqual([]);
   await rm(folder, { recursive: true });
 });
+
+async function processesNaming(word: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
+    const text = await readFile(join('/proc', pid, 'cmdline'), 'utf8').catch(() => '');
+    if (text.includes(word)) found.push(`${pid} ${text.replaceAll('\0', ' ')}`);
+  }
+  return found;
+}
 
 function start(...more: readonly string[]): PodloopProcess {
   const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs')];
