@@ -40,7 +40,8 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const { options, identity, client, runtimeName, stdin, manifestParser: parser, clock, logger } = given;
   const secrets = new SecretHider();
   const common = { clock, logger };
-  const events = new PodEventLog({ ...common, hide: (text) => secrets.hide(text) });
+  const hide = (text: string): string => secrets.hide(text);
+  const events = new PodEventLog({ ...common, hide });
   const stopped = await StoppedPods.open({
     ...{ logger, file: join(options.rootDir, 'stopped-pods.json') },
     onChanged: () => sources.config.refresh(),
@@ -69,5 +70,5 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const deciding = buildDecidingParts({
     ...{ ...common, options, client, events, sources, stopped, observing, acting },
   });
-  return { events, sources, stopped, objects, ...observing, ...acting, ...deciding };
+  return { hide, events, sources, stopped, objects, ...observing, ...acting, ...deciding };
 }

@@ -39,6 +39,7 @@ import { type RecordedPodEvent } from './pod-event-log.js';
 import { type PodLine, toPodLines } from './pod-lines.js';
 import { recordProbeFailures } from './probe-events.js';
 import { stopPods } from './stop-pods.js';
+import { tellFailedCalls } from './tell-failed-calls.js';
 import { tellHealth } from './tell-health.js';
 import { tellProbesOfEvents } from './tell-probes-of-events.js';
 
@@ -259,6 +260,8 @@ export class Agent implements AsyncDisposable {
     const ended = new AbortController();
     for (const [, part] of [...lookers, ...deciders]) part.catch((error: unknown) => ended.abort(error));
     const stopTelling = recordProbeFailures(this.#parts.events, (uid) => this.#parts.desired.has(uid));
+    const { hide } = this.#parts;
+    const stopTellingCalls = tellFailedCalls({ logger, hide });
     const failures = await this.#untilEnd(AbortSignal.any([signal, ended.signal]));
     let pods: AgentEnd['pods'] = 'left as they are';
     if (this.#options.stopPods) {
@@ -276,6 +279,7 @@ export class Agent implements AsyncDisposable {
     await ending.of('cgroups of pods', this.#parts.cgroups.close());
     looking.abort();
     stopTelling();
+    stopTellingCalls();
     pleg.closeSubscriptions();
     await ending.ofAll(lookers);
     recording.abort();

@@ -69,7 +69,7 @@ export class CallsInFlight {
         throw error;
       }
       const podloopError = toPodloopError(error, failed);
-      this.#end(call, podloopError.code, facts);
+      this.#end(call, podloopError.code, facts, podloopError.message);
       throw podloopError;
     }
   }
@@ -141,11 +141,11 @@ export class CallsInFlight {
     return call;
   }
 
-  #end(call: CriCall, outcome: string, facts: AnswerFacts): void {
+  #end(call: CriCall, outcome: string, facts: AnswerFacts, error?: string): void {
     this.#calls.delete(call);
     if (!criCallEnded.hasSubscribers) return;
     const durationMs = this.#clock.monotonicMs() - call.startedAtMonotonicMs;
-    criCallEnded.publish({ call, durationMs, outcome, ...facts });
+    criCallEnded.publish({ call, durationMs, outcome, ...facts, ...(error === undefined ? {} : { error }) });
   }
 }
 

@@ -75,6 +75,8 @@ export interface CriCallEnd {
   readonly durationMs: number;
   /** `ok`, a PodloopError's code, or `aborted` when its caller gave it up. */
   readonly outcome: string;
+  /** The message of the error that it failed with; absent when it did not fail. */
+  readonly error?: string;
   /** Fields in the answer that this version of podloop does not know. */
   readonly unknownFields: number;
   /** Size of the answer in bytes, before decoding. */
