@@ -45,7 +45,8 @@ it('logs each event, warnings at the usual verbosity', () => {
     [
       'Event occurred',
       {
-        ...{ object: 'default/web', fieldPath: 'spec.containers{c}', kind: 'Pod', type: 'Warning' },
+        ...{ object: 'default/web', podUID: WEB.uid },
+        ...{ fieldPath: 'spec.containers{c}', kind: 'Pod', type: 'Warning' },
         ...{ reason: 'Failed', message: 'Error: no such file' },
       },
       2,
