@@ -21,7 +21,9 @@ it('tells of calls that failed, with pod and uid, in the words of a kubelet and 
   const stop = tellFailedCalls({ logger, hide: (text) => text.replaceAll('s3cret', '***') });
   end('CreateContainer', 'CRI_UNKNOWN', 'cannot run s3cret');
   end('PullImage', 'CRI_UNKNOWN', 'no such image');
-  for (const outcome of ['ok', 'aborted', 'CRI_NOT_FOUND', 'CRI_UNAVAILABLE']) end('StopContainer', outcome);
+  for (const outcome of ['ok', 'aborted', 'CRI_NOT_FOUND', 'CRI_UNAVAILABLE', 'CRI_UNIMPLEMENTED']) {
+    end('StopContainer', outcome);
+  }
   end('ExecSync', 'CRI_UNKNOWN', 'what the command has printed');
   stop();
   end('CreateContainer', 'CRI_UNKNOWN', 'later');

@@ -10,9 +10,10 @@ export interface TellFailedCallsOptions {
 
 /**
  * Not told: what went well, what was given up by ourselves, what is gone already, as happens whenever things end, and a
- * runtime that is away for everybody, of which others tell once.
+ * runtime that is away for everybody, of which others tell once; nor a method that the runtime does not have: who asks for
+ * one that is optional makes do, and tells of others.
  */
-const QUIET = new Set(['ok', 'aborted', 'CRI_NOT_FOUND', 'CRI_UNAVAILABLE']);
+const QUIET = new Set(['ok', 'aborted', 'CRI_NOT_FOUND', 'CRI_UNAVAILABLE', 'CRI_UNIMPLEMENTED']);
 /** Its errors quote what a command has printed. */
 const UNTOLD = new Set(['ExecSync']);
 
