@@ -42,7 +42,8 @@ export class AgentNode implements StoryNode, AsyncDisposable {
     const podManifestPath = join(folder, 'manifests');
     await mkdir(podManifestPath, { recursive: true });
     const options = resolveAgentOptions({
-      ...{ podManifestPath, runtimeEndpoint: endpoint, nodeName: 'test' },
+      // Tests run beside one another: the kubelet's port is not for them.
+      ...{ podManifestPath, runtimeEndpoint: endpoint, nodeName: 'test', readOnlyPort: 0 },
       ...{ rootDir: join(folder, 'node'), podLogsDir: join(folder, 'pod-logs') },
       ...more,
     });
