@@ -44,11 +44,17 @@ export class RecordHarness implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), 'podloop-record-'));
     const clock = new FakeClock();
     const file = options.file ?? join(folder, 'test.plrec');
-    const proxy = await RecordProxy.start({
-      ...options,
-      ...{ upstream: server.endpoint, listen: `unix://${join(folder, 'record.sock')}`, file, clock },
-    });
-    return new RecordHarness({ proxy, clock, server, file, folder });
+    try {
+      const proxy = await RecordProxy.start({
+        ...options,
+        ...{ upstream: server.endpoint, listen: `unix://${join(folder, 'record.sock')}`, file, clock },
+      });
+      return new RecordHarness({ proxy, clock, server, file, folder });
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+      throw error;
+    }
   }
 
   /** Ends the recording and gives what is in it. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { PodloopProcess, runPodloop } from './podloop-process.js';
+import { untilNobodyNames } from './processes-naming.js';
 
 let folder: string;
 
@@ -12,6 +13,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  await untilNobodyNames(folder);
   await rm(folder, { recursive: true });
 });
 

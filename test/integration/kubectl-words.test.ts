@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PODLOOP_MAIN, PodloopProcess, type PodloopProcessOptions, runPodloop } from './podloop-process.js';
+import { untilNobodyNames } from './processes-naming.js';
 import { ProgramAtTerminal } from './program-at-terminal.js';
 
 const LIMIT = { timeout: 45_000 };
@@ -55,6 +56,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await agent.end('SIGTERM');
+  await untilNobodyNames(folder);
   await rm(folder, { recursive: true });
 }, 60_000);
 

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LocalApiClient } from './local-api-client.js';
 import { PodloopProcess, runPodloop } from './podloop-process.js';
+import { untilNobodyNames } from './processes-naming.js';
 
 let folder: string;
 let manifests: string;
@@ -20,6 +21,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  await untilNobodyNames(folder);
   await rm(folder, { recursive: true });
 });
 

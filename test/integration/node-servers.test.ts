@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -6,6 +6,7 @@ import { CriClient } from '../../src/cri/index.js';
 import { askPort, findFreePort } from '../../src/testing/tcp-client.js';
 import { LocalApiClient } from './local-api-client.js';
 import { PodloopProcess } from './podloop-process.js';
+import { untilNobodyNames } from './processes-naming.js';
 
 /** On a loaded machine, too. */
 const SOON = { timeout: 20_000 };
@@ -26,19 +27,9 @@ afterEach(async () => {
   } finally {
     client.close();
   }
-  await expect.poll(() => processesNaming(folder), { timeout: 30_000 }).toEqual([]);
+  await untilNobodyNames(folder);
   await rm(folder, { recursive: true });
 });
-
-async function processesNaming(word: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const pid of await readdir('/proc')) {
-    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
-    const text = await readFile(join('/proc', pid, 'cmdline'), 'utf8').catch(() => '');
-    if (text.includes(word)) found.push(`${pid} ${text.replaceAll('\0', ' ')}`);
-  }
-  return found;
-}
 
 function start(...more: readonly string[]): PodloopProcess {
   const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs')];

@@ -9,6 +9,7 @@ import {
   spawnSyntheticRuntime,
 } from '../../src/testing/synthetic-runtime/index.js';
 import { PODLOOP_MAIN, PodloopProcess, runPodloop } from './podloop-process.js';
+import { untilNobodyNames } from './processes-naming.js';
 import { ProgramAtTerminal } from './program-at-terminal.js';
 
 let folder: string;
@@ -21,6 +22,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await runtime.close();
+  await untilNobodyNames(folder);
   await rm(folder, { recursive: true });
 });
 

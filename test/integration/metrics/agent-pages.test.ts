@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findMetricsFaults, type PageFamily, readMetricsPage } from '../../../src/testing/metrics-page.js';
 import { LocalApiClient } from '../local-api-client.js';
 import { PodloopProcess } from '../podloop-process.js';
+import { untilNobodyNames } from '../processes-naming.js';
 import {
   chaptersOf,
   type KubeletMetric,
@@ -101,6 +102,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await agent.end('SIGTERM');
+  await untilNobodyNames(folder);
   await rm(folder, { recursive: true });
 });
 

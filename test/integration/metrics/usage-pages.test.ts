@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LocalApiClient } from '../local-api-client.js';
 import { PodloopProcess } from '../podloop-process.js';
+import { untilNobodyNames } from '../processes-naming.js';
 import { readText } from '../../source-tree.js';
 import { type Exposition, readExposition } from './exposition.js';
 import { readAlerts } from './promql/alert-rules.js';
@@ -56,6 +57,7 @@ describe('the pages about usage of a running agent', () => {
   afterAll(async () => {
     agent.child.kill('SIGTERM');
     await agent.ended;
+    await untilNobodyNames(folder);
     await rm(folder, { recursive: true });
   });
 
