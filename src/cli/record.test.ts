@@ -157,7 +157,7 @@ describe('podloop record', () => {
     // Again and again: the line may just be about to be written when the time passes.
     await untilTrue(() => {
       void command.clock.advance(1_000);
-      return /\r\u001b\[K[1-9]\d*s: 0 calls, 0 open, 0\.0 KiB/.test(command.stderr);
+      return /\r\u001b\[K[1-9]\d*s: 0 calls, 0 open, 0\.\d KiB/.test(command.stderr);
     });
     expect(await command.end()).toBe(0);
     expect(command.stderr.endsWith('\r\u001b[K')).toBe(true);
