@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 
 /** `pid command line` of every process whose command line has that word in it, but for this one. */
 export async function processesNaming(word: string): Promise<string[]> {
@@ -18,5 +18,5 @@ export async function processesNaming(word: string): Promise<string[]> {
  * would make files in a folder that is just removed.
  */
 export async function untilNobodyNames(folder: string): Promise<void> {
-  await expect.poll(() => processesNaming(folder), { timeout: 30_000 }).toEqual([]);
+  await vi.waitFor(async () => expect(await processesNaming(folder)).toEqual([]), 30_000);
 }
