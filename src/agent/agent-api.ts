@@ -26,7 +26,7 @@ import { followPods, ServedPods } from './served-pods.js';
 /** What {@link AgentApi} needs. */
 export interface AgentApiOptions extends ApiPortsOptions {
   readonly options: AgentOptions;
-  readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes'>;
+  readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes' | 'loopDelay'>;
   readonly history: Pick<AgentHistory, 'read'>;
   readonly logger: Logger;
   /** Why the log cannot be written; undefined when it can. */

@@ -40,6 +40,8 @@ export interface AgentMetricsOptions {
 
 /** The numbers of an agent: each page as text, in the format of Prometheus. */
 export class AgentMetrics implements Disposable {
+  /** By how much the event loop is late, for whoever else tells it. */
+  readonly loopDelay: EventLoopDelay;
   readonly #agent: MetricsRegistry;
   readonly #probes: MetricsRegistry;
 
@@ -55,9 +57,9 @@ export class AgentMetrics implements Disposable {
     const registry = new MetricsRegistry({ clock });
     addNodeMetrics(registry, { nodeName: identity.name, version, runtime, cgroupVersion });
     addProcessMetrics(registry);
-    const loopDelay = new EventLoopDelay({ clock });
-    registry.onDispose(() => loopDelay[Symbol.dispose]());
-    addEventLoopMetrics(registry, () => loopDelay.read());
+    this.loopDelay = new EventLoopDelay({ clock });
+    registry.onDispose(() => this.loopDelay[Symbol.dispose]());
+    addEventLoopMetrics(registry, () => this.loopDelay.read());
     addJournalMetrics(registry, () => history.facts);
     addRelistMetrics(registry, () => pleg.health());
     addEventGeneratorMetrics(registry, () => pleg.state());

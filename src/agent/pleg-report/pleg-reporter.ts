@@ -28,6 +28,8 @@ export interface PlegReporterOptions {
   readonly callsInFlight: () => readonly CriCall[];
   /** Pods of an agent by phase; absent where only the runtime is watched. */
   readonly podsByPhase?: () => Readonly<Record<string, number>>;
+  /** Where the event loop is measured already; else it is measured for this report alone. */
+  readonly loopDelay?: Pick<EventLoopDelay, 'read'>;
 }
 
 /** So many calls in flight are told of. */
@@ -40,14 +42,15 @@ export class PlegReporter implements Disposable {
   readonly #relists: RelistHistory;
   readonly #operations = new OperationTimes();
   readonly #inspections = new InspectionTimes();
-  readonly #eventLoop: EventLoopDelay;
+  readonly #loopDelay: Pick<EventLoopDelay, 'read'>;
+  #ownLoopDelay: EventLoopDelay | undefined;
 
   constructor(options: PlegReporterOptions) {
     const { clock } = options;
     this.#options = options;
     this.#startedMs = clock.monotonicMs();
     this.#relists = new RelistHistory({ clock });
-    this.#eventLoop = new EventLoopDelay({ clock });
+    this.#loopDelay = options.loopDelay ?? (this.#ownLoopDelay = new EventLoopDelay({ clock }));
   }
 
   /** The report as of now. */
@@ -98,13 +101,13 @@ export class PlegReporter implements Disposable {
         ...(podsByPhase === undefined ? {} : { byPhase: podsByPhase() }),
       },
       events: { ...state.events },
-      eventLoop: this.#eventLoop.read(),
+      eventLoop: this.#loopDelay.read(),
     };
   }
 
   [Symbol.dispose](): void {
-    for (const part of [this.#relists, this.#operations, this.#inspections, this.#eventLoop]) {
-      part[Symbol.dispose]();
+    for (const part of [this.#relists, this.#operations, this.#inspections, this.#ownLoopDelay]) {
+      part?.[Symbol.dispose]();
     }
   }
 }

@@ -1,23 +1,25 @@
 import { type CriClient } from '../../cri/index.js';
 import { type Clock } from '../../util/clock.js';
 import { type AgentParts } from '../agent-parts.js';
-import { PlegReporter } from './pleg-reporter.js';
+import { PlegReporter, type PlegReporterOptions } from './pleg-reporter.js';
 
 /** What {@link startPlegReporter} wires. */
 export interface StartPlegReporterOptions {
   readonly parts: Pick<AgentParts, 'pleg' | 'cache' | 'manager'>;
   readonly client: Pick<CriClient, 'callsInFlight'>;
   readonly runtime: { readonly name: string; readonly version: string; readonly url: string };
+  /** What measures the event loop already. */
+  readonly metrics: Required<Pick<PlegReporterOptions, 'loopDelay'>>;
   readonly clock: Clock;
 }
 
 /** Begins to count for the report of an agent's event generator. */
 export function startPlegReporter(given: StartPlegReporterOptions): PlegReporter {
-  const { parts, client, runtime, clock } = given;
+  const { parts, client, runtime, metrics, clock } = given;
   const { pleg, cache, manager } = parts;
   const { name, version, url: endpoint } = runtime;
   return new PlegReporter({
-    ...{ clock, pleg, runtime: { name, version, endpoint } },
+    ...{ clock, pleg, runtime: { name, version, endpoint }, loopDelay: metrics.loopDelay },
     uids: () => cache.uids(),
     callsInFlight: () => client.callsInFlight(),
     podsByPhase: () => {
