@@ -5,7 +5,6 @@ import { FakeClock } from '../testing/fake-clock.js';
 import { LogRecorder } from '../testing/log-recorder.js';
 import { askPort, findFreePort } from '../testing/tcp-client.js';
 import { AgentServers, type AgentServersOptions } from './agent-servers.js';
-import { DEFAULT_READ_ONLY_PORT } from './options/server-options.js';
 import { resolveAgentOptions } from './resolve-agent-options.js';
 
 /** On a loaded machine, too. */
@@ -95,24 +94,41 @@ describe('the open ports of an agent', () => {
   });
 
   it('that nobody asked for are waited for until they are free', async () => {
-    const port = DEFAULT_READ_ONLY_PORT;
-    // Somebody else may have it just now: then that one is who is in the way.
-    const holder = await occupy(port).catch(() => undefined);
-    const { servers, clock, logger } = await start({});
+    const port = await findFreePort();
+    const holder = await occupy(port);
+    const { servers, clock, logger } = await start({}, { usualPort: port });
     expect(logger.complaints).toMatchObject([{ level: 'warn', fields: { port, flag: '--read-only-port' } }]);
     const ending = new AbortController();
     const running = servers.run(ending.signal);
     await clock.advance(5_000);
-    holder?.close();
-    if (holder !== undefined) {
-      await expect
-        .poll(async () => {
-          await clock.advance(60_000);
-          return logger.lines.at(-1)?.message;
-        }, SOON)
-        .toBe('Starting to listen read-only');
-    }
+    holder.close();
+    await expect
+      .poll(async () => {
+        await clock.advance(60_000);
+        return logger.lines.at(-1)?.message;
+      }, SOON)
+      .toBe('Starting to listen read-only');
     ending.abort();
     await running;
+  });
+
+  it('that nobody asked for stay on this machine, and make way for those that somebody did', async () => {
+    const [port, usualPort] = [await findFreePort(), await findFreePort()];
+    const { logger } = await start({ address: '0.0.0.0', readOnlyPort: port }, { usualPort });
+    await start({ address: '0.0.0.0' }, { usualPort });
+    expect(logger.lines.at(-1)?.fields).toEqual({ address: '0.0.0.0', port });
+    const own = await askPort(usualPort, '/healthz');
+    expect(own.code).toBe(200);
+    await expect(askPort(usualPort, '/healthz', { host: '127.0.0.2' })).rejects.toThrow('ECONNREFUSED');
+    expect((await askPort(port, '/healthz', { host: '127.0.0.2' })).code).toBe(200);
+    const other = await findFreePort();
+    const { logger: second } = await start({ healthzPort: other }, { usualPort: other });
+    expect(second.lines.map(({ message }) => message)).toEqual(['Starting to listen for health checks']);
+  });
+
+  it('that nobody asked for are given up when it is not that others have them', async () => {
+    const { servers, logger } = await start({}, { usualPort: 65_536 });
+    expect(logger.complaints).toMatchObject([{ message: 'Usual port cannot be used' }]);
+    await servers.run(new AbortController().signal);
   });
 });

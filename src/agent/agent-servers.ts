@@ -21,10 +21,11 @@ import { type NodePagePath } from '../server/node-pages.js';
 import { buildHealthRouter, buildReadOnlyRouter } from '../server/read-only-routes.js';
 import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
-import { messageOf, PodloopError } from '../util/errors.js';
+import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
-import { findPortHolder } from './find-port-holder.js';
-import { DEFAULT_READ_ONLY_PORT, type ServerOptions } from './options/server-options.js';
+import { describeListenFailure } from './describe-listen-failure.js';
+import { findReadOnlyPlace, isLoopback } from './options/read-only-port.js';
+import { type ServerOptions } from './options/server-options.js';
 import { TlsFiles } from './tls-files.js';
 
 /** What {@link AgentServers} need. */
@@ -37,6 +38,8 @@ export interface AgentServersOptions {
   /** Everything that is at the socket, for those who show who they are. */
   readonly router: ApiRouter;
   readonly rootDir: string;
+  /** The port that is open to all where none is asked for; the kubelet's unless told. */
+  readonly usualPort?: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -72,6 +75,8 @@ export class AgentServers {
   readonly #files: TlsFiles | undefined;
   /** Those that are to be tried again. */
   readonly #waiting: Listener[] = [];
+  /** Those of which it was said why they are not there. */
+  readonly #told = new Set<Listener>();
 
   /**
    * Listens at what was asked for. Rejects with PORT_UNUSABLE naming the flag, and who has the port, or with
@@ -132,13 +137,12 @@ export class AgentServers {
   }
 
   #readOnly(): Listener[] {
-    const { options, checks, pages, nodeNames } = this.#options;
-    const { enableServer, address, readOnlyPort: port = DEFAULT_READ_ONLY_PORT } = options;
-    if (!enableServer || port === 0) return [];
-    const names = isLocal(address) ? [address] : [address, ...nodeNames];
+    const { options, checks, pages, nodeNames, usualPort } = this.#options;
+    const { address, port, isUsual } = findReadOnlyPlace(options, usualPort);
+    if (port === 0) return [];
+    const names = isLoopback(address) ? [address] : [address, ...nodeNames];
     const server = this.#make('readonly', buildReadOnlyRouter(checks, pages), names);
     const message = 'Starting to listen read-only';
-    const isUsual = options.readOnlyPort === undefined;
     return [{ server, flag: '--read-only-port', address, port, message, isUsual }];
   }
 
@@ -146,7 +150,7 @@ export class AgentServers {
     const { options, checks, nodeNames } = this.#options;
     const { healthzBindAddress: address, healthzPort: port } = options;
     if (port === 0) return [];
-    const names = isLocal(address) ? [address] : [address, ...nodeNames];
+    const names = isLoopback(address) ? [address] : [address, ...nodeNames];
     const server = this.#make('healthz', buildHealthRouter(checks), names);
     const message = 'Starting to listen for health checks';
     return [{ server, flag: '--healthz-port', address, port, message, isUsual: false }];
@@ -184,26 +188,31 @@ export class AgentServers {
 
   async #listenToAll(): Promise<void> {
     for (const listener of this.#listeners) {
-      const { flag, address, port, isUsual } = listener;
       try {
         await this.#listen(listener);
       } catch (error) {
-        const why = await describeFailure(error, port);
-        if (!isUsual) {
-          const place = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
-          throw new PodloopError('PORT_UNUSABLE', `${flag}: ${place} cannot be used: ${why}`, {
-            cause: error,
-          });
-        }
-        this.#waiting.push(listener);
-        this.#options.logger.warn('Usual port is not free and is tried again', { flag, address, port, why });
+        if (!listener.isUsual) throw await toPortError(error, listener);
+        await this.#wait(listener, error);
       }
     }
   }
 
+  /** For a port that nobody asked for: others may give it up; nothing else becomes well by being tried again. */
+  async #wait(listener: Listener, error: unknown): Promise<void> {
+    const { flag, address, port } = listener;
+    const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    const isNews = !isTaken || !this.#told.has(listener);
+    if (isTaken) this.#waiting.push(listener);
+    this.#told.add(listener);
+    if (!isNews) return;
+    const message = isTaken ? 'Usual port is not free and is tried again' : 'Usual port cannot be used';
+    const why = await describeListenFailure(error, port);
+    this.#options.logger.warn(message, { flag, address, port, why });
+  }
+
   async #tryAgain(): Promise<void> {
     for (const listener of this.#waiting.splice(0)) {
-      await this.#listen(listener).catch(() => this.#waiting.push(listener));
+      await this.#listen(listener).catch(async (error: unknown) => this.#wait(listener, error));
     }
   }
 
@@ -211,6 +220,12 @@ export class AgentServers {
     await server.listenAtPort(address, port);
     this.#options.logger.info(message, { address, port });
   }
+}
+
+async function toPortError(error: unknown, { flag, address, port }: Listener): Promise<PodloopError> {
+  const place = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+  const why = await describeListenFailure(error, port);
+  return new PodloopError('PORT_UNUSABLE', `${flag}: ${place} cannot be used: ${why}`, { cause: error });
 }
 
 async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | undefined> {
@@ -229,24 +244,4 @@ async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | unde
 
 function isAny(address: string): boolean {
   return address === '0.0.0.0' || address === '::';
-}
-
-function isLocal(address: string): boolean {
-  return address === '::1' || address.startsWith('127.');
-}
-
-async function describeFailure(error: unknown, port: number): Promise<string> {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'EADDRINUSE': {
-      const holder = await findPortHolder(port);
-      const who = holder === undefined ? 'somebody else' : `${holder.name} (process ${holder.pid})`;
-      return `${who} listens there; end that one, choose another port, or 0 for none`;
-    }
-    case 'EADDRNOTAVAIL':
-      return 'the address is not of this machine';
-    case 'EACCES':
-      return 'this user may not listen at ports below 1024';
-    default:
-      return messageOf(error);
-  }
 }

@@ -71,6 +71,7 @@ authentication:
 
   it.each<[GivenAgentOptions, string]>([
     [{ address: 'node-1' }, '--address: "node-1" is not an address, such as 127.0.0.1'],
+    [{ address: 'fe80::1%eth0' }, '--address: "fe80::1%eth0" is not an address'],
     [{ healthzBindAddress: '' }, '--healthz-bind-address: "" is not an address'],
     [{ port: 65_536 }, '--port: 65536 is not a port, from 0 to 65535'],
     [{ readOnlyPort: -1 }, '--read-only-port: -1 is not a port'],

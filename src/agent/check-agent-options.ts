@@ -1,6 +1,5 @@
-import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
-import { checkSubdomain } from '../model/name-rules.js';
+import { checkIp, checkSubdomain } from '../model/name-rules.js';
 import { checkSysctlPattern } from '../model/sysctl-names.js';
 import { CIPHER_SUITES } from '../server/tls/cipher-suites.js';
 import { checkCgroupRoot } from '../runtime/pod-cgroup-names.js';
@@ -85,12 +84,12 @@ function findSmallJournal({ journalMaxSizeBytes: bytes }: AgentOptions): string 
 }
 
 function findWrongAddress({ nodeIp }: AgentOptions): string | undefined {
-  if (nodeIp === '' || isIP(nodeIp) !== 0) return undefined;
+  if (nodeIp === '' || checkIp(nodeIp) === undefined) return undefined;
   return `--node-ip: ${JSON.stringify(nodeIp)} is not an address, such as 192.0.2.7 or 2001:db8::7`;
 }
 
 function findWrongListener(flag: string, address: string): string | undefined {
-  if (isIP(address) !== 0) return undefined;
+  if (checkIp(address) === undefined) return undefined;
   return `${flag}: ${JSON.stringify(address)} is not an address, such as 127.0.0.1 or ::1`;
 }
 
@@ -119,7 +118,7 @@ function findWrongSuite({ tlsCipherSuites }: AgentOptions): string | undefined {
 }
 
 function findWrongNameServer({ clusterDns }: AgentOptions): string | undefined {
-  const wrong = clusterDns.find((address) => isIP(address) === 0);
+  const wrong = clusterDns.find((address) => checkIp(address) !== undefined);
   return wrong === undefined
     ? undefined
     : `--cluster-dns: ${JSON.stringify(wrong)} is not an address, such as 10.96.0.10`;

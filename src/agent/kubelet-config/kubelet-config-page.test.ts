@@ -27,7 +27,7 @@ describe('the page of the configuration', () => {
       ...{ kind: 'KubeletConfiguration', staticPodPath: '/etc/kubernetes/manifests', syncFrequency: '1m30s' },
       ...{ containerLogMaxSize: '5Mi', resolvConf: '', systemReserved: { cpu: '100m' }, maxPods: 7 },
       crashLoopBackOff: { maxContainerRestartPeriod: '20s' },
-      imageMinimumGCAge: '2m0s',
+      ...{ imageMinimumGCAge: '2m0s', readOnlyPort: 10_255 },
     });
   });
 
@@ -35,7 +35,7 @@ describe('the page of the configuration', () => {
     const options = resolveAgentOptions({ maxPods: 7, containerLogMaxSizeBytes: 1_234_567 }, config);
     const again = readKubeletConfig(JSON.stringify(shown(kubeletConfigPage(options))), '/again.json');
     expect(again.warnings).toEqual([]);
-    expect(resolveAgentOptions({}, again.config)).toEqual(options);
+    expect(resolveAgentOptions({}, again.config)).toEqual({ ...options, readOnlyPort: 10_255 });
   });
 
   it('shows no secret', () => {

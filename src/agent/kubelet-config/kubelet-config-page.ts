@@ -1,5 +1,6 @@
 import { formatGoDuration } from '../../util/go-duration.js';
 import { AGENT_OPTIONS, type AgentOptions } from '../agent-options.js';
+import { findReadOnlyPlace } from '../options/read-only-port.js';
 import { type AgentOptionFacts } from '../options/options-table.js';
 
 /** Stands for what nobody is to see. */
@@ -17,7 +18,7 @@ export function kubeletConfigPage(options: AgentOptions): string {
   };
   for (const name of Object.keys(AGENT_OPTIONS) as (keyof AgentOptions)[]) {
     const facts: AgentOptionFacts<unknown> = AGENT_OPTIONS[name];
-    const value = options[name];
+    const value = name === 'readOnlyPort' ? findReadOnlyPlace(options).port : options[name];
     // What nobody told is not there, but for what is told by being empty.
     if (facts.field === undefined || (value === '' && facts.default === '')) continue;
     put(config, facts.field.split('.'), toField(name, facts, value));

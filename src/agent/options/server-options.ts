@@ -4,7 +4,7 @@ import { type OptionsTable } from './options-table.js';
 export interface ServerOptions {
   readonly enableServer: boolean;
   readonly address: string;
-  /** Undefined: {@link DEFAULT_READ_ONLY_PORT}, if it is free. 0 for none. */
+  /** Undefined: the usual one, if it is free, and on this machine alone. 0 for none. */
   readonly readOnlyPort: number | undefined;
   readonly healthzPort: number;
   readonly healthzBindAddress: string;
@@ -33,9 +33,6 @@ export const AUTHORIZATION_MODES = ['AlwaysAllow', 'Webhook'] as const;
 /** One of {@link AUTHORIZATION_MODES}. */
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
-/** The kubelet's. */
-export const DEFAULT_READ_ONLY_PORT = 10_255;
-
 /** The rows of {@link ServerOptions}. */
 export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
   enableServer: {
@@ -44,7 +41,7 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
     flag: '--enable-server',
     field: 'enableServer',
     fromConfig: (config) => config.enableServer,
-    doc: 'Answer at ports; with false only at the socket',
+    doc: 'Answer at ports; with false only at the socket, and at --healthz-port where there is one',
   },
   address: {
     type: 'text',
@@ -60,7 +57,7 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
     flag: '--read-only-port',
     field: 'readOnlyPort',
     fromConfig: (config) => config.readOnlyPort,
-    doc: 'Port of health and metrics for anybody, 0 for none; 10255 unless told, as soon as nobody else has it',
+    doc: 'Port of health and metrics for anybody, 0 for none; 10255 of 127.0.0.1 unless told, as soon as nobody else has it',
   },
   healthzPort: {
     type: 'port',
