@@ -99,6 +99,26 @@ describe('files of others', () => {
     expect(logger.complaints).toHaveLength(1);
   });
 
+  it('are taken in each by itself: a broken certificate keeps no token that was taken back', async () => {
+    await putPair('one');
+    const [tokenAuthFile, clientCaFile] = [at('tokens'), at('ca.crt')];
+    await writeFile(tokenAuthFile, 's3cret,ops,1', { mode: 0o600 });
+    await writeFile(clientCaFile, (await aPair('ca')).cert);
+    const files = await open({ ...FILES(), tokenAuthFile, clientCaFile });
+    await writeFile(at('tls.crt'), 'half a certif');
+    const { cert: ca } = await aPair('other ca');
+    await writeFile(clientCaFile, ca);
+    await writeFile(tokenAuthFile, 'other,ops,1');
+    expect(await files.refresh()).toBe(true);
+    expect([files.tokens.find('s3cret'), files.context.ca, nameOf(files)]).toEqual([undefined, ca, 'CN=one']);
+    expect(logger.complaints).toMatchObject([{ fields: { flag: '--tls-cert-file' } }]);
+    await putPair('two');
+    await rm(clientCaFile);
+    expect(await files.refresh()).toBe(true);
+    expect([files.context.ca, nameOf(files)]).toEqual([ca, 'CN=two']);
+    expect(logger.complaints).toHaveLength(2);
+  });
+
   it('that cannot be used are named with their flag, and nothing in them is told', async () => {
     await putPair('one');
     const failure = async (given: GivenAgentOptions): Promise<string> =>
