@@ -16,6 +16,7 @@ export interface CallStart {
   readonly pod: CriCallPod | undefined;
   readonly containerId: string | undefined;
   readonly deadlineMs: number | undefined;
+  readonly ownMs: number;
   readonly signal: AbortSignal | undefined;
   readonly group: CallGroup | undefined;
 }
@@ -134,6 +135,7 @@ export class CallsInFlight {
       startedAtMonotonicMs: this.#clock.monotonicMs(),
       startedAtMs: this.#clock.now(),
       deadlineMs: start.deadlineMs,
+      ...(start.ownMs === 0 ? {} : { ownMs: start.ownMs }),
       streaming: start.streaming,
     };
     this.#calls.add(call);

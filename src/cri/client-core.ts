@@ -10,7 +10,7 @@ import { type FailedCall, toMalformedResponse } from './errors.js';
 import { type DeepPartial } from './generated/runtime/v1/cri.js';
 import { GrpcTransport } from './grpc-transport.js';
 import { InterningReader, type WireCounters } from './interning-reader.js';
-import { type CriMethod, deadlineOf } from './methods.js';
+import { type CriMethod, deadlineOf, ownTimeOf } from './methods.js';
 import { StringCache } from './string-cache.js';
 import { type ConnectionState, type StreamHandlers, type Transport } from './transport.js';
 
@@ -243,6 +243,7 @@ export class CriClientCore implements AsyncDisposable {
       pod: options.pod,
       containerId: options.containerId,
       deadlineMs: deadlineOf(method, request, options.timeoutMs, this.#timeoutMs),
+      ownMs: ownTimeOf(method, request),
       signal: options.signal,
       group: options.group,
     };

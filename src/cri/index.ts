@@ -40,6 +40,7 @@ export {
   type CriMethod,
   type CriMethodName,
   type DeadlineRule,
+  isEndless,
 } from './methods.js';
 export { probeEndpoint, type ProbeOptions } from './probe-endpoint.js';
 export { RawLists } from './raw-lists.js';

@@ -129,6 +129,29 @@ export const CRI_METHODS = {
   imageFsInfo: unary(I, 'ImageFsInfo', 'image_fs_info', cri.ImageFsInfoRequest, cri.ImageFsInfoResponse),
 };
 
+/**
+ * How many milliseconds of its limit a call takes where all is well: what its request allows it, as a stop its grace
+ * period; all of it where that is long.
+ */
+export function ownTimeOf<Request>(
+  { deadline }: { readonly deadline: DeadlineRule<Request> },
+  request: Request,
+): number {
+  if (typeof deadline === 'function') return (deadline(request) ?? 0) * 1000;
+  return deadline === 'long' ? LONG_TIMEOUT_MS : 0;
+}
+
+/** Whether a call is the stream that has no end of its own, and not a list that comes in pieces. */
+export function isEndless({
+  streaming,
+  deadlineMs,
+}: {
+  readonly streaming: boolean;
+  readonly deadlineMs: number | undefined;
+}): boolean {
+  return streaming && deadlineMs === undefined;
+}
+
 /** The name of a CRI method on the client. */
 export type CriMethodName = keyof typeof CRI_METHODS;
 

@@ -113,6 +113,8 @@ export interface ReportedCall {
   readonly ageMs: number;
   /** After how long it is given up; absent when only its caller ends it. */
   readonly deadlineMs?: number;
+  /** How long it takes where all is well: a stop its grace period, a pull what it may; absent where that is no time. */
+  readonly ownMs?: number;
 }
 
 /** The answered calls of one operation. */

@@ -65,6 +65,8 @@ export interface CriCall {
   readonly startedAtMs: number;
   /** After how many milliseconds it is given up; undefined when only its caller ends it. */
   readonly deadlineMs: number | undefined;
+  /** How long it takes where all is well, in milliseconds: a stop its grace period, a pull what it may; 0 when absent. */
+  readonly ownMs?: number;
   /** True for calls whose answer is a stream of messages. */
   readonly streaming: boolean;
 }

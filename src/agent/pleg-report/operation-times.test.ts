@@ -5,7 +5,13 @@ import { OperationTimes, REMEMBERED_CALLS } from './operation-times.js';
 let times: OperationTimes | undefined;
 afterEach(() => times?.[Symbol.dispose]());
 
-function ended(operation: string, durationMs: number, outcome = 'ok', streaming = false): void {
+function ended(
+  operation: string,
+  durationMs: number,
+  outcome = 'ok',
+  streaming = false,
+  deadlineMs?: number,
+): void {
   criCallEnded.publish({
     call: {
       ...{
@@ -16,7 +22,7 @@ function ended(operation: string, durationMs: number, outcome = 'ok', streaming 
         containerId: undefined,
         sandboxId: undefined,
       },
-      ...{ startedAtMonotonicMs: 0, startedAtMs: 0, deadlineMs: undefined, streaming },
+      ...{ startedAtMonotonicMs: 0, startedAtMs: 0, deadlineMs, streaming },
     },
     ...{ durationMs, outcome, unknownFields: 0, responseBytes: 0 },
   });
@@ -48,6 +54,13 @@ it('counts failures and keeps the last one’s code; what its caller gave up is 
   expect(times.list()).toMatchObject([
     { operation: 'container_status', count: 3, failed: 2, lastFailure: 'CRI_DEADLINE_EXCEEDED' },
   ]);
+});
+
+it('has lists that come in pieces among the calls, but not the question whether they do', () => {
+  times = new OperationTimes();
+  ended('stream_containers', 6, 'ok', true, 120_000);
+  ended('stream_podsandboxes', 1, 'CRI_UNIMPLEMENTED', true, 120_000);
+  expect(times.list()).toMatchObject([{ operation: 'stream_containers', count: 1, failed: 0, maxMs: 6 }]);
 });
 
 it('hears nothing any more once it is disposed of', () => {

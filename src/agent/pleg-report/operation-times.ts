@@ -1,3 +1,4 @@
+import { isEndless } from '../../cri/index.js';
 import { type ReportedOperation } from '../../model/pleg-report.js';
 import { type CriCallEnd, criCallEnded } from '../../util/channels.js';
 
@@ -19,8 +20,11 @@ export class OperationTimes implements Disposable {
 
   constructor() {
     this.#forget = criCallEnded.subscribe((end) => {
-      // A stream takes as long as it is wanted.
-      if (!end.call.streaming) this.#add(end);
+      // A stream of events takes as long as it is wanted.
+      if (isEndless(end.call)) return;
+      // Asked for once a connection, to be told that lists come in one piece here.
+      if (end.call.streaming && end.outcome === 'CRI_UNIMPLEMENTED') return;
+      this.#add(end);
     });
   }
 

@@ -51,6 +51,34 @@ describe('the report of the event generator', () => {
     await end();
   });
 
+  it('has lists that come in pieces among the calls in flight, and not the stream of events', async () => {
+    const { clock, calls, reporter, end } = setUp();
+    const begun = { pod: undefined, containerId: undefined, sandboxId: undefined, streaming: true };
+    const at = { startedAtMonotonicMs: clock.monotonicMs(), startedAtMs: clock.now() };
+    calls.push(
+      {
+        id: 1,
+        method: 'GetContainerEvents',
+        operation: 'get_container_events',
+        ...begun,
+        ...at,
+        deadlineMs: undefined,
+      },
+      {
+        id: 2,
+        method: 'StreamContainers',
+        operation: 'stream_containers',
+        ...begun,
+        ...at,
+        deadlineMs: 120_000,
+      },
+    );
+    const { callsInFlight, callsInFlightCount } = reporter.read();
+    expect(callsInFlight).toMatchObject([{ operation: 'stream_containers' }]);
+    expect(callsInFlightCount).toBe(1);
+    await end();
+  });
+
   it('names a hung pod while it hangs, first among the slow ones, and the node stays healthy', async () => {
     const { clock, runtime, reporter, end } = setUp();
     await clock.advance(3_000);

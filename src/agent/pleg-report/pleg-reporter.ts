@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { isEndless } from '../../cri/index.js';
 import { type PlegReport, type ReportedCall, type ReportedHealth } from '../../model/pleg-report.js';
 import { type PlegHealth, type PlegState } from '../../pleg/index.js';
 import { type CriCall } from '../../util/channels.js';
@@ -58,7 +59,7 @@ export class PlegReporter implements Disposable {
     const { clock, runtime, pleg, uids, callsInFlight, podsByPhase } = this.#options;
     const health = pleg.health();
     const state = pleg.state();
-    const calls = callsInFlight().filter(({ streaming }) => !streaming);
+    const calls = callsInFlight().filter((call) => !isEndless(call));
     const { listInFlightMs } = health;
     return {
       atMs: clock.now(),
@@ -125,7 +126,7 @@ function toReportedHealth(health: PlegHealth, nowMs: number): ReportedHealth {
 }
 
 function toReportedCall(call: CriCall, ageMs: number): ReportedCall {
-  const { method, operation, pod, containerId, sandboxId, startedAtMs, deadlineMs } = call;
+  const { method, operation, pod, containerId, sandboxId, startedAtMs, deadlineMs, ownMs } = call;
   return {
     ...{ method, operation },
     ...(pod === undefined ? {} : { pod: namesOf(pod) }),
@@ -133,6 +134,7 @@ function toReportedCall(call: CriCall, ageMs: number): ReportedCall {
     ...(sandboxId === undefined ? {} : { sandboxId }),
     ...{ startedAtMs, ageMs },
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...(ownMs === undefined ? {} : { ownMs }),
   };
 }
 

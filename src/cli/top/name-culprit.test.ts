@@ -7,7 +7,7 @@ const MESSAGE = 'pleg was last seen active 3m5s ago; threshold is 3m0s';
 const pod = { uid: 'u', namespace: 'default', name: 'web' };
 
 function call(operation: string, ageMs: number, more: Partial<ReportedCall> = {}): ReportedCall {
-  return { method: operation, operation, startedAtMs: 0, ageMs, ...more };
+  return { method: operation, operation, startedAtMs: 0, ageMs, deadlineMs: 120_000, ...more };
 }
 
 function stuck(name: string, more: Partial<ReportedStuckPod> = {}): ReportedStuckPod {
@@ -45,6 +45,30 @@ describe('the verdict', () => {
     expect(sayOf({ ...unhealthy('listHanging'), relists })).toMatch(
       /\(the list of pods has had no answer for 3m5s\)$/,
     );
+  });
+
+  it('blames the list of pods, in one piece or in several, and not statistics that hang beside it', () => {
+    const relists = { count: 1, ofOnePod: 0, history: [aRelist()], listInFlightMs: 5_000 };
+    const callsInFlight = [call('list_podsandbox_stats', 60_000), call('stream_containers', 5_000)];
+    expect(sayOf({ relists, callsInFlight })).toBe(
+      'warning: the runtime does not answer: stream_containers has had no answer for 5.00s',
+    );
+  });
+
+  it.each<[string, Partial<ReportedCall>]>([
+    ['the pull of an image, for an hour', { operation: 'pull_image', ageMs: 3_500_000, ownMs: 3_600_000 }],
+    ['a pull that its caller ends', { operation: 'pull_image', ageMs: 9_000_000 }],
+    ['a stop within its grace period', { operation: 'stop_container', ageMs: 38_000, ownMs: 30_000 }],
+  ])('takes %s, for no trouble', (_, { operation = '', ageMs = 0, ownMs }) => {
+    const deadline = ownMs === undefined ? {} : { deadlineMs: 3_600_000 };
+    const { deadlineMs: _none, ...bare } = call(operation, ageMs, { pod });
+    const slow = { ...bare, ...deadline, ...(ownMs === undefined ? {} : { ownMs }) };
+    expect(sayOf({ callsInFlight: [slow] })).toMatch(/^ok/);
+  });
+
+  it('names a stop that goes on beyond its grace period', () => {
+    const stop = call('stop_container', 41_000, { pod, deadlineMs: 150_000, ownMs: 30_000 });
+    expect(sayOf({ callsInFlight: [stop] })).toMatch(/^warning: stop_container of default\/web/);
   });
 
   it('says why the list fails, from the first failure on', () => {

@@ -11,6 +11,10 @@ export interface Verdict {
 /** Younger troubles are no news: most are over before anybody has read the line. */
 const LIST_HANGS_AFTER_MS = 3_000;
 const CALL_HANGS_AFTER_MS = 10_000;
+/** What a relist is made of, in one piece or in several. */
+const POD_LISTS: ReadonlySet<string> = new Set([
+  ...['list_podsandbox', 'list_containers', 'stream_podsandboxes', 'stream_containers'],
+]);
 /** So many stuck pods are named. */
 const NAMED_PODS = 3;
 
@@ -38,7 +42,7 @@ export function nameCulprit(report: PlegReport): Verdict {
     };
   }
   if (report.stuckPodCount > 0) return { severity: 'warning', text: describeStuck(report, stuckPods) };
-  const slow = callsInFlight.find(({ ageMs }) => ageMs >= CALL_HANGS_AFTER_MS);
+  const slow = callsInFlight.find(isOverdue);
   if (slow !== undefined)
     return { severity: 'warning', text: `${describeCall(slow)}; other pods are not held up` };
   const { lastSeenAgoMs, thresholdMs } = health;
@@ -46,6 +50,11 @@ export function nameCulprit(report: PlegReport): Verdict {
     severity: 'ok',
     text: `ok, last relist ${formatMs(lastSeenAgoMs)} ago (threshold ${formatMs(thresholdMs)})`,
   };
+}
+
+/** Longer than it takes by its own nature. What has no limit, as a pull that its caller ends, takes as long as it takes. */
+function isOverdue({ ageMs, deadlineMs, ownMs = 0 }: ReportedCall): boolean {
+  return deadlineMs !== undefined && ageMs >= Math.min(ownMs, deadlineMs) + CALL_HANGS_AFTER_MS;
 }
 
 function whyUnhealthy(report: PlegReport): string {
@@ -71,7 +80,7 @@ function whyUnhealthy(report: PlegReport): string {
 
 /** Which of the list calls it is that is not answered. */
 function describeList({ callsInFlight, relists }: PlegReport): string {
-  const call = callsInFlight.find(({ operation }) => operation.startsWith('list_'));
+  const call = callsInFlight.find(({ operation }) => POD_LISTS.has(operation));
   if (call !== undefined) return describeCall(call);
   return `the list of pods has had no answer for ${formatMs(relists.listInFlightMs)}`;
 }

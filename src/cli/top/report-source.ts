@@ -20,9 +20,10 @@ const FIRST_LOOK_STEP_MS = 20;
 export function agentReports(client: AgentClient): ReportSource {
   return {
     title: `agent at ${client.socketPath}`,
-    read: async () => {
+    read: async (signal) => {
+      const { object } = await client.send('GET', REPORT_PATH, { signal });
       // An answer of its own kind, not an object of Kubernetes.
-      const report = (await client.get(REPORT_PATH)) as Partial<PlegReport>;
+      const report = object as Partial<PlegReport>;
       if (isReport(report)) return report;
       throw failure(
         `the agent at ${client.socketPath} is of another version: its ${REPORT_PATH} is not understood`,

@@ -32,6 +32,7 @@ export class TopScreen implements Disposable {
   readonly #screen: LiveScreen;
   #view: TopView;
   #shown: PlegReport;
+  #shownRates: Pick<EventRates, 'history' | 'byType'>;
   #newest: PlegReport;
   #newestAtMs: number;
   #problem: string | undefined;
@@ -45,6 +46,7 @@ export class TopScreen implements Disposable {
     this.#newest = report;
     this.#newestAtMs = clock.monotonicMs();
     this.#rates.add(report);
+    this.#shownRates = this.#ratesNow();
     this.#screen = new LiveScreen({ terminal, clock, render: (size) => this.#render(size) });
   }
 
@@ -54,7 +56,7 @@ export class TopScreen implements Disposable {
     this.#newestAtMs = this.#options.clock.monotonicMs();
     this.#problem = undefined;
     this.#rates.add(report);
-    if (!this.#view.isPaused) this.#shown = report;
+    this.#showNewest();
     this.#screen.draw();
   }
 
@@ -68,7 +70,7 @@ export class TopScreen implements Disposable {
   press(key: Key): TopAction | undefined {
     const { view, action } = pressKey(this.#view, key, selectPods(this.#shown, this.#view).length);
     this.#view = view;
-    if (!view.isPaused) this.#shown = this.#newest;
+    this.#showNewest();
     if (action === 'redraw') this.#screen.redraw();
     else this.#screen.draw();
     return action;
@@ -89,12 +91,24 @@ export class TopScreen implements Disposable {
     this.#screen.close();
   }
 
+  /** Unless somebody wants to look at what is there, all of which stands still then. */
+  #showNewest(): void {
+    if (this.#view.isPaused) return;
+    this.#shown = this.#newest;
+    this.#shownRates = this.#ratesNow();
+  }
+
+  #ratesNow(): Pick<EventRates, 'history' | 'byType'> {
+    const { history, byType } = this.#rates;
+    return { history, byType };
+  }
+
   #render(size: ScreenSize): string[] {
     const { title, withColor } = this.#options;
     const scene = {
       title,
       report: this.#shown,
-      rates: this.#rates,
+      rates: this.#shownRates,
       view: this.#view,
       problem: this.#findProblem(),
     };
