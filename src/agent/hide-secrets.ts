@@ -7,15 +7,17 @@
  *
  * @module
  */
+import { StringDecoder } from 'node:string_decoder';
 import { type SecretHider } from '../model/secret-hider.js';
 import { type RunProbe } from '../probes/probe-judge.js';
+import { MOST_OUTPUT_BYTES } from '../probes/probe-outcome.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 
 /** Runs commands in containers. */
 type Commands = Pick<RuntimeChanges, 'execSync'>;
 type Hider = Pick<SecretHider, 'hide'>;
 
-/** The same commands; of one that failed the output is shown. */
+/** The same commands, with so much of what they have printed as anybody shows. */
 export function hideInCommands(commands: Commands, hider: Hider): Commands {
   return {
     execSync: async (...call) => {
@@ -34,8 +36,12 @@ export function hideInProbes(runProbe: RunProbe, hider: Hider): RunProbe {
   };
 }
 
+/** A character that is cut in two would be another one, and not that of the value. */
 function hideInBytes(bytes: Buffer, hider: Hider): Buffer {
-  const text = bytes.toString('utf8');
+  const isCut = bytes.length > MOST_OUTPUT_BYTES;
+  const text = isCut
+    ? new StringDecoder('utf8').write(bytes.subarray(0, MOST_OUTPUT_BYTES))
+    : bytes.toString('utf8');
   const shown = hider.hide(text);
-  return shown === text ? bytes : Buffer.from(shown);
+  return shown === text && !isCut ? bytes : Buffer.from(shown);
 }

@@ -56,6 +56,34 @@ describe('values of Secrets', () => {
     expect(hider.forgotten).toBe(1);
   });
 
+  it.each([
+    ['Go', 'exec: "pa\\tss\\\\wo\\"rd\\x01": not found', 'exec: "***": not found'],
+    ['JSON', '["pa\\tss\\\\wo\\"rd\\u0001"]', '["***"]'],
+    ['JSON in Go', 'args "[\\"pa\\\\tss\\\\\\\\wo\\\\\\"rd\\\\u0001\\"]"', 'args "[\\"***\\"]"'],
+    ['Go, up to the end of the text', 'exec: "pa\\tss\\\\wo\\', 'exec: "***'],
+    ['nobody', 'pa\tss\\wo"rd\x01, C:\\temp', '***, C:\\temp'],
+  ])('that %s has quoted are hidden, too', (_who, text, shown) => {
+    expect(knowing('pa\tss\\wo"rd\x01').hide(text)).toBe(shown);
+  });
+
+  it('are hidden from where they begin, when 32 characters of them stand there', () => {
+    const hider = knowing('a'.repeat(40));
+    expect(hider.hide(`${'a'.repeat(32)} ${'a'.repeat(31)} b`)).toBe(`*** ${'a'.repeat(31)} b`);
+  });
+
+  it.each([
+    ['begin alike', (at: number) => `the same beginning of all of them ${at}`, 'the same beginning of all '],
+    ['hold one another', (at: number) => 'a'.repeat(6 + (at % 1_000)) + 'c', 'a'],
+  ])('of which 40,000 %s take a few milliseconds for the output of a probe', (_how, value, text) => {
+    const hider = knowing(...Array.from({ length: 40_000 }, (_, at) => value(at)));
+    const output = text.repeat(10_240 / text.length) + 'b';
+    hider.hide(output);
+    const steps = process.cpuUsage();
+    for (let times = 0; times < 10; times++) hider.hide(output);
+    // Ten of them; a hundred times as many would be too slow, and on a busy machine as well.
+    expect(process.cpuUsage(steps).user / 1_000).toBeLessThan(2_000);
+  });
+
   it('are never in what is left, whatever the text', () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 6, maxLength: 9 });
     fc.assert(

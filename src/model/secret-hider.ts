@@ -1,4 +1,6 @@
 import { type Secret } from './config-object.js';
+import { PieceTree } from './piece-tree.js';
+import { unescapeText } from './unescape-text.js';
 
 /** What {@link SecretHider} may be told. */
 export interface SecretHiderOptions {
@@ -11,25 +13,31 @@ const SHORTEST = 6;
 const CAPACITY = 100_000;
 /** Of larger values each line is one of thousands, and nobody prints them by mistake. */
 const LARGEST_BY_LINE = 64 * 1024;
+/** A text that quotes one that quotes one: a runtime the error of its helper, which quotes a command. */
+const DEEPEST_QUOTE = 3;
 /** What stands in the place of a value. */
 export const HIDDEN = '***';
+
+/** From its first character to the one behind it. */
+type Range = readonly [number, number];
 
 /**
  * Takes the values of Secrets out of texts that others have written: the output of a probe or of a hook, the words of a
  * runtime.
  *
  * It knows values of six characters or more, without the white space round them, and of those with several lines each
- * line by itself. One that the end of a text cuts off is hidden, too. What is learnt stays known when the Secret
+ * line by itself. One that the end of a text cuts off is hidden, too, and so is what begins as a value does for 32
+ * characters, and one that is quoted with escapes, as Go and JSON have them. What is learnt stays known when the Secret
  * changes: containers keep what they were started with.
  *
- * Values are found by how they begin, so a text takes as long with a hundred thousand values as with one.
+ * A text takes as long with a hundred thousand values as with one, whatever they are, but longer the longer it is: cut
+ * first what is to be cut.
  */
 export class SecretHider {
   readonly #capacity: number;
   /** In the order in which they were learnt last. */
   readonly #pieces = new Set<string>();
-  /** By their first characters. */
-  readonly #byBeginning = new Map<string, Set<string>>();
+  readonly #tree = new PieceTree({ shortest: SHORTEST });
   readonly #learnt = new WeakSet<Secret>();
   #forgotten = 0;
 
@@ -59,46 +67,53 @@ export class SecretHider {
     if (this.#pieces.size === 0) return text;
     let shown = '';
     let from = 0;
-    for (let at = 0; at + SHORTEST <= text.length; at++) {
-      const length = this.#lengthAt(text, at);
-      if (length === 0) continue;
-      shown += text.slice(from, at) + HIDDEN;
-      from = at + length;
-      at = from - 1;
+    for (const [start, end] of this.#findQuoted(text)) {
+      // One of them may hold another, or a part of it.
+      if (start >= from) shown += text.slice(from, start) + HIDDEN;
+      from = Math.max(from, end);
     }
     return from === 0 ? text : shown + text.slice(from);
   }
 
-  /** How many characters from there on belong to the longest value that stands there. */
-  #lengthAt(text: string, at: number): number {
-    let longest = 0;
-    for (const piece of this.#byBeginning.get(text.slice(at, at + SHORTEST)) ?? []) {
-      if (text.startsWith(piece, at)) longest = Math.max(longest, piece.length);
-      else if (piece.length > text.length - at && piece.startsWith(text.slice(at))) return text.length - at;
+  /** Where values stand, quoted or not, in the order of the text. */
+  #findQuoted(text: string): readonly Range[] {
+    const found = this.#find(text);
+    let isQuoted = false;
+    let quoted = { text, places: undefined as Uint32Array | undefined };
+    for (let depth = 0; depth < DEEPEST_QUOTE; depth++) {
+      const inner = unescapeText(quoted.text);
+      if (inner === undefined) break;
+      const outer = quoted.places;
+      const places = outer === undefined ? inner.places : inner.places.map((at) => outer[at]!);
+      quoted = { text: inner.text, places };
+      for (const [start, end] of this.#find(inner.text)) {
+        isQuoted = true;
+        found.push([places[start]!, places[end]!]);
+      }
     }
-    return longest;
+    return isQuoted ? found.sort(([one], [other]) => one - other) : found;
+  }
+
+  /** Where values stand as they are, in the order of the text. */
+  #find(text: string): Range[] {
+    const found: Range[] = [];
+    for (let at = 0; at + SHORTEST <= text.length; at++) {
+      const length = this.#tree.lengthAt(text, at);
+      if (length === 0) continue;
+      found.push([at, at + length]);
+      at += length - 1;
+    }
+    return found;
   }
 
   #learnPiece(piece: string): void {
     if (piece.length < SHORTEST) return;
-    if (!this.#pieces.delete(piece)) {
-      const beginning = piece.slice(0, SHORTEST);
-      const known = this.#byBeginning.get(beginning);
-      if (known === undefined) this.#byBeginning.set(beginning, new Set([piece]));
-      else known.add(piece);
-    }
+    if (!this.#pieces.delete(piece)) this.#tree.add(piece);
     this.#pieces.add(piece);
     if (this.#pieces.size <= this.#capacity) return;
     const [oldest = ''] = this.#pieces;
-    this.#forget(oldest);
-  }
-
-  #forget(piece: string): void {
-    const beginning = piece.slice(0, SHORTEST);
-    const known = this.#byBeginning.get(beginning);
-    known?.delete(piece);
-    if (known?.size === 0) this.#byBeginning.delete(beginning);
-    this.#pieces.delete(piece);
+    this.#tree.delete(oldest);
+    this.#pieces.delete(oldest);
     this.#forgotten++;
   }
 }

@@ -1,0 +1,51 @@
+/** A text without its escapes, and where each character of it stood. */
+export interface UnescapedText {
+  readonly text: string;
+  /** For each character, and for the end, the place in the escaped text. */
+  readonly places: Uint32Array;
+}
+
+/** As Go's %q and JSON write them. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ...{ a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' },
+  ...{ '"': '"', "'": "'", '/': '/', '\\': '\\' },
+};
+/** The last alternative is one that the end has cut off. */
+const ESCAPE =
+  /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([abfnrtv"'/\\])|(?:[xuU][\da-fA-F]{0,7})?$)/g;
+const LAST_CODE_POINT = 0x10ffff;
+
+/**
+ * Reads the escapes of a text in which somebody has quoted another one; undefined when there are none. Pure.
+ *
+ * What is no escape stays as it is: texts quote parts, and are no literals from end to end.
+ */
+export function unescapeText(escaped: string): UnescapedText | undefined {
+  if (!escaped.includes('\\')) return undefined;
+  const places: number[] = [];
+  let text = '';
+  let from = 0;
+  const copyTo = (end: number): void => {
+    text += escaped.slice(from, end);
+    for (let at = from; at < end; at++) places.push(at);
+  };
+  for (const match of escaped.matchAll(ESCAPE)) {
+    const read = readEscape(match);
+    if (read === undefined) continue;
+    copyTo(match.index);
+    text += read;
+    for (let unit = 0; unit < read.length; unit++) places.push(match.index);
+    from = match.index + match[0].length;
+  }
+  if (from === 0) return undefined;
+  copyTo(escaped.length);
+  return { text, places: Uint32Array.from([...places, escaped.length]) };
+}
+
+function readEscape([, byte, unit, point, letter]: RegExpExecArray): string | undefined {
+  if (letter !== undefined) return LETTERS[letter];
+  const digits = byte ?? unit ?? point;
+  if (digits === undefined) return '';
+  const code = Number.parseInt(digits, 16);
+  return code <= LAST_CODE_POINT ? String.fromCodePoint(code) : undefined;
+}
