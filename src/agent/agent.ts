@@ -261,7 +261,10 @@ export class Agent implements AsyncDisposable {
     for (const [, part] of [...lookers, ...deciders]) part.catch((error: unknown) => ended.abort(error));
     const stopTelling = recordProbeFailures(this.#parts.events, (uid) => this.#parts.desired.has(uid));
     const { hide } = this.#parts;
-    const stopTellingCalls = tellFailedCalls({ logger, hide });
+    const stopTellingCalls = tellFailedCalls({
+      ...{ logger, hide },
+      findPod: (uid) => this.#parts.desired.find(uid),
+    });
     const failures = await this.#untilEnd(AbortSignal.any([signal, ended.signal]));
     let pods: AgentEnd['pods'] = 'left as they are';
     if (this.#options.stopPods) {

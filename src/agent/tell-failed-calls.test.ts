@@ -1,9 +1,22 @@
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type NodePod } from '../model/node-pod.js';
 import { LogRecorder } from '../testing/log-recorder.js';
+import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
 import { criCallEnded } from '../util/channels.js';
 import { tellFailedCalls } from './tell-failed-calls.js';
 
 const pod = { uid: 'u', namespace: 'default', name: 'web' };
+
+let logger: LogRecorder;
+let wanted: NodePod | undefined;
+let stop: () => void;
+beforeEach(() => {
+  logger = new LogRecorder();
+  wanted = aNodePod();
+  const hide = (text: string): string => text.replaceAll('s3cret', '***');
+  stop = tellFailedCalls({ logger, hide, findPod: () => wanted });
+});
+afterEach(() => stop());
 
 function end(method: string, outcome: string, error?: string): void {
   criCallEnded.publish({
@@ -15,26 +28,77 @@ function end(method: string, outcome: string, error?: string): void {
     ...(error === undefined ? {} : { error }),
   });
 }
+const said = (): unknown[] => logger.lines.map(({ fields }) => fields.err);
 
-it('tells of calls that failed, with pod and uid, in the words of a kubelet and without the values of Secrets', () => {
-  const logger = new LogRecorder();
-  const stop = tellFailedCalls({ logger, hide: (text) => text.replaceAll('s3cret', '***') });
-  end('CreateContainer', 'CRI_UNKNOWN', 'cannot run s3cret');
-  end('PullImage', 'CRI_UNKNOWN', 'no such image');
-  for (const outcome of ['ok', 'aborted', 'CRI_NOT_FOUND', 'CRI_UNAVAILABLE', 'CRI_UNIMPLEMENTED']) {
-    end('StopContainer', outcome);
-  }
-  end('ExecSync', 'CRI_UNKNOWN', 'what the command has printed');
-  stop();
-  end('CreateContainer', 'CRI_UNKNOWN', 'later');
-  expect(logger.lines).toEqual([
-    {
-      ...{ level: 'error', message: 'CreateContainer from runtime service failed' },
-      fields: { err: 'cannot run ***', pod, podUID: 'u', containerID: 'c1' },
+describe('a call that failed is told of', () => {
+  it('with pod and uid, in the words of a kubelet and without the values of Secrets', () => {
+    end(
+      'RemoveContainer',
+      'CRI_UNKNOWN',
+      'remove_container of c1: rpc error: code = Unknown desc = no s3cret',
+    );
+    end('PullImage', 'CRI_MALFORMED_RESPONSE', 'pull_image: the answer cannot be decoded');
+    stop();
+    end('CreateContainer', 'CRI_UNKNOWN', 'later');
+    const fields = { pod, podUID: 'u', containerID: 'c1' };
+    expect(logger.lines).toEqual([
+      {
+        ...{ level: 'error', message: 'RemoveContainer from runtime service failed' },
+        fields: { ...fields, err: 'rpc error: code = Unknown desc = no ***' },
+      },
+      {
+        ...{ level: 'error', message: 'PullImage from image service failed' },
+        fields: { ...fields, err: 'pull_image: the answer cannot be decoded' },
+      },
+    ]);
+  });
+
+  it('when an image, or what a container is made in, is not there', () => {
+    for (const method of ['PullImage', 'CreateContainer', 'RunPodSandbox']) end(method, 'CRI_NOT_FOUND');
+    expect(logger.lines).toHaveLength(3);
+  });
+
+  it('with so much of it as helps', () => {
+    end(
+      'StopContainer',
+      'CRI_UNKNOWN',
+      `stop_container: rpc error: code = Unknown desc = ${'x'.repeat(60_000)}`,
+    );
+    expect(String(said()[0])).toHaveLength(8_192);
+  });
+
+  it.each(['CreateContainer', 'StartContainer'])(
+    'by its code alone where %s may quote a Secret, however the runtime writes it',
+    (method) => {
+      const error = `create_container: rpc error: code = Unknown desc = exec: "p\\x69n": not found`;
+      const hidden =
+        'rpc error: code = Unknown desc = what the runtime says of it may quote a Secret, and is not shown';
+      const env = [{ name: 'PIN', valueFrom: { secretKeyRef: { name: 'keys', key: 'pin' } } }];
+      const takers = [
+        aSpecContainer({ env }),
+        aSpecContainer({ envFrom: [{ secretRef: { name: 'keys' } }] }),
+      ];
+      for (const taker of takers) {
+        wanted = aNodePod({ initContainers: [taker] });
+        end(method, 'CRI_UNKNOWN', error);
+      }
+      wanted = undefined;
+      end(method, 'CRI_UNKNOWN', error);
+      expect(said()).toEqual([hidden, hidden, hidden]);
+      end('StopContainer', 'CRI_UNKNOWN', error);
+      expect(said()[3]).toBe('rpc error: code = Unknown desc = exec: "p\\x69n": not found');
     },
-    {
-      ...{ level: 'error', message: 'PullImage from image service failed' },
-      fields: { err: 'no such image', pod, podUID: 'u', containerID: 'c1' },
-    },
-  ]);
+  );
+});
+
+it.each<readonly [string, string, string]>([
+  ...['ok', 'aborted', 'CRI_NOT_FOUND', 'CRI_UNAVAILABLE', 'CRI_UNIMPLEMENTED'].map(
+    (outcome) => ['StopContainer', outcome, ''] as const,
+  ),
+  ['CreateContainer', 'CRI_ALREADY_EXISTS', 'there is one'],
+  ['RunPodSandbox', 'CRI_UNKNOWN', 'failed to reserve sandbox name: name "web" is reserved for "c1"'],
+  ['ExecSync', 'CRI_UNKNOWN', 'what the command has printed'],
+])('nothing is told of %s with the outcome %s', (method, outcome, error) => {
+  end(method, outcome, error);
+  expect(logger.lines).toEqual([]);
 });

@@ -24,3 +24,11 @@ export function quotesSecrets({ command = [], args = [], env = [], envFrom = [] 
     return isFound;
   }
 }
+
+/** Whether a container gets values of Secrets in its environment, which a runtime may quote when it cannot make it. Pure. */
+export function takesSecrets({ env = [], envFrom = [] }: Container): boolean {
+  return (
+    env.some(({ valueFrom }) => valueFrom?.secretKeyRef !== undefined) ||
+    envFrom.some(({ secretRef }) => secretRef !== undefined)
+  );
+}

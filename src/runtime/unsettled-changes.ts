@@ -1,4 +1,4 @@
-import { hasCode } from '../util/errors.js';
+import { hasCode, PodloopError } from '../util/errors.js';
 
 /** Enough for every pod of a large node; a mark that is lost costs one refused call more. */
 const MOST_MARKS = 10_000;
@@ -54,10 +54,14 @@ export function isOverload(error: unknown): boolean {
 // CRI-O: error reserving ctr name k8s_app_web_default_uid_0 for id 0123…: name is reserved.
 const RESERVED = /\bname\b.*\bis reserved\b/s;
 
+const CODES_OF_RESERVED = new Set(['CRI_UNKNOWN', 'CRI_INTERNAL', 'CRI_FAILED_PRECONDITION']);
+
 /** Whether the runtime refused a change because it has an object of that name. */
 export function isNameTaken(error: unknown): boolean {
-  if (hasCode(error, 'CRI_ALREADY_EXISTS')) return true;
-  return (
-    hasCode(error, 'CRI_UNKNOWN', 'CRI_INTERNAL', 'CRI_FAILED_PRECONDITION') && RESERVED.test(error.message)
-  );
+  return error instanceof PodloopError && saysNameTaken(error.code, error.message);
+}
+
+/** The same by the code and the message of the error. Pure. */
+export function saysNameTaken(code: string, message: string): boolean {
+  return code === 'CRI_ALREADY_EXISTS' || (CODES_OF_RESERVED.has(code) && RESERVED.test(message));
 }
