@@ -62,6 +62,15 @@ describe('the metrics of the agent’s servers', () => {
     expect(findMetricsFaults(page)).toEqual([]);
   });
 
+  it('know a method that comes late, whichever others were made up before', async () => {
+    for (let i = 0; i < 100; i++) httpRequestStarted.publish(requestOf('/pods', { method: `M${i}` }));
+    httpRequestStarted.publish(requestOf('/pods', { method: 'DELETE' }));
+    const read = await scrape(registry);
+    const labels = { path: 'pods', server_type: 'readonly', long_running: 'false' };
+    expect(read('kubelet_http_requests_total', { ...labels, method: 'other' })).toBe(100);
+    expect(read('kubelet_http_requests_total', { ...labels, method: 'DELETE' })).toBe(1);
+  });
+
   it('count connections that were closed unheard', async () => {
     httpConnectionDropped.publish({ server: 'readonly' });
     const read = await scrape(registry);

@@ -4,12 +4,14 @@ import {
   httpRequestEnded,
   httpRequestStarted,
 } from '../util/http-channels.js';
-import { BoundedValues } from './bounded-values.js';
+import { BoundedValues, OTHER } from './bounded-values.js';
 import { DEFAULT_BUCKETS } from './buckets.js';
 import { type MetricsRegistry } from './metrics-registry.js';
 
 /** The agent has fewer paths, its whole API included. */
 const MOST_PATHS = 96;
+/** Those of RFC 9110 and 5789: any client may send others, and would take the room of these. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
 const LABELS = ['method', 'path', 'server_type', 'long_running'] as const;
 
 type RequestLabels = Record<(typeof LABELS)[number], string>;
@@ -74,10 +76,9 @@ export function addHttpServerMetrics(registry: MetricsRegistry): void {
 }
 
 function labeller(): (request: HttpRequest) => RequestLabels {
-  const methods = new BoundedValues(16);
   const paths = new BoundedValues(MOST_PATHS);
   return ({ method, path, server, longRunning }) => ({
-    method: methods.take(method),
+    method: METHODS.has(method) ? method : OTHER,
     path: paths.take(nameOf(path)),
     server_type: server,
     long_running: String(longRunning),

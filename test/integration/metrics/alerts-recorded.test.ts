@@ -6,7 +6,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { type ExposedSample } from './exposition.js';
-import { AlertState, readAlerts } from './promql/alert-rules.js';
+import { chaptersOf, namesInTables } from './kubelet-agent-metrics.js';
+import { AlertState, readAlerts, readRecordingRules } from './promql/alert-rules.js';
 import { selectorsOf } from './promql/expression.js';
 import { ScrapedSeries } from './promql/scraped-series.js';
 
@@ -30,8 +31,9 @@ const CASES: Readonly<Record<string, readonly Told[] | 'down'>> = {
   PodloopUsageUnreadable: [gauge('scrape_error', 0, 1)],
   PlegNotHealthy: [gauge('podloop_pleg_healthy', 1, 0)],
   PlegSoonNotHealthy: [
-    gauge('kubelet_pleg_last_seen_seconds', NaN, 0),
+    gauge('kubelet_pleg_last_seen_seconds', NaN, 1),
     gauge('podloop_pleg_threshold_seconds', 180, 180),
+    gauge('podloop_pleg_relist_period_seconds', 1, 1),
   ],
   PlegRelistHangs: [gauge('podloop_pleg_relist_in_progress_seconds', 0.01, 31)],
   PlegRelistSlow: [
@@ -102,6 +104,7 @@ const CASES: Readonly<Record<string, readonly Told[] | 'down'>> = {
   RuntimeConnectionFlaps: [counter('podloop_cri_connections_total', 0, 1)],
 };
 
+const BEGAN_MS = 1_800_000_000_000;
 const STEP_MS = 15_000;
 const GOOD_STEPS = 80;
 const BAD_STEPS = 120;
@@ -153,7 +156,7 @@ describe('an alert over recorded series', () => {
       const fired = { before: 0, during: 0, atEnd: 0 };
       let firstStep: number | undefined;
       for (let step = 0; step < GOOD_STEPS + BAD_STEPS + AFTER_STEPS; step++) {
-        const atMs = 1_800_000_000_000 + step * STEP_MS;
+        const atMs = BEGAN_MS + step * STEP_MS;
         const isBad = step >= GOOD_STEPS && step < GOOD_STEPS + BAD_STEPS;
         const samples = told === 'down' ? [] : scrape(told, totals, isBad, atMs);
         series.add(atMs, told === 'down' && isBad ? undefined : { samples, types: new Map() });
@@ -177,6 +180,85 @@ describe('an alert over recorded series', () => {
         expect.stringMatching(/^(critical|warning|info)$/),
       ]);
       expect([alert, Object.keys(annotations)]).toEqual([alert, ['summary', 'description']]);
+    }
+  });
+});
+
+/** What a healthy node tells, at so many seconds, that looks like a sick one. */
+const HEALTHY: readonly (readonly [alert: string, what: string, at: (seconds: number) => ExposedSample[]])[] =
+  [
+    [
+      'PlegSoonNotHealthy',
+      'before the first relist',
+      () => [
+        { name: 'kubelet_pleg_last_seen_seconds', labels: {}, value: 0 },
+        { name: 'podloop_pleg_threshold_seconds', labels: {}, value: 180 },
+        { name: 'podloop_pleg_relist_period_seconds', labels: {}, value: 1 },
+      ],
+    ],
+    [
+      'PlegSoonNotHealthy',
+      'that trusts events, and lists all pods every five minutes',
+      (seconds) => [
+        {
+          name: 'kubelet_pleg_last_seen_seconds',
+          labels: {},
+          value: BEGAN_MS / 1_000 + Math.floor(seconds / 330) * 330,
+        },
+        { name: 'podloop_pleg_threshold_seconds', labels: {}, value: 600 },
+        { name: 'podloop_pleg_relist_period_seconds', labels: {}, value: 300 },
+      ],
+    ],
+    [
+      'RuntimeCallsTimeOut',
+      'whose containers have slow commands as probes',
+      (seconds) => [
+        {
+          name: 'podloop_runtime_operations_timeouts_total',
+          labels: { operation_type: 'exec_sync' },
+          value: seconds,
+        },
+      ],
+    ],
+  ];
+
+describe('an alert over a healthy node', () => {
+  it.each(HEALTHY)('%s is silent on one %s', (alert, _what, at) => {
+    const series = new ScrapedSeries({ job: 'podloop', instance: 'test' });
+    const state = new AlertState(
+      readAlerts().find((rule) => rule.alert === alert)!,
+      series,
+    );
+    for (let seconds = 0; seconds < 3_600; seconds += STEP_MS / 1_000) {
+      const atMs = BEGAN_MS + seconds * 1_000;
+      series.add(atMs, { samples: at(seconds), types: new Map() });
+      expect([seconds, state.isFiring(atMs)]).toEqual([seconds, false]);
+    }
+  });
+});
+
+describe('the recording rules', () => {
+  const recorded = readRecordingRules();
+  const older = namesInTables(chaptersOf('docs/reference/metrics.md').get('Names in older articles')!);
+
+  it('make every name that the documentation says older articles use', () => {
+    expect(older.length).toBeGreaterThan(10);
+    expect(older.filter((name) => !recorded.some(({ record }) => record === name))).toEqual([]);
+  });
+
+  it('make of what was a summary its quantiles, its sum and its count', () => {
+    const summaries = older.filter((name) => name.endsWith('_microseconds'));
+    expect(summaries).toHaveLength(7);
+    for (const name of summaries) {
+      const quantiles = recorded.filter(({ record }) => record === name);
+      expect([name, quantiles.map(({ labels }) => labels['quantile'])]).toEqual([
+        name,
+        ['0.5', '0.9', '0.99'],
+      ]);
+      for (const { expr, labels } of quantiles)
+        expect(expr).toContain(`histogram_quantile(${labels['quantile']!},`);
+      for (const part of ['_sum', '_count'])
+        expect(recorded.filter(({ record }) => record === `${name}${part}`)).toHaveLength(1);
     }
   });
 });

@@ -20,6 +20,7 @@ export interface RecordingRule {
   readonly record: string;
   readonly expr: string;
   readonly expression: Expression;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 interface RuleFile {
@@ -60,8 +61,8 @@ export function readAlerts(): AlertRule[] {
 /** The recording rules, as they stand in the file. */
 export function readRecordingRules(): RecordingRule[] {
   return readRules('recording-rules.yaml').map((rule) => {
-    const { record, expr } = rule as unknown as RecordingRule;
-    return { record, expr, expression: parseExpression(expr) };
+    const { record, expr, labels = {} } = rule as unknown as Partial<RecordingRule> & RecordingRule;
+    return { record, expr, labels, expression: parseExpression(expr) };
   });
 }
 
