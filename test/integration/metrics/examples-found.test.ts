@@ -4,17 +4,26 @@
  * @module
  */
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
+import { CRI_METHODS } from '../../../src/cri/methods.js';
+import { readText } from '../../source-tree.js';
 import { AlertsLab } from './alerts-lab.js';
+import { labelsInTables, readKubeletMetrics } from './kubelet-agent-metrics.js';
 import { examplePath, readAlerts, readRecordingRules } from './promql/alert-rules.js';
-import { parseExpression, type Selector, selectorsOf } from './promql/expression.js';
+import { type LabelMatcher, parseExpression, type Selector, selectorsOf } from './promql/expression.js';
 import { ScrapedSeries } from './promql/scraped-series.js';
 
 interface Panel {
+  readonly id: number;
   readonly type: string;
   readonly title: string;
-  readonly targets?: readonly { readonly expr: string }[];
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly datasource?: unknown;
+  readonly fieldConfig?: { readonly defaults?: { readonly unit?: string } };
+  readonly targets?: readonly { readonly expr: string; readonly datasource?: unknown }[];
 }
 
 interface Dashboard {
@@ -44,23 +53,26 @@ const EXPRESSIONS: readonly (readonly [where: string, expr: string])[] = [
 /** What no page tells: Prometheus makes it. */
 const OF_PROMETHEUS = ['up'];
 /**
- * Counters with labels that appear once they have counted, and have not on this node. Their names are found, and that
- * they have such labels is told by the test of the metrics.
+ * What has counted nothing on this node, whose runtime starts no container: their names are found, their labels are those
+ * that the documentation has, and the values asked for are some that there are.
  */
 const MAY_NOT_HAVE_COUNTED = [
   'podloop_metrics_read_errors_total',
   'podloop_runtime_operations_timeouts_total',
   'podloop_runtime_operations_abandoned_total',
-  'kubelet_runtime_operations_errors_total',
-  'podloop_pleg_relists_total',
-  'podloop_pod_worker_errors_total',
   'kubelet_started_containers_errors_total',
   'kubelet_started_containers_total',
-  'kubelet_run_podsandbox_errors_total',
-  'kubelet_pod_worker_duration_seconds_bucket',
   'prober_probe_total',
   'prober_probe_duration_seconds_bucket',
 ];
+/** Labels that Prometheus gives a series, or that are of its parts. */
+const OF_SCRAPES = ['job', 'instance', 'le'];
+
+/** A pod that the runtime of this node cannot make a sandbox for. */
+const POD = {
+  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'wanted' } },
+  spec: { containers: [{ name: 'main', image: 'no.such/image' }] },
+};
 
 describe('what examples ask for', () => {
   let lab: AlertsLab;
@@ -74,6 +86,16 @@ describe('what examples ask for', () => {
     const [pod] = await lab.node.control.pods();
     const told = (name: string) => lab.series.find({ name, matchers: [] }).at(-1)?.points.at(-1)?.value ?? 0;
     await vi.waitFor(() => expect(told('podloop_pleg_pods')).toBe(3), 30_000);
+    // What fails, and what is done for pods, has labels once there was some of it.
+    await writeFile(join(lab.node.folder, 'manifests/pod.json'), JSON.stringify(POD));
+    await vi.waitFor(() => expect(told('podloop_pod_worker_errors_total')).toBeGreaterThan(0), 30_000);
+    lab.node.replaceRules(
+      'rules: [{ name: r, match: { methods: [ListContainers] }, fault: { type: error, code: INTERNAL } }]',
+    );
+    const failures: Selector = parseExpression(
+      'podloop_pleg_relists_total{scope="all", result="failure"}',
+    ) as Selector;
+    await vi.waitFor(() => expect(lab.series.find(failures)).not.toEqual([]), 30_000);
     // Events and relists of one pod are counted once there have been any, calls in flight are there while they are.
     const [other] = (await lab.node.control.pods()).slice(1);
     lab.node.replaceRules(
@@ -93,16 +115,46 @@ describe('what examples ask for', () => {
     await lab[Symbol.asyncDispose]();
   });
 
+  const pages = (): ScrapedSeries[] => [lab.series, ...otherPages.map(([, series]) => series)];
+
   function isFound(selector: Selector): boolean {
-    const pages = [lab.series, ...otherPages.map(([, series]) => series)];
-    if (pages.some((series) => series.find(selector).length > 0)) return true;
+    if (pages().some((series) => series.find(selector).length > 0)) return true;
     const family = selector.name.replace(/_bucket$/, '');
     return MAY_NOT_HAVE_COUNTED.includes(selector.name) && lab.families.has(family);
   }
 
+  /** What a label is known to have been, or may be, by its name. */
+  function valuesOf(label: string): readonly string[] {
+    const seen = pages().flatMap((series) => series.valuesOf(label));
+    const kubelets = readKubeletMetrics().flatMap(({ labels }) => labels.get(label) ?? []);
+    const operations =
+      label === 'operation_type' ? Object.values(CRI_METHODS).map(({ operation }) => operation) : [];
+    return [...seen, ...kubelets, ...operations, ...(label === 'result' ? ['failed'] : [])];
+  }
+
+  /** Alternatives of a matcher that no series could ever have. */
+  function strangeValues({ label, op, value }: LabelMatcher): string[] {
+    const alternatives = op === '=' || op === '!=' ? [value] : value.split('|');
+    const known = valuesOf(label);
+    return alternatives.filter(
+      (each) =>
+        !known.some((one) => (op.endsWith('~') ? new RegExp(`^(?:${each})$`).test(one) : each === one)),
+    );
+  }
+
+  const EXPLAINED = labelsInTables(readText('docs/reference/metrics.md'));
+
   it.each(EXPRESSIONS)('%s: each of its series is there', (_where, expr) => {
     const selectors = selectorsOf(parseExpression(expr)).filter(({ name }) => !OF_PROMETHEUS.includes(name));
-    for (const selector of selectors) expect([selector, isFound(selector)]).toEqual([selector, true]);
+    for (const selector of selectors) {
+      expect([selector, isFound(selector)]).toEqual([selector, true]);
+      const labels = EXPLAINED.get(selector.name.replace(/_(bucket|sum|count)$/, '')) ??
+        EXPLAINED.get(selector.name) ?? ['not explained'];
+      for (const matcher of selector.matchers.filter(({ label }) => !OF_SCRAPES.includes(label))) {
+        expect(labels, selector.name).toContain(matcher.label);
+        expect([selector.name, matcher, strangeValues(matcher)]).toEqual([selector.name, matcher, []]);
+      }
+    }
   });
 
   it('is the variables of the dashboard, too', () => {
@@ -130,12 +182,38 @@ describe('what examples ask for', () => {
   });
 });
 
+/** Grafana's ids of the units that panels here need. */
+const UNITS = ['none', 's', 'ops', 'Bps', 'bytes', 'percentunit'];
+
+/** What an expression comes to, as far as the names in it say so. */
+function unitOf(expr: string): string | undefined {
+  const isRate = expr.includes('rate(');
+  if (/histogram_quantile\(|_seconds_sum/.test(expr)) return 's';
+  if (/process_cpu_seconds_total/.test(expr)) return 'percentunit';
+  if (/_seconds\b/.test(expr) && !isRate) return 's';
+  if (/_bytes(_total)?\b/.test(expr)) return isRate ? 'Bps' : 'bytes';
+  return undefined;
+}
+
 describe('the dashboard', () => {
-  it('shows every panel once, in its place, with a unit and a data source', () => {
-    const panels = DASHBOARD.panels as readonly (Panel & {
-      readonly id: number;
-      readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
-    })[];
+  const { panels } = DASHBOARD;
+
+  it('asks the data source that is chosen, in each panel, and names the unit of what it shows', () => {
+    const chosen = { type: 'prometheus', uid: '${datasource}' };
+    expect(DASHBOARD.templating.list).toContainEqual(
+      expect.objectContaining({ name: 'datasource', type: 'datasource', query: 'prometheus' }),
+    );
+    for (const { title, type, datasource, targets = [], fieldConfig } of panels) {
+      if (type === 'row') continue;
+      expect([title, datasource, targets.length > 0]).toEqual([title, chosen, true]);
+      for (const target of targets) expect([title, target.datasource]).toEqual([title, chosen]);
+      const unit = fieldConfig?.defaults?.unit;
+      expect([title, UNITS]).toEqual([title, expect.arrayContaining([unit])]);
+      for (const { expr } of targets) expect([title, unitOf(expr) ?? unit]).toEqual([title, unit]);
+    }
+  });
+
+  it('shows every panel once, in its place', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const cells = new Set<string>();
     for (const { title, gridPos } of panels) {

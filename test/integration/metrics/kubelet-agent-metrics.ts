@@ -46,6 +46,13 @@ export function namesInTables(markdown: string): string[] {
   );
 }
 
+/** The labels of each metric, in tables with the columns name, type and labels. */
+export function labelsInTables(markdown: string): ReadonlyMap<string, readonly string[]> {
+  const quoted = (cell: string): string[] => [...cell.matchAll(/`([a-z0-9_]+)`/g)].map((match) => match[1]!);
+  const rows = markdown.matchAll(/^\| (`[^|]+`) +\| (?:counter|gauge|histogram) *\|([^|]*)\|/gm);
+  return new Map([...rows].flatMap((row) => quoted(row[1]!).map((name) => [name, quoted(row[2]!)] as const)));
+}
+
 /** A page of the documentation by its headings of the second level. */
 export function chaptersOf(page: string): ReadonlyMap<string, string> {
   const [, ...chapters] = readText(page).split(/^## /m);

@@ -46,6 +46,12 @@ export class ScrapedSeries {
     );
   }
 
+  /** What a label ever was. */
+  valuesOf(label: string): string[] {
+    const values = [...this.#series.values()].flatMap(({ labels }) => labels[label] ?? []);
+    return [...new Set(values)];
+  }
+
   /** The present value of a series; undefined when it has none. */
   static valueAt({ points }: Series, atMs: number): number | undefined {
     const last = points.findLast((point) => point.atMs <= atMs);
