@@ -61,7 +61,13 @@ export function readAlerts(): AlertRule[] {
 /** The recording rules, as they stand in the file. */
 export function readRecordingRules(): RecordingRule[] {
   return readRules('recording-rules.yaml').map((rule) => {
-    const { record, expr, labels = {} } = rule as unknown as Partial<RecordingRule> & RecordingRule;
+    const {
+      record,
+      expr,
+      labels = {},
+    } = rule as unknown as Omit<RecordingRule, 'labels'> & {
+      labels?: RecordingRule['labels'];
+    };
     return { record, expr, labels, expression: parseExpression(expr) };
   });
 }
