@@ -12,13 +12,15 @@ import { diskAt, imageDisks } from '../stats/disk-usages.js';
 import { readNodeUsage } from '../stats/node-usage.js';
 import { renderResourcePage } from '../stats/resource-page.js';
 import { renderSummaryPage } from '../stats/summary-page.js';
+import { KeptPage } from '../stats/kept-page.js';
 import { UsageLooks } from '../stats/usage-looks.js';
 import { VolumeUsages } from '../stats/volume-usages.js';
-import { abortable } from '../util/abortable.js';
 import { KERNEL_CGROUPS } from '../util/cgroups/cgroup-io.js';
 import { type Clock } from '../util/clock.js';
+import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { readOwnMountinfo } from '../util/mountinfo.js';
+import { withinTime } from '../util/within-time.js';
 import { measureFolder } from '../volumes/measure-folder.js';
 import { VolumePaths } from '../volumes/volume-paths.js';
 
@@ -43,14 +45,23 @@ export interface UsagePages {
 
 /** Prometheus waits for ten seconds unless told: a page without pods must be there before. */
 const CALL_TIMEOUT_MS = 8_000;
+/** Of the calls that one question takes, together: a little more, so that the call says itself that it was given up. */
+const CALLS_TIMEOUT_MS = 8_500;
+/** At hundreds of pods the page of cAdvisor's names costs much of a second of CPU time, and is of megabytes. */
+const KEEP_CADVISOR_MS = 1_000;
 
 /** Wires the pages about usage: they share what is asked of the runtime. */
 export function buildUsagePages(options: UsagePagesOptions): UsagePages {
   const { client, cache, nodeName, paths, ending, clock, logger } = options;
   const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
+  const ask = async <T>(signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const late = (): Error =>
+      new PodloopError('CRI_DEADLINE_EXCEEDED', `no answer within ${CALLS_TIMEOUT_MS / 1_000}s`);
+    return await withinTime({ clock, signal, late, limitMs: CALLS_TIMEOUT_MS }, question);
+  };
   const looks = new UsageLooks({
     ...{ clock, logger, readNode: readNodeUsage },
-    listPods: () => usage.listPods(),
+    listPods: () => ask(ending, (signal) => usage.listPods(signal)),
     statusOf: (uid) => cache.get(uid).status,
   });
   const machine = readMachineFacts();
@@ -67,22 +78,26 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
     volumesDir: (uid) => volumePaths.volumesFolder(uid),
   });
   const startedAtMs = clock.now() - process.uptime() * 1_000;
-  return {
-    resource: async (signal) => renderResourcePage(await looks.look(signal)),
-    cadvisor: async (signal) => {
+  const cadvisor = new KeptPage({
+    ...{ clock, keepMs: KEEP_CADVISOR_MS },
+    make: async (signal) => {
       // Asked beside one another, so that a hang costs its deadline once.
       const [look, runtimeMetrics] = await Promise.all([
         looks.look(signal),
-        abortable(usage.listMetrics(signal), signal).catch(() => undefined),
+        ask(signal, (asking) => usage.listMetrics(asking)).catch(() => undefined),
       ]);
       signal.throwIfAborted();
       const subjects = await readSubjects(look, { ...(await cgroups), clock }, signal);
       return await renderCadvisorPage({ look, subjects, runtimeMetrics, machine: await machine });
     },
+  });
+  return {
+    resource: async (signal) => renderResourcePage(await looks.look(signal)),
+    cadvisor: (signal) => cadvisor.get(signal),
     summary: async (signal) => {
       const [look, filesystems] = await Promise.all([
         looks.look(signal),
-        abortable(usage.imageFilesystems(signal), signal).catch(() => undefined),
+        ask(signal, (asking) => usage.imageFilesystems(asking)).catch(() => undefined),
       ]);
       signal.throwIfAborted();
       const { atMs } = look;
@@ -91,11 +106,12 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
         diskAt(paths.podLogsDir, atMs),
         filesystems && imageDisks(filesystems, atMs),
       ]);
-      volumes.keepOnly(look.pods.map(({ uid }) => uid));
+      // A look that failed knows of no pods; theirs were counted for minutes and are still there.
+      if (look.problem === undefined) volumes.keepOnly(look.pods.map(({ uid }) => uid));
       const { user, system } = process.cpuUsage();
       const agent = { startedAtMs, cpuNs: (user + system) * 1_000, residentBytes: process.memoryUsage.rss() };
       const scene = {
-        ...{ look, nodeName, rootDisk, logDisk, windows, agent },
+        ...{ look, nodeName, rootDisk, logDisk, windows, agent, logsDir: paths.podLogsDir },
         ...{ imageDisk: disks?.images, containerDisk: disks?.containers },
         volumesOf: async (uid: string) => volumes.find(uid),
       };

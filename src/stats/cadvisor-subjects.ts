@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { statfs } from 'node:fs/promises';
 import { ANNOTATIONS } from '../runtime/labels.js';
 import { type ContainerStatus } from '../runtime/runtime.js';
@@ -35,7 +35,6 @@ export async function readSubjects(
     ...containers.map(({ id }) => id),
   ]);
   const groupOf = await groups.find(ids);
-  const podGroups = findPodGroups(look.pods, groupOf);
   const slices = new SliceYielder({ itemsPerSlice: GROUPS_PER_SLICE });
   const over = clock.monotonicMs() + OPEN_FILES_MS;
   const disks = new Disks();
@@ -46,7 +45,7 @@ export async function readSubjects(
   const common = { layout, seenAtMs: look.atMs, isOver: () => clock.monotonicMs() >= over };
   for (const pod of look.pods) {
     const own: Omit<GroupReading, 'group' | 'limits' | 'startedAtNs' | 'disk'> = common;
-    const group = podGroups.get(pod.uid);
+    const group = findPodGroup(pod, groupOf);
     const startedAtNs = pod.status.sandboxes.find(({ id }) => id === pod.sandboxId)?.createdAtNs ?? 0n;
     const labels = { container: '', image: '', name: '', namespace: pod.namespace, pod: pod.name };
     subjects.push({
@@ -78,23 +77,23 @@ function imageOf(status: ContainerStatus | undefined): string {
   return status?.annotations[ANNOTATIONS.image] ?? status?.image ?? '';
 }
 
-/** The group around a pod's containers, where no other pod has its own in the same one. */
-function findPodGroups(
-  pods: readonly LookedPod[],
+/**
+ * The group around a pod's containers, where it bears the pod's uid or its sandbox's id. Whoever made the pod may have
+ * put it into a group of others, such as `/system.slice`.
+ */
+function findPodGroup(
+  { uid, sandboxId, containers }: LookedPod,
   groupOf: ReadonlyMap<string, string>,
-): ReadonlyMap<string, string> {
-  const owners = new Map<string, string | undefined>();
-  for (const { uid, containers } of pods) {
-    for (const { id } of containers) {
-      const group = groupOf.get(id);
-      if (group === undefined) continue;
-      const parent = dirname(group);
-      owners.set(parent, owners.has(parent) && owners.get(parent) !== uid ? undefined : uid);
-    }
+): string | undefined {
+  for (const id of [...containers.map((container) => container.id), sandboxId]) {
+    const group = groupOf.get(id);
+    if (group === undefined) continue;
+    const name = basename(dirname(group));
+    const own = [`pod${uid}`, `pod${uid.replaceAll('-', '_')}.slice`, sandboxId];
+    if (own.some((each) => each !== '' && (name === each || name.endsWith(`-${each}`))))
+      return dirname(group);
   }
-  const found = new Map<string, string>();
-  for (const [group, uid] of owners) if (uid !== undefined && group !== '/') found.set(uid, group);
-  return found;
+  return undefined;
 }
 
 /** As a process of the pod sees it; of a pod on the host's network none, as it is the node's. */

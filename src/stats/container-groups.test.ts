@@ -38,6 +38,24 @@ it('finds groups by the ids in their names, however the runtime calls them', asy
   });
 });
 
+it('takes no other folder that has an id in its name for the container’s group', async () => {
+  const others = [
+    `crio-conmon-${ONE}.scope`,
+    `run-containerd-io.containerd.runtime.v2.task-k8s.io-${ONE}-rootfs.mount`,
+    `${ONE}.mount`,
+    `${ONE}.scope.d`,
+    `shim-${ONE}.scope`,
+    `${ONE}${TWO}`,
+  ];
+  const pod = '/kubepods.slice/kubepods-pod1.slice';
+  const { io } = tree(others.map((name) => `${pod}/${name}`));
+  expect([...(await groupsOf(io).find([ONE!, TWO!]))]).toEqual([]);
+  for (const name of [`crio-${ONE}.scope`, `docker-${ONE}.scope`, `libpod-${ONE}.scope`, `crio-${ONE}`]) {
+    const world = tree([...others, name].map((each) => `${pod}/${each}`));
+    expect((await groupsOf(world.io).find([ONE!])).get(ONE!)).toBe(`${pod}/${name}`);
+  }
+});
+
 it('goes through the tree only for somebody new, and now and then for who was not found', async () => {
   const world = tree([`/pod1/${ONE}`]);
   const clock = new FakeClock();

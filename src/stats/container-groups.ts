@@ -13,8 +13,11 @@ export interface ContainerGroupsOptions {
 const SEARCH_AGAIN_MS = 10_000;
 /** More than any node has; a tree that goes on beyond it is not looked through to its end. */
 const MOST_GROUPS = 50_000;
-/** Ids of containers as runtimes put them into names: `cri-containerd-ID.scope`, `ID`, `crio-ID.scope`. */
-const ID_IN_NAME = /[0-9a-f]{32,64}/g;
+/**
+ * The whole names of containers' groups: `ID`, `cri-containerd-ID.scope`, `crio-ID` … Others have the id in their names,
+ * too: the helpers that watch over containers (`crio-conmon-ID.scope`), mounts (`…-ID-rootfs.mount`).
+ */
+const GROUP_NAME = /^(?:(?:cri-containerd|crio|docker|libpod)-)?([0-9a-f]{32,64})(?:\.scope)?$/;
 
 /** The machine's cgroups as they can be read, from the text of /proc/self/mountinfo. */
 export function readableCgroups(mountinfo: string, io: CgroupIo): CgroupLayout {
@@ -70,8 +73,8 @@ export class ContainerGroups {
       if (group === undefined) break;
       for (const name of await this.#layout.io.children(`${tree.mountpoint}${group}`).catch(() => [])) {
         const path = `${group}/${name}`;
-        const id = name.match(ID_IN_NAME)?.find((each) => wanted.has(each));
-        if (id !== undefined && !found.has(id)) found.set(id, path);
+        const id = GROUP_NAME.exec(name)?.[1];
+        if (id !== undefined && wanted.has(id) && !found.has(id)) found.set(id, path);
         pending.push(path);
       }
     }

@@ -11,12 +11,12 @@ export class CpuWindows {
   }
 
   /**
-   * Nanoseconds of CPU time a second; undefined at the first question about what is of unknown age.
+   * Nanoseconds of CPU time a second; undefined in the first second of questions about what is of unknown age.
    *
    * @param ageMs for how long it has counted.
    */
   rate(key: string, totalNs: number, ageMs: number | undefined): number | undefined {
-    const rate = this.#rates.compute(key, BigInt(Math.round(totalNs)), this.#clock.monotonicMs(), ageMs ?? 0);
+    const rate = this.#rates.compute(key, BigInt(Math.round(totalNs)), this.#clock.monotonicMs(), ageMs);
     return rate === undefined ? undefined : Number(rate);
   }
 }

@@ -1,5 +1,5 @@
 import { lstat, readdir, statfs } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type ImageFilesystems } from '../runtime/cri-pod-usage.js';
 import { type FilesystemUsage } from '../runtime/pod-usage.js';
 import { type DiskUse } from './summary-shapes.js';
@@ -41,10 +41,19 @@ export async function imageDisks(
   return { images: await toDisk(images), containers: await toDisk(containers) };
 }
 
-/** How much the logs of one container take, those that were rotated included; undefined where none are known. */
-export async function logUse(logPath: string, disk: DiskUse | undefined): Promise<DiskUse | undefined> {
-  if (!logPath.startsWith('/')) return undefined;
-  const folder = dirname(logPath);
+/**
+ * How much the logs of one container take, those that were rotated included; undefined where none are known.
+ *
+ * @param logPath as the runtime tells it. Whoever made the container has chosen it, so it counts below `logsDir` alone.
+ */
+export async function logUse(
+  logPath: string,
+  logsDir: string,
+  disk: DiskUse | undefined,
+): Promise<DiskUse | undefined> {
+  const folder = dirname(resolve('/', logPath));
+  const isOfPod = logPath.startsWith('/') && folder.startsWith(`${resolve(logsDir)}/`);
+  if (!isOfPod) return undefined;
   const names = await readdir(folder).catch(() => undefined);
   if (names === undefined) return undefined;
   let usedBytes = 0;

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { cpus } from 'node:os';
 import { type Family, type Labels } from './prom-text.js';
 import { type NodeMemory } from './node-usage.js';
 
@@ -8,6 +8,7 @@ export interface MachineFacts {
   readonly machineId: string;
   readonly systemUuid: string;
   readonly bootId: string;
+  /** Logical ones. */
   readonly cores: number;
   /** Undefined where the kernel does not tell, as on some virtual machines. */
   readonly physicalCores: number | undefined;
@@ -30,7 +31,7 @@ export async function readMachineFacts(): Promise<MachineFacts> {
     machineId: machineId === '' ? oldMachineId! : machineId!,
     systemUuid: systemUuid!,
     bootId: bootId!,
-    cores: availableParallelism(),
+    cores: countProcessors(cpuinfo!) ?? cpus().length,
     ...countSockets(cpuinfo!),
   };
 }
@@ -49,6 +50,11 @@ export function machineMetrics(
     ['machine_swap_bytes', 'Swap that there is, in bytes.', memory?.swapBytes],
   ];
   return rows.map(([name, help, value]) => ({ family: { name, help, type: 'gauge' }, labels, value }));
+}
+
+/** Those of the machine, also where this process may use only some of them. Undefined where the text names none. */
+export function countProcessors(cpuinfo: string): number | undefined {
+  return cpuinfo.match(/^processor\s*: \d+$/gm)?.length;
 }
 
 /** Cores are counted within their socket. */

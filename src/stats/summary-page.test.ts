@@ -33,6 +33,7 @@ const SCENE: SummaryScene = {
   look: { atMs: AT_MS, node: NODE_USAGE, pods: [WEB], problem: undefined },
   nodeName: 'node1',
   ...{ rootDisk: DISK, imageDisk: DISK, containerDisk: DISK, logDisk: DISK },
+  logsDir: '/nonexistent',
   windows: new CpuWindows({ clock: new FakeClock() }),
   volumesOf: () =>
     Promise.resolve([

@@ -38,6 +38,8 @@ export interface SummaryScene {
   /** On which containers write. */
   readonly containerDisk: DiskUse | undefined;
   readonly logDisk: DiskUse | undefined;
+  /** The folder of pods' logs; absolute. */
+  readonly logsDir: string;
   readonly windows: CpuWindows;
   readonly volumesOf: (podUid: string) => Promise<readonly VolumeUse[]>;
   /** The agent's own process. */
@@ -147,10 +149,10 @@ async function toPodStats(pod: LookedPod, scene: SummaryScene): Promise<Json> {
 
 async function toContainerStats(
   container: LookedContainer,
-  { containerDisk, logDisk, windows }: SummaryScene,
+  { containerDisk, logDisk, logsDir, windows }: SummaryScene,
 ): Promise<{ readonly json: Json; readonly usedBytes: number }> {
   const { id, name, cpu, memory, swap, io, writableLayer, status } = container;
-  const logs = await logUse(status?.logPath ?? '', logDisk);
+  const logs = await logUse(status?.logPath ?? '', logsDir, logDisk);
   const json = {
     name,
     startTime:

@@ -73,6 +73,32 @@ it('leaves out what cannot be measured, and forgets pods that are gone', async (
   await volumes.settled();
 });
 
+it('goes on with what it knows, and its time, when a volume cannot be measured again', async () => {
+  const answers = [Promise.resolve(7n), Promise.reject(new Error('du was killed')), Promise.resolve(9n)];
+  answers[1]!.catch(() => undefined);
+  const volumes = usages(() => answers.shift()!);
+  const look = async (): Promise<unknown> => {
+    await volumes.find('u2');
+    await volumes.settled();
+    return (await volumes.find('u2'))[0]?.disk;
+  };
+  const first = clock.now();
+  expect(await look()).toMatchObject({ usedBytes: 7, atMs: first });
+  await clock.advance(120_000);
+  expect(await look()).toMatchObject({ usedBytes: 7, atMs: first });
+  await clock.advance(120_000);
+  expect(await look()).toMatchObject({ usedBytes: 9, atMs: first + 240_000 });
+});
+
+it('looks for no volumes outside of the folder of pods, whatever uid somebody gave a pod', async () => {
+  const volumes = usages();
+  for (const uid of ['../u1', 'u1/../u1', '..', '.', '', 'u1/', '/etc']) {
+    expect(await volumes.find(uid)).toEqual([]);
+  }
+  await volumes.settled();
+  expect(measured).toEqual([]);
+});
+
 it('begins nothing once the agent ends', async () => {
   const volumes = usages();
   ending.abort();

@@ -24,19 +24,24 @@ export interface VolumeUsagesOptions {
 }
 
 interface Measured {
+  /** When `usedBytes` was counted, in milliseconds since the epoch. */
   readonly atMs: number;
-  readonly measuredAtMs: number;
+  /** When it was last tried to count them, monotonic. */
+  readonly triedAtMs: number;
   readonly usedBytes: number | undefined;
 }
 
 /** What was measured is good for so long; counting files again and again would be most of what a node does. */
 const GOOD_FOR_MS = 120_000;
+/** Others' pods are shown, too, and their uids are theirs to choose: one that is no name of a folder has none here. */
+const FOLDER_NAME = /^[A-Za-z0-9][-A-Za-z0-9_.]{0,250}$/;
 /** Volumes that wait to be measured; more than any node has. */
 const MOST_WAITING = 10_000;
 
 /**
  * How much the volumes of pods use. Counting may take minutes: it goes on in the background, one volume after another,
- * while nobody waits for it; until a volume was measured once it is left out.
+ * while nobody waits for it; until a volume was measured once it is left out. When it cannot be measured again, what
+ * was known stays, with its time.
  */
 export class VolumeUsages {
   readonly #options: VolumeUsagesOptions;
@@ -50,6 +55,7 @@ export class VolumeUsages {
 
   /** The volumes of a pod, as they were measured last; asks for those that are due to be measured again. */
   async find(podUid: string): Promise<VolumeUse[]> {
+    if (!FOLDER_NAME.test(podUid)) return [];
     const root = this.#options.volumesDir(podUid);
     const found: VolumeUse[] = [];
     for (const plugin of await readdir(root).catch(() => [])) {
@@ -82,8 +88,7 @@ export class VolumeUsages {
 
   #ask(path: string): Measured | undefined {
     const known = this.#measured.get(path);
-    const isDue =
-      known === undefined || this.#options.clock.monotonicMs() - known.measuredAtMs >= GOOD_FOR_MS;
+    const isDue = known === undefined || this.#options.clock.monotonicMs() - known.triedAtMs >= GOOD_FOR_MS;
     if (isDue && this.#waiting.size < MOST_WAITING && !this.#options.signal.aborted) {
       this.#waiting.add(path);
       this.#working ??= this.#work().finally(() => (this.#working = undefined));
@@ -97,7 +102,12 @@ export class VolumeUsages {
       if (signal.aborted) return;
       const usedBytes = await measureFolder(path, signal).then(Number, () => undefined);
       this.#waiting.delete(path);
-      this.#measured.set(path, { atMs: clock.now(), measuredAtMs: clock.monotonicMs(), usedBytes });
+      const known = usedBytes === undefined ? this.#measured.get(path) : undefined;
+      const { atMs } = known ?? { atMs: clock.now() };
+      this.#measured.set(path, {
+        ...{ atMs, usedBytes: usedBytes ?? known?.usedBytes },
+        triedAtMs: clock.monotonicMs(),
+      });
     }
   }
 }

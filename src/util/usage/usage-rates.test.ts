@@ -25,6 +25,20 @@ it('takes no window of less than a second, however often it is asked', () => {
   expect(rates.compute('a', CORE + CORE / 4n, 12_000, 0)).toBe(CORE / 4n);
 });
 
+it('begins with the first question about what is of unknown age, and knows nothing before a second has passed', () => {
+  const rates = new UsageRates();
+  for (const ageMs of [undefined, 0, -5]) {
+    const key = String(ageMs);
+    expect(rates.compute(key, 9n * CORE, 10_000, ageMs)).toBeUndefined();
+    expect(rates.compute(key, 9n * CORE + 1n, 10_500, ageMs)).toBeUndefined();
+    expect(rates.compute(key, 10n * CORE, 11_000, ageMs)).toBe(CORE);
+    expect(rates.compute(key, 10n * CORE, 11_500, ageMs)).toBe((2n * CORE) / 3n + 1n);
+    // A new one under an old name.
+    expect(rates.compute(key, 5n * CORE, 20_000, ageMs)).toBeUndefined();
+    expect(rates.compute(key, 5n * CORE, 20_900, ageMs)).toBeUndefined();
+  }
+});
+
 it('begins anew when the counter went back, and knows of no use in no time', () => {
   const rates = new UsageRates();
   rates.compute('a', 9n * CORE, 10_000, 10_000);

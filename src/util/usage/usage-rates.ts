@@ -13,7 +13,8 @@ const FORGET_AFTER_MS = 30 * 60_000;
  * CPU usage over a window, in nanoseconds of CPU time a second (CRI's usageNanoCores).
  *
  * The window reaches from an earlier question, at least a second ago, to this one: nothing is measured while
- * nobody asks. The first question's window begins with the container.
+ * nobody asks. The first question's window begins with the container where its age is known; else that question is
+ * the begin of the first window, and nothing is known until it is long enough.
  */
 export class UsageRates {
   readonly #samples = new Map<string, { base: Sample; last: Sample }>();
@@ -24,23 +25,24 @@ export class UsageRates {
    *
    * @param totalNs its CPU time since its start.
    * @param nowMs monotonic milliseconds.
-   * @param ageMs how long it has been running, for the first question.
+   * @param ageMs how long it has been running, for the first question; undefined when nobody knows.
    */
-  compute(key: string, totalNs: bigint, nowMs: number, ageMs: number): bigint | undefined {
+  compute(key: string, totalNs: bigint, nowMs: number, ageMs: number | undefined): bigint | undefined {
     this.#sweep(nowMs);
     const sample = { atMs: nowMs, totalNs };
     const known = this.#samples.get(key);
     // A counter that went back belongs to something new under an old name.
     if (known === undefined || totalNs < known.last.totalNs) {
-      const born = { atMs: nowMs - Math.max(0, ageMs), totalNs: 0n };
-      this.#samples.set(key, { base: born, last: sample });
-      return rate(born, sample);
+      // A clock that was set back can make it younger than nothing.
+      const base = ageMs === undefined || ageMs <= 0 ? sample : { atMs: nowMs - ageMs, totalNs: 0n };
+      this.#samples.set(key, { base, last: sample });
+      return base === sample ? undefined : rate(base, sample);
     }
     if (nowMs - known.last.atMs >= SHORTEST_WINDOW_MS) {
       this.#samples.set(key, { base: known.last, last: sample });
       return rate(known.last, sample);
     }
-    return rate(known.base, sample);
+    return known.base === known.last ? undefined : rate(known.base, sample);
   }
 
   #sweep(nowMs: number): void {
@@ -52,8 +54,7 @@ export class UsageRates {
   }
 }
 
-function rate(from: Sample, to: Sample): bigint | undefined {
+function rate(from: Sample, to: Sample): bigint {
   const elapsedMs = to.atMs - from.atMs;
-  if (elapsedMs <= 0) return undefined;
   return BigInt(Math.round((Number(to.totalNs - from.totalNs) / elapsedMs) * 1_000));
 }
