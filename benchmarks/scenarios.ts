@@ -1,7 +1,9 @@
+import { BURST } from './burst/burst-scenario.js';
+import { MICRO } from './micro/micro-scenario.js';
 import { LATENCY } from './latency/latency-scenario.js';
 import { RELAY } from './relay/relay-scenario.js';
 import { RELIST } from './relist/relist-scenario.js';
 import { type Scenario } from './scenario.js';
 
 /** All of them, in the order of the page. */
-export const SCENARIOS: readonly Scenario[] = [RELIST, LATENCY, RELAY];
+export const SCENARIOS: readonly Scenario[] = [RELIST, BURST, LATENCY, MICRO, RELAY];

@@ -1,0 +1,56 @@
+import { CONTAINER_LIST, cri, FieldOrder, scanList } from '../../src/cri/index.js';
+import { type GrpcTransport } from '../../src/cri/grpc-transport.js';
+import { PodIndex } from '../../src/runtime/pod-index.js';
+import { decodeBareList, listBare } from '../relist/bare-lists.js';
+
+/** Two ways of reading id and state of every container from one answer, and the bare calls for both lists. */
+export interface ListReaders {
+  /** Read by hand into a table from id to state. */
+  readonly handWritten: () => Promise<unknown>;
+  /** As an idle relist does it: each id found among those that are known, each state compared. */
+  readonly product: () => Promise<unknown>;
+  readonly listBoth: (transport: GrpcTransport) => Promise<unknown>;
+}
+
+/** Makes them for an answer to ListContainers, whose containers are known to the product's side from then on. */
+export async function createListReaders(answer: Buffer): Promise<ListReaders> {
+  const index = new PodIndex({ counters: { unknownEnums: 0 } });
+  const order = new FieldOrder();
+  order.useConnection(1);
+  let added = 0;
+  const product = async (): Promise<void> => {
+    index.beginSnapshot();
+    index.beginAnswer(answer);
+    await scanList(
+      answer,
+      CONTAINER_LIST,
+      { unknownFields: 0 },
+      (idStart, idEnd, state, start, end) => {
+        if (index.see(idStart, idEnd, state)) return 1;
+        added++;
+        index.addContainer(cri.Container.decode(answer.subarray(start, end)), idStart, idEnd);
+        return 1;
+      },
+      // One slice: the turns of the loop between slices are not what is measured.
+      { order, sliceItems: Number.POSITIVE_INFINITY },
+    );
+    const finishing = index.finishSnapshot();
+    while (finishing.next().done !== true);
+  };
+  await product();
+  const known = added;
+  return {
+    product: async () => {
+      await product();
+      if (added !== known) throw new Error('a container that was known was taken for a new one');
+    },
+    handWritten: () => {
+      const states = new Map(
+        decodeBareList(answer, CONTAINER_LIST.stateField).map(({ id, state }) => [id, state]),
+      );
+      if (states.size !== known) throw new Error(`${states.size} containers instead of ${known}`);
+      return Promise.resolve(states);
+    },
+    listBoth: (transport) => listBare((path, request) => transport.unary(path, request).answer),
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * The operations that a relist is made of, each by itself: how many a second, and what they allocate.
+ *
+ * In: the answers of a synthetic runtime, kept as bytes. Out: operations a second, the reading of a list held
+ * against a decoder written by hand for the same fields, bytes allocated for each container by an idle relist, and
+ * where its CPU time goes.
+ *
+ * @module
+ */
+import { CriClient } from '../../src/cri/client.js';
+import { GrpcTransport } from '../../src/cri/grpc-transport.js';
+import { Pleg } from '../../src/pleg/pleg.js';
+import { CriRuntime } from '../../src/runtime/cri-runtime.js';
+import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
+import { measurePairedRounds } from '../relist/paired-rounds.js';
+import { type Progress } from '../progress.js';
+import { bootstrapRatio, type Estimate, mean, median } from '../stats.js';
+import { profileCpu, type ProfiledFunction } from './cpu-profile.js';
+import { measureAllocation } from './heap-sampling.js';
+import { createListReaders } from './list-readers.js';
+import { createOperations, type Operation } from './operations.js';
+
+export interface MicroBenchmarkOptions {
+  readonly containers: number;
+  readonly rounds: number;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+/** What was found. */
+export interface MicroFigures {
+  readonly containers: number;
+  readonly operations: readonly { readonly name: string; readonly perSecond: number }[];
+  /** Reading id and state of every container, against the decoder written by hand. */
+  readonly decodeRatio: Estimate;
+  readonly decodeMs: number;
+  readonly handWrittenMs: number;
+  /** Bytes of V8's heap for each container on the node. */
+  readonly allocated: { readonly relist: number; readonly bareLists: number };
+  readonly profile: readonly ProfiledFunction[];
+}
+
+const CONTAINERS_PER_POD = 2;
+const WARM_UP_RUNS = 30;
+/** Relists under the profiler. */
+const PROFILED_RUNS = 100;
+/** Each operation is repeated for so long in a round. */
+const ROUND_MS = 50;
+/** The clock is looked at once in so many operations. */
+const OPERATIONS_AT_ONCE = 100;
+const PROFILE_LINES = 15;
+const LIST_CONTAINERS = '/runtime.v1.RuntimeService/ListContainers';
+
+/** Runs the benchmark. */
+export async function runMicroBenchmark(options: MicroBenchmarkOptions): Promise<MicroFigures> {
+  const { containers, rounds, progress, signal } = options;
+  progress.begin(`micro: ${containers} containers`);
+  const pods = Math.ceil(containers / CONTAINERS_PER_POD);
+  await using synthetic = await spawnSyntheticRuntime({ pods, containersPerPod: CONTAINERS_PER_POD });
+  const transport = new GrpcTransport({ socketPath: synthetic.endpoint.replace('unix://', '') });
+  const client = new CriClient({ endpoint: synthetic.endpoint });
+  try {
+    const answer = await transport.unary(LIST_CONTAINERS, new Uint8Array(0)).answer;
+    const readers = await createListReaders(answer);
+    for (let run = 0; run < WARM_UP_RUNS; run++) {
+      await readers.handWritten();
+      await readers.product();
+    }
+    const [handWritten, product] = await measurePairedRounds([readers.handWritten, readers.product], {
+      ...{ minRounds: rounds, runsPerRound: 20, isEnough: () => true },
+      onRound: (done) => progress.step(done, rounds, 'rounds of decoding'),
+    });
+    signal.throwIfAborted();
+    const operations = await createOperations(client);
+    const measured: { name: string; perSecond: number }[] = [];
+    for (const operation of operations) {
+      signal.throwIfAborted();
+      measured.push({ name: operation.name, perSecond: measureOperation(operation, rounds) });
+      progress.step(measured.length, operations.length, 'operations');
+    }
+    const pleg = new Pleg({ runtime: new CriRuntime({ client }), mode: 'generic' });
+    const relists = async (runs: number): Promise<void> => {
+      for (let run = 0; run < runs; run++) await pleg.relist(signal);
+    };
+    await relists(WARM_UP_RUNS);
+    const relist = await measureAllocation(() => relists(WARM_UP_RUNS));
+    const bareLists = await measureAllocation(async () => {
+      for (let run = 0; run < WARM_UP_RUNS; run++) await readers.listBoth(transport);
+    });
+    const profile = await profileCpu(() => relists(PROFILED_RUNS));
+    return {
+      containers,
+      operations: measured,
+      decodeRatio: bootstrapRatio(product.wallMs, handWritten.wallMs, mean),
+      decodeMs: median(product.wallMs),
+      handWrittenMs: median(handWritten.wallMs),
+      allocated: {
+        relist: relist / WARM_UP_RUNS / containers,
+        bareLists: bareLists / WARM_UP_RUNS / containers,
+      },
+      profile: profile.slice(0, PROFILE_LINES),
+    };
+  } finally {
+    client.close();
+    transport.close();
+  }
+}
+
+/** What the operations gave: kept where everybody could see it, so that none of them is left out by the compiler. */
+export const sink: { last: unknown } = { last: undefined };
+
+/** The median over rounds. */
+function measureOperation({ run }: Operation, rounds: number): number {
+  const rates: number[] = [];
+  // The first round is for the compiler.
+  for (let round = 0; round <= rounds; round++) {
+    const beganMs = performance.now();
+    let [done, tookMs] = [0, 0];
+    while (tookMs < ROUND_MS) {
+      for (let i = 0; i < OPERATIONS_AT_ONCE; i++) sink.last = run(done + i);
+      done += OPERATIONS_AT_ONCE;
+      tookMs = performance.now() - beganMs;
+    }
+    if (round > 0) rates.push((done / tookMs) * 1_000);
+  }
+  return median(rates);
+}

@@ -1,0 +1,60 @@
+import { formatEstimate, formatNumber, ratioAtMost } from '../goals.js';
+import { type Scenario, toCount } from '../scenario.js';
+import { formatTable } from '../text-table.js';
+import { type MicroFigures, runMicroBenchmark } from './micro-benchmark.js';
+
+/** Reading a list may take so many times as long as by hand. */
+const DECODE_LIMIT = 1.3;
+
+/** What a relist is made of. */
+export const MICRO: Scenario = {
+  name: 'micro',
+  title: 'Micro',
+  about: 'decode, convert, diff, cache; allocation and profile of an idle relist',
+  runtimes: 'synthetic, in a process of its own',
+  needs: [],
+  fullMinutes: 2,
+  settings: [
+    { name: 'containers', placeholder: 'N', about: 'containers on the node', short: '1000', full: '5000' },
+    { name: 'samples', placeholder: 'N', about: 'rounds of each operation', short: '30', full: '60' },
+  ],
+  run: async ({ setting, progress, signal }) => {
+    const figures = await runMicroBenchmark({
+      containers: toCount(setting('containers')),
+      rounds: toCount(setting('samples')),
+      ...{ progress, signal },
+    });
+    return {
+      figures,
+      text: formatMicroReport(figures),
+      goals: [
+        ratioAtMost(
+          `reading id and state of ${figures.containers} containers`,
+          figures.decodeRatio,
+          DECODE_LIMIT,
+          'a decoder written by hand',
+        ),
+      ],
+    };
+  },
+};
+
+function formatMicroReport(figures: MicroFigures): string {
+  const { containers, decodeRatio, decodeMs, handWrittenMs, allocated, profile, operations } = figures;
+  return `Reading id and state of ${containers} containers from one answer takes ${decodeMs.toFixed(2)} ms, a decoder written by hand that puts them into
+a table ${handWrittenMs.toFixed(2)} ms: ${formatEstimate(decodeRatio)} times as long. An idle relist allocates ${formatNumber(allocated.relist)} bytes of heap for
+each container, the bare list calls read by hand ${formatNumber(allocated.bareLists)} (sampled).
+
+${formatTable(
+  ['operation', 'a second'],
+  operations.map(({ name, perSecond }) => [name, Math.round(perSecond).toLocaleString('en')]),
+)}
+
+Where the main thread's time goes in idle relists of ${containers} containers, the list calls included:
+
+${formatTable(
+  ['function', 'share'],
+  profile.map(({ name, share }) => [`\`${name}\``, `${(100 * share).toFixed(1)} %`]),
+)}
+`;
+}

@@ -1,0 +1,59 @@
+import { cri, type CriClient } from '../../src/cri/index.js';
+import { diffPods } from '../../src/pleg/diff.js';
+import { PodCache } from '../../src/pleg/pod-cache.js';
+import { CriRuntime } from '../../src/runtime/cri-runtime.js';
+import { toContainerStatus } from '../../src/runtime/convert.js';
+import { type ObservedPod } from '../../src/runtime/runtime.js';
+import { SystemClock } from '../../src/util/clock.js';
+
+/** Something small that is done often. */
+export interface Operation {
+  readonly name: string;
+  /** `at` counts up, for whoever takes one thing after the other. */
+  readonly run: (at: number) => unknown;
+}
+
+/** The operations on what a runtime answers: decode, convert, diff, cache. */
+export async function createOperations(client: CriClient): Promise<Operation[]> {
+  const counters = { unknownEnums: 0 };
+  const runtime = new CriRuntime({ client });
+  const pods = await runtime.listPods();
+  const pod = pods[0]!;
+  const { containers } = await client.listContainers({ filter: { podSandboxId: pod.sandboxes[0]!.id } });
+  const listed = Buffer.from(cri.Container.encode(containers[0]!).finish());
+  const { id, sandboxId } = pod.containers[0]!;
+  const answer = await client.containerStatus({ containerId: id });
+  const statusBytes = Buffer.from(cri.ContainerStatusResponse.encode(answer).finish());
+  const status = await runtime.getPodStatus(pod);
+  const ended: ObservedPod = {
+    ...pod,
+    containers: pod.containers.map((container) => ({ ...container, state: 'exited' })),
+  };
+  const clock = new SystemClock();
+  const cache = new PodCache();
+  for (const { uid } of pods) cache.set(uid, { ...status, uid }, undefined, clock.stamp());
+  return [
+    {
+      name: 'decode a container of a list, whole',
+      run: () => cri.Container.decode(client.newReader(listed)),
+    },
+    {
+      name: 'decode a container’s status',
+      run: () => cri.ContainerStatusResponse.decode(client.newReader(statusBytes)),
+    },
+    {
+      name: 'convert a container’s status',
+      run: () => toContainerStatus(answer.status!, { id, sandboxId }, counters),
+    },
+    {
+      name: 'diff a pod that is the same',
+      run: (at) => diffPods(pods[at % pods.length], pods[at % pods.length]),
+    },
+    { name: 'diff a pod whose containers ended', run: () => diffPods(pod, ended) },
+    { name: 'read a pod from the cache', run: (at) => cache.get(pods[at % pods.length]!.uid) },
+    {
+      name: 'write a pod into the cache',
+      run: (at) => cache.set(pods[at % pods.length]!.uid, status, undefined, clock.stamp()),
+    },
+  ];
+}
