@@ -202,7 +202,7 @@ async function printCounts(
     await stdout.writeLine(JSON.stringify({ file, ...counts }));
     return;
   }
-  const { calls, open, messages, bytes, files, redacted, unknownFields, unreadable, lost } = counts;
+  const { calls, open, messages, bytes, files, redacted, unknownFields, unreadable, lost, ended } = counts;
   const parts = [
     `${calls} calls (${open} open)`,
     `${messages} messages`,
@@ -210,6 +210,7 @@ async function printCounts(
     ...(unknownFields > 0 ? [`${unknownFields} unknown fields left out`] : []),
     ...(unreadable > 0 ? [`${unreadable} messages unreadable`] : []),
     ...(lost > 0 ? [`${lost} lost`] : []),
+    ...(ended === undefined ? [] : [ended === 'full' ? 'ended when it was full' : 'ended by a failure']),
   ];
   const where = files > 1 ? `${file} and ${file}.1` : file;
   await stdout.writeLine(`${where}: ${parts.join(', ')}, ${formatBytes(bytes)}`);

@@ -4,14 +4,14 @@ import { escapeTerminal, toCell } from './print/terminal-text.js';
 
 /** A summary of a recording for people: what there was, then what hung, what was slow, what failed. */
 export function formatRecordingSummary(summary: RecordingSummary): string[] {
-  const { startedAt, durationMs, mode, isComplete, lost, methods, hangs, slowest, errors, events, pods } =
-    summary;
+  const { startedAt, durationMs, mode, part, lost, methods, hangs, slowest, errors, events, pods } = summary;
   const calls = methods.reduce((sum, each) => sum + each.calls, 0);
   const how = mode === 'relay' ? 'in front of the runtime' : 'by podloop itself';
   const lines = [
     `Recorded ${toCell(startedAt)}, ${duration(durationMs)}, ${how}: ${toCell(summary.upstream)}`,
     `${calls} calls, ${events} events, ${pods.length} pods`,
-    ...(isComplete ? [] : ['The recording was cut off.']),
+    ...(part > 0 ? ['The recording had rolled: what was before is not in this file.'] : []),
+    ...ENDS[summary.end],
     ...(lost > 0 ? [`${lost} calls and messages came faster than they could be recorded.`] : []),
     '',
     ...table(
@@ -36,6 +36,14 @@ export function formatRecordingSummary(summary: RecordingSummary): string[] {
   // What a runtime wrote may hold anything.
   return lines.map(escapeTerminal);
 }
+
+/** What is to be said of how it ended. */
+const ENDS: Readonly<Record<RecordingSummary['end'], readonly string[]>> = {
+  stopped: [],
+  full: ['The recording was full: what came later is not in it.'],
+  rolled: ['The recording has rolled: what came later is in the next file.'],
+  'cut-off': ['The recording was cut off.'],
+};
 
 const SLOWEST_SHOWN = 10;
 

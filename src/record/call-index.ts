@@ -23,6 +23,8 @@ export class CallIndex {
     for (const call of timeline.calls) {
       // One that was given up at once, or by the end of the recording, tells nothing.
       if (call.code === undefined && !timeline.hung(call)) continue;
+      // Of what the node was like lists and statuses say more than this one; of all else there is no other answer.
+      if (call.code === 0 && !call.isWhole && isRepeated(call.method)) continue;
       const question = `${call.method.name} ${call.request}`;
       let key = keys.get(question);
       if (key === undefined) {
@@ -60,6 +62,12 @@ export class CallIndex {
   findFirstSuccess(method: RecordedMethod, request: Buffer): RecordedCall | undefined {
     return this.#calls.get(keyOf(method, request))?.find(({ code }) => code === 0);
   }
+}
+
+/** Whether it is answered with what was answered then. */
+function isRepeated(method: RecordedMethod): boolean {
+  const kind = kindOf(method);
+  return kind === 'read' || kind === 'change';
 }
 
 /** What is the same of questions that are answered alike; the request is one without secrets. */

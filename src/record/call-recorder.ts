@@ -35,10 +35,10 @@ export class CallRecorder implements CallHandler {
 
   onHeaders(side: SideName, { fields, endStream }: CallHeaders): void {
     if (side === 'request' || !endStream) return;
-    const code = Number(findHeader(fields, 'grpc-status') ?? NaN);
+    const text = findHeader(fields, 'grpc-status');
     const message = decodeStatusMessage(findHeader(fields, 'grpc-message') ?? '');
-    if (!Number.isInteger(code)) this.#end({ by: 'runtime' });
-    else this.#end({ code, ...(message === '' ? {} : { message }) });
+    if (text === undefined) this.#end({ by: 'runtime' });
+    else this.#end({ code: parseStatus(text), ...(message === '' ? {} : { message }) });
   }
 
   onMessage(side: SideName, message: GrpcMessage): void {
@@ -82,6 +82,13 @@ export class CallRecorder implements CallHandler {
     if (this.#number !== undefined) recorder.end(this.#number, method, clock.monotonicMs(), how);
   }
 }
+
+/** A status that is no number is UNKNOWN, as for every client of gRPC. */
+function parseStatus(text: string): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : UNKNOWN;
+}
+
+const UNKNOWN = 2;
 
 /** The text of the header grpc-message, which is percent-encoded; as it stands when it is not. */
 function decodeStatusMessage(text: string): string {

@@ -13,6 +13,7 @@ import { untilTrue } from '../testing/until-true.js';
 import { RecordProxy } from './record-proxy.js';
 import { type RecordedFrame } from './recorded-frame.js';
 import { RecordingFile } from './recording-file.js';
+import { summarizeRecording } from './recording-summary.js';
 
 const version = VersionResponse.fromPartial({ runtimeName: 'test', runtimeVersion: '1' });
 
@@ -162,21 +163,36 @@ describe('a recorder', () => {
     expect(describeCalls(await readRecording(harness.file))).toEqual(['Version: 1, code 0']);
   });
 
-  it('ends when it is full, says so once, and lets calls go on', async () => {
+  it('ends when it is full, says so once, lets calls go on, and takes none of them for hung', async () => {
     const told: string[] = [];
     let filler = 0;
     await using harness = await RecordHarness.start(
       {
-        handlers: { version: (_call, reply) => reply(null, { ...version, runtimeVersion: noise(filler++) }) },
+        handlers: {
+          version: (_call, reply) => reply(null, { ...version, runtimeVersion: noise(filler++) }),
+          status: () => undefined,
+        },
       },
       { maxBytes: 2 ** 20, onEnded: (reason) => void told.push(reason) },
     );
+    const open = harness.client.status().catch(() => undefined);
+    await untilTrue(() => harness.proxy.counts.open === 1);
     while (told.length === 0) await harness.client.version();
+    // It is whole at once: the program may be killed at any time.
+    expect((await readRecording(harness.file)).at(-1)).toMatchObject({
+      kind: 'close',
+      reason: 'full',
+      at: 0,
+    });
     expect((await harness.client.version()).runtimeName).toBe('test');
-    const frames = await harness.finish();
+    await harness.clock.advance(60_000);
+    expect(harness.proxy.counts).toMatchObject({ ended: 'full', open: 1 });
+    await harness.finish();
     expect(told).toEqual(['full']);
-    expect(frames.at(-1)).toMatchObject({ kind: 'close', reason: 'full' });
     expect((await stat(harness.file)).size).toBeLessThanOrEqual(2 ** 20);
+    expect(await summarizeRecording(harness.file)).toMatchObject({ end: 'full', durationMs: 0, hangs: [] });
+    harness.client.close();
+    await open;
   });
 
   it('goes on in a new file when it rolls, and tells there again of calls that are open', async () => {

@@ -51,6 +51,9 @@ export const DEFAULT_MAX_BYTES = 256 * 2 ** 20;
 /** With less there is hardly room for one block and the end. */
 const LEAST_MAX_BYTES = 2 ** 20;
 
+/** The header grpc-timeout: a number of up to eight digits and its unit. */
+const TIMEOUT = /^\d{1,8}[HMSmun]$/;
+
 /** See the module's comment. */
 export class RecordProxy implements AsyncDisposable {
   readonly #clock: Clock;
@@ -127,7 +130,9 @@ export class RecordProxy implements AsyncDisposable {
   #intercept({ path, fields }: CallStart): CallPlan | undefined {
     const method = RECORDED_METHODS.get(path);
     if (method === undefined) return undefined;
-    const timeout = findHeader(fields, 'grpc-timeout');
+    const header = findHeader(fields, 'grpc-timeout');
+    // Anything else is no timeout, and may be anything.
+    const timeout = header !== undefined && TIMEOUT.test(header) ? header : undefined;
     return {
       ...{ request: 'tap', response: 'tap' },
       createHandler: (call) =>

@@ -4,6 +4,7 @@ import {
   type CloseFrame,
   type EndFrame,
   FrameKind,
+  LARGEST_MESSAGE,
   type LostFrame,
   type MessageFrame,
   type MetaFrame,
@@ -19,8 +20,8 @@ export type RecordedFrame =
   | ({ readonly kind: 'lost' } & LostFrame)
   | ({ readonly kind: 'close' } & CloseFrame);
 
-/** Longer ones are not written. */
-const LONGEST_JSON = 2 ** 20;
+/** Much longer ones are not written any more; a runtime's error was once taken as it came. */
+const LONGEST_JSON = LARGEST_MESSAGE;
 /** A hundred years in microseconds: times in recordings are far below. */
 const LATEST = 3.2e15;
 
@@ -63,6 +64,7 @@ export function decodeJsonFrame(kind: number, body: Buffer): RecordedFrame | und
         ...(fields['code'] === undefined ? {} : { code: getCount(fields, 'code') }),
         ...(fields['message'] === undefined ? {} : { message: getText(fields, 'message') }),
         ...(fields['by'] === undefined ? {} : { by: getOneOf(fields, 'by', ENDED_BY) }),
+        ...(fields['missing'] === undefined ? {} : { missing: getCount(fields, 'missing') }),
       };
     case FrameKind.LOST:
       return {

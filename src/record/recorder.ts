@@ -35,6 +35,8 @@ export interface RecordCounts {
   readonly unreadable: number;
   /** Calls and messages that came faster than they could be written. */
   readonly lost: number;
+  /** Why nothing is written any more; absent while it is, and of a recording that was ended. */
+  readonly ended?: 'full' | 'failed';
 }
 
 type Item =
@@ -83,7 +85,8 @@ export class Recorder {
   #queuedBytes = 0;
   #working: Promise<void> | undefined;
   #lastCall = 0;
-  readonly #open = new Set<number>();
+  /** Calls that are open, with how many messages of theirs were lost. */
+  readonly #open = new Map<number, number>();
   #messages = 0;
   #unreadable = 0;
   #lost = { calls: 0, messages: 0 };
@@ -91,6 +94,7 @@ export class Recorder {
   /** Whether anything more is taken. */
   #isTaking = true;
   #hasToldEnd = false;
+  #closing: Promise<void> | undefined;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -98,11 +102,12 @@ export class Recorder {
   }
 
   get counts(): RecordCounts {
-    const { bytes, parts } = this.#options.parts;
+    const { bytes, parts, ended } = this.#options.parts;
     return {
       ...{ calls: this.#lastCall, open: this.#open.size, messages: this.#messages, bytes, files: parts },
       ...this.#redactor.counts,
       ...{ unreadable: this.#unreadable, lost: this.#lostBefore + this.#lost.calls + this.#lost.messages },
+      ...(ended === undefined ? {} : { ended: ended.reason }),
     };
   }
 
@@ -120,31 +125,40 @@ export class Recorder {
       return undefined;
     }
     const call = ++this.#lastCall;
-    this.#open.add(call);
+    this.#open.set(call, 0);
     this.#push({ kind: 'begin', call, ...what }, what.request?.length ?? 0);
     return call;
   }
 
   message(call: number, method: RecordedMethod, atMs: number, message: GrpcMessage): void {
+    if (!this.#isTaking) return;
     this.#messages++;
     if (this.#hasRoom) this.#push({ kind: 'message', call, method, atMs, message }, message.length);
-    else this.#lost.messages++;
+    else {
+      this.#lost.messages++;
+      this.#open.set(call, (this.#open.get(call) ?? 0) + 1);
+    }
   }
 
   end(call: number, method: RecordedMethod, atMs: number, how: Omit<EndFrame, 'call' | 'at'>): void {
+    const missing = this.#open.get(call) ?? 0;
     this.#open.delete(call);
     // Small, and at most one for each call that was taken: always told, else it would seem to hang.
-    this.#push({ kind: 'end', call, method, atMs, how }, 0);
+    this.#push({ kind: 'end', call, method, atMs, how: missing > 0 ? { ...how, missing } : how }, 0);
   }
 
   /** Writes what waits, and the last frame. Calls that are open stay open in it. */
   async close(): Promise<void> {
     this.#isTaking = false;
     await this.#working;
+    await this.#closeParts();
+    await this.#tellIfEnded();
+  }
+
+  #closeParts(): Promise<void> {
     const { calls, redacted, unknownFields, unreadable } = this.counts;
-    const reason = this.#options.parts.ended?.reason === 'full' ? 'full' : 'stopped';
-    await this.#options.parts.close({ calls, redacted, unknownFields, unreadable }, reason);
-    this.#tellIfEnded();
+    this.#closing ??= this.#options.parts.close({ calls, redacted, unknownFields, unreadable }, 'stopped');
+    return this.#closing;
   }
 
   get #hasRoom(): boolean {
@@ -165,6 +179,7 @@ export class Recorder {
       const items = this.#queue;
       this.#queue = [];
       for (const item of items) {
+        if (this.#options.parts.ended !== undefined) break;
         try {
           await this.#write(item);
         } catch (error) {
@@ -175,7 +190,7 @@ export class Recorder {
       }
       this.#queuedBytes = this.#queue.reduce((sum, item) => sum + bytesOf(item), 0);
       await this.#writeLost();
-      this.#tellIfEnded();
+      await this.#tellIfEnded();
     }
   }
 
@@ -194,7 +209,7 @@ export class Recorder {
       const redacted =
         message === undefined
           ? {}
-          : { message: this.#secrets.redactError(message, QUOTING.has(method.name)) };
+          : { message: shorten(this.#secrets.redactError(message, QUOTING.has(method.name))) };
       await parts.end(call, atMs, { ...item.how, ...redacted });
     }
   }
@@ -223,18 +238,28 @@ export class Recorder {
     await parts.lost(clock.monotonicMs(), lost);
   }
 
-  #tellIfEnded(): void {
+  async #tellIfEnded(): Promise<void> {
     const { parts, onEnded } = this.#options;
     const { ended } = parts;
     if (ended === undefined || this.#hasToldEnd) return;
     this.#hasToldEnd = true;
     this.#isTaking = false;
     this.#queue = [];
+    // It is whole now, however the program ends.
+    await this.#closeParts();
     onEnded(
       ended.reason,
       ended.reason === 'failed' ? ended.error.message : 'it has the size that it may have',
     );
   }
+}
+
+/** Longer errors say no more: the rest is left out. */
+const LONGEST_ERROR = 16_384;
+
+function shorten(message: string): string {
+  const more = message.length - LONGEST_ERROR;
+  return more <= 0 ? message : `${message.slice(0, LONGEST_ERROR)}… (${more} more characters)`;
 }
 
 function bytesOf(item: Item): number {

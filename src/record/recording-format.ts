@@ -78,6 +78,8 @@ export interface EndFrame {
   readonly code?: number;
   readonly message?: string;
   readonly by?: 'client' | 'runtime' | 'connection';
+  /** So many messages of its answer are not in this file: they were lost, or are in the part before. */
+  readonly missing?: number;
 }
 
 /** So much was not recorded at that time, since the disk was too slow. */
@@ -89,6 +91,7 @@ export interface LostFrame {
 
 /** The recording was ended, and not cut off: the last frame. */
 export interface CloseFrame {
+  /** Of one that was full, when the last was written that fitted. */
   readonly at: number;
   readonly reason: 'stopped' | 'full' | 'rolled';
   readonly calls: number;

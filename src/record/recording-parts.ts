@@ -43,6 +43,10 @@ interface OpenCall {
   readonly frame: Omit<BeginFrame, 'request'>;
   readonly request: Buffer | undefined;
   readonly beganMs: number;
+  /** How many messages of its answer came, … */
+  messages: number;
+  /** … and how many of them before this file. */
+  messagesBefore: number;
 }
 
 /**
@@ -100,50 +104,61 @@ export class RecordingParts {
     atMs: number,
     request: Buffer | undefined,
   ): Promise<void> {
-    await this.#rollIfDue(request);
+    await this.#rollIfDue(request?.length ?? 0);
     const frame = { ...call, at: this.#toTime(atMs) };
-    this.#open.set(call.call, { frame, request, beganMs: atMs });
+    this.#open.set(call.call, { frame, request, beganMs: atMs, messages: 0, messagesBefore: 0 });
     await this.#writeBegin(frame, request);
   }
 
   async message(call: number, atMs: number, payload: Buffer | undefined): Promise<void> {
-    await this.#rollIfDue(payload);
+    await this.#rollIfDue(payload?.length ?? 0);
     const frames: Buffer[] = [];
     const blob = this.#refer(payload, frames);
     const frame: MessageFrame = { call, at: this.#toTime(atMs), ...(blob === undefined ? {} : { blob }) };
     frames.push(encodeJsonFrame(FrameKind.MESSAGE, frame));
-    await this.#writer.add(frames);
+    const open = this.#open.get(call);
+    if (open !== undefined) open.messages++;
+    await this.#writer.add(frames, frame.at);
   }
 
+  /** `missing` of how it ended is what was lost on the way here; what the parts before have is added. */
   async end(call: number, atMs: number, how: Omit<EndFrame, 'call' | 'at'>): Promise<void> {
+    await this.#rollIfDue(how.message?.length ?? 0);
+    const missing = (how.missing ?? 0) + (this.#open.get(call)?.messagesBefore ?? 0);
     this.#open.delete(call);
-    const frame: EndFrame = { call, at: this.#toTime(atMs), ...how };
-    await this.#writer.add([encodeJsonFrame(FrameKind.END, frame)]);
+    const frame: EndFrame = { call, at: this.#toTime(atMs), ...how, ...(missing > 0 ? { missing } : {}) };
+    await this.#writer.add([encodeJsonFrame(FrameKind.END, frame)], frame.at);
   }
 
   async lost(atMs: number, lost: Omit<LostFrame, 'at'>): Promise<void> {
-    await this.#writer.add([encodeJsonFrame(FrameKind.LOST, { at: this.#toTime(atMs), ...lost })]);
+    const frame: LostFrame = { at: this.#toTime(atMs), ...lost };
+    await this.#writer.add([encodeJsonFrame(FrameKind.LOST, frame)], frame.at);
   }
 
-  /** Ends the file; calls that are open stay so in it. */
+  /**
+   * Ends the file; calls that are open stay so in it. One that is full ended when the last was written that fitted:
+   * of calls whose ends came later it is not known how long they took.
+   */
   async close(counts: ClosingCounts, reason: CloseFrame['reason']): Promise<void> {
-    const frame: CloseFrame = { at: this.#toTime(this.#options.clock.monotonicMs()), reason, ...counts };
+    await this.#writer.flush();
+    const { isFull, writtenAt } = this.#writer;
+    const at = isFull ? writtenAt : this.#toTime(this.#options.clock.monotonicMs());
+    const frame: CloseFrame = { at, reason: isFull && reason === 'stopped' ? 'full' : reason, ...counts };
     await this.#writer.close(encodeJsonFrame(FrameKind.CLOSE, frame));
   }
 
   /** Begins the next file when there may be no room for what comes: the one that was written so far is `FILE.1` then. */
-  async #rollIfDue(payload: Buffer | undefined): Promise<void> {
+  async #rollIfDue(bytes: number): Promise<void> {
     const { whenFull, path, maxBytes, clock } = this.#options;
     if (whenFull !== 'roll') return;
     const { isFull, mostBytes } = this.#writer;
-    if (!isFull && mostBytes + (payload?.length ?? 0) + FRAME_BYTES <= maxBytes / 2) return;
+    if (!isFull && mostBytes + bytes + FRAME_BYTES <= maxBytes / 2) return;
     // What waits to be packed is much less when it is: mostly there is room after all.
     await this.#writer.flush();
     if (!this.#writer.isFull && this.#writer.bytes < (maxBytes / 2) * LEAST_SHARE) return;
     await this.close({ calls: 0, redacted: 0, unknownFields: 0, unreadable: 0 }, 'rolled');
     if (this.#writer.failure !== undefined) return;
-    const lost = this.#writer.isFull ? 1 : 0;
-    const { bytes } = this.#writer;
+    const { bytes: written, dropped } = this.#writer;
     try {
       await rename(path, `${path}.1`);
       this.#writer = await createWriter(this.#options, false);
@@ -151,29 +166,31 @@ export class RecordingParts {
       this.#failure = error instanceof Error ? error : new Error(String(error));
       return;
     }
-    this.#bytesBefore += bytes;
+    this.#bytesBefore += written;
     this.#part++;
     this.#blobs = new Map();
     this.#blobCount = 0;
     this.#startMs = clock.monotonicMs();
     await this.#writeMeta();
-    if (lost > 0) await this.lost(this.#startMs, { calls: 0, messages: lost });
-    for (const { frame, request, beganMs } of this.#open.values())
-      await this.#writeBegin({ ...frame, at: this.#toTime(beganMs) }, request);
+    if (dropped > 0) await this.lost(this.#startMs, { calls: 0, messages: dropped });
+    for (const open of this.#open.values()) {
+      open.messagesBefore = open.messages;
+      await this.#writeBegin({ ...open.frame, at: this.#toTime(open.beganMs) }, open.request);
+    }
   }
 
   async #writeMeta(): Promise<void> {
     const { meta, clock } = this.#options;
     const startedAt = new Date(clock.now()).toISOString();
     const frame: MetaFrame = { ...meta, startedAt, part: this.#part };
-    await this.#writer.add([encodeJsonFrame(FrameKind.META, frame)]);
+    await this.#writer.add([encodeJsonFrame(FrameKind.META, frame)], 0);
   }
 
   async #writeBegin(call: Omit<BeginFrame, 'request'>, payload: Buffer | undefined): Promise<void> {
     const frames: Buffer[] = [];
     const request = this.#refer(payload, frames);
     frames.push(encodeJsonFrame(FrameKind.BEGIN, request === undefined ? call : { ...call, request }));
-    await this.#writer.add(frames);
+    await this.#writer.add(frames, call.at);
   }
 
   /** The number of a message in this file; a message that is new goes in front of what refers to it. */

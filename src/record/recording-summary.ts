@@ -13,6 +13,10 @@ export interface RecordingSummary {
   readonly upstream: string;
   /** Whether it was ended, and not cut off. */
   readonly isComplete: boolean;
+  /** How it ended: `full` and `rolled` since no more fitted, after which the recorder wrote nothing or a next file. */
+  readonly end: 'stopped' | 'full' | 'rolled' | 'cut-off';
+  /** How many files of the same recording were before it; the last of them may be there as `FILE.1`. */
+  readonly part: number;
   readonly lost: number;
   readonly methods: readonly {
     readonly method: string;
@@ -79,7 +83,7 @@ export async function summarizeRecording(path: string, signal?: AbortSignal): Pr
   };
   return {
     ...{ startedAt: meta.startedAt, durationMs: endAt / 1000, mode: meta.mode, upstream: meta.upstream },
-    ...{ isComplete: close !== undefined, lost },
+    ...{ isComplete: close !== undefined, end: close?.reason ?? 'cut-off', part: meta.part, lost },
     methods: summarizeMethods(timeline, durationOf),
     slowest: await tell(answered),
     hangs: await tell(calls.filter((call) => timeline.hung(call))),

@@ -36,6 +36,10 @@ export class RecordingWriter {
   #pendingBytes = 0;
   /** Taken out of what is pending, and not in the file yet. */
   #packingBytes = 0;
+  /** The time of the newest frame that is pending. */
+  #pendingAt = 0;
+  #writtenAt = 0;
+  #dropped = 0;
   /** Of the file, whole blocks only. */
   #bytes = PREAMBLE_BYTES;
   #writing: Promise<void> = Promise.resolve();
@@ -84,14 +88,31 @@ export class RecordingWriter {
     return this.#isFull;
   }
 
+  /** The time of the newest frame that is in the file. */
+  get writtenAt(): number {
+    return this.#writtenAt;
+  }
+
+  /** How many frames came when nothing fitted any more. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
   /** Why nothing can be written any more. */
   get failure(): Error | undefined {
     return this.#failure;
   }
 
-  /** Takes frames, which stay together; resolves when more may come. Drops them when it is full, closed or has failed. */
-  async add(frames: readonly Buffer[]): Promise<void> {
-    if (this.#isFull || this.#isClosed || this.#failure !== undefined) return;
+  /**
+   * Takes frames of that time, which stay together; resolves when more may come. Drops them when it is full, closed or
+   * has failed.
+   */
+  async add(frames: readonly Buffer[], at: number): Promise<void> {
+    if (this.#isFull || this.#isClosed || this.#failure !== undefined) {
+      this.#dropped += frames.length;
+      return;
+    }
+    this.#pendingAt = Math.max(this.#pendingAt, at);
     for (const frame of frames) {
       this.#pending.push(frame);
       this.#pendingBytes += frame.length;
@@ -105,13 +126,16 @@ export class RecordingWriter {
   async flush(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
-    const frames = Buffer.concat(this.#pending);
+    const [frames, { length: count }, at] = [Buffer.concat(this.#pending), this.#pending, this.#pendingAt];
     this.#pending = [];
     this.#pendingBytes = 0;
     this.#packingBytes += frames.length;
-    this.#writing = this.#writing
-      .then(() => this.#write(frames, CLOSING_BYTES))
-      .finally(() => (this.#packingBytes -= frames.length));
+    this.#writing = this.#writing.then(async () => {
+      const isWritten = await this.#write(frames, CLOSING_BYTES);
+      if (isWritten) this.#writtenAt = at;
+      else this.#dropped += count;
+      this.#packingBytes -= frames.length;
+    });
     await this.#writing;
   }
 
@@ -125,13 +149,14 @@ export class RecordingWriter {
     await this.#file.close().catch((error: unknown) => this.#fail(error));
   }
 
-  async #write(frames: Buffer, reservedBytes: number, isLast = false): Promise<void> {
-    if (frames.length === 0 || this.#failure !== undefined || (this.#isFull && !isLast)) return;
+  /** Whether they are in the file. */
+  async #write(frames: Buffer, reservedBytes: number, isLast = false): Promise<boolean> {
+    if (frames.length === 0 || this.#failure !== undefined || (this.#isFull && !isLast)) return false;
     try {
       const block = await encodeBlock(frames);
       if (this.#bytes + block.length + reservedBytes > this.#options.maxBytes) {
         this.#isFull = true;
-        return;
+        return false;
       }
       let at = 0;
       while (at < block.length) {
@@ -139,10 +164,12 @@ export class RecordingWriter {
         at += bytesWritten;
       }
       this.#bytes += block.length;
+      return true;
     } catch (error) {
       this.#fail(error);
       // A part of a block says nothing to anybody.
       await this.#file.truncate(this.#bytes).catch(() => undefined);
+      return false;
     }
   }
 

@@ -3,6 +3,9 @@ import { type Clock, type ClockTimer } from '../util/clock.js';
 /** What happens when the recording is over: its last moment stays, it begins anew, or that is all. */
 export type AtEnd = 'pause' | 'loop' | 'exit';
 
+/** So often it begins anew at most: with each lap comes what happens in it, however little that is. */
+const SHORTEST_LAP_MS = 1_000;
+
 /** How a {@link ReplayClock} goes. */
 export interface ReplayClockOptions {
   readonly clock: Clock;
@@ -42,13 +45,11 @@ export class ReplayClock {
 
   /** Which moment of the recording it is, in microseconds, and the how manyth time. */
   now(): { readonly at: number; readonly lap: number } {
-    const { from, end, atEnd } = this.#options;
+    const { from, end } = this.#options;
     const passed = this.#passed();
-    const length = end - from;
-    if (passed <= length) return { at: from + passed, lap: 0 };
-    // A recording of one moment has no laps.
-    if (atEnd !== 'loop' || length <= 0) return { at: end, lap: 0 };
-    return { at: from + (passed % length), lap: Math.floor(passed / length) };
+    if (!this.loops) return { at: Math.min(from + passed, end), lap: 0 };
+    const length = this.#lapLength;
+    return { at: Math.min(from + (passed % length), end), lap: Math.floor(passed / length) };
   }
 
   /** How long something that took so long then takes now, in milliseconds. */
@@ -58,9 +59,15 @@ export class ReplayClock {
 
   /** Calls back at that moment of that lap; at once when it is over. Keeps no process alive. */
   setTimer(at: number, lap: number, callback: () => void): ClockTimer {
-    const { clock, from, end } = this.#options;
-    const due = lap * (end - from) + (at - from);
+    const { clock, from } = this.#options;
+    const due = lap * this.#lapLength + (at - from);
     return clock.setTimer(this.toMs(due - this.#passed()), callback, { unref: true });
+  }
+
+  /** In microseconds of the recording; a short one stays at its last moment until it may begin anew. */
+  get #lapLength(): number {
+    const { from, end, speed } = this.#options;
+    return Math.max(end - from, Math.ceil(SHORTEST_LAP_MS * 1000 * speed));
   }
 
   /** Microseconds of the recording that have passed since the start, over all laps. */

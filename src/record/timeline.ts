@@ -13,6 +13,8 @@ export interface RecordedCall {
   readonly request: number | undefined;
   /** Its answer: one message, or those of a stream. */
   readonly messages: readonly { readonly at: number; readonly blob: number }[];
+  /** Whether they are all of the answer: some may have been lost, too large, or in the part before. */
+  readonly isWhole: boolean;
   /** When it ended; undefined when it was open until the recording ended. */
   readonly endAt: number | undefined;
   /** gRPC's status, when there was one. */
@@ -80,7 +82,9 @@ class TimelineReader {
   }
 
   take(frame: RecordedFrame): void {
-    if ('at' in frame) this.#endAt = Math.max(this.#endAt, frame.at);
+    // One that was full was closed whenever: what came after the last that fitted is not known.
+    const tellsTime = 'at' in frame && !(frame.kind === 'close' && frame.reason === 'full');
+    if (tellsTime) this.#endAt = Math.max(this.#endAt, frame.at);
     switch (frame.kind) {
       case 'meta':
         this.#meta ??= frame;
@@ -90,7 +94,10 @@ class TimelineReader {
         break;
       case 'message': {
         const { at, blob } = frame;
-        if (blob !== undefined) this.#open.get(frame.call)?.messages.push({ at, blob });
+        const call = this.#open.get(frame.call);
+        if (call === undefined) break;
+        if (blob === undefined) call.isWhole = false;
+        else call.messages.push({ at, blob });
         break;
       }
       case 'end': {
@@ -101,6 +108,9 @@ class TimelineReader {
         call.code = frame.code;
         call.message = frame.message ?? '';
         call.by = frame.by;
+        // What is answered with success has a message, but for streams of nothing.
+        const isEmpty = call.messages.length === 0 && !call.method.streams;
+        if (frame.missing !== undefined || (frame.code === 0 && isEmpty)) call.isWhole = false;
         break;
       }
       case 'lost':
@@ -128,7 +138,7 @@ class TimelineReader {
     if (this.#calls.length >= MOST_CALLS) throw this.#invalid(`has more than ${MOST_CALLS} calls`);
     this.#lastCall = number;
     const call: OpenCall = {
-      ...{ number, method: known, at, request, messages: [], endAt: undefined },
+      ...{ number, method: known, at, request, messages: [], isWhole: true, endAt: undefined },
       ...{ code: undefined, message: '', by: undefined },
     };
     this.#open.set(number, call);

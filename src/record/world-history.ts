@@ -160,11 +160,12 @@ const EMPTY = Buffer.alloc(0);
 
 /** What a call told: each event by itself, an answer as a whole. */
 function sightsOf(call: RecordedCall): Sight[] {
-  const { method, messages, code, at, endAt } = call;
+  const { method, messages, isWhole, code, at, endAt } = call;
   if (!TELLING.has(method.name)) return [];
   if (method.name === 'GetContainerEvents')
     return messages.map((message) => ({ at: message.at, call, blobs: [message.blob] }));
-  if (code !== 0 || endAt === undefined) return [];
+  // Half an answer would say that the rest is gone.
+  if (code !== 0 || endAt === undefined || !isWhole) return [];
   const known = endAt - at > QUICK_US ? endAt : at;
   return [{ at: known, call, blobs: messages.map(({ blob }) => blob) }];
 }
