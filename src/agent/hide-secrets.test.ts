@@ -1,4 +1,8 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { GrpcStatusError } from '../cri/index.js';
+import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
+import { PodloopError } from '../util/errors.js';
 import { hideInCommands, hideInProbes } from './hide-secrets.js';
 
 const hider = { hide: (text: string) => text.replaceAll('swordfish', '***') };
@@ -22,6 +26,18 @@ describe('values of Secrets', () => {
     const shown = await commands.execSync('id', ['sh'], 1, { pod: {} as never });
     expect(texts).toEqual(['x' + 'ä'.repeat(5_119), '']);
     expect(shown.stdout).toHaveLength(10_239);
+  });
+
+  it('are in no error of a runtime that could not run it', async () => {
+    const said = new GrpcStatusError(13, 'cannot run [echo swordfish]');
+    const failure = new PodloopError('CRI_INTERNAL', `exec_sync: ${said.message}`, { cause: said });
+    const commands = hideInCommands({ execSync: () => Promise.reject(failure) }, hider);
+    const error: unknown = await commands
+      .execSync('id', ['sh'], 1, { pod: {} as never })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'CRI_INTERNAL' });
+    expect(describeRuntimeError(error)).toBe('cannot run [echo ***]');
+    expect(inspect(error, { depth: 9 })).not.toContain('swordfish');
   });
 
   it('are in no outcome of a probe', async () => {

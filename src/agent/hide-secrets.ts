@@ -1,27 +1,31 @@
 /**
- * Where the agent hides the values of Secrets: in what commands answer and in what probes say, before anybody logs it or
- * makes an event or a status of it.
+ * Where the agent hides the values of Secrets: in what commands answer, in what runtimes say of those that they could not
+ * run, and in what probes say, before anybody logs it or makes an event or a status of it.
  *
- * In: words of containers. Out: the same with `***` where a value stood. Events go through the same hider once more, as
- * they also quote runtimes.
+ * In: words of containers. Out: the same with `***` where a value stood. Events and records of the history go through the
+ * same hider once more, as they also quote runtimes.
  *
  * @module
  */
 import { StringDecoder } from 'node:string_decoder';
+import { GrpcStatusError } from '../cri/index.js';
 import { type SecretHider } from '../model/secret-hider.js';
 import { type RunProbe } from '../probes/probe-judge.js';
 import { MOST_OUTPUT_BYTES } from '../probes/probe-outcome.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+import { PodloopError } from '../util/errors.js';
 
 /** Runs commands in containers. */
 type Commands = Pick<RuntimeChanges, 'execSync'>;
 type Hider = Pick<SecretHider, 'hide'>;
 
-/** The same commands, with so much of what they have printed as anybody shows. */
+/** The same commands, with so much of what they have printed as anybody shows; the error of a runtime may quote it, too. */
 export function hideInCommands(commands: Commands, hider: Hider): Commands {
   return {
     execSync: async (...call) => {
-      const { exitCode, stdout, stderr } = await commands.execSync(...call);
+      const { exitCode, stdout, stderr } = await commands.execSync(...call).catch((error: unknown) => {
+        throw hideInError(error, hider);
+      });
       return { exitCode, stdout: hideInBytes(stdout, hider), stderr: hideInBytes(stderr, hider) };
     },
   };
@@ -34,6 +38,19 @@ export function hideInProbes(runProbe: RunProbe, hider: Hider): RunProbe {
     const message = hider.hide(outcome.message);
     return message === outcome.message ? outcome : { ...outcome, message };
   };
+}
+
+/** The same error when it holds no value; what else may stand in its cause goes with it. */
+function hideInError(error: unknown, hider: Hider): unknown {
+  if (!(error instanceof Error)) return error;
+  const message = hider.hide(error.message);
+  const said = error.cause instanceof GrpcStatusError ? error.cause : undefined;
+  const details = hider.hide(said?.details ?? '');
+  if (message === error.message && details === (said?.details ?? '')) return error;
+  const cause = said === undefined ? undefined : new GrpcStatusError(said.status, details);
+  return error instanceof PodloopError
+    ? new PodloopError(error.code, message, { cause })
+    : new Error(message, { cause });
 }
 
 /** A character that is cut in two would be another one, and not that of the value. */

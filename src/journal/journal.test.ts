@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
@@ -219,6 +219,15 @@ describe('a history that is not well', () => {
     expect(logger.complaints.map(({ message }) => message)).toEqual([
       'History is damaged: it was set aside and a new one is begun',
     ]);
+  });
+
+  it('says once that it cannot be set aside, however often that is tried', async () => {
+    await mkdir(folder);
+    await writeFile(join(folder, 'CURRENT'), 'garbage');
+    // No system renames a folder by the name that it has for itself.
+    await using one = start({ folder: `${folder}/.` });
+    for (let tries = 0; tries < 3; tries++) await one.journal.flush();
+    expect(logger.complaints.map(({ message }) => message)).toEqual(['Damaged history cannot be set aside']);
   });
 
   it('passes over a record that is not what was written', async () => {

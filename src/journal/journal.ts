@@ -6,8 +6,9 @@
  *
  * It assumes that a write may fail or hang at any time, and never stops anybody: records wait in a bounded queue, a store
  * that fails is opened anew with back-off, one that is damaged is set aside, and what could not be kept is counted and
- * told in its place. A kill loses what came in the last {@link BATCH_MS} milliseconds at most; a loss of power loses
- * nothing that is before an urgent record, unless the disk lies.
+ * told in its place. A kill loses what was not written yet: that of the last {@link BATCH_MS} milliseconds while the disk
+ * keeps up, and what waits in memory while it does not. A loss of power loses nothing that is before an urgent record,
+ * unless the disk lies.
  *
  * @module
  */
@@ -15,7 +16,7 @@ import { rename, rm } from 'node:fs/promises';
 import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
-import { journalSized, journalWritten } from '../util/journal-channels.js';
+import { journalWritten } from '../util/journal-channels.js';
 import { type Logger } from '../util/logger.js';
 import { Wakeup } from '../util/wakeup.js';
 import { FIRST_KEY, JournalIds, toKey } from './journal-id.js';
@@ -211,7 +212,6 @@ export class Journal {
     this.#counts.bytes = bytes;
     this.#unlookedBytes = 0;
     this.#lookAtMs = clock.monotonicMs() + LOOK_MS;
-    journalSized.publish({ bytes, maxBytes: limits.maxBytes });
   }
 
   #recovered(): void {
@@ -233,20 +233,20 @@ export class Journal {
     const isNews = this.#trouble?.trouble !== trouble.trouble;
     this.#trouble = trouble;
     await this.#closeStore();
-    if (trouble.trouble === 'damaged') await this.#setAside(trouble);
+    if (trouble.trouble === 'damaged') await this.#setAside(trouble, isNews);
     else if (isNews) {
       logger.error('History cannot be written, records wait in memory', trouble, { folder });
     }
   }
 
-  async #setAside(trouble: JournalStoreError): Promise<void> {
+  async #setAside(trouble: JournalStoreError, isNews: boolean): Promise<void> {
     const { folder, logger, clock } = this.#options;
     const aside = `${folder}.damaged`;
     try {
       await rm(aside, { recursive: true, force: true });
       await rename(folder, aside);
     } catch (error) {
-      logger.error('Damaged history cannot be set aside', error, { folder });
+      if (isNews) logger.error('Damaged history cannot be set aside', error, { folder });
       return;
     }
     logger.error('History is damaged: it was set aside and a new one is begun', trouble, { aside });

@@ -1,4 +1,3 @@
-import { journalDropped } from '../util/journal-channels.js';
 import { type JournalRecord } from './journal-record.js';
 
 /** Longer messages are cut as they come in, so that what waits is bounded in bytes too. */
@@ -45,7 +44,6 @@ export class RecordQueue {
     this.#gap ??= { count: 0, firstAtMs: record.atMs, lastAtMs: record.atMs };
     this.#gap.count++;
     this.#gap.lastAtMs = record.atMs;
-    journalDropped.publish({ records: 1 });
   }
 
   /** Takes up to so many, the oldest first. */

@@ -15,21 +15,3 @@ export interface JournalWrite {
 
 /** See {@link JournalWrite}. */
 export const journalWritten = definePublishingChannel<JournalWrite>('podloop:journal:written');
-
-/** Records that were given up, as there was no room for them in memory. */
-export interface JournalDrop {
-  readonly records: number;
-}
-
-/** See {@link JournalDrop}. */
-export const journalDropped = definePublishingChannel<JournalDrop>('podloop:journal:dropped');
-
-/** What the history takes on the disk. */
-export interface JournalSize {
-  readonly bytes: number;
-  /** As many are allowed. */
-  readonly maxBytes: number;
-}
-
-/** Published whenever it was looked at. */
-export const journalSized = definePublishingChannel<JournalSize>('podloop:journal:sized');

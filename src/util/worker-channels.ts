@@ -13,6 +13,8 @@ export interface PodSyncEnd {
   readonly durationMs: number;
   /** What was thrown; undefined when it went well. */
   readonly error: unknown;
+  /** Newer work of the same pod cut it short: no failure, although something was thrown. False unless told. */
+  readonly isOvertaken?: boolean;
 }
 
 /** A pod worker has ended a piece of work, well or not. */

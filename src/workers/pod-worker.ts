@@ -173,6 +173,7 @@ export class PodWorker {
       ...{ uid: this.ref.uid, workType, reason: work?.reason ?? 'sync' },
       ...{ waitedMs: (beganMs ?? endedMs) - sinceMs, durationMs: endedMs - sinceMs },
       error: 'error' in outcome ? outcome.error : undefined,
+      ...('error' in outcome && abort.signal.aborted ? { isOvertaken: true } : {}),
     });
   }
 

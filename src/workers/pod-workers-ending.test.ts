@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { aPod } from '../testing/builders.js';
 import { aNodePod, type NodePodBlueprint } from '../testing/node-pod-builder.js';
 import { workersHarness, type WorkersHarness } from '../testing/workers-harness.js';
+import { type PodSyncEnd, podSyncEnded } from '../util/worker-channels.js';
 import { type PodWorkRequest } from './work-request.js';
 
 /** A harness whose pod `web` is synced at the moment. */
@@ -52,8 +53,12 @@ describe('a pod that is killed', () => {
   });
 
   it('is not complained about because its sync was overtaken', async () => {
+    const ends: PodSyncEnd[] = [];
+    const stop = podSyncEnded.subscribe((end) => ends.push(end));
     const { logger } = await withEndUnderWay();
+    stop();
     expect(logger.complaints).toEqual([]);
+    expect(ends).toMatchObject([{ workType: 'SyncPod', isOvertaken: true }]);
   });
 
   it('is ended on a view newer than its last sync', async () => {

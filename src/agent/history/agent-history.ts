@@ -16,6 +16,7 @@ import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
 import { CallRecords } from './call-records.js';
+import { hideInRecord } from './hide-in-record.js';
 import { historyFolder } from './history-folder.js';
 import { toLifecycleRecord } from './lifecycle-records.js';
 import { recordPodEvents, recordRestarts, toProbeRecord } from './pod-records.js';
@@ -29,7 +30,7 @@ export interface AgentHistoryOptions {
     AgentOptions,
     'rootDir' | 'journalMaxSizeBytes' | 'journalMaxAgeMs' | 'runtimeRequestTimeoutMs' | 'mode'
   >;
-  readonly parts: Pick<AgentParts, 'pleg' | 'probes' | 'manager' | 'desired' | 'runtimeState'>;
+  readonly parts: Pick<AgentParts, 'pleg' | 'probes' | 'manager' | 'desired' | 'runtimeState' | 'hide'>;
   readonly client: Pick<CriClient, 'callsInFlight' | 'endpoint'>;
   readonly runtime: { readonly url: string; readonly name: string; readonly version: string };
   readonly identity: { readonly name: string };
@@ -46,6 +47,7 @@ const LOOK_MS = 1_000;
 export class AgentHistory implements Disposable {
   readonly #options: AgentHistoryOptions;
   readonly #journal: Journal;
+  readonly #repeats: Repeats;
   readonly #calls: CallRecords;
   readonly #runtime: RuntimeRecords;
   readonly #leave: readonly (() => void)[];
@@ -59,9 +61,10 @@ export class AgentHistory implements Disposable {
       limits: { maxBytes: options.journalMaxSizeBytes, maxAgeMs: options.journalMaxAgeMs },
       ...{ clock, logger },
     });
+    const append = (record: JournalRecord): void => this.#append(record);
+    this.#repeats = new Repeats({ clock, append });
     const maker: RecordMaker = {
-      ...{ clock, repeats: new Repeats(clock) },
-      append: (record) => this.#append(record),
+      ...{ clock, append, repeats: this.#repeats },
       findPod: (uid) => this.#findPod(uid),
     };
     this.#calls = new CallRecords({
@@ -100,9 +103,11 @@ export class AgentHistory implements Disposable {
     while (!signal.aborted) {
       this.#calls.look();
       this.#runtime.look();
+      this.#repeats.look();
       await clock.sleep(LOOK_MS, signal).catch(() => undefined);
     }
     await Promise.all(listening);
+    this.#repeats.end('');
     this.#tell('AgentStopped', `podloop ${version} ended`, { pid: process.pid, version });
     writing.abort();
     await written;
@@ -146,7 +151,8 @@ export class AgentHistory implements Disposable {
   }
 
   #append(record: JournalRecord): void {
-    const { identity } = this.#options;
-    this.#journal.append(record.pod === undefined ? { ...record, node: identity.name } : record);
+    const { identity, parts } = this.#options;
+    const shown = hideInRecord(record, parts.hide);
+    this.#journal.append(record.pod === undefined ? { ...shown, node: identity.name } : shown);
   }
 }

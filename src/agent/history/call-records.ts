@@ -27,32 +27,30 @@ export class CallRecords implements Disposable {
     this.#leave = criCallEnded.subscribe(({ call, durationMs, outcome }) => {
       const hung = this.#hanging.delete(call.id);
       if (!hung && durationMs < this.#ownMs(call) + SLOW_MS) return;
-      const repeat = hung
-        ? {}
-        : this.#options.repeats.note(`slow ${call.method} ${call.pod?.uid ?? ''} ${outcome}`);
-      if (repeat === undefined) return;
-      const words = `took ${rounded(durationMs)}${outcome === 'ok' ? '' : ` and ended with ${outcome}`}`;
+      const message = `took ${rounded(durationMs)}${outcome === 'ok' ? '' : ` and ended with ${outcome}`}`;
       const type = outcome === 'ok' ? 'Normal' : 'Warning';
-      this.#tell(
-        call,
-        { type, reason: hung ? 'CallReturned' : 'SlowCall', message: words, ...repeat },
-        {
-          ...{ durationMs: Math.round(durationMs), outcome },
-        },
-      );
+      const facts = { durationMs: Math.round(durationMs), outcome };
+      const { append, repeats } = this.#options;
+      if (hung) {
+        append(this.#toRecord(call, { type, reason: 'CallReturned', message }, facts));
+        return;
+      }
+      const record = this.#toRecord(call, { type, reason: 'SlowCall', message }, facts);
+      repeats.tell(`slow ${call.method} ${call.pod?.uid ?? ''} ${outcome}`, record, { durationMs });
     });
   }
 
   /** Looks who hangs now. */
   look(): void {
-    const { callsInFlight, clock } = this.#options;
+    const { callsInFlight, clock, append } = this.#options;
     for (const call of callsInFlight()) {
       const forMs = clock.monotonicMs() - call.startedAtMonotonicMs;
       if (this.#hanging.has(call.id) || forMs < this.#ownMs(call) + HANGS_MS) continue;
       if (this.#hanging.size >= MOST_HANGING) return;
       this.#hanging.add(call.id);
       const message = `is not answered for ${rounded(forMs)}`;
-      this.#tell(call, { type: 'Warning', reason: 'CallHangs', message }, { forMs: Math.round(forMs) });
+      const words = { type: 'Warning', reason: 'CallHangs', message } as const;
+      append(this.#toRecord(call, words, { forMs: Math.round(forMs) }));
     }
   }
 
@@ -66,17 +64,16 @@ export class CallRecords implements Disposable {
     return Math.max(0, deadlineMs - this.#options.requestTimeoutMs);
   }
 
-  #tell(
+  #toRecord(
     { method, pod, containerId, sandboxId }: CriCall,
-    { message, ...words }: Pick<JournalRecord, 'type' | 'reason' | 'message'> & Partial<JournalRecord>,
+    { message, ...words }: Pick<JournalRecord, 'type' | 'reason' | 'message'>,
     facts: JournalRecord['details'],
-  ): void {
-    const { append, clock } = this.#options;
-    append({
-      ...{ atMs: clock.now(), kind: 'call', message: `${method} ${message}`, ...words },
+  ): JournalRecord {
+    return {
+      ...{ atMs: this.#options.clock.now(), kind: 'call', message: `${method} ${message}`, ...words },
       ...(pod === undefined ? {} : { pod }),
       details: { method, containerId, sandboxId, ...facts },
-    });
+    };
   }
 }
 

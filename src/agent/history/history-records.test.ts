@@ -9,6 +9,7 @@ import { podSyncEnded } from '../../util/worker-channels.js';
 import { SILENT_LOGGER } from '../../util/logger.js';
 import { PodEventLog } from '../pod-event-log.js';
 import { CallRecords } from './call-records.js';
+import { hideInRecord } from './hide-in-record.js';
 import { toLifecycleRecord } from './lifecycle-records.js';
 import { recordPodEvents } from './pod-records.js';
 import { Repeats } from './repeats.js';
@@ -30,9 +31,9 @@ beforeEach(() => {
 
 afterEach(() => leave());
 
+const append = (record: JournalRecord) => void records.push(record);
 const maker = () => ({
-  ...{ clock, repeats: new Repeats(clock) },
-  append: (record: JournalRecord) => void records.push(record),
+  ...{ clock, append, repeats: new Repeats({ clock, append }) },
   findPod: (uid: string) => (uid === pod.uid ? pod : undefined),
 });
 const words = () => records.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
@@ -107,6 +108,38 @@ describe('syncs', () => {
     }
     expect(records.map(({ count }) => count)).toEqual([1, 7, 13]);
   });
+
+  it('that failed have told all of their failures before one succeeds', async () => {
+    leave = recordSyncs(maker());
+    for (let time = 1; time <= 3; time++) {
+      end({ error: new Error('no room') });
+      await clock.advance(SECOND);
+    }
+    end();
+    end({ error: new Error('no room') });
+    expect(records.map(({ count }) => count)).toEqual([1, 3, 1]);
+  });
+
+  it('that were overtaken are no failures, and what they did is told with the work after them', () => {
+    leave = recordSyncs(maker());
+    endCall(call('RunPodSandbox'));
+    end({ error: new Error('the work was overtaken'), isOvertaken: true });
+    expect(records).toEqual([]);
+    end({ workType: 'TerminatingPod', reason: 'kill' });
+    expect(words()).toEqual([
+      'Normal Stopped: TerminatingPod (kill) made RunPodSandbox and ended after 1.2s',
+    ]);
+  });
+
+  it('are recorded after calls for any number of pods that are gone, too', () => {
+    leave = recordSyncs(maker());
+    for (let gone = 1; gone <= 1_500; gone++) {
+      endCall(call('RemoveContainer', { pod: { ...pod, uid: `gone ${gone}` } }));
+    }
+    endCall(call('StartContainer'));
+    end();
+    expect(words()).toEqual(['Normal Synced: SyncPod (sync) made StartContainer and ended after 1.2s']);
+  });
 });
 
 it('events of pods are recorded without anything else of their pod', () => {
@@ -153,6 +186,51 @@ describe('calls of the runtime', () => {
       'Warning CallHangs: ContainerStatus is not answered for 10s',
       'Warning CallReturned: ContainerStatus took 30s and ended with CRI_DEADLINE_EXCEEDED',
     ]);
+  });
+});
+
+describe('what happens again and again', () => {
+  const slow = (durationMs: number): JournalRecord => ({
+    ...{ atMs: clock.now(), kind: 'call', type: 'Normal', reason: 'SlowCall' },
+    ...{ message: `took ${durationMs} ms`, details: { durationMs } },
+  });
+  const told = () => records.map(({ message, count }) => `${count} ${message}`);
+
+  it('is told at last, with count and longest, once it has been quiet for a minute', async () => {
+    const subject = new Repeats({ clock, append });
+    for (const durationMs of [2_000, 9_000, 3_000]) {
+      subject.tell('slow', slow(durationMs), { durationMs });
+      await clock.advance(SECOND);
+    }
+    subject.look();
+    expect(told()).toEqual(['1 took 2000 ms']);
+    await clock.advance(60 * SECOND);
+    subject.look();
+    subject.look();
+    expect(told().slice(1)).toEqual(['3 took 3000 ms; the longest of 3 took 9s']);
+    expect(records[1]!.details).toEqual({ durationMs: 3_000, longestMs: 9_000 });
+  });
+
+  it('is told at last when it ends, and when it must make room for others', () => {
+    const subject = new Repeats({ clock, append });
+    for (const key of ['a 1', 'b 1', 'a 1', 'b 1']) subject.tell(key, slow(1));
+    subject.end('a ');
+    expect(told()).toEqual(['1 took 1 ms', '1 took 1 ms', '2 took 1 ms']);
+    for (let other = 1; other <= 1_000; other++) subject.tell(`other ${other}`, slow(1));
+    expect(records.filter(({ count }) => count === 2)).toHaveLength(2);
+    subject.tell('a 1', slow(1));
+    expect(told().at(-1)).toBe('1 took 1 ms');
+  });
+});
+
+it('a record holds no value of a Secret, wherever it was quoted', () => {
+  const record: JournalRecord = {
+    ...{ atMs: 1, kind: 'sync', type: 'Warning', reason: 'SyncFailed', message: 'env of main: swordfish' },
+    details: { error: 'bad: swordfish', calls: ['swordfish'], durationMs: 2, exitCode: undefined },
+  };
+  expect(hideInRecord(record, (text) => text.replaceAll('swordfish', '***'))).toEqual({
+    ...{ ...record, message: 'env of main: ***' },
+    details: { error: 'bad: ***', calls: ['***'], durationMs: 2, exitCode: undefined },
   });
 });
 
@@ -207,11 +285,16 @@ describe('the runtime', () => {
       'Warning RuntimeDisconnected: The connection to the runtime at unix:///cri.sock broke',
       'Normal RuntimeConnected: Connected to the runtime at unix:///cri.sock',
       'Warning RelistFailed: no answer',
+      'Warning RelistFailed: no answer',
       'Normal RelistSucceeded: All pods were listed again',
       'Warning Unhealthy: PLEG is not healthy: pleg was last seen active 3m5s ago',
       'Normal Healthy: PLEG is healthy again',
       'Warning PodStuck: The runtime has not answered for the pod for 3.5s (hung)',
       'Normal PodNotStuck: The runtime answers for the pod again',
+    ]);
+    expect(records.filter(({ kind }) => kind === 'relist').map(({ count }) => count)).toEqual([
+      ...[1, 2],
+      undefined,
     ]);
   });
 });

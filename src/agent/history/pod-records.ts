@@ -6,17 +6,16 @@ import { podEventRecorded } from '../pod-event-log.js';
 import { type RecordMaker } from './sync-records.js';
 
 /** Records what is told of pods in the words of Kubernetes, until the returned function is called. */
-export function recordPodEvents({ clock, repeats, append }: RecordMaker): () => void {
+export function recordPodEvents({ clock, repeats }: RecordMaker): () => void {
   return podEventRecorded.subscribe(({ pod, type, reason, message, container }) => {
-    const repeat = repeats.note(`event ${JSON.stringify([pod.uid, container, type, reason, message])}`);
-    if (repeat === undefined) return;
+    const key = `event ${JSON.stringify([pod.uid, container, type, reason, message])}`;
     // Who tells of a pod may have given all of its metadata.
     const { uid, namespace, name } = pod;
     const about = {
       pod: { uid, namespace, name },
       ...(container === undefined ? {} : { container }),
     };
-    append({ atMs: clock.now(), kind: 'event', type, reason, message, ...about, ...repeat });
+    repeats.tell(key, { atMs: clock.now(), kind: 'event', type, reason, message, ...about });
   });
 }
 

@@ -1,18 +1,30 @@
+import { type JournalRecord } from '../../journal/journal-record.js';
 import { type Clock } from '../../util/clock.js';
+import { formatGoDuration } from '../../util/go-duration.js';
 
-/** How often something happened in a row, and since when. */
-export interface Repeat {
-  readonly count: number;
-  /** Wall-clock milliseconds. */
-  readonly firstAtMs: number;
+/** What {@link Repeats} needs. */
+export interface RepeatsOptions {
+  readonly clock: Clock;
+  readonly append: (record: JournalRecord) => void;
+}
+
+/** What is known of a record beside it. */
+export interface RepeatFacts {
+  /** How long it took this time; the longest of all is told with their count. */
+  readonly durationMs?: number;
+  /** It is told whether or not it was just now. */
+  readonly isNews?: boolean;
 }
 
 interface Run {
   count: number;
   readonly firstAtMs: number;
+  longestMs: number;
   /** Monotonic. */
   lastMs: number;
   toldMs: number;
+  /** The last time, while nobody has been told of it. */
+  untold: { readonly record: JournalRecord; readonly durationMs: number } | undefined;
 }
 
 const TELL_AGAIN_MS = 60_000;
@@ -22,37 +34,73 @@ const MOST_RUNS = 1_000;
 
 /**
  * Keeps what happens again and again from filling a history: it is told the first time, and from then on once a minute
- * with its count.
+ * with its count, as it was the last time. What has come since is told when it ends, or has been quiet for a minute: no
+ * count is lost.
  */
 export class Repeats {
-  readonly #clock: Clock;
+  readonly #options: RepeatsOptions;
   /** By what it is, the one that happened last at the end. */
   readonly #runs = new Map<string, Run>();
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(options: RepeatsOptions) {
+    this.#options = options;
   }
 
-  /** It happened once more. Undefined: it need not be told now. */
-  note(key: string): Repeat | undefined {
-    const nowMs = this.#clock.monotonicMs();
-    const known = this.#runs.get(key);
-    this.#runs.delete(key);
-    const run =
-      known === undefined || nowMs - known.lastMs > FORGET_MS
-        ? { count: 0, firstAtMs: this.#clock.now(), lastMs: nowMs, toldMs: -Infinity }
-        : known;
+  /** It happened once more. */
+  tell(key: string, record: JournalRecord, { durationMs = 0, isNews = false }: RepeatFacts = {}): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const run = this.#findRun(key, nowMs) ?? {
+      ...{ count: 0, firstAtMs: record.atMs, lastMs: nowMs },
+      ...{ longestMs: 0, toldMs: -Infinity, untold: undefined },
+    };
     run.count++;
     run.lastMs = nowMs;
+    run.longestMs = Math.max(run.longestMs, durationMs);
+    run.untold = { record, durationMs };
+    this.#runs.delete(key);
     this.#runs.set(key, run);
-    if (this.#runs.size > MOST_RUNS) this.#runs.delete(this.#runs.keys().next().value!);
-    if (nowMs - run.toldMs < TELL_AGAIN_MS) return undefined;
-    run.toldMs = nowMs;
-    return { count: run.count, firstAtMs: run.firstAtMs };
+    if (isNews || nowMs - run.toldMs >= TELL_AGAIN_MS) this.#tellRest(run);
+    if (this.#runs.size > MOST_RUNS) this.#forget(this.#runs.keys().next().value!);
   }
 
-  /** It is over: the next time is news. */
-  end(key: string): void {
+  /** Tells what has waited for a minute. */
+  look(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const run of this.#runs.values()) if (nowMs - run.toldMs >= TELL_AGAIN_MS) this.#tellRest(run);
+  }
+
+  /** All whose keys begin like this are over: the rest of them is told, and the next time is news. */
+  end(beginning: string): void {
+    for (const key of [...this.#runs.keys()]) if (key.startsWith(beginning)) this.#forget(key);
+  }
+
+  #findRun(key: string, nowMs: number): Run | undefined {
+    const run = this.#runs.get(key);
+    if (run === undefined || nowMs - run.lastMs <= FORGET_MS) return run;
+    this.#forget(key);
+    return undefined;
+  }
+
+  #forget(key: string): void {
+    const run = this.#runs.get(key);
     this.#runs.delete(key);
+    if (run !== undefined) this.#tellRest(run);
+  }
+
+  #tellRest(run: Run): void {
+    const { untold, count, firstAtMs, longestMs } = run;
+    if (untold === undefined) return;
+    run.untold = undefined;
+    run.toldMs = this.#options.clock.monotonicMs();
+    const { record, durationMs } = untold;
+    const { message, details } = record;
+    const longest =
+      longestMs <= durationMs
+        ? {}
+        : {
+            message: `${message}; the longest of ${count} took ${formatGoDuration(Math.round(longestMs))}`,
+            details: { ...details, longestMs: Math.round(longestMs) },
+          };
+    this.#options.append({ ...record, ...longest, count, firstAtMs });
   }
 }

@@ -17,7 +17,8 @@ export interface RuntimeRecordsOptions extends RecordMaker {
 
 type Words = Pick<JournalRecord, 'kind' | 'type' | 'reason' | 'message'> & Partial<JournalRecord>;
 
-const RELIST = 'relist';
+/** How the keys of failed relists begin. */
+const RELIST = 'relist ';
 
 /** Records what becomes of the runtime: its connection, relists that fail, health, and pods that are stuck in it. */
 export class RuntimeRecords implements Disposable {
@@ -112,18 +113,12 @@ export class RuntimeRecords implements Disposable {
     const details = { trigger, durationMs: Math.round(durationMs) };
     if (error !== undefined) {
       this.#relistsFail = true;
-      const repeat = this.#options.repeats.note(`${RELIST} ${error}`);
-      if (repeat === undefined) return;
-      this.#tell({
-        kind: 'relist',
-        type: 'Warning',
-        reason: 'RelistFailed',
-        message: error,
-        details,
-        ...repeat,
-      });
+      const { repeats, clock } = this.#options;
+      const words = { kind: 'relist', type: 'Warning', reason: 'RelistFailed', message: error } as const;
+      repeats.tell(`${RELIST}${error}`, { atMs: clock.now(), ...words, details });
     } else if (this.#relistsFail) {
       this.#relistsFail = false;
+      this.#options.repeats.end(RELIST);
       this.#tell({
         kind: 'relist',
         type: 'Normal',

@@ -17,7 +17,7 @@ export interface RecordMaker {
 
 /** Calls that change a pod. */
 const CHANGES = /^(Run|Stop|Remove|Create|Start|Update|Pull)/;
-/** Of pods whose work never ends: no more is remembered. */
+/** Collectors go on with pods after the last work on them: what was remembered longest ago goes first. */
 const MOST_PODS = 1_000;
 const MOST_CALLS = 50;
 
@@ -39,31 +39,43 @@ export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): (
     if (uid === undefined || !CHANGES.test(call.method)) return;
     const made = calls.get(uid) ?? [];
     if (made.length < MOST_CALLS) made.push(call.method);
-    if (calls.has(uid) || calls.size < MOST_PODS) calls.set(uid, made);
+    calls.delete(uid);
+    calls.set(uid, made);
+    if (calls.size > MOST_PODS) calls.delete(calls.keys().next().value!);
   });
   const leaveSyncs = podSyncEnded.subscribe((end: PodSyncEnd) => {
     const { uid, workType, reason, error } = end;
+    // The work that overtook it goes on with what it did.
+    if (end.isOvertaken === true) return;
     const made = calls.get(uid) ?? [];
     calls.delete(uid);
+    if (error === undefined) repeats.end(failureOf(uid));
     const pod = findPod(uid);
     const isNews = made.length > 0 || error !== undefined || workType === 'TerminatedPod';
     if (pod === undefined || !isNews) return;
-    const failed = error === undefined ? undefined : messageOf(error);
-    const repeat = failed === undefined ? undefined : repeats.note(`sync ${uid} ${failed}`);
-    if (failed !== undefined && repeat === undefined && made.length === 0) return;
-    append({
-      ...{ atMs: clock.now(), kind: 'sync', pod },
-      type: failed === undefined ? 'Normal' : 'Warning',
-      reason: failed === undefined ? (WORDS[workType] ?? 'Synced') : 'SyncFailed',
-      message: describe(end, made, failed),
-      ...repeat,
+    const base = {
+      ...({ atMs: clock.now(), kind: 'sync', pod } as const),
       details: { workType, trigger: reason, calls: made, durationMs: Math.round(end.durationMs) },
-    });
+    };
+    if (error === undefined) {
+      const message = describe(end, made, undefined);
+      append({ ...base, type: 'Normal', reason: WORDS[workType] ?? 'Synced', message });
+      return;
+    }
+    const failed = messageOf(error);
+    const message = describe(end, made, failed);
+    const record = { ...base, type: 'Warning', reason: 'SyncFailed', message } as const;
+    repeats.tell(`${failureOf(uid)}${failed}`, record, { isNews: made.length > 0 });
   });
   return () => {
     leaveCalls();
     leaveSyncs();
   };
+}
+
+/** How the keys of a pod's failures begin. */
+function failureOf(uid: string): string {
+  return `sync ${uid} `;
 }
 
 function describe(
