@@ -8,6 +8,9 @@
  * It assumes that label values come from small sets. What covers the gap is {@link BoundedValues}: whatever comes from
  * outside passes through one.
  *
+ * A page may have thousands of series, of probes above all: it is written in slices of some milliseconds. Whoever serves
+ * it sees to it that it is made once for all who ask at the same time.
+ *
  * There is nothing global in it: two agents in a process have two registries, though both hear the same channels.
  *
  * Source: https://prometheus.io/docs/instrumenting/exposition_formats/
@@ -15,9 +18,18 @@
  * @module
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client';
 import { type PublishingChannel } from '../util/channels.js';
 import { type Clock } from '../util/clock.js';
+import { PageWriter, writeLabels, writeSample, type WrittenFamily } from './page-writer.js';
+import { SeriesHistogram } from './series-histogram.js';
 
 /** What every metric has. */
 export interface MetricFacts<Label extends string = string> {
@@ -45,9 +57,6 @@ export interface MetricsRegistryOptions {
   readonly yieldToLoop?: () => Promise<unknown>;
 }
 
-/** A page is put together for so long before the event loop turns, in milliseconds. */
-const SLICE_MS = 5;
-
 /** See the comment of this module. */
 export class MetricsRegistry implements Disposable {
   readonly clock: Clock;
@@ -57,8 +66,9 @@ export class MetricsRegistry implements Disposable {
   readonly #preparations: (() => Promise<void>)[] = [];
   readonly #failedReads: Counter<'metric'>;
   readonly #failedListeners: Counter<'channel'>;
+  /** Those that prom-client has not. */
+  readonly #families: WrittenFamily[] = [];
   #scrapes = 0;
-  #scraping: Promise<string> | undefined;
 
   constructor({ clock, yieldToLoop = nextTurn }: MetricsRegistryOptions) {
     this.clock = clock;
@@ -89,6 +99,16 @@ export class MetricsRegistry implements Disposable {
       ...{ name, help, labelNames: labels },
       ...{ buckets: [...buckets], registers: [this.#registry] },
     });
+  }
+
+  /** The same for series that come and go by the thousand, each to be removed when what it is about is gone. */
+  seriesHistogram<Label extends string>(
+    { name, help }: MetricFacts<Label>,
+    buckets: readonly number[],
+  ): SeriesHistogram<Label> {
+    const histogram = new SeriesHistogram<Label>(name, buckets);
+    this.#families.push({ name, help, type: 'histogram', pieces: () => histogram.pieces() });
+    return histogram;
   }
 
   /** Asks `read` whenever somebody scrapes. A `read` that throws leaves its metric out, and nothing else. */
@@ -156,13 +176,24 @@ export class MetricsRegistry implements Disposable {
     this.#leave.push(leave);
   }
 
-  /** The page as of now. Who asks while one is being made gets that one. Rejects with the signal's reason. */
+  /** The page as of now, encoded, in pieces. Rejects with the signal's reason. */
+  async page(signal?: AbortSignal): Promise<readonly Uint8Array[]> {
+    signal?.throwIfAborted();
+    await Promise.allSettled(this.#preparations.map((prepare) => prepare()));
+    signal?.throwIfAborted();
+    this.#scrapes++;
+    const families = [
+      ...this.#registry.getMetricsAsArray().map(({ name }) => this.#familyOf(name)),
+      ...this.#families,
+    ];
+    const writer = new PageWriter({ clock: this.clock, yieldToLoop: this.#yieldToLoop });
+    for (const family of families.sort(byName)) await writer.write(family, signal);
+    return writer.end();
+  }
+
+  /** The same in one text, for small pages. */
   async text(signal?: AbortSignal): Promise<string> {
-    signal?.throwIfAborted();
-    this.#scraping ??= this.#scrape().finally(() => (this.#scraping = undefined));
-    const page = await this.#scraping;
-    signal?.throwIfAborted();
-    return page;
+    return Buffer.concat(await this.page(signal)).toString();
   }
 
   /** Hears nothing any more. Idempotent. */
@@ -170,19 +201,10 @@ export class MetricsRegistry implements Disposable {
     for (const leave of this.#leave.splice(0)) leave();
   }
 
-  async #scrape(): Promise<string> {
-    await Promise.allSettled(this.#preparations.map((prepare) => prepare()));
-    this.#scrapes++;
-    const names = this.#registry.getMetricsAsArray().map(({ name }) => name);
-    const families: string[] = [];
-    let sliceEndMs = this.clock.monotonicMs() + SLICE_MS;
-    for (const name of names.sort()) {
-      families.push(await this.#registry.getSingleMetricAsString(name));
-      if (this.clock.monotonicMs() < sliceEndMs) continue;
-      await this.#yieldToLoop();
-      sliceEndMs = this.clock.monotonicMs() + SLICE_MS;
-    }
-    return `${families.join('\n')}\n`;
+  #familyOf(name: string): WrittenFamily {
+    const metric = this.#registry.getSingleMetric(name)!;
+    const { help, type } = metric as unknown as { readonly help: string; readonly type: string };
+    return { name, help, type, pieces: async () => linesOf(await metric.get()) };
   }
 
   #take<Label extends string>(
@@ -199,4 +221,15 @@ export class MetricsRegistry implements Disposable {
       this.#failedReads.inc({ metric });
     }
   }
+}
+
+function* linesOf({ name, values }: MetricObjectWithValues<MetricValue<string>>): Iterable<string> {
+  for (const { labels, value, ...more } of values) {
+    const { metricName = name } = more as { readonly metricName?: string };
+    yield writeSample(metricName, writeLabels(labels), value);
+  }
+}
+
+function byName(one: WrittenFamily, other: WrittenFamily): number {
+  return one.name < other.name ? -1 : 1;
 }

@@ -22,12 +22,7 @@ const RESULTS: Readonly<Record<ProbeEnd['outcome'], (typeof COUNTED)[number] | u
 const TYPES = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
 /** A container of a pod under one probe: the series that go when the pod goes. */
-interface ProbedContainer {
-  readonly pod: string;
-  readonly namespace: string;
-  readonly container: string;
-  readonly probe_type: string;
-}
+type ProbedContainer = Readonly<Record<'pod' | 'namespace' | 'container' | 'probe_type', string>>;
 
 /**
  * Counts and times probes by container, for the page /metrics/probes.
@@ -40,7 +35,7 @@ export function addProbeMetrics(registry: MetricsRegistry, isKnown: (podUid: str
     help: 'Probes that were run, by container, kind and result.',
     labels: ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
   });
-  const duration = registry.histogram(
+  const duration = registry.seriesHistogram(
     {
       name: 'prober_probe_duration_seconds',
       help: 'How long probes took, by container and kind.',
@@ -50,15 +45,21 @@ export function addProbeMetrics(registry: MetricsRegistry, isKnown: (podUid: str
   );
   /** By uid, what is counted of the pod. */
   const probed = new Map<string, Map<string, ProbedContainer>>();
+  /** How many pods have a series of times: one may have the name of an earlier one, and times have no uid to tell them apart by. */
+  const owners = new Map<string, number>();
   const sweep = (): void => {
     for (const [uid, ofPod] of probed) {
       if (isKnown(uid)) continue;
       probed.delete(uid);
       for (const [key, labels] of ofPod) {
         for (const result of COUNTED) total.remove({ ...labels, result, pod_uid: uid });
-        // Another pod may have the name now, and its times have no uid to tell them apart by.
-        const isNameTaken = [...probed.values()].some((others) => isSame(others.get(key), labels));
-        if (!isNameTaken) duration.remove({ ...labels });
+        const left = (owners.get(key) ?? 1) - 1;
+        if (left > 0) {
+          owners.set(key, left);
+        } else {
+          owners.delete(key);
+          duration.remove(labels);
+        }
       }
     }
   };
@@ -73,18 +74,16 @@ export function addProbeMetrics(registry: MetricsRegistry, isKnown: (podUid: str
     if (!probed.has(end.podUid)) sweep();
     const ofPod = probed.get(end.podUid) ?? new Map<string, ProbedContainer>();
     probed.set(end.podUid, ofPod);
-    ofPod.set(`${end.type} ${end.containerName}`, labels);
+    const key = Object.values(labels).join(' ');
+    if (!ofPod.has(key)) owners.set(key, (owners.get(key) ?? 0) + 1);
+    ofPod.set(key, labels);
     total.inc({ ...labels, result, pod_uid: end.podUid });
-    duration.observe({ ...labels }, end.durationMs / 1_000);
+    duration.observe(labels, end.durationMs / 1_000);
   });
   registry.beforeScrape(async () => {
     sweep();
     return Promise.resolve();
   });
-}
-
-function isSame(a: ProbedContainer | undefined, b: ProbedContainer): boolean {
-  return a?.pod === b.pod && a.namespace === b.namespace;
 }
 
 /** Tells how the probes get on as a whole, for the page /metrics. */

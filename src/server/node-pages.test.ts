@@ -28,6 +28,12 @@ describe('the pages of a node', () => {
     expect(await handlers.get('/configz')!(aRequest())).toMatchObject({ contentType: 'application/json' });
   });
 
+  it('may be made in pieces', async () => {
+    const pieces = ['up ', '1\n'].map((piece) => Buffer.from(piece));
+    const handlers = nodePageHandlers({ '/metrics': () => pieces }, new FakeClock());
+    expect(textOf(await handlers.get('/metrics')!(aRequest()))).toBe('up 1\n');
+  });
+
   it('are made once for all who ask at the same time', async () => {
     let made = 0;
     const handlers = nodePageHandlers({ '/metrics': async () => `made ${++made}\n` }, new FakeClock());

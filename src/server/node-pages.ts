@@ -30,8 +30,11 @@ export const NODE_PAGE_TYPES = {
 /** Where a page is. */
 export type NodePagePath = keyof typeof NODE_PAGE_TYPES;
 
-/** Makes the text of a page. The signal aborts when its time is up. */
-export type MakePage = (signal: AbortSignal) => string | Promise<string>;
+/** A page as text, or encoded in pieces, which a large one is made of in slices. */
+export type PageContent = string | readonly Uint8Array[];
+
+/** Makes a page. The signal aborts when its time is up. */
+export type MakePage = (signal: AbortSignal) => PageContent | Promise<PageContent>;
 
 /** How each page is made; one that is not here answers 404. */
 export type NodePages = { readonly [Path in NodePagePath]?: MakePage };
@@ -54,10 +57,14 @@ function pageHandler(path: NodePagePath, make: MakePage, clock: Pick<Clock, 'set
   const shared = new SharedLook<Uint8Array>({
     ...{ clock, deadlineMs: PAGE_DEADLINE_MS },
     late: () => new ApiError('Timeout', `${path} could not be made within ${PAGE_DEADLINE_MS / 1_000}s`),
-    look: async (signal) => Buffer.from(await make(signal)),
+    look: async (signal) => encode(await make(signal)),
   });
   return async ({ signal }) => ({
     ...{ kind: 'bytes', contentType: NODE_PAGE_TYPES[path] },
     body: await shared.get(signal),
   });
+}
+
+function encode(page: PageContent): Uint8Array {
+  return typeof page === 'string' ? Buffer.from(page) : Buffer.concat(page);
 }

@@ -38,7 +38,7 @@ export interface AgentMetricsOptions {
   readonly clock: Clock;
 }
 
-/** The numbers of an agent: each page as text, in the format of Prometheus. */
+/** The numbers of an agent: each page encoded, in pieces, in the format of Prometheus. */
 export class AgentMetrics implements Disposable {
   /** By how much the event loop is late, for whoever else tells it. */
   readonly loopDelay: EventLoopDelay;
@@ -75,13 +75,13 @@ export class AgentMetrics implements Disposable {
   }
 
   /** The page /metrics. */
-  async metrics(signal?: AbortSignal): Promise<string> {
-    return await this.#agent.text(signal);
+  async metrics(signal?: AbortSignal): Promise<readonly Uint8Array[]> {
+    return await this.#agent.page(signal);
   }
 
   /** The page /metrics/probes. */
-  async probes(signal?: AbortSignal): Promise<string> {
-    return await this.#probes.text(signal);
+  async probes(signal?: AbortSignal): Promise<readonly Uint8Array[]> {
+    return await this.#probes.page(signal);
   }
 
   /** Counts no more. Idempotent. */
