@@ -1,0 +1,176 @@
+/**
+ * Many deaths a second for minutes: whether each is told of once, and whether anything grows.
+ *
+ * In: a synthetic runtime whose containers are killed, replaced and removed at an even pace. Out, for each mode of
+ * the generator: deaths that nobody was told of, the depth of a reader's queue, the resident memory of this process
+ * over time, and how long relists took.
+ *
+ * @module
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CriClient } from '../../src/cri/client.js';
+import { Pleg, type PlegOptions } from '../../src/pleg/index.js';
+import { CriRuntime } from '../../src/runtime/cri-runtime.js';
+import { spawnSyntheticRuntime, type SyntheticControl } from '../../src/testing/synthetic-runtime/index.js';
+import { relistEnded } from '../../src/util/pleg-channels.js';
+import { type Progress } from '../progress.js';
+import { type Estimate, median, quantile } from '../stats.js';
+import { DeathLedger } from './death-ledger.js';
+import { floorsOf, slopeOf, type TimedValue } from './slope.js';
+
+type Mode = NonNullable<PlegOptions['mode']>;
+
+export interface ChurnBenchmarkOptions {
+  readonly modes: readonly Mode[];
+  readonly pods: number;
+  readonly deathsPerSecond: number;
+  readonly seconds: number;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+/** What was found in one mode. */
+export interface ChurnFigures {
+  readonly mode: Mode;
+  readonly seconds: number;
+  readonly deaths: number;
+  /** Not told of ten seconds after the last kill. */
+  readonly lost: number;
+  /** Told of more than once. */
+  readonly repeated: number;
+  /** Folded in the queue of a reader that keeps up. */
+  readonly folded: number;
+  readonly deepestQueue: number;
+  readonly relists: number;
+  readonly relistP50Ms: number;
+  readonly relistP99Ms: number;
+  /** From a container's end to its event. */
+  readonly delayP50Ms: number;
+  readonly delayP99Ms: number;
+  readonly rss: readonly TimedValue[];
+  /** MiB an hour, after a warm-up; from the least of every twenty seconds. */
+  readonly growth: Estimate;
+}
+
+const TICKS_PER_SECOND = 10;
+/** A container that ended is replaced then, and removed a while later, when everybody has seen it. */
+const RESTART_AFTER_MS = 500;
+const REMOVE_AFTER_MS = 5_000;
+const LAST_CHANCE_MS = 10_000;
+const FLOOR_S = 20;
+/** Of the run: in it caches fill and code is compiled. */
+const WARM_UP_SHARE = 0.25;
+const MIB = 2 ** 20;
+
+/** Runs the benchmark in every mode. */
+export async function runChurnBenchmark(options: ChurnBenchmarkOptions): Promise<ChurnFigures[]> {
+  const figures: ChurnFigures[] = [];
+  for (const mode of options.modes) figures.push(await measureMode(mode, options));
+  return figures;
+}
+
+async function measureMode(mode: Mode, options: ChurnBenchmarkOptions): Promise<ChurnFigures> {
+  const { pods, deathsPerSecond, seconds, progress, signal } = options;
+  progress.begin(`churn: ${deathsPerSecond} deaths a second, ${mode}`);
+  await using synthetic = await spawnSyntheticRuntime({ pods, containersPerPod: 1 });
+  const client = new CriClient({ endpoint: synthetic.endpoint });
+  const pleg = new Pleg({ runtime: new CriRuntime({ client }), mode });
+  const stop = new AbortController();
+  const running = pleg.run(stop.signal);
+  const ledger = new DeathLedger();
+  let deepestQueue = 0;
+  const subscription = pleg.subscribe();
+  const reading = (async () => {
+    for await (const event of subscription) {
+      ledger.noteEvent(event);
+      deepestQueue = Math.max(deepestQueue, subscription.stats.queued);
+    }
+  })();
+  const relistsMs: number[] = [];
+  const stopListening = relistEnded.subscribe(({ scope, durationMs }) => {
+    if (scope === 'all') relistsMs.push(durationMs);
+  });
+  const churn = new Churn(synthetic.control, ledger);
+  const rss: TimedValue[] = [];
+  try {
+    const beganMs = performance.now();
+    for (let tick = 0; tick < seconds * TICKS_PER_SECOND; tick++) {
+      await sleep(beganMs + (tick * 1_000) / TICKS_PER_SECOND - performance.now(), undefined, { signal });
+      await churn.tick(shareOf(tick, deathsPerSecond));
+      if (tick % TICKS_PER_SECOND !== 0) continue;
+      const second = tick / TICKS_PER_SECOND;
+      rss.push({ atS: second, value: process.memoryUsage.rss() / MIB });
+      progress.step(second, seconds, 'seconds');
+    }
+    progress.step(seconds, seconds, 'seconds');
+    const lastChanceMs = performance.now() + LAST_CHANCE_MS;
+    while (ledger.awaited > 0 && performance.now() < lastChanceMs) await sleep(100, undefined, { signal });
+    const { folded } = subscription.stats;
+    const settled = rss.filter(({ atS }) => atS >= WARM_UP_SHARE * seconds);
+    const perSecond = slopeOf(floorsOf(settled, FLOOR_S));
+    const perHour = (value: number): number => value * 3_600;
+    return {
+      ...{ mode, seconds, deepestQueue, folded, rss },
+      ...{ deaths: ledger.deaths, lost: ledger.awaited, repeated: ledger.repeated },
+      relists: relistsMs.length,
+      relistP50Ms: median(relistsMs),
+      relistP99Ms: quantile(relistsMs, 0.99),
+      delayP50Ms: median(ledger.delaysMs),
+      delayP99Ms: quantile(ledger.delaysMs, 0.99),
+      growth: {
+        value: perHour(perSecond.value),
+        low: perHour(perSecond.low),
+        high: perHour(perSecond.high),
+      },
+    };
+  } finally {
+    stopListening();
+    stop.abort();
+    await running;
+    subscription.close();
+    await reading;
+    client.close();
+  }
+}
+
+/** So many of the deaths of a second belong to this tick: whole ones, evenly spread. */
+function shareOf(tick: number, deathsPerSecond: number): number {
+  const until = (ticks: number): number => Math.floor((ticks * deathsPerSecond) / TICKS_PER_SECOND);
+  return until(tick + 1) - until(tick);
+}
+
+/** Kills containers in turn, replaces them soon and removes them later. */
+class Churn {
+  readonly #control: SyntheticControl;
+  readonly #ledger: DeathLedger;
+  readonly #toRestart: { readonly atMs: number; readonly ids: readonly string[] }[] = [];
+  readonly #toRemove: { readonly atMs: number; readonly ids: readonly string[] }[] = [];
+  /** Running containers, whose turn comes first in front. */
+  readonly #running: string[] = [];
+  #isFilled = false;
+
+  constructor(control: SyntheticControl, ledger: DeathLedger) {
+    this.#control = control;
+    this.#ledger = ledger;
+  }
+
+  async tick(deaths: number): Promise<void> {
+    if (!this.#isFilled) {
+      for (const pod of await this.#control.pods()) this.#running.push(...pod.containers.map(({ id }) => id));
+      this.#isFilled = true;
+    }
+    const nowMs = performance.now();
+    const containerIds = this.#running.splice(0, deaths);
+    const killed = await this.#control.kill({ containerIds });
+    for (const container of killed) this.#ledger.noteKilled(container);
+    const ids = killed.map(({ id }) => id);
+    this.#toRestart.push({ atMs: nowMs + RESTART_AFTER_MS, ids });
+    this.#toRemove.push({ atMs: nowMs + REMOVE_AFTER_MS, ids });
+    while ((this.#toRestart[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs) {
+      const restarted = await this.#control.restart({ containerIds: this.#toRestart.shift()!.ids });
+      this.#running.push(...restarted.map(({ id }) => id));
+    }
+    while ((this.#toRemove[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs)
+      await this.#control.remove({ containerIds: this.#toRemove.shift()!.ids });
+  }
+}

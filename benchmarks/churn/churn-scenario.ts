@@ -1,0 +1,107 @@
+import { PLEG_MODES } from '../../src/pleg/relist-cadence.js';
+import { atMost, formatNumber, type Goal } from '../goals.js';
+import { linePlot, type Plot } from '../plot.js';
+import { type Scenario, toCount } from '../scenario.js';
+import { formatTable } from '../text-table.js';
+import { type ChurnFigures, runChurnBenchmark } from './churn-benchmark.js';
+
+/** In a shorter run memory has not settled. */
+const JUDGED_FROM_S = 300;
+
+/** Deaths without end. */
+export const CHURN: Scenario = {
+  name: 'churn',
+  title: 'Churn',
+  about: 'many deaths a second: events lost, queues, memory',
+  runtimes: 'synthetic, in a process of its own',
+  needs: [],
+  fullMinutes: 21,
+  settings: [
+    { name: 'modes', placeholder: 'M,M', about: 'of the generator', short: 'auto', full: 'generic,auto' },
+    { name: 'node', placeholder: 'N', about: 'pods on the node', short: '500' },
+    { name: 'rate', placeholder: 'N', about: 'deaths a second', short: '50' },
+    { name: 'seconds', placeholder: 'N', about: 'for each mode', short: '20', full: '600' },
+  ],
+  run: async ({ setting, progress, signal }) => {
+    const [pods, deathsPerSecond] = [toCount(setting('node')), toCount(setting('rate'))];
+    const figures = await runChurnBenchmark({
+      ...{ pods, deathsPerSecond, progress, signal },
+      modes: setting('modes').split(',').map(toMode),
+      seconds: toCount(setting('seconds')),
+    });
+    return {
+      figures: { pods, deathsPerSecond, modes: figures },
+      text: formatChurnReport(figures, pods, deathsPerSecond),
+      goals: figures.flatMap(judge),
+      plots: [plotMemory(figures)],
+    };
+  },
+};
+
+function judge({ mode, lost, repeated, growth, seconds }: ChurnFigures): Goal[] {
+  return [
+    atMost(`deaths that nobody was told of, ${mode}`, lost, 0),
+    atMost(`deaths told of twice, ${mode}`, repeated, 0),
+    {
+      what: `growth of resident memory, ${mode}`,
+      goal: 'none beyond its noise',
+      measured: `${formatNumber(growth.value)} [${formatNumber(growth.low)}, ${formatNumber(growth.high)}] MiB an hour`,
+      met: seconds < JUDGED_FROM_S ? undefined : growth.low <= 0,
+    },
+  ];
+}
+
+function formatChurnReport(figures: readonly ChurnFigures[], pods: number, deathsPerSecond: number): string {
+  return `${deathsPerSecond} of the containers of ${pods} pods are killed each second, replaced half a second later and removed after five seconds.
+Memory is that of the whole process, the benchmark included; its growth is that of the least of every twenty seconds, after the
+first quarter of the run.
+
+${formatTable(
+  [
+    'mode',
+    'deaths',
+    'lost',
+    'twice',
+    'folded',
+    'deepest queue',
+    'event p50 ms',
+    'p99 ms',
+    'relists',
+    'relist p50 ms',
+    'p99 ms',
+    'growth MiB/h',
+  ],
+  figures.map((one) => [
+    one.mode,
+    ...[one.deaths, one.lost, one.repeated, one.folded, one.deepestQueue].map(String),
+    ...[one.delayP50Ms, one.delayP99Ms].map((ms) => ms.toFixed(1)),
+    String(one.relists),
+    ...[one.relistP50Ms, one.relistP99Ms].map((ms) => ms.toFixed(1)),
+    formatNumber(one.growth.value),
+  ]),
+)}
+`;
+}
+
+function plotMemory(figures: readonly ChurnFigures[]): Plot {
+  return {
+    name: 'churn-memory',
+    alt: 'Resident memory over the time of the churn',
+    svg: linePlot({
+      title: 'Resident memory under churn',
+      x: { label: 'seconds' },
+      y: { label: 'MiB' },
+      series: figures.map(({ mode, rss }) => ({
+        label: mode,
+        points: rss.map(({ atS, value }) => ({ x: atS, y: value })),
+      })),
+      steps: true,
+    }),
+  };
+}
+
+function toMode(text: string): (typeof PLEG_MODES)[number] {
+  const mode = PLEG_MODES.find((known) => known === text);
+  if (mode === undefined) throw new Error(`mode "${text}" is none of ${PLEG_MODES.join(', ')}`);
+  return mode;
+}
