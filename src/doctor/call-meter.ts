@@ -73,15 +73,25 @@ export class CallMeter {
     return [...this.#underWay].map(([target, startedMs]) => ({ ...target, forMs: nowMs - startedMs }));
   }
 
-  /** Runs one call. Resolves with its answer, or with undefined when it failed; rejects when the signal has aborted. */
-  async run<T>(target: CallTarget, signal: AbortSignal, call: () => Promise<T>): Promise<T | undefined> {
+  /**
+   * Runs one call. Resolves with its answer, or with undefined when it failed; rejects when the signal has aborted.
+   * `onEnd` is told what it took, before that.
+   */
+  async run<T>(
+    target: CallTarget,
+    signal: AbortSignal,
+    call: () => Promise<T>,
+    onEnd?: (measured: MeasuredCall) => void,
+  ): Promise<T | undefined> {
     const startedMs = this.#clock.monotonicMs();
     const lateBeforeMs = this.#lateness.totalMs;
     this.#underWay.set(target, startedMs);
     const end = (rest: Pick<MeasuredCall, 'outcome' | 'error' | 'code'>): void => {
       const lateMs = this.#lateness.totalMs - lateBeforeMs;
       const ms = Math.max(0, this.#clock.monotonicMs() - startedMs - lateMs);
-      this.#ended.push({ ...target, ms, ...rest });
+      const measured = { ...target, ms, ...rest };
+      this.#ended.push(measured);
+      onEnd?.(measured);
     };
     try {
       const answer = await call();

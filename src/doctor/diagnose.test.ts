@@ -6,6 +6,7 @@ import {
   anOperation,
   aPlegReport,
   aPopulation,
+  aSlowPod,
   type NodeFactsChanges,
 } from '../testing/node-facts-builder.js';
 import { type MeasuredCall } from './call-meter.js';
@@ -66,6 +67,7 @@ const measured = (changes: object): NodeFactsChanges => ({
           isRecent: true,
           eventsDiscarded: 0,
           eventsDiscardedLately: 0,
+          isEvented: false,
         },
         ...{ operations: [], lastSeenAgoMs: 900, relistP99Ms: 20, ...changes },
       }),
@@ -107,15 +109,18 @@ const CASES: readonly Case[] = [
   { when: 'a list is slow', node: { runtime: { lists: [{ method: 'ListPodSandbox', calls: 3, hung: 0, p50Ms: 1_500, bytes: 9, items: 20 }] } }, finds: 'ListSlow', severity: 'warning', says: /ListPodSandbox takes 1\.5s for 20 items/ },
   { when: 'status calls are slow', node: inspected({ medianMs: 400 }), finds: 'StatusSlow', severity: 'warning', says: /400ms each/ },
   { when: 'status calls are very slow', node: inspected({ medianMs: 3_000 }), finds: 'StatusSlow', severity: 'critical', says: /3s each/ },
+  { when: 'slow status calls add up to more than a kubelet stands', node: inspected({ medianMs: 600, inSeriesMs: 240_000 }), finds: 'StatusSlow', severity: 'critical', says: /one by one.* takes 4m0s, longer than its threshold/ },
+  { when: 'every call is slow, and calls add up', node: { runtime: { operations: [anOperation('Version', { p50Ms: 600 })], inspections: known(anInspection({ medianMs: 600, inSeriesMs: 240_000 })) } }, finds: 'RuntimeSlow', severity: 'critical', says: /takes 4m0s/ },
   { when: 'a pod hangs', node: inspected({ hung: [hung('web'), hung('web', 'ContainerStatus')] }), finds: 'PodHung', severity: 'critical', says: /pod default\/web: PodSandboxStatus hangs/ },
   { when: 'many pods hang', node: inspected({ hung: ['a', 'b', 'c', 'd'].map((name) => hung(name)) }), finds: 'PodsHung', severity: 'critical', says: /4 pods: default\/a, default\/b/ },
   { when: 'the status of a pod fails', node: inspected({ failing: [{ ...hung('web'), outcome: 'failed', code: 'CRI_UNKNOWN', error: 'task gone' }] }), finds: 'PodStatusFails', severity: 'warning', says: /task gone/ },
-  { when: 'one pod is slow', node: inspected({ slowest: [{ pod: WEB, ms: 6_000, calls: 2 }] }), finds: 'PodSlow', severity: 'warning', says: /default\/web takes far longer.*6s/ },
+  { when: 'one pod is slow', node: inspected({ slowest: [aSlowPod('web', 6_000), aSlowPod('db', 12)] }), finds: 'PodSlow', severity: 'warning', says: /default\/web takes far longer.*ContainerStatus of container app takes 6s/ },
+  { when: 'one container of a large pod is slow', node: inspected({ slowest: [{ ...aSlowPod('web', 4_000), ms: 4_090, calls: 31 }] }), finds: 'PodSlow', severity: 'warning', says: /default\/web.*4s; 4\.1s in 31 calls/ },
   { when: 'there are too many containers', node: inspected({ medianMs: 108, inSeriesMs: 83_000 }), finds: 'TooManyContainers', severity: 'warning', says: /100 pods with 260 containers .* 1m23s/ },
   { when: 'there are far too many containers', node: inspected({ medianMs: 108, inSeriesMs: 240_000 }), finds: 'TooManyContainers', severity: 'critical', says: /threshold of 3m0s/ },
   { when: 'dead containers are kept', node: populated({ containersByState: { running: 250, exited: 3_000 } }), finds: 'DeadContainers', severity: 'warning', says: /3000/ },
   { when: 'dead sandboxes are kept', node: populated({ sandboxesNotReady: 150 }), finds: 'DeadSandboxes', severity: 'warning', says: /150/ },
-  { when: 'a sandbox is made again and again', node: populated({ sandboxStorms: [{ pod: WEB, attempt: 12 }] }), finds: 'SandboxStorm', severity: 'warning', says: /default\/web: attempt 12/ },
+  { when: 'a sandbox is made again and again', node: populated({ sandboxStorms: [{ pod: WEB, attempt: 12, made: 4 }] }), finds: 'SandboxStorm', severity: 'warning', says: /default\/web: attempt 12; 4 sandboxes/ },
   { when: 'many containers crash', node: populated({ crashLoops: [{ pod: WEB, container: 'app', attempt: 9 }], crashLoopCount: 14 }), finds: 'CrashLoops', severity: 'warning', says: /14 containers/ },
   { when: 'the network is not ready', node: { runtime: { conditions: known([{ type: 'NetworkReady', status: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' }]) } }, finds: 'NetworkNotReady', severity: 'critical', says: /cni plugin not initialized/ },
   { when: 'the runtime is not ready', node: { runtime: { conditions: known([{ type: 'RuntimeReady', status: false, reason: '', message: 'starting' }]) } }, finds: 'RuntimeNotReady', severity: 'critical', says: /starting/ },
@@ -127,6 +132,10 @@ const CASES: readonly Case[] = [
   { when: 'the CPU is short', node: pressed('cpu', { someAvg60: 92 }), finds: 'CpuPressure', severity: 'warning', says: /92%/ },
   { when: 'the disk is slow', node: { machine: { fsync: known({ path: '/var/lib/containerd', writes: 5, medianMs: 900, maxMs: 4_000 }) } }, finds: 'DiskSlow', severity: 'warning', says: /900ms/ },
   { when: 'hardly any memory is left', node: { machine: { memory: known({ totalBytes: 2 ** 35, availableBytes: 2 ** 26 }) } }, finds: 'MemoryLow', severity: 'critical', says: /64MiB/ },
+  { when: 'a single write takes seconds', node: { machine: { fsync: known({ path: '/var/lib/containerd', writes: 5, medianMs: 9, maxMs: 4_000 }) } }, finds: 'DiskSlow', severity: 'warning', says: /takes 4s to arrive/ },
+  { when: 'a write never arrives', node: { machine: { fsync: known({ path: '/var/lib/containerd', writes: 2, medianMs: 9, maxMs: 11, hungMs: 30_000 }) } }, finds: 'DiskSlow', severity: 'critical', says: /not arrived .* after 30s/ },
+  { when: 'a disk does not answer', node: { machine: { silentDisks: [{ path: '/var/lib/kubelet', purpose: 'the kubelet’s folder', forMs: 5_000 }] } }, finds: 'DiskHangs', severity: 'critical', says: /\/var\/lib\/kubelet .* does not answer/ },
+  { when: 'images have less room than Kubernetes wants', node: { machine: { disks: [{ ...machine.disks[0]!, availableBytes: 14 * 1024 ** 3 }] } }, finds: 'DiskFull', severity: 'warning', says: /14% left/ },
   { when: 'a disk is nearly full', node: { machine: { disks: [{ ...machine.disks[0]!, availableBytes: 5 * 1024 ** 3 }] } }, finds: 'DiskFull', severity: 'warning', says: /5% left/ },
   { when: 'a disk is full', node: { machine: { disks: [{ ...machine.disks[0]!, availableBytes: 0 }] } }, finds: 'DiskFull', severity: 'critical', says: /0% left/ },
   { when: 'inodes are used up', node: { machine: { disks: [{ ...machine.disks[0]!, freeInodes: 5_000 }] } }, finds: 'InodesUsedUp', severity: 'critical', says: /0\.5% of its inodes/ },
@@ -139,12 +148,16 @@ const CASES: readonly Case[] = [
   { when: 'a certificate expires soon', node: certified(5 * DAY_MS), finds: 'CertificateExpires', severity: 'warning', says: /in 5 days/ },
   { when: 'the kubelet says it is not healthy', node: { rest: { kubelet: { health: known({ url: 'http://h/healthz', healthy: false, words: '[-]pleg failed: PLEG is not healthy' }), metrics: notKnown('') } } }, finds: 'KubeletUnhealthy', severity: 'critical', says: /PLEG is not healthy/ },
   { when: 'the kubelet has not looked for long', node: measured({ lastSeenAgoMs: 200_000 }), finds: 'KubeletRelistStuck', severity: 'critical', says: /3m20s/ },
+  { when: 'an evented kubelet has not looked for long', node: measured({ isEvented: true, lastSeenAgoMs: 400_000 }), finds: 'KubeletRelistStuck', severity: 'warning', says: /after 10m0s/ },
+  { when: 'the kubelet’s relists take longer than its histogram goes', node: measured({ relistP99Ms: 10_000 }), finds: 'KubeletRelistSlow', severity: 'critical', says: /10s or more/ },
   { when: 'the kubelet’s relists are slow', node: measured({ relistP99Ms: 7_000 }), finds: 'KubeletRelistSlow', severity: 'warning', says: /7s/ },
   { when: 'the kubelet discards events', node: measured({ eventsDiscarded: 12, eventsDiscardedLately: 3 }), finds: 'KubeletEventsDiscarded', severity: 'warning', says: /12 events/ },
   { when: 'the kubelet’s calls are slow', node: measured({ operations: [{ operation: 'container_status', count: 90, errors: 2, p99Ms: 9_000, isRecent: true }] }), finds: 'KubeletCallsSlow', severity: 'warning', says: /container_status took 9s/ },
   { when: 'the agent is not healthy', node: reported({ health: { healthy: false, thresholdMs: 180_000, message: 'pleg was last seen active 3m5s ago; threshold is 3m0s' } }), finds: 'AgentUnhealthy', severity: 'critical', says: /3m5s/ },
   { when: 'a pod of the agent is stuck', node: reported({ stuckPods: [{ pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 }], stuckPodCount: 1 }), finds: 'AgentPodStuck', severity: 'warning', says: /default\/web for 1m5s/ },
+  { when: 'a stuck pod of the agent has a call in flight', node: reported({ stuckPods: [{ pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 }], stuckPodCount: 1, callsInFlight: [{ method: 'ContainerStatus', operation: 'container_status', pod: WEB, containerId: 'c1', startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentPodStuck', severity: 'warning', says: /ContainerStatus hangs[^]*ContainerStatus of container c1: not answered for 42s/ },
   { when: 'a call of the agent hangs', node: reported({ callsInFlight: [{ method: 'ContainerStatus', operation: 'container_status', pod: WEB, startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentCallHangs', severity: 'warning', says: /ContainerStatus of pod default\/web .* 42s/ },
+  { when: 'a list of the agent hangs behind a long pull', node: reported({ callsInFlight: [{ method: 'PullImage', operation: 'pull_image', startedAtMs: 1, ageMs: 90_000 }, { method: 'ListContainers', operation: 'list_containers', startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentCallHangs', severity: 'warning', says: /ListContainers of podloop’s agent .* 42s/ },
   { when: 'the agent’s relists are slow', node: reported({ relists: { count: 3, ofOnePod: 0, history: [{ startedAtMs: 1, trigger: 'relist', durationMs: 2_500, listMs: 2_400, diffMs: 1, inspectMs: 99, pods: 9, due: 0 }] } }), finds: 'AgentRelistSlow', severity: 'warning', says: /list 2\.4s/ },
   { when: 'the agent missed events', node: reported({ stream: { ...agent.stream, missed: 4 } }), finds: 'AgentEventsMissed', severity: 'info', says: /4 changes/ },
   { when: 'the agent is held up', node: reported({ eventLoop: { meanMs: 90, p99Ms: 800, maxMs: 2_000 } }), finds: 'AgentBusy', severity: 'warning', says: /800ms/ },
@@ -191,6 +204,10 @@ describe('diagnose', () => {
   it('names the pod and the call', () => {
     const [finding] = diagnose(aNode(inspected({ hung: [hung('web')] })));
     expect(finding).toMatchObject({ pod: WEB, call: 'PodSandboxStatus' });
+    const error = 'podsandbox_status of sandbox s1 of pod default/web: rpc error: code = Unknown desc = gone';
+    const stuck = { pod: WEB, state: 'failing', sinceMs: 1, forMs: 65_000, failures: 2, error } as const;
+    const [ofAgent] = diagnose(aNode(reported({ stuckPods: [stuck], stuckPodCount: 1 })));
+    expect(ofAgent).toMatchObject({ code: 'AgentPodStuck', pod: WEB, call: 'PodSandboxStatus' });
   });
 
   it('says the worst first, and of what is as bad the cause before what follows', () => {
@@ -208,6 +225,14 @@ describe('diagnose', () => {
 
   it('leaves alone what is busy and well', () => {
     const busy = [
+      measured({ isEvented: true, lastSeenAgoMs: 310_000 }),
+      measured({ thresholdMs: 600_000, lastSeenAgoMs: 310_000 }),
+      { machine: { disks: [{ ...machine.disks[0]!, availableBytes: 0, freeInodes: 0, isReadOnly: true }] } },
+      {
+        machine: {
+          disks: [{ ...machine.disks[0]!, holdsImages: false, availableBytes: 14 * 1024 ** 3 }],
+        },
+      },
       populated({ crashLoopCount: 3, containersByState: { running: 268, exited: 750 } }),
       certified(10 * 3_600_000, DAY_MS),
       running({ blocked: [{ pid: 7, command: 'jbd2/sda1-8', waitsIn: '' }], blockedCount: 1 }),

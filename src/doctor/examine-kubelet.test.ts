@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../util/clock.js';
-import { KubeletExaminer } from './examine-kubelet.js';
+import { KubeletExaminer, readMetrics } from './examine-kubelet.js';
+import { parseSamples } from './prometheus-text.js';
 
 const servers: Server[] = [];
 
@@ -61,6 +62,26 @@ describe('KubeletExaminer', () => {
     expect(looked.value.relistP99Ms).toBeGreaterThan(9_000);
     expect(looked.value.lastSeenAgoMs).toBeGreaterThanOrEqual(200_000);
     expect(looked.value.operations).toMatchObject([{ operation: 'container_status', count: 9, errors: 2 }]);
+  });
+
+  it('tells who looks every five minutes because a stream tells of changes, and who says its threshold', () => {
+    const page = (...lines: string[]): ReturnType<typeof readMetrics> =>
+      readMetrics(
+        parseSamples(lines.join('\n'), () => true),
+        [],
+        0,
+      );
+    const connected = 'kubelet_evented_pleg_connection_success_count 1';
+    const interval = (sum: number, count: number): string[] => [
+      `kubelet_pleg_relist_interval_seconds_sum ${sum}`,
+      `kubelet_pleg_relist_interval_seconds_count ${count}`,
+    ];
+    expect(page(...interval(900, 3))).toMatchObject({ isEvented: false });
+    expect(page(connected, ...interval(900, 3))).toMatchObject({ isEvented: true });
+    expect(page(connected, ...interval(0, 0))).toMatchObject({ isEvented: true });
+    // Since v1.37 the stream is a hint, and the kubelet looks every second all the same.
+    expect(page(connected, ...interval(3_000, 3_000))).toMatchObject({ isEvented: false });
+    expect(page('podloop_pleg_threshold_seconds 600')).toMatchObject({ thresholdMs: 600_000 });
   });
 
   it('says why nothing is known: nobody listens, it is forbidden, it hangs', async () => {

@@ -24,7 +24,16 @@ const OPERATION_SECONDS = 'kubelet_runtime_operations_duration_seconds';
 const OPERATION_ERRORS = 'kubelet_runtime_operations_errors_total';
 const LAST_SEEN = 'kubelet_pleg_last_seen_seconds';
 const DISCARDED = 'kubelet_pleg_discard_events';
-const WANTED = [RELIST_SECONDS, OPERATION_SECONDS, OPERATION_ERRORS, LAST_SEEN, DISCARDED];
+const INTERVAL_SECONDS = 'kubelet_pleg_relist_interval_seconds';
+const STREAM_CONNECTIONS = 'kubelet_evented_pleg_connection_success_count';
+/** podloop's own: a kubelet does not say. */
+const THRESHOLD = 'podloop_pleg_threshold_seconds';
+const WANTED = [
+  ...[RELIST_SECONDS, OPERATION_SECONDS, OPERATION_ERRORS, LAST_SEEN, DISCARDED],
+  ...[INTERVAL_SECONDS, STREAM_CONNECTIONS, THRESHOLD],
+];
+/** Looks that are so far apart are those of an evented PLEG: its period is five minutes, that of others one to ten seconds. */
+const EVENTED_INTERVAL_S = 60;
 const MOST_WORDS = 500;
 
 /** A page of metrics at one time. */
@@ -125,20 +134,31 @@ export function readMetrics(
   const isRecent = before.length > 0 && (recent.at(-1)?.count ?? 0) > 0;
   const buckets = isRecent ? recent : whole;
   const relistP99 = quantileOf(buckets, 0.99);
-  const lastSeen = samples.find(({ name }) => name === LAST_SEEN)?.value ?? 0;
+  const lastSeen = valueIn(samples, LAST_SEEN);
+  const threshold = valueIn(samples, THRESHOLD);
   return {
     ...(lastSeen > 0 ? { lastSeenAgoMs: Math.max(0, nowMs - lastSeen * 1_000) } : {}),
+    ...(threshold > 0 ? { thresholdMs: threshold * 1_000 } : {}),
+    isEvented: isEvented(samples),
     ...(relistP99 === undefined ? {} : { relistP99Ms: relistP99 * 1_000 }),
     relists: buckets.at(-1)?.count ?? 0,
     isRecent,
-    eventsDiscarded: discardedIn(samples),
-    eventsDiscardedLately: before.length > 0 ? Math.max(0, discardedIn(samples) - discardedIn(before)) : 0,
+    eventsDiscarded: valueIn(samples, DISCARDED),
+    eventsDiscardedLately:
+      before.length > 0 ? Math.max(0, valueIn(samples, DISCARDED) - valueIn(before, DISCARDED)) : 0,
     operations: readOperations(samples, before),
   };
 }
 
-function discardedIn(samples: readonly Sample[]): number {
-  return samples.find(({ name }) => name === DISCARDED)?.value ?? 0;
+function valueIn(samples: readonly Sample[], wanted: string): number {
+  return samples.find(({ name }) => name === wanted)?.value ?? 0;
+}
+
+/** By what it did: before its second look of all pods nothing but the stream tells. */
+function isEvented(samples: readonly Sample[]): boolean {
+  if (valueIn(samples, STREAM_CONNECTIONS) === 0) return false;
+  const count = valueIn(samples, `${INTERVAL_SECONDS}_count`);
+  return count === 0 || valueIn(samples, `${INTERVAL_SECONDS}_sum`) / count >= EVENTED_INTERVAL_S;
 }
 
 function errorsIn(samples: readonly Sample[]): Map<string, number> {

@@ -115,7 +115,9 @@ async function examineMachine(
   const second = await lookAtProcesses(files);
   const images = imageFilesystems.known ? imageFilesystems.value.map(({ mountpoint }) => mountpoint) : [];
   const folders = (images.length === 0 ? [USUAL_IMAGES] : images).filter((path) => path.startsWith('/'));
-  const disks = [...folders.map((path) => ({ path, purpose: 'images and containers' })), ...OTHER_DISKS];
+  const disks: DiskPath[] = folders.map((path) => ({
+    ...{ path, purpose: 'images and containers', holdsImages: true },
+  }));
   return {
     pressure: await readPressure(files),
     load: await readLoad(files),
@@ -124,7 +126,7 @@ async function examineMachine(
       first.known && second.known
         ? known(await summarizeProcesses(files, first.value.processes, second.value.processes))
         : notKnown('/proc cannot be read'),
-    disks: await measureDisks(files, disks),
+    ...(await measureDisks(files, [...disks, ...OTHER_DISKS])),
     fsync: mayWrite
       ? await measureFsync(files, folders[0] ?? '/', clock)
       : notKnown('it was told not to write'),

@@ -91,30 +91,49 @@ describe('CallMeter', () => {
 });
 
 describe('the population of a node', () => {
+  const MINUTE_MS = 60_000;
+  const web = (id: string, attempt: number, minutesAgo: number): ListedSandbox =>
+    aSandbox(id, { attempt, pod: pod('web'), createdAtMs: NOW - minutesAgo * MINUTE_MS });
+
   it('is counted, and what was made anew lately is named, most often first', () => {
     const facts = summarizePopulation(
       [
-        aSandbox('a', { attempt: 4, pod: pod('web') }),
-        aSandbox('b', { attempt: 3, pod: pod('web'), ready: false }),
-        aSandbox('c', { attempt: 9, createdAtMs: NOW - 3_600_000 }),
-        aSandbox('d'),
+        ...[web('a', 14, 1), web('b', 12, 3), web('c', 1, 60)],
+        aSandbox('d', { attempt: 9, createdAtMs: NOW - 3_600_000 }),
       ],
       [
         aContainer('1', 'd', { attempt: 6, state: 'exited' }),
         aContainer('2', 'd', { attempt: 7 }),
         aContainer('3', 'gone', { attempt: 5, state: 'created' }),
-        aContainer('4', 'a', { attempt: 2 }),
+        aContainer('4', 'd', { attempt: 5, name: 'sidecar' }),
+        aContainer('5', 'a', { attempt: 2 }),
       ],
       NOW,
     );
-    expect(facts).toMatchObject({ pods: 3, sandboxes: 4, sandboxesNotReady: 1, containers: 4 });
-    expect(facts.containersByState).toEqual({ exited: 1, running: 2, created: 1 });
-    expect(facts.sandboxStorms).toEqual([{ pod: pod('web'), attempt: 4 }]);
+    expect(facts).toMatchObject({ pods: 2, sandboxes: 4, sandboxesNotReady: 0, containers: 5 });
+    expect(facts.containersByState).toEqual({ exited: 1, running: 3, created: 1 });
+    expect(facts.sandboxStorms).toEqual([{ pod: pod('web'), attempt: 14, made: 3 }]);
     expect(facts.crashLoopCount).toBe(2);
-    expect(facts.crashLoops.map(({ pod: { uid }, attempt }) => [uid, attempt])).toEqual([
-      ['uid-d', 7],
-      ['gone', 5],
-    ]);
+    expect(facts.crashLoops.map(({ pod: { uid }, container, attempt }) => [uid, container, attempt])).toEqual(
+      [
+        ['uid-d', 'app', 7],
+        ['uid-d', 'sidecar', 5],
+      ],
+    );
+  });
+
+  it('counts sandboxes that came and went while it was looked at', () => {
+    const facts = summarizePopulation([web('a', 4, 1)], [], NOW, [web('b', 6, 0)]);
+    expect(facts.sandboxStorms).toEqual([{ pod: pod('web'), attempt: 6, made: 3 }]);
+  });
+
+  it('takes no node that has started for one on which things end again and again', () => {
+    const facts = summarizePopulation(
+      [web('new', 12, 1), web('old', 11, 600), aSandbox('first', { attempt: 7 })],
+      [aContainer('1', 'new', { attempt: 12 }), aContainer('2', 'first', { attempt: 40, state: 'exited' })],
+      NOW,
+    );
+    expect(facts).toMatchObject({ sandboxStorms: [], crashLoopCount: 0 });
   });
 });
 

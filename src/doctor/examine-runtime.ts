@@ -117,7 +117,7 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
       population:
         before === undefined
           ? notKnown('the pods could not be listed')
-          : known(summarizePopulation(before.sandboxes, before.containers, clock.now())),
+          : known(summarizePopulation(before.sandboxes, before.containers, clock.now(), after?.sandboxes)),
       inspections,
       events: await judgeEvents(witness, { before, after, why: whyNoEvents(events, name, version), signal }),
     };

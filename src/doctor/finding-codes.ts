@@ -35,6 +35,7 @@ export const FINDING_CODES = {
   IoPressure: 'Processes wait for disks most of the time.',
   MemoryPressure: 'Processes wait for memory.',
   CpuPressure: 'Processes wait for the CPU most of the time.',
+  DiskHangs: 'A file system that the node needs does not answer.',
   DiskSlow: 'A write to the disk of the runtime takes long to arrive.',
   DiskFull: 'A file system that the node needs is full, or nearly.',
   InodesUsedUp: 'A file system that the node needs has no inodes left, or nearly.',

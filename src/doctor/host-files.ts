@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../util/clock.js';
 import { abortable } from '../util/abortable.js';
@@ -6,6 +6,18 @@ import { linkAbort } from '../util/linked-abort.js';
 
 /** A file that takes longer to be read is on a disk that hangs. */
 const READ_LIMIT_MS = 5_000;
+/** As many links as the kernel follows. */
+const MOST_LINKS = 40;
+
+/** A file system that has not answered in the time that it had. */
+export class SilentFilesError extends Error {
+  readonly forMs: number;
+
+  constructor(forMs: number) {
+    super(`no answer from the file system within ${forMs} ms`);
+    this.forMs = forMs;
+  }
+}
 
 /**
  * The files of the machine that is looked at: this one's, or those of a root that is mounted somewhere, as in a
@@ -22,13 +34,20 @@ export class HostFiles {
     this.#signal = options.signal;
   }
 
-  /** Where that absolute path of the machine is here. */
-  pathOf(path: string): string {
-    return this.root === '/' ? path : join(this.root, path);
+  /** Where that absolute path of the machine is here, its links followed as that machine would. */
+  async locate(path: string): Promise<string> {
+    if (this.root === '/') return path;
+    // There are no links in it that matter here, and very many files.
+    return join(this.root, path.startsWith('/proc/') ? path : await this.#followLinks(path));
+  }
+
+  /** The path without links by which that machine knows a file that is there. */
+  async resolve(path: string): Promise<string> {
+    return await this.within(this.root === '/' ? realpath(path) : this.#followLinks(path));
   }
 
   async read(path: string): Promise<string> {
-    return await this.within(readFile(this.pathOf(path), 'utf8'));
+    return await this.within(this.locate(path).then((here) => readFile(here, 'utf8')));
   }
 
   /** The text, or undefined when it cannot be read. */
@@ -42,20 +61,36 @@ export class HostFiles {
   }
 
   async list(path: string): Promise<string[]> {
-    return await this.within(readdir(this.pathOf(path)));
+    return await this.within(this.locate(path).then((here) => readdir(here)));
   }
 
   /** Waits for an operation on files, and no longer than a disk that works needs. */
   async within<T>(operation: Promise<T>, limitMs = READ_LIMIT_MS): Promise<T> {
     const late = linkAbort(this.#signal);
-    const timer = this.#clock.setTimer(limitMs, () =>
-      late.abort(new Error(`no answer from the file system within ${limitMs} ms`)),
-    );
+    const timer = this.#clock.setTimer(limitMs, () => late.abort(new SilentFilesError(limitMs)));
     try {
       return await abortable(operation, late.signal);
     } finally {
       timer.cancel();
       late.unlink();
     }
+  }
+
+  /** An absolute link means the root of that machine, and nothing leads out of it. */
+  async #followLinks(path: string): Promise<string> {
+    const ahead = path.split('/');
+    let at = '/';
+    for (let links = 0; ahead.length > 0;) {
+      const next = join(at, ahead.shift()!);
+      const target = await readlink(join(this.root, next)).catch(() => undefined);
+      if (target === undefined) {
+        at = next;
+        continue;
+      }
+      if (++links > MOST_LINKS) throw new Error(`${path}: too many links`);
+      if (target.startsWith('/')) at = '/';
+      ahead.unshift(...target.split('/'));
+    }
+    return at;
   }
 }

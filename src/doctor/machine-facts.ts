@@ -7,6 +7,8 @@ export interface MachineFacts {
   readonly memory: Looked<MemoryFacts>;
   readonly processes: Looked<ProcessFacts>;
   readonly disks: readonly DiskFacts[];
+  /** File systems that were asked and did not answer. */
+  readonly silentDisks: readonly SilentDisk[];
   readonly fsync: Looked<FsyncFacts>;
   readonly shims: Looked<ShimFacts>;
 }
@@ -62,6 +64,10 @@ export interface DiskFacts {
   readonly path: string;
   /** What it is there for: images, kubelet, logs. */
   readonly purpose: string;
+  /** Whether images and containers lie there, for which Kubernetes wants more room. */
+  readonly holdsImages: boolean;
+  /** Nothing can be written to it, so that it is as full as it was made. */
+  readonly isReadOnly: boolean;
   readonly totalBytes: number;
   readonly availableBytes: number;
   /** 0 where the file system counts no inodes. */
@@ -69,10 +75,20 @@ export interface DiskFacts {
   readonly freeInodes: number;
 }
 
+/** A file system that does not answer. */
+export interface SilentDisk {
+  readonly path: string;
+  readonly purpose: string;
+  readonly forMs: number;
+}
+
 /** Small writes that were pushed through to the disk. */
 export interface FsyncFacts {
   readonly path: string;
+  /** That arrived. */
   readonly writes: number;
+  /** For how long the one behind them had not arrived when it was given up. */
+  readonly hungMs?: number;
   readonly medianMs: number;
   readonly maxMs: number;
 }

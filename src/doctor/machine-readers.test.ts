@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../testing/fake-clock.js';
 import { SystemClock } from '../util/clock.js';
 import { judgeShims, parseShim, readShims, type Shim } from './find-shims.js';
 import { HostFiles } from './host-files.js';
@@ -170,14 +171,56 @@ describe('shims', () => {
 describe('disks', () => {
   it('are measured once each, and what is not there is left out', async () => {
     await mkdir(join(root, 'images'));
-    const disks = await measureDisks(files, [
-      { path: '/images', purpose: 'images' },
+    const { disks, silentDisks } = await measureDisks(files, [
+      { path: '/images', purpose: 'images', holdsImages: true },
       { path: '/', purpose: 'the root' },
       { path: '/nowhere', purpose: 'nothing' },
     ]);
     expect(disks).toHaveLength(1);
-    expect(disks[0]).toMatchObject({ path: '/images', purpose: 'images' });
+    expect(disks[0]).toMatchObject({ path: '/images', holdsImages: true, isReadOnly: false });
+    expect(silentDisks).toEqual([]);
     expect(disks[0]!.totalBytes).toBeGreaterThanOrEqual(disks[0]!.availableBytes);
+  });
+
+  it('that nothing can be written to are told apart, also below links and bind mounts', async () => {
+    await mkdir(join(root, 'data/images'), { recursive: true });
+    await symlink('/data/images', join(root, 'images'));
+    const mounts = (data: string): string =>
+      [
+        '1 0 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw',
+        `2 1 7:1 / /data ${data.replace('|', ' - squashfs /dev/loop1 ')}`,
+        '',
+      ].join('\n');
+    const look = async (): Promise<unknown> =>
+      (await measureDisks(files, [{ path: '/images', purpose: 'images' }])).disks.map(
+        ({ isReadOnly }) => isReadOnly,
+      );
+    await write('proc/1/mountinfo', mounts('rw|rw'));
+    expect(await look()).toEqual([false]);
+    await write('proc/1/mountinfo', mounts('ro|rw'));
+    expect(await look()).toEqual([true]);
+    await write('proc/1/mountinfo', mounts('rw|ro,seclabel'));
+    expect(await look()).toEqual([true]);
+  });
+
+  it('that do not answer are told of, and how far writes came', async () => {
+    const fake = new FakeClock();
+    class DeadDisk extends HostFiles {
+      override locate(): Promise<string> {
+        return new Promise(() => undefined);
+      }
+    }
+    const dead = new DeadDisk({ root, clock: fake, signal: new AbortController().signal });
+    const looked = measureDisks(dead, [{ path: '/images', purpose: 'images' }]);
+    await fake.advance(10_000);
+    expect(await looked).toEqual({
+      ...{ disks: [], silentDisks: [{ path: '/images', purpose: 'images', forMs: 5_000 }] },
+    });
+    const written = measureFsync(dead, '/images', fake);
+    await fake.advance(30_000);
+    expect(await written).toEqual({
+      ...{ known: true, value: { path: '/images', writes: 0, hungMs: 5_000, medianMs: 0, maxMs: 0 } },
+    });
   });
 
   it('are written to without leaving anything, and not known where that cannot be', async () => {

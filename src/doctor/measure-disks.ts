@@ -3,15 +3,23 @@ import { open, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
-import { type HostFiles } from './host-files.js';
+import { type HostFiles, SilentFilesError } from './host-files.js';
 import { known, type Looked, notKnown } from './looked.js';
-import { type DiskFacts, type FsyncFacts } from './machine-facts.js';
+import { type DiskFacts, type FsyncFacts, type SilentDisk } from './machine-facts.js';
 import { percentileOf } from './percentile.js';
+import { readReadOnlyMounts } from './read-only-mounts.js';
 
 /** A folder whose file system matters. */
 export interface DiskPath {
   readonly path: string;
   readonly purpose: string;
+  readonly holdsImages?: boolean;
+}
+
+/** Room on file systems, and those that did not answer. */
+export interface DiskLook {
+  readonly disks: readonly DiskFacts[];
+  readonly silentDisks: readonly SilentDisk[];
 }
 
 const WRITES = 5;
@@ -21,53 +29,65 @@ const FSYNC_LIMIT_MS = 30_000;
 const UNNAMED = 0o20200000;
 
 /** How full the file systems of these folders are, each once; those that are not there are left out. */
-export async function measureDisks(files: HostFiles, paths: readonly DiskPath[]): Promise<DiskFacts[]> {
+export async function measureDisks(files: HostFiles, paths: readonly DiskPath[]): Promise<DiskLook> {
   const seen = new Set<number>();
   const disks: DiskFacts[] = [];
-  for (const { path, purpose } of paths) {
+  const silentDisks: SilentDisk[] = [];
+  const isReadOnly = await readReadOnlyMounts(files);
+  for (const { path, purpose, holdsImages = false } of paths) {
     try {
-      const { dev } = await files.within(stat(files.pathOf(path)));
+      const here = await files.within(files.locate(path));
+      const { dev } = await files.within(stat(here));
       if (seen.has(dev)) continue;
-      const { bsize, blocks, bavail, files: inodes, ffree } = await files.within(statfs(files.pathOf(path)));
+      const { bsize, blocks, bavail, files: inodes, ffree } = await files.within(statfs(here));
       seen.add(dev);
       disks.push({
-        ...{ path, purpose, totalBytes: blocks * bsize, availableBytes: bavail * bsize },
+        ...{ path, purpose, holdsImages, isReadOnly: isReadOnly(await files.resolve(path)) },
+        ...{ totalBytes: blocks * bsize, availableBytes: bavail * bsize },
         ...{ totalInodes: inodes, freeInodes: ffree },
       });
-    } catch {
-      // Not there, or it hangs: then the processes that wait for it say so.
+    } catch (error) {
+      if (error instanceof SilentFilesError) silentDisks.push({ path, purpose, forMs: error.forMs });
+      // Else it is not there.
     }
   }
-  return disks;
+  return { disks, silentDisks };
 }
 
-/** Measures how long a small write takes to arrive on the disk below a folder. Leaves nothing there. */
+/** Measures how long small writes take to arrive on the disk below a folder. Leaves nothing there. */
 export async function measureFsync(
   files: HostFiles,
   path: string,
   clock: Clock,
 ): Promise<Looked<FsyncFacts>> {
+  const times: number[] = [];
+  let hungMs: number | undefined;
   try {
-    const times = await files.within(writeAndSync(files.pathOf(path), clock), FSYNC_LIMIT_MS);
-    times.sort((a, b) => a - b);
-    return known({ path, writes: times.length, medianMs: percentileOf(times, 0.5), maxMs: times.at(-1)! });
+    const here = await files.within(files.locate(path));
+    await files.within(writeAndSync(here, clock, times), FSYNC_LIMIT_MS);
   } catch (error) {
-    return notKnown(`no file could be written to ${path}: ${messageOf(error)}`);
+    if (!(error instanceof SilentFilesError))
+      return notKnown(`no file could be written to ${path}: ${messageOf(error)}`);
+    hungMs = error.forMs;
   }
+  const sorted = [...times].sort((a, b) => a - b);
+  return known({
+    ...{ path, writes: sorted.length, ...(hungMs === undefined ? {} : { hungMs }) },
+    ...{ medianMs: percentileOf(sorted, 0.5), maxMs: sorted.at(-1) ?? 0 },
+  });
 }
 
-async function writeAndSync(folder: string, clock: Clock): Promise<number[]> {
+/** Adds what each write took as it arrives, so that it is known also when the next one never does. */
+async function writeAndSync(folder: string, clock: Clock, times: number[]): Promise<void> {
   const file = await openUnnamed(folder);
   try {
     const block = Buffer.alloc(WRITE_BYTES);
-    const times: number[] = [];
     for (let count = 0; count < WRITES; count++) {
       const startedMs = clock.monotonicMs();
       await file.write(block, 0, WRITE_BYTES, count * WRITE_BYTES);
       await file.sync();
       times.push(clock.monotonicMs() - startedMs);
     }
-    return times;
   } finally {
     await file.close();
   }

@@ -54,9 +54,13 @@ export interface PopulationFacts {
   readonly sandboxesNotReady: number;
   readonly containers: number;
   readonly containersByState: Readonly<Record<string, number>>;
-  /** Pods whose sandbox was made anew lately, most often first, at most ten. */
-  readonly sandboxStorms: readonly { readonly pod: PodRef; readonly attempt: number }[];
-  /** Containers that were started anew lately, most often first, at most ten; and how many there are. */
+  /** Pods whose sandbox was made anew lately, and how often that was, most often first, at most ten. */
+  readonly sandboxStorms: readonly {
+    readonly pod: PodRef;
+    readonly attempt: number;
+    readonly made: number;
+  }[];
+  /** Containers that were started anew lately in a sandbox that stayed, most often first, at most ten; and how many there are. */
   readonly crashLoops: readonly {
     readonly pod: PodRef;
     readonly container: string;
@@ -71,16 +75,25 @@ export interface InspectionFacts {
   readonly asked: number;
   readonly pods: number;
   readonly calls: number;
-  /** Of a call that was answered, of those that went out one after another. */
+  /** Of a call that was answered, of those that went out one after another; of all, where none of these was. */
   readonly medianMs: number;
   /** What it takes to ask for everything that is there, one call after another, as a kubelet does. */
   readonly inSeriesMs: number;
-  /** At most ten, slowest first. */
-  readonly slowest: readonly { readonly pod: PodRef; readonly ms: number; readonly calls: number }[];
+  /** At most ten, that with the slowest call first. */
+  readonly slowest: readonly SlowPod[];
   /** Calls that were not answered. */
   readonly hung: readonly MeasuredCall[];
   /** Calls that failed, other than because the pod was gone meanwhile. */
   readonly failing: readonly MeasuredCall[];
+}
+
+/** What the answered status calls about one pod took. */
+export interface SlowPod {
+  readonly pod: PodRef;
+  /** All of them. */
+  readonly ms: number;
+  readonly calls: number;
+  readonly slowestCall: { readonly method: string; readonly container?: string; readonly ms: number };
 }
 
 /** What was seen of the event stream. */

@@ -1,28 +1,40 @@
-import { type PodRef } from '../model/pod-ref.js';
+import { groupBy } from './group-by.js';
 import { type PopulationFacts } from './runtime-facts.js';
 import { type ListedContainer, type ListedSandbox } from './runtime-port.js';
 
 /** What was made within this time was made lately. */
 const LATELY_MS = 10 * 60_000;
-/** A sandbox of a later attempt than this one was not made anew by one mishap. */
-const STORM_ATTEMPT = 3;
-/** Likewise for containers, which may well fail a few times until what they need is there. */
+/** So many sandboxes of a pod that were made lately are more than one mishap. */
+const STORM_SANDBOXES = 3;
+/** A container may well fail a few times until what it needs is there. */
 const CRASH_ATTEMPT = 5;
+/** A container that came so long after its sandbox was not the first there: others have ended before it. */
+const FIRST_START_MS = 60_000;
 const MOST_NAMED = 10;
 
-/** Counts what two lists show. Pure. */
+/**
+ * Counts what two lists show. Pure.
+ *
+ * Attempts go on counting when a node restarts and everything is made anew once: by themselves they are no sign that
+ * something ends again and again.
+ *
+ * @param laterSandboxes of a list that was made later: what came and went meanwhile is counted among what was made anew.
+ */
 export function summarizePopulation(
   sandboxes: readonly ListedSandbox[],
   containers: readonly ListedContainer[],
   nowMs: number,
+  laterSandboxes: readonly ListedSandbox[] = [],
 ): PopulationFacts {
-  const podsBySandbox = new Map<string, PodRef>(sandboxes.map(({ id, pod }) => [id, pod]));
+  const sandboxById = new Map(sandboxes.map((sandbox) => [sandbox.id, sandbox]));
   const isNew = ({ createdAtMs }: { readonly createdAtMs: number }): boolean =>
     nowMs - createdAtMs < LATELY_MS;
   const containersByState: Record<string, number> = {};
   for (const { state } of containers) containersByState[state] = (containersByState[state] ?? 0) + 1;
+  const isRestart = ({ sandboxId, createdAtMs }: ListedContainer): boolean =>
+    createdAtMs - (sandboxById.get(sandboxId)?.createdAtMs ?? createdAtMs) >= FIRST_START_MS;
   const crashing = newestOf(containers, ({ sandboxId, name }) => `${sandboxId}/${name}`)
-    .filter((container) => container.attempt >= CRASH_ATTEMPT && isNew(container))
+    .filter((container) => container.attempt >= CRASH_ATTEMPT && isNew(container) && isRestart(container))
     .sort(byAttempt);
   return {
     pods: new Set(sandboxes.map(({ pod }) => pod.uid)).size,
@@ -30,17 +42,26 @@ export function summarizePopulation(
     sandboxesNotReady: sandboxes.filter(({ ready }) => !ready).length,
     containers: containers.length,
     containersByState,
-    sandboxStorms: newestOf(sandboxes, ({ pod }) => pod.uid)
-      .filter((sandbox) => sandbox.attempt >= STORM_ATTEMPT && isNew(sandbox))
-      .sort(byAttempt)
-      .slice(0, MOST_NAMED)
-      .map(({ pod, attempt }) => ({ pod, attempt })),
+    sandboxStorms: findStorms([...sandboxes, ...laterSandboxes].filter(isNew)),
     crashLoops: crashing.slice(0, MOST_NAMED).map(({ sandboxId, name, attempt }) => ({
       ...{ container: name, attempt },
-      pod: podsBySandbox.get(sandboxId) ?? { uid: sandboxId, namespace: '', name: '' },
+      pod: sandboxById.get(sandboxId)?.pod ?? { uid: sandboxId, namespace: '', name: '' },
     })),
     crashLoopCount: crashing.length,
   };
+}
+
+/** Of sandboxes that were made lately; the attempts between two of them were made between them, and removed. */
+function findStorms(lately: readonly ListedSandbox[]): PopulationFacts['sandboxStorms'] {
+  return [...groupBy(lately, ({ pod }) => pod.uid).values()]
+    .map((ofPod) => {
+      const attempts = ofPod.map(({ attempt }) => attempt);
+      const attempt = Math.max(...attempts);
+      return { pod: ofPod[0]!.pod, attempt, made: attempt - Math.min(...attempts) + 1 };
+    })
+    .filter(({ made }) => made >= STORM_SANDBOXES)
+    .sort((a, b) => b.made - a.made)
+    .slice(0, MOST_NAMED);
 }
 
 const byAttempt = (a: { readonly attempt: number }, b: { readonly attempt: number }): number =>

@@ -3,7 +3,12 @@ import { type OperationFacts } from '../doctor/call-meter.js';
 import { known, notKnown } from '../doctor/looked.js';
 import { type MachineFacts } from '../doctor/machine-facts.js';
 import { type NodeFacts } from '../doctor/node-facts.js';
-import { type InspectionFacts, type PopulationFacts, type RuntimeFacts } from '../doctor/runtime-facts.js';
+import {
+  type InspectionFacts,
+  type PopulationFacts,
+  type RuntimeFacts,
+  type SlowPod,
+} from '../doctor/runtime-facts.js';
 
 /** What of a healthy node is to be otherwise. */
 export interface NodeFactsChanges {
@@ -44,9 +49,17 @@ export function aPopulation(changes: Partial<PopulationFacts> = {}): PopulationF
 export function anInspection(changes: Partial<InspectionFacts> = {}): InspectionFacts {
   return {
     ...{ asked: 100, pods: 100, calls: 362, medianMs: 3, inSeriesMs: 1_100 },
-    slowest: [{ pod: { uid: 'uid-db', namespace: 'default', name: 'db' }, ms: 30, calls: 3 }],
+    slowest: [aSlowPod('db', 12)],
     ...{ hung: [], failing: [] },
     ...changes,
+  };
+}
+
+/** What three status calls about a pod took, of which the slowest took so long. */
+export function aSlowPod(name: string, slowestMs: number): SlowPod {
+  return {
+    ...{ pod: { uid: `uid-${name}`, namespace: 'default', name }, ms: slowestMs + 18, calls: 3 },
+    slowestCall: { method: 'ContainerStatus', container: 'app', ms: slowestMs },
   };
 }
 
@@ -104,9 +117,11 @@ const HEALTHY_MACHINE: MachineFacts = {
   disks: [
     {
       ...{ path: '/var/lib/containerd', purpose: 'images and containers' },
+      ...{ holdsImages: true, isReadOnly: false },
       ...{ totalBytes: 100 * GIB, availableBytes: 40 * GIB, totalInodes: 1_000_000, freeInodes: 700_000 },
     },
   ],
+  silentDisks: [],
   fsync: known({ path: '/var/lib/containerd', writes: 5, medianMs: 4, maxMs: 11 }),
   shims: known({ count: 100, orphans: [], orphanCount: 0, gone: [], goneCount: 0 }),
 };

@@ -35,8 +35,8 @@ export function parseMountinfo(text: string): readonly MountEntry[] {
 }
 
 /** The mount that a path without links is on; the one mounted last when there are several on top of each other. */
-export function findMountOf(mounts: readonly MountEntry[], path: string): MountEntry | undefined {
-  let best: MountEntry | undefined;
+export function findMountOf<T extends MountEntry>(mounts: readonly T[], path: string): T | undefined {
+  let best: T | undefined;
   for (const mount of mounts) {
     if (!isBelow(path, mount.mountPoint)) continue;
     if (best === undefined || mount.mountPoint.length >= best.mountPoint.length) best = mount;

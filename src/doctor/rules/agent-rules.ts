@@ -1,4 +1,4 @@
-import { type PlegReport } from '../../model/pleg-report.js';
+import { type PlegReport, type ReportedCall } from '../../model/pleg-report.js';
 import { formatPod } from '../../model/pod-ref.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
@@ -43,26 +43,48 @@ function judgeHealth({ health, relists }: PlegReport): Finding[] {
   ];
 }
 
-function judgeStuckPods({ stuckPods, stuckPodCount }: PlegReport, known: ReadonlySet<unknown>): Finding[] {
+/** Calls that only read; what changes something may take its time. */
+const READING = /Status$|^List|^Version$/;
+/** How a failed inspection names its call: `container_status of container …`. */
+const FAILED_CALL = /\b(container_status|podsandbox_status)\b/;
+const CALLS = new Map([
+  ['container_status', 'ContainerStatus'],
+  ['podsandbox_status', 'PodSandboxStatus'],
+]);
+
+function judgeStuckPods(report: PlegReport, known: ReadonlySet<unknown>): Finding[] {
+  const { stuckPods, stuckPodCount, callsInFlight } = report;
   const others = stuckPods.filter(({ pod }) => !known.has(pod.uid));
-  return others.slice(0, MOST_SINGLE).map(({ pod, state, forMs, failures, error = '' }) => ({
-    ...{ code: 'AgentPodStuck', severity: 'warning', pod },
-    message: `podloop’s agent has not been able to inspect pod ${formatPod(pod)} for ${formatMs(forMs)}: it ${state === 'hung' ? 'hangs' : 'fails'}`,
-    evidence: [
-      `${count(failures, 'failed inspection')}; ${count(stuckPodCount, 'pod')} stuck in all`,
-      ...(error === '' ? [] : [error]),
-    ],
-    remedy:
-      'All other pods go on. Look at the pod’s shim and volumes, and into the runtime’s log for its id.',
-  }));
+  return others.slice(0, MOST_SINGLE).map(({ pod, state, forMs, failures, error = '' }) => {
+    const inFlight = callsInFlight.filter((each) => each.pod?.uid === pod.uid && READING.test(each.method));
+    const call = inFlight[0]?.method ?? CALLS.get(FAILED_CALL.exec(error)?.[0] ?? '');
+    const how = state === 'hung' ? 'hangs' : 'fails';
+    return {
+      ...{ code: 'AgentPodStuck', severity: 'warning', pod, ...(call === undefined ? {} : { call }) },
+      message: `podloop’s agent has not been able to inspect pod ${formatPod(pod)} for ${formatMs(forMs)}: ${call ?? 'it'} ${how}`,
+      evidence: [
+        `${count(failures, 'failed inspection')}; ${count(stuckPodCount, 'pod')} stuck in all`,
+        ...inFlight.slice(0, MOST_SINGLE).map(describeInFlight),
+        ...(error === '' ? [] : [error]),
+      ],
+      remedy:
+        'All other pods go on. Look at the pod’s shim and volumes, and into the runtime’s log for its id.',
+    };
+  });
 }
 
-function judgeCalls({ callsInFlight }: PlegReport, known: ReadonlySet<unknown>): Finding[] {
-  const [oldest] = callsInFlight.filter(
-    ({ ageMs, pod }) => ageMs >= LIMITS.callInFlightMs && !known.has(pod?.uid),
+function describeInFlight({ method, containerId = '', ageMs }: ReportedCall): string {
+  const of = containerId === '' ? '' : ` of container ${containerId}`;
+  return `${method}${of}: not answered for ${formatMs(ageMs)}`;
+}
+
+function judgeCalls({ callsInFlight, stuckPods }: PlegReport, known: ReadonlySet<unknown>): Finding[] {
+  const named = new Set([...known, ...stuckPods.slice(0, MOST_SINGLE).map(({ pod }) => pod.uid)]);
+  const oldest = callsInFlight.find(
+    ({ method, ageMs, pod }) =>
+      READING.test(method) && ageMs >= LIMITS.callInFlightMs && !(pod !== undefined && named.has(pod.uid)),
   );
-  // What changes something may take its time.
-  if (oldest === undefined || !/Status$|^List|^Version$/.test(oldest.method)) return [];
+  if (oldest === undefined) return [];
   const { method, ageMs, pod, containerId = '' } = oldest;
   const of = pod === undefined ? '' : ` of pod ${formatPod(pod)}`;
   return [

@@ -1,17 +1,32 @@
 import { type Finding } from '../finding.js';
-import { type DiskFacts } from '../machine-facts.js';
+import { type DiskFacts, type SilentDisk } from '../machine-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
-import { formatBytes, formatPercent } from './words.js';
+import { formatBytes, formatMs, formatPercent } from './words.js';
 
 /** Whether the file systems that a node needs have room. */
-export const diskRules: Rule = ({ machine }) =>
-  machine.disks.flatMap((disk) => [...findFull(disk), ...findWithoutInodes(disk)]);
+export const diskRules: Rule = ({ machine }) => [
+  ...machine.silentDisks.map(toDiskHangs),
+  // An image of a system that nothing is written to is full from the start.
+  ...machine.disks
+    .filter(({ isReadOnly }) => !isReadOnly)
+    .flatMap((disk) => [...findFull(disk), ...findWithoutInodes(disk)]),
+];
 
-function findFull({ path, purpose, totalBytes, availableBytes }: DiskFacts): Finding[] {
+function toDiskHangs({ path, purpose, forMs }: SilentDisk): Finding {
+  return {
+    ...{ code: 'DiskHangs', severity: 'critical' },
+    message: `the disk of ${path} (${purpose}) does not answer`,
+    evidence: [`no answer to a question for its room within ${formatMs(forMs)}`],
+    remedy:
+      'Whoever touches it hangs, too. See dmesg and smartctl, and, where it is a server’s, whether that is there; umount -f or -l releases who waits.',
+  };
+}
+
+function findFull({ path, purpose, holdsImages, totalBytes, availableBytes }: DiskFacts): Finding[] {
   if (totalBytes === 0) return [];
   const share = availableBytes / totalBytes;
-  if (share >= LIMITS.diskFreeShare) return [];
+  if (share >= (holdsImages ? LIMITS.imagesFreeShare : LIMITS.diskFreeShare)) return [];
   return [
     {
       ...{ code: 'DiskFull', severity: share < LIMITS.diskLeftShare ? 'critical' : 'warning' },

@@ -36,16 +36,25 @@ function judgeHealth({ url, healthy, words }: KubeletHealth): Finding[] {
   ];
 }
 
+/** After how long without a look it is unhealthy, and from when on that is remarkable. */
+function patienceOf({ thresholdMs, isEvented }: KubeletMetrics): { thresholdMs: number; lateMs: number } {
+  const usualMs = isEvented ? LIMITS.eventedThresholdMs : LIMITS.plegThresholdMs;
+  const ms = thresholdMs ?? usualMs;
+  // Who waits longer than the usual threshold looks every five minutes.
+  return {
+    thresholdMs: ms,
+    lateMs: ms > LIMITS.plegThresholdMs ? LIMITS.eventedPeriodMs + LIMITS.plegLateMs : LIMITS.plegLateMs,
+  };
+}
+
 function judgeMetrics(metrics: KubeletMetrics): Finding[] {
   const { url, lastSeenAgoMs = 0, relistP99Ms = 0, relists, isRecent, eventsDiscarded } = metrics;
   const findings: Finding[] = [];
-  if (lastSeenAgoMs >= LIMITS.plegLateMs) {
+  const { thresholdMs, lateMs } = patienceOf(metrics);
+  if (lastSeenAgoMs >= lateMs) {
     findings.push({
-      ...{
-        code: 'KubeletRelistStuck',
-        severity: lastSeenAgoMs >= LIMITS.plegThresholdMs ? 'critical' : 'warning',
-      },
-      message: `the kubelet has not looked at the pods for ${formatMs(lastSeenAgoMs)}: after 3m0s it says "PLEG is not healthy" and the node goes NotReady`,
+      ...{ code: 'KubeletRelistStuck', severity: lastSeenAgoMs >= thresholdMs ? 'critical' : 'warning' },
+      message: `the kubelet has not looked at the pods for ${formatMs(lastSeenAgoMs)}: after ${formatMs(thresholdMs)} it says "PLEG is not healthy" and the node goes NotReady`,
       evidence: [`kubelet_pleg_last_seen_seconds at ${url}`],
       remedy: CAUSE,
     });

@@ -20,9 +20,13 @@ export const LIMITS = {
   /** The threshold of the PLEG. */
   plegThresholdMs: 180_000,
   plegLateMs: 60_000,
+  /** The period and the threshold of an evented PLEG, whose stream tells it of changes. */
+  eventedPeriodMs: 300_000,
+  eventedThresholdMs: 600_000,
   /** The period of the PLEG: a relist that takes longer makes the next one late. */
   relistSlowMs: 1_000,
-  relistVerySlowMs: 60_000,
+  /** The last bound of the histogram: of what takes longer nothing more is known. */
+  relistVerySlowMs: 10_000,
   callSlowMs: 2_000,
   /** The message limit of a kubelet's CRI client, and when it is near. */
   messageBytes: 16 * 1024 * 1024,
@@ -38,6 +42,7 @@ export const LIMITS = {
   cpuSomeWarning: 80,
   /** nodefs.available and imagefs.available of the hard eviction thresholds, and what is left of all hope. */
   diskFreeShare: 0.1,
+  imagesFreeShare: 0.15,
   diskLeftShare: 0.03,
   inodesFreeShare: 0.05,
   inodesLeftShare: 0.01,

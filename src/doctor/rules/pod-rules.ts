@@ -73,22 +73,21 @@ function findFailing({ failing }: InspectionFacts): Finding[] {
 
 function findSlow({ slowest, medianMs }: InspectionFacts): Finding[] {
   const slow = slowest.filter(
-    ({ ms, calls }) => ms / calls >= LIMITS.podSlowMs && ms / calls >= medianMs * LIMITS.podSlowFactor,
+    ({ slowestCall: { ms } }) => ms >= LIMITS.podSlowMs && ms >= medianMs * LIMITS.podSlowFactor,
   );
   const [worst] = slow;
   if (worst === undefined) return [];
+  const { method, container, ms } = worst.slowestCall;
+  const of = container === undefined ? '' : ` of container ${container}`;
   const lines = slow.map(
-    ({ pod, ms, calls }) => `${formatPod(pod)}: ${formatMs(ms)} in ${count(calls, 'call')}`,
+    ({ pod, ms: all, calls, slowestCall }) =>
+      `${formatPod(pod)}: ${describe({ ...slowestCall, outcome: 'ok' })}; ${formatMs(all)} in ${count(calls, 'call')}`,
   );
   return [
     {
-      ...{
-        code: 'PodSlow',
-        severity: 'warning',
-        pod: worst.pod,
-        evidence: [...lines, `median of a call: ${formatMs(medianMs)}`],
-      },
-      message: `the status of pod ${nameSome(slow.map(({ pod }) => formatPod(pod)))} takes far longer than that of others: ${formatMs(worst.ms)}`,
+      ...{ code: 'PodSlow', severity: 'warning', pod: worst.pod, call: method },
+      evidence: [...lines, `median of a call: ${formatMs(medianMs)}`],
+      message: `the status of pod ${nameSome(slow.map(({ pod }) => formatPod(pod)))} takes far longer than that of others: ${method}${of} takes ${formatMs(ms)}`,
       remedy:
         'Look at its shim and its volumes: a slow network file system, a container that is being stopped, a frozen cgroup.',
     },

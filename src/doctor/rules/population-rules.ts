@@ -4,6 +4,7 @@ import { valueOf } from '../looked.js';
 import { type PopulationFacts, type RuntimeFacts } from '../runtime-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
+import { findRuntimeSlowness, judgeSeries } from './slowness.js';
 import { count, formatMs, nameSome } from './words.js';
 
 /** What there is on the node: too much of it, or made anew again and again. */
@@ -13,12 +14,14 @@ export const populationRules: Rule = ({ runtime }) => {
   return [...findTooMany(runtime, population), ...findDead(population), ...findStorms(population)];
 };
 
-function findTooMany({ inspections: looked }: RuntimeFacts, population: PopulationFacts): Finding[] {
-  const inspections = valueOf(looked);
-  if (inspections === undefined || inspections.inSeriesMs < LIMITS.seriesLongMs) return [];
+function findTooMany(runtime: RuntimeFacts, population: PopulationFacts): Finding[] {
+  const inspections = valueOf(runtime.inspections);
+  if (inspections === undefined || !judgeSeries(runtime).isLong) return [];
+  // A runtime that is slow already with one call is what is wrong, and says so itself.
+  if (findRuntimeSlowness(runtime) !== undefined) return [];
   const { medianMs, inSeriesMs, slowest } = inspections;
   const { pods, containers, sandboxes } = population;
-  const isCritical = inSeriesMs >= LIMITS.plegThresholdMs;
+  const isCritical = judgeSeries(runtime).isTooLong;
   return [
     {
       ...{
@@ -77,7 +80,8 @@ function findStorms({ sandboxStorms, crashLoops, crashLoopCount }: PopulationFac
       ...{ code: 'SandboxStorm', severity: 'warning', pod: worst.pod, call: 'RunPodSandbox' },
       message: `the sandbox of ${nameSome(names)} is made anew again and again`,
       evidence: sandboxStorms.map(
-        ({ pod, attempt }) => `${formatPod(pod)}: attempt ${attempt}, made within ten minutes`,
+        ({ pod, attempt, made }) =>
+          `${formatPod(pod)}: attempt ${attempt}; ${made} sandboxes were made within ten minutes`,
       ),
       remedy:
         'Usually its network cannot be set up, or its pause process is killed: kubectl describe pod, and the runtime’s log.',

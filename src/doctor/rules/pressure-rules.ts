@@ -59,13 +59,26 @@ function findPressure(machine: MachineFacts): Finding[] {
 
 function findSlowDisk(machine: MachineFacts): Finding[] {
   const fsync = valueOf(machine.fsync);
-  if (fsync === undefined || fsync.medianMs < LIMITS.fsyncSlowMs) return [];
+  if (fsync === undefined) return [];
+  const { path, writes, medianMs, maxMs, hungMs = 0 } = fsync;
+  // A single write that takes seconds holds up whoever made it, however fast the others are.
+  const isVerySlow = hungMs > 0 || medianMs >= LIMITS.fsyncVerySlowMs;
+  if (!isVerySlow && medianMs < LIMITS.fsyncSlowMs && maxMs < LIMITS.fsyncVerySlowMs) return [];
+  const took = medianMs >= LIMITS.fsyncSlowMs ? medianMs : maxMs;
   return [
     {
-      ...{ code: 'DiskSlow', severity: fsync.medianMs >= LIMITS.fsyncVerySlowMs ? 'critical' : 'warning' },
-      message: `a small write takes ${formatMs(fsync.medianMs)} to arrive on the disk of ${fsync.path}`,
+      ...{ code: 'DiskSlow', severity: isVerySlow ? 'critical' : 'warning' },
+      message:
+        hungMs > 0
+          ? `a small write has not arrived on the disk of ${path} after ${formatMs(hungMs)}`
+          : `a small write takes ${formatMs(took)} to arrive on the disk of ${path}`,
       evidence: [
-        `${fsync.writes} writes of 4KiB with fsync: median ${formatMs(fsync.medianMs)}, at most ${formatMs(fsync.maxMs)}`,
+        ...(writes === 0
+          ? []
+          : [
+              `${writes} writes of 4KiB with fsync: median ${formatMs(medianMs)}, at most ${formatMs(maxMs)}`,
+            ]),
+        ...(hungMs > 0 ? [`one more was given up after ${formatMs(hungMs)}`] : []),
       ],
       remedy:
         'See who else uses this disk (iostat -x, iotop), whether it is throttled or failing (dmesg, smartctl).',

@@ -4,6 +4,7 @@ import { valueOf } from '../looked.js';
 import { type RuntimeFacts } from '../runtime-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
+import { findRuntimeSlowness, judgeSeries } from './slowness.js';
 import { formatBytes, formatMs } from './words.js';
 
 const LISTS = ['ListPodSandbox', 'ListContainers'];
@@ -103,48 +104,54 @@ function findLargeLists({ lists }: RuntimeFacts): Finding[] {
 }
 
 function findSlowness(runtime: RuntimeFacts): Finding[] {
-  const evidence = runtime.operations.map(describe);
-  const version = find(runtime, 'Version');
-  if (version !== undefined && version.p50Ms >= LIMITS.versionSlowMs && version.hung === 0) {
+  const series = judgeSeries(runtime);
+  const evidence = [...runtime.operations.map(describe), ...series.evidence];
+  const { version, statusMs } = findRuntimeSlowness(runtime) ?? {};
+  if (version !== undefined) {
     return [
       {
         ...{ code: 'RuntimeSlow', call: 'Version', evidence },
-        severity: version.p50Ms >= LIMITS.versionVerySlowMs ? 'critical' : 'warning',
+        severity: version.p50Ms >= LIMITS.versionVerySlowMs || series.isTooLong ? 'critical' : 'warning',
         message: `the runtime answers every call slowly: even Version takes ${formatMs(version.p50Ms)}`,
         remedy:
           'See what it waits for: the CPU (top), its disk (iostat -x), its memory limit. If none of these, have it write down what it does (kill -USR1) and restart it.',
       },
     ];
   }
-  const slow = runtime.lists.filter(({ p50Ms }) => p50Ms >= LIMITS.listSlowMs);
-  const [worst] = [...slow].sort((a, b) => b.p50Ms - a.p50Ms);
-  if (worst !== undefined) {
-    const items = worst.items === undefined ? '' : ` for ${worst.items} items`;
-    return [
-      {
-        ...{ code: 'ListSlow', call: worst.method, evidence },
-        severity: worst.p50Ms >= LIMITS.listVerySlowMs ? 'critical' : 'warning',
-        message: `${worst.method} takes ${formatMs(worst.p50Ms)}${items}, while the kubelet looks every second`,
-        remedy:
-          'Remove dead containers; see what the runtime waits for: its disk (iostat -x), the CPU (top), a lock (kill -USR1 and its log).',
-      },
-    ];
-  }
-  return findSlowStatus(runtime, evidence);
+  return [
+    ...findSlowList(runtime, evidence),
+    ...(statusMs === undefined ? [] : [toStatusSlow(runtime, statusMs, evidence)]),
+  ];
 }
 
-function findSlowStatus(runtime: RuntimeFacts, evidence: readonly string[]): Finding[] {
-  const inspections = valueOf(runtime.inspections);
-  if (inspections === undefined || inspections.medianMs < LIMITS.statusSlowMs) return [];
-  const { medianMs, calls, slowest } = inspections;
+function findSlowList({ lists }: RuntimeFacts, evidence: readonly string[]): Finding[] {
+  const slow = lists.filter(({ p50Ms }) => p50Ms >= LIMITS.listSlowMs);
+  const [worst] = [...slow].sort((a, b) => b.p50Ms - a.p50Ms);
+  if (worst === undefined) return [];
+  const items = worst.items === undefined ? '' : ` for ${worst.items} items`;
   return [
     {
-      ...{ code: 'StatusSlow', call: 'ContainerStatus', ...(slowest[0] && { pod: slowest[0].pod }) },
-      severity: medianMs >= LIMITS.statusVerySlowMs ? 'critical' : 'warning',
-      message: `status calls take ${formatMs(medianMs)} each (median of ${calls}), whatever pod they are about`,
-      evidence,
+      ...{ code: 'ListSlow', call: worst.method, evidence },
+      severity: worst.p50Ms >= LIMITS.listVerySlowMs ? 'critical' : 'warning',
+      message: `${worst.method} takes ${formatMs(worst.p50Ms)}${items}, while the kubelet looks every second`,
       remedy:
-        'A kubelet asks for pods one after another, so this adds up. See what the runtime waits for: its disk (iostat -x), the CPU (top), its storage driver.',
+        'Remove dead containers; see what the runtime waits for: its disk (iostat -x), the CPU (top), a lock (kill -USR1 and its log).',
     },
   ];
+}
+
+function toStatusSlow(runtime: RuntimeFacts, medianMs: number, evidence: readonly string[]): Finding {
+  const isTooSlow = medianMs >= LIMITS.statusVerySlowMs || judgeSeries(runtime).isTooLong;
+  const calls = valueOf(runtime.inspections)?.calls ?? 0;
+  return {
+    ...{
+      code: 'StatusSlow',
+      severity: isTooSlow ? 'critical' : 'warning',
+      call: 'ContainerStatus',
+      evidence,
+    },
+    message: `status calls take ${formatMs(medianMs)} each (median of ${calls}), whatever pod they are about`,
+    remedy:
+      'A kubelet asks for pods one after another, so this adds up. See what the runtime waits for: its disk (iostat -x), the CPU (top), its storage driver.',
+  };
 }
