@@ -27,6 +27,7 @@ import { untilAborted } from '../util/until-aborted.js';
 import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '../util/folder-lock.js';
 import { type Logger } from '../util/logger.js';
 import { AgentApi } from './agent-api.js';
+import { type LogState } from '../metrics/log-metrics.js';
 import { AgentMetrics } from './metrics/agent-metrics.js';
 import { AgentEnding } from './agent-ending.js';
 import { type AgentOptions } from './agent-options.js';
@@ -54,8 +55,8 @@ export interface AgentPorts {
   readonly runtimeFlags?: readonly string[];
   /** podloop's, for those who ask; `unknown` unless told. */
   readonly version?: string;
-  /** Why the log cannot be written, for the agent's health; undefined when it can. */
-  readonly findLogProblem?: () => string | undefined;
+  /** How the log gets on, for the agent's health and its metrics; always well unless told. */
+  readonly log?: LogState;
   /** Reads manifests; a thread of its own unless told. */
   readonly manifestParser?: ManifestParser;
 }
@@ -67,6 +68,8 @@ export interface AgentEnd {
   /** What became of the pods; `not all stopped`: some are left although they were to be stopped. */
   readonly pods: 'left as they are' | 'stopped' | 'not all stopped';
 }
+
+const WELL: LogState = { dropped: 0, findProblem: () => undefined };
 
 /** How long everything together may take to settle at the end, in milliseconds. */
 const SETTLE_LIMIT_MS = 30_000;
@@ -120,9 +123,10 @@ export class Agent implements AsyncDisposable {
         const version = ports.version ?? 'unknown';
         const common = { parts, client, identity, version, clock, runtime: connected };
         const history = new AgentHistory({ ...common, options, logger });
-        const metrics = await AgentMetrics.start({ ...common, history });
+        const { log = WELL } = ports;
+        const metrics = await AgentMetrics.start({ ...common, history, log });
         try {
-          const { findLogProblem = () => undefined } = ports;
+          const findLogProblem = (): string | undefined => log.findProblem();
           const api = await AgentApi.start({ ...common, metrics, history, options, logger, findLogProblem });
           return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history);
         } catch (error) {

@@ -1,6 +1,7 @@
 import { type Readable } from 'node:stream';
 import { type Clock } from '../util/clock.js';
 import { type LineOutput } from './line-output.js';
+import { type LogTarget } from './log-target.js';
 import { type Suspension, type SuspensionHandlers } from './suspension.js';
 import { type Terminal } from './terminal.js';
 
@@ -14,6 +15,8 @@ export interface CliHost {
   readonly stdout: LineOutput;
   /** Everything that is not a result. */
   readonly stderr: LineOutput;
+  /** What logs are written to, where that is not {@link stderr} as it is. */
+  readonly log?: LogTarget | undefined;
   /** The one behind standard output; undefined when that goes elsewhere. */
   readonly terminal?: Terminal | undefined;
   /** What starts this program again: the interpreter and the script, to put arguments behind. */

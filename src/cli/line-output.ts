@@ -1,8 +1,6 @@
 import { type Writable } from 'node:stream';
 import { type WriteStream } from 'node:tty';
-
-/** Bytes; a reader that is only busy leaves less. */
-const MUCH_WAITING = 1024 * 1024;
+import { describeWaiting } from './log-target.js';
 
 /**
  * Lines to standard output or standard error, with an end that is noticed.
@@ -47,8 +45,7 @@ export class LineOutput {
   findProblem(): string | undefined {
     if (this.#failure !== undefined) return this.#failure.message;
     if (this.#ended.signal.aborted) return 'nobody reads it any more';
-    const { writableLength } = this.#stream;
-    return writableLength > MUCH_WAITING ? `${writableLength} bytes wait for their reader` : undefined;
+    return describeWaiting(this.#stream.writableLength);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type LineOutput } from './line-output.js';
+import { type LogTarget } from './log-target.js';
 
 /** What may wait for the reader of a log, in bytes: some ten thousand lines. */
 export const MOST_WAITING = 4 * 1024 * 1024;
@@ -7,12 +7,12 @@ export const MOST_WAITING = 4 * 1024 * 1024;
 const WITHOUT_WAITING = AbortSignal.abort();
 
 /**
- * Writes the lines of a log, and never waits for their reader: while he does not read (a journald that hangs, a pipe that
- * is full) the agent goes on, up to `mostWaiting` bytes are kept, and newer lines are dropped and counted. Once there is
- * room again a line says how many.
+ * Writes the lines of a log, and never waits for their reader: while he does not read (a journald that hangs, a pipe or a
+ * disk that is full) the agent goes on, up to `mostWaiting` bytes are kept, and newer lines are dropped and counted. Once
+ * there is room again a line says how many.
  */
 export class LogLines {
-  readonly #output: LineOutput;
+  readonly #output: LogTarget;
   readonly #mostWaiting: number;
   readonly #describe: (dropped: number) => string;
   #dropped = 0;
@@ -20,7 +20,7 @@ export class LogLines {
 
   /** `describe` makes the line that tells of those that were dropped. */
   constructor(options: {
-    readonly output: LineOutput;
+    readonly output: LogTarget;
     readonly describe: (dropped: number) => string;
     readonly mostWaiting?: number;
   }) {
@@ -32,6 +32,11 @@ export class LogLines {
   /** How many lines were dropped so far. */
   get dropped(): number {
     return this.#droppedInAll;
+  }
+
+  /** Why they do not arrive, as of now; undefined when they do, as far as can be told. */
+  findProblem(): string | undefined {
+    return this.#output.findProblem();
   }
 
   /** Takes a line, without its break. Never waits, never throws. */

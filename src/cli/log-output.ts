@@ -11,11 +11,15 @@ export function verbosityOption(description: string): Option {
 }
 
 /** A logger to standard error in klog's form, with info lines up to that verbosity. It never waits for who reads it. */
-export function createLogger(
-  { stderr, clock, pid }: CliHost,
-  verbosity: number,
-  { format = 'text', vmodule = [] }: Partial<LogSettings> = {},
-): Logger {
+export function createLogger(host: CliHost, verbosity: number): Logger {
+  return createLog(host, { verbosity }).logger;
+}
+
+/** The same, and the lines that it writes. */
+export function createLog(
+  { stderr, log = stderr, clock, pid }: CliHost,
+  { verbosity, format = 'text', vmodule = [] }: Pick<LogSettings, 'verbosity'> & Partial<LogSettings>,
+): { readonly logger: Logger; readonly lines: LogLines } {
   const settings = { clock, pid, verbosity, format, vmodule };
   const describe = (dropped: number): string => {
     let told = '';
@@ -23,8 +27,8 @@ export function createLogger(
     teller.warn('Log lines were dropped, as their reader did not keep up', { dropped });
     return told;
   };
-  const lines = new LogLines({ output: stderr, describe });
-  return new KlogLogger({ ...settings, write: (line) => lines.write(line) });
+  const lines = new LogLines({ output: log, describe });
+  return { logger: new KlogLogger({ ...settings, write: (line) => lines.write(line) }), lines };
 }
 
 function parseLevel(text: string): number {

@@ -12,6 +12,7 @@ import { SystemClock } from '../util/clock.js';
 import { type CliHost } from './cli-host.js';
 import { listenForInterrupts } from './interrupts.js';
 import { LineOutput } from './line-output.js';
+import { isWrittenOnTheSpot, LogFile, withoutWaiting } from './log-file.js';
 import { runProgram } from './program.js';
 import { handleSuspension } from './suspension.js';
 import { findTerminal } from './terminal.js';
@@ -25,6 +26,8 @@ const FOR_THIS_PROCESS_ALONE = ['NOTIFY_SOCKET', 'WATCHDOG_PID', 'WATCHDOG_USEC'
 const clock = new SystemClock();
 const env = { ...process.env };
 for (const name of FOR_THIS_PROCESS_ALONE) Reflect.deleteProperty(process.env, name);
+/** Standard error as a log goes there, made once somebody logs; undefined where {@link CliHost.stderr} waits for nobody. */
+let log: LogFile | undefined;
 const host: CliHost = {
   env,
   pid: process.pid,
@@ -35,6 +38,15 @@ const host: CliHost = {
   },
   stdout: new LineOutput(process.stdout),
   stderr: new LineOutput(process.stderr),
+  get log() {
+    const { fd } = process.stderr;
+    if (log === undefined && isWrittenOnTheSpot(fd)) {
+      const file = new LogFile({ fd: withoutWaiting(fd), clock });
+      log = file;
+      process.on('exit', () => file.flush());
+    }
+    return log;
+  },
   terminal: findTerminal(process.stdout, process, env),
   selfCommand: [process.execPath, fileURLToPath(import.meta.url)],
   listenForInterrupts: () => listenForInterrupts(process, clock, (code) => process.exit(code)),

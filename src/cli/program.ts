@@ -167,6 +167,8 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
     // Commander has written its message by now; help and version come out here too, with the code 0.
     if (error instanceof CommanderError)
       return error.exitCode === 0 ? 0 : (findCalled(args)?.usageExitCode ?? 1);
+    // What went wrong is the last that is said.
+    await host.log?.settle?.();
     if (error instanceof CommandFailure) {
       for (const line of error.lines) await host.stderr.writeLine(escapeTerminal(line));
       return error.exitCode;

@@ -13,7 +13,7 @@ import { addAgentFlags, readAgentFlags } from './agent-flags.js';
 import { AgentScreen } from './agent-screen.js';
 import { type CliHost } from './cli-host.js';
 import { packageVersion } from './package-version.js';
-import { createLogger, verbosityOption } from './log-output.js';
+import { createLog, verbosityOption } from './log-output.js';
 
 interface RunFlags extends Readonly<Record<string, unknown>> {
   readonly config?: string;
@@ -93,17 +93,21 @@ export function runCommand(host: CliHost): Command {
 const USUAL_VERBOSITY = 2;
 
 /** A flag, else the file, else as usual. */
-function openLog(flags: RunFlags, { logging = {} }: KubeletConfig, host: CliHost): Logger {
+function openLog(
+  flags: RunFlags,
+  { logging = {} }: KubeletConfig,
+  host: CliHost,
+): ReturnType<typeof createLog> {
   const { verbosity = logging.verbosity ?? USUAL_VERBOSITY } = flags;
   const { loggingFormat: format = logging.format, vmodule = logging.vmodule } = flags;
-  return createLogger(host, verbosity, { ...(format && { format }), ...(vmodule && { vmodule }) });
+  return createLog(host, { verbosity, ...(format && { format }), ...(vmodule && { vmodule }) });
 }
 
 async function run(manifests: string | undefined, flags: RunFlags, host: CliHost): Promise<void> {
   const { clock, stdin, selfCommand } = host;
-  const told = openLog(flags, {}, host);
+  const told = openLog(flags, {}, host).logger;
   const config = flags.config === undefined ? {} : await readConfig(flags.config, told);
-  const logger = openLog(flags, config, host);
+  const { logger, lines } = openLog(flags, config, host);
   const options = resolveAgentOptions(givenOptions(manifests, flags), config, machineDefaults(host));
   if (options.podManifestPath === '' && options.manifestUrl === '') {
     throw new PodloopError(
@@ -125,7 +129,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
       {
         ...{ clock, logger: agentLogger, stdin, podloopCommand: selfCommand, runtimeFlags },
         version: packageVersion(),
-        findLogProblem: () => host.stderr.findProblem(),
+        log: lines,
       },
       interrupted,
     );

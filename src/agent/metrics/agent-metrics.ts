@@ -6,6 +6,7 @@ import { addEventLoopMetrics } from '../../metrics/event-loop-metrics.js';
 import { addHttpServerMetrics } from '../../metrics/http-server-metrics.js';
 import { addImageMetrics } from '../../metrics/image-metrics.js';
 import { addJournalMetrics, type JournalStats } from '../../metrics/journal-metrics.js';
+import { addLogMetrics, type LogState } from '../../metrics/log-metrics.js';
 import { MetricsRegistry } from '../../metrics/metrics-registry.js';
 import { addNodeMetrics } from '../../metrics/node-metrics.js';
 import { addPodCountMetrics } from '../../metrics/pod-count-metrics.js';
@@ -33,6 +34,7 @@ export interface AgentMetricsOptions {
   readonly identity: { readonly name: string };
   readonly runtime: { readonly name: string; readonly version: string };
   readonly history: { readonly facts: JournalStats };
+  readonly log: LogState;
   /** podloop's. */
   readonly version: string;
   readonly clock: Clock;
@@ -52,7 +54,7 @@ export class AgentMetrics implements Disposable {
   }
 
   private constructor(given: AgentMetricsOptions, cgroupVersion: 1 | 2 | undefined) {
-    const { parts, client, identity, runtime, history, version, clock } = given;
+    const { parts, client, identity, runtime, history, log, version, clock } = given;
     const { pleg, probes } = parts;
     const registry = new MetricsRegistry({ clock });
     addNodeMetrics(registry, { nodeName: identity.name, version, runtime, cgroupVersion });
@@ -61,6 +63,7 @@ export class AgentMetrics implements Disposable {
     registry.onDispose(() => this.loopDelay[Symbol.dispose]());
     addEventLoopMetrics(registry, () => this.loopDelay.read());
     addJournalMetrics(registry, () => history.facts);
+    addLogMetrics(registry, log);
     addRelistMetrics(registry, () => pleg.health());
     addEventGeneratorMetrics(registry, () => pleg.state());
     addRuntimeOperationMetrics(registry, client);
