@@ -11,6 +11,7 @@ import { BoundedLooks } from '../volumes/bounded-looks.js';
 import { checkHostPath } from '../volumes/check-host-path.js';
 import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
 import { EmptyDir } from '../volumes/empty-dir.js';
+import { findLookPlace, type LookPlace } from '../volumes/find-look-place.js';
 import { HostPath } from '../volumes/host-path.js';
 import { ToolMounter } from '../volumes/mounter.js';
 import { PodVolumes } from '../volumes/pod-volumes.js';
@@ -41,7 +42,8 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
   const { clock, logger } = given;
   const { allowedHostPaths: allowed } = policy;
   const checkPath = allowed && ((path: string): Promise<void> => checkHostPath(path, allowed));
-  const looks = new BoundedLooks({ clock });
+  const findPlace = async (path: string): Promise<LookPlace> => findLookPlace(path, await readOwnMounts());
+  const looks = new BoundedLooks({ clock, findPlace });
   const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts, looks };
   return new PodVolumes({
     ...{ ...ports, podsFolder, events, clock, logger, onReady, canMountRecursivelyReadOnly },

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { BoundedLooks, UnansweredError } from './bounded-looks.js';
+import { type LookPlace } from './find-look-place.js';
 
 let clock: FakeClock;
 let looks: BoundedLooks;
@@ -72,5 +73,60 @@ describe('a look at a place', () => {
     await clock.advance(10_000);
     expect(await third).toBe('Error: /etc is not looked at: /nfs/1 and /nfs/2 do not answer');
     expect(begun).toBe(0);
+  });
+});
+
+describe('a look at a path whose mount is known', () => {
+  /** On a node where /nfs/NAME are file servers, and all else is on disks. */
+  beforeEach(() => {
+    const findPlace = async (path: string): Promise<LookPlace> => {
+      const [, first = '', second = ''] = path.split('/');
+      return first === 'nfs'
+        ? { name: `/nfs/${second}`, mayHang: true }
+        : { name: `/${first}`, mayHang: false };
+    };
+    looks = new BoundedLooks({ clock, findPlace });
+  });
+  const failing = (path: string, look: () => Promise<unknown> = never): Promise<unknown> =>
+    looks.run(path, look).catch(String);
+
+  it('of the node waits for nobody, however many file servers are gone', async () => {
+    void failing('/nfs/1/a');
+    void failing('/nfs/2/a');
+    await clock.advance(60_000);
+    expect(await Promise.all([1, 2, 3].map((each) => looks.run('/disk/a', async () => each)))).toEqual([
+      1, 2, 3,
+    ]);
+  });
+
+  it('of a file server takes one turn for all of its paths', async () => {
+    const first = failing('/nfs/1/a');
+    const second = failing('/nfs/1/b');
+    expect(await looks.run('/nfs/2/a', async () => 2)).toBe(2);
+    await clock.advance(10_000);
+    expect(await Promise.all([first, second])).toEqual([
+      'Error: /nfs/1/a does not answer',
+      'Error: /nfs/1/b is not looked at: /nfs/1 does not answer',
+    ]);
+    expect(looks.underWay).toBe(1);
+  });
+
+  it('of a disk that has stopped answering is not begun until it does', async () => {
+    const slow = asked<number>();
+    const first = failing('/disk/a', slow.look);
+    await clock.advance(10_000);
+    expect(await first).toBe('Error: /disk/a does not answer');
+    expect(await failing('/disk/b')).toBe('Error: /disk/b is not looked at: /disk does not answer');
+    expect(await looks.run('/other/b', async () => 7)).toBe(7);
+    slow.answer(1);
+    await clock.advance(0);
+    expect(await looks.run('/disk/b', async () => 7)).toBe(7);
+  });
+
+  it('ends in time where not even its mount can be found', async () => {
+    looks = new BoundedLooks({ clock, findPlace: never });
+    const looked = failing('/disk/a');
+    await clock.advance(10_000);
+    expect(await looked).toBe('Error: /disk/a does not answer');
   });
 });

@@ -12,7 +12,7 @@
  * @module
  */
 import { lstat, mkdir, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type MountEntry } from '../../util/mountinfo.js';
 import { type BoundedLooks } from '../bounded-looks.js';
 import { type Mounter } from '../mounter.js';
@@ -55,7 +55,7 @@ export class SubPathMounts {
   async mount({ volumePath, subPath, target }: SubPathMount): Promise<void> {
     const close = ({ handle }: OpenedPlace): void => void handle.close().catch(() => undefined);
     await using place = await this.#options.looks.run(
-      volumePath,
+      join(volumePath, subPath),
       async () => this.#open(volumePath, subPath),
       close,
     );
