@@ -27,6 +27,7 @@ import { type ContentFileSystem } from './content-file-system.js';
 import { type ContentPayload, toCleanPayload } from './content-payload.js';
 import { type VerifiedVolumes } from './verified-volumes.js';
 import {
+  foldersOf,
   generationName,
   type GenerationPlace,
   generationTimeMs,
@@ -94,13 +95,13 @@ export class AtomicWriter {
     const wanted = toCleanPayload(payload);
     const before = await this.#findCurrent();
     const digest = this.#verified?.digest(wanted);
-    if (digest !== undefined && (await this.#stands(digest, before))) return false;
+    if (digest !== undefined && (await this.#stands(digest, wanted, before))) return false;
     if (
       before?.endsWith(this.#definition) === true &&
       (await holdsPayload(this.#files, wanted, this.#place(before)))
     ) {
       const isTidy = await this.#tidy(wanted, before);
-      if (digest !== undefined && isTidy) await this.#keep(digest, before);
+      if (digest !== undefined && isTidy) await this.#keep(digest, wanted, before);
       return false;
     }
     const fresh = generationName(this.#clock.now(), this.#random(), this.#definition);
@@ -117,14 +118,14 @@ export class AtomicWriter {
   }
 
   /** Whether the volume was found to hold that a while ago, and nobody has touched its folders since. */
-  async #stands(digest: string, current: string | undefined): Promise<boolean> {
+  async #stands(digest: string, wanted: ContentPayload, current: string | undefined): Promise<boolean> {
     if (current === undefined) return false;
-    const look = await this.#lookAt(current);
+    const look = await this.#lookAt(wanted, current);
     return look !== undefined && this.#verified!.stands(this.#folder, this.#sumUp(digest), look);
   }
 
-  async #keep(digest: string, current: string): Promise<void> {
-    const look = await this.#lookAt(current);
+  async #keep(digest: string, wanted: ContentPayload, current: string): Promise<void> {
+    const look = await this.#lookAt(wanted, current);
     if (look !== undefined) this.#verified!.keep(this.#folder, this.#sumUp(digest), look);
   }
 
@@ -133,9 +134,11 @@ export class AtomicWriter {
   }
 
   /** How the folders look in which names come and go; undefined when one is no folder. */
-  async #lookAt(current: string): Promise<string | undefined> {
+  async #lookAt(wanted: ContentPayload, current: string): Promise<string | undefined> {
     const parts = [current];
-    for (const folder of [this.#folder, this.#place(current).folder]) {
+    const { folder: generation } = this.#place(current);
+    const inside = foldersOf(wanted).map((folder) => join(generation, folder));
+    for (const folder of [this.#folder, generation, ...inside]) {
       const facts = await this.#files.lstat(folder).catch(() => undefined);
       if (facts?.isDirectory() !== true) return undefined;
       const { ino, mode, gid, mtimeMs, ctimeMs } = facts;

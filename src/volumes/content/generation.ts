@@ -129,7 +129,7 @@ function folderMode(group: number | undefined): number {
 }
 
 /** Below the generation, those above before those below. */
-function foldersOf(payload: ContentPayload): string[] {
+export function foldersOf(payload: ContentPayload): string[] {
   const found = new Set<string>();
   for (const path of payload.keys()) for (const folder of foldersAbove(path)) found.add(folder);
   return [...found];

@@ -82,6 +82,20 @@ describe('a large volume', () => {
     expect(await readdir(join(folder, '..data'))).toHaveLength(200);
   });
 
+  it.each([
+    ['a file was removed', () => rm(join(folder, '..data/deep/er/key-3'))],
+    ['a file was put there', () => writeFile(join(folder, '..data/deep/er/key-new'), '')],
+    ['a folder was put there', () => mkdir(join(folder, '..data/deep/other'))],
+  ])('is put right at once when %s in a folder of it', async (_what, tamper) => {
+    const deep: ContentPayload = new Map([...payload(200)].map(([name, file]) => [`deep/er/${name}`, file]));
+    await settle(deep);
+    expect(await write(deep)).toEqual({ changed: false, calls: 5 });
+    await tamper();
+    await write(deep);
+    expect(await readdir(join(folder, '..data/deep'))).toEqual(['er']);
+    expect(await readdir(join(folder, '..data/deep/er'))).toHaveLength(200);
+  });
+
   it('is read whole every ten minutes, also when the clock goes back', async () => {
     for (const jumpMs of [10 * 60_000, -1]) {
       await settle(payload(200));
