@@ -96,12 +96,13 @@ describe('a tar of files', () => {
     expect(await readFile(join(folder, 'out', long), 'utf8')).toBe('x'.repeat(1000));
   });
 
-  it('leaves out what it cannot hold, and says so: pipes, and names that are no text', async () => {
+  it('leaves out what it cannot hold, and says so: pipes, and names and targets that are no text', async () => {
     const source = join(folder, 'source');
     await mkdir(source);
     await writeFile(join(source, 'one'), '');
     await run('mkfifo', [join(source, 'pipe')]);
     await writeFile(Buffer.concat([Buffer.from(`${source}/odd`), Buffer.from([0xff])]), '');
+    await symlink(Buffer.from([0x61, 0xff]), join(source, 'astray'));
     const skipped: string[] = [];
     const onSkipped = (path: string, what: string): void => void skipped.push(`${what} ${basename(path)}`);
     await writeFile(
@@ -110,7 +111,11 @@ describe('a tar of files', () => {
     );
     await run('tar', ['-xf', join(folder, 'made.tar'), '-C', folder]);
     expect(await readdir(join(folder, 'out'))).toEqual(['one']);
-    expect(skipped).toEqual(['file whose name is not UTF-8 odd\ufffd', 'special file pipe']);
+    expect(skipped).toEqual([
+      'file whose name is not UTF-8 odd\ufffd',
+      'link whose target is not UTF-8 astray',
+      'special file pipe',
+    ]);
   });
 
   it.each(['gnu', 'pax', 'ustar', 'v7'])('of the format %s is read, as tar writes it', async (format) => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { type Stats } from 'node:fs';
 import { lstat, open, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { BLOCK_BYTES, encodeHeader, EntryKind, padding } from './tar-header.js';
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** Told of what is left out: sockets, pipes, devices (`special file`), and names that are no text. */
+/** Told of what is left out: sockets, pipes, devices (`special file`), and names and targets that are no text. */
 export type OnSkipped = (path: string, what: string) => void;
 
 /**
@@ -32,10 +33,11 @@ async function* writeEntry(
     const inside = await readNames(path, onSkipped);
     if (inside.length === 0)
       yield encodeHeader(toHeader(stats, { name: `${name}/`, kind: EntryKind.folder, size: 0 }));
-    for (const one of inside.sort()) yield* writeEntry(join(path, one), `${name}/${one}`, onSkipped);
+    for (const one of inside) yield* writeEntry(join(path, one), `${name}/${one}`, onSkipped);
   } else if (stats.isSymbolicLink()) {
-    const target = await readlink(path);
-    yield encodeHeader(toHeader(stats, { name, kind: EntryKind.link, size: 0, target }));
+    const target = asText(await readlink(path, { encoding: 'buffer' }));
+    if (target === undefined) onSkipped(path, 'link whose target is not UTF-8');
+    else yield encodeHeader(toHeader(stats, { name, kind: EntryKind.link, size: 0, target }));
   } else if (stats.isFile()) {
     yield* writeFile(path, name);
   } else {
@@ -47,11 +49,15 @@ async function* writeEntry(
 async function readNames(path: string, onSkipped: OnSkipped): Promise<string[]> {
   const names: string[] = [];
   for (const name of await readdir(path, { encoding: 'buffer' })) {
-    const text = name.toString('utf8');
-    if (Buffer.from(text).equals(name)) names.push(text);
-    else onSkipped(join(path, text), 'file whose name is not UTF-8');
+    const text = asText(name);
+    if (text !== undefined) names.push(text);
+    else onSkipped(join(path, name.toString('utf8')), 'file whose name is not UTF-8');
   }
   return names.sort();
+}
+
+function asText(bytes: Buffer): string | undefined {
+  return isUtf8(bytes) ? bytes.toString('utf8') : undefined;
 }
 
 async function* writeFile(path: string, name: string): AsyncGenerator<Buffer, void, undefined> {
