@@ -9,6 +9,7 @@ import { STATIC_POD_ANNOTATIONS, toStaticPod } from '../model/static-pod.js';
 import { type ApiStatusCause } from '../server/api-error.js';
 import { type ApplyObject } from '../server/apply-object.js';
 import { type DesiredPods } from '../sync/desired-pods.js';
+import { explainObstacle } from './explain-obstacle.js';
 import { type WritableManifests } from './writable-manifests.js';
 
 /** What {@link applyManifests} works with. */
@@ -35,7 +36,7 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
       return { kind: 'refused', reason: 'Forbidden', message };
     }
     if (outcome.kind === 'in the way') {
-      const message = `it stands in ${outcome.file}, which holds something else, too: change it there`;
+      const message = explainObstacle(outcome, 'change it there');
       return { kind: 'refused', reason: 'Conflict', message };
     }
     if (!isDryRun) {

@@ -52,6 +52,26 @@ describe('an object is taken out of the manifests', () => {
   });
 
   it.each([
+    [
+      'holds another one, too',
+      `${JSON.stringify(SETTINGS)}\n---\n${JSON.stringify({ ...SETTINGS, metadata: { name: 'b' } })}`,
+      'which holds something else, too',
+    ],
+    [
+      'has errors',
+      '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "dta": {}}',
+      'which has errors in it',
+    ],
+    ['is empty', '', 'holds no object'],
+  ])('but not where its file %s', async (_what, text, words) => {
+    await writeFile(join(folder, 'default_settings.configmap.yaml'), text);
+    expect(await setUp('file')()).toMatchObject({
+      ...{ kind: 'refused', reason: 'Conflict' },
+      message: expect.stringMatching(new RegExp(`${words}.*: remove it there$`)) as string,
+    });
+  });
+
+  it.each([
     ['comes from a URL', 'http', true, 'it is in no file of the folder, but comes from http'],
     ['is known to an agent without a folder', 'stdin', false, 'the agent has no folder of manifests'],
   ])('but not one that %s', async (_what, source, hasFolder, words) => {

@@ -1,5 +1,6 @@
 import { type ConfigObject } from '../model/config-object.js';
 import { type RemoveObject } from '../server/delete-object.js';
+import { explainObstacle } from './explain-obstacle.js';
 import { type WritableManifests } from './writable-manifests.js';
 
 /** What {@link removeManifests} works with. */
@@ -23,10 +24,7 @@ export function removeManifests({ manifests, objects }: RemoveManifestsPorts): R
     }
     const outcome = await writer.remove({ kind, namespace, name }, isDryRun);
     if (outcome.kind === 'in the way') {
-      return refused(
-        'Conflict',
-        `it stands in ${outcome.file}, which holds something else, too: remove it there`,
-      );
+      return refused('Conflict', explainObstacle(outcome, 'remove it there'));
     }
     if (outcome.kind === 'not there') {
       const [first] = known;

@@ -126,12 +126,14 @@ describe('an object that is applied', () => {
     ['something that is no manifest', 'hello: ['],
     ['another object', JSON.stringify({ ...pod('a:1'), metadata: { name: 'other' } })],
     ['a list', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [pod('a:1'), secret('x')] })],
-  ])('is not written over a file that holds %s', async (_what, text) => {
+    ['nothing', ''],
+  ])('is not written over a file that holds %s', async (what, text) => {
     found = 'shared.yaml';
     await writeFile(join(folder, 'shared.yaml'), text);
     expect(await writer().apply(WEB, pod('a:2'), false)).toEqual({
       kind: 'in the way',
       file: join(folder, 'shared.yaml'),
+      holds: { nothing: 'nothing', 'something that is no manifest': 'errors' }[what] ?? 'others',
     });
     expect(await readFile(join(folder, 'shared.yaml'), 'utf8')).toBe(text);
   });
@@ -179,11 +181,12 @@ describe('an object that is to go', () => {
     ['something else, too', `${JSON.stringify(pod('a:1'))}\n---\n${JSON.stringify(secret('x'))}`],
     ['another one', JSON.stringify({ ...secret('x'), metadata: { name: 'other' } })],
     ['what cannot be read', 'hello: ['],
-  ])('stays in a file that holds %s', async (_what, text) => {
+  ])('stays in a file that holds %s', async (what, text) => {
     found = 'shared.yaml';
     await writeFile(join(folder, 'shared.yaml'), text);
     const file = join(folder, 'shared.yaml');
-    expect(await writer().remove(KEY, false)).toEqual({ kind: 'in the way', file });
+    const holds = what === 'what cannot be read' ? 'errors' : 'others';
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'in the way', file, holds });
     expect(await readFile(file, 'utf8')).toBe(text);
   });
 

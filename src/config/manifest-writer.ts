@@ -46,6 +46,14 @@ export interface ManifestWriterOptions {
   readonly findForbidden: (pod: Pod) => readonly FieldProblem[];
 }
 
+/** A file that belongs to whoever wrote it. */
+export interface Obstacle {
+  readonly kind: 'in the way';
+  readonly file: string;
+  /** What is in it: something else, too; what cannot be read as it should; or no object at all. */
+  readonly holds: 'others' | 'errors' | 'nothing';
+}
+
 /** What became of an object. */
 export type ApplyOutcome =
   | {
@@ -56,15 +64,10 @@ export type ApplyOutcome =
     }
   | { readonly kind: 'invalid'; readonly problems: readonly ManifestProblem[] }
   | { readonly kind: 'forbidden'; readonly problems: readonly FieldProblem[] }
-  /** The file holds something else, too. */
-  | { readonly kind: 'in the way'; readonly file: string };
+  | Obstacle;
 
 /** What became of an object that is to go. */
-export type RemoveOutcome =
-  | { readonly kind: 'removed' }
-  | { readonly kind: 'not there' }
-  /** The file holds something else, too. */
-  | { readonly kind: 'in the way'; readonly file: string };
+export type RemoveOutcome = { readonly kind: 'removed' } | { readonly kind: 'not there' } | Obstacle;
 
 const LONGEST_STEM = 200;
 
@@ -98,7 +101,8 @@ export class ManifestWriter {
     const path = join(folder, await this.#chooseFile(object));
     const text = await readText(path);
     if (text === undefined) return { kind: 'not there' };
-    if (!holdsOnly(this.#read(text, path), object)) return { kind: 'in the way', file: path };
+    const obstacle = findObstacle(this.#read(text, path), object, path);
+    if (obstacle !== undefined) return obstacle;
     if (!isDryRun) {
       await rm(path, { force: true });
       await syncPath(folder);
@@ -120,7 +124,8 @@ export class ManifestWriter {
     const path = join(folder, name);
     const before = await readText(path);
     const known = before === undefined ? undefined : this.#read(before, path);
-    if (known !== undefined && !holdsOnly(known, object)) return { kind: 'in the way', file: path };
+    const obstacle = known && findObstacle(known, object, path);
+    if (obstacle !== undefined) return obstacle;
     if (known !== undefined && isSame(known, reading))
       return { kind: 'applied', result: 'unchanged', reading: known };
     const refused = refusalsOf(known, reading);
@@ -154,15 +159,20 @@ function fileNameOf({ kind, namespace, name }: AppliedObject): string {
   return `${short}.${kind.toLowerCase()}.yaml`;
 }
 
-/** A file that cannot be read well may hold anything. */
-function holdsOnly(
+/** Undefined for a file that holds the object and nothing else. One that cannot be read well may hold anything. */
+function findObstacle(
   { pods, objects, problems }: ManifestReading,
   { kind, namespace, name }: AppliedObject,
-): boolean {
-  if (problems.length > 0 || pods.length + objects.length !== 1) return false;
-  const found = pods[0]?.pod ?? objects[0]!.object;
+  file: string,
+): Obstacle | undefined {
+  if (problems.length > 0) return { kind: 'in the way', file, holds: 'errors' };
+  const found = pods[0]?.pod ?? objects[0]?.object;
+  if (found === undefined) return { kind: 'in the way', file, holds: 'nothing' };
   const { name: foundName, namespace: foundNamespace = 'default' } = found.metadata;
-  return found.kind === kind && foundName === name && foundNamespace === namespace;
+  const isIt = found.kind === kind && foundName === name && foundNamespace === namespace;
+  return isIt && pods.length + objects.length === 1
+    ? undefined
+    : { kind: 'in the way', file, holds: 'others' };
 }
 
 /** The source would keep the version before; whoever writes is to hear of it at once. */
