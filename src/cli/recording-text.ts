@@ -43,6 +43,7 @@ const ENDS: Readonly<Record<RecordingSummary['end'], readonly string[]>> = {
   full: ['The recording was full: what came later is not in it.'],
   rolled: ['The recording has rolled: what came later is in the next file.'],
   'cut-off': ['The recording was cut off.'],
+  shortened: ['The recording has more calls than are read: what came later is left out.'],
 };
 
 const SLOWEST_SHOWN = 10;

@@ -1,4 +1,5 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import {
@@ -247,13 +248,36 @@ describe('a recorder', () => {
     await expect(folder).rejects.toThrow('it is there and is no file');
   });
 
-  it('leaves no file behind when it cannot listen', async () => {
+  it('leaves no file behind when it cannot listen, and those alone that it was to replace', async () => {
+    await using harness = await RecordHarness.start({});
+    const folder = dirname(harness.file);
+    const before = await readdir(folder);
+    const options = { upstream: harness.server.endpoint, listen: harness.proxy.endpoint };
+    const second = RecordProxy.start({ ...options, file: join(folder, 'second') });
+    await expect(second).rejects.toMatchObject({ code: 'ENDPOINT_IN_USE' });
+    expect(await readdir(folder)).toEqual(before);
+    for (const name of ['third', 'third.1']) await writeFile(join(folder, name), 'precious');
+    const replacing = { file: join(folder, 'third'), replace: true, whenFull: 'roll' } as const;
+    const third = RecordProxy.start({ ...options, ...replacing });
+    await expect(third).rejects.toMatchObject({ code: 'ENDPOINT_IN_USE' });
+    expect((await readdir(folder)).filter((name) => !before.includes(name)).sort()).toEqual([
+      'third',
+      'third.1',
+    ]);
+    for (const name of ['third', 'third.1'])
+      expect(await readFile(join(folder, name), 'utf8')).toBe('precious');
+  });
+
+  it('leaves no older part of another recording beside its own', async () => {
     await using harness = await RecordHarness.start({});
     const file = `${harness.file}.other`;
-    const { endpoint: listen } = harness.proxy;
-    const second = RecordProxy.start({ upstream: harness.server.endpoint, listen, file });
-    await expect(second).rejects.toMatchObject({ code: 'ENDPOINT_IN_USE' });
-    await expect(stat(file)).rejects.toThrow('ENOENT');
+    for (const name of [file, `${file}.1`]) await writeFile(name, 'worthless');
+    await using replacing = await RecordHarness.start({}, { file, replace: true, whenFull: 'roll' });
+    await expect(stat(`${file}.1`)).rejects.toThrow('ENOENT');
+    expect((await replacing.finish())[0]).toMatchObject({ kind: 'meta' });
+    await mkdir(`${file}.2.1`);
+    const folder = RecordHarness.start({}, { file: `${file}.2`, replace: true, whenFull: 'roll' });
+    await expect(folder).rejects.toThrow('other.2.1 cannot be written: it is there and is no file');
   });
 });
 

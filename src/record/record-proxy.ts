@@ -10,7 +10,6 @@
  *
  * @module
  */
-import { rm } from 'node:fs/promises';
 import { type CallPlan, type CallStart, findHeader, FrameRelay, type RelayCounts } from '../relay/index.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
@@ -90,10 +89,12 @@ export class RecordProxy implements AsyncDisposable {
         ...{ upstream, listen, logger },
         intercept: (start) => proxy.#intercept(start),
       });
+      // Only now, so that a recording that cannot begin costs none that is there.
+      await parts.place();
     } catch (error) {
+      await proxy.#relay?.close();
       await recorder.close();
-      // Nothing is in it, and it would be in the way of the next try.
-      await rm(path, { force: true });
+      await parts.discard();
       throw error;
     }
     return proxy;

@@ -9,12 +9,15 @@ import {
   decodePreamble,
   FORMAT_VERSION,
   FrameKind,
+  MOST_CALLS,
+  MOST_MESSAGES,
   PREAMBLE_BYTES,
 } from './recording-format.js';
 
 /** More frames are not read: a small file may hold them without end. */
-const MOST_FRAMES = 20_000_000;
-const MOST_BLOBS = 4_000_000;
+const MOST_FRAMES = 40_000_000;
+/** Each call has a request. */
+const MOST_BLOBS = MOST_CALLS + MOST_MESSAGES;
 /** A writer packs some thousand. */
 const MOST_FRAMES_IN_BLOCK = 200_000;
 /** Blocks that are kept unpacked, since messages near one another are asked for. */

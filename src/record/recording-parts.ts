@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
-import { lstat, rename } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { lstat, rename, rm } from 'node:fs/promises';
 import { type Clock } from '../util/clock.js';
-import { PodloopError } from '../util/errors.js';
+import { messageOf, PodloopError } from '../util/errors.js';
 import {
   type BeginFrame,
   type CloseFrame,
@@ -12,12 +12,15 @@ import {
   type LostFrame,
   type MessageFrame,
   type MetaFrame,
+  RECORDING_LIMITS,
+  type RecordingLimits,
 } from './recording-format.js';
 import { RecordingWriter } from './recording-writer.js';
 
 /** How {@link RecordingParts} is made. */
 export interface RecordingPartsOptions {
   readonly path: string;
+  /** Takes the place of files that are there, once {@link RecordingParts.place} is called. */
   readonly replace: boolean;
   /** What all files together may have, in bytes. */
   readonly maxBytes: number;
@@ -25,6 +28,8 @@ export interface RecordingPartsOptions {
   readonly whenFull: 'stop' | 'roll';
   readonly meta: Omit<MetaFrame, 'part' | 'startedAt'>;
   readonly clock: Clock;
+  /** How many calls and messages one file may have; as many as are read again unless told. */
+  readonly most?: RecordingLimits;
 }
 
 /** Different messages of which it is known that they are in the file already. */
@@ -56,28 +61,59 @@ interface OpenCall {
 export class RecordingParts {
   readonly #options: RecordingPartsOptions;
   #writer: RecordingWriter;
+  /** Where the file is until it takes the place of another; undefined once it is in its place. */
+  #draft: string | undefined;
   #startMs: number;
   #part = 0;
   #blobs = new Map<string, number>();
   #blobCount = 0;
+  /** How many calls and messages are in this file. */
+  #counts = { calls: 0, messages: 0 };
   readonly #open = new Map<number, OpenCall>();
   #bytesBefore = 0;
   /** Why there is no next file. */
   #failure: Error | undefined;
 
-  private constructor(options: RecordingPartsOptions, writer: RecordingWriter) {
+  private constructor(options: RecordingPartsOptions, writer: RecordingWriter, draft: string | undefined) {
     this.#options = options;
     this.#writer = writer;
+    this.#draft = draft;
     this.#startMs = options.clock.monotonicMs();
   }
 
   /** Throws OPTION_INVALID when the file cannot be made. */
   static async create(options: RecordingPartsOptions): Promise<RecordingParts> {
     const { path, replace, whenFull } = options;
-    if (whenFull === 'roll' && !replace) await assertFree(`${path}.1`);
-    const parts = new RecordingParts(options, await createWriter(options, replace));
+    if (replace) await assertReplaceable(path);
+    if (whenFull === 'roll') await (replace ? assertReplaceable : assertFree)(`${path}.1`);
+    const draft = replace ? `${path}.${randomBytes(4).toString('hex')}.new` : undefined;
+    const parts = new RecordingParts(options, await createWriter(options, draft ?? path), draft);
     await parts.#writeMeta();
     return parts;
+  }
+
+  /**
+   * Takes the place of the files that are to be replaced: until then those are as they were. Throws OPTION_INVALID.
+   *
+   * Another file is put there, and that one not emptied: it may be a link, or somebody may be reading it.
+   */
+  async place(): Promise<void> {
+    const { path, whenFull } = this.#options;
+    if (this.#draft === undefined) return;
+    try {
+      // Beside this recording it would pass for its older part.
+      if (whenFull === 'roll') await rm(`${path}.1`, { force: true });
+      await rename(this.#draft, path);
+    } catch (error) {
+      const why = `cannot be replaced: ${messageOf(error)}`;
+      throw new PodloopError('OPTION_INVALID', `the recording ${path} ${why}`, { cause: error });
+    }
+    this.#draft = undefined;
+  }
+
+  /** Removes the file again, once it is closed: nothing is in it, and it would be in the way of the next try. */
+  async discard(): Promise<void> {
+    await rm(this.#draft ?? this.#options.path, { force: true });
   }
 
   /** Of all files that there were. */
@@ -104,26 +140,27 @@ export class RecordingParts {
     atMs: number,
     request: Buffer | undefined,
   ): Promise<void> {
-    await this.#rollIfDue(request?.length ?? 0);
+    await this.#makeRoom(request?.length ?? 0, this.#counts.calls >= this.#most.calls);
     const frame = { ...call, at: this.#toTime(atMs) };
     this.#open.set(call.call, { frame, request, beganMs: atMs, messages: 0, messagesBefore: 0 });
     await this.#writeBegin(frame, request);
   }
 
   async message(call: number, atMs: number, payload: Buffer | undefined): Promise<void> {
-    await this.#rollIfDue(payload?.length ?? 0);
+    await this.#makeRoom(payload?.length ?? 0, this.#counts.messages >= this.#most.messages);
     const frames: Buffer[] = [];
     const blob = this.#refer(payload, frames);
     const frame: MessageFrame = { call, at: this.#toTime(atMs), ...(blob === undefined ? {} : { blob }) };
     frames.push(encodeJsonFrame(FrameKind.MESSAGE, frame));
     const open = this.#open.get(call);
     if (open !== undefined) open.messages++;
+    this.#counts.messages++;
     await this.#writer.add(frames, frame.at);
   }
 
   /** `missing` of how it ended is what was lost on the way here; what the parts before have is added. */
   async end(call: number, atMs: number, how: Omit<EndFrame, 'call' | 'at'>): Promise<void> {
-    await this.#rollIfDue(how.message?.length ?? 0);
+    await this.#makeRoom(how.message?.length ?? 0, false);
     const missing = (how.missing ?? 0) + (this.#open.get(call)?.messagesBefore ?? 0);
     this.#open.delete(call);
     const frame: EndFrame = { call, at: this.#toTime(atMs), ...how, ...(missing > 0 ? { missing } : {}) };
@@ -147,21 +184,31 @@ export class RecordingParts {
     await this.#writer.close(encodeJsonFrame(FrameKind.CLOSE, frame));
   }
 
-  /** Begins the next file when there may be no room for what comes: the one that was written so far is `FILE.1` then. */
-  async #rollIfDue(bytes: number): Promise<void> {
-    const { whenFull, path, maxBytes, clock } = this.#options;
-    if (whenFull !== 'roll') return;
+  /** Begins the next file when it rolls and there may be no room for what comes; the one so far is `FILE.1` then. */
+  async #makeRoom(bytes: number, isCountedOut: boolean): Promise<void> {
+    const { whenFull, maxBytes } = this.#options;
+    if (isCountedOut && !this.#writer.isFull) await this.#writer.fill();
+    if (whenFull !== 'roll' || this.#draft !== undefined) return;
     const { isFull, mostBytes } = this.#writer;
     if (!isFull && mostBytes + bytes + FRAME_BYTES <= maxBytes / 2) return;
     // What waits to be packed is much less when it is: mostly there is room after all.
     await this.#writer.flush();
     if (!this.#writer.isFull && this.#writer.bytes < (maxBytes / 2) * LEAST_SHARE) return;
+    await this.#roll();
+  }
+
+  get #most(): RecordingLimits {
+    return this.#options.most ?? RECORDING_LIMITS;
+  }
+
+  async #roll(): Promise<void> {
+    const { path, clock } = this.#options;
     await this.close({ calls: 0, redacted: 0, unknownFields: 0, unreadable: 0 }, 'rolled');
     if (this.#writer.failure !== undefined) return;
     const { bytes: written, dropped } = this.#writer;
     try {
       await rename(path, `${path}.1`);
-      this.#writer = await createWriter(this.#options, false);
+      this.#writer = await createWriter(this.#options, path);
     } catch (error) {
       this.#failure = error instanceof Error ? error : new Error(String(error));
       return;
@@ -170,6 +217,7 @@ export class RecordingParts {
     this.#part++;
     this.#blobs = new Map();
     this.#blobCount = 0;
+    this.#counts = { calls: 0, messages: 0 };
     this.#startMs = clock.monotonicMs();
     await this.#writeMeta();
     if (dropped > 0) await this.lost(this.#startMs, { calls: 0, messages: dropped });
@@ -189,6 +237,7 @@ export class RecordingParts {
   async #writeBegin(call: Omit<BeginFrame, 'request'>, payload: Buffer | undefined): Promise<void> {
     const frames: Buffer[] = [];
     const request = this.#refer(payload, frames);
+    this.#counts.calls++;
     frames.push(encodeJsonFrame(FrameKind.BEGIN, request === undefined ? call : { ...call, request }));
     await this.#writer.add(frames, call.at);
   }
@@ -224,10 +273,20 @@ async function assertFree(path: string): Promise<void> {
   throw new PodloopError('OPTION_INVALID', `the file ${path} exists already, and ${why}`);
 }
 
+/** Throws OPTION_INVALID when there is something of that name that nobody wants to be replaced: a device, or a folder. */
+async function assertReplaceable(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined || found.isFile() || found.isSymbolicLink()) return;
+  throw new PodloopError(
+    'OPTION_INVALID',
+    `the recording ${path} cannot be written: it is there and is no file`,
+  );
+}
+
 function createWriter(
-  { path, maxBytes, whenFull, clock }: RecordingPartsOptions,
-  replace: boolean,
+  { maxBytes, whenFull, clock }: RecordingPartsOptions,
+  path: string,
 ): Promise<RecordingWriter> {
   const own = whenFull === 'roll' ? Math.floor(maxBytes / 2) : maxBytes;
-  return RecordingWriter.create({ path, replace, maxBytes: own, clock });
+  return RecordingWriter.create({ path, maxBytes: own, clock });
 }

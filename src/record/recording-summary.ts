@@ -13,8 +13,11 @@ export interface RecordingSummary {
   readonly upstream: string;
   /** Whether it was ended, and not cut off. */
   readonly isComplete: boolean;
-  /** How it ended: `full` and `rolled` since no more fitted, after which the recorder wrote nothing or a next file. */
-  readonly end: 'stopped' | 'full' | 'rolled' | 'cut-off';
+  /**
+   * How it ended: `full` and `rolled` since no more fitted, after which the recorder wrote nothing or a next file;
+   * `shortened` when it has more than is read.
+   */
+  readonly end: 'stopped' | 'full' | 'rolled' | 'cut-off' | 'shortened';
   /** How many files of the same recording were before it; the last of them may be there as `FILE.1`. */
   readonly part: number;
   readonly lost: number;
@@ -60,6 +63,7 @@ export async function summarizeRecording(path: string, signal?: AbortSignal): Pr
   await using file = await RecordingFile.open(path);
   const timeline = await Timeline.read(file, signal);
   const { meta, calls, endAt, close, lost } = timeline;
+  const end = timeline.isShortened ? 'shortened' : (close?.reason ?? 'cut-off');
   const pods = await RecordedPods.find(file, calls, signal);
   const durationOf = (call: RecordedCall): number => (call.endAt ?? endAt) - call.at;
   const answered = calls.filter(
@@ -83,7 +87,7 @@ export async function summarizeRecording(path: string, signal?: AbortSignal): Pr
   };
   return {
     ...{ startedAt: meta.startedAt, durationMs: endAt / 1000, mode: meta.mode, upstream: meta.upstream },
-    ...{ isComplete: close !== undefined, end: close?.reason ?? 'cut-off', part: meta.part, lost },
+    ...{ isComplete: close !== undefined, end, part: meta.part, lost },
     methods: summarizeMethods(timeline, durationOf),
     slowest: await tell(answered),
     hangs: await tell(calls.filter((call) => timeline.hung(call))),

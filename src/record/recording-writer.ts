@@ -1,4 +1,4 @@
-import { type FileHandle, lstat, open, rm } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { encodeBlock, encodePreamble, PREAMBLE_BYTES } from './recording-format.js';
@@ -6,8 +6,6 @@ import { encodeBlock, encodePreamble, PREAMBLE_BYTES } from './recording-format.
 /** How a {@link RecordingWriter} is made. */
 export interface RecordingWriterOptions {
   readonly path: string;
-  /** Takes the place of a file that is there. */
-  readonly replace: boolean;
   /** What the file may have, in bytes. */
   readonly maxBytes: number;
   readonly clock: Clock;
@@ -55,9 +53,8 @@ export class RecordingWriter {
 
   /** Throws OPTION_INVALID when there is a file already, or none can be made. */
   static async create(options: RecordingWriterOptions): Promise<RecordingWriter> {
-    const { path, replace } = options;
+    const { path } = options;
     try {
-      if (replace) await makeWay(path);
       const file = await open(path, 'wx', 0o600);
       try {
         await file.write(encodePreamble());
@@ -86,6 +83,12 @@ export class RecordingWriter {
 
   get isFull(): boolean {
     return this.#isFull;
+  }
+
+  /** Takes nothing more, since there is as much in it as may be. */
+  async fill(): Promise<void> {
+    await this.flush();
+    this.#isFull = true;
   }
 
   /** The time of the newest frame that is in the file. */
@@ -176,15 +179,4 @@ export class RecordingWriter {
   #fail(error: unknown): void {
     this.#failure ??= error instanceof Error ? error : new Error(String(error));
   }
-}
-
-/**
- * Removes the file that is in the way: another one is made then, and not that one emptied, since it may be a link, or
- * somebody may be reading it. A device or a folder is left alone.
- */
-async function makeWay(path: string): Promise<void> {
-  const facts = await lstat(path).catch(() => undefined);
-  if (facts === undefined) return;
-  if (!facts.isFile() && !facts.isSymbolicLink()) throw new Error('it is there and is no file');
-  await rm(path, { force: true });
 }

@@ -1,37 +1,18 @@
 import { PodloopError } from '../util/errors.js';
 import { type RecordedFrame } from './recorded-frame.js';
-import { type RecordedMethod } from './recorded-method.js';
-import { type CloseFrame, type MetaFrame } from './recording-format.js';
+import { type RecordedCall, TimelineCall } from './timeline-call.js';
+import {
+  type CloseFrame,
+  type MetaFrame,
+  RECORDING_LIMITS,
+  type RecordingLimits,
+} from './recording-format.js';
 import { type RecordingFile } from './recording-file.js';
 
-/** A call as it was recorded. Times are in microseconds since the recording began. */
-export interface RecordedCall {
-  readonly number: number;
-  readonly method: RecordedMethod;
-  readonly at: number;
-  /** Of the blob that is the request; undefined when it could not be read. */
-  readonly request: number | undefined;
-  /** Its answer: one message, or those of a stream. */
-  readonly messages: readonly { readonly at: number; readonly blob: number }[];
-  /** Whether they are all of the answer: some may have been lost, too large, or in the part before. */
-  readonly isWhole: boolean;
-  /** When it ended; undefined when it was open until the recording ended. */
-  readonly endAt: number | undefined;
-  /** gRPC's status, when there was one. */
-  readonly code: number | undefined;
-  readonly message: string;
-  /** Who gave it up, when there was no status. */
-  readonly by: 'client' | 'runtime' | 'connection' | undefined;
-}
+export { type RecordedCall } from './timeline-call.js';
 
-/** More calls are not held in memory. */
-const MOST_CALLS = 2_000_000;
 /** Whoever gives a call up sooner, or ends the recording, says nothing about the runtime. */
 const SHORTEST_HANG_US = 1_000_000;
-
-type OpenCall = { -readonly [Name in keyof RecordedCall]: RecordedCall[Name] } & {
-  readonly messages: { at: number; blob: number }[];
-};
 
 /** All calls of a recording, by the times at which they began. */
 export class Timeline {
@@ -43,19 +24,25 @@ export class Timeline {
   readonly close: CloseFrame | undefined;
   /** Calls and messages that the recorder could not write. */
   readonly lost: number;
+  /** Whether it ends before the file does, which holds more than is read: an older podloop wrote more. */
+  readonly isShortened: boolean;
 
-  private constructor(parts: Pick<Timeline, 'meta' | 'calls' | 'endAt' | 'close' | 'lost'>) {
+  private constructor(parts: TimelineParts) {
     this.meta = parts.meta;
     this.calls = parts.calls;
     this.endAt = parts.endAt;
     this.close = parts.close;
     this.lost = parts.lost;
+    this.isShortened = parts.isShortened;
   }
 
   /** Reads all of it once. Rejects with RECORDING_INVALID. */
-  static async read(file: RecordingFile, signal?: AbortSignal): Promise<Timeline> {
-    const reading = new TimelineReader(file.path);
-    for await (const frames of file.readFrames(signal)) for (const frame of frames) reading.take(frame);
+  static async read(file: RecordingFile, signal?: AbortSignal, most = RECORDING_LIMITS): Promise<Timeline> {
+    const reading = new TimelineReader(file.path, most);
+    for await (const frames of file.readFrames(signal)) {
+      for (const frame of frames) reading.take(frame);
+      if (reading.isFull) break;
+    }
     return new Timeline(reading.finish());
   }
 
@@ -67,21 +54,36 @@ export class Timeline {
   }
 }
 
+type TimelineParts = Pick<Timeline, 'meta' | 'calls' | 'endAt' | 'close' | 'lost' | 'isShortened'>;
+
+/** The same error comes again and again, each time as a text of its own. */
+const MOST_TEXTS = 1_000;
+
 class TimelineReader {
   readonly #path: string;
-  readonly #calls: OpenCall[] = [];
-  readonly #open = new Map<number, OpenCall>();
+  readonly #most: RecordingLimits;
+  readonly #calls: TimelineCall[] = [];
+  readonly #open = new Map<number, TimelineCall>();
+  readonly #texts = new Map<string, string>();
+  #messages = 0;
   #meta: MetaFrame | undefined;
   #close: CloseFrame | undefined;
   #endAt = 0;
   #lost = 0;
   #lastCall = 0;
 
-  constructor(path: string) {
+  constructor(path: string, most: RecordingLimits) {
     this.#path = path;
+    this.#most = most;
+  }
+
+  /** Whether there are more than may be: what it got behind them it did not take. */
+  get isFull(): boolean {
+    return this.#calls.length > this.#most.calls || this.#messages > this.#most.messages;
   }
 
   take(frame: RecordedFrame): void {
+    if (this.isFull) return;
     // One that was full was closed whenever: what came after the last that fitted is not known.
     const tellsTime = 'at' in frame && !(frame.kind === 'close' && frame.reason === 'full');
     if (tellsTime) this.#endAt = Math.max(this.#endAt, frame.at);
@@ -97,20 +99,15 @@ class TimelineReader {
         const call = this.#open.get(frame.call);
         if (call === undefined) break;
         if (blob === undefined) call.isWhole = false;
-        else call.messages.push({ at, blob });
+        else call.take(at, blob);
+        this.#messages++;
         break;
       }
       case 'end': {
         const call = this.#open.get(frame.call);
         if (call === undefined) break;
         this.#open.delete(frame.call);
-        call.endAt = frame.at;
-        call.code = frame.code;
-        call.message = frame.message ?? '';
-        call.by = frame.by;
-        // What is answered with success has a message, but for streams of nothing.
-        const isEmpty = call.messages.length === 0 && !call.method.streams;
-        if (frame.missing !== undefined || (frame.code === 0 && isEmpty)) call.isWhole = false;
+        call.end({ ...frame, message: this.#intern(frame.message ?? '') });
         break;
       }
       case 'lost':
@@ -124,10 +121,17 @@ class TimelineReader {
     }
   }
 
-  finish(): Pick<Timeline, 'meta' | 'calls' | 'endAt' | 'close' | 'lost'> {
+  finish(): TimelineParts {
     if (this.#meta === undefined) throw this.#invalid('ends before it says what was recorded');
     const calls = this.#calls.sort((one, other) => one.at - other.at);
-    return { meta: this.#meta, calls, endAt: this.#endAt, close: this.#close, lost: this.#lost };
+    const [endAt, lost, isShortened] = [this.#endAt, this.#lost, this.isFull];
+    return { meta: this.#meta, calls, endAt, close: this.#close, lost, isShortened };
+  }
+
+  #intern(text: string): string {
+    const known = this.#texts.get(text);
+    if (known === undefined && this.#texts.size < MOST_TEXTS) this.#texts.set(text, text);
+    return known ?? text;
   }
 
   #begin({ call: number, known, at, request }: RecordedFrame & { kind: 'begin' }): void {
@@ -135,12 +139,8 @@ class TimelineReader {
     if (known === undefined) return;
     if (number <= this.#lastCall && this.#open.has(number))
       throw this.#invalid(`begins call ${number} twice`);
-    if (this.#calls.length >= MOST_CALLS) throw this.#invalid(`has more than ${MOST_CALLS} calls`);
     this.#lastCall = number;
-    const call: OpenCall = {
-      ...{ number, method: known, at, request, messages: [], isWhole: true, endAt: undefined },
-      ...{ code: undefined, message: '', by: undefined },
-    };
+    const call = new TimelineCall(number, known, at, request);
     this.#open.set(number, call);
     this.#calls.push(call);
   }

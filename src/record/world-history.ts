@@ -10,8 +10,8 @@ interface Sight {
   /** From then on it is known, in microseconds since the recording began. */
   readonly at: number;
   readonly call: RecordedCall;
-  /** The messages that say it. */
-  readonly blobs: readonly number[];
+  /** The event that says it; undefined when it is the answer as a whole. */
+  readonly event: number | undefined;
 }
 
 const TELLING = new Set([
@@ -126,7 +126,7 @@ export class WorldHistory {
     for (let next = this.#sights[this.#learned]; next !== undefined && next.at <= until;) {
       this.#learned++;
       const request = next.call.request === undefined ? EMPTY : await this.#file.readBlob(next.call.request);
-      this.#world.learn(next.call.method.name, request, await this.#readAll(next.blobs));
+      this.#world.learn(next.call.method.name, request, await this.#readAll(next));
       if (slices.isFull()) await slices.nextSlice();
       next = this.#sights[this.#learned];
     }
@@ -137,12 +137,13 @@ export class WorldHistory {
     const sights = this.#statuses.get(id) ?? [];
     const later = sights.filter(({ at }) => at > time).slice(0, MOST_LOOKED_AHEAD);
     const answers: Buffer[] = [];
-    for (const { blobs } of later) answers.push(await this.#readAll(blobs));
+    for (const sight of later) answers.push(await this.#readAll(sight));
     return answers;
   }
 
   /** The messages of a streamed list, one behind the other, are the list. */
-  async #readAll(blobs: readonly number[]): Promise<Buffer> {
+  async #readAll({ call, event }: Sight): Promise<Buffer> {
+    const blobs = event === undefined ? call.messages.map(({ blob }) => blob) : [event];
     const parts: Buffer[] = [];
     for (const blob of blobs) parts.push(await this.#file.readBlob(blob));
     return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
@@ -160,12 +161,12 @@ const EMPTY = Buffer.alloc(0);
 
 /** What a call told: each event by itself, an answer as a whole. */
 function sightsOf(call: RecordedCall): Sight[] {
-  const { method, messages, isWhole, code, at, endAt } = call;
+  const { method, isWhole, code, at, endAt } = call;
   if (!TELLING.has(method.name)) return [];
   if (method.name === 'GetContainerEvents')
-    return messages.map((message) => ({ at: message.at, call, blobs: [message.blob] }));
+    return call.messages.map(({ at: event, blob }) => ({ at: event, call, event: blob }));
   // Half an answer would say that the rest is gone.
   if (code !== 0 || endAt === undefined || !isWhole) return [];
   const known = endAt - at > QUICK_US ? endAt : at;
-  return [{ at: known, call, blobs: messages.map(({ blob }) => blob) }];
+  return [{ at: known, call, event: undefined }];
 }
