@@ -120,8 +120,9 @@ it('tells the metrics that a runtime makes, and that one makes none', async () =
         cri.ListPodSandboxMetricsResponse.fromPartial({
           podMetrics: [
             {
+              podSandboxId: 's1',
               metrics: [{ ...metric, labelValues: ['pod'] }],
-              containerMetrics: [{ metrics: [{ ...metric, labelValues: ['container'] }] }],
+              containerMetrics: [{ containerId: 'c1', metrics: [{ ...metric, labelValues: ['container'] }] }],
             },
           ],
         }),
@@ -129,8 +130,11 @@ it('tells the metrics that a runtime makes, and that one makes none', async () =
   });
   expect(await h.usage.listMetrics()).toEqual({
     descriptors: new Map([['m', { help: 'H', labelKeys: ['k'] }]]),
-    samples: ['pod', 'container'].map((value) => ({
-      ...{ name: 'm', type: 'gauge', labelValues: [value], value: 2, atMs: 1_700_000_000_123 },
+    samples: [
+      ['s1', 'pod'],
+      ['c1', 'container'],
+    ].map(([subjectId, value]) => ({
+      ...{ name: 'm', subjectId, type: 'gauge', labelValues: [value], value: 2, atMs: 1_700_000_000_123 },
     })),
   });
 });

@@ -71,8 +71,10 @@ export class CriPodUsage {
       const samples: RuntimeSample[] = [];
       await this.#list('ListPodSandboxMetrics', CRI_METHODS.listPodSandboxMetrics, signal, (reader) => {
         const pod = cri.PodSandboxMetrics.decode(reader);
-        samples.push(...pod.metrics.map(toSample));
-        for (const { metrics } of pod.containerMetrics) samples.push(...metrics.map(toSample));
+        for (const metric of pod.metrics) samples.push(toSample(pod.podSandboxId, metric));
+        for (const { containerId, metrics } of pod.containerMetrics) {
+          for (const metric of metrics) samples.push(toSample(containerId, metric));
+        }
       });
       return {
         samples,
@@ -127,9 +129,12 @@ export class CriPodUsage {
   }
 }
 
-function toSample({ name, timestamp, metricType, labelValues, value }: cri.Metric): RuntimeSample {
+function toSample(
+  subjectId: string,
+  { name, timestamp, metricType, labelValues, value }: cri.Metric,
+): RuntimeSample {
   return {
-    name,
+    ...{ name, subjectId },
     type: metricType === cri.MetricType.COUNTER ? 'counter' : 'gauge',
     labelValues,
     value: Number(value?.value ?? 0n),

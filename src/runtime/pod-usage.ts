@@ -116,6 +116,8 @@ export interface PodUsage extends PodRef {
 /** A value of a metric that the runtime makes itself, with a value for each key of its descriptor. */
 export interface RuntimeSample {
   readonly name: string;
+  /** The id of the sandbox or container that it is about: its labels need not tell. */
+  readonly subjectId: string;
   readonly type: 'counter' | 'gauge';
   readonly labelValues: readonly string[];
   readonly value: number;

@@ -9,16 +9,20 @@
  *
  * @module
  */
-import { type RuntimeMetrics, type RuntimeSample } from '../runtime/pod-usage.js';
+import { type RuntimeMetrics } from '../runtime/pod-usage.js';
 import { type ContainerFacts, CONTAINER_METRICS, NETWORK_METRICS } from '../util/usage/container-metrics.js';
 import { type InterfaceUsage } from '../util/usage/network-usage.js';
-import { type UsageMetric } from '../util/usage/usage-metric.js';
+import { type UsageMetric, type UsageSample } from '../util/usage/usage-metric.js';
+import { type MeasuredAt } from './group-facts.js';
 import { type MachineFacts, machineMetrics } from './machine-facts.js';
-import { type Labels, PromText, type Family } from './prom-text.js';
+import { type Family, type Labels, PromText, writeLabels } from './prom-text.js';
+import { type RuntimeFamily, sortRuntimeSamples } from './runtime-samples.js';
 import { type UsageLook } from './usage-looks.js';
 
-/** One subject of the page: the node, a pod, a pod's network or a container. */
+/** One subject of the page: the node, a pod with its network, or a container. */
 export interface CadvisorSubject {
+  /** That of the sandbox or container; empty for the node. */
+  readonly runtimeId: string;
   readonly labels: {
     readonly container: string;
     /** The path of its cgroup, else the runtime's id. */
@@ -29,8 +33,10 @@ export interface CadvisorSubject {
     readonly namespace: string;
     readonly pod: string;
   };
-  readonly facts: ContainerFacts | undefined;
-  readonly network: readonly InterfaceUsage[];
+  readonly facts: ContainerFacts;
+  readonly atMs: MeasuredAt;
+  /** Undefined where it has none of its own. */
+  readonly network: { readonly interfaces: readonly InterfaceUsage[]; readonly atMs: number } | undefined;
 }
 
 /** What {@link renderCadvisorPage} makes the page of. */
@@ -42,131 +48,135 @@ export interface CadvisorScene {
   readonly runtimeMetrics: RuntimeMetrics | undefined;
 }
 
-/** A sample with all of its labels. */
-interface Written {
-  readonly labels: Labels;
-  readonly value: number;
-  readonly atMs: number | undefined;
-}
-
 /** cAdvisor tells of each core by this label, and of all together if it is not asked to. */
 const ALL_CORES: Labels = { cpu: 'total' };
+const NO_LABELS: Labels = {};
+const NETWORK = 'container_network_';
 const CPU_TOTAL = 'container_cpu_usage_seconds_total';
+const CONTAINER_ERROR: Family = {
+  ...{ name: 'container_scrape_error', type: 'gauge' },
+  help: '1 if pods could not be read, else 0.',
+};
+const MACHINE_ERROR: Family = {
+  ...{ name: 'machine_scrape_error', type: 'gauge' },
+  help: '1 if the machine could not be read, else 0.',
+};
+
+type AnyMetric = (typeof CONTAINER_METRICS)[number] | (typeof NETWORK_METRICS)[number];
+
+const METRICS: readonly AnyMetric[] = [...CONTAINER_METRICS, ...NETWORK_METRICS].sort((one, other) =>
+  one.name < other.name ? -1 : 1,
+);
 
 /** Writes the page. When the runtime did not tell of pods, the node's part is there, and the error is 1. */
 export async function renderCadvisorPage(scene: CadvisorScene): Promise<string> {
-  const { look, subjects, machine, runtimeMetrics } = scene;
+  const { look, machine, runtimeMetrics } = scene;
   const text = new PromText();
-  const taken = new TakenOver(runtimeMetrics);
-  for (const metric of [...CONTAINER_METRICS, ...NETWORK_METRICS].sort(byName)) {
-    const family = { name: metric.name, type: metric.type, help: metric.help };
-    text.begin(family);
-    const told = new Set<string>();
-    for (const subject of subjects) {
-      const samples = samplesOf(metric, subject, look.atMs);
-      if (samples.length > 0) told.add(subjectKey(subject.labels));
-      let isFull = false;
-      for (const { labels, value, atMs } of samples) isFull = text.sample(labels, value, atMs) || isFull;
-      if (isFull) await text.nextSlice();
-    }
-    for (const { labels, value, atMs } of taken.take(metric.name)) {
-      if (told.has(subjectKey(labels))) continue;
-      if (text.sample(labels, value, atMs)) await text.nextSlice();
-    }
+  const writer = new SubjectWriter(text, scene);
+  const ofMachine = machineMetrics(machine, look.node.memory);
+  const own = [CONTAINER_ERROR, MACHINE_ERROR, ...ofMachine.map(({ family }) => family)];
+  const ofRuntime = await sortRuntimeSamples(
+    runtimeMetrics,
+    own.map(({ name }) => name),
+  );
+  for (const metric of METRICS) {
+    const { name, type, help } = metric;
+    text.begin({ name, type, help });
+    const told = await writer.writeOwn(metric);
+    await writer.writeRuntime(name, ofRuntime.get(name), told);
+    ofRuntime.delete(name);
   }
-  for (const { family, samples } of taken.rest()) {
-    text.begin(family);
-    for (const { labels, value, atMs } of samples) {
-      if (text.sample(labels, value, atMs)) await text.nextSlice();
-    }
+  for (const [name, family] of ofRuntime) {
+    text.begin({ name, type: family.type, help: family.help });
+    await writer.writeRuntime(name, family, new Set());
   }
-  const failed = look.problem === undefined ? 0 : 1;
-  text.begin({ name: 'container_scrape_error', type: 'gauge', help: '1 if pods could not be read, else 0.' });
-  text.sample({}, failed);
-  for (const { family, labels, value } of machineMetrics(machine, look.node.memory)) {
+  text.begin(CONTAINER_ERROR);
+  text.sample({}, look.problem === undefined ? 0 : 1);
+  for (const { family, labels, value } of ofMachine) {
     text.begin(family);
-    text.sample(labels, value, look.atMs);
+    text.sample(labels, value, look.node.atMs);
   }
-  text.begin({
-    name: 'machine_scrape_error',
-    type: 'gauge',
-    help: '1 if the machine could not be read, else 0.',
-  });
+  text.begin(MACHINE_ERROR);
   text.sample({}, look.node.memory === undefined ? 1 : 0);
   return text.toString();
 }
 
-type AnyMetric = (typeof CONTAINER_METRICS)[number] | (typeof NETWORK_METRICS)[number];
+/** Writes samples about subjects, whose labels are written out once for all of them. */
+class SubjectWriter {
+  readonly #text: PromText;
+  readonly #subjects: readonly (CadvisorSubject & { readonly text: string })[];
+  readonly #textOf: ReadonlyMap<string, string>;
+  /** Whether it is known who there is: whomever else the runtime tells of has ended, or another has his place. */
+  readonly #isWhole: boolean;
 
-function samplesOf(metric: AnyMetric, { labels, facts, network }: CadvisorSubject, atMs: number): Written[] {
-  // A metric is of one of the two kinds; which, is told by its name.
-  if (metric.name.startsWith('container_network_')) {
-    return write(metric as UsageMetric<readonly InterfaceUsage[]>, labels, network, atMs);
+  constructor(text: PromText, { subjects, look }: CadvisorScene) {
+    this.#text = text;
+    this.#subjects = subjects.map((subject) => ({ ...subject, text: writeLabels(subject.labels) }));
+    this.#textOf = new Map(this.#subjects.map(({ runtimeId, text: labels }) => [runtimeId, labels]));
+    this.#isWhole = look.problem === undefined;
   }
-  return facts === undefined ? [] : write(metric as UsageMetric<ContainerFacts>, labels, facts, atMs);
-}
 
-function write<F>(
-  { name, labels: keys, divisor, read }: UsageMetric<F>,
-  common: CadvisorSubject['labels'],
-  facts: F,
-  atMs: number,
-): Written[] {
-  return read(facts).flatMap(({ value, labels }) => {
-    if (value === undefined) return [];
-    const own = Object.fromEntries(keys.map((key, index) => [key, labels[index] ?? '']));
-    const all = { ...common, ...own, ...(name === CPU_TOTAL ? ALL_CORES : {}) };
-    return [{ labels: all, value: Number(value) / Number(divisor), atMs }];
-  });
-}
+  /** Writes what was measured; gives the ids of those of whom there was something to tell. */
+  async writeOwn(metric: AnyMetric): Promise<ReadonlySet<string>> {
+    const told = new Set<string>();
+    const { name, labels: keys, divisor } = metric;
+    const common = writeLabels(moreLabels(name));
+    const more = common === '' ? '' : `,${common}`;
+    const source = sourceOf(name);
+    for (const subject of this.#subjects) {
+      let isFull = false;
+      for (const { value, labels } of readSamples(metric, subject)) {
+        if (value === undefined) continue;
+        told.add(subject.runtimeId);
+        const own = keys.length === 0 ? more : `,${writeLabels(toLabels(keys, labels))}`;
+        const number = Number(value) / Number(divisor);
+        const atMs = source === 'network' ? subject.network?.atMs : subject.atMs[source];
+        isFull = this.#text.line(`${subject.text}${own}`, number, atMs) || isFull;
+      }
+      if (isFull) await this.#text.nextSlice();
+    }
+    return told;
+  }
 
-/** The runtime's own metrics by name, each given away once. */
-class TakenOver {
-  readonly #descriptors: RuntimeMetrics['descriptors'];
-  readonly #byName = new Map<string, RuntimeSample[]>();
-
-  constructor(metrics: RuntimeMetrics | undefined) {
-    this.#descriptors = metrics?.descriptors ?? new Map<string, never>();
-    for (const sample of metrics?.samples ?? []) {
-      // Names come from a peer: one that Prometheus does not know as such would spoil the page.
-      if (!/^(container|machine)_[a-z0-9_]+$/.test(sample.name) || !this.#descriptors.has(sample.name))
-        continue;
-      const known = this.#byName.get(sample.name);
-      if (known === undefined) this.#byName.set(sample.name, [sample]);
-      else known.push(sample);
+  /** Writes what the runtime tells of those of whom nothing was told yet. */
+  async writeRuntime(
+    name: string,
+    family: RuntimeFamily | undefined,
+    told: ReadonlySet<string>,
+  ): Promise<void> {
+    if (family === undefined) return;
+    const more = moreLabels(name);
+    for (const sample of family.samples) {
+      const { subjectId, value, atMs } = sample;
+      if (told.has(subjectId)) continue;
+      const known = this.#textOf.get(subjectId);
+      if (known === undefined && this.#isWhole) continue;
+      const own = known === undefined ? family.allLabels(sample) : family.ownLabels(sample);
+      const parts = [known ?? '', writeLabels({ ...more, ...own })].filter((part) => part !== '');
+      if (this.#text.line(parts.join(','), value, atMs)) await this.#text.nextSlice();
     }
   }
-
-  take(name: string): Written[] {
-    const samples = this.#byName.get(name) ?? [];
-    this.#byName.delete(name);
-    const keys = (this.#descriptors.get(name)?.labelKeys ?? []).filter((key) =>
-      /^[a-z_][a-z0-9_]*$/i.test(key),
-    );
-    return samples.map(({ labelValues, value, atMs }) => ({
-      labels: {
-        ...Object.fromEntries(keys.map((key, index) => [key, labelValues[index] ?? ''])),
-        ...(name === CPU_TOTAL ? ALL_CORES : {}),
-      },
-      value,
-      atMs,
-    }));
-  }
-
-  /** Those of which this program knows nothing. */
-  rest(): { readonly family: Family; readonly samples: Written[] }[] {
-    return [...this.#byName].map(([name, [first]]) => ({
-      family: { name, type: first?.type ?? 'gauge', help: this.#descriptors.get(name)?.help ?? '' },
-      samples: this.take(name),
-    }));
-  }
 }
 
-/** Whom a sample is about, whatever its id is called. */
-function subjectKey({ container = '', namespace = '', pod = '' }: Labels): string {
-  return `${namespace}/${pod}/${container}`;
+function readSamples(metric: AnyMetric, { facts, network }: CadvisorSubject): readonly UsageSample[] {
+  // A metric is of one of the two kinds; which, is told by its name.
+  if (!metric.name.startsWith(NETWORK)) return (metric as UsageMetric<ContainerFacts>).read(facts);
+  const { read } = metric as UsageMetric<readonly InterfaceUsage[]>;
+  return network === undefined ? [] : read(network.interfaces);
 }
 
-function byName(one: { readonly name: string }, other: { readonly name: string }): number {
-  return one.name < other.name ? -1 : 1;
+/** What a metric is made from, each part of which was measured at a time of its own. */
+function sourceOf(name: string): keyof MeasuredAt | 'network' {
+  if (name.startsWith(NETWORK)) return 'network';
+  if (name.startsWith('container_cpu_')) return 'cpu';
+  if (name.startsWith('container_memory_')) return 'memory';
+  return name === 'container_fs_usage_bytes' ? 'writable' : 'rest';
+}
+
+function moreLabels(name: string): Labels {
+  return name === CPU_TOTAL ? ALL_CORES : NO_LABELS;
+}
+
+function toLabels(keys: readonly string[], values: readonly string[]): Labels {
+  return Object.fromEntries(keys.map((key, index) => [key, values[index] ?? '']));
 }

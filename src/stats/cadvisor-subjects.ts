@@ -9,14 +9,14 @@ import { type ContainerFacts } from '../util/usage/container-metrics.js';
 import { type InterfaceUsage, readNetworkUsage } from '../util/usage/network-usage.js';
 import { type CadvisorSubject } from './cadvisor-page.js';
 import { type ContainerGroups } from './container-groups.js';
-import { type GroupReading, nodeFacts, pidsOf, readFacts } from './group-facts.js';
+import { nodeFacts, pidsOf, readFacts } from './group-facts.js';
 import { type LookedPod, type UsageLook } from './usage-looks.js';
 
 /** What {@link readSubjects} reads with. */
 export interface SubjectSources {
   readonly layout: CgroupLayout;
   readonly groups: ContainerGroups;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
 }
 
 /** Groups between two turns of the event loop: each is some twenty small files. */
@@ -40,29 +40,33 @@ export async function readSubjects(
   const disks = new Disks();
   const root = { container: '', id: '/', image: '', name: '', namespace: '', pod: '' };
   const subjects: CadvisorSubject[] = [
-    { labels: root, facts: nodeFacts(look.node), network: nodeNetwork(look) },
+    {
+      ...{ runtimeId: '', labels: root, ...nodeFacts(look.node) },
+      network: { interfaces: toCounters(look.node.interfaces), atMs: look.node.atMs },
+    },
   ];
-  const common = { layout, seenAtMs: look.atMs, isOver: () => clock.monotonicMs() >= over };
+  const common = { layout, clock, isOver: () => clock.monotonicMs() >= over };
   for (const pod of look.pods) {
-    const own: Omit<GroupReading, 'group' | 'limits' | 'startedAtNs' | 'disk'> = common;
     const group = findPodGroup(pod, groupOf);
     const startedAtNs = pod.status.sandboxes.find(({ id }) => id === pod.sandboxId)?.createdAtNs ?? 0n;
     const labels = { container: '', image: '', name: '', namespace: pod.namespace, pod: pod.name };
     subjects.push({
+      runtimeId: pod.sandboxId,
       labels: { ...labels, id: group ?? pod.sandboxId },
-      facts: await readFacts(pod, { ...own, group, startedAtNs, limits: undefined, disk: undefined }),
-      network: await readPodNetwork(pod, layout, groupOf),
+      ...(await readFacts(pod, { ...common, group, startedAtNs, limits: undefined, disk: undefined })),
+      network: readPodNetwork(pod, layout, groupOf, clock),
     });
     for (const container of pod.containers) {
       const { id, name, status, writableLayer } = container;
       const path = groupOf.get(id);
       subjects.push({
+        runtimeId: id,
         labels: { ...labels, container: name, id: path ?? id, image: imageOf(status), name: id },
-        facts: await readFacts(container, {
-          ...{ ...own, group: path, limits: status?.resources, startedAtNs: status?.startedAtNs ?? 0n },
+        ...(await readFacts(container, {
+          ...{ ...common, group: path, limits: status?.resources, startedAtNs: status?.startedAtNs ?? 0n },
           disk: await disks.at(writableLayer?.mountpoint),
-        }),
-        network: [],
+        })),
+        network: undefined,
       });
       if (slices.isFull()) await slices.nextSlice();
     }
@@ -97,30 +101,32 @@ function findPodGroup(
 }
 
 /** As a process of the pod sees it; of a pod on the host's network none, as it is the node's. */
-async function readPodNetwork(
+function readPodNetwork(
   { status, sandboxId, containers, network }: LookedPod,
   layout: CgroupLayout,
   groupOf: ReadonlyMap<string, string>,
-): Promise<readonly InterfaceUsage[]> {
-  if (status.sandboxes.find(({ id }) => id === sandboxId)?.hostNetwork !== false) return [];
+  clock: Pick<Clock, 'now'>,
+): CadvisorSubject['network'] {
+  if (status.sandboxes.find(({ id }) => id === sandboxId)?.hostNetwork !== false) return undefined;
   for (const id of [sandboxId, ...containers.map((container) => container.id)]) {
     const group = groupOf.get(id);
     const pid = group === undefined ? undefined : pidsOf(layout, group)[0];
-    if (pid !== undefined) return await readNetworkUsage(pid);
+    if (group === undefined || pid === undefined) continue;
+    const interfaces = readNetworkUsage(pid);
+    // The pid may have become that of a process elsewhere before it was looked at.
+    if (interfaces.length > 0 && pidsOf(layout, group).includes(pid))
+      return { interfaces, atMs: clock.now() };
   }
-  return toCounters(network?.interfaces ?? []);
+  return network && { interfaces: toCounters(network.interfaces), atMs: network.atMs };
 }
 
-function nodeNetwork({ node }: UsageLook): readonly InterfaceUsage[] {
-  return toCounters(node.interfaces);
-}
-
-/** What is not told of is left out as a whole where it is one of the two that matter, else nothing was lost. */
+/** An interface of which nobody tells how much went through is left out. */
 function toCounters(interfaces: UsageLook['node']['interfaces']): readonly InterfaceUsage[] {
   return interfaces.flatMap(({ name, rxBytes, txBytes, rxErrors, txErrors }) => {
     if (rxBytes === undefined || txBytes === undefined) return [];
     const direction = (bytes: number, errors: number | undefined): InterfaceUsage['sent'] => ({
-      ...{ bytes: BigInt(bytes), errors: BigInt(errors ?? 0), packets: undefined, dropped: undefined },
+      ...{ bytes: BigInt(bytes), packets: undefined, dropped: undefined },
+      errors: errors === undefined ? undefined : BigInt(errors),
     });
     return [{ name, received: direction(rxBytes, rxErrors), sent: direction(txBytes, txErrors) }];
   });

@@ -11,8 +11,10 @@ import {
   type SwapUsage,
 } from '../runtime/pod-usage.js';
 import { type ContainerLimits } from '../runtime/runtime.js';
+import { type Clock } from '../util/clock.js';
 import { type CgroupLayout } from '../util/cgroups/cgroup-layout.js';
 import { type ContainerFacts } from '../util/usage/container-metrics.js';
+import { readGroupLimits, type UsageLimits } from '../util/usage/group-limits.js';
 import { type GroupUsage, readGroupUsage } from '../util/usage/group-usage.js';
 import { countOpenFiles, findOpenFileLimit } from '../util/usage/process-usage.js';
 import { type NodeUsage } from './node-usage.js';
@@ -30,12 +32,29 @@ export interface GroupReading {
   readonly layout: CgroupLayout;
   /** Where there is one to be read. */
   readonly group: string | undefined;
+  /** As the runtime tells them, for what the group does not. */
   readonly limits: ContainerLimits | undefined;
+  /** Nanoseconds since the epoch; zero when it is not known. */
   readonly startedAtNs: bigint;
-  readonly seenAtMs: number;
+  readonly clock: Pick<Clock, 'now'>;
   readonly disk: ContainerFacts['disk'];
   /** Whether the time for looking at open files is over. */
   readonly isOver: () => boolean;
+}
+
+/** When each part of the facts was measured, in milliseconds since the epoch. */
+export interface MeasuredAt {
+  readonly cpu: number;
+  readonly memory: number;
+  readonly writable: number;
+  /** What is read in one go with the group. */
+  readonly rest: number;
+}
+
+/** Facts with their times: what a runtime told may be some seconds older than what was read. */
+export interface TimedFacts {
+  readonly facts: ContainerFacts;
+  readonly atMs: MeasuredAt;
 }
 
 const NO_USAGE: GroupUsage = {
@@ -44,24 +63,51 @@ const NO_USAGE: GroupUsage = {
 };
 
 /** Reads the cgroup of one container or pod; its processes are looked at one by one where they are its own. */
-export async function readFacts(measured: Measurable, reading: GroupReading): Promise<ContainerFacts> {
-  const { layout, group, limits, startedAtNs, seenAtMs, disk, isOver } = reading;
+export async function readFacts(measured: Measurable, reading: GroupReading): Promise<TimedFacts> {
+  const { layout, group, limits, startedAtNs, clock, disk, isOver } = reading;
+  const nowMs = clock.now();
   const own = group === undefined ? NO_USAGE : readGroupUsage(layout, group, 'metrics');
   const told = toGroupUsage(measured);
-  const pids = group === undefined ? [] : pidsOf(layout, group);
-  const { usedBytes, inodesUsed } = measured.writableLayer ?? {};
+  const { cpu, memory, writableLayer } = measured;
   return {
-    usage: { ...own, cpu: own.cpu ?? told.cpu, memory: own.memory ?? told.memory },
-    limits: toLimits(limits),
-    openFiles: pids.length === 0 ? undefined : await countOpenFiles(pids, isOver),
-    openFileLimit: pids[0] === undefined ? undefined : await findOpenFileLimit(pids[0]),
-    processes: pids.length === 0 ? undefined : BigInt(pids.length),
-    writable:
-      usedBytes === undefined ? undefined : { bytes: BigInt(usedBytes), inodes: BigInt(inodesUsed ?? 0) },
-    disk: measured.writableLayer === undefined ? undefined : disk,
-    startedAtNs,
-    seenAtNs: BigInt(Math.round(seenAtMs)) * 1_000_000n,
+    facts: {
+      usage: { ...own, cpu: own.cpu ?? told.cpu, memory: own.memory ?? told.memory },
+      limits: { ...toLimits(limits), ...(group === undefined ? {} : knownLimits(layout, group)) },
+      ...(group === undefined ? NO_PROCESSES : await readProcesses(layout, group, isOver)),
+      writable:
+        writableLayer?.usedBytes === undefined ? undefined : { bytes: BigInt(writableLayer.usedBytes) },
+      disk: writableLayer === undefined ? undefined : disk,
+      startedAtNs: startedAtNs === 0n ? undefined : startedAtNs,
+      seenAtNs: toNs(nowMs),
+    },
+    atMs: {
+      cpu: own.cpu === undefined ? (cpu?.atMs ?? nowMs) : nowMs,
+      memory: own.memory === undefined ? (memory?.atMs ?? nowMs) : nowMs,
+      writable: writableLayer?.atMs ?? nowMs,
+      rest: nowMs,
+    },
   };
+}
+
+const NO_PROCESSES = { openFiles: undefined, openFileLimit: undefined, processes: undefined };
+
+/**
+ * What the processes right in a group have open. A pid may name another process by the time it is looked at: what was
+ * seen counts when the pid is in the group still.
+ */
+async function readProcesses(
+  layout: CgroupLayout,
+  group: string,
+  isOver: () => boolean,
+): Promise<Pick<ContainerFacts, keyof typeof NO_PROCESSES>> {
+  const pids = pidsOf(layout, group);
+  const [first] = pids;
+  if (first === undefined) return NO_PROCESSES;
+  const limit = findOpenFileLimit(first);
+  let still: ReadonlySet<number> | undefined;
+  const isStill = (pid: number): boolean => (still ??= new Set(pidsOf(layout, group))).has(pid);
+  const openFiles = await countOpenFiles(pids, isOver, isStill);
+  return { openFiles, openFileLimit: isStill(first) ? limit : undefined, processes: BigInt(pids.length) };
 }
 
 /** The processes right in a group; none when it is gone. */
@@ -75,22 +121,29 @@ export function pidsOf(layout: CgroupLayout, group: string): number[] {
 }
 
 /** The node as a group of all processes. */
-export function nodeFacts(node: NodeUsage): ContainerFacts {
-  const { cpuTotalNs, memory, startedAtMs = 0, atMs } = node;
+export function nodeFacts(node: NodeUsage): TimedFacts {
+  const { cpuTotalNs, memory, startedAtMs, atMs } = node;
   const measured: Measurable = {
     cpu: { atMs, totalNs: cpuTotalNs, nanoCores: undefined, pressure: undefined },
     memory: memory && { atMs, ...memory, pressure: undefined },
     swap: memory && { atMs, usageBytes: memory.swapUsageBytes, availableBytes: undefined },
   };
   const usage = toGroupUsage(measured);
-  const [cacheBytes, mappedFileBytes] = [toBigInt(memory?.cacheBytes), toBigInt(memory?.mappedBytes)];
+  const more = {
+    cacheBytes: toBigInt(memory?.cacheBytes),
+    mappedFileBytes: toBigInt(memory?.mappedBytes),
+    oomKills: toBigInt(memory?.oomKills),
+  };
   return {
-    usage: { ...usage, memory: usage.memory && { ...usage.memory, cacheBytes, mappedFileBytes } },
-    limits: toLimits(undefined),
-    ...{ openFiles: undefined, openFileLimit: undefined, writable: undefined, disk: undefined },
-    processes: undefined,
-    startedAtNs: BigInt(startedAtMs) * 1_000_000n,
-    seenAtNs: BigInt(Math.round(atMs)) * 1_000_000n,
+    facts: {
+      ...NO_PROCESSES,
+      usage: { ...usage, memory: usage.memory && { ...usage.memory, ...more } },
+      limits: toLimits(undefined),
+      ...{ writable: undefined, disk: undefined },
+      startedAtNs: startedAtMs === undefined ? undefined : toNs(startedAtMs),
+      seenAtNs: toNs(atMs),
+    },
+    atMs: { cpu: atMs, memory: atMs, writable: atMs, rest: atMs },
   };
 }
 
@@ -107,9 +160,9 @@ function toGroupUsage({ cpu, memory, swap }: Measurable): GroupUsage {
     cpu: cpu?.totalNs === undefined ? undefined : { totalNs: BigInt(cpu.totalNs), ...noTimes, ...noQuota },
     memory: memory && {
       ...unknown,
-      usageBytes: toBigInt(memory.usageBytes ?? memory.workingSetBytes) ?? 0n,
-      workingSetBytes: toBigInt(memory.workingSetBytes ?? memory.usageBytes) ?? 0n,
-      rssBytes: toBigInt(memory.rssBytes) ?? 0n,
+      usageBytes: toBigInt(memory.usageBytes),
+      workingSetBytes: toBigInt(memory.workingSetBytes),
+      rssBytes: toBigInt(memory.rssBytes),
       pageFaults: toBigInt(memory.pageFaults),
       majorPageFaults: toBigInt(memory.majorPageFaults),
       swapBytes: toBigInt(swap?.usageBytes),
@@ -117,14 +170,24 @@ function toGroupUsage({ cpu, memory, swap }: Measurable): GroupUsage {
   };
 }
 
-function toLimits(limits: ContainerLimits | undefined): ContainerFacts['limits'] {
+function toLimits(limits: ContainerLimits | undefined): UsageLimits {
   return {
-    cpuPeriod: limits?.cpuPeriodUs ?? 0n,
-    cpuQuota: limits?.cpuQuotaUs ?? 0n,
-    cpuShares: limits?.cpuShares ?? 0n,
-    memoryBytes: limits?.memoryBytes ?? 0n,
-    memoryAndSwapBytes: 0n,
+    cpuPeriod: limits?.cpuPeriodUs,
+    cpuQuota: limits?.cpuQuotaUs,
+    cpuShares: limits?.cpuShares === 0n ? undefined : limits?.cpuShares,
+    memoryBytes: limits?.memoryBytes,
+    memoryAndSwapBytes: undefined,
   };
+}
+
+/** Those that the group tells. */
+function knownLimits(layout: CgroupLayout, group: string): Partial<UsageLimits> {
+  const limits = Object.entries(readGroupLimits(layout, group)) as [keyof UsageLimits, bigint | undefined][];
+  return Object.fromEntries(limits.filter(([, value]) => value !== undefined));
+}
+
+function toNs(atMs: number): bigint {
+  return BigInt(Math.round(atMs)) * 1_000_000n;
 }
 
 function toBigInt(value: number | undefined): bigint | undefined {

@@ -8,7 +8,7 @@ const FILES = {
   stat: 'cpu  100 20 30 9999 50 1 2 3 40 5\ncpu0 1 1 1 1 1 1 1 1 1 1\nbtime 1700000000\n',
   meminfo:
     'MemTotal:        1000 kB\nMemFree:          400 kB\nInactive(file):   150 kB\nAnonPages:        120 kB\nCached: 200 kB\nMapped: 7 kB\nSwapTotal: 50 kB\nSwapFree: 20 kB\n',
-  vmstat: 'pgfault 77\npgmajfault 7\n',
+  vmstat: 'pgfault 77\npgmajfault 7\noom_kill 3\n',
   'net/dev': `Inter-|   Receive\n face |bytes\n  lo: ${'1 '.repeat(16)}\n  wlan0: ${'1 '.repeat(16)}\n  eth0: 10 2 3 0 0 0 0 0 20 5 6 0 0 0 0 0\n veth1: ${'1 '.repeat(16)}\n`,
   'net/route': 'Iface\tDestination\tGateway\neth0\t00000000\t0100000A\nwlan0\t0000000A\t00000000\n',
   loadavg: '0.1 0.2 0.3 2/345 6789\n',
@@ -36,6 +36,7 @@ it('reads what the node uses from /proc', async () => {
         mappedBytes: 7 * 1024,
         pageFaults: 77,
         majorPageFaults: 7,
+        oomKills: 3,
         swapBytes: 50 * 1024,
         swapUsageBytes: 30 * 1024,
       },

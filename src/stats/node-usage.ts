@@ -37,6 +37,8 @@ export interface NodeMemory {
   readonly mappedBytes: number | undefined;
   readonly pageFaults: number | undefined;
   readonly majorPageFaults: number | undefined;
+  /** Processes that were killed for want of memory. */
+  readonly oomKills: number | undefined;
   readonly swapBytes: number;
   readonly swapUsageBytes: number;
 }
@@ -100,6 +102,7 @@ function parseMemory(meminfo: string, vmstat: string): NodeMemory | undefined {
     mappedBytes: kib('Mapped'),
     pageFaults: count('pgfault'),
     majorPageFaults: count('pgmajfault'),
+    oomKills: count('oom_kill'),
     swapUsageBytes: swapBytes - (kib('SwapFree') ?? swapBytes),
   };
 }

@@ -56,15 +56,28 @@ export class PromText {
    * @param atMs when it was measured, where that was not just now.
    */
   sample(labels: Labels, value: number | undefined, atMs?: number): boolean {
-    if (value === undefined || this.#family === undefined) return false;
-    const text = writeLabels(labels);
+    return value !== undefined && this.line(writeLabels(labels), value, atMs);
+  }
+
+  /**
+   * The same, for labels that were written by {@link writeLabels} before: most of them are those of many samples.
+   *
+   * @param text several such texts have commas between them.
+   */
+  line(text: string, value: number, atMs?: number): boolean {
+    if (this.#family === undefined) return false;
     if (this.#seen.has(text)) {
       this.#duplicates++;
       return false;
     }
     this.#seen.add(text);
     const time = atMs === undefined || atMs <= 0 ? '' : ` ${Math.round(atMs)}`;
-    this.#lines.push(`${this.#family.name}${text} ${writeValue(value)}${time}\n`);
+    const { name } = this.#family;
+    this.#lines.push(
+      text === ''
+        ? `${name} ${writeValue(value)}${time}\n`
+        : `${name}{${text}} ${writeValue(value)}${time}\n`,
+    );
     return this.#slices.isFull();
   }
 
@@ -88,10 +101,11 @@ export class PromText {
   }
 }
 
-function writeLabels(labels: Labels): string {
+/** Labels as they stand between the braces: `a="1",b="2"`. */
+export function writeLabels(labels: Labels): string {
   let text = '';
   for (const name in labels) text += `${text === '' ? '' : ','}${name}="${escapeLabel(labels[name] ?? '')}"`;
-  return text === '' ? '' : `{${text}}`;
+  return text;
 }
 
 function writeValue(value: number): string {

@@ -17,6 +17,7 @@ export const NODE_USAGE: NodeUsage = {
     mappedBytes: 2 ** 20,
     pageFaults: 1000,
     majorPageFaults: 10,
+    oomKills: 0,
     swapBytes: 2 ** 30,
     swapUsageBytes: 2 ** 20,
   },

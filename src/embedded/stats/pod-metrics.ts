@@ -13,9 +13,9 @@ import { COMMON_LABELS, type UsageMetric } from '../../util/usage/usage-metric.j
 import {
   CONTAINER_METRICS,
   type ContainerFacts,
-  type ContainerLimits,
   NETWORK_METRICS,
 } from '../../util/usage/container-metrics.js';
+import { type UsageLimits } from '../../util/usage/group-limits.js';
 import { type MeasuredContainer, type PodOfStats, type PodStats, splitByPod } from './pod-stats.js';
 import { countOpenFiles, findOpenFileLimit } from '../../util/usage/process-usage.js';
 
@@ -47,7 +47,7 @@ export async function listPodMetrics(
   for (const { sandbox, measured: own } of splitByPod(pods, measured)) {
     const timestamp = time.now();
     const labels = commonLabels(sandbox, undefined);
-    const network = await stats.networkOf(sandbox);
+    const network = stats.networkOf(sandbox);
     const containerMetrics: ContainerMetrics[] = [];
     for (const each of own) {
       const facts = await toFacts(each, disk, timestamp, stats.startLimit());
@@ -107,23 +107,34 @@ async function toFacts(
     usage,
     limits: toLimits(container.resources),
     openFiles: await countOpenFiles(pids, isOver),
-    openFileLimit: await findOpenFileLimit(container.pid),
+    openFileLimit: findOpenFileLimit(container.pid),
     processes: BigInt(pids.length),
     writable,
     disk,
-    startedAtNs: container.startedAtNs,
+    startedAtNs: known(container.startedAtNs),
     seenAtNs,
   };
 }
 
-function toLimits(resources: Partial<LinuxContainerResources> = {}): ContainerLimits {
+/** As asked for: where nothing was, the CPU's are the kernel's, and memory has no limit. */
+function toLimits(resources: Partial<LinuxContainerResources> = {}): UsageLimits {
+  const memoryBytes = positive(resources.memoryLimitInBytes);
   return {
-    cpuPeriod: resources.cpuPeriod ?? 0n,
-    cpuQuota: resources.cpuQuota ?? 0n,
-    cpuShares: resources.cpuShares ?? 0n,
-    memoryBytes: resources.memoryLimitInBytes ?? 0n,
-    memoryAndSwapBytes: resources.memorySwapLimitInBytes ?? 0n,
+    cpuPeriod: known(resources.cpuPeriod),
+    cpuQuota: positive(resources.cpuQuota),
+    cpuShares: known(resources.cpuShares),
+    memoryBytes,
+    memoryAndSwapBytes: known(positive(resources.memorySwapLimitInBytes)) ?? memoryBytes,
   };
+}
+
+/** In CRI, zero stands for what was not said. */
+function known(value: bigint | undefined): bigint | undefined {
+  return value === 0n ? undefined : value;
+}
+
+function positive(value = 0n): bigint {
+  return value > 0n ? value : 0n;
 }
 
 async function findDisk(path: string): Promise<ContainerFacts['disk']> {

@@ -88,9 +88,11 @@ export class PodStats {
   /** CRI's PodSandboxStats, each with the statistics of its containers. */
   async ofPods(pods: readonly PodOfStats[]): Promise<PodSandboxStats[]> {
     const measured = await this.measure(pods.flatMap(({ containers }) => containers));
+    const slices = new SliceYielder({ itemsPerSlice: CONTAINERS_PER_SLICE });
     const stats: PodSandboxStats[] = [];
     for (const { sandbox, measured: containers } of splitByPod(pods, measured)) {
-      stats.push(await this.#toPodStats(sandbox, containers));
+      stats.push(this.#toPodStats(sandbox, containers));
+      if (slices.isFull()) await slices.nextSlice();
     }
     return stats;
   }
@@ -169,12 +171,12 @@ export class PodStats {
   }
 
   /** The interfaces of a pod's own network; none where it is the host's. */
-  async networkOf(sandbox: Sandbox): Promise<readonly InterfaceUsage[]> {
+  networkOf(sandbox: Sandbox): readonly InterfaceUsage[] {
     const pid = this.#options.findNetworkPid(sandbox);
     return pid === undefined ? [] : readNetworkUsage(pid);
   }
 
-  async #toPodStats(sandbox: Sandbox, containers: readonly MeasuredContainer[]): Promise<PodSandboxStats> {
+  #toPodStats(sandbox: Sandbox, containers: readonly MeasuredContainer[]): PodSandboxStats {
     const { time } = this.#options;
     const { config, id, record } = sandbox;
     const { cpu, memory, io, process } = this.#toMessages(
@@ -182,7 +184,7 @@ export class PodStats {
       this.usageOf(sandbox, containers),
       record.createdAtNs,
     );
-    const network = toNetworkUsage(await this.networkOf(sandbox), time.now());
+    const network = toNetworkUsage(this.networkOf(sandbox), time.now());
     return {
       attributes: attributesOf(id, config),
       linux: {

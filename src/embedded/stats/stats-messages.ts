@@ -75,10 +75,14 @@ function toMemoryUsage(use: MemoryUse, timestamp: bigint, pressure: Pressure | u
   const { workingSetBytes, limitBytes } = use;
   return {
     timestamp,
-    workingSetBytes: { value: workingSetBytes },
-    availableBytes: toValue(limitBytes === undefined ? undefined : remainder(limitBytes, workingSetBytes)),
-    usageBytes: { value: use.usageBytes },
-    rssBytes: { value: use.rssBytes },
+    workingSetBytes: toValue(workingSetBytes),
+    availableBytes: toValue(
+      limitBytes === undefined || workingSetBytes === undefined
+        ? undefined
+        : remainder(limitBytes, workingSetBytes),
+    ),
+    usageBytes: toValue(use.usageBytes),
+    rssBytes: toValue(use.rssBytes),
     pageFaults: toValue(use.pageFaults),
     majorPageFaults: toValue(use.majorPageFaults),
     psi: toPsi(pressure),
@@ -106,9 +110,9 @@ function toInterfaceUsage({ name, received, sent }: InterfaceUsage): NetworkInte
   return {
     name,
     rxBytes: { value: received.bytes },
-    rxErrors: { value: received.errors },
+    rxErrors: toValue(received.errors),
     txBytes: { value: sent.bytes },
-    txErrors: { value: sent.errors },
+    txErrors: toValue(sent.errors),
   };
 }
 

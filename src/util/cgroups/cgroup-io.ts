@@ -23,7 +23,8 @@ export interface CgroupIo {
 export const KERNEL_CGROUPS: CgroupIo = {
   read(path) {
     try {
-      return readFileSync(path, 'latin1');
+      // Of all encodings, the one that Node reads in a single step.
+      return readFileSync(path, 'utf8');
     } catch (error) {
       // ENODEV and EOPNOTSUPP: the file is there, but not for this group.
       if (['ENOENT', 'ENODEV', 'ENOTSUP', 'EOPNOTSUPP'].includes(codeOf(error))) return undefined;

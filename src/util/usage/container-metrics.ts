@@ -8,34 +8,25 @@
  */
 import { type GroupUsage } from './group-usage.js';
 import { counter, gauge, type UsageMetric } from './usage-metric.js';
+import { type UsageLimits } from './group-limits.js';
 import { type InterfaceUsage } from './network-usage.js';
 import { type OpenFiles } from './process-usage.js';
 
-/** What is known of one container when its metrics are made. */
+/** What is known of one container when its metrics are made; what is not is undefined, and never zero. */
 export interface ContainerFacts {
   readonly usage: GroupUsage;
-  /** Undefined where it does not run under a limit that the kernel tells. */
-  readonly limits: ContainerLimits;
+  readonly limits: UsageLimits;
   readonly openFiles: OpenFiles | undefined;
   readonly openFileLimit: bigint | undefined;
   readonly processes: bigint | undefined;
   /** What it has written over its image. */
-  readonly writable: { readonly bytes: bigint; readonly inodes: bigint } | undefined;
+  readonly writable: { readonly bytes: bigint } | undefined;
   /** The file system on which that is. */
   readonly disk:
     { readonly sizeBytes: bigint; readonly inodes: bigint; readonly freeInodes: bigint } | undefined;
   /** Nanoseconds since the epoch. */
-  readonly startedAtNs: bigint;
+  readonly startedAtNs: bigint | undefined;
   readonly seenAtNs: bigint;
-}
-
-/** What a container may use, as its configuration says; zero for no limit. */
-export interface ContainerLimits {
-  readonly cpuPeriod: bigint;
-  readonly cpuQuota: bigint;
-  readonly cpuShares: bigint;
-  readonly memoryBytes: bigint;
-  readonly memoryAndSwapBytes: bigint;
 }
 
 const NS_PER_SECOND = 1_000_000_000n;
@@ -73,15 +64,15 @@ export const CONTAINER_METRICS: readonly UsageMetric<ContainerFacts>[] = [
     ({ usage }) => usage.cpu?.throttledNs,
     NS_PER_SECOND,
   ),
-  gauge('container_spec_cpu_period', 'Period of the CPU quota, in microseconds.', ({ limits }) =>
-    limits.cpuPeriod === 0n ? 100_000n : limits.cpuPeriod,
+  gauge(
+    'container_spec_cpu_period',
+    'Period of the CPU quota, in microseconds.',
+    ({ limits }) => limits.cpuPeriod,
   ),
   gauge('container_spec_cpu_quota', 'CPU quota of a period, in microseconds.', ({ limits }) =>
-    limits.cpuQuota > 0n ? limits.cpuQuota : undefined,
+    limits.cpuQuota === 0n ? undefined : limits.cpuQuota,
   ),
-  gauge('container_spec_cpu_shares', 'Share of the CPU.', ({ limits }) =>
-    limits.cpuShares === 0n ? 1024n : limits.cpuShares,
-  ),
+  gauge('container_spec_cpu_shares', 'Share of the CPU.', ({ limits }) => limits.cpuShares),
 
   gauge(
     'container_memory_usage_bytes',
@@ -94,11 +85,11 @@ export const CONTAINER_METRICS: readonly UsageMetric<ContainerFacts>[] = [
     ({ usage }) => usage.memory?.workingSetBytes,
   ),
   gauge('container_memory_rss', 'Anonymous memory, in bytes.', ({ usage }) => usage.memory?.rssBytes),
-  gauge('container_memory_cache', 'Page cache, in bytes.', ({ usage }) => usage.memory?.cacheBytes ?? 0n),
+  gauge('container_memory_cache', 'Page cache, in bytes.', ({ usage }) => usage.memory?.cacheBytes),
   gauge(
     'container_memory_mapped_file',
     'Mapped files, in bytes.',
-    ({ usage }) => usage.memory?.mappedFileBytes ?? 0n,
+    ({ usage }) => usage.memory?.mappedFileBytes,
   ),
   gauge(
     'container_memory_kernel_usage',
@@ -115,11 +106,11 @@ export const CONTAINER_METRICS: readonly UsageMetric<ContainerFacts>[] = [
     'Page cache that was not used lately, in bytes.',
     ({ usage }) => usage.memory?.inactiveFileBytes,
   ),
-  gauge('container_memory_swap', 'Swap used, in bytes.', ({ usage }) => usage.memory?.swapBytes ?? 0n),
+  gauge('container_memory_swap', 'Swap used, in bytes.', ({ usage }) => usage.memory?.swapBytes),
   gauge(
     'container_memory_max_usage_bytes',
     'Highest memory use so far.',
-    ({ usage }) => usage.memory?.highestUsageBytes ?? usage.memory?.usageBytes,
+    ({ usage }) => usage.memory?.highestUsageBytes,
   ),
   counter(
     'container_memory_failcnt',
@@ -140,22 +131,21 @@ export const CONTAINER_METRICS: readonly UsageMetric<ContainerFacts>[] = [
   counter(
     'container_oom_events_total',
     'Processes killed for want of memory.',
-    ({ usage }) => usage.memory?.oomKills ?? 0n,
+    ({ usage }) => usage.memory?.oomKills,
   ),
-  gauge('container_spec_memory_limit_bytes', 'Memory limit; 0 for none.', ({ limits }) =>
-    positive(limits.memoryBytes),
-  ),
+  gauge('container_spec_memory_limit_bytes', 'Memory limit; 0 for none.', ({ limits }) => limits.memoryBytes),
   gauge(
     'container_spec_memory_swap_limit_bytes',
     'Limit of memory and swap together; 0 for none.',
-    ({ limits }) =>
-      positive(limits.memoryAndSwapBytes === 0n ? limits.memoryBytes : limits.memoryAndSwapBytes),
+    ({ limits }) => limits.memoryAndSwapBytes,
   ),
 
   gauge('container_processes', 'Processes.', ({ processes }) => processes),
   gauge('container_threads', 'Threads.', ({ usage }) => usage.pids?.threads),
-  gauge('container_threads_max', 'Most threads that there may be; 0 for no limit.', ({ usage }) =>
-    usage.pids === undefined ? undefined : (usage.pids.threadLimit ?? 0n),
+  gauge(
+    'container_threads_max',
+    'Most threads that there may be; 0 for no limit.',
+    ({ usage }) => usage.pids?.threadLimit,
   ),
   gauge('container_file_descriptors', 'Open files.', ({ openFiles }) => openFiles?.files),
   gauge('container_sockets', 'Open sockets.', ({ openFiles }) => openFiles?.sockets),
@@ -274,8 +264,4 @@ function ioCounter(
     labels: ['device'],
     read: ({ usage }) => usage.io.map((use) => ({ value: read(use), labels: [use.device] })),
   };
-}
-
-function positive(value: bigint): bigint {
-  return value > 0n ? value : 0n;
 }

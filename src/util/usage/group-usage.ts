@@ -35,9 +35,9 @@ export interface CpuUse {
 
 /** Memory of a group and of those below it. */
 export interface MemoryUse {
-  readonly usageBytes: bigint;
-  readonly workingSetBytes: bigint;
-  readonly rssBytes: bigint;
+  readonly usageBytes: bigint | undefined;
+  readonly workingSetBytes: bigint | undefined;
+  readonly rssBytes: bigint | undefined;
   readonly cacheBytes: bigint | undefined;
   /** Of the page cache: pages that were used lately, and those that were not. */
   readonly activeFileBytes: bigint | undefined;
@@ -61,7 +61,7 @@ export interface MemoryUse {
 /** Processes and threads of a group. */
 export interface PidsUse {
   readonly threads: bigint;
-  /** Undefined when there is no limit. */
+  /** Zero for no limit. */
   readonly threadLimit: bigint | undefined;
 }
 
@@ -134,7 +134,7 @@ function readMemoryV1(layout: CgroupLayout, group: string, all: boolean): Memory
   return {
     usageBytes,
     workingSetBytes: subtract(usageBytes, stat.get('total_inactive_file')),
-    rssBytes: stat.get('total_rss') ?? 0n,
+    rssBytes: stat.get('total_rss'),
     cacheBytes: stat.get('total_cache'),
     activeFileBytes: stat.get('total_active_file'),
     inactiveFileBytes: stat.get('total_inactive_file'),
@@ -160,7 +160,7 @@ function readMemoryV2(layout: CgroupLayout, group: string, all: boolean): Memory
   return {
     usageBytes,
     workingSetBytes: subtract(usageBytes, stat.get('inactive_file')),
-    rssBytes: stat.get('anon') ?? 0n,
+    rssBytes: stat.get('anon'),
     cacheBytes: stat.get('file'),
     activeFileBytes: stat.get('active_file'),
     inactiveFileBytes: stat.get('inactive_file'),
@@ -182,7 +182,7 @@ function readPids(layout: CgroupLayout, group: string): PidsUse | undefined {
   if (threads === undefined) return undefined;
   return {
     threads,
-    threadLimit: toNumber(layout.read('pids', group, 'pids.max')),
+    threadLimit: toThreadLimit(layout.read('pids', group, 'pids.max')),
   };
 }
 
@@ -201,6 +201,10 @@ function toTable(text: string | undefined): ReadonlyMap<string, bigint> {
 function toNumber(text: string | undefined): bigint | undefined {
   const digits = text?.trim() ?? '';
   return /^\d+$/.test(digits) ? BigInt(digits) : undefined;
+}
+
+function toThreadLimit(text: string | undefined): bigint | undefined {
+  return text?.trim() === 'max' ? 0n : toNumber(text);
 }
 
 function toLimit(value: bigint | undefined): bigint | undefined {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 
 /** Counters of one network interface since it was made. */
 export interface InterfaceUsage {
@@ -12,13 +12,17 @@ export interface DirectionUsage {
   readonly bytes: bigint;
   /** Undefined where nobody tells. */
   readonly packets: bigint | undefined;
-  readonly errors: bigint;
+  readonly errors: bigint | undefined;
   readonly dropped: bigint | undefined;
 }
 
 /** The interfaces of the network namespace in which a process is, without loopback; none when it is gone. */
-export async function readNetworkUsage(pid: number): Promise<readonly InterfaceUsage[]> {
-  return parseNetDev(await readFile(`/proc/${pid}/net/dev`, 'latin1').catch(() => ''));
+export function readNetworkUsage(pid: number): readonly InterfaceUsage[] {
+  try {
+    return parseNetDev(readFileSync(`/proc/${pid}/net/dev`, 'utf8'));
+  } catch {
+    return [];
+  }
 }
 
 /** Reads /proc/PID/net/dev: see proc_pid_net(5). Loopback is left out. */

@@ -25,3 +25,10 @@ it('counts open files, unless there is no time for it', async () => {
   expect(Number(files)).toBeGreaterThanOrEqual(readdirSync('/proc/self/fd').length - 5);
   expect(await countOpenFiles([process.pid, process.pid], overAfter(1))).toBeUndefined();
 });
+
+it('does not count the open files of who may have taken the place of a process that has ended', async () => {
+  const { files } = (await countOpenFiles([process.pid], () => false)) ?? {};
+  const isStill = (pid: number): boolean => pid === process.pid;
+  const both = await countOpenFiles([process.pid, process.ppid], () => false, isStill);
+  expect(both?.files).toBe(files);
+});

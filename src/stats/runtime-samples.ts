@@ -1,0 +1,71 @@
+/**
+ * The metrics that a runtime makes itself, for those who tell of the same pods.
+ *
+ * In: its samples, of which there are dozens for each container. Out: the same by metric, and the labels of each. It
+ * assumes that runtimes agree on names and not on labels (CRI-O's have neither pod nor namespace): whom a sample is about
+ * is known by the id with which the runtime gives it.
+ *
+ * @module
+ */
+import { type RuntimeMetrics, type RuntimeSample } from '../runtime/pod-usage.js';
+import { SliceYielder } from '../util/slices.js';
+import { COMMON_LABELS } from '../util/usage/usage-metric.js';
+import { type Labels } from './prom-text.js';
+
+/** A metric that the runtime makes. */
+export interface RuntimeFamily {
+  readonly type: 'counter' | 'gauge';
+  readonly help: string;
+  readonly samples: readonly RuntimeSample[];
+  /** The labels that this metric has beside {@link COMMON_LABELS}. */
+  readonly ownLabels: (sample: RuntimeSample) => Labels;
+  /** All labels of a sample, as the runtime has them. */
+  readonly allLabels: (sample: RuntimeSample) => Labels;
+}
+
+/** Samples between two turns of the event loop. */
+const SAMPLES_PER_SLICE = 4_000;
+/** Names come from a peer: one that Prometheus does not know as such would spoil the page. */
+const METRIC_NAME = /^(container|machine)_[a-z0-9_]+$/;
+const LABEL_NAME = /^[a-z_][a-z0-9_]*$/i;
+
+/**
+ * The metrics of a runtime by name.
+ *
+ * @param taken names that are not the runtime's to tell.
+ */
+export async function sortRuntimeSamples(
+  metrics: RuntimeMetrics | undefined,
+  taken: Iterable<string>,
+): Promise<Map<string, RuntimeFamily>> {
+  const slices = new SliceYielder({ itemsPerSlice: SAMPLES_PER_SLICE });
+  const families = new Map<string, { samples: RuntimeSample[] } & RuntimeFamily>();
+  const unwanted = new Set(taken);
+  for (const sample of metrics?.samples ?? []) {
+    if (slices.isFull()) await slices.nextSlice();
+    const { name } = sample;
+    if (unwanted.has(name)) continue;
+    const family = families.get(name);
+    if (family !== undefined) {
+      family.samples.push(sample);
+      continue;
+    }
+    const descriptor = metrics?.descriptors.get(name);
+    if (descriptor === undefined || !METRIC_NAME.test(name)) unwanted.add(name);
+    else families.set(name, { ...toFamily(sample, descriptor), samples: [sample] });
+  }
+  return families;
+}
+
+function toFamily(
+  { type }: RuntimeSample,
+  { help, labelKeys }: { readonly help: string; readonly labelKeys: readonly string[] },
+): Omit<RuntimeFamily, 'samples'> {
+  const all = [...labelKeys.entries()].filter(([, key]) => LABEL_NAME.test(key));
+  const own = all.filter(([, key]) => !COMMON_LABELS.some((common) => common === key));
+  const toLabels =
+    (keys: readonly (readonly [number, string])[]) =>
+    ({ labelValues }: RuntimeSample): Labels =>
+      Object.fromEntries(keys.map(([index, key]) => [key, labelValues[index] ?? '']));
+  return { type, help, ownLabels: toLabels(own), allLabels: toLabels(all) };
+}
