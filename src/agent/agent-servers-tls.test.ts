@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { type CertificatePair, makeCertificate } from '../server/tls/make-certif
 import { LogRecorder } from '../testing/log-recorder.js';
 import { askPort, findFreePort, type PortAnswer, RawClient } from '../testing/tcp-client.js';
 import { SystemClock } from '../util/clock.js';
+import { settlesWithin } from '../util/settles-within.js';
 import { AgentServers } from './agent-servers.js';
 import { type GivenAgentOptions, resolveAgentOptions } from './resolve-agent-options.js';
 
@@ -112,6 +114,16 @@ describe('the port with TLS', () => {
     using plain = new RawClient(port, 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await plain.closed;
     expect(plain.got).not.toContain('HTTP/');
+  });
+
+  it('is closed soon, although a client has said nothing since it came', async () => {
+    await start();
+    using silent = new RawClient(port);
+    await once(silent.socket, 'connect');
+    expect((await ask('/healthz')).code).toBe(200);
+    // Clients have ten seconds to agree upon TLS.
+    expect(await settlesWithin(servers!.close(), 6_000, new SystemClock())).toBe(true);
+    await silent.closed;
   });
 
   it('takes in new certificates and tokens while it runs', async () => {

@@ -59,6 +59,8 @@ export interface StreamAnswer {
   /** 200 unless told. */
   readonly code?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Its pieces end early when the signal aborts: it is broken off then, for half of it must not pass for the whole. */
+  readonly abortCutsOff?: boolean;
   readonly pieces: AsyncIterable<string | Uint8Array>;
 }
 

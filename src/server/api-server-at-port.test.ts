@@ -3,6 +3,7 @@ import { FakeClock } from '../testing/fake-clock.js';
 import { askPort, findFreePort, RawClient } from '../testing/tcp-client.js';
 import { SystemClock } from '../util/clock.js';
 import { httpConnectionDropped, type HttpRequestEnd, httpRequestEnded } from '../util/http-channels.js';
+import { untilAborted } from '../util/until-aborted.js';
 import { ApiRouter } from './api-router.js';
 import { ApiServer, type ApiServerOptions } from './api-server.js';
 import { allowOwnHosts } from './check-host.js';
@@ -20,6 +21,11 @@ let stopListening: () => void;
 /** How many requests for /held are being answered, the most at a time, and what lets them go. */
 let held: { now: number; most: number; release: () => void };
 
+async function* untilAbort(signal: AbortSignal): AsyncGenerator<string> {
+  yield 'first\n';
+  await untilAborted(signal);
+}
+
 async function start(options: Partial<ApiServerOptions> = {}): Promise<void> {
   const router = new ApiRouter();
   let release = (): void => undefined;
@@ -35,6 +41,15 @@ async function start(options: Partial<ApiServerOptions> = {}): Promise<void> {
   router.answer('POST', '/slow', async (asked) => ({ kind: 'json', body: await asked.readBody() }));
   const large = Buffer.alloc(LARGE_BYTES, 'x');
   router.answer('GET', '/metrics', () => ({ kind: 'bytes', contentType: 'text/plain', body: large }));
+  router.answer('GET', '/fresh', () => ({
+    ...{ kind: 'bytes', contentType: 'text/plain', body: Buffer.alloc(LARGE_BYTES, 'y') },
+  }));
+  router.answer('GET', '/cut', ({ signal }) => ({
+    ...{ kind: 'stream', contentType: 'text/plain', abortCutsOff: true, pieces: untilAbort(signal) },
+  }));
+  router.answer('GET', '/endless', ({ signal }) => ({
+    ...{ kind: 'stream', contentType: 'text/plain', pieces: untilAbort(signal) },
+  }));
   router.answer('GET', '/logs/:file', ({ params }) => ({ kind: 'text', body: params['file'] ?? '' }));
   server = new ApiServer({ clock, router, authorize: allowOwnHosts([]), name: 'readonly', ...options });
   port = await findFreePort();
@@ -129,6 +144,59 @@ describe('a server at a port', () => {
     expect(after.rss - before.rss).toBeLessThan(120 * 1024 * 1024);
     for (const client of clients) client[Symbol.dispose]();
     await expect.poll(() => ends.length, SOON).toBe(41);
+  });
+
+  it('cuts the slowest readers off when too much that was made for each of them waits', async () => {
+    await start({ maxWaitingBytes: 4 * LARGE_BYTES });
+    const clients: RawClient[] = [];
+    for (let index = 0; index < 10; index++) {
+      const client = new RawClient(port, `GET /fresh HTTP/1.1\r\n${HEAD}`);
+      client.socket.pause();
+      clients.push(client);
+      await expect.poll(() => ends.length, SOON).toBe(Math.max(0, index - 3));
+    }
+    expect((await askPort(port, '/fresh')).text).toHaveLength(LARGE_BYTES);
+    const last = clients.at(-1)!;
+    last.socket.resume();
+    await expect.poll(() => last.got.length, SOON).toBeGreaterThan(LARGE_BYTES);
+    for (const client of clients) client[Symbol.dispose]();
+    await expect.poll(() => ends.length, SOON).toBe(11);
+  });
+
+  it('answers those who offer another HTTP as if they had not', async () => {
+    await start();
+    const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
+    using client = new RawClient(port, `GET /healthz HTTP/1.1\r\n${offer}${HEAD}`);
+    await client.closed;
+    expect(client.got).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*Connection: close\r\n[^]*ok$/);
+    using late = new RawClient(port, `GET /held HTTP/1.1\r\n${HEAD}GET /metrics HTTP/1.1\r\n${offer}${HEAD}`);
+    await expect.poll(() => held.now, SOON).toBe(1);
+    held.release();
+    await late.closed;
+    expect(late.got).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*held[^]*xxx$/);
+    expect(late.got.length).toBeGreaterThan(LARGE_BYTES);
+    using nothing = new RawClient(port, `GET /nothing HTTP/1.1\r\n${offer}${HEAD}`);
+    await nothing.closed;
+    expect(nothing.got).toMatch(/^HTTP\/1.1 404/);
+    using socket = new RawClient(
+      port,
+      `GET /healthz HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${HEAD}`,
+    );
+    await socket.closed;
+    expect(socket.got).toMatch(/^HTTP\/1.1 400/);
+    expect((await askPort(port, '/healthz')).code).toBe(200);
+  });
+
+  it('breaks off what its own end has cut, and ends what has no end', async () => {
+    await start();
+    using cut = new RawClient(port, `GET /cut HTTP/1.1\r\n${HEAD}`);
+    using endless = new RawClient(port, `GET /endless HTTP/1.1\r\n${HEAD}`);
+    for (const { got } of [cut, endless].map((client) => ({ got: () => client.got })))
+      await expect.poll(got, SOON).toContain('first');
+    await server.close();
+    await Promise.all([cut.closed, endless.closed]);
+    expect(endless.got).toMatch(/\r\n0\r\n\r\n$/);
+    expect(cut.got).not.toMatch(/\r\n0\r\n/);
   });
 
   it('closes connections beyond its bound, tells of it, and takes new ones when others have gone', async () => {

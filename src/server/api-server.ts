@@ -13,8 +13,9 @@
  * @module
  */
 import { once, setMaxListeners } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import { type Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { type PeerCertificate, type SecureContextOptions, TLSSocket, type TlsOptions } from 'node:tls';
@@ -33,6 +34,7 @@ import { readJsonBody } from './read-body.js';
 import { RequestTurns } from './request-turns.js';
 import { sendAnswer, toApiError } from './send-answer.js';
 import { hasBody, refuseConnection, sendRefusal } from './send-refusal.js';
+import { WaitingBytes } from './waiting-bytes.js';
 
 /** What an {@link ApiServer} needs. */
 export interface ApiServerOptions {
@@ -52,6 +54,8 @@ export interface ApiServerOptions {
   readonly headersTimeoutMs?: number;
   /** And for the whole of it; 60 s unless told. */
   readonly requestTimeoutMs?: number;
+  /** What slow clients have not taken of ready-made answers; beyond it the slowest are cut off. 64 MiB unless told. */
+  readonly maxWaitingBytes?: number;
   /** An upgraded connection ends when nothing was sent for so long; 4 h unless told, as streamingConnectionIdleTimeout. */
   readonly streamIdleMs?: number;
 }
@@ -67,7 +71,9 @@ const HANDSHAKE_MS = 10_000;
 const MOST_HEADER_BYTES = 256 * 1024;
 const MOST_HEADERS = 200;
 const MOST_CONNECTIONS = 256;
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const STREAM_IDLE_MS = 4 * 60 * 60 * 1_000;
+const STREAM_PROTOCOL = /websocket|spdy/i;
 /** So long a client may take for an answer that is there as a whole. */
 const TAKE_MS = 60_000;
 /** So long answers under way may take to end when the server closes. */
@@ -81,14 +87,18 @@ export class ApiServer implements AsyncDisposable {
   readonly #server: Server | TlsServer;
   readonly #turns = new RequestTurns();
   readonly #closing = new AbortController();
+  readonly #waiting: WaitingBytes;
   /** Upgraded ones are not the HTTP server's any more. */
   readonly #upgraded = new Set<Duplex>();
+  /** All that there are, from the first byte on: before TLS is agreed upon they are nobody's. */
+  readonly #connections = new Set<Duplex>();
   #socket: PrivateSocket | undefined;
 
   constructor(options: ApiServerOptions) {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
     this.#name = options.name ?? 'socket';
+    this.#waiting = new WaitingBytes(options.maxWaitingBytes ?? MOST_WAITING_BYTES);
     // One listener for each request: many are no leak.
     setMaxListeners(0, this.#closing.signal);
     const limits = {
@@ -109,7 +119,14 @@ export class ApiServer implements AsyncDisposable {
     this.#server.on('request', (request, response) => {
       this.#turns.take(request.socket, async () => this.#answer(request, response));
     });
-    this.#server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    this.#server.on('connection', (socket: Duplex) => {
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
+    this.#server.on('upgrade', (request, socket: Socket, head) => {
+      if (this.#mayUpgrade(request)) void this.#upgrade(request, socket, head);
+      else this.#answerPlainly(request, socket);
+    });
     this.#server.on('drop', () => {
       httpConnectionDropped.publish({ server: this.#name });
       // Those who come go before those who only might ask again.
@@ -150,6 +167,7 @@ export class ApiServer implements AsyncDisposable {
     for (const socket of this.#upgraded) socket.destroy();
     if (await settlesWithin(ended, CLOSE_MS, this.#options.clock)) return;
     this.#server.closeAllConnections();
+    for (const socket of this.#connections) socket.destroy();
     await ended;
   }
 
@@ -171,6 +189,7 @@ export class ApiServer implements AsyncDisposable {
     const abort = linkAbort(this.#closing.signal);
     response.once('close', () => abort.abort(clientGone()));
     let ended: (code: number) => void = () => undefined;
+    let leave: () => void = () => undefined;
     let limit: { cancel(): void } | undefined;
     const mustBeTaken = (): void => {
       limit = clock.setTimer(TAKE_MS, () => response.destroy(), { unref: true });
@@ -186,6 +205,7 @@ export class ApiServer implements AsyncDisposable {
       // A body that nobody reads would be read on and on to get at the next request.
       if (hasBody(request) && !request.complete) response.setHeader('Connection', 'close');
       if (answer.kind !== 'stream') mustBeTaken();
+      if (answer.kind === 'bytes') leave = this.#waiting.add(answer.body, () => response.destroy());
       await sendAnswer(response, answer, abort.signal);
     } catch (error) {
       if (limit === undefined) mustBeTaken();
@@ -194,6 +214,7 @@ export class ApiServer implements AsyncDisposable {
       // What is left of a body that nobody wanted.
       request.resume();
       await finished(response).catch(() => undefined);
+      leave();
       limit?.cancel();
       abort.unlink();
       ended(codeOf(response));
@@ -209,6 +230,31 @@ export class ApiServer implements AsyncDisposable {
     const refusal = toApiError(error);
     if (refusal.reason === 'InternalError') this.#tell(request, error);
     sendRefusal(request, response, refusal);
+  }
+
+  /**
+   * Whether an upgrade is the client's business here: where there is something to be upgraded to, or what it asks for is
+   * nothing but that. Others (curl and Java, of HTTP/2) take an answer as it is just as well.
+   */
+  #mayUpgrade(request: IncomingMessage): boolean {
+    // What comes behind the headers is no longer read as a body.
+    if (hasBody(request) || STREAM_PROTOCOL.test(request.headers.upgrade ?? '')) return true;
+    const { method = '', url = '' } = request;
+    const found = this.#lookUp({ method, path: url.split('?')[0] ?? '' });
+    return 'route' in found && found.route.kind === 'upgrade';
+  }
+
+  /** The HTTP server has let go of the connection: it is answered by hand, and ends. */
+  #answerPlainly(request: IncomingMessage, socket: Socket): void {
+    socket.on('error', () => socket.destroy());
+    this.#turns.take(socket, async () => {
+      const response = new ServerResponse(request);
+      response.shouldKeepAlive = false;
+      response.assignSocket(socket);
+      response.once('finish', () => socket.destroySoon());
+      socket.on('drain', () => response.emit('drain'));
+      await this.#answer(request, response);
+    });
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -251,7 +297,7 @@ export class ApiServer implements AsyncDisposable {
     return refusal === undefined ? found : { refusal };
   }
 
-  #lookUp({ method, path }: ApiRequest): Finding {
+  #lookUp({ method, path }: Pick<ApiRequest, 'method' | 'path'>): Finding {
     try {
       return this.#options.router.find(method, path);
     } catch (error) {
@@ -308,7 +354,8 @@ function toApiClient(socket: IncomingMessage['socket']): ApiClient {
 }
 
 function isEndless(path: string, query: URLSearchParams): boolean {
-  return path === '/events' || isTrue(query, 'watch') || isTrue(query, 'follow');
+  if (path === '/events') return query.get('follow') !== 'false';
+  return isTrue(query, 'watch') || isTrue(query, 'follow');
 }
 
 function clientGone(): DOMException {

@@ -76,11 +76,19 @@ it('asks for what the query and the header say', async () => {
   ]);
 });
 
+it('goes on behind the id in the header, whatever address the client began with', async () => {
+  const { ask, queries } = setUp([]);
+  await ask('follow=false&after=3-0', { 'last-event-id': '7-1' }).next();
+  await ask('follow=false&after=3-0', { 'last-event-id': '' }).next();
+  expect(queries.map(({ afterId }) => afterId)).toEqual(['7-1', '3-0']);
+  expect(() => ask('after=3-0', { 'last-event-id': 'x' })).toThrow('Last-Event-ID: "x" is no id');
+});
+
 it.each([
   ['kinds=sync,foo', 'kinds: "foo" is none of lifecycle, sync'],
   ['types=bad', 'types: "bad" is none of Normal, Warning'],
   ['since=soon', 'since: "soon" is no time, such as 2026-01-02T03:04:05Z'],
-  ['after=x', 'Last-Event-ID: "x" is no id of an event, such as 1767323045000-0'],
+  ['after=x', 'after: "x" is no id of an event, such as 1767323045000-0'],
 ])('refuses %s', (query, message) => {
   expect(() => setUp([]).ask(query)).toThrow(message);
 });

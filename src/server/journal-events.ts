@@ -56,7 +56,10 @@ const HEARTBEAT_MS = 15_000;
 export function journalEvents({ clock, journal, places }: JournalEventsOptions): ApiHandler {
   return (request) => {
     const query = readQuery(request, journal);
-    return { kind: 'stream', contentType: 'text/event-stream', pieces: pieces(query, request.signal) };
+    return {
+      ...{ kind: 'stream', contentType: 'text/event-stream', abortCutsOff: !query.follow },
+      pieces: pieces(query, request.signal),
+    };
   };
 
   async function* pieces(query: ServedJournalQuery, signal: AbortSignal): AsyncGenerator<string> {
@@ -99,15 +102,8 @@ async function within<Value>(work: Promise<Value>, limitMs: number, clock: Clock
 
 function readQuery({ query, headers }: ApiRequest, journal: ServedJournal): ServedJournalQuery {
   const text = (name: string): string | undefined => query.get(name) ?? undefined;
-  const header = headers['last-event-id'];
-  const afterId = text('after') ?? (typeof header === 'string' && header !== '' ? header : undefined);
-  if (afterId !== undefined && !journal.isId(afterId)) {
-    throw badRequest(
-      `Last-Event-ID: ${JSON.stringify(afterId)} is no id of an event, such as 1767323045000-0`,
-    );
-  }
   return {
-    afterId,
+    afterId: readPlace(headers['last-event-id'], text('after'), journal),
     follow: query.get('follow') !== 'false',
     filter: {
       ...{ namespace: text('namespace'), pod: text('pod'), uid: text('uid') },
@@ -117,6 +113,18 @@ function readQuery({ query, headers }: ApiRequest, journal: ServedJournal): Serv
       untilMs: readTime(text('until'), 'until'),
     },
   };
+}
+
+/** A client that comes again has the address that it began with, and where it is now in the header. */
+function readPlace(
+  header: ApiRequest['headers'][string],
+  after: string | undefined,
+  journal: ServedJournal,
+): string | undefined {
+  const isAgain = typeof header === 'string' && header !== '';
+  const [name, id] = isAgain ? ['Last-Event-ID', header] : ['after', after];
+  if (id === undefined || journal.isId(id)) return id;
+  throw badRequest(`${name}: ${JSON.stringify(id)} is no id of an event, such as 1767323045000-0`);
 }
 
 function readWords(

@@ -49,10 +49,10 @@ export function readPodLog(options: PodLogOptions): ApiHandler {
     const status = findContainerStatus(served.status, container);
     const id = findLoggedContainer(served, container, status, isTrue(query, 'previous'));
     const place = findPlace(options.logs, served, container, id, status?.restartCount ?? 0);
+    const isFollowed = isTrue(query, 'follow');
     return {
-      kind: 'stream',
-      contentType: 'text/plain; charset=utf-8',
-      pieces: piecesOf(options, request, { ...wanted, ...place, isFollowed: isTrue(query, 'follow') }),
+      ...{ kind: 'stream', contentType: 'text/plain; charset=utf-8', abortCutsOff: !isFollowed },
+      pieces: piecesOf(options, request, { ...wanted, ...place, isFollowed }),
     };
   };
 }

@@ -81,6 +81,9 @@ async function sendStream(
     for (;;) {
       const next: IteratorResult<string | Uint8Array, unknown> = await pieces.next();
       if (signal.aborted && response.destroyed) return;
+      if (next.done === true && signal.aborted && answer.abortCutsOff === true) {
+        throw new ApiError('ServiceUnavailable', 'the agent is ending');
+      }
       if (!hasBegun) {
         response.writeHead(answer.code ?? 200, { ...answer.headers, 'Content-Type': answer.contentType });
         hasBegun = true;

@@ -105,6 +105,7 @@ async function showFile(file: FileHandle, name: string, { headers, signal }: Api
     return {
       ...{ kind: 'stream', code: range === undefined ? 200 : 206, contentType: typeOf(name) },
       headers: { ...common, ...part, 'Content-Length': String(end - first) },
+      abortCutsOff: true,
       pieces: blocksOf(file, { first, end }, signal),
     };
   } catch (error) {

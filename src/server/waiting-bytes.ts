@@ -1,0 +1,48 @@
+/**
+ * How much of ready-made answers waits for clients to take it.
+ *
+ * An answer that many share counts once. Beyond the bound those go whose clients have taken longest, and who has come
+ * last stays: a slow reader costs other slow readers, and never one that reads.
+ */
+export class WaitingBytes {
+  readonly #maxBytes: number;
+  /** By what is sent, the oldest first: what breaks each answer of it off. */
+  readonly #waiting = new Map<Uint8Array, Set<() => void>>();
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Of all that wait now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Counts an answer until the returned function is called; `breakOff` is called at most once. */
+  add(body: Uint8Array, breakOff: () => void): () => void {
+    const sharers = this.#waiting.get(body) ?? new Set();
+    if (sharers.size === 0) this.#bytes += body.length;
+    // Of the whole, the age is that of who takes it newest: the others cost nothing more.
+    this.#waiting.delete(body);
+    this.#waiting.set(body, sharers.add(breakOff));
+    this.#makeRoom();
+    return () => {
+      if (!sharers.delete(breakOff) || sharers.size > 0) return;
+      this.#bytes -= body.length;
+      this.#waiting.delete(body);
+    };
+  }
+
+  #makeRoom(): void {
+    for (const [body, sharers] of this.#waiting) {
+      if (this.#bytes <= this.#maxBytes || this.#waiting.size === 1) return;
+      this.#waiting.delete(body);
+      this.#bytes -= body.length;
+      for (const breakOff of [...sharers]) {
+        sharers.delete(breakOff);
+        breakOff();
+      }
+    }
+  }
+}
