@@ -71,6 +71,18 @@ describe('the metrics of the agent’s servers', () => {
     expect(read('kubelet_http_requests_total', { ...labels, method: 'DELETE' })).toBe(1);
   });
 
+  it('count who speaks WebSocket by what is streamed', async () => {
+    const exec = '/api/v1/namespaces/:namespace/pods/:name/exec';
+    for (const isWebSocket of [true, false]) httpRequestStarted.publish(requestOf(exec, { isWebSocket }));
+    httpRequestStarted.publish(requestOf('/portForward/:namespace/:name', { isWebSocket: true }));
+    httpRequestStarted.publish(requestOf('/pods', { isWebSocket: true }));
+    const read = await scrape(registry);
+    const name = 'kubelet_websocket_streaming_requests_total';
+    expect(read(name, { subresource: 'exec' })).toBe(1);
+    expect(read(name, { subresource: 'portforward' })).toBe(1);
+    expect((await registry.text()).match(/^kubelet_websocket_streaming_requests_total/gm)).toHaveLength(2);
+  });
+
   it('count connections that were closed unheard', async () => {
     httpConnectionDropped.publish({ server: 'readonly' });
     const read = await scrape(registry);

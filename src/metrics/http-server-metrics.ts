@@ -12,6 +12,8 @@ import { type MetricsRegistry } from './metrics-registry.js';
 const MOST_PATHS = 96;
 /** Those of RFC 9110 and 5789: any client may send others, and would take the room of these. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
+/** What is streamed, in paths of Kubernetes' API and of a kubelet. */
+const STREAMED = /\/(exec|attach|portforward)(?:\/|$)/i;
 const LABELS = ['method', 'path', 'server_type', 'long_running'] as const;
 
 type RequestLabels = Record<(typeof LABELS)[number], string>;
@@ -41,6 +43,11 @@ export function addHttpServerMetrics(registry: MetricsRegistry): void {
     help: 'Connections that were closed unheard, as there were as many as may be.',
     labels: ['server_type'],
   });
+  const webSockets = registry.counter({
+    name: 'kubelet_websocket_streaming_requests_total',
+    help: 'Requests to exec, attach or forward ports whose clients asked to speak WebSocket.',
+    labels: ['subresource'],
+  });
   const labelsOf = labeller();
   const codes = new BoundedValues(64);
   const inFlight = new Map<HttpRequest, RequestLabels>();
@@ -51,6 +58,8 @@ export function addHttpServerMetrics(registry: MetricsRegistry): void {
     series.set(JSON.stringify(labels), labels);
     inFlight.set(request, labels);
     total.inc(labels);
+    const subresource = STREAMED.exec(request.path)?.[1]?.toLowerCase();
+    if (request.isWebSocket === true && subresource !== undefined) webSockets.inc({ subresource });
   });
   registry.listen(httpRequestEnded, ({ request, code, durationMs }) => {
     inFlight.delete(request);

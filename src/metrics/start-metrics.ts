@@ -6,6 +6,7 @@ import {
   podStartedAnew,
   sandboxStartEnded,
 } from '../util/start-channels.js';
+import { hookSleepCutShort } from '../util/hook-channels.js';
 import { BoundedValues } from './bounded-values.js';
 import { CONTAINER_COUNT_BUCKETS, DEFAULT_BUCKETS } from './buckets.js';
 import { type MetricsRegistry } from './metrics-registry.js';
@@ -33,6 +34,11 @@ export function addStartMetrics(registry: MetricsRegistry): void {
     help: 'Pods of this agent that were found running though nobody wanted or knew them.',
   });
   registry.listen(orphanFound, () => orphans.inc());
+  const sleeps = registry.counter({
+    name: 'kubelet_sleep_action_terminated_early_total',
+    help: 'Hooks that were to sleep and for whose end nobody waited.',
+  });
+  registry.listen(hookSleepCutShort, () => sleeps.inc());
   const evictions = registry.counter({
     name: 'kubelet_evictions',
     help: 'Pods that were ended for what they used of the node, by what that was.',

@@ -1,7 +1,20 @@
-import { orphanedVolumesCleaned, volumeSetUpEnded } from '../util/volume-channels.js';
+import {
+  orphanedVolumesCleaned,
+  volumeMeasured,
+  volumesTearDownEnded,
+  volumeSetUpEnded,
+} from '../util/volume-channels.js';
 import { BoundedValues } from './bounded-values.js';
-import { VOLUME_BUCKETS } from './buckets.js';
+import { DEFAULT_BUCKETS, VOLUME_BUCKETS } from './buckets.js';
 import { type MetricsRegistry } from './metrics-registry.js';
+
+/** What is read of the volumes of a node. */
+export interface VolumePorts {
+  /** Whether anything is still to be done for a pod: what is counted of its volumes goes with it. */
+  readonly isKnown: (podUid: string) => boolean;
+  /** For each volume of a pod that is wanted, the field that says what it is: emptyDir, configMap … */
+  readonly wanted: () => Iterable<string>;
+}
 
 /** The kubelet's names of the plugins that volumes are of, by the field that says what a volume is. */
 const PLUGINS: Readonly<Record<string, string>> = {
@@ -13,28 +26,125 @@ const PLUGINS: Readonly<Record<string, string>> = {
   projected: 'kubernetes.io/projected',
 };
 
-/** Times what is done for volumes of pods, and tells of what is left of pods that are gone. */
-export function addVolumeMetrics(registry: MetricsRegistry): void {
+/** Times what is done for volumes of pods, counts them, and tells of what is left of pods that are gone. */
+export function addVolumeMetrics(registry: MetricsRegistry, ports: VolumePorts): void {
+  const plugins = new BoundedValues(16);
+  const pluginOf = (source: string): string => plugins.take(PLUGINS[source] ?? source);
+  addOperations(registry, pluginOf);
+  addVolumes(registry, ports, pluginOf);
+  addOrphans(registry);
+  const measured = registry.histogram(
+    {
+      name: 'kubelet_volume_metric_collection_duration_seconds',
+      help: 'How long it took to count how much a volume uses, by what counts.',
+      labels: ['metric_source'],
+    },
+    DEFAULT_BUCKETS,
+  );
+  registry.listen(volumeMeasured, ({ durationMs }) =>
+    measured.observe({ metric_source: 'du' }, durationMs / 1_000),
+  );
+}
+
+function addOperations(registry: MetricsRegistry, pluginOf: (source: string) => string): void {
   const duration = registry.histogram(
     {
       name: 'storage_operation_duration_seconds',
-      help: 'How long it took to make volumes of pods or to bring them up to date, by plugin and result.',
+      help: 'How long it took to make volumes of pods, to bring them up to date or to take them away, by plugin and result.',
       labels: ['volume_plugin', 'operation_name', 'status', 'migrated'],
     },
     VOLUME_BUCKETS,
   );
-  const plugins = new BoundedValues(16);
+  const labelsOf = (plugin: string, operation: string, isDone: boolean) => ({
+    ...{ volume_plugin: plugin, operation_name: operation },
+    ...{ status: isDone ? 'success' : 'fail-unknown', migrated: 'false' },
+  });
   registry.listen(volumeSetUpEnded, ({ source, durationMs, isSetUp }) =>
-    duration.observe(
-      {
-        volume_plugin: plugins.take(PLUGINS[source] ?? source),
-        operation_name: 'volume_mount',
-        status: isSetUp ? 'success' : 'fail-unknown',
-        migrated: 'false',
-      },
-      durationMs / 1_000,
-    ),
+    duration.observe(labelsOf(pluginOf(source), 'volume_mount', isSetUp), durationMs / 1_000),
   );
+  registry.listen(volumesTearDownEnded, ({ kinds, durationMs, isTornDown }) => {
+    for (const kind of kinds) {
+      const plugin = pluginOf(kind.replace('~', '/'));
+      duration.observe(labelsOf(plugin, 'volume_unmount', isTornDown), durationMs / 1_000);
+    }
+  });
+}
+
+/** A volume of a pod that was asked for. */
+interface KnownVolume {
+  readonly plugin: string;
+  /** Monotonic milliseconds. */
+  readonly sinceMs: number;
+  isSetUp: boolean;
+}
+
+function addVolumes(
+  registry: MetricsRegistry,
+  { isKnown, wanted }: VolumePorts,
+  pluginOf: (source: string) => string,
+): void {
+  const overall = registry.histogram(
+    {
+      name: 'volume_operation_total_seconds',
+      help: 'From the first try to make a volume of a pod until it could be used, failed tries included.',
+      labels: ['plugin_name', 'operation_name'],
+    },
+    VOLUME_BUCKETS,
+  );
+  /** By pod and volume. */
+  const known = new Map<string, Map<string, KnownVolume>>();
+  const sweep = (): void => {
+    for (const uid of known.keys()) if (!isKnown(uid)) known.delete(uid);
+  };
+  registry.listen(volumeSetUpEnded, ({ podUid, volume, source, durationMs, isSetUp }) => {
+    // Also where nobody scrapes, pods that are gone are not to pile up.
+    if (!known.has(podUid)) sweep();
+    const ofPod = known.get(podUid) ?? new Map<string, KnownVolume>();
+    known.set(podUid, ofPod);
+    const nowMs = registry.clock.monotonicMs();
+    const found = ofPod.get(volume) ?? {
+      plugin: pluginOf(source),
+      sinceMs: nowMs - durationMs,
+      isSetUp: false,
+    };
+    ofPod.set(volume, found);
+    if (!isSetUp || found.isSetUp) return;
+    found.isSetUp = true;
+    const labels = { plugin_name: found.plugin, operation_name: 'overall_volume_mount' };
+    overall.observe(labels, (nowMs - found.sinceMs) / 1_000);
+  });
+  registry.listen(volumesTearDownEnded, ({ podUid, isTornDown }) => {
+    if (isTornDown) known.delete(podUid);
+  });
+  registry.readGauge(
+    {
+      name: 'volume_manager_total_volumes',
+      help: 'Volumes of pods by plugin: those that pods want, and those that are made.',
+      labels: ['plugin_name', 'state'],
+    },
+    () => {
+      sweep();
+      const made = [...known.values()].flatMap((ofPod) =>
+        [...ofPod.values()].flatMap(({ plugin, isSetUp }) => (isSetUp ? [plugin] : [])),
+      );
+      return [
+        ...countBy(made, 'actual_state_of_world'),
+        ...countBy([...wanted()].map(pluginOf), 'desired_state_of_world'),
+      ];
+    },
+  );
+}
+
+function countBy(
+  plugins: readonly string[],
+  state: string,
+): { readonly labels: Record<'plugin_name' | 'state', string>; readonly value: number }[] {
+  const counts = new Map<string, number>();
+  for (const plugin of plugins) counts.set(plugin, (counts.get(plugin) ?? 0) + 1);
+  return [...counts].map(([plugin, value]) => ({ labels: { plugin_name: plugin, state }, value }));
+}
+
+function addOrphans(registry: MetricsRegistry): void {
   let orphans = { cleaned: 0, failed: 0 };
   registry.listen(orphanedVolumesCleaned, (newest) => (orphans = newest));
   registry.readGauge(

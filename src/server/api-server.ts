@@ -305,11 +305,12 @@ export class ApiServer implements AsyncDisposable {
     }
   }
 
-  #count({ method, query }: ApiRequest, found: Finding): (code: number) => void {
+  #count({ method, query, headers }: ApiRequest, found: Finding): (code: number) => void {
     const isFound = 'route' in found;
     const path = isFound ? found.template : 'other';
     const longRunning = isFound && (found.route.kind === 'upgrade' || isEndless(path, query));
-    return countRequest({ server: this.#name, method, path, longRunning }, this.#options.clock);
+    const isWebSocket = String(headers.upgrade).toLowerCase() === 'websocket';
+    return countRequest({ server: this.#name, method, path, longRunning, isWebSocket }, this.#options.clock);
   }
 
   #tell({ method, url }: IncomingMessage, error: unknown): void {

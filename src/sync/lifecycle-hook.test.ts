@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type LifecycleHandler } from '../model/container.js';
 import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
 import { FakeClock } from '../testing/index.js';
+import { hookSleepCutShort } from '../util/hook-channels.js';
 import { LifecycleHooks } from './lifecycle-hook.js';
 
 const NEVER = new AbortController().signal;
@@ -137,6 +138,20 @@ it('pauses where a hook is a pause', async () => {
   expect(clock.pendingTimers).toBe(1);
   await clock.advance(1);
   expect(await paused).toBeUndefined();
+});
+
+it('tells of a pause that is cut short, and of no other', async () => {
+  const told: string[] = [];
+  const leave = hookSleepCutShort.subscribe(({ podUid }) => told.push(podUid));
+  const stop = new AbortController();
+  const paused = run({ sleep: { seconds: 5 } }, '', stop.signal);
+  const whole = run({ sleep: { seconds: 1 } });
+  await clock.advance(1_000);
+  await whole;
+  stop.abort(new Error('killed'));
+  await expect(paused).rejects.toThrow('killed');
+  leave();
+  expect(told).toHaveLength(1);
 });
 
 it('fails a hook of a kind that Kubernetes does not run', async () => {

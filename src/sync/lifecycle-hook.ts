@@ -3,6 +3,7 @@ import { formatPod, type PodRef } from '../model/pod-ref.js';
 import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type Clock } from '../util/clock.js';
+import { hookSleepCutShort } from '../util/hook-channels.js';
 
 import { requestHook } from './hook-request.js';
 
@@ -58,7 +59,7 @@ export class LifecycleHooks {
         return undefined;
       }
       if (sleep !== undefined) {
-        await this.#options.clock.sleep(sleep.seconds * 1000, signal);
+        await this.#sleep(call.pod, sleep.seconds, signal);
         return undefined;
       }
     } catch (error) {
@@ -66,6 +67,15 @@ export class LifecycleHooks {
       return `${describeHook(call)} failed - error: ${describeRuntimeError(error)}`;
     }
     return `${describeHook(call)} failed - error: invalid handler`;
+  }
+
+  async #sleep({ uid }: PodRef, seconds: number, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.clock.sleep(seconds * 1000, signal);
+    } catch (error) {
+      hookSleepCutShort.publish({ podUid: uid });
+      throw error;
+    }
   }
 
   /** Empty when the pod has no address for long: it will have none. Rejects when nobody could look at last. */

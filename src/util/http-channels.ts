@@ -14,6 +14,8 @@ export interface HttpRequest {
   readonly path: string;
   /** Its answer, or the connection made of it, lasts as long as its client likes: watches, followed logs, streams. */
   readonly longRunning: boolean;
+  /** Its client asks to speak WebSocket. */
+  readonly isWebSocket?: boolean;
 }
 
 /** A request was answered, broken off or refused. */

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
+import { volumeMeasured } from '../util/volume-channels.js';
 
 /** Many millions of files on a slow disk; what takes longer than this is not known. */
 const LIMIT_MS = 10 * 60_000;
@@ -16,6 +17,15 @@ const LOWEST_PRIORITY = 19;
  */
 export async function measureFolder(folder: string, signal: AbortSignal): Promise<bigint> {
   signal.throwIfAborted();
+  const startedMs = performance.now();
+  try {
+    return await runDu(folder, signal);
+  } finally {
+    volumeMeasured.publish({ durationMs: performance.now() - startedMs });
+  }
+}
+
+async function runDu(folder: string, signal: AbortSignal): Promise<bigint> {
   const child = spawn('du', ['-s', '-k', '-x', '--', folder], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },

@@ -29,7 +29,7 @@ import { messageOf, PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type MountEntry } from '../util/mountinfo.js';
-import { volumeSetUpEnded } from '../util/volume-channels.js';
+import { volumesTearDownEnded, volumeSetUpEnded } from '../util/volume-channels.js';
 import { type Mounter } from './mounter.js';
 import { UnsafePathError } from './sub-path/open-below.js';
 import { type ContainerVariables, resolveSubPath } from './sub-path/resolve-sub-path.js';
@@ -147,9 +147,24 @@ export class PodVolumes {
     const { uid } = metadata;
     this.#waiting.set(uid, []);
     await this.#inTurn(uid, async () => {
-      const names = await this.#namesOnDisk(uid);
-      await this.#remover.remove(uid);
-      this.#log.tornDown(metadata, names);
+      const volumes = await this.#volumesOnDisk(uid);
+      const startedMs = this.#options.clock.monotonicMs();
+      const publish = (isTornDown: boolean): void => {
+        const durationMs = this.#options.clock.monotonicMs() - startedMs;
+        const kinds = volumes.map(({ kind }) => kind);
+        volumesTearDownEnded.publish({ podUid: uid, kinds, durationMs, isTornDown });
+      };
+      try {
+        await this.#remover.remove(uid);
+      } catch (error) {
+        publish(false);
+        throw error;
+      }
+      publish(true);
+      this.#log.tornDown(
+        metadata,
+        volumes.map(({ name }) => name),
+      );
       for (const kind of Object.values(this.#options.kinds)) kind.forget?.(uid);
     });
   }
@@ -172,10 +187,13 @@ export class PodVolumes {
   }
 
   /** Volumes of which there is something on the disk; those of pods of an earlier agent, too. */
-  async #namesOnDisk(uid: string): Promise<string[]> {
+  async #volumesOnDisk(uid: string): Promise<{ readonly kind: string; readonly name: string }[]> {
     const kinds = Object.values(this.#options.kinds).flatMap(({ folderName }) => folderName ?? []);
-    const folders = kinds.map((kind) => namesIn(this.#paths.kindFolder(uid, kind)).catch(() => []));
-    return (await Promise.all(folders)).flat();
+    const found = kinds.map(async (kind) => {
+      const names = await namesIn(this.#paths.kindFolder(uid, kind)).catch(() => []);
+      return names.map((name) => ({ kind, name }));
+    });
+    return (await Promise.all(found)).flat();
   }
 
   /** Tells of volumes that pods wait for until the signal aborts; resolves then. */
@@ -201,7 +219,8 @@ export class PodVolumes {
     const startedMs = clock.monotonicMs();
     const publish = (isSetUp: boolean): void => {
       const durationMs = clock.monotonicMs() - startedMs;
-      volumeSetUpEnded.publish({ source: sourceOf(volume), durationMs, isSetUp });
+      const common = { podUid: pod.metadata.uid, volume: volume.name, source: sourceOf(volume) };
+      volumeSetUpEnded.publish({ ...common, durationMs, isSetUp });
     };
     try {
       if (kind.folderName !== undefined) {

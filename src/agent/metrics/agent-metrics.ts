@@ -24,6 +24,7 @@ import { readOwnMountinfo } from '../../util/mountinfo.js';
 import { type AgentParts } from '../agent-parts.js';
 import { EventLoopDelay } from '../pleg-report/event-loop-delay.js';
 import { countPods } from './count-pods.js';
+import { listWantedVolumes } from './list-wanted-volumes.js';
 import { watchContainerEnds } from './watch-container-ends.js';
 import { watchPodStarts } from './watch-pod-starts.js';
 
@@ -101,7 +102,10 @@ function addPods(registry: MetricsRegistry, parts: AgentMetricsOptions['parts'],
   addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
   addStartMetrics(registry);
   addImageMetrics(registry);
-  addVolumeMetrics(registry);
+  addVolumeMetrics(registry, {
+    isKnown: (uid) => workers.isKnown(uid),
+    wanted: () => listWantedVolumes(parts),
+  });
   const listen: MetricsRegistry['listen'] = (channel, listener) => registry.listen(channel, listener);
   watchPodStarts({ listen, clock, isOurs, observer: addPodStartMetrics(registry) });
   watchContainerEnds({
