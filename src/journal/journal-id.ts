@@ -1,4 +1,4 @@
-/** The place of a record: when it came, and which it was of those that came then or not later. */
+/** The place of a record: when it came, and how many had come before it since the history was begun. */
 interface Place {
   readonly ms: number;
   readonly number: number;
@@ -25,6 +25,11 @@ export function keyAtTime(ms: number): string {
   return keyOf({ ms: Math.max(0, Math.ceil(ms)), number: 0 });
 }
 
+/** A key between that of a record and all that come after it. */
+export function keyBehind(key: string): string {
+  return `${key}~`;
+}
+
 /** The id of the record under that key; undefined for a key of something else. */
 export function findId(key: string): string | undefined {
   const [, ms, number] = /^r(\d{15})-(\d{10})$/.exec(key) ?? [];
@@ -41,6 +46,18 @@ export function timeOfId(id: string): number {
   return parseId(id)?.ms ?? 0;
 }
 
+/** How many records came between two, given the key of each; 0 when nobody knows. */
+export function countBetween(earlier: string, later: string): number {
+  const [before, after] = [placeOf(earlier), placeOf(later)];
+  return before === undefined || after === undefined ? 0 : Math.max(0, after.number - before.number - 1);
+}
+
+/** The id that the record had which came before that of a key. */
+export function idBefore(key: string): string | undefined {
+  const place = placeOf(key);
+  return place === undefined || place.number === 0 ? undefined : `${place.ms}-${place.number - 1}`;
+}
+
 /** Hands out ids that only rise: when the clock is set back, the time of the newest goes on. */
 export class JournalIds {
   #last: Place;
@@ -52,10 +69,14 @@ export class JournalIds {
 
   next(nowMs: number): string {
     const { ms, number } = this.#last;
-    const now = Math.max(0, Math.floor(nowMs));
-    this.#last = now > ms ? { ms: now, number: 0 } : { ms, number: number + 1 };
+    // Numbers leave nothing out: who finds one missing knows that a record is.
+    this.#last = { ms: Math.max(ms, Math.floor(nowMs)), number: number + 1 };
     return `${this.#last.ms}-${this.#last.number}`;
   }
+}
+
+function placeOf(key: string): Place | undefined {
+  return parseId(findId(key) ?? '');
 }
 
 function parseId(id: string): Place | undefined {

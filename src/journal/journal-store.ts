@@ -99,11 +99,18 @@ export class JournalStore {
     }
   }
 
+  /** Whether there is something under that key. */
+  async has(key: string): Promise<boolean> {
+    return await telling(this.#level.has(key, { fillCache: false }));
+  }
+
   /** The ids of the oldest and the newest record; undefined when there is none. */
   async findEnds(): Promise<{ first: string; last: string } | undefined> {
     const range = { gt: FIRST_KEY, lt: END_KEY, limit: 1 };
     const [first] = await telling(this.#level.keys(range).all());
     const [last] = await telling(this.#level.keys({ ...range, reverse: true }).all());
+    // LevelDB passes over what it cannot read, and says so only to who reads to the end.
+    await telling(this.#level.keys({ gt: last ?? FIRST_KEY, lt: END_KEY }).all());
     const ids = [findId(first ?? ''), findId(last ?? '')];
     return ids[0] === undefined || ids[1] === undefined ? undefined : { first: ids[0], last: ids[1] };
   }
@@ -150,7 +157,7 @@ async function telling<Value>(work: Promise<Value>): Promise<Value> {
 }
 
 /** LevelDB's errors have the reason in a code of the cause, and the words of the system in its message. */
-function toStoreError(error: unknown): JournalStoreError {
+export function toStoreError(error: unknown): JournalStoreError {
   const { cause } = error as { cause?: unknown };
   const inner = cause instanceof Error ? cause : error;
   const { code } = inner as { code?: unknown };

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
@@ -8,11 +8,13 @@ import { FakeClock } from '../testing/fake-clock.js';
 import { LogRecorder } from '../testing/log-recorder.js';
 import { type JournalWrite, journalWritten } from '../util/journal-channels.js';
 import { Journal, type JournalOptions } from './journal.js';
+import { toKey } from './journal-id.js';
 import { type JournalQuery } from './journal-query.js';
 import { type JournalEntry, type JournalRecord } from './journal-record.js';
 import { JournalStore } from './journal-store.js';
 
 const MIB = 2 ** 20;
+const HOUR = 3_600_000;
 const NEVER = new AbortController().signal;
 
 let home: string;
@@ -149,6 +151,26 @@ describe('a history', () => {
     expect(seen).toEqual(['before', 'a', 'b', 'last']);
   });
 
+  it.each(['the reader', 'the history'])(
+    'is not taken for whole when %s ends before all is read',
+    async (who) => {
+      const one = start();
+      for (let number = 0; number < 500; number++) one.journal.append(record(String(number)));
+      await one.journal.flush();
+      const leaving = new AbortController();
+      const records = one.journal.read({}, leaving.signal);
+      await records.next();
+      if (who === 'the reader') leaving.abort();
+      else await one.stop();
+      const rest = (async () => {
+        for await (const { message } of records) expect(message).not.toBe('499');
+      })();
+      await expect(rest).rejects.toMatchObject({ code: 'JOURNAL_UNUSABLE' });
+      await one.stop();
+      await expect(readAll(one.journal)).rejects.toMatchObject({ code: 'JOURNAL_UNUSABLE' });
+    },
+  );
+
   it('says in its place how much it could not keep', async () => {
     const one = start({ queueCapacity: 3 });
     for (let number = 1; number <= 5; number++) one.journal.append(record(String(number)));
@@ -196,6 +218,50 @@ describe('a history', () => {
     await one.journal.flush();
     await expect.poll(async () => messagesOf(await readAll(one.journal))).toEqual(['newer']);
   });
+
+  it('gives nothing up for a clock that jumps ahead and is set right within the hour', async () => {
+    await using one = start({ limits: { maxBytes: 64 * MIB, maxAgeMs: HOUR } });
+    one.journal.append(record('before'));
+    await one.journal.flush();
+    clock.jumpWallClock(365 * 24 * HOUR);
+    one.journal.append(record('ahead'));
+    await clock.advance(HOUR / 2);
+    await one.journal.flush();
+    clock.jumpWallClock(-365 * 24 * HOUR);
+    one.journal.append(record('after'));
+    await one.journal.flush();
+    expect(messagesOf(await readAll(one.journal))).toEqual(['before', 'ahead', 'after']);
+  });
+
+  it('gives up what is too old by its own time where ids are those of a clock that was ahead', async () => {
+    await using one = start({ limits: { maxBytes: 64 * MIB, maxAgeMs: HOUR } });
+    one.journal.append(record('ahead', { atMs: clock.now() + 365 * 24 * HOUR }));
+    one.journal.append(record('old'));
+    await one.journal.flush();
+    await clock.advance(0.9 * HOUR);
+    one.journal.append(record('newer'));
+    await one.journal.flush();
+    await clock.advance(0.2 * HOUR);
+    await one.journal.flush();
+    await expect.poll(async () => messagesOf(await readAll(one.journal))).toEqual(['newer']);
+  });
+
+  it('gives up what is too old for a clock that stays ahead', async () => {
+    await using one = start({ limits: { maxBytes: 64 * MIB, maxAgeMs: HOUR } });
+    one.journal.append(record('before'));
+    await one.journal.flush();
+    clock.jumpWallClock(365 * 24 * HOUR);
+    one.journal.append(record('after'));
+    await one.journal.flush();
+    // Each look settles before the next: what is done meanwhile is real work on a disk.
+    for (let looks = 0; looks < 4; looks++) {
+      await clock.advance(0.3 * HOUR);
+      await one.journal.flush();
+    }
+    one.journal.append(record('newest'));
+    await one.journal.flush();
+    expect(messagesOf(await readAll(one.journal)).at(0)).not.toBe('before');
+  });
 });
 
 describe('a history that is not well', () => {
@@ -240,8 +306,50 @@ describe('a history that is not well', () => {
     await level.put(second![0], second![1].replace('two', 'too'));
     await level.close();
     await using again = start();
-    expect(messagesOf(await readAll(again.journal))).toEqual(['one', 'three']);
+    for (const _ of ['as it is read', 'and once more']) {
+      const entries = await readAll(again.journal);
+      expect(entries.map(({ reason, message, count }) => [reason, count ?? message])).toEqual([
+        ['ContainerStarted', 'one'],
+        ['RecordsLost', 1],
+        ['ContainerStarted', 'three'],
+      ]);
+      // Who goes on behind it gets the rest once.
+      expect(messagesOf(await readAll(again.journal, { afterId: entries[1]!.id }))).toEqual(['three']);
+    }
     expect(again.journal.facts.damaged).toBe(1);
+    expect(logger.complaints).toHaveLength(1);
+  });
+
+  it('says how many records a damaged place of the disk has cost, and gives all others', async () => {
+    const table = await writeTable(5_000);
+    await damage(table, 0.5, 0.51);
+    await using again = start();
+    const entries = await readAll(again.journal);
+    const lost = entries.filter(({ reason }) => reason === 'RecordsLost');
+    expect(lost.length).toBeGreaterThan(0);
+    const numbers = entries.flatMap(({ reason, message }) =>
+      reason === 'RecordsLost' ? [] : [Number(message)],
+    );
+    const gone = lost.reduce((sum, { count = 0 }) => sum + count, 0);
+    expect([numbers[0], numbers.at(-1), numbers.length + gone]).toEqual([0, 4_999, 5_000]);
+    expect(entries.map(({ id }) => toKey(id))).toEqual(entries.map(({ id }) => toKey(id)).toSorted());
+    expect(again.journal.facts.damaged).toBe(gone);
+  });
+
+  it('is set aside when somebody who reads finds that no more of it can be read', async () => {
+    const table = await writeTable(5_000);
+    await using one = start();
+    await one.journal.flush();
+    expect(one.journal.facts.trouble).toBeUndefined();
+    await damage(table, 0.5, 1);
+    one.journal.append(record('after'));
+    await one.journal.flush();
+    const reasons = (await readAll(one.journal)).map(({ reason }) => reason);
+    expect(reasons.at(-1)).toBe('HistoryDamaged');
+    expect(existsSync(`${folder}.damaged`)).toBe(true);
+    one.journal.append(record('new'));
+    await one.journal.flush();
+    expect(messagesOf(await readAll(one.journal)).at(-1)).toBe('new');
   });
 
   it('keeps records while somebody else has it, says so once, and writes them afterwards', async () => {
@@ -261,6 +369,28 @@ describe('a history that is not well', () => {
     ]);
   });
 });
+
+/** A history of so many numbered records that lie in one table; the path of it. */
+async function writeTable(count: number): Promise<string> {
+  {
+    await using first = start();
+    for (let number = 0; number < count; number++) first.journal.append(record(String(number)));
+  }
+  const level = new ClassicLevel(folder);
+  await level.compactRange('r', 's');
+  await level.close();
+  const [name, ...others] = (await readdir(folder)).filter((each) => each.endsWith('.ldb'));
+  expect(others).toEqual([]);
+  return join(folder, name!);
+}
+
+/** Writes what nobody can read to a part of a file: from that share of it to this. */
+async function damage(path: string, from: number, to: number): Promise<void> {
+  await using file = await open(path, 'r+');
+  const { size } = await file.stat();
+  const bytes = Buffer.alloc(Math.floor(size * (to - from)), 0xff);
+  await file.write(bytes, 0, bytes.length, Math.floor(size * from));
+}
 
 async function sizeOf(path: string): Promise<number> {
   const names = await readdir(path);

@@ -1,32 +1,37 @@
 /**
  * The history of a node on its disk: what happened to pods, the runtime and the agent, for whoever asks later.
  *
+ * ```
+ * append ─► queue ─► batches ─► store ─► pages ─► readers
+ *                                 └► limits: the oldest go
+ * ```
+ *
  * In: records, which nobody has to wait for. Out: the same in the order in which they came, with an id each, also after
  * a restart; to be read from any place and followed. It is bounded in bytes and in age: the oldest go first.
  *
  * It assumes that a write may fail or hang at any time, and never stops anybody: records wait in a bounded queue, a store
- * that fails is opened anew with back-off, one that is damaged is set aside, and what could not be kept is counted and
- * told in its place. A kill loses what was not written yet: that of the last {@link BATCH_MS} milliseconds while the disk
- * keeps up, and what waits in memory while it does not. A loss of power loses nothing that is before an urgent record,
- * unless the disk lies.
+ * that fails can be read on and is opened anew with back-off, one that is damaged is set aside, and what could not be kept
+ * is counted and told in its place. A kill loses what was not written yet: that of the last {@link BATCH_MS} milliseconds
+ * while the disk keeps up, and what waits in memory while it does not. A loss of power loses nothing that is before an
+ * urgent record, unless the disk lies.
  *
  * @module
  */
-import { rename, rm } from 'node:fs/promises';
 import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
-import { messageOf, PodloopError } from '../util/errors.js';
+import { messageOf } from '../util/errors.js';
 import { journalWritten } from '../util/journal-channels.js';
 import { type Logger } from '../util/logger.js';
 import { Wakeup } from '../util/wakeup.js';
-import { FIRST_KEY, JournalIds, toKey } from './journal-id.js';
-import { type JournalLimits, keepWithin } from './journal-limits.js';
+import { BatchWriter } from './batch-writer.js';
+import { ChangeWaiters } from './change-waiters.js';
+import { type JournalLimits, LimitKeeper, LOOK_MS } from './journal-limits.js';
 import { type JournalQuery } from './journal-query.js';
-import { isUrgent, type JournalEntry, type JournalRecord } from './journal-record.js';
-import { JournalStore, JournalStoreError, type StoredPair } from './journal-store.js';
-import { readRecords } from './read-records.js';
-import { encodeRecord } from './record-codec.js';
+import { JournalReader } from './journal-reader.js';
+import { type JournalEntry, type JournalRecord } from './journal-record.js';
+import { JournalStoreError } from './journal-store.js';
 import { RecordQueue } from './record-queue.js';
+import { StoreKeeper } from './store-keeper.js';
 
 /** What a {@link Journal} needs. */
 export interface JournalOptions {
@@ -45,7 +50,7 @@ export interface JournalFacts {
   readonly written: number;
   readonly dropped: number;
   readonly writeErrors: number;
-  /** Records that were not what had been written, as somebody read them. */
+  /** Records that were gone or not what had been written, as somebody read them. */
   readonly damaged: number;
   /** On the disk, when it was looked at last. */
   readonly bytes: number;
@@ -55,43 +60,60 @@ export interface JournalFacts {
 
 /** So long records are collected before they are written. */
 export const BATCH_MS = 200;
-/** Encoding them takes a few milliseconds, in which nobody else has a turn. */
-const MOST_PER_BATCH = 500;
 const QUEUE_CAPACITY = 5_000;
-const LOOK_MS = 30_000;
-/** Also looked at when this share of what is allowed was written. */
-const LOOK_SHARE = 1 / 32;
 
 /** See the module. */
 export class Journal {
   readonly #options: JournalOptions;
   readonly #queue: RecordQueue;
+  readonly #store: StoreKeeper;
+  readonly #writer: BatchWriter;
+  readonly #limits: LimitKeeper;
+  readonly #reader: JournalReader;
   readonly #arrival = new Wakeup();
   readonly #hurry = new Wakeup();
   readonly #backoff = new Backoff({ initialMs: 1_000, maxMs: 30_000 });
-  readonly #waiting = new Set<() => void>();
-  #store: JournalStore | undefined;
-  #ids: JournalIds | undefined;
-  /** Encoded and not written yet: under the same keys when it is tried again, so that nothing is there twice. */
-  #pairs: { readonly pairs: StoredPair[]; readonly sync: boolean } | undefined;
-  #lastKey = FIRST_KEY;
+  readonly #waiters = new ChangeWaiters();
   #trouble: JournalStoreError | undefined;
+  /** As somebody found who read. */
+  #damage: JournalStoreError | undefined;
   #isClosed = false;
   #isFlushing = false;
   #steps = 0;
-  #lookAtMs = 0;
-  #unlookedBytes = 0;
-  readonly #counts = { written: 0, writeErrors: 0, damaged: 0, bytes: 0 };
+  #writeErrors = 0;
 
   constructor(options: JournalOptions) {
+    const { folder, limits, clock, logger, queueCapacity = QUEUE_CAPACITY } = options;
     this.#options = options;
-    this.#queue = new RecordQueue(options.queueCapacity ?? QUEUE_CAPACITY);
+    this.#queue = new RecordQueue(queueCapacity);
+    this.#limits = new LimitKeeper(limits, clock);
+    this.#writer = new BatchWriter({
+      ...{ clock, queue: this.#queue },
+      onWritten: (bytes) => {
+        this.#limits.wrote(bytes);
+        this.#waiters.wakeAll();
+      },
+    });
+    this.#store = new StoreKeeper({
+      ...{ folder, logger, maxBytes: limits.maxBytes },
+      // Who reads is woken by what is written next: of a store that was set aside that says so.
+      onOpened: (last) => this.#writer.goOnBehind(last),
+    });
+    this.#reader = new JournalReader({
+      ...{ folder, logger, store: this.#store, waiters: this.#waiters },
+      lastKey: () => this.#writer.lastKey,
+      findTrouble: () => this.#trouble,
+      isClosed: () => this.#isClosed,
+      onDamage: (error) => this.#setAsideSoon(error),
+    });
   }
 
   get facts(): JournalFacts {
-    const { length: queued, dropped } = this.#queue;
-    const waiting = queued + (this.#pairs?.pairs.length ?? 0);
-    return { ...this.#counts, queued: waiting, dropped, trouble: this.#trouble?.message };
+    const { waiting: queued, written } = this.#writer;
+    return {
+      ...{ queued, written, dropped: this.#queue.dropped, writeErrors: this.#writeErrors },
+      ...{ damaged: this.#reader.damaged, bytes: this.#limits.bytes, trouble: this.#trouble?.message },
+    };
   }
 
   /** Takes a record in. Never waits, never throws. */
@@ -108,8 +130,8 @@ export class Journal {
     }
     await this.#step();
     this.#isClosed = true;
-    await this.#closeStore();
-    this.#wakeAll();
+    await this.#store.close();
+    this.#waiters.wakeAll();
   }
 
   /** Resolves when everything that has come so far was tried to write; for tests, and for the end. */
@@ -119,24 +141,16 @@ export class Journal {
       this.#isFlushing = true;
       this.#hurry.wake();
       this.#arrival.wake();
-      await this.#untilChange();
+      await this.#waiters.untilChange();
     }
   }
 
   /**
-   * The records that are asked for. Rejects with JOURNAL_UNUSABLE while the disk cannot be read, and with RangeError when
-   * `afterId` is no id. Ends early when the signal aborts or the history is closed.
+   * The records that are asked for. Rejects with JOURNAL_UNUSABLE while the disk cannot be read or when it was cut off, and
+   * with RangeError when `afterId` is no id. One that follows ends when the signal aborts or the history is closed.
    */
   read(query: JournalQuery, signal: AbortSignal): AsyncGenerator<JournalEntry, void, undefined> {
-    const source = {
-      readAfter: async (key: string, limit: number) => this.#readAfter(key, limit, signal),
-      untilBehind: async (key: string) => this.#untilBehind(key, signal),
-      onDamaged: (key: string) => {
-        this.#counts.damaged++;
-        this.#options.logger.warn('Record of the history is damaged and passed over', { key });
-      },
-    };
-    return readRecords(source, query, signal);
+    return this.#reader.read(query, signal);
   }
 
   async #pause(signal: AbortSignal): Promise<void> {
@@ -152,73 +166,25 @@ export class Journal {
   async #step(): Promise<void> {
     this.#isFlushing = false;
     try {
-      const store = this.#store ?? (await this.#open());
-      await this.#writeAll(store);
-      await this.#lookAt(store);
+      const damage = this.#damage;
+      this.#damage = undefined;
+      if (damage !== undefined) throw damage;
+      const store = await this.#store.open();
+      await this.#writer.writeAll(store);
+      await this.#limits.look(store);
       this.#recovered();
     } catch (error) {
       await this.#failed(error);
     }
     this.#steps++;
-    this.#wakeAll();
-  }
-
-  async #open(): Promise<JournalStore> {
-    const { folder, limits } = this.#options;
-    const store = await JournalStore.open({ folder, maxBytes: limits.maxBytes });
-    this.#store = store;
-    const ends = await store.findEnds();
-    this.#ids ??= new JournalIds(ends?.last);
-    if (ends !== undefined) this.#lastKey = toKey(ends.last);
-    this.#wakeAll();
-    return store;
-  }
-
-  async #writeAll(store: JournalStore): Promise<void> {
-    for (;;) {
-      this.#pairs ??= this.#encodeNext();
-      if (this.#pairs === undefined) return;
-      const { pairs, sync } = this.#pairs;
-      const { clock } = this.#options;
-      const startedAtMs = clock.monotonicMs();
-      await store.write(pairs, sync);
-      this.#pairs = undefined;
-      this.#lastKey = pairs.at(-1)![0];
-      const bytes = pairs.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
-      this.#unlookedBytes += bytes;
-      this.#counts.written += pairs.length;
-      const durationMs = clock.monotonicMs() - startedAtMs;
-      const { length: queued } = this.#queue;
-      journalWritten.publish({ records: pairs.length, bytes, durationMs, queued, error: undefined });
-      this.#wakeAll();
-    }
-  }
-
-  #encodeNext(): { pairs: StoredPair[]; sync: boolean } | undefined {
-    const records = this.#queue.take(MOST_PER_BATCH);
-    if (records.length === 0) return undefined;
-    const pairs = records.map((record): StoredPair => {
-      const key = toKey(this.#ids!.next(record.atMs));
-      return [key, encodeRecord(key, record)];
-    });
-    return { pairs, sync: records.some(isUrgent) };
-  }
-
-  async #lookAt(store: JournalStore): Promise<void> {
-    const { clock, limits } = this.#options;
-    const isDue = clock.monotonicMs() >= this.#lookAtMs;
-    if (!isDue && this.#unlookedBytes < limits.maxBytes * LOOK_SHARE) return;
-    const bytes = await keepWithin(store, limits, clock.now());
-    this.#counts.bytes = bytes;
-    this.#unlookedBytes = 0;
-    this.#lookAtMs = clock.monotonicMs() + LOOK_MS;
+    this.#waiters.wakeAll();
   }
 
   #recovered(): void {
     this.#backoff.reset();
     if (this.#trouble === undefined) return;
     this.#trouble = undefined;
-    const { written } = this.#counts;
+    const { written } = this.#writer;
     this.#options.logger.info('History is written again', { folder: this.#options.folder, written });
   }
 
@@ -227,28 +193,29 @@ export class Journal {
     const { folder, logger } = this.#options;
     const trouble =
       error instanceof JournalStoreError ? error : new JournalStoreError('unavailable', messageOf(error));
-    this.#counts.writeErrors++;
+    this.#writeErrors++;
     const { length: queued } = this.#queue;
     journalWritten.publish({ records: 0, bytes: 0, durationMs: 0, queued, error: trouble.message });
     const isNews = this.#trouble?.trouble !== trouble.trouble;
     this.#trouble = trouble;
-    await this.#closeStore();
-    if (trouble.trouble === 'damaged') await this.#setAside(trouble, isNews);
-    else if (isNews) {
-      logger.error('History cannot be written, records wait in memory', trouble, { folder });
+    if (trouble.trouble === 'damaged') {
+      await this.#setAside(trouble, isNews);
+      return;
     }
+    this.#store.keepForReading();
+    if (isNews) logger.error('History cannot be written, records wait in memory', trouble, { folder });
   }
 
   async #setAside(trouble: JournalStoreError, isNews: boolean): Promise<void> {
     const { folder, logger, clock } = this.#options;
-    const aside = `${folder}.damaged`;
-    try {
-      await rm(aside, { recursive: true, force: true });
-      await rename(folder, aside);
-    } catch (error) {
-      if (isNews) logger.error('Damaged history cannot be set aside', error, { folder });
+    const outcome = await this.#store.setAside();
+    if ('error' in outcome) {
+      // It is tried again before anything is written or read.
+      this.#damage = trouble;
+      if (isNews) logger.error('Damaged history cannot be set aside', outcome.error, { folder });
       return;
     }
+    const { aside } = outcome;
     logger.error('History is damaged: it was set aside and a new one is begun', trouble, { aside });
     this.append({
       ...{ atMs: clock.now(), kind: 'journal', type: 'Warning', reason: 'HistoryDamaged' },
@@ -257,51 +224,9 @@ export class Journal {
     this.#hurry.wake();
   }
 
-  async #closeStore(): Promise<void> {
-    const store = this.#store;
-    this.#store = undefined;
-    await store?.close().catch((error: unknown) => {
-      this.#options.logger.error('History cannot be closed', error, { folder: this.#options.folder });
-    });
-  }
-
-  async #readAfter(key: string, limit: number, signal: AbortSignal): Promise<StoredPair[]> {
-    // Before the first try to open it nobody knows.
-    while (this.#store === undefined && this.#trouble === undefined && !this.#isClosed) {
-      if (signal.aborted) return [];
-      await this.#untilChange(signal);
-    }
-    try {
-      if (this.#store === undefined) throw this.#trouble ?? new Error('the agent is ending');
-      return await this.#store.readAfter(key, limit);
-    } catch (error) {
-      if (signal.aborted || this.#isClosed) return [];
-      const message = `the history in ${this.#options.folder} cannot be read now: ${messageOf(error)}`;
-      throw new PodloopError('JOURNAL_UNUSABLE', message, { cause: error });
-    }
-  }
-
-  async #untilBehind(key: string, signal: AbortSignal): Promise<boolean> {
-    while (this.#lastKey <= key) {
-      if (signal.aborted || this.#isClosed) return false;
-      await this.#untilChange(signal);
-    }
-    return true;
-  }
-
-  #untilChange(signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        this.#waiting.delete(done);
-        signal?.removeEventListener('abort', done);
-        resolve();
-      };
-      this.#waiting.add(done);
-      signal?.addEventListener('abort', done);
-    });
-  }
-
-  #wakeAll(): void {
-    for (const done of [...this.#waiting]) done();
+  #setAsideSoon(damage: JournalStoreError): void {
+    this.#damage ??= damage;
+    this.#hurry.wake();
+    this.#arrival.wake();
   }
 }

@@ -25,7 +25,7 @@ export function addJournalMetrics(registry: MetricsRegistry, stats: () => Journa
     ['podloop_journal_write_errors_total', 'Tries to write the history that failed.', 'writeErrors'],
     [
       'podloop_journal_records_damaged_total',
-      'Records of the history that were not what had been written, as somebody read them.',
+      'Records of the history that were gone or not what had been written, as somebody read them.',
       'damaged',
     ],
   ] as const;

@@ -152,6 +152,8 @@ it.skipIf(process.getuid?.() !== 0)(
       }
       await one.journal.flush();
       expect(one.journal.facts.queued).toBeGreaterThan(0);
+      const { written } = one.journal.facts;
+      expect(numbersOf(await readAll(one.journal))).toEqual(Array.from({ length: written }, (_, at) => at));
       await rm(join(disk, 'filler'));
       append(count++);
       await one.journal.flush();
@@ -189,17 +191,22 @@ it(
       if (number % 5_000 === 4_999) await one.journal.flush();
     }
     const writtenAtMs = performance.now();
-    let longestMs = 0;
+    const pausesMs: number[] = [];
     let lastMs = writtenAtMs;
     const beat = setInterval(() => {
       const nowMs = performance.now();
-      longestMs = Math.max(longestMs, nowMs - lastMs);
+      pausesMs.push(nowMs - lastMs);
       lastMs = nowMs;
     });
     const found = await readAll(one.journal, { filter: { uid: 'u7' } });
     const readMs = performance.now() - writtenAtMs;
     clearInterval(beat);
     expect(found).toHaveLength(100);
+    // In one piece it takes the better part of a second. Of single pauses others on this machine may have their share.
+    pausesMs.sort((one, other) => one - other);
+    const longestMs = pausesMs.at(-1)!;
+    expect(longestMs).toBeLessThan(readMs / 2);
+    expect(pausesMs[Math.floor(pausesMs.length * 0.9)]).toBeLessThan(10);
     await recordResult('journal', 'The history of a node', {
       name: 'Of 50,000 records those of one pod of 500',
       what: 'Records are written 5,000 at a time, then all are read and filtered; records have no index by pod.',

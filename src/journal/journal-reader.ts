@@ -1,0 +1,105 @@
+import { messageOf, PodloopError } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { type ChangeWaiters } from './change-waiters.js';
+import { type JournalQuery } from './journal-query.js';
+import { type JournalEntry } from './journal-record.js';
+import { type JournalStore, JournalStoreError } from './journal-store.js';
+import { readRecords } from './read-records.js';
+import { type StoreKeeper } from './store-keeper.js';
+
+/** What a {@link JournalReader} needs. */
+export interface JournalReaderOptions {
+  readonly folder: string;
+  readonly store: Pick<StoreKeeper, 'readable' | 'isOpening'>;
+  /** Woken whenever something was written, or the store has changed. */
+  readonly waiters: Pick<ChangeWaiters, 'untilChange'>;
+  /** Of the newest record that can be read. */
+  readonly lastKey: () => string;
+  readonly findTrouble: () => Error | undefined;
+  readonly isClosed: () => boolean;
+  /** The store is damaged: another one will be in its place. */
+  readonly onDamage: (error: JournalStoreError) => void;
+  readonly logger: Logger;
+}
+
+/** Places of which it was told that records are lost there: whoever reads comes by them again. */
+const MOST_PLACES = 1_000;
+
+/** Reads a history while it is written, for any number of readers, over all that becomes of its store. */
+export class JournalReader {
+  readonly #options: JournalReaderOptions;
+  readonly #places = new Set<string>();
+  #damaged = 0;
+
+  constructor(options: JournalReaderOptions) {
+    this.#options = options;
+  }
+
+  /** How many records were found to be lost. */
+  get damaged(): number {
+    return this.#damaged;
+  }
+
+  /** See {@link Journal.read}. */
+  read(query: JournalQuery, signal: AbortSignal): AsyncGenerator<JournalEntry, void, undefined> {
+    const isFollowing = query.follow === true;
+    const source = {
+      readAfter: async (key: string, limit: number) =>
+        (await this.#withStore((store) => store.readAfter(key, limit), isFollowing, signal)) ?? [],
+      has: async (key: string) =>
+        (await this.#withStore((store) => store.has(key), isFollowing, signal)) ?? false,
+      untilBehind: async (key: string) => this.#untilBehind(key, signal),
+      onDamaged: (key: string, records: number) => this.#noteDamage(key, records),
+    };
+    return readRecords(source, query, signal);
+  }
+
+  /** Undefined when the history is closed or the signal aborts and that is no error. */
+  async #withStore<Value>(
+    look: (store: JournalStore) => Promise<Value>,
+    mayEnd: boolean,
+    signal: AbortSignal,
+  ): Promise<Value | undefined> {
+    const { store: keeper, findTrouble, isClosed, onDamage, waiters } = this.#options;
+    for (;;) {
+      if (signal.aborted || isClosed()) {
+        if (mayEnd) return undefined;
+        throw this.#unusable(signal.aborted ? signal.reason : new Error('the agent is ending'));
+      }
+      const store = keeper.readable;
+      const trouble = findTrouble();
+      // Before the first try to open it nobody knows.
+      if (store === undefined && trouble !== undefined && !keeper.isOpening) throw this.#unusable(trouble);
+      try {
+        if (store !== undefined) return await look(store);
+      } catch (error) {
+        if (error instanceof JournalStoreError && error.trouble === 'damaged') onDamage(error);
+        else if (store === keeper.readable && !isClosed()) throw this.#unusable(error);
+        else continue;
+      }
+      await waiters.untilChange(signal);
+    }
+  }
+
+  #unusable(cause: unknown): PodloopError {
+    const message = `the history in ${this.#options.folder} cannot be read now: ${messageOf(cause)}`;
+    return new PodloopError('JOURNAL_UNUSABLE', message, { cause });
+  }
+
+  async #untilBehind(key: string, signal: AbortSignal): Promise<boolean> {
+    const { lastKey, isClosed, waiters } = this.#options;
+    while (lastKey() <= key) {
+      if (signal.aborted || isClosed()) return false;
+      await waiters.untilChange(signal);
+    }
+    return true;
+  }
+
+  #noteDamage(key: string, records: number): void {
+    if (this.#places.has(key)) return;
+    if (this.#places.size >= MOST_PLACES) this.#places.clear();
+    this.#places.add(key);
+    this.#damaged += records;
+    this.#options.logger.warn('Records of the history are lost and passed over', { key, records });
+  }
+}
