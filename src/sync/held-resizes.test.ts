@@ -43,7 +43,10 @@ it('leaves a pod the resources that it has while the node has no more, and edits
   desired.set(now);
   expect(held.obstacleOf('uid-web')).toMatchObject({ reason: 'OutOfcpu' });
   expect(held.fits(wish)).toBe(false);
+  used.cpuMilli = 1_200n;
+  expect(held.obstacleOf('uid-web')?.message).toContain('requested: 1000, used: 1200, capacity: 2000');
   used.cpuMilli = 1_000n;
+  expect(held.obstacleOf('uid-web')).toMatchObject({ reason: 'OutOfcpu' });
   expect(held.fits(wish)).toBe(true);
   expect(held.adapt(wish, now)).toBe(wish);
   expect(held.size).toBe(0);

@@ -43,9 +43,12 @@ export class HeldResizes {
     return [...this.#wishes.values()].map(({ wish }) => wish);
   }
 
-  /** Why the pod does not have what it was edited to ask for; undefined when it has. */
+  /** Why the pod does not have what it was edited to ask for, as things are now; undefined when it has. */
   obstacleOf(podUid: string): ResizeObstacle | undefined {
-    return this.#wishes.get(podUid)?.obstacle;
+    const held = this.#wishes.get(podUid);
+    const now = held && this.#options.desired.find(podUid);
+    // Where there is room by now it is about to be given.
+    return (now && this.#options.findObstacle(now, held.wish)) ?? held?.obstacle;
   }
 
   /**
