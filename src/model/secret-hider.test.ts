@@ -61,6 +61,7 @@ describe('values of Secrets', () => {
     ['JSON', '["pa\\tss\\\\wo\\"rd\\u0001"]', '["***"]'],
     ['JSON in Go', 'args "[\\"pa\\\\tss\\\\\\\\wo\\\\\\"rd\\\\u0001\\"]"', 'args "[\\"***\\"]"'],
     ['Go, up to the end of the text', 'exec: "pa\\tss\\\\wo\\', 'exec: "***'],
+    ['a runtime that writes one line', 'exec: pa ss\\wo"rd : not found', 'exec: ***: not found'],
     ['nobody', 'pa\tss\\wo"rd\x01, C:\\temp', '***, C:\\temp'],
   ])('that %s has quoted are hidden, too', (_who, text, shown) => {
     expect(knowing('pa\tss\\wo"rd\x01').hide(text)).toBe(shown);

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { type Replacement, replaceQuoted, withPlainSpace } from '../model/replace-quoted.js';
 
 /** An environment variable as the container gets it. */
 export interface EnvEntry {
@@ -41,12 +42,9 @@ export class ContainerEnvironment {
 
   /** The same text with `$(NAME)` for each value of a Secret in it: for messages, which quote commands and paths. */
   hideSecrets(text: string): string {
-    const longestFirst = [...this.#secrets].sort(([one], [other]) => other.length - one.length);
-    return longestFirst.reduce((hidden, [value, name]) => {
-      // Whoever quotes a value escapes what is in it.
-      const written = [value, JSON.stringify(value).slice(1, -1)];
-      return written.reduce((all, each) => all.replaceAll(patternOf(each), () => `$(${name})`), hidden);
-    }, text);
+    return replaceQuoted(text, (plain) =>
+      [...this.#secrets].flatMap(([value, name]) => placesOf(withPlainSpace(value), plain, `$(${name})`)),
+    );
   }
 
   /** Sets a variable as it is. */
@@ -77,10 +75,15 @@ export class ContainerEnvironment {
   }
 }
 
-/** A value of few letters is part of many words, which tell nothing of it. */
-function patternOf(value: string): RegExp {
-  const escaped = value.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  return new RegExp(value.length < SHORT_LENGTH ? `(?<!\\w)${escaped}(?!\\w)` : escaped, 'g');
+/** Where a value stands. One of few letters is part of many words, which tell nothing of it. */
+function placesOf(value: string, text: string, shown: string): Replacement[] {
+  const found: Replacement[] = [];
+  const isPart = (at: number): boolean => value.length < SHORT_LENGTH && /\w/.test(text.charAt(at));
+  for (let start = text.indexOf(value); start >= 0; start = text.indexOf(value, start + 1)) {
+    const end = start + value.length;
+    if (!isPart(start - 1) && !isPart(end)) found.push({ start, end, shown });
+  }
+  return found;
 }
 
 /**

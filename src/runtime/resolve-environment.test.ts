@@ -143,6 +143,7 @@ describe('a message', () => {
   const env = [
     { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token' } } },
     { name: 'PIN', valueFrom: { secretKeyRef: { name: 'keys', key: 'pin' } } },
+    { name: 'TWO', valueFrom: { secretKeyRef: { name: 'keys', key: 'two' } } },
     { name: 'LEVEL', valueFrom: { configMapKeyRef: { name: 'settings', key: 'level' } } },
   ];
   const secret = {
@@ -150,6 +151,7 @@ describe('a message', () => {
     data: new Map([
       ['token', Buffer.from('s3"cret')],
       ['pin', Buffer.from('1')],
+      ['two', Buffer.from('two\twords')],
     ]),
   };
   const own = aSpecContainer({ env });
@@ -159,6 +161,9 @@ describe('a message', () => {
   it.each([
     ['exec: "/bin/s3"cret": no such file', 'exec: "/bin/$(TOKEN)": no such file'],
     ['exec: "/bin/s3\\"cret": no such file', 'exec: "/bin/$(TOKEN)": no such file'],
+    ['args "[\\"s3\\\\\\"cret\\"]"', 'args "[\\"$(TOKEN)\\"]"'],
+    ['exec: "two\\twords": no such file', 'exec: "$(TWO)": no such file'],
+    ['exec: two words: no such file', 'exec: $(TWO): no such file'],
     ['level high, pin 1 of 12', 'level high, pin $(PIN) of 12'],
   ])('names variables in the place of what Secrets hold: %s', (message, hidden) => {
     expect(environment.hideSecrets(message)).toBe(hidden);
