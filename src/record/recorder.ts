@@ -4,6 +4,7 @@ import { type Logger } from '../util/logger.js';
 import { type RecordedMethod } from './recorded-method.js';
 import { LARGEST_MESSAGE, type EndFrame } from './recording-format.js';
 import { type RecordingParts } from './recording-parts.js';
+import { redactError } from './redact-error.js';
 import { Redactor } from './redactor.js';
 import { type RedactionRules } from './redaction-rules.js';
 import { SecretBook } from './secret-book.js';
@@ -209,7 +210,7 @@ export class Recorder {
       const redacted =
         message === undefined
           ? {}
-          : { message: shorten(this.#secrets.redactError(message, QUOTING.has(method.name))) };
+          : { message: await redactError(message, this.#secrets, QUOTING.has(method.name)) };
       await parts.end(call, atMs, { ...item.how, ...redacted });
     }
   }
@@ -252,14 +253,6 @@ export class Recorder {
       ended.reason === 'failed' ? ended.error.message : 'it has the size that it may have',
     );
   }
-}
-
-/** Longer errors say no more: the rest is left out. */
-const LONGEST_ERROR = 16_384;
-
-function shorten(message: string): string {
-  const more = message.length - LONGEST_ERROR;
-  return more <= 0 ? message : `${message.slice(0, LONGEST_ERROR)}… (${more} more characters)`;
 }
 
 function bytesOf(item: Item): number {

@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { lstat, rename, rm } from 'node:fs/promises';
 import { type Clock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
+import { hashInSlices } from './hash-in-slices.js';
 import {
   type BeginFrame,
   type CloseFrame,
@@ -66,6 +67,8 @@ export class RecordingParts {
   #startMs: number;
   #part = 0;
   #blobs = new Map<string, number>();
+  /** Of messages that come again as the same bytes in memory. */
+  readonly #digests = new WeakMap<Buffer, string>();
   #blobCount = 0;
   /** How many calls and messages are in this file. */
   #counts = { calls: 0, messages: 0 };
@@ -149,7 +152,7 @@ export class RecordingParts {
   async message(call: number, atMs: number, payload: Buffer | undefined): Promise<void> {
     await this.#makeRoom(payload?.length ?? 0, this.#counts.messages >= this.#most.messages);
     const frames: Buffer[] = [];
-    const blob = this.#refer(payload, frames);
+    const blob = await this.#refer(payload, frames);
     const frame: MessageFrame = { call, at: this.#toTime(atMs), ...(blob === undefined ? {} : { blob }) };
     frames.push(encodeJsonFrame(FrameKind.MESSAGE, frame));
     const open = this.#open.get(call);
@@ -236,16 +239,17 @@ export class RecordingParts {
 
   async #writeBegin(call: Omit<BeginFrame, 'request'>, payload: Buffer | undefined): Promise<void> {
     const frames: Buffer[] = [];
-    const request = this.#refer(payload, frames);
+    const request = await this.#refer(payload, frames);
     this.#counts.calls++;
     frames.push(encodeJsonFrame(FrameKind.BEGIN, request === undefined ? call : { ...call, request }));
     await this.#writer.add(frames, call.at);
   }
 
   /** The number of a message in this file; a message that is new goes in front of what refers to it. */
-  #refer(payload: Buffer | undefined, frames: Buffer[]): number | undefined {
+  async #refer(payload: Buffer | undefined, frames: Buffer[]): Promise<number | undefined> {
     if (payload === undefined) return undefined;
-    const key = createHash('sha256').update(payload).digest('base64');
+    const key = this.#digests.get(payload) ?? (await hashInSlices(payload));
+    this.#digests.set(payload, key);
     const known = this.#blobs.get(key);
     if (known !== undefined) {
       // Last in the order, so that what is told again and again is not forgotten.

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import { hashInSlices } from './hash-in-slices.js';
+import { type Secret } from './secret-book.js';
 
 /** A message, or a field of one, without secrets, and what that took. */
 export interface RedactedItem {
@@ -6,6 +8,8 @@ export interface RedactedItem {
   readonly bytes: Buffer | undefined;
   readonly redacted: number;
   readonly unknownFields: number;
+  /** What was taken out, to be remembered again when it comes again. */
+  readonly secrets: readonly Secret[];
 }
 
 const MOST_BYTES = 32 * 2 ** 20;
@@ -24,6 +28,11 @@ export class RedactedItems {
     return `${type} ${hash('sha256', item, 'base64')}`;
   }
 
+  /** The same of a whole message, which may be large. */
+  static async keyOfMessage(type: string, message: Buffer): Promise<string> {
+    return `${type} ${await hashInSlices(message)}`;
+  }
+
   find(key: string): RedactedItem | undefined {
     const known = this.#items.get(key);
     if (known === undefined) return undefined;
@@ -34,12 +43,20 @@ export class RedactedItems {
   }
 
   add(key: string, item: RedactedItem): void {
+    const replaced = this.#items.get(key);
+    if (replaced !== undefined) this.#bytes -= sizeOf(replaced);
     this.#items.set(key, item);
-    this.#bytes += item.bytes?.length ?? 0;
+    this.#bytes += sizeOf(item);
     while (this.#bytes > MOST_BYTES || this.#items.size > MOST_ITEMS) {
-      const [oldest, { bytes }] = this.#items.entries().next().value!;
+      const [oldest, forgotten] = this.#items.entries().next().value!;
       this.#items.delete(oldest);
-      this.#bytes -= bytes?.length ?? 0;
+      this.#bytes -= sizeOf(forgotten);
     }
   }
+}
+
+function sizeOf({ bytes, secrets }: RedactedItem): number {
+  let size = bytes?.length ?? 0;
+  for (const { texts } of secrets) for (const { length } of texts) size += length;
+  return size;
 }

@@ -8,6 +8,7 @@ import {
 } from '../cri/generated/runtime/v1/cri.js';
 import { encodeBytesField, makeUnknownField } from '../util/protobuf-fields.js';
 import { type FieldSchema, MESSAGE_SCHEMAS } from './message-schema.js';
+import { redactError } from './redact-error.js';
 import { redactInfo } from './redact-info.js';
 import { REDACTED, STRICT_RULES } from './redaction-rules.js';
 import { Redactor } from './redactor.js';
@@ -127,14 +128,14 @@ describe('a redactor', () => {
     await expect(redactor.redact('VersionRequest', Buffer.from([0x0a, 0x7f, 1]))).rejects.toThrow(RangeError);
   });
 
-  it('takes what was in requests out of errors, and what runtimes quote', () => {
+  it('takes what was in requests out of errors, and what runtimes quote', async () => {
     const book = new SecretBook();
     const redactor = new Redactor(STRICT_RULES, book);
     const request = PullImageRequest.fromPartial({ auth: { username: 'me', password: 'hunter22' } });
     redactor.redactNow('PullImageRequest', Buffer.from(PullImageRequest.encode(request).finish()));
-    expect(book.redactError('401 for hunter22 of "me"', false)).toBe(`401 for ${REDACTED} of "me"`);
+    expect(await redactError('401 for hunter22 of "me"', book, false)).toBe(`401 for ${REDACTED} of "me"`);
     const id = `"${'0a'.repeat(32)}"`;
-    expect(book.redactError(`exec: "pass\\"word": not found in ${id}`, true)).toBe(
+    expect(await redactError(`exec: "pass\\"word": not found in ${id}`, book, true)).toBe(
       `exec: "${REDACTED}": not found in ${id}`,
     );
   });

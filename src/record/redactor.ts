@@ -11,13 +11,17 @@ import { type FieldClass, type FieldSchema, MESSAGE_SCHEMAS, type MessageSchema 
 import { redactInfo } from './redact-info.js';
 import { type RedactedItem, RedactedItems } from './redacted-items.js';
 import { annotationFilter, REDACTED, type RedactionRules } from './redaction-rules.js';
-import { type SecretBook } from './secret-book.js';
+import { type Secret, type SecretBook, toSecret } from './secret-book.js';
 
 /** What passes between two turns of the event loop, in bytes: a few milliseconds of work. */
 const BYTES_PER_SLICE = 64 * 1024;
 
 /** Smaller fields are read as fast as they are found again. */
 const LEAST_ITEM_BYTES = 64;
+/** Larger ones are not looked for again: to hash them takes as long. */
+const MOST_ITEM_BYTES = 256 * 1024;
+/** So much of a value is remembered, to be taken out of errors. */
+const LONGEST_SECRET_BYTES = 64 * 1024;
 
 /** What was left out since the start. */
 export interface RedactionCounts {
@@ -40,6 +44,8 @@ export class Redactor {
   readonly #items = new RedactedItems();
   #redacted = 0;
   #unknownFields = 0;
+  /** What was taken out of the message that is being redacted. */
+  #taken: Secret[] = [];
 
   /** `secrets` is told of each text that is taken out. */
   constructor(rules: RedactionRules, secrets?: SecretBook) {
@@ -54,9 +60,10 @@ export class Redactor {
 
   /** The message of that type without secrets. Rejects with RangeError when the bytes are no message. */
   async redact(type: string, message: Buffer): Promise<Buffer> {
-    const key = RedactedItems.keyOf(type, message);
+    const key = await RedactedItems.keyOfMessage(type, message);
     const known = this.#findKnown(key);
     if (known?.bytes !== undefined) return known.bytes;
+    this.#taken = [];
     const before = this.counts;
     const schema = getSchema(type);
     const slices = new SliceYielder({ itemsPerSlice: BYTES_PER_SLICE });
@@ -67,32 +74,36 @@ export class Redactor {
       if (slices.isFull(field.whole.length)) await slices.nextSlice();
     }
     const bytes = joinInOrder(fields, schema);
-    this.#items.add(key, { bytes, ...this.#since(before) });
+    this.#items.add(key, { bytes, ...this.#since(before), secrets: this.#taken });
+    this.#taken = [];
     return bytes;
   }
 
   /** The same at once, for messages that are small: requests. */
   redactNow(type: string, message: Buffer): Buffer {
+    this.#taken = [];
     return this.#redactMessage(getSchema(type), message);
   }
 
   /** The same as {@link #redactField}, for items of lists, which may come again as they are. */
   #redactItem(type: string, schema: MessageSchema, field: ProtobufField): Buffer | undefined {
-    if (field.whole.length < LEAST_ITEM_BYTES) return this.#redactField(schema, field);
+    const { length } = field.whole;
+    if (length < LEAST_ITEM_BYTES || length > MOST_ITEM_BYTES) return this.#redactField(schema, field);
     const key = RedactedItems.keyOf(`field of ${type}`, field.whole);
     const known = this.#findKnown(key);
     if (known !== undefined) return known.bytes;
-    const before = this.counts;
+    const [before, takenBefore] = [this.counts, this.#taken.length];
     const bytes = this.#redactField(schema, field);
-    this.#items.add(key, { bytes, ...this.#since(before) });
+    this.#items.add(key, { bytes, ...this.#since(before), secrets: this.#taken.slice(takenBefore) });
     return bytes;
   }
 
-  /** What was redacted before is counted again. */
+  /** What was redacted before is counted again, and what was taken out is remembered again. */
   #findKnown(key: string): RedactedItem | undefined {
     const known = this.#items.find(key);
     this.#redacted += known?.redacted ?? 0;
     this.#unknownFields += known?.unknownFields ?? 0;
+    for (const secret of known?.secrets ?? []) this.#remember(secret);
     return known;
   }
 
@@ -127,14 +138,14 @@ export class Redactor {
         return this.#redactEntry(field, (_name, value) => value);
       case 'annotations':
         return this.#redactEntry(field, (name, value) =>
-          this.#keepsAnnotation(name) ? value : this.#takeOut(value),
+          this.#keepsAnnotation(name) ? value : this.#takeOut(value, true),
         );
       case 'info':
         return this.#redactEntry(field, (_name, value) => this.#redactInfo(value));
       case 'command':
         return this.#rules.keepCommands ? field.whole : this.#takeOutOf(field);
       case 'output':
-        return this.#rules.keepOutput ? field.whole : this.#takeOutOf(field);
+        return this.#rules.keepOutput ? field.whole : this.#takeOutOf(field, true);
       case 'env':
       case 'secret':
         return this.#takeOutOf(field);
@@ -159,15 +170,21 @@ export class Redactor {
     return kept;
   }
 
-  #takeOutOf(field: ProtobufField): Buffer {
-    return encodeBytesField(field.number, Buffer.from(this.#takeOut(field.text)));
+  #takeOutOf({ number, bytes }: ProtobufField, isCommon = false): Buffer {
+    const value = bytes.toString('utf8', 0, Math.min(bytes.length, LONGEST_SECRET_BYTES));
+    return encodeBytesField(number, Buffer.from(this.#takeOut(value, isCommon)));
   }
 
-  #takeOut(value: string): string {
+  #takeOut(value: string, isCommon: boolean): string {
     if (value === '') return value;
     this.#redacted++;
-    this.#secrets?.add(value);
+    if (this.#secrets !== undefined) this.#remember(toSecret(value, isCommon));
     return REDACTED;
+  }
+
+  #remember(secret: Secret): void {
+    this.#taken.push(secret);
+    this.#secrets?.add(secret);
   }
 }
 
