@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+/** The built program: what users run is what is measured. */
+const MAIN = path.resolve('dist/cli/main.js');
+
+/** An end that takes longer is no end. */
+const END_MS = 120_000;
+
+/** The built `podloop` as a process of its own, whose words nobody reads. */
+export class BenchProcess implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+
+  static async start(args: readonly string[]): Promise<BenchProcess> {
+    if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run "npm run build" first`);
+    const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'ignore' });
+    await once(child, 'spawn');
+    return new BenchProcess(child);
+  }
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#ended = once(child, 'exit');
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#ended;
+  }
+
+  /** As with Ctrl-C, and by force when that takes too long. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.isRunning) return;
+    this.#child.kill('SIGTERM');
+    const force = setTimeout(() => this.#child.kill('SIGKILL'), END_MS);
+    await this.#ended;
+    clearTimeout(force);
+  }
+}

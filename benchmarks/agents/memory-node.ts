@@ -1,0 +1,80 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MemoryRuntime } from '../../test/integration/scale/memory-runtime.js';
+import { BenchProcess } from './bench-process.js';
+
+const POLL_MS = 20;
+
+/**
+ * A runtime in the memory of this process, a folder of manifests, and what runs on them in processes of their own:
+ * what the runtime costs is not theirs.
+ */
+export class MemoryNode implements AsyncDisposable {
+  readonly runtime: MemoryRuntime;
+  readonly #folder: string;
+  readonly #processes: BenchProcess[] = [];
+
+  static async start(): Promise<MemoryNode> {
+    const folder = await mkdtemp(path.join(tmpdir(), 'podloop-bench-'));
+    await mkdir(path.join(folder, 'manifests'));
+    return new MemoryNode(folder, await MemoryRuntime.start());
+  }
+
+  private constructor(folder: string, runtime: MemoryRuntime) {
+    this.#folder = folder;
+    this.runtime = runtime;
+  }
+
+  /** Of the agent. */
+  get socketPath(): string {
+    return path.join(this.#folder, 'root', 'podloop.sock');
+  }
+
+  async writeManifests(count: number): Promise<void> {
+    for (let at = 0; at < count; at++) {
+      const name = `pod-${String(at).padStart(4, '0')}`;
+      const spec = {
+        containers: [{ name: 'main', image: 'registry.test/app:1', imagePullPolicy: 'IfNotPresent' }],
+      };
+      const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
+      await writeFile(path.join(this.#folder, 'manifests', `${name}.json`), JSON.stringify(manifest));
+    }
+  }
+
+  /** Every option as it is unless told, but for folders of its own and no port. */
+  async startAgent(options: readonly string[] = []): Promise<BenchProcess> {
+    return await this.#start([
+      ...['run', path.join(this.#folder, 'manifests'), '--runtime-endpoint', this.runtime.endpoint],
+      ...['--root-dir', path.join(this.#folder, 'root'), '--pod-logs-dir', path.join(this.#folder, 'logs')],
+      ...['--node-name', 'bench', '--read-only-port', '0', '--max-pods', '1000', ...options],
+    ]);
+  }
+
+  /** The generator alone. */
+  async startWatch(options: readonly string[] = []): Promise<BenchProcess> {
+    return await this.#start(['watch', '--runtime-endpoint', this.runtime.endpoint, ...options]);
+  }
+
+  /** Until so many containers run. */
+  async untilRunning(count: number, signal: AbortSignal): Promise<void> {
+    while (this.runtime.pods.running().length !== count) {
+      const ended = this.#processes.find(({ isRunning }) => !isRunning);
+      if (ended !== undefined) throw new Error(`podloop, process ${ended.pid}, has ended by itself`);
+      await sleep(POLL_MS, undefined, { signal });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const process of this.#processes) await process[Symbol.asyncDispose]();
+    await this.runtime[Symbol.asyncDispose]();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #start(args: readonly string[]): Promise<BenchProcess> {
+    const started = await BenchProcess.start(args);
+    this.#processes.push(started);
+    return started;
+  }
+}

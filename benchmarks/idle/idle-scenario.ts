@@ -1,0 +1,105 @@
+import { formatEstimate, ratioAtMost } from '../goals.js';
+import { barPlot, type Plot } from '../plot.js';
+import { type Scenario, toCount, toCounts } from '../scenario.js';
+import { formatTable } from '../text-table.js';
+import {
+  type IdleFigures,
+  type IdleSizeFigures,
+  MODES,
+  PROGRAMS,
+  runIdleBenchmark,
+} from './idle-benchmark.js';
+
+/** At this size … */
+const JUDGED_AT = 500;
+/** … mode auto may cost so much of what generic costs. */
+const AUTO_LIMIT = 0.25;
+
+/** Nothing happens. */
+export const IDLE: Scenario = {
+  name: 'idle',
+  title: 'Idle',
+  about: 'CPU, wake-ups and memory on a node on which nothing happens',
+  runtimes: 'in memory, in a process of its own',
+  needs: ['root'],
+  fullMinutes: 26,
+  settings: [
+    { name: 'idle-pods', placeholder: 'N,N', about: 'pods on the node', short: '110', full: '110,500' },
+    { name: 'idle-seconds', placeholder: 'N', about: 'for each size', short: '30', full: '600' },
+  ],
+  run: async ({ setting, progress, signal }) => {
+    const figures = await runIdleBenchmark({
+      sizes: toCounts(setting('idle-pods')),
+      seconds: toCount(setting('idle-seconds')),
+      ...{ progress, signal },
+    });
+    return {
+      figures,
+      text: formatIdleReport(figures),
+      goals: figures
+        .filter(({ pods }) => pods === JUDGED_AT)
+        .map(({ pods, ratios }) =>
+          ratioAtMost(
+            `CPU of an idle agent with ${pods} pods, mode auto`,
+            ratios.agent,
+            AUTO_LIMIT,
+            'mode generic',
+          ),
+        ),
+      plots: [plotCpu(figures)],
+    };
+  },
+};
+
+function formatIdleReport(figures: readonly IdleSizeFigures[]): string {
+  return `Agents with every option as it is unless told, and the generator alone (\`podloop watch\`), all over the same ${figures[0]?.seconds ?? 0} seconds in windows of
+ten. Before, 20 containers ended and were restarted, each announced by the runtime, and all was quiet for a while. CPU is
+the scheduler's account of all threads; a wake-up is a thread that had gone to sleep.
+
+${formatTable(
+  ['pods', 'program', 'mode', 'CPU s', '% of a core', 'wake-ups a second', 'RSS MiB'],
+  figures.flatMap(({ processes }) =>
+    processes.map((one: IdleFigures) => [
+      String(one.pods),
+      ...[one.program, one.mode],
+      one.cpuSeconds.toFixed(2),
+      one.cpuPercent.toFixed(2),
+      one.wakeUpsPerSecond.toFixed(1),
+      one.rssMiB.toFixed(0),
+    ]),
+  ),
+)}
+
+CPU in mode auto to that in mode generic:
+
+${formatTable(
+  ['pods', ...PROGRAMS],
+  figures.map(({ pods, ratios }) => [
+    String(pods),
+    ...PROGRAMS.map((program) => formatEstimate(ratios[program])),
+  ]),
+)}
+`;
+}
+
+function plotCpu(figures: readonly IdleSizeFigures[]): Plot {
+  return {
+    name: 'idle-cpu',
+    alt: 'CPU of idle agents and generators by mode',
+    svg: barPlot({
+      title: 'CPU on an idle node',
+      y: { label: '% of a core' },
+      groups: figures.flatMap(({ pods }) => PROGRAMS.map((program) => `${program}, ${pods} pods`)),
+      series: MODES.map((label) => ({
+        label,
+        values: figures.flatMap(({ processes }) =>
+          PROGRAMS.map(
+            (program) =>
+              processes.find((each) => each.program === program && each.mode === label)?.cpuPercent ??
+              Number.NaN,
+          ),
+        ),
+      })),
+    }),
+  };
+}
