@@ -117,7 +117,7 @@ describe('podloop events without an agent', () => {
   it('prints v1 Events for programs', async () => {
     const { stdout } = await start(['--kinds', 'lifecycle', '-o', 'json']).ended;
     const { kind, items } = JSON.parse(stdout) as { kind: string; items: unknown[] };
-    const id = `${NOW_MS - 60_000}-0`;
+    const id = `${NOW_MS - 60_000}-1`;
     expect(kind).toBe('List');
     expect(items).toEqual([
       {
