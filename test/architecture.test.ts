@@ -48,7 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   embedded: ['cri/generated/*', 'relay', 'spdy'],
   chaos: ['cri/generated/*', 'relay'],
   record: ['cri/generated/*', 'relay'],
-  testing: [...PARTS, 'agent', 'embedded', 'chaos', 'record', 'relay', 'spdy'],
+  testing: [...PARTS, 'agent', 'cli', 'embedded', 'chaos', 'record', 'relay', 'spdy'],
   web: ['type server/index'],
 };
 

@@ -1,98 +1,47 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { CriClient } from '../cri/client.js';
 import { VersionResponse } from '../cri/generated/runtime/v1/cri.js';
+import { CommandUnderTest } from '../testing/command-under-test.js';
 import { CriTestServer } from '../testing/cri-test-server.js';
-import { FakeClock } from '../testing/fake-clock.js';
-import { untilTrue } from '../testing/relay-harness.js';
-import { type CliHost } from './cli-host.js';
-import { LineOutput } from './line-output.js';
-import { runProgram } from './program.js';
+import { untilTrue } from '../testing/until-true.js';
 
 const FAILS = 'rules:\n  - {name: fails, match: {methods: [Version]}, fault: {type: error}}\n';
 
-/** `podloop chaos` in front of a runtime, in the test's own process. */
-class ChaosCommand implements AsyncDisposable {
-  readonly clock = new FakeClock();
-  readonly folder: string;
-  readonly client: CriClient;
-  stdout = '';
-  stderr = '';
-  userSignal: () => void = () => undefined;
-  #exit: Promise<number> | undefined;
-  readonly #server: CriTestServer;
-  readonly #interrupt = new AbortController();
+/** `podloop chaos` in front of a runtime that tells its version. */
+function prepare(): Promise<CommandUnderTest> {
+  return CommandUnderTest.prepare({
+    ...{ command: 'chaos', readyText: 'Listening' },
+    args: (command) => [
+      ...['--upstream', command.runtimeEndpoint, '--listen', `unix://${command.socketPath}`],
+      ...['--rules', rulesOf(command)],
+    ],
+    handlers: {
+      version: (_call, reply) => reply(null, VersionResponse.fromPartial({ runtimeName: 'test' })),
+    },
+  });
+}
 
-  private constructor(folder: string, server: CriTestServer) {
-    this.folder = folder;
-    this.#server = server;
-    this.client = new CriClient({ endpoint: `unix://${this.socketPath}` });
-  }
+const rulesOf = (command: CommandUnderTest): string => command.path('rules.yaml');
 
-  static async prepare(): Promise<ChaosCommand> {
-    const folder = await mkdtemp(join(tmpdir(), 'podloop-chaos-'));
-    const server = await CriTestServer.start({
-      handlers: {
-        version: (_call, reply) => reply(null, VersionResponse.fromPartial({ runtimeName: 'test' })),
-      },
-    });
-    return new ChaosCommand(folder, server);
-  }
-
-  get socketPath(): string {
-    return join(this.folder, 'chaos.sock');
-  }
-
-  get rulesPath(): string {
-    return join(this.folder, 'rules.yaml');
-  }
-
-  /** Runs it and resolves once it listens, or has ended. */
-  async start(...flags: string[]): Promise<void> {
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-    stdout.on('data', (chunk) => (this.stdout += String(chunk)));
-    stderr.on('data', (chunk) => (this.stderr += String(chunk)));
-    const host: CliHost = {
-      ...{ env: {}, pid: 1, clock: this.clock, selfCommand: ['podloop'] },
-      ...{ stdin: new PassThrough(), stdout: new LineOutput(stdout), stderr: new LineOutput(stderr) },
-      listenForInterrupts: () => this.#interrupt.signal,
-      onUserSignal: (listener) => {
-        this.userSignal = listener;
-        return () => undefined;
-      },
-    };
-    const args = ['--upstream', this.#server.endpoint, '--listen', `unix://${this.socketPath}`];
-    this.#exit = runProgram(['chaos', ...args, '--rules', this.rulesPath, ...flags], host);
-    let ended = false;
-    void this.#exit.then(() => (ended = true));
-    await untilTrue(() => ended || this.stderr.includes('Listening'));
-  }
-
-  /** Ends it as Ctrl-C does; its exit code. */
-  async end(): Promise<number | undefined> {
-    this.#interrupt.abort();
-    return this.#exit;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.client.close();
-    await this.end();
-    await this.#server[Symbol.asyncDispose]();
-    await rm(this.folder, { recursive: true, force: true });
+/** Asks through it for the version; the runtime's name. */
+async function askVersion(command: CommandUnderTest): Promise<string> {
+  const client = new CriClient({ endpoint: `unix://${command.socketPath}` });
+  try {
+    return (await client.version()).runtimeName;
+  } finally {
+    client.close();
   }
 }
 
 describe('podloop chaos', () => {
   it('injects what the rules say, counts it, and leaves nothing behind', async () => {
-    await using command = await ChaosCommand.prepare();
-    await writeFile(command.rulesPath, FAILS);
+    await using command = await prepare();
+    await writeFile(rulesOf(command), FAILS);
     await command.start('--seed', '5', '-v', '1');
     expect(command.stderr).toMatch(/"Listening" endpoint="unix:.*" upstream="unix:.*" rules=1 seed=5/);
     expect((await stat(command.socketPath)).mode & 0o777).toBe(0o600);
-    await expect(command.client.version()).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
+    await expect(askVersion(command)).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
     expect(command.stderr).toMatch(/"Fault injected" rule="fails" fault="error" method="Version"/);
     command.userSignal();
     const table = 'RULE    FAULT   METHOD    INJECTED\nfails   error   Version   1\n';
@@ -103,10 +52,10 @@ describe('podloop chaos', () => {
   });
 
   it('prints each fault as one line of JSON when told', async () => {
-    await using command = await ChaosCommand.prepare();
-    await writeFile(command.rulesPath, FAILS);
+    await using command = await prepare();
+    await writeFile(rulesOf(command), FAILS);
     await command.start('-o', 'json');
-    await expect(command.client.version()).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
+    await expect(askVersion(command)).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
     expect(await command.end()).toBe(0);
     const lines = command.stdout.trim().split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
@@ -119,31 +68,31 @@ describe('podloop chaos', () => {
   });
 
   it('reads the rules again when they change, and keeps those it has when they are wrong or gone', async () => {
-    await using command = await ChaosCommand.prepare();
-    await writeFile(command.rulesPath, 'rules: []\n');
+    await using command = await prepare();
+    await writeFile(rulesOf(command), 'rules: []\n');
     await command.start();
     const looked = async (until: RegExp): Promise<void> => {
       while (!until.test(command.stderr)) await command.clock.advance(500);
     };
-    expect((await command.client.version()).runtimeName).toBe('test');
-    await writeFile(command.rulesPath, FAILS);
+    expect(await askVersion(command)).toBe('test');
+    await writeFile(rulesOf(command), FAILS);
     await looked(/"Rules read again" file=".*rules.yaml" rules=1/);
-    await expect(command.client.version()).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
+    await expect(askVersion(command)).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
 
-    await writeFile(command.rulesPath, FAILS.replace('methods', 'method'));
+    await writeFile(rulesOf(command), FAILS.replace('methods', 'method'));
     await looked(
       /"Rules file cannot be used, the rules from before stay in force" err=".*rules.yaml:2: rules\[0\]/,
     );
-    await expect(command.client.version()).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
-    await rm(command.rulesPath);
+    await expect(askVersion(command)).rejects.toMatchObject({ code: 'CRI_UNAVAILABLE' });
+    await rm(rulesOf(command));
     await looked(/the rules from before stay in force" err=".*rules.yaml: cannot be read: ENOENT/);
     // Said once, however often it is looked at.
     await command.clock.advance(5_000);
     expect(command.stderr.match(/stay in force/g)).toHaveLength(2);
 
-    await writeFile(command.rulesPath, 'rules: []\n');
+    await writeFile(rulesOf(command), 'rules: []\n');
     await looked(/rules=0\n/);
-    expect((await command.client.version()).runtimeName).toBe('test');
+    expect(await askVersion(command)).toBe('test');
   });
 
   it.each([
@@ -151,8 +100,8 @@ describe('podloop chaos', () => {
     ['', 'the file is empty'],
     [undefined, 'rules.yaml: cannot be read: ENOENT'],
   ])('ends with 1 and one line when the rules are %j', async (text, complaint) => {
-    await using command = await ChaosCommand.prepare();
-    if (text !== undefined) await writeFile(command.rulesPath, text);
+    await using command = await prepare();
+    if (text !== undefined) await writeFile(rulesOf(command), text);
     await command.start();
     expect(await command.end()).toBe(1);
     expect(command.stderr).toContain(complaint);
@@ -160,8 +109,8 @@ describe('podloop chaos', () => {
   });
 
   it('ends with 1 when somebody listens there already', async () => {
-    await using command = await ChaosCommand.prepare();
-    await writeFile(command.rulesPath, 'rules: []\n');
+    await using command = await prepare();
+    await writeFile(rulesOf(command), 'rules: []\n');
     await using other = await CriTestServer.start({ socketPath: command.socketPath });
     await command.start();
     expect(await command.end()).toBe(1);
