@@ -9,6 +9,7 @@ import { type AgentOptions } from './agent-options.js';
 import { type AgentParts } from './agent-parts.js';
 import { applyManifests } from './apply-manifest.js';
 import { containerLogs } from './container-logs.js';
+import { logFileLooks } from './log-file-looks.js';
 import { computeCapacity } from './node-capacity.js';
 import { type NodeIdentity } from './node-identity.js';
 import { type PolicyOptions, readNodePolicy } from './read-node-policy.js';
@@ -58,6 +59,7 @@ export function buildApiPorts(
     node: nodeReader(given),
     runningPods: () => runningPods(cache),
     logsDir: options.nodeLogsDir,
+    looks: logFileLooks({ clock }),
     logs: containerLogs(paths.podLogsDir, cache),
     streams: runtimeStreams({ client, cache }),
   };

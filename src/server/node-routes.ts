@@ -8,7 +8,7 @@ import { type ApiRouter } from './api-router.js';
 import { type HealthChecks, healthHandlers } from './health.js';
 import { listAllPods, listRunningPods, readContainerLog, type RunningPod } from './kubelet-pods.js';
 import { type NodePagePath } from './node-pages.js';
-import { serveLogFiles } from './serve-log-files.js';
+import { type FileLooks, serveLogFiles } from './serve-log-files.js';
 
 /** What is known of the node. */
 export interface NodePorts {
@@ -17,6 +17,8 @@ export interface NodePorts {
   readonly runningPods: () => readonly RunningPod[];
   /** The node's own. */
   readonly logsDir: string;
+  /** For files there. */
+  readonly looks: FileLooks;
 }
 
 /** Handlers of Kubernetes' API that a kubelet's paths lead to, too. */
@@ -27,13 +29,13 @@ export interface SharedHandlers {
 
 /** Adds the paths of a kubelet, for those who may see everything. */
 export function addNodeRoutes(router: ApiRouter, ports: NodePorts, shared: SharedHandlers): void {
-  const { health, pages, runningPods, logsDir } = ports;
+  const { health, pages, runningPods, logsDir, looks } = ports;
   for (const [path, handler] of healthHandlers(health, true)) router.answer('GET', path, handler);
   for (const [path, handler] of pages) router.answer('GET', path, handler);
   router.answer('GET', '/pods', listAllPods(shared.listPods));
   router.answer('GET', '/runningpods', listRunningPods(runningPods));
   router.answer('GET', '/containerLogs/:namespace/:name/:container', readContainerLog(shared.readLog));
-  const logFiles = serveLogFiles(logsDir);
+  const logFiles = serveLogFiles({ logsDir, looks });
   router.answer('GET', '/logs', logFiles);
   router.answer('GET', '/logs/*', logFiles);
 }

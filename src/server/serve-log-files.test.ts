@@ -1,22 +1,36 @@
-import { link, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { askPort, findFreePort, type PortAnswer, RawClient } from '../testing/tcp-client.js';
 import { SystemClock } from '../util/clock.js';
+import { ApiError } from './api-error.js';
 import { ApiRouter } from './api-router.js';
 import { ApiServer } from './api-server.js';
 import { allowOwnHosts } from './check-host.js';
 import { readRange } from './logs/read-range.js';
-import { serveLogFiles } from './serve-log-files.js';
+import { resolveInside } from './logs/resolve-inside.js';
+import { type FileLooks, serveLogFiles } from './serve-log-files.js';
 
 let folder: string;
 let logs: string;
 let port: number;
 let server: ApiServer;
+let places: string[];
+/** What never answers. */
+let dead: string | undefined;
+
+const looks: FileLooks = {
+  run: async (place, look) => {
+    places.push(place);
+    if (place === dead) throw new ApiError('ServiceUnavailable', `${place} does not answer`);
+    return look();
+  },
+};
 
 beforeEach(async () => {
+  [places, dead] = [[], undefined];
   folder = await mkdtemp(join(tmpdir(), 'podloop-logs-'));
   logs = join(folder, 'log');
   await mkdir(join(logs, 'pods/web'), { recursive: true });
@@ -24,7 +38,7 @@ beforeEach(async () => {
   await writeFile(join(logs, 'syslog'), '0123456789');
   await writeFile(join(logs, 'pods/web/0.log'), 'of a pod\n');
   const router = new ApiRouter();
-  const handler = serveLogFiles(logs);
+  const handler = serveLogFiles({ logsDir: logs, looks });
   router.answer('GET', '/logs', handler);
   router.answer('GET', '/logs/*', handler);
   server = new ApiServer({ clock: new SystemClock(), router, authorize: allowOwnHosts([]) });
@@ -107,6 +121,58 @@ describe("the node's log folder", () => {
     for (const path of ['out', 'up', 'up/', 'up/secret', 'up/log/syslog/x', 'loop', 'dangling']) {
       const { code, text } = await ask(`/logs/${path}`);
       expect([path, code, text.includes('not to be seen')]).toEqual([path, 404, false]);
+    }
+  });
+
+  it('follows links over links, whatever they call the folder, and never looks at what is outside', async () => {
+    const named = join(folder, 'by-another-name');
+    await symlink(logs, named);
+    await symlink('pods', join(logs, 'first'));
+    await symlink('first/web', join(logs, 'second'));
+    await symlink(join(logs, 'pods/../second/0.log'), join(logs, 'third'));
+    await symlink('../../syslog', join(logs, 'pods/web/back'));
+    expect(await resolveInside([logs, named], ['third'])).toEqual(['pods', 'web', '0.log']);
+    expect(await resolveInside([logs, named], ['second', 'back'])).toEqual(['syslog']);
+    await symlink(join(named, 'syslog'), join(logs, 'named'));
+    expect(await resolveInside([logs, named], ['named'])).toEqual(['syslog']);
+    expect(await resolveInside([logs], ['named'])).toBeUndefined();
+    await symlink('loop-b', join(logs, 'loop-a'));
+    await symlink('loop-a', join(logs, 'loop-b'));
+    expect(await resolveInside([logs], ['loop-a'])).toBeUndefined();
+    // On the way there is a file that would say ENOTDIR, if it was looked at.
+    await symlink('../secret/../log/syslog', join(logs, 'around'));
+    expect((await ask('/logs/around')).text).toBe('0123456789');
+  });
+
+  it('is read by looks that are bounded, and shown without what does not answer', async () => {
+    await writeFile(join(logs, 'two'), Buffer.alloc(100 * 1024));
+    await ask('/logs/two');
+    expect(places).toEqual(Array.from({ length: 3 }, () => join(logs, 'two')));
+    for (const name of ['a', 'b', 'c']) await symlink('pods', join(logs, name));
+    dead = join(logs, 'b');
+    places = [];
+    const { text } = await ask('/logs/');
+    expect(text).toContain('<a href="./pods/">pods/</a>\n');
+    expect(text).toContain('<a href="./b">b</a>\n');
+    // What is behind it is shown as it can be without a look.
+    const looked = places.filter((place) => place !== logs);
+    expect(looked.at(-1)).toBe(dead);
+    expect((await ask('/logs/b/')).code).toBe(503);
+  });
+
+  it.runIf(process.getuid?.() === 0)('refuses what the agent may not read with 403', async () => {
+    await chmod(folder, 0o711);
+    await chmod(join(logs, 'syslog'), 0o600);
+    await chmod(join(logs, 'pods'), 0o700);
+    process.seteuid!(65_534);
+    try {
+      expect(await ask('/logs/syslog')).toMatchObject({ code: 403, text: '403 Forbidden\n' });
+      expect((await ask('/logs/pods/')).code).toBe(403);
+      expect((await ask('/logs/pods/web/0.log')).code).toBe(403);
+      expect((await ask('/logs/nothing')).code).toBe(404);
+      expect((await ask('/logs/')).code).toBe(200);
+    } finally {
+      process.seteuid!(0);
     }
   });
 

@@ -3,45 +3,97 @@
  *
  * In: paths below one folder. Out: what is there, as a kubelet's /logs/ shows it. Links are followed where they lead to a
  * place below the folder; what is opened is opened step by step and through no link, so that one that is put in the way
- * meanwhile leads nowhere.
+ * meanwhile leads nowhere. It assumes that a file may never answer, as on a mount whose server is gone: looks are few at a
+ * time, and what is outside of the folder is not looked at.
  *
  * @module
  */
-import { type FileHandle, readdir, realpath, stat } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { type Dirent, type Stats } from 'node:fs';
+import { type FileHandle, lstat, readdir, realpath } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { ApiError } from './api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest } from './api-request.js';
 import { LogFolder } from './logs/log-folder.js';
 import { readRange, type WantedRange } from './logs/read-range.js';
+import { resolveInside } from './logs/resolve-inside.js';
+
+type Roots = Parameters<typeof resolveInside>[0];
+/** Reads into a block, as a file does. */
+type ReadBlock = (
+  block: Buffer,
+  offset: number,
+  length: number,
+  position: number,
+) => Promise<{ readonly bytesRead: number }>;
 
 /** More names than that are not shown. */
 const MOST_NAMES = 10_000;
 const BLOCK_BYTES = 64 * 1024;
 const NO_SNIFFING = { 'X-Content-Type-Options': 'nosniff' };
 
+/** Looks at files of the node, few at a time; rejects when one is not answered. */
+export interface FileLooks {
+  /** `discard` gets what comes too late. */
+  run<Found>(place: string, look: () => Promise<Found>, discard?: (late: Found) => void): Promise<Found>;
+}
+
+/** What {@link serveLogFiles} needs. */
+export interface LogFilesOptions {
+  readonly logsDir: string;
+  readonly looks: FileLooks;
+}
+
+/** What is at a place. */
+type Found =
+  | { readonly kind: 'folder'; readonly roots: Roots; readonly place: string[]; readonly entries: Dirent[] }
+  | { readonly kind: 'file'; readonly name: string; readonly file: FileHandle; readonly facts: Stats };
+
+interface ShownFile extends Extract<Found, { kind: 'file' }> {
+  readonly read: ReadBlock;
+}
+
 /** GET /logs/ and everything below. */
-export function serveLogFiles(logsDir: string): ApiHandler {
+export function serveLogFiles({ logsDir, looks }: LogFilesOptions): ApiHandler {
   return async (request) => {
     const names = readNames(request);
-    const root = await realpath(logsDir).catch(() => undefined);
-    const target =
-      root === undefined ? undefined : await realpath(join(root, ...names)).catch(() => undefined);
-    if (root === undefined || target === undefined) throw notFound();
-    const place = relative(root, target)
-      .split(sep)
-      .filter((name) => name !== '');
-    if (place.includes('..')) throw notFound();
-    const folder = await LogFolder.open(root, place);
-    if (folder !== undefined) {
-      await using _ = folder;
-      return request.path.endsWith('/') ? await showIndex(folder) : moveTo(`${names.at(-1) ?? 'logs'}/`);
+    const path = join(logsDir, ...names);
+    const found = await looks
+      .run(
+        path,
+        () => find(logsDir, names),
+        (late) => void (late.kind === 'file' && late.file.close()),
+      )
+      .catch(refuseUnreadable);
+    if (found.kind === 'file') {
+      const { file } = found;
+      const read: ReadBlock = async (...part) => looks.run(path, async () => file.read(...part));
+      return showFile({ ...found, read }, request);
     }
-    const name = place.pop() ?? '';
-    await using holder = await LogFolder.open(root, place);
-    const file = await holder?.openFile(name);
-    if (file === undefined) throw notFound();
-    return await showFile(file, name, request);
+    return request.path.endsWith('/') ? showIndex(found, looks) : moveTo(`${names.at(-1) ?? 'logs'}/`);
   };
+}
+
+async function find(logsDir: string, names: readonly string[]): Promise<Found> {
+  const root = await realpath(logsDir).catch(() => undefined);
+  if (root === undefined) throw notFound();
+  const roots = [root, resolve(logsDir)] as const;
+  const place = await resolveInside(roots, names);
+  if (place === undefined) throw notFound();
+  await using folder = await LogFolder.open(root, place);
+  if (folder !== undefined) {
+    return { kind: 'folder', roots, place, entries: await readdir(folder.path, { withFileTypes: true }) };
+  }
+  await using holder = await LogFolder.open(root, place.slice(0, -1));
+  const name = place.at(-1) ?? '';
+  const file = await holder?.openFile(name);
+  if (file === undefined) throw notFound();
+  return { kind: 'file', name, file, facts: await file.stat() };
+}
+
+function refuseUnreadable(error: unknown): never {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EACCES' || code === 'EPERM') throw new ApiError('Forbidden', '403 Forbidden');
+  throw error;
 }
 
 /** The names of a path, decoded. Throws what a path is refused with that could mean another place than it says. */
@@ -53,20 +105,23 @@ function readNames({ params, path }: ApiRequest): string[] {
   return names;
 }
 
-async function showIndex(folder: LogFolder): Promise<ApiAnswer> {
-  const all = await readdir(folder.path, { withFileTypes: true });
+async function showIndex(
+  { roots, place, entries: all }: Extract<Found, { kind: 'folder' }>,
+  looks: FileLooks,
+): Promise<ApiAnswer> {
   const entries = all.slice(0, MOST_NAMES);
-  const names = await Promise.all(
-    entries.map(async (entry) => {
-      const isFolder = entry.isSymbolicLink()
-        ? await stat(join(folder.path, entry.name)).then(
-            (facts) => facts.isDirectory(),
-            () => false,
-          )
-        : entry.isDirectory();
-      return isFolder ? `${entry.name}/` : entry.name;
-    }),
-  );
+  const names: string[] = [];
+  let isSilent = false;
+  // One after the other, and none behind one that is not answered: each would take a thread, and its time.
+  for (const entry of entries) {
+    let isFolder: boolean | undefined = entry.isDirectory();
+    if (entry.isSymbolicLink() && !isSilent) {
+      const look = async (): Promise<boolean> => leadsToFolder(roots, [...place, entry.name]);
+      isFolder = await looks.run(join(roots[0], ...place, entry.name), look).catch(() => undefined);
+      isSilent = isFolder === undefined;
+    }
+    names.push(isFolder === true ? `${entry.name}/` : entry.name);
+  }
   const lines = names.sort().map((name) => `<a href="./${encodeName(name)}">${escapeHtml(name)}</a>\n`);
   const more = all.length > entries.length ? `and ${all.length - entries.length} more\n` : '';
   return {
@@ -75,15 +130,27 @@ async function showIndex(folder: LogFolder): Promise<ApiAnswer> {
   };
 }
 
+/** Never rejects. */
+async function leadsToFolder(roots: Roots, names: readonly string[]): Promise<boolean> {
+  try {
+    const place = await resolveInside(roots, names);
+    return place !== undefined && (await lstat(join(roots[0], ...place))).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
 function moveTo(place: string): ApiAnswer {
   const headers = { Location: encodeName(place) };
   return { kind: 'text', code: 301, body: 'Moved Permanently\n', headers };
 }
 
 /** Closes the file in the end, in any case. */
-async function showFile(file: FileHandle, name: string, { headers, signal }: ApiRequest): Promise<ApiAnswer> {
+async function showFile(
+  { file, facts: { size, mtime }, name, read }: ShownFile,
+  { headers, signal }: ApiRequest,
+): Promise<ApiAnswer> {
   try {
-    const { size, mtime } = await file.stat();
     const modified = mtime.toUTCString();
     const common = { 'Accept-Ranges': 'bytes', 'Last-Modified': modified, ...NO_SNIFFING };
     const isOlder =
@@ -106,7 +173,7 @@ async function showFile(file: FileHandle, name: string, { headers, signal }: Api
       ...{ kind: 'stream', code: range === undefined ? 200 : 206, contentType: typeOf(name) },
       headers: { ...common, ...part, 'Content-Length': String(end - first) },
       abortCutsOff: true,
-      pieces: blocksOf(file, { first, end }, signal),
+      pieces: blocksOf(file, read, { first, end }, signal),
     };
   } catch (error) {
     await file.close();
@@ -116,13 +183,14 @@ async function showFile(file: FileHandle, name: string, { headers, signal }: Api
 
 async function* blocksOf(
   file: FileHandle,
+  read: ReadBlock,
   { first, end }: WantedRange,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   await using _ = file;
   for (let offset = first; offset < end && !signal.aborted;) {
     const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, end - offset));
-    const { bytesRead } = await file.read(block, 0, block.length, offset);
+    const { bytesRead } = await read(block, 0, block.length, offset);
     // It was cut short meanwhile: the length that was promised cannot be kept, and the connection breaks off.
     if (bytesRead === 0) throw new Error('the file has become shorter');
     offset += bytesRead;

@@ -24,6 +24,8 @@ export interface BoundedLooksOptions {
   readonly clock: Pick<Clock, 'setTimer'>;
   /** What a look at a path gets to; each path is a place that may hang unless told. */
   readonly findPlace?: (path: string) => Promise<LookPlace>;
+  /** How many places that may hang are looked at at once; 2 unless told. */
+  readonly mostAtOnce?: number;
 }
 
 /** What is asked of a path. */
@@ -45,6 +47,7 @@ interface Waiter {
 /** See the module. */
 export class BoundedLooks {
   readonly #clock: Pick<Clock, 'setTimer'>;
+  readonly #mostAtOnce: number;
   readonly #findPlace: ((path: string) => Promise<LookPlace>) | undefined;
   /** The places that may hang and are looked at, those that do not answer among them. */
   readonly #places = new Set<string>();
@@ -54,8 +57,9 @@ export class BoundedLooks {
   /** How many looks at each place of the node itself have not been answered in time, nor since. */
   readonly #overdue = new Map<string, number>();
 
-  constructor({ clock, findPlace }: BoundedLooksOptions) {
+  constructor({ clock, findPlace, mostAtOnce = MOST_AT_ONCE }: BoundedLooksOptions) {
     this.#clock = clock;
+    this.#mostAtOnce = mostAtOnce;
     this.#findPlace = findPlace;
   }
 
@@ -153,7 +157,7 @@ export class BoundedLooks {
   }
 
   #mayBegin(place: string): boolean {
-    return this.#places.size < MOST_AT_ONCE && !this.#places.has(place);
+    return this.#places.size < this.#mostAtOnce && !this.#places.has(place);
   }
 }
 
