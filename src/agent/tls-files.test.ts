@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../server/tls/make-certificate.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { LogRecorder } from '../testing/log-recorder.js';
+import { type CertificatesRead, certificatesRead } from '../util/certificate-channels.js';
 import { type PodloopError } from '../util/errors.js';
 import { type GivenAgentOptions, resolveAgentOptions } from './resolve-agent-options.js';
 import { TlsFiles } from './tls-files.js';
@@ -83,6 +84,26 @@ describe('files of others', () => {
     await writeFile(at('tls.key'), key);
     expect(await files.refresh()).toBe(true);
     expect(nameOf(files)).toBe('CN=two');
+  });
+
+  it('tell when they end, at the start and when they were replaced', async () => {
+    const told: CertificatesRead[] = [];
+    const leave = certificatesRead.subscribe((read) => told.push(read));
+    await putPair('one');
+    const times = { validFrom: new Date(0), validTo: new Date(1.9e12) };
+    const authority = await makeCertificate({ commonName: 'ca', purpose: 'authority', ...times });
+    await writeFile(at('ca.crt'), (await aPair('longer')).cert + authority.cert);
+    const files = await open({ ...FILES(), clientCaFile: at('ca.crt') });
+    await files.refresh();
+    await writeFile(at('ca.crt'), authority.cert.replace('CERTIFICATE', 'NOTHING'));
+    await files.refresh();
+    await writeFile(at('ca.crt'), (await aPair('longer')).cert);
+    await files.refresh();
+    leave();
+    expect(told).toEqual([
+      { serverEndsAtMs: 2e12, clientAuthorityEndsAtMs: 1.9e12 },
+      { serverEndsAtMs: 2e12, clientAuthorityEndsAtMs: 2e12 },
+    ]);
   });
 
   it('say who has which token, from one moment to the next', async () => {

@@ -15,6 +15,7 @@ import { toOpensslCiphers } from '../server/tls/cipher-suites.js';
 import { type CertificatePair } from '../server/tls/make-certificate.js';
 import { isOutworn, makeSelfSigned } from '../server/tls/self-signed.js';
 import { TokenTable } from '../server/token-table.js';
+import { certificatesRead } from '../util/certificate-channels.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
@@ -63,7 +64,9 @@ export class TlsFiles {
       read: async () => readOptionFile('--token-auth-file', tokenAuthFile, true),
       parse: (text) => toTokens(text, tokenAuthFile),
     });
-    return new TlsFiles(options, pair, authorities, tokens);
+    const files = new TlsFiles(options, pair, authorities, tokens);
+    files.#tell();
+    return files;
   }
 
   private constructor(
@@ -94,7 +97,19 @@ export class TlsFiles {
     // First: what was taken back holds up to here.
     await this.#tokens.refresh();
     const changes = [await this.#authorities.refresh(), await this.#pair.refresh()];
-    return changes.includes(true);
+    const hasChanged = changes.includes(true);
+    if (hasChanged) this.#tell();
+    return hasChanged;
+  }
+
+  #tell(): void {
+    const endsOf = (text: string): number[] =>
+      (text.match(PEM_CERTIFICATE) ?? []).map((pem) => Date.parse(new X509Certificate(pem).validTo));
+    // Behind the server's are its issuers.
+    const [serverEndsAtMs = 0] = endsOf(this.#pair.value.cert);
+    const ends = endsOf(this.#authorities.value);
+    const clientAuthorityEndsAtMs = ends.length === 0 ? undefined : Math.min(...ends);
+    certificatesRead.publish({ serverEndsAtMs, clientAuthorityEndsAtMs });
   }
 }
 

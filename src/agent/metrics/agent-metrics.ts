@@ -1,4 +1,5 @@
 import { type CriClient } from '../../cri/index.js';
+import { addCertificateMetrics } from '../../metrics/certificate-metrics.js';
 import { addConfigMetrics } from '../../metrics/config-metrics.js';
 import { addContainerEndMetrics } from '../../metrics/container-end-metrics.js';
 import { addEventGeneratorMetrics } from '../../metrics/event-generator-metrics.js';
@@ -70,6 +71,7 @@ export class AgentMetrics implements Disposable {
     addRuntimeOperationMetrics(registry, client);
     addConfigMetrics(registry);
     addHttpServerMetrics(registry);
+    addCertificateMetrics(registry, () => clock.now());
     addPods(registry, parts, clock);
     addProbeStats(registry, () => probes.stats);
     this.#agent = registry;

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findMetricsFaults, type PageFamily, readMetricsPage } from '../../../src/testing/metrics-page.js';
+import { CONTAINER_METRICS, NETWORK_METRICS } from '../../../src/util/usage/container-metrics.js';
 import { LocalApiClient } from '../local-api-client.js';
 import { PodloopProcess } from '../podloop-process.js';
 import { untilNobodyNames } from '../processes-naming.js';
@@ -123,6 +124,8 @@ function valueOf(name: string, labels: Readonly<Record<string, string>> = {}): n
 const MAY_BE_EMPTY = new Set([
   // Nobody asks for /stats/summary, and no pod goes.
   ...['kubelet_volume_metric_collection_duration_seconds', 'kubelet_sleep_action_terminated_early_total'],
+  // No port with TLS.
+  'podloop_certificate_end_time_seconds',
   ...['kubelet_evictions', 'kubelet_restarted_pods_total', 'kubelet_image_pull_duration_seconds'],
   ...['kubelet_run_podsandbox_errors_total', 'podloop_config_changes_folded_total'],
   ...[
@@ -199,10 +202,11 @@ describe('the pages', () => {
     expect([...new Set(explained)].sort()).toEqual([...new Set(served)].sort());
   });
 
-  it('about usage are explained, too, each name that a kubelet has there', () => {
+  it('about usage are explained, too, each name that a kubelet has there or that podloop makes', () => {
     const explained = new Set(namesInTables(chapters.get('What containers, pods and the node use')!));
     const names = Object.values(KUBELET_USAGE_METRICS).flatMap((rows) => rows.map(([name]) => name));
-    expect(names.filter((name) => !explained.has(name))).toEqual([]);
+    const ours = [...CONTAINER_METRICS, ...NETWORK_METRICS].map(({ name }) => name);
+    expect([...names, ...ours].filter((name) => !explained.has(name))).toEqual([]);
   });
 
   it('have faults by promtool’s rules in names alone that are the kubelet’s', () => {

@@ -27,6 +27,9 @@ const CASES: Readonly<Record<string, readonly Told[] | 'down'>> = {
   PodloopEventLoopLate: [gauge('podloop_event_loop_delay_max_seconds', 0.02, 1.5)],
   PodloopMemoryHigh: [gauge('process_resident_memory_bytes', 100e6, 600e6)],
   PodloopFilesNearlyUsedUp: [gauge('process_open_fds', 50, 900), gauge('process_max_fds', 1024, 1024)],
+  PodloopCertificateEnds: [
+    gauge('podloop_certificate_end_time_seconds', 2e9, 1.8e9, { certificate: 'server' }),
+  ],
   PodloopMetricsIncomplete: [counter('podloop_metrics_read_errors_total', 0, 1, { metric: 'a' })],
   PodloopUsageUnreadable: [gauge('scrape_error', 0, 1)],
   PlegNotHealthy: [gauge('podloop_pleg_healthy', 1, 0)],

@@ -57,6 +57,8 @@ const OF_PROMETHEUS = ['up'];
  * that the documentation has, and the values asked for are some that there are.
  */
 const MAY_NOT_HAVE_COUNTED = [
+  // There is no port with TLS.
+  'podloop_certificate_end_time_seconds',
   'podloop_metrics_read_errors_total',
   'podloop_runtime_operations_timeouts_total',
   'podloop_runtime_operations_abandoned_total',
@@ -179,6 +181,26 @@ describe('what examples ask for', () => {
     expect(jobs.map(({ metrics_path: path = '/metrics' }) => path)).toEqual([
       ...['/metrics', '/metrics/resource', '/metrics/cadvisor', '/metrics/probes'],
     ]);
+  });
+
+  it('is scraped under the labels that dashboards of kubelets look for, too, each page once', () => {
+    const { scrape_configs: jobs } = parse(
+      readFileSync(examplePath('prometheus/kubelet-jobs.yaml'), 'utf8'),
+    ) as {
+      scrape_configs: { job_name: string; metrics_path?: string; relabel_configs: object[] }[];
+    };
+    expect(new Set(jobs.map(({ job_name: name }) => name)).size).toBe(4);
+    expect(jobs.map(({ metrics_path: path = '/metrics' }) => path)).toEqual([
+      ...['/metrics', '/metrics/resource', '/metrics/cadvisor', '/metrics/probes'],
+    ]);
+    for (const { relabel_configs: rules } of jobs) {
+      expect(rules).toEqual(
+        expect.arrayContaining([
+          { target_label: 'job', replacement: 'kubelet' },
+          { source_labels: ['__metrics_path__'], target_label: 'metrics_path' },
+        ]),
+      );
+    }
   });
 });
 
