@@ -13,6 +13,7 @@ import { type NodeFacts } from '../doctor/node-facts.js';
 import { hasCode } from '../util/errors.js';
 import { DoctorRuntime } from './doctor-runtime.js';
 
+export { isWholeReport } from '../doctor/agent-report.js';
 export { EXIT_CODES, exitCodeOf } from '../doctor/diagnose.js';
 export { type EventReading, type RuntimeProgress } from '../doctor/examine-runtime.js';
 export { type Finding, type Severity } from '../doctor/finding.js';

@@ -61,6 +61,10 @@ describe('podloop doctor', () => {
     expect(lines[1]).toMatch(/^ {2}evidence: \d+ of \d+ attempts failed/);
     expect(stdout).toContain('\n  what to do: Start the runtime');
     expect(stdout).toMatch(/^1 thing is wrong: /m);
+    expect(stdout).toMatch(
+      /^Not known: the runtime’s conditions, pods, the status of pods, events \(the runtime was not reached\)$/m,
+    );
+    expect(stdout).toMatch(/^Not known: processes, shims, .* \(\/proc cannot be read\)$/m);
     expect(stdout).toMatch(/^Not known: pressure \(the kernel does not measure pressure/m);
     expect(stdout).toMatch(/^Not known: podloop’s agent \(cannot reach the agent at/m);
   });
@@ -88,6 +92,20 @@ describe('podloop doctor', () => {
     agent.on('GET /debug/pleg', () => ({ kind: 'Status' }));
     const other = await doctor([...absent(), '--socket', agent.socketPath]);
     expect(other.stdout).toMatch(/^Not known: podloop’s agent \(the agent at .* is of another version\)$/m);
+    const { history: _, ...relists } = aPlegReport().relists;
+    agent.on('GET /debug/pleg', () => ({ ...aPlegReport(), relists }));
+    const older = await doctor([...absent(), '--socket', agent.socketPath]);
+    expect(older.stdout).toMatch(/^Not known: podloop’s agent \(the agent at .* is of another version\)$/m);
+  });
+
+  it('does not wait for the rest of what an agent says', async () => {
+    await using agent = await FakeAgentServer.start();
+    agent.on('GET /debug/pleg', (_, answer) => void answer.write('{"health":'));
+    const { code, stdout } = await doctor([...absent(), '--socket', agent.socketPath, '--timeout', '100ms']);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(
+      /^Not known: podloop’s agent \(the agent at .* did not answer whole within 0\.1s\)$/m,
+    );
   });
 
   it('looks again and again until it is interrupted', async () => {

@@ -1,11 +1,20 @@
 import { Command } from 'commander';
-import { CERTIFICATE_FOLDERS, type Diagnosis, EXIT_CODES, exitCodeOf, runDoctor } from '../agent/doctor.js';
+import {
+  CERTIFICATE_FOLDERS,
+  type Diagnosis,
+  EXIT_CODES,
+  exitCodeOf,
+  isWholeReport,
+  runDoctor,
+} from '../agent/doctor.js';
 import { type PlegReport } from '../model/pleg-report.js';
+import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
+import { linkAbort } from '../util/linked-abort.js';
 import { AgentClient } from './api/agent-client.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
 import { type CliHost } from './cli-host.js';
-import { CommandFailure } from './command-failure.js';
+import { CommandFailure, failure } from './command-failure.js';
 import { toDiagnosisLines } from './doctor/diagnosis-text.js';
 import {
   addDoctorFlags,
@@ -99,25 +108,30 @@ async function prepareLook(
       ...{ hostRoot: flags.hostRoot, mayWrite: flags.diskWrite },
       certificateFolders: flags.certDir ?? CERTIFICATE_FOLDERS,
       kubelet: { urls: flags.kubeletUrl ?? KUBELET_URLS, healthzUrl: flags.healthzUrl, credentials },
-      readAgent: async () => await readReport(agent, flags.timeout),
+      readAgent: async () => await readReport(agent, clock, flags.timeout),
       onProgress: (how) => progress.show(how),
     }).finally(() => progress.clear());
   };
 }
 
-/** What podloop's own agent says. One of another version may say less, and is not judged then. */
-async function readReport(agent: AgentClient, limitMs: number): Promise<PlegReport> {
-  const { object } = await agent.send('GET', '/debug/pleg', { limitMs }).catch((error: unknown) => {
-    throw new Error(messageOf(error).replace(/^error: /, ''), { cause: error });
-  });
-  const report = object as unknown as Partial<PlegReport>;
-  const isWhole = [report.health, report.relists, report.stream, report.eventLoop, report.runtime].every(
-    (part) => typeof part === 'object',
+/** What podloop's own agent says, whole within the limit. One of another version may say less, and is not judged then. */
+async function readReport(agent: AgentClient, clock: Clock, limitMs: number): Promise<PlegReport> {
+  const late = linkAbort(agent.signal);
+  const timer = clock.setTimer(limitMs, () =>
+    late.abort(failure(`the agent at ${agent.socketPath} did not answer whole within ${limitMs / 1000}s`)),
   );
-  if (!isWhole || !Array.isArray(report.stuckPods) || !Array.isArray(report.callsInFlight)) {
-    throw new Error(`the agent at ${agent.socketPath} is of another version`);
+  try {
+    const { object } = await agent.send('GET', '/debug/pleg', { signal: late.signal });
+    const report: unknown = object;
+    if (!isWholeReport(report)) throw failure(`the agent at ${agent.socketPath} is of another version`);
+    return report;
+  } catch (error) {
+    const reason: unknown = late.signal.aborted ? late.signal.reason : error;
+    throw new Error(messageOf(reason).replace(/^error: /, ''), { cause: error });
+  } finally {
+    timer.cancel();
+    late.unlink();
   }
-  return report as PlegReport;
 }
 
 async function print(

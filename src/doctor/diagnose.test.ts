@@ -13,6 +13,7 @@ import { type MeasuredCall } from './call-meter.js';
 import { diagnose, exitCodeOf } from './diagnose.js';
 import { type FindingCode } from './finding-codes.js';
 import { known, notKnown } from './looked.js';
+import { type RunningPlugin } from './machine-facts.js';
 
 const WEB = { uid: 'uid-web', namespace: 'default', name: 'web' };
 const DAY_MS = 24 * 3_600_000;
@@ -48,6 +49,9 @@ const pressed = (name: 'cpu' | 'io' | 'memory', changes: Partial<typeof QUIET>):
 const processes = (machine.processes as { value: object }).value as never as Record<string, unknown>;
 const running = (changes: object): NodeFactsChanges => ({
   machine: { processes: known({ ...processes, ...changes } as never) },
+});
+const plugged = (...running: readonly RunningPlugin[]): NodeFactsChanges => ({
+  machine: { plugins: known({ running, count: running.length }) },
 });
 const certified = (leftMs: number, lifeMs = 365 * DAY_MS): NodeFactsChanges => ({
   rest: {
@@ -144,6 +148,10 @@ const CASES: readonly Case[] = [
   { when: 'zombies pile up', node: running({ zombies: 400, zombieParents: [{ pid: 9, command: 'app', zombies: 399 }] }), finds: 'Zombies', severity: 'warning', says: /399 of app \(9\)/ },
   { when: 'a shim is nobody’s', node: { machine: { shims: known({ count: 5, orphans: [{ pid: 44, command: 'containerd-shim', sandboxId: 'abc' }], orphanCount: 1, gone: [], goneCount: 0 }) } }, finds: 'OrphanShims', severity: 'warning', says: /pid 44/ },
   { when: 'a shim is gone', node: { machine: { shims: known({ count: 5, orphans: [], orphanCount: 0, gone: [{ sandboxId: 'abc', pod: 'default/web' }], goneCount: 1 }) } }, finds: 'ShimsGone', severity: 'warning', says: /default\/web/ },
+  { when: 'shims are left without a runtime', node: { machine: { abandonedShims: known({ count: 12, shims: [{ pid: 44, command: 'containerd-shim', sandboxId: 'abc' }], addresses: ['/run/old.sock'] }) } }, finds: 'ShimsAbandoned', severity: 'warning', says: /12 shims run without .* pid 44 and 11 more[^]*nobody listens at \/run\/old\.sock/ },
+  { when: 'a network plugin hangs', node: plugged({ pid: 44, command: 'calico', operation: 'ADD', sandboxId: 'abc', pod: WEB, forMs: 90_000 }), finds: 'SandboxHangs', severity: 'warning', says: /default\/web has not been set up for 1m30s[^]*pid 44 calico: CNI ADD/ },
+  { when: 'a network plugin hangs for minutes', node: plugged({ pid: 44, command: 'calico', operation: 'DEL', sandboxId: 'abc', forMs: 200_000 }), finds: 'SandboxHangs', severity: 'critical', says: /a pod has not been taken down for 3m20s/ },
+  { when: 'the agent waits for a sandbox', node: reported({ callsInFlight: [{ method: 'RunPodSandbox', operation: 'run_podsandbox', pod: WEB, startedAtMs: 1, ageMs: 65_000 }] }), finds: 'SandboxHangs', severity: 'warning', says: /default\/web has not been set up for 1m5s: its network \(CNI\) hangs/ },
   { when: 'a certificate has expired', node: certified(-3 * DAY_MS), finds: 'CertificateExpired', severity: 'critical', says: /expired 3 days ago/ },
   { when: 'a certificate expires soon', node: certified(5 * DAY_MS), finds: 'CertificateExpires', severity: 'warning', says: /in 5 days/ },
   { when: 'the kubelet says it is not healthy', node: { rest: { kubelet: { health: known({ url: 'http://h/healthz', healthy: false, words: '[-]pleg failed: PLEG is not healthy' }), metrics: notKnown('') } } }, finds: 'KubeletUnhealthy', severity: 'critical', says: /PLEG is not healthy/ },
@@ -180,7 +188,8 @@ describe('diagnose', () => {
       },
       machine: {
         ...{ pressure: nothing, load: nothing, memory: nothing, processes: nothing },
-        ...{ disks: [], fsync: nothing, shims: nothing },
+        ...{ disks: [], silentDisks: [], fsync: nothing },
+        ...{ shims: nothing, abandonedShims: nothing, plugins: nothing },
       },
     });
     expect(diagnose(facts)).toEqual([]);
@@ -226,6 +235,7 @@ describe('diagnose', () => {
   it('leaves alone what is busy and well', () => {
     const busy = [
       measured({ isEvented: true, lastSeenAgoMs: 310_000 }),
+      plugged({ pid: 44, command: 'calico', operation: 'ADD', sandboxId: 'abc', pod: WEB, forMs: 20_000 }),
       measured({ thresholdMs: 600_000, lastSeenAgoMs: 310_000 }),
       { machine: { disks: [{ ...machine.disks[0]!, availableBytes: 0, freeInodes: 0, isReadOnly: true }] } },
       {

@@ -13,10 +13,20 @@ import { processRules } from './rules/process-rules.js';
 import { readinessRules } from './rules/readiness-rules.js';
 import { type Rule } from './rules/rule.js';
 import { runtimeRules } from './rules/runtime-rules.js';
+import { sandboxRules } from './rules/sandbox-rules.js';
 
 /** Causes before what follows from them: of two findings that are as bad, the first is the better explanation. */
 const RULES: readonly Rule[] = [
-  ...[connectionRules, pressureRules, diskRules, readinessRules, runtimeRules, podRules, populationRules],
+  ...[
+    connectionRules,
+    pressureRules,
+    diskRules,
+    readinessRules,
+    sandboxRules,
+    runtimeRules,
+    podRules,
+    populationRules,
+  ],
   ...[processRules, eventRules, certificateRules, kubeletRules, agentRules],
 ];
 

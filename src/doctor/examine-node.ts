@@ -18,24 +18,13 @@
  */
 import { type PlegReport } from '../model/pleg-report.js';
 import { type Clock } from '../util/clock.js';
-import { messageOf } from '../util/errors.js';
-import {
-  type EventReading,
-  examineRuntime,
-  type RuntimeExamination,
-  type RuntimeProgress,
-} from './examine-runtime.js';
 import { type KubeletAddresses, KubeletExaminer } from './examine-kubelet.js';
-import { judgeShims, readShims, type Shim } from './find-shims.js';
+import { MachineExaminer } from './examine-machine.js';
+import { type EventReading, examineRuntime, type RuntimeProgress } from './examine-runtime.js';
 import { HostFiles } from './host-files.js';
-import { known, type Looked, notKnown } from './looked.js';
-import { type MachineFacts } from './machine-facts.js';
-import { type DiskPath, measureDisks, measureFsync } from './measure-disks.js';
+import { ask } from './looked.js';
 import { type NodeFacts } from './node-facts.js';
-import { readProcesses, type SeenProcess, summarizeProcesses } from './process-table.js';
 import { readCertificates } from './read-certificates.js';
-import { readLoad, readMemory } from './read-load.js';
-import { readPressure } from './read-pressure.js';
 import { type RuntimePort } from './runtime-port.js';
 
 /** What {@link examineNode} works with. */
@@ -59,29 +48,20 @@ export interface ExamineNodeOptions {
   readonly onProgress?: (progress: RuntimeProgress) => void;
 }
 
-/** The usual places, for where the runtime does not say where its images are. */
-const USUAL_IMAGES = '/var/lib/containerd';
-const OTHER_DISKS: readonly DiskPath[] = [
-  { path: '/var/lib/kubelet', purpose: 'the kubelet’s folder' },
-  { path: '/var/lib/podloop', purpose: 'podloop’s folder' },
-  { path: '/var/log', purpose: 'logs' },
-  { path: '/run', purpose: 'sockets and state' },
-  { path: '/', purpose: 'the root' },
-];
-
 /** Looks at a node. Rejects only when the signal aborts. */
 export async function examineNode(options: ExamineNodeOptions): Promise<NodeFacts> {
   const { runtime, readAgent, clock, signal, timeoutMs, hostRoot } = options;
   const startedMs = clock.monotonicMs();
   const files = new HostFiles({ root: hostRoot, clock, signal });
   const kubelet = new KubeletExaminer({ addresses: options.kubelet, clock, signal, timeoutMs });
-  const [first] = await Promise.all([lookAtProcesses(files), kubelet.begin()]);
+  const machine = new MachineExaminer({ files, clock, mayWrite: options.mayWrite });
+  await Promise.all([machine.begin(), kubelet.begin()]);
   const { watchMs, events, onProgress } = options;
   const examination = await examineRuntime({
     ...{ runtime, clock, signal, timeoutMs, watchMs, events, onProgress },
   });
-  const [machine, certificates, kubeletFacts, agent] = await Promise.all([
-    examineMachine(options, files, first, examination),
+  const [machineFacts, certificates, kubeletFacts, agent] = await Promise.all([
+    machine.end(examination),
     readCertificates(files, options.certificateFolders),
     kubelet.end(),
     ask(() => readAgent(signal)),
@@ -89,64 +69,6 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeFact
   signal.throwIfAborted();
   return {
     ...{ atMs: clock.now(), tookMs: clock.monotonicMs() - startedMs },
-    ...{ runtime: examination.facts, machine, certificates, kubelet: kubeletFacts, agent },
+    ...{ runtime: examination.facts, machine: machineFacts, ...certificates, kubelet: kubeletFacts, agent },
   };
-}
-
-/** Processes and the shims among them, at one time. */
-interface ProcessLook {
-  readonly processes: readonly SeenProcess[];
-  readonly shims: readonly Shim[];
-}
-
-async function lookAtProcesses(files: HostFiles): Promise<Looked<ProcessLook>> {
-  return await ask(async () => {
-    const processes = await readProcesses(files);
-    return { processes, shims: await readShims(files, processes) };
-  });
-}
-
-async function examineMachine(
-  { runtime, clock, mayWrite }: ExamineNodeOptions,
-  files: HostFiles,
-  first: Looked<ProcessLook>,
-  { firstLists, lastLists, imageFilesystems }: RuntimeExamination,
-): Promise<MachineFacts> {
-  const second = await lookAtProcesses(files);
-  const images = imageFilesystems.known ? imageFilesystems.value.map(({ mountpoint }) => mountpoint) : [];
-  const folders = (images.length === 0 ? [USUAL_IMAGES] : images).filter((path) => path.startsWith('/'));
-  const disks: DiskPath[] = folders.map((path) => ({
-    ...{ path, purpose: 'images and containers', holdsImages: true },
-  }));
-  return {
-    pressure: await readPressure(files),
-    load: await readLoad(files),
-    memory: await readMemory(files),
-    processes:
-      first.known && second.known
-        ? known(await summarizeProcesses(files, first.value.processes, second.value.processes))
-        : notKnown('/proc cannot be read'),
-    ...(await measureDisks(files, [...disks, ...OTHER_DISKS])),
-    fsync: mayWrite
-      ? await measureFsync(files, folders[0] ?? '/', clock)
-      : notKnown('it was told not to write'),
-    shims:
-      first.known && second.known && firstLists !== undefined && lastLists !== undefined
-        ? known(
-            judgeShims(
-              { before: first.value.shims, after: second.value.shims },
-              { first: firstLists, last: lastLists },
-              runtime.endpoint.replace(/^unix:\/\//, ''),
-            ),
-          )
-        : notKnown('processes or pods could not be listed'),
-  };
-}
-
-async function ask<T>(question: () => Promise<T>): Promise<Looked<T>> {
-  try {
-    return known(await question());
-  } catch (error) {
-    return notKnown(messageOf(error));
-  }
 }

@@ -1,7 +1,8 @@
 import { formatPod } from '../model/pod-ref.js';
 import { type ListedNode } from './event-witness.js';
 import { type HostFiles } from './host-files.js';
-import { type ShimFacts } from './machine-facts.js';
+import { known, type Looked, notKnown } from './looked.js';
+import { type AbandonedShimFacts, type ShimFacts } from './machine-facts.js';
 import { type SeenProcess } from './process-table.js';
 
 /** A shim of containerd: the process that stands between it and the containers of one pod. */
@@ -41,19 +42,41 @@ export function parseShim(cmdline: string): Pick<Shim, 'sandboxId' | 'address' |
   return { sandboxId, address, namespace };
 }
 
+/** Shims of before and after whose containerd was gone both times. Pure. */
+export function judgeAbandoned(
+  before: readonly Shim[],
+  after: readonly Shim[],
+  dead: { readonly before: ReadonlySet<string>; readonly after: ReadonlySet<string> },
+): AbandonedShimFacts {
+  const wereThere = new Set(before.map(({ pid }) => pid));
+  const isDead = ({ pid, address }: Shim): boolean =>
+    wereThere.has(pid) && dead.before.has(address) && dead.after.has(address);
+  const abandoned = after.filter(isDead);
+  return {
+    count: abandoned.length,
+    shims: abandoned.slice(0, MOST_NAMED).map(({ pid, command, sandboxId }) => ({ pid, command, sandboxId })),
+    addresses: [...new Set(abandoned.map(({ address }) => address))].slice(0, MOST_NAMED),
+  };
+}
+
 /**
  * Holds shims of before and after a list against it: what was there all the time and is in the list of nobody is an
  * orphan, and a sandbox that is ready has one. Pure.
  *
- * @param socketPath of the runtime: shims of another containerd are not its business.
+ * @param own the addresses of the runtime: shims of another containerd are not its business.
  */
 export function judgeShims(
   shims: { readonly before: readonly Shim[]; readonly after: readonly Shim[] },
   lists: { readonly first: ListedNode; readonly last: ListedNode },
-  socketPath: string,
-): ShimFacts {
-  const isOurs = ({ address, namespace }: Shim): boolean =>
-    address === socketPath && namespace === CRI_NAMESPACE;
+  own: ReadonlySet<string>,
+): Looked<ShimFacts> {
+  const ofPods = shims.after.filter(({ namespace }) => namespace === CRI_NAMESPACE);
+  if (ofPods.length > 0 && !ofPods.some(({ address }) => own.has(address))) {
+    return notKnown(
+      `the shims that run belong to ${ofPods[0]!.address}, which is not the runtime that was asked`,
+    );
+  }
+  const isOurs = ({ address, namespace }: Shim): boolean => own.has(address) && namespace === CRI_NAMESPACE;
   const after = shims.after.filter(isOurs);
   const wereThere = new Set(shims.before.filter(isOurs).map(({ pid }) => pid));
   const listed = new Set([...lists.first.sandboxes, ...lists.last.sandboxes].map(({ id }) => id));
@@ -65,11 +88,11 @@ export function judgeShims(
     after.length === 0
       ? []
       : lists.last.sandboxes.filter(({ id, ready }) => ready && readyAtFirst.has(id) && !running.has(id));
-  return {
+  return known({
     count: after.length,
     orphans: orphans.slice(0, MOST_NAMED).map(({ pid, command, sandboxId }) => ({ pid, command, sandboxId })),
     orphanCount: orphans.length,
     gone: gone.slice(0, MOST_NAMED).map(({ id, pod }) => ({ sandboxId: id, pod: formatPod(pod) })),
     goneCount: gone.length,
-  };
+  });
 }

@@ -45,6 +45,9 @@ export const FINDING_CODES = {
   Zombies: 'Many processes are dead and nobody collects them.',
   OrphanShims: 'Shims of the runtime run whose pods it does not know.',
   ShimsGone: 'Pods are listed as ready whose shims do not run.',
+  ShimsAbandoned: 'Shims of a containerd run that is not there any more.',
+  SandboxHangs:
+    'The sandbox of a pod is not set up, or not taken down, for long: mostly its network plugin (CNI) hangs.',
   CertificateExpired: 'A certificate of the node has expired.',
   CertificateExpires: 'A certificate of the node expires soon and was not renewed.',
   KubeletUnhealthy: 'The kubelet’s own health check fails.',

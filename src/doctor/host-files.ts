@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../util/clock.js';
@@ -32,6 +33,8 @@ export class HostFiles {
     this.root = options.root;
     this.#clock = options.clock;
     this.#signal = options.signal;
+    // Dozens of files are read at once, and each waits for it.
+    setMaxListeners(0, options.signal);
   }
 
   /** Where that absolute path of the machine is here, its links followed as that machine would. */

@@ -1,3 +1,5 @@
+import { messageOf } from '../util/errors.js';
+
 /** What was found out, or why it could not be. */
 export type Looked<T> =
   { readonly known: true; readonly value: T } | { readonly known: false; readonly why: string };
@@ -13,4 +15,13 @@ export function notKnown(why: string): { readonly known: false; readonly why: st
 /** The value, or undefined. */
 export function valueOf<T>(looked: Looked<T>): T | undefined {
   return looked.known ? looked.value : undefined;
+}
+
+/** The answer to a question, or why there is none. */
+export async function ask<T>(question: () => Promise<T>): Promise<Looked<T>> {
+  try {
+    return known(await question());
+  } catch (error) {
+    return notKnown(messageOf(error));
+  }
 }

@@ -1,3 +1,4 @@
+import { type PodRef } from '../model/pod-ref.js';
 import { type Looked } from './looked.js';
 
 /** What was found out about the machine itself. */
@@ -11,6 +12,8 @@ export interface MachineFacts {
   readonly silentDisks: readonly SilentDisk[];
   readonly fsync: Looked<FsyncFacts>;
   readonly shims: Looked<ShimFacts>;
+  readonly abandonedShims: Looked<AbandonedShimFacts>;
+  readonly plugins: Looked<PluginFacts>;
 }
 
 /** Shares of time in percent in which some tasks, or all that are not idle, waited: the kernel's PSI. */
@@ -54,8 +57,8 @@ export interface ProcessFacts {
   readonly zombies: number;
   /** Who does not collect them: parents with the most, at most five. */
   readonly zombieParents: readonly (NamedProcess & { readonly zombies: number })[];
-  /** In uninterruptible sleep at two looks, at most ten, and how many there are. */
-  readonly blocked: readonly (NamedProcess & { readonly waitsIn: string })[];
+  /** Threads in uninterruptible sleep at two looks, at most ten, and how many there are; `thread` of other than the first. */
+  readonly blocked: readonly (NamedProcess & { readonly thread?: number; readonly waitsIn: string })[];
   readonly blockedCount: number;
 }
 
@@ -102,4 +105,28 @@ export interface ShimFacts {
   /** Ready sandboxes without a shim, at most ten, and how many there are. */
   readonly gone: readonly { readonly sandboxId: string; readonly pod: string }[];
   readonly goneCount: number;
+}
+
+/** Shims at whose containerd's address nobody listens. */
+export interface AbandonedShimFacts {
+  readonly count: number;
+  /** At most ten. */
+  readonly shims: readonly (NamedProcess & { readonly sandboxId: string })[];
+  readonly addresses: readonly string[];
+}
+
+/** Network plugins (CNI) that run at two looks. */
+export interface PluginFacts {
+  /** Longest first, at most ten, and how many there are. */
+  readonly running: readonly RunningPlugin[];
+  readonly count: number;
+}
+
+/** A network plugin that is at work on the sandbox of a pod. */
+export interface RunningPlugin extends NamedProcess {
+  /** As CNI names it: ADD, DEL, CHECK. */
+  readonly operation: string;
+  readonly sandboxId: string;
+  readonly pod?: PodRef;
+  readonly forMs: number;
 }

@@ -1,15 +1,22 @@
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { SystemClock } from '../util/clock.js';
-import { judgeShims, parseShim, readShims, type Shim } from './find-shims.js';
+import { judgeAbandoned, judgeShims, parseShim, readShims, type Shim } from './find-shims.js';
 import { HostFiles } from './host-files.js';
 import { measureDisks, measureFsync } from './measure-disks.js';
-import { findBlocked, parseProcess, readProcesses, summarizeProcesses } from './process-table.js';
+import { findStillBlocked, readBlocked } from './blocked-threads.js';
+import { findPlugins, parsePlugin } from './find-plugins.js';
+import { parseProcess, readProcesses } from './process-table.js';
+import { summarizeProcesses } from './summarize-processes.js';
 import { readLoad, readMemory } from './read-load.js';
 import { readPressure } from './read-pressure.js';
+import { findDeadAddresses, findSameSocket } from './shim-addresses.js';
+import { type Looked } from './looked.js';
+import { type ShimFacts } from './machine-facts.js';
 
 const clock = new SystemClock();
 let root: string;
@@ -90,8 +97,9 @@ describe('the table of processes', () => {
     await write('proc/7/wchan', 'rpc_wait_bit_killable');
     await write('proc/self/stat', 'no process of its own');
     await write('proc/sys/kernel/pid_max', '32768\n');
-    const first = await readProcesses(files);
-    expect(await summarizeProcesses(files, first, await readProcesses(files))).toEqual({
+    const processes = await readProcesses(files);
+    const blocked = await readBlocked(files, processes);
+    expect(await summarizeProcesses(files, processes, blocked)).toEqual({
       ...{ processes: 3, threads: 6, pidMax: 32_768, threadsMax: 0 },
       ...{ zombies: 1, zombieParents: [{ pid: 5, command: 'app', zombies: 1 }] },
       blocked: [{ pid: 7, command: 'umount', waitsIn: 'rpc_wait_bit_killable' }],
@@ -99,15 +107,79 @@ describe('the table of processes', () => {
     });
   });
 
-  it('takes a pid that was used again for another process', () => {
-    const process = { ...parseProcess(statLine(7, 'dd', { state: 'D' }))! };
-    expect(findBlocked([process], [process])).toHaveLength(1);
-    expect(findBlocked([process], [{ ...process, startTicks: '71' }])).toEqual([]);
-    expect(findBlocked([{ ...process, state: 'S' }], [process])).toEqual([]);
+  it('takes a pid that was used again for another process, and one that goes on for no hang', async () => {
+    const blocked = async (): Promise<number[]> => {
+      const first = await readBlocked(files, await readProcesses(files));
+      return (await findStillBlocked(files, first)).map(({ tid }) => tid);
+    };
+    await write('proc/7/stat', statLine(7, 'dd', { state: 'D' }));
+    expect(await blocked()).toEqual([7]);
+    const first = await readBlocked(files, await readProcesses(files));
+    await write('proc/7/stat', statLine(7, 'dd', { state: 'D' }).replace(' 70 9 9', ' 71 9 9'));
+    expect(await findStillBlocked(files, first)).toEqual([]);
+    await write('proc/7/stat', statLine(7, 'dd'));
+    expect(await findStillBlocked(files, first)).toEqual([]);
+    expect(await blocked()).toEqual([]);
+  });
+
+  it('sees the thread of a runtime that hangs behind a first thread that does not', async () => {
+    await write('proc/7/stat', statLine(7, 'containerd', { threads: 3 }));
+    await write('proc/7/task/7/stat', statLine(7, 'containerd'));
+    await write('proc/7/task/8/stat', statLine(8, 'containerd'));
+    await write('proc/7/task/9/stat', statLine(9, 'containerd', { state: 'D' }));
+    await write('proc/7/task/9/wchan', 'nfs_wait_on_request');
+    const processes = await readProcesses(files);
+    const blocked = await findStillBlocked(files, await readBlocked(files, processes));
+    expect(await summarizeProcesses(files, processes, blocked)).toMatchObject({
+      blocked: [{ pid: 7, thread: 9, command: 'containerd', waitsIn: 'nfs_wait_on_request' }],
+      blockedCount: 1,
+    });
+  });
+});
+
+describe('network plugins', () => {
+  const ENVIRON = [
+    ...['PATH=/bin', 'CNI_COMMAND=ADD', 'CNI_CONTAINERID=abc', 'SECRET=hunter2'],
+    'CNI_ARGS=IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=web;K8S_POD_UID=uid-web',
+    '',
+  ].join('\0');
+
+  it('say what they do and for which pod, and nothing else that they know', () => {
+    expect(parsePlugin(ENVIRON)).toEqual({
+      ...{ operation: 'ADD', sandboxId: 'abc' },
+      pod: { uid: 'uid-web', namespace: 'default', name: 'web' },
+    });
+    expect(parsePlugin('CNI_COMMAND=DEL\0CNI_CONTAINERID=abc\0')).toEqual({
+      ...{ operation: 'DEL', sandboxId: 'abc' },
+    });
+    expect(parsePlugin('PATH=/bin\0')).toBeUndefined();
+  });
+
+  it('are children of a runtime that run at both looks, with how long they have', async () => {
+    await write('proc/uptime', '190.00 300.00\n');
+    await write('proc/5/stat', statLine(5, 'containerd'));
+    await write('proc/6/stat', statLine(6, 'bash'));
+    for (const [pid, parent] of [
+      [1_000, 5],
+      [1_001, 6],
+      [1_002, 5],
+    ] as const) {
+      await write(`proc/${pid}/stat`, statLine(pid, 'calico', { parent }));
+      await write(`proc/${pid}/environ`, ENVIRON);
+    }
+    const after = await readProcesses(files);
+    const before = after.filter(({ pid }) => pid !== 1_002);
+    expect(await findPlugins(files, before, after)).toMatchObject({
+      count: 1,
+      running: [{ pid: 1_000, command: 'calico', operation: 'ADD', pod: { name: 'web' }, forMs: 90_000 }],
+    });
   });
 });
 
 const SOCKET = '/run/containerd/containerd.sock';
+const OWN = new Set([SOCKET]);
+const factsOf = (looked: Looked<ShimFacts>): ShimFacts | undefined =>
+  looked.known ? looked.value : undefined;
 const aShim = (sandboxId: string, changes: Partial<Shim> = {}): Shim => ({
   ...{ pid: Number(sandboxId), command: 'containerd-shim', sandboxId, address: SOCKET, namespace: 'k8s.io' },
   ...changes,
@@ -141,10 +213,8 @@ describe('shims', () => {
       aShim('3', { address: '/other.sock' }),
       aShim('4', { namespace: 'moby' }),
     ];
-    const facts = judgeShims(
-      { before: shims, after: [...shims, aShim('5')] },
-      { first: list, last: list },
-      SOCKET,
+    const facts = factsOf(
+      judgeShims({ before: shims, after: [...shims, aShim('5')] }, { first: list, last: list }, OWN),
     );
     expect(facts).toMatchObject({ count: 3, orphanCount: 1, orphans: [{ pid: 2 }], goneCount: 0 });
   });
@@ -155,18 +225,74 @@ describe('shims', () => {
       { sandboxes: [aSandbox('1'), aSandbox('3')], containers: [] },
     ];
     const shims = { before: [aShim('1'), aShim('2')], after: [aShim('1')] };
-    expect(judgeShims(shims, { first, last }, SOCKET)).toMatchObject({ orphanCount: 0, goneCount: 0 });
+    expect(factsOf(judgeShims(shims, { first, last }, OWN))).toMatchObject({ orphanCount: 0, goneCount: 0 });
   });
 
   it('are gone where a pod is ready all the time without one, unless none can be seen at all', () => {
     const list = { sandboxes: [aSandbox('1'), aSandbox('2'), aSandbox('3', false)], containers: [] };
     const lists = { first: list, last: list };
-    expect(judgeShims({ before: [aShim('1')], after: [aShim('1')] }, lists, SOCKET)).toMatchObject({
+    expect(factsOf(judgeShims({ before: [aShim('1')], after: [aShim('1')] }, lists, OWN))).toMatchObject({
       ...{ goneCount: 1, gone: [{ sandboxId: '2', pod: 'default/p2' }] },
     });
-    expect(judgeShims({ before: [], after: [] }, lists, SOCKET)).toMatchObject({ count: 0, goneCount: 0 });
+    expect(factsOf(judgeShims({ before: [], after: [] }, lists, OWN))).toMatchObject({
+      ...{ count: 0, goneCount: 0 },
+    });
+  });
+
+  it('of another containerd say nothing of the pods of this runtime', () => {
+    const list = { sandboxes: [aSandbox('1')], containers: [] };
+    const shims = { before: [aShim('1')], after: [aShim('1')] };
+    expect(judgeShims(shims, { first: list, last: list }, new Set())).toEqual({
+      ...{
+        known: false,
+        why: `the shims that run belong to ${SOCKET}, which is not the runtime that was asked`,
+      },
+    });
+  });
+
+  it('are a runtime’s however its socket is spelled', async () => {
+    await using socket = await listen('run/containerd/containerd.sock');
+    await mkdir(join(root, 'var'));
+    await symlink('/run', join(root, 'var/run'));
+    const spelled = [SOCKET, `unix://${SOCKET}`, '/var/run/containerd/containerd.sock'];
+    const same = await findSameSocket(files, socket.path, new Set([...spelled, '/run/other.sock']));
+    expect([...same]).toEqual(spelled);
+    const gone = await findSameSocket(files, '/run/gone.sock', new Set(['unix:///run/gone.sock', SOCKET]));
+    expect([...gone]).toEqual(['unix:///run/gone.sock']);
+  });
+
+  it('are abandoned when nobody listened for them at two looks', async () => {
+    await using socket = await listen('run/live.sock');
+    await (await listen('run/dead.sock', false))[Symbol.asyncDispose]();
+    const shims = ['/run/live.sock', '/run/dead.sock', '/run/none.sock'].map((address, at) =>
+      aShim(String(at), { address }),
+    );
+    expect(socket.path).toContain('live');
+    const dead = await findDeadAddresses(files, new Set(shims.map(({ address }) => address)));
+    expect([...dead]).toEqual(['/run/dead.sock', '/run/none.sock']);
+    const back = new Set(['/run/dead.sock']);
+    expect(judgeAbandoned(shims, [...shims, aShim('9')], { before: dead, after: back })).toEqual({
+      count: 1,
+      shims: [{ pid: 1, command: 'containerd-shim', sandboxId: '1' }],
+      addresses: ['/run/dead.sock'],
+    });
   });
 });
+
+/** A socket of the machine at which somebody listens; its file may stay behind. */
+async function listen(path: string, removes = true): Promise<AsyncDisposable & { readonly path: string }> {
+  const file = join(root, path);
+  await mkdir(dirname(file), { recursive: true });
+  const server = createServer();
+  const bound = removes ? file : `${file}.bound`;
+  await new Promise<void>((resolve) => server.listen(bound, resolve));
+  // Node removes the name that it has bound, and no other one.
+  if (!removes) await rename(bound, file);
+  return {
+    path: file,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
 
 describe('disks', () => {
   it('are measured once each, and what is not there is left out', async () => {

@@ -2,7 +2,7 @@ import { type PlegReport } from '../model/pleg-report.js';
 import { type KubeletFacts } from './kubelet-facts.js';
 import { type Looked } from './looked.js';
 import { type MachineFacts } from './machine-facts.js';
-import { type CertificateFacts } from './read-certificates.js';
+import { type CertificateFacts, type UnreadFile } from './read-certificates.js';
 import { type RuntimeFacts } from './runtime-facts.js';
 
 /** Everything that was found out about a node: what the rules judge. Plain data. */
@@ -13,6 +13,7 @@ export interface NodeFacts {
   readonly runtime: RuntimeFacts;
   readonly machine: MachineFacts;
   readonly certificates: readonly CertificateFacts[];
+  readonly certificatesUnread: readonly UnreadFile[];
   readonly kubelet: KubeletFacts;
   /** What podloop's own agent says at /debug/pleg. */
   readonly agent: Looked<PlegReport>;

@@ -30,18 +30,40 @@ describe('OwnLateness', () => {
     const lateness = new OwnLateness(clock as unknown as Clock);
     lateness.start();
     for (let turns = 0; turns < 10; turns++) {
-      clock.nowMs += 10;
+      clock.nowMs += 5;
       clock.turn();
     }
     expect(lateness.totalMs).toBe(0);
-    clock.nowMs += 520;
+    clock.nowMs += 505;
     expect(lateness.totalMs).toBe(500);
     clock.turn();
     expect(lateness.totalMs).toBe(500);
-    clock.nowMs += 50;
+    clock.nowMs += 35;
     lateness.stop();
     expect(lateness.totalMs).toBe(530);
     clock.nowMs += 1_000;
     expect(lateness.totalMs).toBe(530);
+  });
+
+  it('misses hardly anything of stalls that begin at any time, and takes no slow timer for one', () => {
+    const clock = new StallingClock();
+    const lateness = new OwnLateness(clock as unknown as Clock);
+    lateness.start();
+    for (let turns = 0; turns < 200; turns++) {
+      clock.nowMs += 6.5;
+      clock.turn();
+    }
+    expect(lateness.totalMs).toBe(0);
+    for (let stalls = 0; stalls < 50; stalls++) {
+      for (let turns = 0; turns < stalls; turns++) {
+        clock.nowMs += 1;
+        clock.turn();
+      }
+      clock.nowMs += 150;
+      clock.turn();
+    }
+    lateness.stop();
+    expect(lateness.totalMs / (50 * 150)).toBeGreaterThan(0.97);
+    expect(lateness.totalMs / (50 * 150)).toBeLessThanOrEqual(1);
   });
 });

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -31,14 +31,41 @@ it('reads the first certificate of each file, with its time, and passes over wha
     await write('kubelet.crt', '-----BEGIN CERTIFICATE-----\nbroken\n-----END CERTIFICATE-----\n');
     await write('kubelet.key', CERTIFICATE);
     const files = new HostFiles({ root, clock: new SystemClock(), signal: new AbortController().signal });
-    expect(await readCertificates(files, ['/pki', '/nowhere'])).toEqual([
-      {
-        path: '/pki/kubelet-client-current.pem',
-        subject: 'O=system:nodes, CN=system:node:n1',
-        fromMs: Date.parse('2026-11-22T14:46:31Z'),
-        toMs: Date.parse('2026-12-22T14:46:31Z'),
-      },
+    expect(await readCertificates(files, ['/pki', '/nowhere'])).toEqual({
+      certificates: [
+        {
+          path: '/pki/kubelet-client-current.pem',
+          subject: 'O=system:nodes, CN=system:node:n1',
+          fromMs: Date.parse('2026-11-22T14:46:31Z'),
+          toMs: Date.parse('2026-12-22T14:46:31Z'),
+        },
+      ],
+      certificatesUnread: [],
+    });
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+});
+
+it('follows the links of a machine whose root is mounted elsewhere, and says what it could not read', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'podloop-doctor-'));
+  try {
+    await mkdir(join(root, 'disk/pki'), { recursive: true });
+    await symlink('/disk', join(root, 'var'));
+    await writeFile(join(root, 'disk/pki/kubelet-client-2026-01-31-10-00-00.pem'), CERTIFICATE);
+    // As a kubelet makes it: with the whole path.
+    const target = '/var/pki/kubelet-client-2026-01-31-10-00-00.pem';
+    await symlink(target, join(root, 'disk/pki/kubelet-client-current.pem'));
+    await symlink('/../../etc/passwd', join(root, 'disk/pki/out.pem'));
+    await symlink('loop.pem', join(root, 'disk/pki/loop.pem'));
+    await writeFile(join(root, 'file'), '');
+    const files = new HostFiles({ root, clock: new SystemClock(), signal: new AbortController().signal });
+    const { certificates, certificatesUnread } = await readCertificates(files, ['/var/pki', '/file']);
+    expect(certificates).toMatchObject([{ path: '/var/pki/kubelet-client-current.pem' }]);
+    expect(certificatesUnread.map(({ path }) => path)).toEqual([
+      ...['/var/pki/loop.pem', '/var/pki/out.pem', '/file'],
     ]);
+    expect(certificatesUnread[0]!.why).toContain('too many links');
   } finally {
     await rm(root, { recursive: true, force: true });
   }

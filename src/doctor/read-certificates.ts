@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { type HostFiles } from './host-files.js';
+import { ask } from './looked.js';
 
 /** A certificate of the node. */
 export interface CertificateFacts {
@@ -19,22 +20,44 @@ const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const ROTATED = /-\d{4}(-\d{2}){5}\.pem$/;
 const MOST_FILES = 100;
 
-/** The first certificate of each file in these folders; those behind it are its issuers. What cannot be read is left out. */
+/** Certificates, and what is there and could not be read. */
+export interface CertificateLook {
+  readonly certificates: readonly CertificateFacts[];
+  readonly certificatesUnread: readonly UnreadFile[];
+}
+
+/** A file or folder that could not be read, and why. */
+export interface UnreadFile {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** The first certificate of each file in these folders; those behind it are its issuers. A folder may be missing. */
 export async function readCertificates(
   files: HostFiles,
   folders: readonly string[],
-): Promise<CertificateFacts[]> {
-  const found: CertificateFacts[] = [];
+): Promise<CertificateLook> {
+  const certificates: CertificateFacts[] = [];
+  const certificatesUnread: UnreadFile[] = [];
   for (const folder of folders) {
-    const names = await files.list(folder).catch(() => []);
-    const candidates = names.filter((name) => /\.(crt|pem)$/.test(name) && !ROTATED.test(name));
+    const names = await ask(() => files.list(folder));
+    if (!names.known) {
+      if (!names.why.includes('ENOENT')) certificatesUnread.push({ path: folder, why: names.why });
+      continue;
+    }
+    const candidates = names.value.filter((name) => /\.(crt|pem)$/.test(name) && !ROTATED.test(name));
     for (const name of candidates.sort().slice(0, MOST_FILES)) {
       const path = join(folder, name);
-      const facts = parseCertificate(path, (await files.find(path)) ?? '');
-      if (facts !== undefined) found.push(facts);
+      const text = await ask(() => files.read(path));
+      if (!text.known) {
+        certificatesUnread.push({ path, why: text.why });
+        continue;
+      }
+      const facts = parseCertificate(path, text.value);
+      if (facts !== undefined) certificates.push(facts);
     }
   }
-  return found;
+  return { certificates, certificatesUnread };
 }
 
 /** Reads a file in PEM, which may hold a key too; undefined when there is no certificate in it. */

@@ -23,7 +23,7 @@ export function aNode({ runtime, machine, rest }: NodeFactsChanges = {}): NodeFa
     ...{ atMs: Date.parse('2026-01-01T00:00:00Z'), tookMs: 3_000 },
     runtime: { ...HEALTHY_RUNTIME, ...runtime },
     machine: { ...HEALTHY_MACHINE, ...machine },
-    certificates: [],
+    ...{ certificates: [], certificatesUnread: [] },
     kubelet: { health: notKnown('nobody listens'), metrics: notKnown('nobody listens') },
     agent: notKnown('nobody listens'),
     ...rest,
@@ -123,5 +123,7 @@ const HEALTHY_MACHINE: MachineFacts = {
   ],
   silentDisks: [],
   fsync: known({ path: '/var/lib/containerd', writes: 5, medianMs: 4, maxMs: 11 }),
+  abandonedShims: known({ count: 0, shims: [], addresses: [] }),
+  plugins: known({ running: [], count: 0 }),
   shims: known({ count: 100, orphans: [], orphanCount: 0, gone: [], goneCount: 0 }),
 };

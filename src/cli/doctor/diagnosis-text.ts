@@ -47,18 +47,40 @@ function nameOf({ name, version, endpoint }: NodeFacts['runtime']): string {
   return name === '' ? endpoint : `${name} ${version} at ${endpoint}`;
 }
 
-/** What could not be found out, each with why: silence about it is no good news. */
-function listUnknown({ runtime, machine, kubelet, agent }: NodeFacts): string[] {
+/** What could not be found out, and why, in one line for what has the same reason: silence about it is no good news. */
+function listUnknown({ runtime, machine, kubelet, agent, certificatesUnread }: NodeFacts): string[] {
   const looked: readonly (readonly [string, Looked<unknown>])[] = [
+    ['the runtime’s conditions', runtime.conditions],
+    ['pods', runtime.population],
+    ['the status of pods', judgeExtent(runtime.inspections)],
     ['events', runtime.events],
     ['pressure', machine.pressure],
+    ['load', machine.load],
+    ['memory', machine.memory],
     ['processes', machine.processes],
+    ['shims', machine.shims],
+    ['shims without a runtime', machine.abandonedShims],
+    ['network plugins', machine.plugins],
     ['disk latency', machine.fsync],
+    ...certificatesUnread.map(({ path, why }) => [`certificates in ${path}`, { known: false, why }] as const),
     ['the kubelet’s health', kubelet.health],
     ['the kubelet’s metrics', kubelet.metrics],
     ['podloop’s agent', agent],
   ];
-  return looked.flatMap(([name, one]) => (one.known ? [] : [`Not known: ${name} (${oneLine(one.why)})`]));
+  const namesByWhy = new Map<string, string[]>();
+  for (const [name, one] of looked) {
+    if (one.known) continue;
+    const why = oneLine(one.why);
+    namesByWhy.set(why, [...(namesByWhy.get(why) ?? []), name]);
+  }
+  return [...namesByWhy].map(([why, names]) => `Not known: ${names.join(', ')} (${why})`);
+}
+
+/** Pods that were left out are not known, though most are. */
+function judgeExtent(inspections: NodeFacts['runtime']['inspections']): Looked<unknown> {
+  if (!inspections.known || inspections.value.asked >= inspections.value.pods) return inspections;
+  const { asked, pods } = inspections.value;
+  return { known: false, why: `the time was over after ${asked} of ${pods} pods` };
 }
 
 function listMeasured({ runtime, machine, kubelet, agent }: NodeFacts): string[] {

@@ -12,7 +12,7 @@ const OF_THE_RUNTIME = /^(containerd|runc|crun|crio|conmon|umount|mount)/;
 export const processRules: Rule = ({ machine }) => {
   const processes = valueOf(machine.processes);
   const ofAll = processes === undefined ? [] : judge(processes);
-  return [...ofAll, ...judgeShims(machine)];
+  return [...ofAll, ...judgeAbandoned(machine), ...judgeShims(machine)];
 };
 
 function judge(processes: ProcessFacts): Finding[] {
@@ -22,14 +22,14 @@ function judge(processes: ProcessFacts): Finding[] {
 function findBlocked({ blocked, blockedCount }: ProcessFacts): Finding[] {
   const isOfRuntime = blocked.some(({ command }) => OF_THE_RUNTIME.test(command));
   if (blockedCount < LIMITS.blockedTasks && !isOfRuntime) return [];
-  const names = blocked.map(({ pid, command }) => `${command} (${pid})`);
+  const names = blocked.map(({ pid, command, thread }) => `${command} (${thread ?? pid})`);
   return [
     {
       ...{ code: 'TasksBlocked', severity: 'warning' },
       message: `${count(blockedCount, 'task')} hang in the kernel: ${nameSome(names, blockedCount)}`,
       evidence: blocked.map(
-        ({ pid, command, waitsIn }) =>
-          `pid ${pid} ${command}: state D at both looks${waitsIn === '' || waitsIn === '0' ? '' : `, in ${waitsIn}`}`,
+        ({ pid, command, thread, waitsIn }) =>
+          `pid ${pid}${thread === undefined ? '' : ` thread ${thread}`} ${command}: state D at both looks${waitsIn === '' || waitsIn === '0' ? '' : `, in ${waitsIn}`}`,
       ),
       remedy:
         'They wait for a disk or for a server whose files are mounted: cat /proc/PID/stack, dmesg, mount -t nfs. A dead mount is released with umount -f or -l.',
@@ -64,6 +64,26 @@ function findNoPids({ processes, threads, pidMax, threadsMax }: ProcessFacts): F
       ],
       remedy:
         'Find who has them (ps -eo nlwp,pid,comm --sort -nlwp), and hold pods to a limit (--pod-max-pids).',
+    },
+  ];
+}
+
+function judgeAbandoned(machine: MachineFacts): Finding[] {
+  const abandoned = valueOf(machine.abandonedShims);
+  if (abandoned === undefined || abandoned.count === 0) return [];
+  const names = abandoned.shims.map(({ pid }) => String(pid));
+  return [
+    {
+      ...{ code: 'ShimsAbandoned', severity: 'warning' },
+      message: `${count(abandoned.count, 'shim')} run without the containerd that they belong to: pid ${nameSome(names, abandoned.count)}`,
+      evidence: [
+        ...abandoned.addresses.map((address) => `nobody listens at ${address}`),
+        ...abandoned.shims.map(
+          ({ pid, command, sandboxId }) => `pid ${pid} ${command}, sandbox ${sandboxId}`,
+        ),
+      ],
+      remedy:
+        'Their pods go on, and nobody sees them or can stop them. Start that containerd again; if it is gone for good, end the shims’ children, then the shims.',
     },
   ];
 }

@@ -1,0 +1,74 @@
+import { type HostFiles } from './host-files.js';
+import { type NamedProcess } from './machine-facts.js';
+import { parseProcess, type SeenProcess } from './process-table.js';
+
+/** A thread in uninterruptible sleep. */
+export interface BlockedThread extends NamedProcess {
+  /** The pid, of the first thread of a process. */
+  readonly tid: number;
+  readonly startTicks: string;
+}
+
+/** Threads of processes besides the first that are looked at; a large node has some thousands. */
+const MOST_THREADS = 10_000;
+/** Files that are read at once. */
+const BATCH = 64;
+/** Whose threads are looked at first, should there be more. */
+const FIRST = /^(containerd|crio|conmon|dockerd|runc|crun|kubelet)/;
+
+/** Where the kernel tells of a thread. */
+export function folderOf({ pid, tid }: Pick<BlockedThread, 'pid' | 'tid'>): string {
+  return tid === pid ? `/proc/${pid}` : `/proc/${pid}/task/${tid}`;
+}
+
+/**
+ * The threads of these processes that are blocked now. The table of processes shows the first thread of each alone, and
+ * a runtime that hangs does so in one of its others.
+ */
+export async function readBlocked(
+  files: HostFiles,
+  processes: readonly SeenProcess[],
+): Promise<BlockedThread[]> {
+  const blocked: BlockedThread[] = processes
+    .filter(({ state }) => state === 'D')
+    .map(({ pid, command, startTicks }) => ({ pid, command, tid: pid, startTicks }));
+  const withMore = processes.filter(({ threads }) => threads > 1);
+  const [first, others] = [true, false].map((is) =>
+    withMore.filter(({ command }) => FIRST.test(command) === is),
+  );
+  let looked = 0;
+  for (const { pid, command } of [...first!, ...others!]) {
+    if (looked >= MOST_THREADS) break;
+    const names = await files.list(`/proc/${pid}/task`).catch(() => []);
+    const tids = names
+      .map(Number)
+      .filter((tid) => tid !== pid)
+      .slice(0, MOST_THREADS - looked);
+    looked += tids.length;
+    for (let from = 0; from < tids.length; from += BATCH) {
+      const batch = tids.slice(from, from + BATCH).map((tid) => readThread(files, { pid, command, tid }));
+      blocked.push(...(await Promise.all(batch)).filter((thread) => thread !== undefined));
+    }
+  }
+  return blocked;
+}
+
+/** Those that are still blocked: once is nothing, since whoever reads from a disk is so for a moment. */
+export async function findStillBlocked(
+  files: HostFiles,
+  earlier: readonly BlockedThread[],
+): Promise<BlockedThread[]> {
+  const now = await Promise.all(earlier.map((thread) => readThread(files, thread)));
+  return earlier.filter(({ startTicks }, at) => now[at]?.startTicks === startTicks);
+}
+
+/** Undefined when it is gone, or not blocked. */
+async function readThread(
+  files: HostFiles,
+  { pid, command, tid }: Pick<BlockedThread, 'pid' | 'command' | 'tid'>,
+): Promise<BlockedThread | undefined> {
+  const line = await files.find(`${folderOf({ pid, tid })}/stat`);
+  const thread = line === undefined ? undefined : parseProcess(line);
+  if (thread?.state !== 'D') return undefined;
+  return { pid, command, tid, startTicks: thread.startTicks };
+}

@@ -1,0 +1,124 @@
+import { type Clock } from '../util/clock.js';
+import { type BlockedThread, findStillBlocked, readBlocked } from './blocked-threads.js';
+import { type RuntimeExamination } from './examine-runtime.js';
+import { findPlugins } from './find-plugins.js';
+import { judgeAbandoned, judgeShims, readShims, type Shim } from './find-shims.js';
+import { type HostFiles } from './host-files.js';
+import { ask, known, type Looked, notKnown } from './looked.js';
+import { type MachineFacts } from './machine-facts.js';
+import { type DiskPath, measureDisks, measureFsync } from './measure-disks.js';
+import { readProcesses, type SeenProcess } from './process-table.js';
+import { summarizeProcesses } from './summarize-processes.js';
+import { readLoad, readMemory } from './read-load.js';
+import { readPressure } from './read-pressure.js';
+import { findDeadAddresses, findSameSocket } from './shim-addresses.js';
+
+/** The usual places, for where the runtime does not say where its images are. */
+const USUAL_IMAGES = '/var/lib/containerd';
+const OTHER_DISKS: readonly DiskPath[] = [
+  { path: '/var/lib/kubelet', purpose: 'the kubelet’s folder' },
+  { path: '/var/lib/podloop', purpose: 'podloop’s folder' },
+  { path: '/var/log', purpose: 'logs' },
+  { path: '/run', purpose: 'sockets and state' },
+  { path: '/', purpose: 'the root' },
+];
+
+/** What runs at one time. */
+interface ProcessLook {
+  readonly processes: readonly SeenProcess[];
+  readonly shims: readonly Shim[];
+  /** Of the containerds that these shims belong to, where nobody listens. */
+  readonly deadAddresses: ReadonlySet<string>;
+}
+
+type FirstLook = ProcessLook & { readonly blocked: readonly BlockedThread[] };
+
+/** Looks at the machine at the begin of an examination and at its end. */
+export class MachineExaminer {
+  readonly #files: HostFiles;
+  readonly #clock: Clock;
+  readonly #mayWrite: boolean;
+  #first: Looked<FirstLook> = notKnown('it was not looked at');
+
+  constructor(options: { readonly files: HostFiles; readonly clock: Clock; readonly mayWrite: boolean }) {
+    this.#files = options.files;
+    this.#clock = options.clock;
+    this.#mayWrite = options.mayWrite;
+  }
+
+  /** The first look, with which the second compares. */
+  async begin(): Promise<void> {
+    this.#first = await ask(async () => {
+      const look = await this.#lookAtProcesses();
+      return { ...look, blocked: await readBlocked(this.#files, look.processes) };
+    });
+  }
+
+  async end(examination: RuntimeExamination): Promise<MachineFacts> {
+    const files = this.#files;
+    const { imageFilesystems } = examination;
+    const images = imageFilesystems.known
+      ? imageFilesystems.value.map(({ mountpoint }) => mountpoint).filter((path) => path.startsWith('/'))
+      : [];
+    const folders = images.length === 0 ? [USUAL_IMAGES] : images;
+    const disks: DiskPath[] = folders.map((path) => ({
+      ...{ path, purpose: 'images and containers', holdsImages: true },
+    }));
+    return {
+      pressure: await readPressure(files),
+      load: await readLoad(files),
+      memory: await readMemory(files),
+      ...(await this.#compareProcesses(examination)),
+      ...(await measureDisks(files, [...disks, ...OTHER_DISKS])),
+      fsync: this.#mayWrite
+        ? await measureFsync(files, folders[0]!, this.#clock)
+        : notKnown('it was told not to write'),
+    };
+  }
+
+  async #lookAtProcesses(): Promise<ProcessLook> {
+    const processes = await readProcesses(this.#files);
+    const shims = await readShims(this.#files, processes);
+    return { processes, shims, deadAddresses: await findDeadAddresses(this.#files, addressesOf(shims)) };
+  }
+
+  async #compareProcesses({
+    facts: runtime,
+    firstLists,
+    lastLists,
+  }: RuntimeExamination): Promise<Pick<MachineFacts, 'processes' | 'shims' | 'abandonedShims' | 'plugins'>> {
+    const files = this.#files;
+    const [first, second] = [this.#first, await ask(() => this.#lookAtProcesses())];
+    if (!first.known || !second.known) {
+      const nothing = notKnown('/proc cannot be read');
+      return { processes: nothing, shims: nothing, abandonedShims: nothing, plugins: nothing };
+    }
+    const { processes: before, blocked } = first.value;
+    const { processes: after } = second.value;
+    const shims = { before: first.value.shims, after: second.value.shims };
+    const socketPath = runtime.endpoint.replace(/^unix:\/\//, '');
+    return {
+      processes: await ask(async () =>
+        summarizeProcesses(files, after, await findStillBlocked(files, blocked)),
+      ),
+      shims:
+        firstLists === undefined || lastLists === undefined
+          ? notKnown('the pods could not be listed')
+          : judgeShims(
+              shims,
+              { first: firstLists, last: lastLists },
+              await findSameSocket(files, socketPath, addressesOf([...shims.before, ...shims.after])),
+            ),
+      abandonedShims: known(
+        judgeAbandoned(shims.before, shims.after, {
+          ...{ before: first.value.deadAddresses, after: second.value.deadAddresses },
+        }),
+      ),
+      plugins: await ask(() => findPlugins(files, before, after)),
+    };
+  }
+}
+
+function addressesOf(shims: readonly Shim[]): ReadonlySet<string> {
+  return new Set(shims.map(({ address }) => address));
+}

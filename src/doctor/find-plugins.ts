@@ -1,0 +1,58 @@
+import { type HostFiles } from './host-files.js';
+import { type PluginFacts, type RunningPlugin } from './machine-facts.js';
+import { type SeenProcess } from './process-table.js';
+
+/** Who runs network plugins: container runtimes. Their shims do not. */
+const RUNTIMES = /^(containerd$|crio$|dockerd$|node$|podloop)/;
+/** Children of runtimes whose surroundings are read. */
+const MOST_CHILDREN = 1_000;
+const MOST_NAMED = 10;
+/** How often a second the kernel counts the times of processes for its users, on every Linux. */
+const TICKS_PER_S = 100;
+
+/** The network plugins (CNI) that ran at both looks, by what the runtime told them: it waits for them with the pod. */
+export async function findPlugins(
+  files: HostFiles,
+  before: readonly SeenProcess[],
+  after: readonly SeenProcess[],
+): Promise<PluginFacts> {
+  const keyOf = ({ pid, startTicks }: SeenProcess): string => `${pid}/${startTicks}`;
+  const wereThere = new Set(before.map(keyOf));
+  const runtimes = new Set(after.filter(({ command }) => RUNTIMES.test(command)).map(({ pid }) => pid));
+  const children = after.filter((each) => runtimes.has(each.parent) && wereThere.has(keyOf(each)));
+  const upMs = Number((await files.find('/proc/uptime'))?.split(' ')[0] ?? 0) * 1_000;
+  const running: RunningPlugin[] = [];
+  for (const { pid, command, startTicks } of children.slice(0, MOST_CHILDREN)) {
+    const plugin = parsePlugin((await files.find(`/proc/${pid}/environ`)) ?? '');
+    const forMs = Math.max(0, upMs - (Number(startTicks) / TICKS_PER_S) * 1_000);
+    if (plugin !== undefined) running.push({ pid, command, ...plugin, forMs });
+  }
+  running.sort((a, b) => b.forMs - a.forMs);
+  return { running: running.slice(0, MOST_NAMED), count: running.length };
+}
+
+/** Reads what CNI's specification puts into a plugin's environment, and nothing else that is there. */
+export function parsePlugin(
+  environ: string,
+): Pick<RunningPlugin, 'operation' | 'sandboxId' | 'pod'> | undefined {
+  const valueOf = (name: string): string | undefined =>
+    environ
+      .split('\0')
+      .find((each) => each.startsWith(`${name}=`))
+      ?.slice(name.length + 1);
+  const operation = valueOf('CNI_COMMAND');
+  if (operation === undefined) return undefined;
+  const args = new Map(
+    (valueOf('CNI_ARGS') ?? '').split(';').map((each): [string, string] => {
+      const [key = '', ...value] = each.split('=');
+      return [key, value.join('=')];
+    }),
+  );
+  const [namespace, name] = [args.get('K8S_POD_NAMESPACE'), args.get('K8S_POD_NAME')];
+  return {
+    ...{ operation, sandboxId: valueOf('CNI_CONTAINERID') ?? '' },
+    ...(namespace === undefined || name === undefined
+      ? {}
+      : { pod: { uid: args.get('K8S_POD_UID') ?? '', namespace, name } }),
+  };
+}

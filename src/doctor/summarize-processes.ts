@@ -1,0 +1,46 @@
+import { type BlockedThread, folderOf } from './blocked-threads.js';
+import { type HostFiles } from './host-files.js';
+import { type ProcessFacts } from './machine-facts.js';
+import { type SeenProcess } from './process-table.js';
+
+const MOST_PARENTS = 5;
+const MOST_BLOCKED = 10;
+
+/** What two looks at the processes say: the second, and the threads that were blocked at both. */
+export async function summarizeProcesses(
+  files: HostFiles,
+  processes: readonly SeenProcess[],
+  blocked: readonly BlockedThread[],
+): Promise<ProcessFacts> {
+  const limitOf = async (name: string): Promise<number> =>
+    Number((await files.find(`/proc/sys/kernel/${name}`)) ?? 0);
+  return {
+    processes: processes.length,
+    threads: processes.reduce((sum, { threads }) => sum + threads, 0),
+    pidMax: await limitOf('pid_max'),
+    threadsMax: await limitOf('threads-max'),
+    ...countZombies(processes),
+    blocked: await Promise.all(
+      blocked.slice(0, MOST_BLOCKED).map(async (thread) => ({
+        ...{ pid: thread.pid, command: thread.command },
+        ...(thread.tid === thread.pid ? {} : { thread: thread.tid }),
+        waitsIn: ((await files.find(`${folderOf(thread)}/wchan`)) ?? '').trim(),
+      })),
+    ),
+    blockedCount: blocked.length,
+  };
+}
+
+function countZombies(processes: readonly SeenProcess[]): Pick<ProcessFacts, 'zombies' | 'zombieParents'> {
+  const zombies = processes.filter(({ state }) => state === 'Z');
+  const byParent = new Map<number, number>();
+  for (const { parent } of zombies) byParent.set(parent, (byParent.get(parent) ?? 0) + 1);
+  const names = new Map(processes.map(({ pid, command }) => [pid, command]));
+  return {
+    zombies: zombies.length,
+    zombieParents: [...byParent]
+      .sort(([, a], [, b]) => b - a)
+      .slice(0, MOST_PARENTS)
+      .map(([pid, count]) => ({ pid, command: names.get(pid) ?? '', zombies: count })),
+  };
+}
