@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 
 /** The built program: what users run is what is measured. */
 const MAIN = path.resolve('dist/cli/main.js');
@@ -9,14 +10,17 @@ const MAIN = path.resolve('dist/cli/main.js');
 /** An end that takes longer is no end. */
 const END_MS = 120_000;
 
-/** The built `podloop` as a process of its own, whose words nobody reads. */
+/** The built `podloop` as a process of its own. */
 export class BenchProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
 
-  static async start(args: readonly string[]): Promise<BenchProcess> {
+  /** `onLine` is told of each line on its standard output, which nobody reads otherwise. */
+  static async start(args: readonly string[], onLine?: (line: string) => void): Promise<BenchProcess> {
     if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run "npm run build" first`);
-    const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'ignore' });
+    const stdout = onLine === undefined ? 'ignore' : 'pipe';
+    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', stdout, 'ignore'] });
+    if (onLine !== undefined) createInterface({ input: child.stdout! }).on('line', onLine);
     await once(child, 'spawn');
     return new BenchProcess(child);
   }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,14 +33,16 @@ export class MemoryNode implements AsyncDisposable {
   }
 
   async writeManifests(count: number): Promise<void> {
-    for (let at = 0; at < count; at++) {
-      const name = `pod-${String(at).padStart(4, '0')}`;
-      const spec = {
-        containers: [{ name: 'main', image: 'registry.test/app:1', imagePullPolicy: 'IfNotPresent' }],
-      };
-      const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
-      await writeFile(path.join(this.#folder, 'manifests', `${name}.json`), JSON.stringify(manifest));
-    }
+    for (let at = 0; at < count; at++) await this.writeManifest(`pod-${String(at).padStart(4, '0')}`);
+  }
+
+  /** Moves the manifest of a pod of one container into the folder, whole. */
+  async writeManifest(name: string): Promise<void> {
+    const containers = [{ name: 'main', image: 'registry.test/app:1', imagePullPolicy: 'IfNotPresent' }];
+    const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers } };
+    const temporary = path.join(this.#folder, `${name}.json`);
+    await writeFile(temporary, JSON.stringify(manifest));
+    await rename(temporary, path.join(this.#folder, 'manifests', `${name}.json`));
   }
 
   /** Every option as it is unless told, but for folders of its own and no port. */
@@ -53,8 +55,14 @@ export class MemoryNode implements AsyncDisposable {
   }
 
   /** The generator alone. */
-  async startWatch(options: readonly string[] = []): Promise<BenchProcess> {
-    return await this.#start(['watch', '--runtime-endpoint', this.runtime.endpoint, ...options]);
+  async startWatch(options: readonly string[] = [], onLine?: (line: string) => void): Promise<BenchProcess> {
+    return await this.#start(['watch', '--runtime-endpoint', this.runtime.endpoint, ...options], onLine);
+  }
+
+  /** With SIGKILL, as nobody expects it. */
+  async kill(process: BenchProcess): Promise<void> {
+    this.#processes.splice(this.#processes.indexOf(process), 1);
+    await process.kill();
   }
 
   /** Until so many containers run. */
@@ -72,8 +80,8 @@ export class MemoryNode implements AsyncDisposable {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #start(args: readonly string[]): Promise<BenchProcess> {
-    const started = await BenchProcess.start(args);
+  async #start(args: readonly string[], onLine?: (line: string) => void): Promise<BenchProcess> {
+    const started = await BenchProcess.start(args, onLine);
     this.#processes.push(started);
     return started;
   }
