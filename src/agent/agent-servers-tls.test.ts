@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiRouter } from '../server/api-router.js';
+import { healthHandlers } from '../server/health.js';
 import { type CertificatePair, makeCertificate } from '../server/tls/make-certificate.js';
 import { LogRecorder } from '../testing/log-recorder.js';
 import { askPort, findFreePort, type PortAnswer, RawClient } from '../testing/tcp-client.js';
@@ -39,6 +40,8 @@ async function start(given: GivenAgentOptions = { tokenAuthFile: join(folder, 't
   for (const path of ['/healthz', '/livez/ping', '/metrics', '/pods', '/logs/*', '/containerLogs/:a/:b/:c'])
     answer(path);
   answer('/api/v1/namespaces/:namespace/pods/:name/log');
+  const sick = { healthz: [], livez: [], readyz: [{ name: 'disk', findProblem: () => 'it is full' }] };
+  router.answer('GET', '/readyz', healthHandlers(sick, true).get('/readyz')!);
   const well = [{ name: 'ping', findProblem: () => undefined }];
   servers = await AgentServers.start({
     ...{ clock: new SystemClock(), logger, nodeNames: ['node-1'], router, rootDir: folder, pages: new Map() },
@@ -75,6 +78,16 @@ describe('the port with TLS', () => {
         ),
       ]);
     }
+  });
+
+  it('keeps the reasons of what is not well for those who show who they are', async () => {
+    await start();
+    const [known, unknown] = [await ask('/readyz', TOKEN), await ask('/readyz')];
+    expect([known.code, known.text]).toEqual([500, '[-]disk failed: it is full\nreadyz check failed\n']);
+    expect([unknown.code, unknown.text]).toEqual([
+      500,
+      '[-]disk failed: reason withheld\nreadyz check failed\n',
+    ]);
   });
 
   it('answers 401 to a token that nobody has, whatever is asked for', async () => {

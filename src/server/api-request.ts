@@ -12,6 +12,8 @@ export interface ApiRequest {
   readonly path: string;
   /** The parts of the path that vary, decoded. */
   readonly params: Readonly<Record<string, string | undefined>>;
+  /** The client has not shown who he is where others do: no more is told than to anybody. */
+  readonly isAnonymous?: boolean;
   readonly query: URLSearchParams;
   /** In small letters. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -90,8 +92,8 @@ export interface AskedRequest extends Pick<ApiRequest, 'method' | 'path' | 'head
   readonly template: string;
 }
 
-/** Who may do what. Undefined: it may be done. */
-export type Authorize = (request: AskedRequest, client: ApiClient) => ApiError | undefined;
+/** Who may do what. Undefined: it may be done; `anonymous`: also by who has not shown who he is, as far as that goes. */
+export type Authorize = (request: AskedRequest, client: ApiClient) => ApiError | 'anonymous' | undefined;
 
 /** One object as an answer. */
 export function jsonAnswer(

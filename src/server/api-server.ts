@@ -60,7 +60,7 @@ export interface ApiServerOptions {
   readonly streamIdleMs?: number;
 }
 
-type Finding = FoundRoute | { readonly refusal: unknown };
+type Finding = (FoundRoute & { readonly isAnonymous: boolean }) | { readonly refusal: unknown };
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -199,9 +199,9 @@ export class ApiServer implements AsyncDisposable {
       const found = this.#find(asked, request);
       ended = this.#count(asked, found);
       if ('refusal' in found) throw found.refusal;
-      const { route, params } = found;
+      const { route, params, isAnonymous } = found;
       if (route.kind === 'upgrade') throw badRequest('Upgrade request required');
-      const answer = await route.handle({ ...asked, params });
+      const answer = await route.handle({ ...asked, params, isAnonymous });
       // A body that nobody reads would be read on and on to get at the next request.
       if (hasBody(request) && !request.complete) response.setHeader('Connection', 'close');
       if (answer.kind !== 'stream') mustBeTaken();
@@ -293,11 +293,12 @@ export class ApiServer implements AsyncDisposable {
   #find(asked: ApiRequest, { socket }: IncomingMessage): Finding {
     const found = this.#lookUp(asked);
     const template = 'route' in found ? found.template : 'other';
-    const refusal = this.#options.authorize({ ...asked, template }, toApiClient(socket));
-    return refusal === undefined ? found : { refusal };
+    const verdict = this.#options.authorize({ ...asked, template }, toApiClient(socket));
+    if (verdict instanceof ApiError) return { refusal: verdict };
+    return 'route' in found ? { ...found, isAnonymous: verdict === 'anonymous' } : found;
   }
 
-  #lookUp({ method, path }: Pick<ApiRequest, 'method' | 'path'>): Finding {
+  #lookUp({ method, path }: Pick<ApiRequest, 'method' | 'path'>): FoundRoute | { readonly refusal: unknown } {
     try {
       return this.#options.router.find(method, path);
     } catch (error) {

@@ -1,5 +1,7 @@
 import { ApiError } from './api-error.js';
 import { type ApiRequest, type Authorize } from './api-request.js';
+import { findNodePath } from './node-paths.js';
+import { refuseWebPage } from './refuse-web-page.js';
 import { type ApiUser, type TokenTable } from './token-table.js';
 
 /** What {@link authorizeKnown} goes by. */
@@ -15,7 +17,6 @@ export interface AuthorizeKnownOptions {
 /** Kubernetes lets them do everything, wherever. */
 const MASTERS = 'system:masters';
 const ANONYMOUS: ApiUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
-const HEALTH = /^\/(healthz|livez|readyz)(\/|$)/;
 
 /**
  * Lets those in who show a token or a certificate, in the kubelet's words: 401 for a token that nobody has, 403 for who
@@ -27,12 +28,8 @@ const HEALTH = /^\/(healthz|livez|readyz)(\/|$)/;
 export function authorizeKnown({ tokens, isHealthOpen, onlyMasters }: AuthorizeKnownOptions): Authorize {
   return (request, { certificate }) => {
     const { headers, template } = request;
-    if (
-      headers['origin'] !== undefined ||
-      /^(cross|same)-site$/.test(String(headers['sec-fetch-site'] ?? ''))
-    ) {
-      return new ApiError('Forbidden', 'requests of web pages are not answered');
-    }
+    const ofPage = refuseWebPage(headers);
+    if (ofPage !== undefined) return ofPage;
     const isCertified = certificate !== undefined && certificate.name !== '';
     if (isCertified && (!onlyMasters || certificate.groups.includes(MASTERS))) return undefined;
     const shown = headers['authorization'];
@@ -42,7 +39,7 @@ export function authorizeKnown({ tokens, isHealthOpen, onlyMasters }: AuthorizeK
     }
     if (isCertified) return forbidden(certificate, request);
     if (!isHealthOpen) return unauthorized();
-    return HEALTH.test(template) ? undefined : forbidden(ANONYMOUS, request);
+    return findNodePath(template)?.isHealth === true ? 'anonymous' : forbidden(ANONYMOUS, request);
   };
 }
 
@@ -55,27 +52,7 @@ const VERBS: Readonly<Record<string, string>> = {
 };
 
 function forbidden({ name }: ApiUser, { method, path }: Pick<ApiRequest, 'method' | 'path'>): ApiError {
-  const subresources = subresourcesOf(path).join(' ');
+  const subresources = (findNodePath(path)?.subresources ?? ['proxy']).join(' ');
   const words = `user=${name}, verb=${VERBS[method] ?? ''}, resource=nodes, subresource(s)=[${subresources}]`;
   return new ApiError('Forbidden', `Forbidden (${words})`);
-}
-
-/** Those of `nodes` by which a cluster says who may see which path of a kubelet. */
-function subresourcesOf(path: string): readonly string[] {
-  const [, first = ''] = path.split('/');
-  switch (first) {
-    case 'metrics':
-    case 'stats':
-      return [first];
-    case 'logs':
-      return ['log'];
-    case 'healthz':
-    case 'configz':
-      return [first, 'proxy'];
-    case 'pods':
-    case 'runningpods':
-      return ['pods', 'proxy'];
-    default:
-      return ['proxy'];
-  }
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { ApiError } from './api-error.js';
 import { type Authorize } from './api-request.js';
+import { refuseWebPage } from './refuse-web-page.js';
 
 /**
  * Lets those in who name a server that is open to all by one of its own names.
@@ -11,12 +12,8 @@ import { type Authorize } from './api-request.js';
 export function allowOwnHosts(names: readonly string[]): Authorize {
   const own = new Set(names.map((name) => name.toLowerCase()));
   return ({ headers }, { localAddress = '' }) => {
-    if (
-      headers['origin'] !== undefined ||
-      /^(cross|same)-site$/.test(String(headers['sec-fetch-site'] ?? ''))
-    ) {
-      return new ApiError('Forbidden', 'requests of web pages are not answered');
-    }
+    const ofPage = refuseWebPage(headers);
+    if (ofPage !== undefined) return ofPage;
     const host = headers['host'];
     // Only HTTP/1.0 may leave it out, and no browser does.
     if (typeof host !== 'string') return undefined;

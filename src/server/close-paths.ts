@@ -1,32 +1,30 @@
 import { ApiError } from './api-error.js';
 import { type Authorize } from './api-request.js';
+import { type ClosedBy, findNodePath } from './node-paths.js';
 
-/** What an operator has switched off. */
-export interface ClosedPaths {
-  /** Logs, commands and connections of containers: the kubelet's enableDebuggingHandlers=false. */
-  readonly debugging: boolean;
-  /** The node's log folder: the kubelet's enableSystemLogHandler=false. */
-  readonly systemLogs: boolean;
-}
+/**
+ * What an operator has switched off. `debugging`: logs, commands and connections of containers, the kubelet's
+ * enableDebuggingHandlers=false; `systemLogs`: the node's log folder, its enableSystemLogHandler=false.
+ */
+export type ClosedPaths = Readonly<Record<ClosedBy, boolean>>;
 
-const DEBUGGING = [
-  /^\/(containerLogs|runningpods|logs)(\/|$)/,
-  /^\/api\/v1\/namespaces\/:namespace\/pods\/:name\/(log|exec|attach|portforward)$/,
+const WORDS: readonly (readonly [ClosedBy, string])[] = [
+  ['debugging', 'Debug endpoints are disabled.'],
+  ['systemLogs', 'logs endpoint is disabled.'],
 ];
-const SYSTEM_LOGS = /^\/logs(\/|$)/;
+const DEBUGGING = /^\/api\/v1\/namespaces\/:namespace\/pods\/:name\/(log|exec|attach|portforward)$/;
 
 /** Closes paths to everybody who would be let in otherwise, in the kubelet's words. */
 export function closePaths(authorize: Authorize, closed: ClosedPaths): Authorize {
   return (request, client) => {
-    const refusal = authorize(request, client);
-    if (refusal !== undefined) return refusal;
-    const { template } = request;
-    if (closed.debugging && DEBUGGING.some((pattern) => pattern.test(template))) {
-      return new ApiError('MethodNotAllowed', 'Debug endpoints are disabled.');
-    }
-    if (closed.systemLogs && SYSTEM_LOGS.test(template)) {
-      return new ApiError('MethodNotAllowed', 'logs endpoint is disabled.');
-    }
-    return undefined;
+    const verdict = authorize(request, client);
+    if (verdict instanceof ApiError) return verdict;
+    const closedBy = switchesOf(request.template);
+    const found = WORDS.find(([name]) => closed[name] && closedBy.includes(name));
+    return found === undefined ? verdict : new ApiError('MethodNotAllowed', found[1]);
   };
+}
+
+function switchesOf(template: string): readonly ClosedBy[] {
+  return DEBUGGING.test(template) ? ['debugging'] : (findNodePath(template)?.closedBy ?? []);
 }

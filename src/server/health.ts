@@ -45,15 +45,16 @@ export function healthHandlers(checks: HealthChecks, showsReasons: boolean): Rea
 function answerAll(
   name: string,
   checks: readonly HealthCheck[],
-  { query }: ApiRequest,
+  { query, isAnonymous = false }: ApiRequest,
   showsReasons: boolean,
 ): TextAnswer {
+  const isTold = showsReasons && !isAnonymous;
   const excluded = new Set(query.getAll('exclude').filter((each) => each !== ''));
   const results = checks.map(({ name: check, findProblem }) => {
     if (excluded.delete(check)) return { isWell: true, line: `[+]${check} excluded: ok` };
     const problem = findProblem();
     if (problem === undefined) return { isWell: true, line: `[+]${check} ok` };
-    return { isWell: false, line: `[-]${check} failed: ${showsReasons ? problem : 'reason withheld'}` };
+    return { isWell: false, line: `[-]${check} failed: ${isTold ? problem : 'reason withheld'}` };
   });
   const isWell = results.every((result) => result.isWell);
   const lines = results.map(({ line }) => line);

@@ -16,19 +16,24 @@ import { type ApiHandler } from './api-request.js';
 const METRICS = 'text/plain; version=0.0.4; charset=utf-8';
 const JSON_TEXT = 'application/json';
 
-/** Every page, and what it is. */
-export const NODE_PAGE_TYPES = {
-  '/metrics': METRICS,
-  '/metrics/cadvisor': METRICS,
-  '/metrics/probes': METRICS,
-  '/metrics/resource': METRICS,
-  '/stats/summary': JSON_TEXT,
-  '/debug/pleg': JSON_TEXT,
-  '/configz': JSON_TEXT,
+/** Every page, what it is, and whether anybody on the machine may see it. */
+const NODE_PAGES = {
+  '/metrics': { contentType: METRICS, isOpen: true },
+  '/metrics/cadvisor': { contentType: METRICS, isOpen: true },
+  '/metrics/probes': { contentType: METRICS, isOpen: true },
+  '/metrics/resource': { contentType: METRICS, isOpen: true },
+  '/stats/summary': { contentType: JSON_TEXT, isOpen: false },
+  '/debug/pleg': { contentType: JSON_TEXT, isOpen: false },
+  '/configz': { contentType: JSON_TEXT, isOpen: false },
 } as const;
 
 /** Where a page is. */
-export type NodePagePath = keyof typeof NODE_PAGE_TYPES;
+export type NodePagePath = keyof typeof NODE_PAGES;
+
+/** Whether anybody on the machine may see a page. */
+export function isOpenPage(path: NodePagePath): boolean {
+  return NODE_PAGES[path].isOpen;
+}
 
 /** A page as text, or encoded in pieces, which a large one is made of in slices. */
 export type PageContent = string | readonly Uint8Array[];
@@ -60,7 +65,7 @@ function pageHandler(path: NodePagePath, make: MakePage, clock: Pick<Clock, 'set
     look: async (signal) => encode(await make(signal)),
   });
   return async ({ signal }) => ({
-    ...{ kind: 'bytes', contentType: NODE_PAGE_TYPES[path] },
+    ...{ kind: 'bytes', contentType: NODE_PAGES[path].contentType },
     body: await shared.get(signal),
   });
 }

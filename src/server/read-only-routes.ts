@@ -1,15 +1,7 @@
 import { type ApiHandler } from './api-request.js';
 import { ApiRouter } from './api-router.js';
 import { type HealthChecks, healthHandlers } from './health.js';
-import { type NodePagePath } from './node-pages.js';
-
-/** What anybody on the machine may see. */
-const OPEN_PAGES: readonly NodePagePath[] = [
-  '/metrics',
-  '/metrics/cadvisor',
-  '/metrics/probes',
-  '/metrics/resource',
-];
+import { isOpenPage, type NodePagePath } from './node-pages.js';
 
 /** The paths of the port that is open to all: health and the metrics, nothing else. */
 export function buildReadOnlyRouter(
@@ -17,10 +9,7 @@ export function buildReadOnlyRouter(
   pages: ReadonlyMap<NodePagePath, ApiHandler>,
 ): ApiRouter {
   const router = buildHealthRouter(checks);
-  for (const path of OPEN_PAGES) {
-    const handler = pages.get(path);
-    if (handler !== undefined) router.answer('GET', path, handler);
-  }
+  for (const [path, handler] of pages) if (isOpenPage(path)) router.answer('GET', path, handler);
   return router;
 }
 

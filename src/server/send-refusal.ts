@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { type Duplex } from 'node:stream';
 import { type ApiError } from './api-error.js';
+import { findNodePath } from './node-paths.js';
 
 /** A refusal as text: Kubernetes' API answers with a v1 Status, a kubelet with a few words. */
 interface RefusalText {
@@ -45,16 +46,9 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 function describe(refusal: ApiError, url: string | undefined): RefusalText {
-  if (url !== undefined && isOfNode(url)) {
+  // What a kubelet has, too, is answered in words.
+  if (url !== undefined && findNodePath(url) !== undefined) {
     return { contentType: 'text/plain; charset=utf-8', text: `${refusal.message}\n` };
   }
   return { contentType: 'application/json', text: `${JSON.stringify(refusal.toStatus())}\n` };
-}
-
-/** What a kubelet has, too, and answers in words. */
-const NODE_PATH =
-  /^\/(healthz|livez|readyz|metrics|stats|pods|runningpods|containerLogs|logs|events|debug|configz)(?=[/?]|$)/;
-
-function isOfNode(url: string): boolean {
-  return NODE_PATH.test(url);
 }
