@@ -121,7 +121,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const endedPods = await EndedPods.open({ paths, logger });
   const resizes = new ContainerResizes({ node: () => node.facts() });
   const statuses = new PodStatusUpdater({
-    ...{ manager, startFailures, probes, paths, clock, findBaseline, endedPods, resizes },
+    ...{ ...common, manager, startFailures, probes, paths, findBaseline, endedPods, resizes },
     findHeldResize: given.findHeldResize,
     node: () => ({ hostIps, runtimeName }),
   });
@@ -143,6 +143,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
       events,
       paths,
       cgroups,
+      runtimeName,
     },
     environments: {
       resolve: (pod, container, ips) => {

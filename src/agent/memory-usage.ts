@@ -1,4 +1,5 @@
 import { type CriClient } from '../cri/index.js';
+import { type PodRef } from '../model/pod-ref.js';
 
 /**
  * Asks the runtime how many bytes of memory a container uses, as its limit counts them without what the kernel could
@@ -6,9 +7,9 @@ import { type CriClient } from '../cri/index.js';
  */
 export function memoryUsageOf(
   client: Pick<CriClient, 'containerStats'>,
-): (containerId: string, signal: AbortSignal) => Promise<bigint | undefined> {
-  return async (containerId, signal) => {
-    const answer = await client.containerStats({ containerId }, { signal }).catch(() => undefined);
+): (pod: PodRef, containerId: string, signal: AbortSignal) => Promise<bigint | undefined> {
+  return async (pod, containerId, signal) => {
+    const answer = await client.containerStats({ containerId }, { signal, pod }).catch(() => undefined);
     const { workingSetBytes, usageBytes } = answer?.stats?.memory ?? {};
     return workingSetBytes?.value ?? usageBytes?.value;
   };

@@ -74,6 +74,7 @@ export class PodFolderCollector {
    */
   async cleanUp(view: { mayRemove(podUid: string): boolean }, signal: AbortSignal): Promise<void> {
     const { paths } = this.#options;
+    this.#logger.info('Clean up orphaned pod directories', {}, 4);
     const uids = await namesIn(paths.podsDir);
     const gone = uids.filter((uid) => !uid.startsWith(ASIDE) && view.mayRemove(uid));
     // Looked at once for all: when many pods go together there are many of them.
@@ -129,6 +130,9 @@ export class PodFolderCollector {
     const folder = paths.podDir(uid);
     try {
       await tearDownVolumes(uid);
+      if (!this.#kept.has(uid)) {
+        this.#logger.info('Cleaned up orphaned pod volumes dir', { podUID: uid, path: folder }, 2);
+      }
       // The table of mounts knows no links.
       const mounted = findMountBelow(parseMountinfo(await readMounts()), await realpath(folder));
       if (mounted !== undefined) throw new Error(`${mounted.mountPoint} is still mounted`);

@@ -20,12 +20,12 @@ export interface RecordPullsOptions {
 export function recordPulls(options: RecordPullsOptions): Pick<RuntimeChanges, 'findImage' | 'pullImage'> {
   const { changes, pulled, clock, logger = SILENT_LOGGER } = options;
   return {
-    findImage: (image, signal) => changes.findImage(image, signal),
+    findImage: (image, lookOptions) => changes.findImage(image, lookOptions),
     pullImage: async (image, pullOptions) => {
       const before = await idsBefore(options);
       const imageRef = await changes.pullImage(image, pullOptions);
       try {
-        const id = (await changes.findImage(imageRef))?.id;
+        const id = (await changes.findImage(imageRef, { pod: pullOptions?.pod }))?.id;
         if (id !== undefined && before?.has(id) === false) await pulled.add(id, clock.now());
       } catch (error) {
         logger.error('Image was pulled and cannot be noted as ours, it will stay', error, { image });

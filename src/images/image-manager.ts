@@ -116,7 +116,7 @@ export class ImageManager {
     }
     let present: RuntimeImage | undefined;
     try {
-      present = await this.#changes.findImage(image, signal);
+      present = await this.#changes.findImage(image, { signal, pod: pod.metadata });
     } catch (error) {
       signal.throwIfAborted();
       const message = `Failed to inspect image "${wanted}": ${quoteRuntimeError(error)}`;
@@ -171,7 +171,7 @@ export class ImageManager {
       const options = { pod: pod.metadata, ...(sandboxConfig && { sandboxConfig }) };
       const pull = async (): Promise<string> => this.#pullWithAny(image, logins, options);
       const pulled = await this.#queue.run(flight, pull, signal);
-      const found = await this.#changes.findImage(pulled.imageRef, signal);
+      const found = await this.#changes.findImage(pulled.imageRef, { signal, pod: pod.metadata });
       if (found === undefined) throw new Error(`image "${wanted}" is not there after it was pulled`);
       this.#backoff.succeed(key);
       publish(found.sizeBytes);

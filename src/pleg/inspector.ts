@@ -1,4 +1,3 @@
-import { formatPod } from '../model/pod-ref.js';
 import { emptyPodStatus, type PodStatus, type Runtime } from '../runtime/runtime.js';
 import { type Clock, type Stamp } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
@@ -8,6 +7,7 @@ import { type PodLifecycleEvent, type Trigger } from './events.js';
 import { beginAttempt, computeNews, type InspectionAttempt, putBack } from './inspection-attempt.js';
 import { InspectionPool } from './inspection-pool.js';
 import { type EventContext, toLookEvents } from './lifecycle-events.js';
+import { logTransitions } from './log-transitions.js';
 import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
 import { RuntimeProbe } from './runtime-probe.js';
@@ -169,6 +169,7 @@ export class Inspector {
       observedAtMs: clock.now(),
     };
     const changes = diffVanished(record.accepted, record.seen);
+    logTransitions(this.#options.logger, pod.uid, record.accepted ?? record.seen, undefined);
     this.#options.deliver(toLookEvents(changes, record.fleeting(), [status], context, record.reinspect));
   }
 
@@ -236,7 +237,8 @@ export class Inspector {
     this.#due.noteSuccess(record);
     record.ips = status.ips;
     cache.set(pod.uid, status, undefined, attempt.stamp);
-    logger.info('PLEG: Write status', { pod: formatPod(pod), podUID: pod.uid }, 4);
+    logger.info('PLEG: Write status', { pod, podUID: pod.uid }, 4);
+    logTransitions(logger, pod.uid, record.accepted, attempt.snapshot);
     this.#options.deliver([...events, ...this.#conditionsMet(attempt, status, context)]);
     record.accept(attempt.snapshot);
     if (record.seen === attempt.snapshot && !record.reinspect) this.#settle(record);
@@ -266,7 +268,7 @@ export class Inspector {
     record.trigger = attempt?.trigger ?? record.trigger;
     cache.set(pod.uid, { ...emptyPodStatus(pod.uid), ...pod }, error, attempt?.stamp ?? record.seenStamp);
     this.#due.noteFailure(record, error);
-    logger.error('PLEG: Ignoring events for pod', error, { pod: formatPod(pod), podUID: pod.uid });
+    logger.error('PLEG: Ignoring events for pod', error, { pod, podUID: pod.uid });
   }
 
   #settle(record: PodRecord): void {

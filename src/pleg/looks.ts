@@ -1,4 +1,3 @@
-import { formatPod } from '../model/pod-ref.js';
 import { type ObservedPod, type Runtime } from '../runtime/runtime.js';
 import { type Clock, type Stamp } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
@@ -271,7 +270,7 @@ export class Looks {
     if (record.toldOfDuplicate) return;
     record.toldOfDuplicate = true;
     this.#options.logger.warn('GenericPLEG: The list shows a pod more than once, only the first is taken', {
-      pod: formatPod(record.pod),
+      pod: record.pod,
       podUID: record.pod.uid,
     });
   }

@@ -1,4 +1,3 @@
-import { formatPod } from '../model/pod-ref.js';
 import { type Runtime } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
@@ -68,7 +67,7 @@ export class RuntimeProbe {
     handle.result.then(onAnswer, (error: unknown) => {
       if (error === this.#cancelReason) return;
       this.#failures++;
-      logger.info('PLEG: Probe inspection failed', { pod: formatPod(pod), podUID: pod.uid, err: error }, 2);
+      logger.info('PLEG: Probe inspection failed', { pod, podUID: pod.uid, err: error }, 2);
     });
     // One that hangs proves nothing against the others: the next probe asks another pod.
     void handle.budgetEnd.then(() => (this.#underWay = undefined));

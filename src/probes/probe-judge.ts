@@ -83,8 +83,15 @@ export class ProbeJudge {
   }
 
   async #ask(run: ProbeRun, signal: AbortSignal): Promise<ProbeOutcome> {
+    const { runProbe, logger } = this.#options;
+    if (run.probe.exec !== undefined && logger.enabled(4)) {
+      const { uid, namespace, name } = run.pod;
+      // Without the command: what it is given may be nobody's to read.
+      const names = { pod: { uid, namespace, name }, podUID: uid, containerName: run.container.name };
+      logger.info('Exec-Probe runProbe', names, 4);
+    }
     try {
-      return await this.#options.runProbe(run, signal);
+      return await runProbe(run, signal);
     } catch (error) {
       signal.throwIfAborted();
       return errored(messageOf(error));

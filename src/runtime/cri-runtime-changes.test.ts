@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { cri } from '../cri/index.js';
+import { LogRecorder } from '../testing/log-recorder.js';
 import { FakeClock } from '../testing/index.js';
 import { type ErrorCode, PodloopError } from '../util/errors.js';
 import { type ChangingClient } from './changing-client.js';
@@ -100,10 +101,12 @@ const failed = (code: ErrorCode, message = 'it failed'): PodloopError => new Pod
 let clock: FakeClock;
 let runtime: FakeClient;
 let changes: CriRuntimeChanges;
+let logger: LogRecorder;
 beforeEach(() => {
   clock = new FakeClock();
   runtime = new FakeClient();
-  changes = new CriRuntimeChanges({ client: runtime.client, clock, bound: { initial: 2, least: 2 } });
+  logger = new LogRecorder();
+  changes = new CriRuntimeChanges({ client: runtime.client, clock, logger, bound: { initial: 2, least: 2 } });
 });
 const create = (hash = 'a', attempt = 0): Promise<string> =>
   changes.createContainer('sandbox-0', containerConfig(hash, attempt), sandboxConfig);
@@ -118,6 +121,8 @@ describe('a container whose creation was not heard of', () => {
       expect(await create()).toBe('container-0');
       expect(runtime.calls).toEqual(['create', 'list containers']);
       expect(changes.facts).toMatchObject({ unsettled: 0, takenUp: 1 });
+      const { uid, namespace, name } = sandboxConfig.metadata!;
+      expect(logger.lines).toMatchObject([{ fields: { pod: { uid, namespace, name } } }]);
     },
   );
 

@@ -1,4 +1,5 @@
 import { type CallOptions, cri } from '../cri/index.js';
+import { type PodRef } from '../model/pod-ref.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { isNotFound, PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
@@ -73,9 +74,10 @@ export class CriRuntimeChanges implements RuntimeChanges {
     config: SandboxConfig,
     { runtimeHandler = '', signal, pod }: ChangeOptions & { readonly runtimeHandler?: string } = {},
   ): Promise<string> {
-    const { uid = '', attempt = 0 } = config.metadata ?? {};
+    const { uid = '', namespace = '', name = '', attempt = 0 } = config.metadata ?? {};
     return await this.#make({
       operation: 'run_podsandbox',
+      pod: { uid, namespace, name },
       key: `sandbox ${uid} ${attempt}`,
       make: async () => {
         const { podSandboxId } = await this.#client.runPodSandbox({ config, runtimeHandler }, { pod });
@@ -103,8 +105,10 @@ export class CriRuntimeChanges implements RuntimeChanges {
   ): Promise<string> {
     const uid = sandboxConfig.metadata?.uid ?? '';
     const { name = '', attempt = 0 } = config.metadata ?? {};
+    const { namespace = '', name: podName = '' } = sandboxConfig.metadata ?? {};
     return await this.#make({
       operation: 'create_container',
+      pod: { uid, namespace, name: podName },
       key: `container ${uid} ${name} ${attempt}`,
       make: async () => {
         const request = { podSandboxId: sandboxId, config, sandboxConfig };
@@ -209,8 +213,8 @@ export class CriRuntimeChanges implements RuntimeChanges {
     return imageRef;
   }
 
-  async findImage(image: string, signal?: AbortSignal): Promise<RuntimeImage | undefined> {
-    const { image: found } = await this.#client.imageStatus({ image: { image } }, { signal });
+  async findImage(image: string, { signal, pod }: ChangeOptions = {}): Promise<RuntimeImage | undefined> {
+    const { image: found } = await this.#client.imageStatus({ image: { image } }, { signal, pod });
     return found === undefined || found.id === '' ? undefined : toRuntimeImage(found);
   }
 
@@ -226,12 +230,12 @@ export class CriRuntimeChanges implements RuntimeChanges {
   }
 
   /** Makes an object that has a name, or takes up the one that was made under that name before. */
-  async #make({ operation, key, make, findSame, signal }: Making): Promise<string> {
+  async #make({ operation, key, pod, make, findSame, signal }: Making): Promise<string> {
     return await this.#lanes.change(operation, signal, async () => {
       if (this.#unsettled.has(key)) {
         const id = await findSame();
         this.#unsettled.settle(key);
-        if (id !== undefined) return this.#takeUp(operation, id);
+        if (id !== undefined) return this.#takeUp(operation, id, pod);
       }
       try {
         return await make();
@@ -242,7 +246,7 @@ export class CriRuntimeChanges implements RuntimeChanges {
         const id = await findSame();
         if (id !== undefined) {
           this.#unsettled.settle(key);
-          return this.#takeUp(operation, id);
+          return this.#takeUp(operation, id, pod);
         }
         // It may be on its way still: whoever comes next looks first.
         throw new PodloopError('CHANGE_UNSETTLED', (error as Error).message, { cause: error });
@@ -250,9 +254,9 @@ export class CriRuntimeChanges implements RuntimeChanges {
     });
   }
 
-  #takeUp(operation: string, id: string): string {
+  #takeUp(operation: string, id: string, pod: PodRef): string {
     this.#takenUp++;
-    this.#logger.info('Took up what an earlier call had made', { operation, id }, 2);
+    this.#logger.info('Took up what an earlier call had made', { operation, pod, id }, 2);
     return id;
   }
 
@@ -266,6 +270,7 @@ export class CriRuntimeChanges implements RuntimeChanges {
 interface Making {
   readonly operation: string;
   readonly key: string;
+  readonly pod: PodRef;
   readonly make: () => Promise<string>;
   readonly findSame: () => Promise<string | undefined>;
   readonly signal: AbortSignal | undefined;

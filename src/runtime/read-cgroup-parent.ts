@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { type CriClient } from '../cri/index.js';
+import { type CallOptions, type CriClient } from '../cri/index.js';
 
 /**
  * The cgroup_parent with which somebody has made a sandbox, as the runtime's verbose status tells it; empty for the
@@ -10,9 +10,9 @@ import { type CriClient } from '../cri/index.js';
 export async function readCgroupParent(
   client: Pick<CriClient, 'podSandboxStatus'>,
   podSandboxId: string,
-  signal?: AbortSignal,
+  { signal, pod }: Pick<CallOptions, 'signal' | 'pod'> = {},
 ): Promise<string> {
-  const { info } = await client.podSandboxStatus({ podSandboxId, verbose: true }, { signal });
+  const { info } = await client.podSandboxStatus({ podSandboxId, verbose: true }, { signal, pod });
   return parentInInfo(info['info'] ?? '');
 }
 

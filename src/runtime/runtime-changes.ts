@@ -107,7 +107,7 @@ export interface RuntimeChanges {
   /** Fetches an image and gives its reference as resolved. Has no bound here: whoever pulls has. */
   pullImage(image: string, options?: PullOptions): Promise<string>;
   /** The image of that name, digest or id, if the runtime has it. */
-  findImage(image: string, signal?: AbortSignal): Promise<RuntimeImage | undefined>;
+  findImage(image: string, options?: ChangeOptions): Promise<RuntimeImage | undefined>;
   listImages(signal?: AbortSignal): Promise<readonly RuntimeImage[]>;
   removeImage(image: string, options?: ChangeOptions): Promise<void>;
 }

@@ -11,7 +11,6 @@
  * @module
  */
 import { type NodePod } from '../model/node-pod.js';
-import { formatPod } from '../model/pod-ref.js';
 import { type PodUpdate } from '../model/pod-update.js';
 import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { ownerOf } from '../runtime/labels.js';
@@ -100,7 +99,7 @@ export class PodAdoption {
     const listed = await runtime.listPods(signal);
     for (const pod of pods) {
       if (adopted.find(pod.metadata) !== undefined) continue;
-      const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };
+      const names = { pod: pod.metadata, podUID: pod.metadata.uid };
       const [left] = findLeft(pod, listed);
       if (left === undefined) continue;
       if (listed.some(({ uid, owner }) => uid === pod.metadata.uid && owner === 'podloop')) {

@@ -1,5 +1,4 @@
 import { type NodePod } from '../model/node-pod.js';
-import { formatPod } from '../model/pod-ref.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type IsOurs } from '../runtime/ownership.js';
 import { type PodStatus } from '../runtime/runtime.js';
@@ -41,7 +40,7 @@ export class ForeignPodsWatch {
     if (warning === undefined) this.#seen.delete(uid);
     else {
       if (this.#seen.get(uid)?.warning !== warning) {
-        this.#logger.warn(warning, { pod: formatPod(pod.metadata), podUID: uid });
+        this.#logger.warn(warning, { pod: pod.metadata, podUID: uid });
       }
       this.#seen.set(uid, { warning, isRejected: rejection !== undefined });
     }

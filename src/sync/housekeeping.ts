@@ -113,6 +113,7 @@ export class Housekeeping {
   run(): void {
     const startedMs = this.#options.clock.monotonicMs();
     this.#logger.info('SyncLoop (housekeeping)', {}, 4);
+    this.#logger.info('Clean up pod workers for terminated pods', {}, 4);
     this.#forgetFinished();
     this.#endOrphans();
     this.#startAnew();

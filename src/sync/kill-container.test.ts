@@ -32,6 +32,7 @@ beforeEach(() => {
     events: { record: (_pod, event) => void events.push(event) },
     clock,
     logger,
+    formatId: (id) => `containerd://${id}`,
   });
 });
 
@@ -56,7 +57,13 @@ describe('the end of a container', () => {
     expect(
       logger.lines.find(({ message }) => message === 'Killing container with a grace period')?.fields,
     ).toEqual({
-      ...{ pod: 'default/web', podUID: 'u1', containerName: 'app', containerID: 'c1', gracePeriod: 30 },
+      ...{
+        pod: { uid: 'u1', namespace: 'default', name: 'web' },
+        podUID: 'u1',
+        containerName: 'app',
+        containerID: 'containerd://c1',
+        gracePeriod: 30,
+      },
     });
   });
 
@@ -71,7 +78,7 @@ describe('the end of a container', () => {
       changes: { stopContainer: () => Promise.reject(new Error('stuck')) },
       hooks: new LifecycleHooks({ changes: runtime, clock, findHost: () => Promise.resolve('') }),
       events: { record: () => undefined },
-      ...{ clock, logger },
+      ...{ clock, logger, formatId: (id) => id },
     });
     const request = { pod: { uid: 'u', namespace: 'n', name: 'p' }, containerId: 'c', containerName: 'a' };
     await expect(failing.kill({ ...request, graceSeconds: 1, host: '' }, NEVER)).rejects.toThrow('stuck');

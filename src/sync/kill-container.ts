@@ -1,10 +1,10 @@
 import { type Container, type LifecycleHandler } from '../model/container.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { formatPod, type PodRef } from '../model/pod-ref.js';
+import { type PodRef } from '../model/pod-ref.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { abortable } from '../util/abortable.js';
 import { type Clock } from '../util/clock.js';
-import { type Logger } from '../util/logger.js';
+import { type LogFields, type Logger } from '../util/logger.js';
 
 import { type LifecycleHooks } from './lifecycle-hook.js';
 
@@ -15,6 +15,8 @@ export interface ContainerKillerOptions {
   readonly events: PodEventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** A container's id as lines have it. */
+  readonly formatId: (containerId: string) => string;
 }
 
 /** A container to end. */
@@ -60,9 +62,10 @@ export class ContainerKiller {
 
   /** Resolves when the container has ended. Rejects when it could not be stopped, or with the signal's reason. */
   async kill(kill: ContainerKill, signal: AbortSignal): Promise<void> {
-    const { changes, clock, events, logger } = this.#options;
+    const { changes, clock, events, logger, formatId } = this.#options;
     const { pod, containerId, containerName, graceSeconds } = kill;
-    const names = { pod: formatPod(pod), podUID: pod.uid, containerName, containerID: containerId };
+    const containerID = formatId(containerId);
+    const names = { pod, podUID: pod.uid, containerName, containerID };
     const message = kill.message ?? `Stopping container ${containerName}`;
     const isFirst = !this.#hooks.has(containerId);
     if (isFirst) {
@@ -96,7 +99,7 @@ export class ContainerKiller {
   async #runPreStop(
     kill: ContainerKill,
     handler: LifecycleHandler,
-    names: Readonly<Record<string, string>>,
+    names: LogFields,
     signal: AbortSignal,
   ): Promise<void> {
     const { logger } = this.#options;
@@ -110,11 +113,7 @@ export class ContainerKiller {
   }
 
   /** Goes on when its caller leaves: the next one waits for the same hook. */
-  #startPreStop(
-    kill: ContainerKill,
-    handler: LifecycleHandler,
-    names: Readonly<Record<string, string>>,
-  ): RunningHook {
+  #startPreStop(kill: ContainerKill, handler: LifecycleHandler, names: LogFields): RunningHook {
     const { hooks, events, logger, clock } = this.#options;
     const { pod, containerId, containerName, graceSeconds, ports = [], host } = kill;
     logger.info('Running preStop hook', names, 3);

@@ -1,6 +1,6 @@
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { formatPod } from '../model/pod-ref.js';
+import { type PodRef } from '../model/pod-ref.js';
 import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
 import { toResourceUpdate } from '../runtime/limit-change.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
@@ -15,7 +15,11 @@ export interface ContainerResizerOptions {
   readonly changes: Pick<RuntimeChanges, 'updateContainerResources'>;
   readonly resizes: Pick<ContainerResizes, 'applied' | 'refused'>;
   /** Bytes of memory that a container uses; undefined where nobody can tell. */
-  readonly memoryUsage: (containerId: string, signal: AbortSignal) => Promise<bigint | undefined>;
+  readonly memoryUsage: (
+    pod: PodRef,
+    containerId: string,
+    signal: AbortSignal,
+  ) => Promise<bigint | undefined>;
   readonly events: PodEventRecorder;
   readonly logger: Logger;
 }
@@ -55,13 +59,13 @@ export class ContainerResizer {
     const { changes, resizes, events, logger } = this.#options;
     const { metadata } = pod;
     const names = {
-      pod: formatPod(metadata),
+      pod: metadata,
       podUID: metadata.uid,
       containerName: container.name,
       containerID: id,
     };
     try {
-      await this.#checkMemory(container.name, id, change.to.memoryBytes, change.from.memoryBytes, signal);
+      await this.#checkMemory(metadata, { id, container, change }, signal);
       await changes.updateContainerResources(id, toResourceUpdate(change), { signal, pod: metadata });
       resizes.applied(metadata.uid, id, change.to);
       logger.info('Container resources updated', names, 2);
@@ -91,14 +95,13 @@ export class ContainerResizer {
 
   /** On version 2 of cgroups the kernel would kill whoever is above a new limit. */
   async #checkMemory(
-    name: string,
-    id: string,
-    to: bigint | undefined,
-    from: bigint | undefined,
+    pod: PodRef,
+    { id, container: { name }, change }: ContainerToResize,
     signal: AbortSignal,
   ): Promise<void> {
+    const [from, to] = [change.from.memoryBytes, change.to.memoryBytes];
     if (to === undefined || (from !== undefined && to >= from)) return;
-    const usage = await this.#options.memoryUsage(id, signal);
+    const usage = await this.#options.memoryUsage(pod, id, signal);
     if (usage === undefined || usage < to) return;
     throw new PodloopError(
       'RESIZE_NOT_POSSIBLE',

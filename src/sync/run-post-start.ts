@@ -1,7 +1,6 @@
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { formatPod } from '../model/pod-ref.js';
 import { type Logger } from '../util/logger.js';
 import { type ContainerKiller } from './kill-container.js';
 import { type LifecycleHooks } from './lifecycle-hook.js';
@@ -38,7 +37,7 @@ export async function runPostStart(
   const common = { pod: pod.metadata, containerId, containerName, ports, host };
   const problem = await hooks.run({ ...common, handler, timeoutSeconds: 0 }, signal);
   if (problem === undefined) return undefined;
-  const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid, containerName };
+  const names = { pod: pod.metadata, podUID: pod.metadata.uid, containerName };
   logger.error('Failed to execute PostStartHook', problem, { ...names, containerID: containerId });
   // What the hook said may be secret.
   const message = 'PostStartHook failed';

@@ -66,7 +66,7 @@ interface Start {
   readonly toStart: ContainerToStart;
 }
 
-const CONTAINER_TYPES = {
+export const CONTAINER_TYPES = {
   init: 'init container',
   sidecar: 'init container',
   regular: 'container',

@@ -10,7 +10,7 @@ import { type ContainerKiller } from './kill-container.js';
 import { hookOf, killPod } from './kill-pod.js';
 import { type ContainerInBackoff, type PodActions } from './pod-actions.js';
 import { type ContainerResizer } from './resize-containers.js';
-import { type ContainerStarter, type StartedSandbox } from './start-container.js';
+import { CONTAINER_TYPES, type ContainerStarter, type StartedSandbox } from './start-container.js';
 import { type SandboxStarter } from './start-sandbox.js';
 import { type SyncFailure } from './sync-failure.js';
 
@@ -24,6 +24,8 @@ export interface PodActionTools {
   readonly resizer?: Pick<ContainerResizer, 'resize'> | undefined;
   readonly events: PodEventRecorder;
   readonly logger: Logger;
+  /** A container's id as lines have it. */
+  readonly formatId: (containerId: string) => string;
 }
 
 /** What is to be done to which pod. */
@@ -84,7 +86,11 @@ async function startContainers(
   const { ephemeralContainersToStart: ephemeral, initContainersToStart, containersToStart } = actions;
   for (const toStart of [...ephemeral, ...initContainersToStart, ...containersToStart]) {
     signal.throwIfAborted();
-    tried.push(toStart.container.name);
+    const { container, restartCount } = toStart;
+    tried.push(container.name);
+    const names = { pod: pod.metadata, containerName: container.name };
+    if (restartCount > 0) tools.logger.info('Checking backoff for container in pod', names, 4);
+    tools.logger.info('Container of pod is not in the desired state and shall be started', names, 4);
     const failure = await tools.containers.start({ pod, observed, sandbox, toStart }, signal);
     if (failure === undefined) continue;
     failures.push(failure);
@@ -109,9 +115,11 @@ async function killUnwanted(
   const host = hookHostOf(observed);
   await Promise.all(
     actions.containersToKill.map(async ({ id, name, container, message, gracePeriodSeconds }) => {
-      const names = { pod: metadata, containerName: name, containerID: id };
-      tools.logger.info('Killing unwanted container for pod', names, 4);
-      tools.logger.info('Message for Container of pod', { ...names, containerMessage: message }, 2);
+      const names = { pod: metadata, containerName: name };
+      const shownId = tools.formatId(id);
+      tools.logger.info('Killing unwanted container for pod', { ...names, containerID: shownId }, 4);
+      const why = { ...names, containerStatusID: shownId, containerMessage: message };
+      tools.logger.info('Message for Container of pod', why, 2);
       const status = observed.containers.find((each) => each.id === id);
       const hook =
         container === undefined
@@ -150,6 +158,7 @@ function tellBackoff(pod: NodePod, waiting: ContainerInBackoff, tools: PodAction
   const { kind, container, message } = waiting;
   const { name, namespace, uid } = pod.metadata;
   const names = { pod: pod.metadata, containerName: container.name };
+  tools.logger.info('Checking backoff for container in pod', names, 4);
   tools.logger.info('Back-off restarting failed container', names, 3);
   tools.events.record(pod.metadata, {
     type: 'Warning',
@@ -157,6 +166,8 @@ function tellBackoff(pod: NodePod, waiting: ContainerInBackoff, tools: PodAction
     message: `Back-off restarting failed container ${container.name} in pod ${name}_${namespace}(${uid})`,
     container: container.name,
   });
+  const backingOff = { containerType: CONTAINER_TYPES[kind], container: container.name, pod: pod.metadata };
+  tools.logger.info('Backing Off restarting container in pod', backingOff, 4);
   const action = kind === 'init' ? 'InitContainer' : 'StartContainer';
   return {
     action,

@@ -14,6 +14,7 @@ import { type EndedPods } from '../status/ended-pods.js';
 import { type StartFailures } from '../status/start-failures.js';
 import { type StatusManager } from '../status/status-manager.js';
 import { type Clock } from '../util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 
 import { type ResizeObstacle } from './admit-pod.js';
 import { toRunDefinition } from './asks-for-new-run.js';
@@ -29,6 +30,7 @@ export interface PodStatusUpdaterOptions {
   readonly startFailures: Pick<StartFailures, 'find'>;
   readonly probes: ProbeStates;
   readonly paths: PodPaths;
+  readonly logger?: Logger | undefined;
   /** Asked anew each time: addresses of a node change. */
   readonly node: () => NodeFacts;
   readonly clock: Clock;
@@ -53,11 +55,15 @@ export class PodStatusUpdater implements PodStatuses {
   }
 
   async update(pod: NodePod, observed: PodStatus, stage: StatusStage, end?: PodEnd): Promise<UpdatedStatus> {
-    const { manager, clock } = this.#options;
+    const { manager, clock, logger = SILENT_LOGGER } = this.#options;
+    const { uid, namespace, name } = pod.metadata;
+    const names = { pod: { uid, namespace, name }, podUID: uid };
+    logger.info('Generating pod status', { ...names, podIsTerminal: stage === 'terminated' }, 4);
     await this.#takeUpEnd(pod);
     await this.#messages.observe(observed);
     const stamp = clock.stamp();
-    const isNew = manager.find(pod.metadata.uid) === undefined;
+    const oldPhase = manager.find(uid)?.status.phase;
+    const isNew = oldPhase === undefined;
     let status = this.#compute(pod, observed, stage, end);
     if (stage === 'terminated' && end !== undefined && isNew && isNothing(observed))
       status = withoutContainers(status);
@@ -67,6 +73,7 @@ export class PodStatusUpdater implements PodStatuses {
       if (check.exceeded) status = this.#compute(pod, observed, stage, check.end);
       else checkAgainInMs = check.checkAgainInMs;
     }
+    logger.info('Got phase for pod', { ...names, oldPhase: oldPhase ?? 'Pending', phase: status.phase }, 4);
     // On the disk before anybody sees it, or does anything about it.
     if (stage === 'syncing' || end !== undefined) await this.#keepEnd(pod, status, stage);
     manager.setPodStatus(pod, status, stamp);

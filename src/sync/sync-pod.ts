@@ -15,12 +15,13 @@
 import { type ImageManager } from '../images/image-manager.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { formatPod, type PodRef } from '../model/pod-ref.js';
+import { type PodRef } from '../model/pod-ref.js';
 import { isTerminalPhase } from '../model/v1-pod-status.js';
 import { type NodeFacts } from '../runtime/node-facts.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { emptyPodStatus, type PodStatus, type Runtime } from '../runtime/runtime.js';
+import { toV1ContainerId } from '../status/container-state.js';
 import { type StartFailures } from '../status/start-failures.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
@@ -90,12 +91,14 @@ export interface SyncPodOptions {
   readonly resizes?: Pick<ContainerResizes, 'applied' | 'refused' | 'forget'> | undefined;
   /** Bytes of memory that a container uses; undefined where nobody can tell. */
   readonly memoryUsage?:
-    ((containerId: string, signal: AbortSignal) => Promise<bigint | undefined>) | undefined;
+    ((pod: PodRef, containerId: string, signal: AbortSignal) => Promise<bigint | undefined>) | undefined;
   readonly events: PodEventRecorder;
   readonly paths: PodPaths;
   /** Asked anew for each sandbox and container: a node's facts change. */
   readonly node: () => NodeFacts;
   readonly containerLogLinksDir?: string | undefined;
+  /** What the runtime calls itself, which lines have before ids of containers. */
+  readonly runtimeName?: string;
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -104,6 +107,7 @@ export interface SyncPodOptions {
 export class SyncPod implements PodSyncer {
   readonly #options: SyncPodOptions;
   readonly #logger: Logger;
+  readonly #formatId: (containerId: string) => string;
   readonly #killer: ContainerKiller;
   readonly #sandboxes: SandboxStarter;
   readonly #containers: ContainerStarter;
@@ -114,7 +118,9 @@ export class SyncPod implements PodSyncer {
 
   constructor(options: SyncPodOptions) {
     const { changes, commands, events, images, volumes, environments, paths, node, cgroups } = options;
-    const { containerLogLinksDir } = options;
+    const { containerLogLinksDir, runtimeName } = options;
+    const formatId = (id: string): string =>
+      runtimeName === undefined ? id : toV1ContainerId(runtimeName, id);
     const clock = options.clock ?? new SystemClock();
     const logger = options.logger ?? SILENT_LOGGER;
     const findHost = async ({ uid }: PodRef, signal: AbortSignal): Promise<string> =>
@@ -122,7 +128,8 @@ export class SyncPod implements PodSyncer {
     const hooks = new LifecycleHooks({ changes: commands, clock, findHost });
     this.#options = options;
     this.#logger = logger;
-    this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger });
+    this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger, formatId });
+    this.#formatId = formatId;
     this.#sandboxes = new SandboxStarter({ clock, changes, events, paths, node, cgroups });
     const common = { changes, hooks, events, logger, paths, node };
     const killer = this.#killer;
@@ -146,7 +153,7 @@ export class SyncPod implements PodSyncer {
   }
 
   async syncPod({ pod, observed }: SyncPodWork, signal: AbortSignal): Promise<SyncPodResult> {
-    const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };
+    const names = { pod: pod.metadata, podUID: pod.metadata.uid };
     this.#logger.info('SyncPod enter', names, 4);
     const { statuses, probes } = this.#options;
     // First, so that the status has what probes found out under an earlier agent: what was ready stays so.
@@ -254,7 +261,7 @@ export class SyncPod implements PodSyncer {
         sandboxes: this.#sandboxes,
         containers: this.#containers,
         resizer: this.#resizer,
-        ...{ events, logger: this.#logger },
+        ...{ events, logger: this.#logger, formatId: this.#formatId },
       },
       signal,
     );
@@ -266,7 +273,7 @@ export class SyncPod implements PodSyncer {
     if (sandbox !== undefined && applied.failures.length === 0) await podLimits?.settle(pod, sandbox);
     const result = toSyncResult(applied.failures, [actions.requeueAfterMs, checkAgainInMs]);
     if (applied.failures.length > 0) {
-      const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };
+      const names = { pod: pod.metadata, podUID: pod.metadata.uid };
       this.#logger.error('Error syncing pod, skipping', formatFailures(applied.failures), names);
     }
     return isNothingToDo(actions) ? { ...result, unchanged: true } : result;

@@ -109,11 +109,15 @@ export class PodVolumes {
     signal.throwIfAborted();
     if (volumes.length === 0) return;
     await this.#inTurn(pod.metadata.uid, async () => {
+      this.#log.waiting(pod.metadata);
       const work = volumes.map((volume) => this.#setUpOne(pod, volume, signal));
       const missing = (await Promise.all(work)).filter((problem) => problem !== undefined);
       signal.throwIfAborted();
       this.#waiting.set(pod.metadata.uid, this.#checksFor(pod, missing, signal));
-      if (missing.length === 0) return;
+      if (missing.length === 0) {
+        this.#log.ready(pod.metadata);
+        return;
+      }
       const message = missing.map((problem) => problem.message).join('; ');
       throw new PodloopError('VOLUME_NOT_READY', message, { cause: missing[0]!.cause });
     });
@@ -148,6 +152,8 @@ export class PodVolumes {
     this.#waiting.set(uid, []);
     await this.#inTurn(uid, async () => {
       const volumes = await this.#volumesOnDisk(uid);
+      const names = volumes.map(({ name }) => name);
+      this.#log.tearingDown(metadata, names);
       const startedMs = this.#options.clock.monotonicMs();
       const publish = (isTornDown: boolean): void => {
         const durationMs = this.#options.clock.monotonicMs() - startedMs;
@@ -161,10 +167,7 @@ export class PodVolumes {
         throw error;
       }
       publish(true);
-      this.#log.tornDown(
-        metadata,
-        volumes.map(({ name }) => name),
-      );
+      this.#log.tornDown(metadata, names);
       for (const kind of Object.values(this.#options.kinds)) kind.forget?.(uid);
     });
   }
@@ -226,6 +229,7 @@ export class PodVolumes {
       if (kind.folderName !== undefined) {
         await makeFolder(this.#paths.kindFolder(pod.metadata.uid, kind.folderName), FOLDER_MODE);
       }
+      this.#log.settingUp(pod.metadata, volume.name);
       await kind.setUp(work, signal);
       publish(true);
       this.#log.setUp(pod.metadata, volume.name);

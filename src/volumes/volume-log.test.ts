@@ -20,6 +20,32 @@ describe('the log of volumes', () => {
     ]);
   });
 
+  it('tells of each step once, and of each volume by name', () => {
+    const logger = new LogRecorder();
+    const log = new VolumeLog(logger);
+    for (let syncs = 0; syncs < 2; syncs++) {
+      log.settingUp(web, 'data');
+      log.setUp(web, 'data');
+    }
+    log.tearingDown(web, ['data']);
+    log.tornDown(web, ['data']);
+    expect(logger.lines.map(({ message }) => message)).toEqual([
+      'operationExecutor.MountVolume started for volume "data"',
+      'MountVolume.SetUp succeeded for volume "data"',
+      'Waiting for volumes to unmount for pod',
+      'operationExecutor.UnmountVolume started for volume "data"',
+      'UnmountVolume.TearDown succeeded for volume "data"',
+      'All volumes are unmounted for pod',
+    ]);
+  });
+
+  it('ends the trail of a pod that has none, too', () => {
+    const logger = new LogRecorder();
+    new VolumeLog(logger).tornDown(web, []);
+    const fields = { pod: web, podUID: 'u1' };
+    expect(logger.lines).toMatchObject([{ message: 'All volumes are unmounted for pod', fields }]);
+  });
+
   it('names a pod of an earlier agent by its uid alone', () => {
     const logger = new LogRecorder();
     new VolumeLog(logger).tornDown({ uid: 'u1' }, ['data']);

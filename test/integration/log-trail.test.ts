@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,41 +28,50 @@ afterEach(async () => {
 
 const STAY = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
 const container = (name: string) => ({ name, image: 'podloop.local/host', command: ['sh', '-c', STAY] });
-const POD = {
-  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'shop' } },
-  spec: {
-    ...{ terminationGracePeriodSeconds: 2, volumes: [{ name: 'data', emptyDir: {} }] },
-    containers: [container('web'), container('cache')],
-  },
-};
+const podOf = (name: string, spec: object) => ({
+  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name } },
+  spec: { terminationGracePeriodSeconds: 2, ...spec },
+});
+const SHOP = podOf('shop', {
+  volumes: [{ name: 'data', emptyDir: {} }],
+  containers: [container('web'), container('cache')],
+});
+/** A pod of another name, and without a volume. */
+const BARE = podOf('bare', { containers: [container('web')] });
 
-/** Runs an agent with the pod in its folder until the pod runs, and gives its log as it grows. */
-async function startAgent(): Promise<{ agent: PodloopProcess; uid: string }> {
-  const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs'), '--stop-pods'];
-  const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'none', '--network', 'host'];
-  const ports = ['--node-name', 'test', '-v', '4'];
-  await writeFile(join(manifests, 'shop.json'), JSON.stringify(POD));
-  const agent = new PodloopProcess(['run', manifests, ...place, ...runtime, ...ports]);
-  const api = new LocalApiClient(join(folder, 'node/podloop.sock'));
-  const read = async (): Promise<{ metadata: { uid: string }; status: { phase: string } }> =>
-    (await api.json('/api/v1/namespaces/default/pods/shop-test')) as never;
-  const phase = async (): Promise<string> =>
-    read().then(
-      ({ status }) => status.phase,
-      () => '',
-    );
-  await expect.poll(phase, { timeout: 60_000 }).toBe('Running');
-  return { agent, uid: (await read()).metadata.uid };
+interface RunningAgent {
+  readonly agent: PodloopProcess;
+  /** Of the two pods. */
+  readonly uids: Readonly<Record<'shop' | 'bare', string>>;
 }
 
-/** The steps of an end, and how often each is to be found. */
-const REMOVE = [/"SyncLoop REMOVE"/];
-const DELETE = [/"SyncLoop DELETE"/];
+/** Runs an agent with both pods in its folder until they run, and gives its log as it grows. */
+async function startAgent(...flags: string[]): Promise<RunningAgent> {
+  const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs'), '--stop-pods'];
+  const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'none', '--network', 'host'];
+  for (const pod of [SHOP, BARE]) {
+    await writeFile(join(manifests, `${pod.metadata.name}.json`), JSON.stringify(pod));
+  }
+  const agent = new PodloopProcess(['run', manifests, ...place, ...runtime, '--node-name', 'test', ...flags]);
+  const api = new LocalApiClient(join(folder, 'node/podloop.sock'));
+  const read = async (name: string): Promise<{ metadata: { uid: string }; status: { phase: string } }> =>
+    (await api.json(`/api/v1/namespaces/default/pods/${name}-test`)) as never;
+  const phases = async (): Promise<string[]> =>
+    Promise.all(['shop', 'bare'].map(async (name) => (await read(name)).status.phase)).catch(() => []);
+  await expect.poll(phases, { timeout: 60_000 }).toEqual(['Running', 'Running']);
+  const [shop, bare] = [(await read('shop')).metadata.uid, (await read('bare')).metadata.uid];
+  return { agent, uids: { shop, bare } };
+}
+
+/** The steps of an end. */
+const REMOVE = [/\bSyncLoop REMOVE\b/];
+const DELETE = [/\bSyncLoop DELETE\b/];
 const END = [
-  /"Killing container with a grace period".* containerName="(web|cache)"/,
-  /"SyncLoop \(PLEG\): .*"Type":"ContainerDied"/,
-  /"All volumes are unmounted for pod"/,
+  /Killing container with a grace period\b.*\b(web|cache)\b/,
+  /Generic \(PLEG\): container finished/,
+  /All volumes are unmounted for pod/,
 ];
+const UNMOUNTED = /UnmountVolume\.TearDown succeeded for volume \\"data\\"/;
 
 /** The steps that the lines show, each where it is met first. */
 function stepsOf(lines: readonly string[], steps: readonly RegExp[]): string[] {
@@ -70,47 +80,80 @@ function stepsOf(lines: readonly string[], steps: readonly RegExp[]): string[] {
   return places.sort((one, other) => one.at - other.at).map(({ step }) => String(step));
 }
 
+const count = (lines: readonly string[], step: RegExp): number =>
+  lines.filter((line) => step.test(line)).length;
+
 /** Whoever names a pod in a line names its uid in it. */
-function expectUidsEverywhere(lines: readonly string[], uid: string): void {
-  const withoutUid = lines.filter(
-    (line) => /\b(pod|object)="|\bpods=\[|shop-test/.test(line) && !line.includes(uid),
-  );
-  expect(withoutUid).toEqual([]);
+function expectUidsEverywhere(lines: readonly string[], uids: RunningAgent['uids']): void {
+  for (const [name, uid] of Object.entries(uids)) {
+    expect(lines.filter((line) => line.includes(`${name}-test`) && !line.includes(uid))).toEqual([]);
+  }
+  // Of any pod at all.
+  const isAboutPod = /\b(pod|object)="|\bpods=\[|"(pod|object)":|"pods":\[/;
+  const known = Object.values(uids);
+  const nameless = lines.filter((line) => isAboutPod.test(line) && !known.some((uid) => line.includes(uid)));
+  expect(nameless).toEqual([]);
 }
 
-it('finds by the uid alone: REMOVE, both containers killed, dead, the volume unmounted, of a manifest that went', async () => {
-  const { agent, uid } = await startAgent();
+const guide = (): Promise<string> =>
+  readFile(new URL('../../docs/guides/log-trail.md', import.meta.url), 'utf8');
+
+/** What the runbook's searches for a uid find in a log, the last of each. */
+async function searchAsTold(lines: readonly string[]): Promise<string[]> {
+  const told = [...(await guide()).matchAll(/^\$ journalctl .*\| (grep -o .*)$/gm)].map(
+    ([, search = '']) => search,
+  );
+  expect(told).toHaveLength(2);
+  return told.map((search) => {
+    const command = search.replaceAll('shop-node1', 'shop-test');
+    const { stdout } = spawnSync('sh', ['-c', command], { input: `${lines.join('\n')}\n`, encoding: 'utf8' });
+    return stdout.trim();
+  });
+}
+
+it('finds at -v 2 and in JSON, by the uid alone: REMOVE, killed, dead, unmounted, of a pod with a volume and of one without', async () => {
+  const { agent, uids } = await startAgent('-v', '2', '--logging-format', 'json');
   await using _ = agent;
-  await rm(join(manifests, 'shop.json'));
-  await agent.line('stderr', /"All volumes are unmounted for pod"/);
+  await Promise.all(['shop', 'bare'].map((name) => rm(join(manifests, `${name}.json`))));
+  for (const uid of Object.values(uids)) {
+    await agent.line('stderr', (line) => line.includes(uid) && END[2]!.test(line));
+  }
   await agent.end('SIGTERM');
-  const trail = agent.stderr.filter((line) => line.includes(uid));
   const steps = [...REMOVE, ...END];
-  expect(stepsOf(trail, steps)).toEqual(steps.map(String));
-  expect(trail.filter((line) => END[0]!.test(line))).toHaveLength(2);
-  expect(trail.filter((line) => line.includes('"Generic (PLEG): container finished"'))).toHaveLength(2);
-  expect(
-    trail.filter((line) => line.includes('UnmountVolume.TearDown succeeded for volume \\"data\\"')),
-  ).toHaveLength(1);
-  expectUidsEverywhere(agent.stderr, uid);
+  for (const [uid, containers, volumes] of [
+    [uids.shop, 2, 1],
+    [uids.bare, 1, 0],
+  ] as const) {
+    const trail = agent.stderr.filter((line) => line.includes(uid));
+    expect(stepsOf(trail, steps)).toEqual(steps.map(String));
+    expect([END[0]!, END[1]!, UNMOUNTED].map((step) => count(trail, step))).toEqual([
+      ...[containers, containers, volumes],
+    ]);
+  }
+  expectUidsEverywhere(agent.stderr, uids);
+  const [, inJson = ''] = await searchAsTold(agent.stderr);
+  expect(inJson).toMatch(new RegExp(`"${uids.shop}$`));
 });
 
 it('finds by the uid alone: DELETE, killed, dead, unmounted, REMOVE, of a pod that was deleted', async () => {
-  const { agent, uid } = await startAgent();
+  const { agent, uids } = await startAgent('-v', '4');
   await using _ = agent;
   const socket = join(folder, 'node/podloop.sock');
   const deleted = await runPodloop(['delete', 'pod', 'shop-test', '--socket', socket]);
   expect(deleted.stdout).toMatch(/pod "shop-test" deleted/);
   await agent.line('stderr', /"SyncLoop REMOVE"/);
   await agent.end('SIGTERM');
+  const uid = uids.shop;
   const trail = agent.stderr.filter((line) => line.includes(uid));
   const steps = [...DELETE, ...END, ...REMOVE];
   expect(stepsOf(trail, steps)).toEqual(steps.map(String));
-  expect(trail.filter((line) => END[0]!.test(line))).toHaveLength(2);
-  expectUidsEverywhere(agent.stderr, uid);
+  expect(count(trail, END[0]!)).toBe(2);
+  expect(count(trail, /"SyncLoop \(PLEG\): .*"Type":"ContainerDied"/)).toBeGreaterThanOrEqual(2);
+  expectUidsEverywhere(agent.stderr, uids);
+  const [inText = ''] = await searchAsTold(agent.stderr);
+  expect(inText).toMatch(new RegExp(`"${uid}$`));
   // What the runbook shows are lines as they were written here.
-  const page = await readFile(new URL('../../docs/guides/log-trail.md', import.meta.url), 'utf8');
-  const examples = page.match(/^[IWE]\d{4} .*$/gm) ?? [];
+  const examples = (await guide()).match(/^[IWE]\d{4} .*$/gm) ?? [];
   expect(examples.length).toBeGreaterThan(8);
   const shapes = new Set(agent.stderr.map((line) => shapeOf(line, uid)));
   const uidOf = (line: string): string => /pod(?:UIDs?|ID)=\[?"([^"]+)"/.exec(line)?.[1] ?? '?';
@@ -124,5 +167,6 @@ function shapeOf(line: string, uid: string): string {
     .replaceAll(uid, 'UID')
     .replaceAll(/shop-\w+/g, 'POD')
     .replaceAll(/\b[0-9a-f]{64}\b/g, 'ID')
+    .replaceAll(/\b[a-z-]+:\/\/ID/g, 'RUNTIME://ID')
     .replaceAll(/"(web|cache)"/g, '"CONTAINER"');
 }

@@ -49,7 +49,7 @@ export function buildPodCgroups(given: PodCgroupsGiven): {
     cpuCfsQuota: options.cpuCfsQuota,
     cpuCfsPeriodUs: Math.round(options.cpuCfsQuotaPeriodMs * 1_000),
     podPidsLimit: options.podPidsLimit,
-    readParent: (sandboxId, signal) => readCgroupParent(client, sandboxId, signal),
+    readParent: (sandboxId, signal, pod) => readCgroupParent(client, sandboxId, { signal, pod }),
   });
   return { cgroupDriver, cgroups };
 }

@@ -13,6 +13,7 @@
  * @module
  */
 import { type NodePod } from '../../model/node-pod.js';
+import { type PodRef } from '../../model/pod-ref.js';
 import { computePodLimits, computePodShares } from '../../runtime/container-resources.js';
 import { ANNOTATIONS } from '../../runtime/labels.js';
 import {
@@ -52,7 +53,7 @@ export interface PodCgroupsOptions {
   /** Lets systemd forget a slice in which there is nothing. */
   readonly stopSlice: (slice: string, signal: AbortSignal) => Promise<void>;
   /** The cgroup_parent of a sandbox by the runtime's word. */
-  readonly readParent: (sandboxId: string, signal: AbortSignal) => Promise<string>;
+  readonly readParent: (sandboxId: string, signal: AbortSignal, pod: PodRef) => Promise<string>;
   /** The pods of this agent that the runtime has. */
   readonly ownUids: () => Iterable<string>;
   readonly logger: Logger;
@@ -94,7 +95,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
 
   async findParent(pod: NodePod, sandbox: SandboxStatus, signal: AbortSignal): Promise<string> {
     const told = sandbox.annotations[ANNOTATIONS.cgroupParent];
-    const parent = told ?? (await this.#options.readParent(sandbox.id, signal));
+    const parent = told ?? (await this.#options.readParent(sandbox.id, signal, pod.metadata));
     // The pod may have been edited since its sandbox was made, and ask for more.
     if (this.#layouts.some((layout) => layout.holds(parent, 'cgroupfs')))
       await this.#use(pod, parent, 'cgroupfs', 'grow');
