@@ -38,8 +38,8 @@ export interface UsagePagesOptions {
 
 /** The pages about what the node and its pods use. */
 export interface UsagePages {
-  resource(signal: AbortSignal): Promise<string>;
-  cadvisor(signal: AbortSignal): Promise<string>;
+  resource(signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  cadvisor(signal: AbortSignal): Promise<readonly Uint8Array[]>;
   summary(signal: AbortSignal): Promise<string>;
 }
 
@@ -88,7 +88,7 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
       ]);
       signal.throwIfAborted();
       const subjects = await readSubjects(look, { ...(await cgroups), clock }, signal);
-      return await renderCadvisorPage({ look, subjects, runtimeMetrics, machine: await machine });
+      return await renderCadvisorPage({ look, subjects, runtimeMetrics, machine: await machine }, signal);
     },
   });
   return {

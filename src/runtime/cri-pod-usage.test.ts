@@ -128,15 +128,18 @@ it('tells the metrics that a runtime makes, and that one makes none', async () =
         }),
       ),
   });
-  expect(await h.usage.listMetrics()).toEqual({
-    descriptors: new Map([['m', { help: 'H', labelKeys: ['k'] }]]),
-    samples: [
-      ['s1', 'pod'],
-      ['c1', 'container'],
-    ].map(([subjectId, value]) => ({
-      ...{ name: 'm', subjectId, type: 'gauge', labelValues: [value], value: 2, atMs: 1_700_000_000_123 },
-    })),
-  });
+  const metrics = (await h.usage.listMetrics())!;
+  expect(metrics.descriptors).toEqual(new Map([['m', { help: 'H', labelKeys: ['k'] }]]));
+  const samples = [
+    ['s1', 'pod'],
+    ['c1', 'container'],
+  ].map(([subjectId, value]) => ({
+    ...{ name: 'm', subjectId, type: 'gauge', labelValues: [value], value: 2, atMs: 1_700_000_000_123 },
+  }));
+  const asked: string[] = [];
+  const all = await metrics.readSamples((id, name) => asked.push(`${id} ${name}`) > 0);
+  expect([all, asked]).toEqual([samples, ['s1 m', 'c1 m']]);
+  expect(await metrics.readSamples((id) => id === 'c1')).toEqual([samples[1]]);
 });
 
 it('gives a call up that hangs, and says which', async () => {

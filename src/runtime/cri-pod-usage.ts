@@ -4,6 +4,7 @@ import { isUnimplemented, messageOf, PodloopError } from '../util/errors.js';
 
 import { groupByPod, toFilesystemUsage, toPodUsage } from './convert-usage.js';
 import { type FilesystemUsage, type PodUsage, type RuntimeMetrics, type RuntimeSample } from './pod-usage.js';
+import { readPodSamples } from './read-pod-samples.js';
 import { forEachItem } from './split-items.js';
 
 /** What {@link CriPodUsage} needs. */
@@ -27,6 +28,8 @@ export interface ImageFilesystems {
   readonly containers: FilesystemUsage | undefined;
 }
 
+type ListMethod = (typeof CRI_METHODS)[
+  'listPodSandboxStats' | 'listContainerStats' | 'listPodSandboxMetrics'];
 type Optional = 'ListPodSandboxStats' | 'ListPodSandboxMetrics';
 
 /**
@@ -68,19 +71,18 @@ export class CriPodUsage {
     const { client, timeoutMs } = this.#options;
     return await this.#unlessUnimplemented('ListPodSandboxMetrics', async () => {
       const { descriptors } = await client.listMetricDescriptors({}, { signal, timeoutMs });
-      const samples: RuntimeSample[] = [];
-      await this.#list('ListPodSandboxMetrics', CRI_METHODS.listPodSandboxMetrics, signal, (reader) => {
-        const pod = cri.PodSandboxMetrics.decode(reader);
-        for (const metric of pod.metrics) samples.push(toSample(pod.podSandboxId, metric));
-        for (const { containerId, metrics } of pod.containerMetrics) {
-          for (const metric of metrics) samples.push(toSample(containerId, metric));
-        }
-      });
+      const answer = await this.#ask(CRI_METHODS.listPodSandboxMetrics, signal);
       return {
-        samples,
         descriptors: new Map(
           descriptors.map(({ name, help, labelKeys }) => [name, { help, labelKeys }] as const),
         ),
+        readSamples: async (isWanted, reading) => {
+          const samples: RuntimeSample[] = [];
+          await this.#read('ListPodSandboxMetrics', answer, reading, (item) => {
+            for (const sample of readPodSamples(client, item, isWanted)) samples.push(sample);
+          });
+          return samples;
+        },
       };
     });
   }
@@ -110,16 +112,31 @@ export class CriPodUsage {
 
   async #list(
     name: string,
-    method: (typeof CRI_METHODS)['listPodSandboxStats' | 'listContainerStats' | 'listPodSandboxMetrics'],
+    method: ListMethod,
     signal: AbortSignal | undefined,
     read: (reader: ReturnType<CriClient['newReader']>) => void,
   ): Promise<void> {
+    const { client } = this.#options;
+    const answer = await this.#ask(method, signal);
+    await this.#read(name, answer, signal, (item) => read(client.newReader(item)));
+  }
+
+  async #ask(method: ListMethod, signal: AbortSignal | undefined): Promise<Buffer> {
     const { client, timeoutMs } = this.#options;
     // The three requests are empty alike.
     const ask = method as (typeof CRI_METHODS)['listPodSandboxStats'];
-    const answer = await client.callForBytes(ask, {}, { signal, timeoutMs });
+    return await client.callForBytes(ask, {}, { signal, timeoutMs });
+  }
+
+  async #read(
+    name: string,
+    answer: Buffer,
+    signal: AbortSignal | undefined,
+    read: (item: Buffer) => void,
+  ): Promise<void> {
+    const { client } = this.#options;
     try {
-      await forEachItem(client, answer, signal, (item) => read(client.newReader(item)));
+      await forEachItem(client, answer, signal, read);
     } catch (error) {
       signal?.throwIfAborted();
       client.countMalformedMessage();
@@ -127,17 +144,4 @@ export class CriPodUsage {
       throw new PodloopError('CRI_MALFORMED_RESPONSE', message, { cause: error });
     }
   }
-}
-
-function toSample(
-  subjectId: string,
-  { name, timestamp, metricType, labelValues, value }: cri.Metric,
-): RuntimeSample {
-  return {
-    ...{ name, subjectId },
-    type: metricType === cri.MetricType.COUNTER ? 'counter' : 'gauge',
-    labelValues,
-    value: Number(value?.value ?? 0n),
-    atMs: Number(timestamp / 1_000_000n),
-  };
 }

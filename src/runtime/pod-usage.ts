@@ -128,5 +128,13 @@ export interface RuntimeSample {
 /** The metrics that a runtime makes itself. */
 export interface RuntimeMetrics {
   readonly descriptors: ReadonlyMap<string, { readonly help: string; readonly labelKeys: readonly string[] }>;
-  readonly samples: readonly RuntimeSample[];
+  /**
+   * Decodes those samples that are wanted: a node has tens of thousands, and most are known better from elsewhere.
+   *
+   * @param isWanted by the id of the sandbox or container and the name of the metric.
+   */
+  readonly readSamples: (
+    isWanted: (subjectId: string, name: string) => boolean,
+    signal?: AbortSignal,
+  ) => Promise<readonly RuntimeSample[]>;
 }

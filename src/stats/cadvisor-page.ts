@@ -68,8 +68,13 @@ const METRICS: readonly AnyMetric[] = [...CONTAINER_METRICS, ...NETWORK_METRICS]
   one.name < other.name ? -1 : 1,
 );
 
+const METRIC_OF: ReadonlyMap<string, AnyMetric> = new Map(METRICS.map((metric) => [metric.name, metric]));
+
 /** Writes the page. When the runtime did not tell of pods, the node's part is there, and the error is 1. */
-export async function renderCadvisorPage(scene: CadvisorScene): Promise<string> {
+export async function renderCadvisorPage(
+  scene: CadvisorScene,
+  signal?: AbortSignal,
+): Promise<readonly Uint8Array[]> {
   const { look, machine, runtimeMetrics } = scene;
   const text = new PromText();
   const writer = new SubjectWriter(text, scene);
@@ -78,17 +83,19 @@ export async function renderCadvisorPage(scene: CadvisorScene): Promise<string> 
   const ofRuntime = await sortRuntimeSamples(
     runtimeMetrics,
     own.map(({ name }) => name),
+    (subjectId, name) => writer.lacks(subjectId, name),
+    signal,
   );
   for (const metric of METRICS) {
     const { name, type, help } = metric;
     text.begin({ name, type, help });
-    const told = await writer.writeOwn(metric);
-    await writer.writeRuntime(name, ofRuntime.get(name), told);
+    await writer.writeOwn(metric);
+    await writer.writeRuntime(name, ofRuntime.get(name));
     ofRuntime.delete(name);
   }
   for (const [name, family] of ofRuntime) {
     text.begin({ name, type: family.type, help: family.help });
-    await writer.writeRuntime(name, family, new Set());
+    await writer.writeRuntime(name, family);
   }
   text.begin(CONTAINER_ERROR);
   text.sample({}, look.problem === undefined ? 0 : 1);
@@ -98,59 +105,63 @@ export async function renderCadvisorPage(scene: CadvisorScene): Promise<string> 
   }
   text.begin(MACHINE_ERROR);
   text.sample({}, look.node.memory === undefined ? 1 : 0);
-  return text.toString();
+  return text.end();
 }
 
 /** Writes samples about subjects, whose labels are written out once for all of them. */
 class SubjectWriter {
   readonly #text: PromText;
   readonly #subjects: readonly (CadvisorSubject & { readonly text: string })[];
-  readonly #textOf: ReadonlyMap<string, string>;
+  readonly #byId: ReadonlyMap<string, CadvisorSubject & { readonly text: string }>;
   /** Whether it is known who there is: whomever else the runtime tells of has ended, or another has his place. */
   readonly #isWhole: boolean;
 
   constructor(text: PromText, { subjects, look }: CadvisorScene) {
     this.#text = text;
     this.#subjects = subjects.map((subject) => ({ ...subject, text: writeLabels(subject.labels) }));
-    this.#textOf = new Map(this.#subjects.map(({ runtimeId, text: labels }) => [runtimeId, labels]));
+    const known = this.#subjects.filter(({ runtimeId }) => runtimeId !== '');
+    this.#byId = new Map(known.map((subject) => [subject.runtimeId, subject]));
     this.#isWhole = look.problem === undefined;
   }
 
-  /** Writes what was measured; gives the ids of those of whom there was something to tell. */
-  async writeOwn(metric: AnyMetric): Promise<ReadonlySet<string>> {
-    const told = new Set<string>();
+  /** Whether the runtime's metric of that name is the only one about somebody who is on the page. */
+  lacks(subjectId: string, name: string): boolean {
+    const subject = this.#byId.get(subjectId);
+    if (subject === undefined) return !this.#isWhole;
+    const metric = METRIC_OF.get(name);
+    return metric === undefined || !readSamples(metric, subject).some(({ value }) => value !== undefined);
+  }
+
+  /** Writes what was measured. */
+  async writeOwn(metric: AnyMetric): Promise<void> {
     const { name, labels: keys, divisor } = metric;
     const common = writeLabels(moreLabels(name));
     const more = common === '' ? '' : `,${common}`;
+    const unit = Number(divisor);
     const source = sourceOf(name);
     for (const subject of this.#subjects) {
       let isFull = false;
       for (const { value, labels } of readSamples(metric, subject)) {
         if (value === undefined) continue;
-        told.add(subject.runtimeId);
-        const own = keys.length === 0 ? more : `,${writeLabels(toLabels(keys, labels))}`;
-        const number = Number(value) / Number(divisor);
+        const number = Number(value) / unit;
         const atMs = source === 'network' ? subject.network?.atMs : subject.atMs[source];
-        isFull = this.#text.line(`${subject.text}${own}`, number, atMs) || isFull;
+        const isLast =
+          keys.length === 0
+            ? this.#text.lineOfItsOwn(`${subject.text}${more}`, number, atMs)
+            : this.#text.line(`${subject.text},${writeLabels(toLabels(keys, labels))}`, number, atMs);
+        isFull ||= isLast;
       }
       if (isFull) await this.#text.nextSlice();
     }
-    return told;
   }
 
-  /** Writes what the runtime tells of those of whom nothing was told yet. */
-  async writeRuntime(
-    name: string,
-    family: RuntimeFamily | undefined,
-    told: ReadonlySet<string>,
-  ): Promise<void> {
+  /** Writes what the runtime tells. */
+  async writeRuntime(name: string, family: RuntimeFamily | undefined): Promise<void> {
     if (family === undefined) return;
     const more = moreLabels(name);
     for (const sample of family.samples) {
       const { subjectId, value, atMs } = sample;
-      if (told.has(subjectId)) continue;
-      const known = this.#textOf.get(subjectId);
-      if (known === undefined && this.#isWhole) continue;
+      const known = this.#byId.get(subjectId)?.text;
       const own = known === undefined ? family.allLabels(sample) : family.ownLabels(sample);
       const parts = [known ?? '', writeLabels({ ...more, ...own })].filter((part) => part !== '');
       if (this.#text.line(parts.join(','), value, atMs)) await this.#text.nextSlice();

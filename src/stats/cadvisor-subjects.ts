@@ -10,6 +10,7 @@ import { type InterfaceUsage, readNetworkUsage } from '../util/usage/network-usa
 import { type CadvisorSubject } from './cadvisor-page.js';
 import { type ContainerGroups } from './container-groups.js';
 import { nodeFacts, pidsOf, readFacts } from './group-facts.js';
+import { sparseLayout } from './sparse-layout.js';
 import { type LookedPod, type UsageLook } from './usage-looks.js';
 
 /** What {@link readSubjects} reads with. */
@@ -27,7 +28,7 @@ const OPEN_FILES_MS = 1_000;
 /** The node, every pod, its network and its containers, measured for the page of cAdvisor's metrics. */
 export async function readSubjects(
   look: UsageLook,
-  { layout, groups, clock }: SubjectSources,
+  { layout: machine, groups, clock }: SubjectSources,
   signal: AbortSignal,
 ): Promise<CadvisorSubject[]> {
   const ids = look.pods.flatMap(({ sandboxId, containers }) => [
@@ -35,6 +36,7 @@ export async function readSubjects(
     ...containers.map(({ id }) => id),
   ]);
   const groupOf = await groups.find(ids);
+  const layout = sparseLayout(machine);
   const slices = new SliceYielder({ itemsPerSlice: GROUPS_PER_SLICE });
   const over = clock.monotonicMs() + OPEN_FILES_MS;
   const disks = new Disks();

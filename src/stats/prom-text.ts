@@ -20,7 +20,7 @@ const SAMPLES_PER_SLICE = 500;
  * const text = new PromText();
  * text.begin({ name: 'up', type: 'gauge', help: 'Whether it is there.' });
  * if (text.sample({}, 1)) await text.nextSlice();
- * return text.toString();
+ * return text.end();
  * ```
  *
  * A family without a sample is not written. A sample that has the labels of an earlier one of its family is dropped
@@ -30,7 +30,7 @@ const SAMPLES_PER_SLICE = 500;
  */
 export class PromText {
   readonly #slices = new SliceYielder({ itemsPerSlice: SAMPLES_PER_SLICE });
-  readonly #parts: string[] = [];
+  readonly #pieces: Uint8Array[] = [];
   readonly #seen = new Set<string>();
   #family: Family | undefined;
   #head = '';
@@ -65,12 +65,17 @@ export class PromText {
    * @param text several such texts have commas between them.
    */
   line(text: string, value: number, atMs?: number): boolean {
-    if (this.#family === undefined) return false;
     if (this.#seen.has(text)) {
       this.#duplicates++;
       return false;
     }
     this.#seen.add(text);
+    return this.lineOfItsOwn(text, value, atMs);
+  }
+
+  /** The same, for labels that no other sample of the family has: not looked at, which is a third of the work. */
+  lineOfItsOwn(text: string, value: number, atMs?: number): boolean {
+    if (this.#family === undefined) return false;
     const time = atMs === undefined || atMs <= 0 ? '' : ` ${Math.round(atMs)}`;
     const { name } = this.#family;
     this.#lines.push(
@@ -87,15 +92,20 @@ export class PromText {
     await this.#slices.nextSlice();
   }
 
-  toString(): string {
+  /** The page, encoded, in pieces. */
+  end(): readonly Uint8Array[] {
     this.#flush();
-    return this.#parts.join('');
+    return this.#pieces;
+  }
+
+  toString(): string {
+    return Buffer.concat(this.end()).toString();
   }
 
   #flush(): void {
     if (this.#lines.length === 0) return;
-    // Joined slice by slice: one string of a megabyte's worth of pieces would be flattened all at once.
-    this.#parts.push(this.#head, this.#lines.join(''));
+    // Slice by slice: one string of a whole page would be made flat and encoded all at once, and held until then.
+    this.#pieces.push(Buffer.from(`${this.#head}${this.#lines.join('')}`));
     this.#head = '';
     this.#lines = [];
   }

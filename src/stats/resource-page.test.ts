@@ -14,9 +14,13 @@ const WEB: LookedPod = {
 };
 const LOOK: UsageLook = { atMs: 0, node: NODE_USAGE, pods: [WEB], problem: undefined };
 
+async function textOf(look: UsageLook): Promise<string> {
+  return Buffer.concat(await renderResourcePage(look)).toString();
+}
+
 describe('the page /metrics/resource', () => {
   it('has the kubelet’s names, labels and units, with the time of each measurement', async () => {
-    const lines = (await renderResourcePage(LOOK)).split('\n').filter((line) => !line.startsWith('#'));
+    const lines = (await textOf(LOOK)).split('\n').filter((line) => !line.startsWith('#'));
     const container = '{container="main",namespace="default",pod="web"}';
     const pod = '{namespace="default",pod="web"}';
     expect(lines).toEqual([
@@ -38,7 +42,7 @@ describe('the page /metrics/resource', () => {
   });
 
   it('has the node and an error when the runtime did not tell of pods', async () => {
-    const text = await renderResourcePage({ ...LOOK, pods: [], problem: 'no answer' });
+    const text = await textOf({ ...LOOK, pods: [], problem: 'no answer' });
     expect(text).toContain('node_cpu_usage_seconds_total 100');
     expect(text).toContain('\nscrape_error 1\n');
     expect(text).not.toContain('container_');
@@ -48,7 +52,7 @@ describe('the page /metrics/resource', () => {
   it('is written in slices when there are many pods', async () => {
     const pods = Array.from({ length: 1_000 }, (_, index) => ({ ...WEB, name: `web-${index}` }));
     let turns = 0;
-    const rendering = renderResourcePage({ ...LOOK, pods });
+    const rendering = textOf({ ...LOOK, pods });
     let done = false;
     void rendering.then(() => (done = true));
     const count = (): void => {

@@ -106,7 +106,7 @@ const ERRORS = ['resource_scrape_error', 'scrape_error'];
  *
  * Source: https://kubernetes.io/docs/reference/instrumentation/node-metrics/
  */
-export async function renderResourcePage(look: UsageLook): Promise<string> {
+export async function renderResourcePage(look: UsageLook): Promise<readonly Uint8Array[]> {
   const text = new PromText();
   for (const { family, read } of CONTAINER_ROWS) {
     text.begin(family);
@@ -132,7 +132,7 @@ export async function renderResourcePage(look: UsageLook): Promise<string> {
     text.begin({ name, type: 'gauge', help: '1 if something of this page could not be read, else 0.' });
     text.sample({}, look.problem === undefined ? 0 : 1);
   }
-  return text.toString();
+  return text.end();
 }
 
 function row<Subject>(

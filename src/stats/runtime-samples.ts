@@ -1,7 +1,7 @@
 /**
  * The metrics that a runtime makes itself, for those who tell of the same pods.
  *
- * In: its samples, of which there are dozens for each container. Out: the same by metric, and the labels of each. It
+ * In: its samples, of which there are dozens for each container. Out: those that are wanted by metric, and the labels of each. It
  * assumes that runtimes agree on names and not on labels (CRI-O's have neither pod nor namespace): whom a sample is about
  * is known by the id with which the runtime gives it.
  *
@@ -33,26 +33,29 @@ const LABEL_NAME = /^[a-z_][a-z0-9_]*$/i;
  * The metrics of a runtime by name.
  *
  * @param taken names that are not the runtime's to tell.
+ * @param isWanted whether a metric of somebody is worth telling.
  */
 export async function sortRuntimeSamples(
   metrics: RuntimeMetrics | undefined,
-  taken: Iterable<string>,
+  taken: readonly string[],
+  isWanted: (subjectId: string, name: string) => boolean,
+  signal?: AbortSignal,
 ): Promise<Map<string, RuntimeFamily>> {
   const slices = new SliceYielder({ itemsPerSlice: SAMPLES_PER_SLICE });
   const families = new Map<string, { samples: RuntimeSample[] } & RuntimeFamily>();
-  const unwanted = new Set(taken);
-  for (const sample of metrics?.samples ?? []) {
+  if (metrics === undefined) return families;
+  const { descriptors, readSamples } = metrics;
+  const names = new Set([...descriptors.keys()].filter((name) => METRIC_NAME.test(name)));
+  for (const name of taken) names.delete(name);
+  const samples = await readSamples((id, name) => names.has(name) && isWanted(id, name), signal);
+  for (const sample of samples) {
     if (slices.isFull()) await slices.nextSlice();
     const { name } = sample;
-    if (unwanted.has(name)) continue;
     const family = families.get(name);
-    if (family !== undefined) {
-      family.samples.push(sample);
-      continue;
-    }
-    const descriptor = metrics?.descriptors.get(name);
-    if (descriptor === undefined || !METRIC_NAME.test(name)) unwanted.add(name);
-    else families.set(name, { ...toFamily(sample, descriptor), samples: [sample] });
+    const descriptor = descriptors.get(name);
+    if (family !== undefined) family.samples.push(sample);
+    else if (descriptor !== undefined)
+      families.set(name, { ...toFamily(sample, descriptor), samples: [sample] });
   }
   return families;
 }
