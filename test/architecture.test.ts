@@ -36,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   gc: ['runtime', 'model'],
   cluster: ['model'],
   metrics: [],
-  journal: [],
+  journal: ['model'],
   stats: ['runtime', 'model'],
   server: ['model'],
   doctor: ['model'],

@@ -114,6 +114,11 @@ describe('podloop events without an agent', () => {
     expect(stdout.trim().split('\n')).toEqual(reasons);
   });
 
+  it('ends with what there is when it watches for a time that is past', async () => {
+    const { code, stdout } = await start(['-w', '--until', '30s', '--no-headers', '-o', 'name']).ended;
+    expect([code, stdout.trim().split('\n').length]).toEqual([0, 2]);
+  });
+
   it('prints v1 Events for programs', async () => {
     const { stdout } = await start(['--kinds', 'lifecycle', '-o', 'json']).ended;
     const { kind, items } = JSON.parse(stdout) as { kind: string; items: unknown[] };

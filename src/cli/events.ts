@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { JOURNAL_KINDS } from '../agent/history/history-on-disk.js';
+import { type HistoryFilter } from '../model/history-filter.js';
 import { parseGoDuration } from '../util/go-duration.js';
 import {
   addSessionFlags,
@@ -13,7 +14,7 @@ import { findResourceType } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
 import { failure } from './command-failure.js';
 import { EventTable } from './events/event-table.js';
-import { type HistoryFilter, HistoryReader, type HistoryRecord } from './events/history-reader.js';
+import { HistoryReader, type HistoryRecord } from './events/history-reader.js';
 import { toEventObject } from './events/to-event-object.js';
 import { ObjectPrinter } from './print/object-printer.js';
 import { type OutputFormat, readOutputFormat } from './print/output-format.js';
@@ -63,7 +64,7 @@ export function eventsCommand(host: CliHost): Command {
       '--since <when>',
       'Only newer ones: a duration such as 1h, or a time such as 2026-01-02T03:04:05Z',
     )
-    .option('--until <when>', 'Only older ones, in the same way')
+    .option('--until <when>', 'Only older ones, in the same way; --watch ends at that time')
     .option('--pod <pod>', 'Only those of this pod: its name, or namespace/name')
     .option('--uid <uid>', 'Only those of the pod with this uid, in any namespace')
     .addOption(

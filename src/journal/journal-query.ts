@@ -1,18 +1,10 @@
+import { type HistoryFilter } from '../model/history-filter.js';
 import { type JournalEntry } from './journal-record.js';
 
-/** Which records somebody wants; all unless told. */
-export interface JournalFilter {
-  /** Records of pods of this namespace; those of the node count as of `default`, as Kubernetes has it. */
-  readonly namespace?: string | undefined;
+/** Which records are read; pods by what they are called here. */
+export interface JournalFilter extends Omit<HistoryFilter, 'pod'> {
   /** Names that the pod may have. */
   readonly pods?: readonly string[] | undefined;
-  /** The uid of a pod. */
-  readonly uid?: string | undefined;
-  readonly kinds?: readonly string[] | undefined;
-  readonly types?: readonly string[] | undefined;
-  /** Wall-clock milliseconds, both of them included. */
-  readonly sinceMs?: number | undefined;
-  readonly untilMs?: number | undefined;
 }
 
 /** What of a history is read. */
@@ -20,7 +12,7 @@ export interface JournalQuery {
   readonly filter?: JournalFilter;
   /** Goes on behind the record of this id. */
   readonly afterId?: string | undefined;
-  /** Waits for records to come when all are read, for ever. */
+  /** Waits for records to come when all are read: as long as any may be wanted. */
   readonly follow?: boolean;
 }
 

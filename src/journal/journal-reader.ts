@@ -1,4 +1,6 @@
+import { type Clock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
+import { linkAbort } from '../util/linked-abort.js';
 import { type Logger } from '../util/logger.js';
 import { type ChangeWaiters } from './change-waiters.js';
 import { type JournalQuery } from './journal-query.js';
@@ -19,9 +21,14 @@ export interface JournalReaderOptions {
   readonly isClosed: () => boolean;
   /** The store is damaged: another one will be in its place. */
   readonly onDamage: (error: JournalStoreError) => void;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
+/** So long after it came a record is written, unless the disk is in trouble. */
+const WRITTEN_MS = 1_000;
+/** What was waited for may have been missed by a clock that was set. */
+const LOOK_AGAIN_MS = 60_000;
 /** Places of which it was told that records are lost there: whoever reads comes by them again. */
 const MOST_PLACES = 1_000;
 
@@ -43,12 +50,13 @@ export class JournalReader {
   /** See {@link Journal.read}. */
   read(query: JournalQuery, signal: AbortSignal): AsyncGenerator<JournalEntry, void, undefined> {
     const isFollowing = query.follow === true;
+    const look = async <Value>(read: (store: JournalStore) => Promise<Value>, none: Value): Promise<Value> =>
+      (await this.#withStore(read, isFollowing, signal)) ?? none;
     const source = {
-      readAfter: async (key: string, limit: number) =>
-        (await this.#withStore((store) => store.readAfter(key, limit), isFollowing, signal)) ?? [],
-      has: async (key: string) =>
-        (await this.#withStore((store) => store.has(key), isFollowing, signal)) ?? false,
-      untilBehind: async (key: string) => this.#untilBehind(key, signal),
+      readAfter: (key: string, limit: number) => look((store) => store.readAfter(key, limit), []),
+      readBefore: (key: string, limit: number) => look((store) => store.readBefore(key, limit), []),
+      has: (key: string) => look((store) => store.has(key), false),
+      untilBehind: (key: string) => this.#untilBehind(key, query.filter?.untilMs, signal),
       onDamaged: (key: string, records: number) => this.#noteDamage(key, records),
     };
     return readRecords(source, query, signal);
@@ -86,11 +94,17 @@ export class JournalReader {
     return new PodloopError('JOURNAL_UNUSABLE', message, { cause });
   }
 
-  async #untilBehind(key: string, signal: AbortSignal): Promise<boolean> {
-    const { lastKey, isClosed, waiters } = this.#options;
+  /** False also when all that may still come is too new to be wanted. */
+  async #untilBehind(key: string, untilMs: number | undefined, signal: AbortSignal): Promise<boolean> {
+    const { lastKey, isClosed, waiters, clock } = this.#options;
     while (lastKey() <= key) {
-      if (signal.aborted || isClosed()) return false;
-      await waiters.untilChange(signal);
+      const leftMs = untilMs === undefined ? LOOK_AGAIN_MS : untilMs + WRITTEN_MS - clock.now();
+      if (signal.aborted || isClosed() || leftMs <= 0) return false;
+      const waiting = linkAbort(signal);
+      const timer = clock.setTimer(Math.min(leftMs, LOOK_AGAIN_MS), () => waiting.abort(), { unref: true });
+      await waiters.untilChange(waiting.signal);
+      timer.cancel();
+      waiting.unlink();
     }
     return true;
   }

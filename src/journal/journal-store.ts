@@ -88,6 +88,12 @@ export class JournalStore {
     return await telling(pairs.all());
   }
 
+  /** Up to so many pairs before a key, the last one first. */
+  async readBefore(key: string, limit: number): Promise<StoredPair[]> {
+    const range = { gt: FIRST_KEY, lt: key, limit, reverse: true };
+    return await telling(this.#level.iterator({ ...range, fillCache: false }).all());
+  }
+
   /** The keys of all records in order, in pages. */
   async *keys(pageSize: number): AsyncGenerator<string[], void, undefined> {
     for (let last = FIRST_KEY; ;) {

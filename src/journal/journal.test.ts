@@ -151,6 +151,28 @@ describe('a history', () => {
     expect(seen).toEqual(['before', 'a', 'b', 'last']);
   });
 
+  it('is followed up to the time that is asked for, and no longer', async () => {
+    await using one = start();
+    const untilMs = clock.now() + 5_000;
+    const follow = async (): Promise<string[]> => {
+      const entries: string[] = [];
+      const query = { follow: true, filter: { untilMs } };
+      for await (const { message } of one.journal.read(query, NEVER)) entries.push(message);
+      return entries;
+    };
+    one.journal.append(record('in time'));
+    await one.journal.flush();
+    const following = follow();
+    await clock.advance(4_000);
+    one.journal.append(record('just'));
+    await one.journal.flush();
+    await clock.advance(2_000);
+    one.journal.append(record('too late'));
+    await one.journal.flush();
+    expect(await following).toEqual(['in time', 'just']);
+    expect(await follow()).toEqual(['in time', 'just']);
+  });
+
   it.each(['the reader', 'the history'])(
     'is not taken for whole when %s ends before all is read',
     async (who) => {

@@ -100,7 +100,7 @@ export class Journal {
       onOpened: (last) => this.#writer.goOnBehind(last),
     });
     this.#reader = new JournalReader({
-      ...{ folder, logger, store: this.#store, waiters: this.#waiters },
+      ...{ folder, clock, logger, store: this.#store, waiters: this.#waiters },
       lastKey: () => this.#writer.lastKey,
       findTrouble: () => this.#trouble,
       isClosed: () => this.#isClosed,

@@ -1,5 +1,14 @@
 import { PodloopError } from '../util/errors.js';
-import { countBetween, findId, FIRST_KEY, idBefore, keyAtTime, toKey } from './journal-id.js';
+import {
+  countBetween,
+  END_KEY,
+  findId,
+  FIRST_KEY,
+  idBefore,
+  keyAtTime,
+  timeOfId,
+  toKey,
+} from './journal-id.js';
 import { type JournalQuery, matchesFilter } from './journal-query.js';
 import { type JournalEntry } from './journal-record.js';
 import { type StoredPair } from './journal-store.js';
@@ -9,6 +18,8 @@ import { decodeRecord } from './record-codec.js';
 export interface RecordSource {
   /** Up to so many pairs behind a key, in order. */
   readAfter(key: string, limit: number): Promise<StoredPair[]>;
+  /** Up to so many pairs before a key, the last one first. */
+  readBefore(key: string, limit: number): Promise<StoredPair[]>;
   /** Whether there is something under that key. */
   has(key: string): Promise<boolean>;
   /** Resolves when there is something behind a key; with false when there never will be, or the signal aborts. */
@@ -19,6 +30,9 @@ export interface RecordSource {
 
 /** So many are decoded before others get their turn: about a millisecond's work. */
 const PAGE = 200;
+
+/** By so much a clock may have been set back, and all records of a time are found still. */
+const SET_BACK_MS = 24 * 3_600_000;
 
 /**
  * The records that are asked for, in the order in which they came, at the reader's pace: nothing waits in memory but a
@@ -33,6 +47,7 @@ export async function* readRecords(
   signal: AbortSignal,
 ): AsyncGenerator<JournalEntry, void, undefined> {
   const losses = new Losses(source);
+  let endMs = filter.untilMs === undefined ? Infinity : filter.untilMs + SET_BACK_MS;
   let last = beginning(afterId, filter.sinceMs);
   for (;;) {
     const page = await source.readAfter(last, PAGE);
@@ -43,7 +58,12 @@ export async function* readRecords(
       const entry = id === undefined || record === undefined ? undefined : { ...record, id };
       const loss = await losses.find(key, entry);
       if (loss !== undefined && matchesFilter(loss, filter)) yield loss;
-      if (entry !== undefined && matchesFilter(entry, filter)) yield entry;
+      if (entry === undefined) continue;
+      if (matchesFilter(entry, filter)) yield entry;
+      if (entry.atMs <= endMs) continue;
+      if (await isClockInStep(source)) return;
+      // Older ones may come behind those of a clock that was ahead.
+      endMs = Infinity;
     }
     last = page.at(-1)?.[0] ?? last;
     if (page.length === PAGE) continue;
@@ -51,6 +71,14 @@ export async function* readRecords(
     if (loss !== undefined && matchesFilter(loss, filter)) yield loss;
     if (!follow || !((await source.untilBehind?.(last, signal)) ?? false)) return;
   }
+}
+
+/** Whether the newest record has its own time in its id: else the clock was set back, and has not come there again. */
+async function isClockInStep(source: RecordSource): Promise<boolean> {
+  const [newest] = await source.readBefore(END_KEY, 1);
+  if (newest === undefined) return true;
+  const atMs = decodeRecord(...newest)?.atMs;
+  return atMs !== undefined && timeOfId(findId(newest[0]) ?? '') - atMs <= SET_BACK_MS;
 }
 
 const CUT_OFF = 'the history was not read to its end, as its reader or the agent is ending';

@@ -1,3 +1,4 @@
+import { type HistoryFilter } from '../model/history-filter.js';
 import { type Clock } from '../util/clock.js';
 import { linkAbort } from '../util/linked-abort.js';
 import { badRequest } from './api-error.js';
@@ -14,15 +15,7 @@ export interface ServedRecord {
 export interface ServedJournalQuery {
   readonly afterId: string | undefined;
   readonly follow: boolean;
-  readonly filter: {
-    readonly namespace: string | undefined;
-    readonly pod: string | undefined;
-    readonly uid: string | undefined;
-    readonly kinds: readonly string[] | undefined;
-    readonly types: readonly string[] | undefined;
-    readonly sinceMs: number | undefined;
-    readonly untilMs: number | undefined;
-  };
+  readonly filter: HistoryFilter;
 }
 
 /** The history of the node, as the API reads it. */

@@ -1,49 +1,60 @@
-import { type JournalFilter } from '../../journal/journal-query.js';
+import { END_KEY } from '../../journal/journal-id.js';
 import { type JournalEntry } from '../../journal/journal-record.js';
-import { JournalStore, JournalStoreError } from '../../journal/journal-store.js';
+import { JournalStoreError } from '../../journal/journal-store.js';
 import { readRecords } from '../../journal/read-records.js';
+import { decodeRecord } from '../../journal/record-codec.js';
+import { type HistoryFilter } from '../../model/history-filter.js';
+import { type Clock } from '../../util/clock.js';
 import { PodloopError } from '../../util/errors.js';
 import { historyFolder } from './history-folder.js';
+import { LentStore } from './lent-store.js';
 import { podNames } from './serve-history.js';
 
 export { JOURNAL_KINDS, type JournalEntry } from '../../journal/journal-record.js';
-/** Which records of a history on the disk are wanted. */
-export interface DiskFilter extends Omit<JournalFilter, 'pods'> {
-  /** The name of a pod, also as in its manifest. */
-  readonly pod?: string | undefined;
+/** So many are looked at before others get their turn. */
+const PAGE = 500;
+
+/** What of a history on the disk is read. */
+export interface DiskQuery {
+  /** Of the agent that has written it. */
+  readonly rootDir: string;
+  readonly filter: HistoryFilter;
+  /** Goes on behind the record of this id. */
+  readonly afterId?: string | undefined;
+  readonly clock: Clock;
 }
 
 /**
- * The history of an agent that is down, from its root folder. Rejects with JOURNAL_UNUSABLE when there is none, or
- * somebody has it.
+ * The history of an agent that is down. Rejects with JOURNAL_UNUSABLE when there is none, or somebody has it; also on the
+ * way, as it is nobody's while its reader takes his time.
  */
 export async function* readHistoryOnDisk(
-  rootDir: string,
-  { pod, ...filter }: DiskFilter,
+  { rootDir, filter: { pod, ...filter }, afterId, clock }: DiskQuery,
   signal: AbortSignal,
 ): AsyncGenerator<JournalEntry, void, undefined> {
   const folder = historyFolder(rootDir);
   try {
-    const store = await JournalStore.open({ folder, create: false });
-    try {
-      const pods = pod === undefined ? undefined : podNames(pod, await findNodeName(store, signal));
-      yield* readRecords(store, { filter: { ...filter, pods } }, signal);
-    } finally {
-      await store.close();
-    }
+    await using store = new LentStore(folder, clock);
+    const pods = pod === undefined ? undefined : podNames(pod, await findNodeName(store));
+    yield* readRecords(store, { filter: { ...filter, pods }, afterId }, signal);
   } catch (error) {
     if (!(error instanceof JournalStoreError)) throw error;
     throw new PodloopError('JOURNAL_UNUSABLE', describe(error, folder), { cause: error });
   }
 }
 
-/** As the newest agent was called. */
-async function findNodeName(store: JournalStore, signal: AbortSignal): Promise<string> {
-  let name = '';
-  for await (const { node } of readRecords(store, { filter: { kinds: ['agent'] } }, signal)) {
-    name = node ?? name;
+/** As the newest agent was called: records of the node have its name. */
+async function findNodeName(store: LentStore): Promise<string> {
+  for (let before = END_KEY; ;) {
+    const page = await store.readBefore(before, PAGE);
+    for (const [key, text] of page) {
+      // Most are about pods, and need not be decoded for that.
+      const name = text.includes('"node":') ? decodeRecord(key, text)?.node : undefined;
+      if (name !== undefined) return name;
+    }
+    if (page.length < PAGE) return '';
+    before = page.at(-1)![0];
   }
-  return name;
 }
 
 function describe({ trouble, message }: JournalStoreError, folder: string): string {

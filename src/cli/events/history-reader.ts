@@ -1,4 +1,5 @@
 import { readHistoryOnDisk, type JournalEntry } from '../../agent/history/history-on-disk.js';
+import { type HistoryFilter } from '../../model/history-filter.js';
 import { type Clock } from '../../util/clock.js';
 import { hasCode, messageOf } from '../../util/errors.js';
 import { AgentAbsent, type AgentClient } from '../api/agent-client.js';
@@ -7,17 +8,6 @@ import { CommandFailure, failure } from '../command-failure.js';
 
 /** A record of the history, wherever it was read. */
 export type HistoryRecord = JournalEntry;
-
-/** Which records are wanted; undefined takes all. */
-export interface HistoryFilter {
-  readonly namespace: string | undefined;
-  readonly pod: string | undefined;
-  readonly uid: string | undefined;
-  readonly kinds: readonly string[] | undefined;
-  readonly types: readonly string[] | undefined;
-  readonly sinceMs: number | undefined;
-  readonly untilMs: number | undefined;
-}
 
 /** What a {@link HistoryReader} needs. */
 export interface HistoryReaderOptions {
@@ -48,18 +38,26 @@ export class HistoryReader {
   async *read(): AsyncGenerator<HistoryRecord, void, undefined> {
     const { watch, clock, signal } = this.#options;
     for (let isFirst = true; ; isFirst = false) {
+      // What was asked for may be over before it is read to its end, not after.
+      const isLast = !watch || this.#isOver();
       try {
         yield* this.#keepingPlace(this.#readFromAgent());
       } catch (error) {
         const isAbsent = error instanceof AgentAbsent;
         // While it is watched, an agent may end and start again; what it refuses it would refuse again.
-        const mayReturn = watch && (!isFirst || !(error instanceof CommandFailure));
+        const mayReturn = !isLast && (!isFirst || !(error instanceof CommandFailure));
         if (signal.aborted || !(isAbsent || mayReturn)) throw this.#explain(error);
-        if (isAbsent && isFirst) yield* this.#keepingPlace(this.#readFromDisk());
+        if (isAbsent && (isFirst || isLast)) yield* this.#readFromDisk(isLast);
       }
-      if (!watch || signal.aborted) return;
-      await clock.sleep(LOOK_AGAIN_MS, signal);
+      if (isLast || signal.aborted) return;
+      if (!this.#isOver()) await clock.sleep(LOOK_AGAIN_MS, signal);
     }
+  }
+
+  /** Whether all that is wanted has happened. */
+  #isOver(): boolean {
+    const { filter, clock } = this.#options;
+    return filter.untilMs !== undefined && clock.now() > filter.untilMs;
   }
 
   #explain(error: unknown): unknown {
@@ -95,16 +93,24 @@ export class HistoryReader {
     }
   }
 
-  async *#readFromDisk(): AsyncGenerator<HistoryRecord, void, undefined> {
-    const { rootDir, client, signal, watch, filter } = this.#options;
+  /** `isLast`: it is not read again, from there or elsewhere. */
+  async *#readFromDisk(isLast: boolean): AsyncGenerator<HistoryRecord, void, undefined> {
+    const { rootDir, client, signal, filter, clock } = this.#options;
     try {
-      yield* readHistoryOnDisk(rootDir, filter, signal);
+      const query = { rootDir, filter, clock, afterId: this.#after };
+      yield* this.#keepingPlace(readHistoryOnDisk(query, signal));
     } catch (error) {
       if (!hasCode(error, 'JOURNAL_UNUSABLE')) throw error;
       // There may be one as soon as the agent is there.
-      if (watch) return;
-      const hint = 'name the socket of the agent with --socket, or its folder with --root-dir';
-      throw failure(`no agent answers at ${client.socketPath}, and ${error.message}; ${hint}`);
+      if (!isLast || signal.aborted) return;
+      try {
+        // Whoever has taken it meanwhile may be an agent that has started.
+        yield* this.#keepingPlace(this.#readFromAgent());
+      } catch (absent) {
+        if (!(absent instanceof AgentAbsent)) throw this.#explain(absent);
+        const hint = 'name the socket of the agent with --socket, or its folder with --root-dir';
+        throw failure(`no agent answers at ${client.socketPath}, and ${error.message}; ${hint}`);
+      }
     }
   }
 }
