@@ -2,7 +2,8 @@
  * A running agent whose runtime is behind chaos, scraped into alerts, at a clock of its own that runs faster.
  *
  * One second of ours is {@link SPEED} seconds for Prometheus: scrapes, ranges and waits of the rules are as they stand
- * in the files, and what the pages tell in seconds is longer by as much.
+ * in the files, and what the pages tell in seconds is longer by as much. What the rules want to happen so often in a second
+ * happens as often in one of Prometheus' seconds.
  *
  * @module
  */
@@ -25,6 +26,24 @@ const STRETCHED = /^(podloop_pleg_relist_in_progress|podloop_runtime_.*oldest.*)
 const MOMENTS = /^(kubelet_pleg_last_seen|process_start_time)_seconds$/;
 /** Upper ends of buckets of durations. */
 const BUCKETS = /_seconds_bucket$/;
+/** By how much those are longer: less, since this machine may have other things to do, and short ones are the rule. */
+const LONGER = 20;
+/** What rules count by the second. */
+const FREQUENT = /^podloop_(pleg_inspection|pod_worker)_errors_total$/;
+/** Pages, and the jobs that prometheus.yaml has for them. */
+const JOBS = {
+  '/metrics': 'podloop',
+  '/metrics/resource': 'podloop-resource',
+  '/metrics/probes': 'podloop-probes',
+} as const;
+type Page = keyof typeof JOBS;
+
+/** What an agent runs over. */
+export interface LabNode extends AsyncDisposable {
+  readonly folder: string;
+  readonly proxy: { readonly endpoint: string };
+  replaceRules(text: string): void;
+}
 
 /** What {@link AlertsLab} is started with. */
 export interface AlertsLabOptions {
@@ -33,12 +52,13 @@ export interface AlertsLabOptions {
 }
 
 /** See the module. */
-export class AlertsLab implements AsyncDisposable {
-  readonly node: ChaosNode;
+export class AlertsLab<Node extends LabNode = ChaosNode> implements AsyncDisposable {
+  readonly node: Node;
   readonly series = new ScrapedSeries();
   /** Families of all pages so far, by name. */
   readonly families = new Set<string>();
   readonly #flags: readonly string[];
+  readonly #pages: readonly Page[];
   readonly #api: LocalApiClient;
   readonly #states: ReadonlyMap<string, { readonly rule: AlertRule; readonly state: AlertState }>;
   readonly #startedAtMs = Date.now();
@@ -47,8 +67,9 @@ export class AlertsLab implements AsyncDisposable {
   #agent: PodloopProcess;
   #scraping: Promise<void>;
 
-  private constructor(node: ChaosNode, flags: readonly string[]) {
+  private constructor(node: Node, flags: readonly string[], pages: readonly Page[]) {
     this.node = node;
+    this.#pages = pages;
     this.#flags = flags;
     this.#api = new LocalApiClient(join(node.folder, 'node/podloop.sock'));
     const rules = readAlerts().map(
@@ -60,9 +81,17 @@ export class AlertsLab implements AsyncDisposable {
   }
 
   static async start({ pods, flags = [] }: AlertsLabOptions): Promise<AlertsLab> {
-    const node = await ChaosNode.start({ pods, containersPerPod: 1 });
+    // Such a runtime tells nothing of usage, and has nothing to probe.
+    return AlertsLab.over(await ChaosNode.start({ pods, containersPerPod: 1 }), flags, ['/metrics']);
+  }
+
+  static async over<Over extends LabNode>(
+    node: Over,
+    flags: readonly string[],
+    pages: readonly Page[] = Object.keys(JOBS) as Page[],
+  ): Promise<AlertsLab<Over>> {
     await mkdir(join(node.folder, 'manifests'));
-    return new AlertsLab(node, flags);
+    return new AlertsLab(node, flags, pages);
   }
 
   /** Now, for Prometheus. */
@@ -115,8 +144,8 @@ export class AlertsLab implements AsyncDisposable {
 
   async #scrape(): Promise<void> {
     while (!this.#ending.signal.aborted) {
-      const page = await this.#readPage();
-      this.#add(this.series, page);
+      const read = await Promise.all(this.#pages.map(async (page) => this.#readPage(page)));
+      for (const [at, page] of this.#pages.entries()) this.#add(this.series, read[at], JOBS[page]);
       const atMs = this.nowMs;
       this.#firing = new Set(
         [...this.#states].flatMap(([alert, { state }]) => (state.isFiring(atMs) ? [alert] : [])),
@@ -126,23 +155,24 @@ export class AlertsLab implements AsyncDisposable {
   }
 
   /** Undefined when nobody answers. */
-  async #readPage(): Promise<Exposition | undefined> {
-    const answer = await this.#api.ask('/metrics').catch(() => undefined);
+  async #readPage(path: string): Promise<Exposition | undefined> {
+    const answer = await this.#api.ask(path).catch(() => undefined);
     return answer?.code === 200 ? readExposition(answer.text) : undefined;
   }
 
-  #add(series: ScrapedSeries, page: Exposition | undefined): void {
+  #add(series: ScrapedSeries, page: Exposition | undefined, job?: string): void {
     for (const name of page?.types.keys() ?? []) this.families.add(name);
-    series.add(this.nowMs, page && { ...page, samples: page.samples.map((sample) => this.#stretch(sample)) });
+    const samples = page?.samples.map((sample) => this.#stretch(sample)) ?? [];
+    series.add(this.nowMs, page && { ...page, samples }, job);
   }
 
   #stretch(sample: ExposedSample): ExposedSample {
     const { name, labels, value } = sample;
-    if (STRETCHED.test(name)) return { ...sample, value: value * SPEED };
+    if (STRETCHED.test(name) || FREQUENT.test(name)) return { ...sample, value: value * SPEED };
     if (MOMENTS.test(name)) return { ...sample, value: this.#toVirtual(value * 1000) / 1000 };
     const { le } = labels;
     if (!BUCKETS.test(name) || le === undefined || le === '+Inf') return sample;
-    return { ...sample, labels: { ...labels, le: String(Number(le) * SPEED) } };
+    return { ...sample, labels: { ...labels, le: String(Number(le) * LONGER) } };
   }
 
   #toVirtual(realMs: number): number {

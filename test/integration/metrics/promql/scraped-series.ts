@@ -11,29 +11,30 @@ export interface Series {
 /** For how long a value counts as the present one. */
 const LOOKBACK_MS = 300_000;
 
-/** What was scraped of one target, as Prometheus keeps it. */
+/** What was scraped of a node, of one page under one job or of several, as Prometheus keeps it. */
 export class ScrapedSeries {
   readonly #series = new Map<string, Series>();
   readonly #target: Readonly<Record<string, string>>;
 
-  /** @param target labels that every series gets. */
+  /** @param target labels that every series gets whose page has no job of its own. */
   constructor(target: Readonly<Record<string, string>> = { job: 'podloop', instance: 'test' }) {
     this.#target = target;
   }
 
   /** Takes a scrape in; undefined for one that failed. What is not in it any more is gone from then on. */
-  add(atMs: number, page: Exposition | undefined): void {
+  add(atMs: number, page: Exposition | undefined, job = this.#target['job']): void {
     const samples = [...(page?.samples ?? []), { name: 'up', labels: {}, value: page === undefined ? 0 : 1 }];
     const seen = new Set<Series>();
     for (const { name, labels, value } of samples) {
-      const all = { ...labels, ...this.#target };
+      const all = { ...labels, ...this.#target, ...(job === undefined ? {} : { job }) };
       const key = `${name} ${JSON.stringify(Object.entries(all).sort())}`;
-      const series = this.#series.get(key) ?? { name, labels: all, points: [] };
+      const series: Series = this.#series.get(key) ?? { name, labels: all, points: [] };
       this.#series.set(key, series);
       series.points.push({ atMs, value });
       seen.add(series);
     }
     for (const series of this.#series.values()) {
+      if (series.labels['job'] !== job) continue;
       if (!seen.has(series) && series.points.at(-1)?.value !== undefined)
         series.points.push({ atMs, value: undefined });
     }
