@@ -13,12 +13,12 @@
  * @module
  */
 import { once, setMaxListeners } from 'node:events';
-import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { type Server as TlsServer } from 'node:https';
 import { type Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { type PeerCertificate, type SecureContextOptions, TLSSocket, type TlsOptions } from 'node:tls';
+import { type SecureContextOptions } from 'node:tls';
 import { type Clock } from '../util/clock.js';
 import { httpConnectionDropped, type HttpServerName } from '../util/http-channels.js';
 import { type LinkedAbort, linkAbort } from '../util/linked-abort.js';
@@ -26,34 +26,25 @@ import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { listenPrivately, type PrivateSocket } from '../util/private-socket.js';
 import { settlesWithin } from '../util/settles-within.js';
 import { ApiError, badRequest } from './api-error.js';
-import { type ApiClient, type ApiRequest, type Authorize, isTrue } from './api-request.js';
+import { type ApiRequest, type Authorize } from './api-request.js';
 import { type ApiRouter, type FoundRoute } from './api-router.js';
 import { codeOf, countRequest } from './count-request.js';
+import { explainClientError, type HttpServerLimits, makeHttpServer } from './make-http-server.js';
 import { pipeUpgrade } from './pipe-upgrade.js';
-import { readJsonBody } from './read-body.js';
 import { RequestTurns } from './request-turns.js';
 import { sendAnswer, toApiError } from './send-answer.js';
 import { hasBody, refuseConnection, sendRefusal } from './send-refusal.js';
+import { isEndless, toApiClient, toApiRequest } from './to-api-request.js';
 import { WaitingBytes } from './waiting-bytes.js';
 
 /** What an {@link ApiServer} needs. */
-export interface ApiServerOptions {
+export interface ApiServerOptions extends HttpServerLimits {
   readonly clock: Clock;
   readonly router: ApiRouter;
   readonly authorize: Authorize;
   /** As what its requests are counted; `socket` unless told. */
   readonly name?: HttpServerName;
-  /** It speaks TLS with these, and plain HTTP without. */
-  readonly tls?: TlsOptions;
   readonly logger?: Logger;
-  /** Connections beyond it are closed at once; 256 unless told. */
-  readonly maxConnections?: number;
-  /** Of URL and headers together; 256 KiB unless told: commands of exec stand in the URL, each word of them. */
-  readonly maxHeaderBytes?: number;
-  /** So long a client may take for the headers of a request, in milliseconds; 10 s unless told. */
-  readonly headersTimeoutMs?: number;
-  /** And for the whole of it; 60 s unless told. */
-  readonly requestTimeoutMs?: number;
   /** What slow clients have not taken of ready-made answers; beyond it the slowest are cut off. 64 MiB unless told. */
   readonly maxWaitingBytes?: number;
   /** An upgraded connection ends when nothing was sent for so long; 4 h unless told, as streamingConnectionIdleTimeout. */
@@ -62,15 +53,6 @@ export interface ApiServerOptions {
 
 type Finding = (FoundRoute & { readonly isAnonymous: boolean }) | { readonly refusal: unknown };
 
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 60_000;
-/** How often it is looked who has taken too long: Node's 30 s would be what bounds a slow client. */
-const TIMEOUT_LOOK_MS = 2_000;
-const KEEP_ALIVE_MS = 60_000;
-const HANDSHAKE_MS = 10_000;
-const MOST_HEADER_BYTES = 256 * 1024;
-const MOST_HEADERS = 200;
-const MOST_CONNECTIONS = 256;
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const STREAM_IDLE_MS = 4 * 60 * 60 * 1_000;
 const STREAM_PROTOCOL = /websocket|spdy/i;
@@ -101,21 +83,7 @@ export class ApiServer implements AsyncDisposable {
     this.#waiting = new WaitingBytes(options.maxWaitingBytes ?? MOST_WAITING_BYTES);
     // One listener for each request: many are no leak.
     setMaxListeners(0, this.#closing.signal);
-    const limits = {
-      headersTimeout: options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
-      requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_LOOK_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: options.maxHeaderBytes ?? MOST_HEADER_BYTES,
-      noDelay: true,
-    };
-    const { tls } = options;
-    this.#server =
-      tls === undefined
-        ? createServer(limits)
-        : createTlsServer({ ...limits, handshakeTimeout: HANDSHAKE_MS, ...tls });
-    this.#server.maxConnections = options.maxConnections ?? MOST_CONNECTIONS;
-    this.#server.maxHeadersCount = MOST_HEADERS;
+    this.#server = makeHttpServer(options);
     this.#server.on('request', (request, response) => {
       this.#turns.take(request.socket, async () => this.#answer(request, response));
     });
@@ -134,7 +102,7 @@ export class ApiServer implements AsyncDisposable {
     });
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-      else refuseConnection(socket, this.#complain(error.code));
+      else refuseConnection(socket, explainClientError(error.code, options));
     });
     this.#server.on('tlsClientError', (_error: Error, socket: Duplex) => socket.destroy());
   }
@@ -306,10 +274,11 @@ export class ApiServer implements AsyncDisposable {
     }
   }
 
-  #count({ method, query, headers }: ApiRequest, found: Finding): (code: number) => void {
+  #count(asked: ApiRequest, found: Finding): (code: number) => void {
+    const { method, headers } = asked;
     const isFound = 'route' in found;
     const path = isFound ? found.template : 'other';
-    const longRunning = isFound && (found.route.kind === 'upgrade' || isEndless(path, query));
+    const longRunning = isFound && (found.route.kind === 'upgrade' || isEndless(asked));
     const isWebSocket = String(headers.upgrade).toLowerCase() === 'websocket';
     return countRequest({ server: this.#name, method, path, longRunning, isWebSocket }, this.#options.clock);
   }
@@ -318,46 +287,6 @@ export class ApiServer implements AsyncDisposable {
     // The query may hold what people type into commands.
     this.#logger.error('Request to the API failed', error, { method, path: url?.split('?')[0] });
   }
-
-  /** What is wrong with what came, when it was no request. */
-  #complain(code: string | undefined): ApiError {
-    const { maxHeaderBytes = MOST_HEADER_BYTES } = this.#options;
-    switch (code) {
-      case 'HPE_HEADER_OVERFLOW':
-        return new ApiError(
-          'RequestEntityTooLarge',
-          `URL and headers have more than ${maxHeaderBytes} bytes`,
-        );
-      case 'ERR_HTTP_REQUEST_TIMEOUT':
-        return new ApiError('RequestTimeout', 'the request did not come to its end in time');
-      default:
-        return badRequest('this is no HTTP request');
-    }
-  }
-}
-
-function toApiRequest(request: IncomingMessage, signal: AbortSignal): ApiRequest {
-  const { method = 'GET', url = '/', headers } = request;
-  const [path = '/', ...rest] = url.split('?');
-  if (!path.startsWith('/')) throw badRequest('the request has no path');
-  return {
-    ...{ method, path, params: {}, headers, signal },
-    query: new URLSearchParams(rest.join('?')),
-    readBody: () => readJsonBody(request),
-  };
-}
-
-function toApiClient(socket: IncomingMessage['socket']): ApiClient {
-  const { localAddress } = socket;
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return { localAddress, certificate: undefined };
-  // There may be several of each, or none.
-  const { CN = '', O = [] } = (socket.getPeerCertificate() as Partial<PeerCertificate>).subject ?? {};
-  return { localAddress, certificate: { name: [CN].flat()[0] ?? '', groups: [O].flat() } };
-}
-
-function isEndless(path: string, query: URLSearchParams): boolean {
-  if (path === '/events') return query.get('follow') !== 'false';
-  return isTrue(query, 'watch') || isTrue(query, 'follow');
 }
 
 function clientGone(): DOMException {

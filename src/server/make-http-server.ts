@@ -1,0 +1,63 @@
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import { type TlsOptions } from 'node:tls';
+import { ApiError, badRequest } from './api-error.js';
+
+/** What clients may do, at most. */
+export interface HttpServerLimits {
+  /** It speaks TLS with these, and plain HTTP without. */
+  readonly tls?: TlsOptions;
+  /** Connections beyond it are closed at once; 256 unless told. */
+  readonly maxConnections?: number;
+  /** Of URL and headers together; 256 KiB unless told: commands of exec stand in the URL, each word of them. */
+  readonly maxHeaderBytes?: number;
+  /** So long a client may take for the headers of a request, in milliseconds; 10 s unless told. */
+  readonly headersTimeoutMs?: number;
+  /** And for the whole of it; 60 s unless told. */
+  readonly requestTimeoutMs?: number;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+/** How often it is looked who has taken too long: Node's 30 s would be what bounds a slow client. */
+const TIMEOUT_LOOK_MS = 2_000;
+const KEEP_ALIVE_MS = 60_000;
+const HANDSHAKE_MS = 10_000;
+const MOST_HEADER_BYTES = 256 * 1024;
+const MOST_HEADERS = 200;
+const MOST_CONNECTIONS = 256;
+
+/** A server of HTTP/1.1 that has bounds, and does not listen yet. */
+export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {
+  const limits = {
+    headersTimeout: given.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
+    requestTimeout: given.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_LOOK_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: given.maxHeaderBytes ?? MOST_HEADER_BYTES,
+    noDelay: true,
+  };
+  const { tls } = given;
+  const server =
+    tls === undefined
+      ? createServer(limits)
+      : createTlsServer({ ...limits, handshakeTimeout: HANDSHAKE_MS, ...tls });
+  server.maxConnections = given.maxConnections ?? MOST_CONNECTIONS;
+  server.maxHeadersCount = MOST_HEADERS;
+  return server;
+}
+
+/** What is wrong with what came, when it was no request; `code` is Node's. */
+export function explainClientError(
+  code: string | undefined,
+  { maxHeaderBytes = MOST_HEADER_BYTES }: HttpServerLimits,
+): ApiError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError('RequestEntityTooLarge', `URL and headers have more than ${maxHeaderBytes} bytes`);
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError('RequestTimeout', 'the request did not come to its end in time');
+    default:
+      return badRequest('this is no HTTP request');
+  }
+}
