@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { toV1ConfigObject } from '../model/config-object-json.js';
 import { forbidden } from '../model/field-problem.js';
 import { type Pod } from '../model/pod.js';
 import { toStaticPod } from '../model/static-pod.js';
+import { readManifests } from './manifest-reader.js';
 import { type AppliedObject, ManifestWriter } from './manifest-writer.js';
 
 let folder: string;
@@ -96,6 +98,54 @@ describe('an object that is applied', () => {
     );
     expect(outcome).toMatchObject({ kind: 'forbidden', problems: [{ message: 'Forbidden: not here' }] });
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('says the same when it is read, whatever its words would mean to YAML', async () => {
+    const odd = [
+      ...[
+        'y',
+        'no',
+        'On',
+        '~',
+        'null',
+        'true',
+        '=',
+        '<<',
+        '-',
+        '',
+        ' x ',
+        '# x',
+        'a: b',
+        '- a',
+        '*a',
+        '!a',
+        '%a',
+      ],
+      ...[
+        '0777',
+        '0o17',
+        '1_000',
+        '1:20',
+        '1e3',
+        '.5',
+        '.inf',
+        '0b1',
+        '0x1f',
+        '2001-01-01',
+        'a\nb\n',
+        '\t',
+        'ä',
+      ],
+    ];
+    const data = Object.fromEntries(odd.map((text, index) => [`k${index}`, text]));
+    const object: AppliedObject = { kind: 'ConfigMap', namespace: 'default', name: 'odd' };
+    const labels = { y: 'y', on: 'no', '1': '1', '0o17': '0o17' };
+    const value = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'odd', labels }, data };
+    expect(await writer().apply(object, value, false)).toMatchObject({ result: 'created' });
+    const text = await readFile(join(folder, 'default_odd.configmap.yaml'), 'utf8');
+    const { objects, problems } = readManifests(text, { file: 'odd.yaml', nodeName: 'node' });
+    expect(problems).toEqual([]);
+    expect(toV1ConfigObject(objects[0]!.object)).toMatchObject({ metadata: { labels }, data });
   });
 
   it('is written once by two who apply it at the same time', async () => {

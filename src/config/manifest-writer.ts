@@ -130,9 +130,18 @@ export class ManifestWriter {
       return { kind: 'applied', result: 'unchanged', reading: known };
     const refused = refusalsOf(known, reading);
     if (refused.length > 0) return { kind: 'invalid', problems: refused };
-    const text = name.endsWith('.json') ? `${JSON.stringify(written, null, 2)}\n` : stringify(written);
+    const text = this.#toText(written, reading, name);
     if (!isDryRun) await writeWhole(path, text);
     return { kind: 'applied', result: known === undefined ? 'created' : 'configured', reading };
+  }
+
+  /** Reads as what is meant, whatever its strings look like: `y` is true to YAML 1.1, and JSON is YAML, too. */
+  #toText(written: object, meant: ManifestReading, name: string): string {
+    const json = `${JSON.stringify(written, null, 2)}\n`;
+    if (name.endsWith('.json')) return json;
+    const yaml = stringify(written, { schema: 'yaml-1.1' });
+    const read = this.#read(yaml, name);
+    return read.problems.length === 0 && isSame(read, meant) ? yaml : json;
   }
 
   #read(text: string, file: string): ManifestReading {
