@@ -108,6 +108,7 @@ export class AgentApi {
     await Promise.all([this.#server.close(), this.#servers?.close()]);
     this.#plegReporter[Symbol.dispose]();
     await this.#creations.flush();
+    await this.#options.parts.objectTimes.flush();
     await this.#versions.settled();
   }
 

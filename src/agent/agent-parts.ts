@@ -10,6 +10,7 @@ import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentOptions } from './agent-options.js';
 import { type NodeIdentity } from './node-identity.js';
+import { ObjectTimes } from './object-times.js';
 import { PodEventLog } from './pod-event-log.js';
 import { PodSources } from './pod-sources.js';
 import { buildActingParts } from './acting-parts.js';
@@ -49,12 +50,17 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       if (!deciding.workers.isKnown(uid)) deciding.forgetLife(uid);
     },
   });
+  const objectTimes = await ObjectTimes.open({
+    file: join(options.rootDir, 'created-objects.json'),
+    ...common,
+  });
   const sources = new PodSources({
     ...{ options, nodeName: identity.name, stdin, parser, stopped, ...common },
     onObjectsChanged: (change) => {
+      const all = sources.config.objects.all();
+      objectTimes.update(all);
       // Before any pod can put them anywhere.
-      for (const { object } of sources.config.objects.all())
-        if (object.kind === 'Secret') secrets.learn(object);
+      for (const { object } of all) if (object.kind === 'Secret') secrets.learn(object);
       const concerned = [...deciding.desired.all()].filter((pod) => isConcerned(pod, change));
       deciding.loop.syncSoon(concerned.map(({ metadata }) => metadata.uid));
     },
@@ -70,5 +76,5 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const deciding = buildDecidingParts({
     ...{ ...common, options, client, events, sources, stopped, observing, acting },
   });
-  return { hide, events, sources, stopped, objects, ...observing, ...acting, ...deciding };
+  return { hide, events, sources, stopped, objects, objectTimes, ...observing, ...acting, ...deciding };
 }

@@ -1,7 +1,7 @@
 import { arch, availableParallelism, release, totalmem } from 'node:os';
 import { type CriClient } from '../cri/index.js';
-import { type ConfigMap } from '../model/config-object.js';
 import { type ApiPorts } from '../server/api-routes.js';
+import { type ServedConfigMap } from '../server/config-maps.js';
 import { type PodTable } from '../server/pod-table.js';
 import { type ServedNode } from '../server/serve-node.js';
 import { type Clock } from '../util/clock.js';
@@ -41,7 +41,7 @@ export function buildApiPorts(
   pods: PodTable,
 ): Omit<ApiPorts, 'pages' | 'health' | 'journal'> {
   const { options, parts, identity, client, version, clock } = given;
-  const { sources, desired, workers, stopped, closing, cache, events, paths } = parts;
+  const { sources, desired, workers, stopped, closing, cache, events, paths, objectTimes } = parts;
   const { objects } = sources.config;
   const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
   const nodeName = identity.name;
@@ -54,7 +54,10 @@ export function buildApiPorts(
     apply: applyManifests({ nodeName, manifests, desired, objects, stopped }),
     remove: removeManifests({ manifests, objects }),
     configMaps: () =>
-      objects.all().flatMap(({ object }): ConfigMap[] => (object.kind === 'ConfigMap' ? [object] : [])),
+      objects.all().flatMap(({ source, object }): ServedConfigMap[] => {
+        if (object.kind !== 'ConfigMap') return [];
+        return [{ source, object, createdAtMs: objectTimes.getMs({ source, object }) }];
+      }),
     events: () => events.list(),
     node: nodeReader(given),
     runningPods: () => runningPods(cache),

@@ -19,6 +19,7 @@ import { journalEvents, type ServedJournal } from './journal-events.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
 import { addNodeRoutes, type NodePorts } from './node-routes.js';
 import { type ContainerLogs, readPodLog } from './pod-log.js';
+import { patchConfigMap, patchPod } from './patch-object.js';
 import { type PodTable } from './pod-table.js';
 import { withTables } from './tables/answer-table.js';
 import { attachToContainer, execInContainer, forwardPorts, type RuntimeStreams } from './stream-container.js';
@@ -59,6 +60,8 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('GET', `${PODS}/:name`, getPod(findPod, clock));
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
   router.answer('DELETE', `${PODS}/:name`, deletePod({ table, findPod, stop: ports.stopPod }));
+  router.answer('PATCH', `${PODS}/:name`, patchPod(findPod, ports.apply));
+  router.answer('PATCH', `${NAMESPACE}/configmaps/:name`, patchConfigMap(ports.configMaps, ports.apply));
   const readLog = readPodLog({ clock, findPod, logs: ports.logs, places: watches });
   router.answer('GET', `${PODS}/:name/log`, readLog);
   for (const [plural, kind] of Object.entries(APPLICABLE_KINDS)) {

@@ -1,5 +1,5 @@
 import { ApiError, type ApiStatusCause, badRequest, invalidError } from './api-error.js';
-import { type ApiHandler, type ApiRequest, jsonAnswer } from './api-request.js';
+import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from './api-request.js';
 import { isDryRun } from './delete-pod.js';
 
 /** What can be handed to the agent. */
@@ -39,26 +39,38 @@ export const RESULT_HEADER = 'podloop-result';
 
 /** POST …/{plural} and PUT …/{plural}/{name}: both make the object what the body says. */
 export function applyObject(kind: ApplicableKind, plural: string, apply: ApplyObject): ApiHandler {
-  return async (request) => {
-    const value = await readObject(request, kind);
-    const { namespace = '' } = request.params;
-    const { name } = value.metadata;
-    const object = { kind, namespace, name, value, isDryRun: isDryRun(request.query) };
-    const applied = await apply(object, request.signal);
-    if (applied.kind === 'invalid') throw invalidError(kind, name, applied.causes);
-    if (applied.kind === 'refused') throw refusal(plural, name, applied.reason, applied.message);
-    const code = applied.result === 'created' ? 201 : 200;
-    return jsonAnswer(shown(kind, value), code, { [RESULT_HEADER]: applied.result });
-  };
+  return async (request) => applyBody({ kind, plural, apply }, request, await request.readBody());
+}
+
+/** Who takes objects of one kind. */
+export interface ObjectTaker {
+  readonly kind: ApplicableKind;
+  readonly plural: string;
+  readonly apply: ApplyObject;
+}
+
+/** Makes the object what the body says, whatever of it the request had. */
+export async function applyBody(
+  { kind, plural, apply }: ObjectTaker,
+  request: ApiRequest,
+  body: unknown,
+): Promise<ApiAnswer> {
+  const value = readObject(request, kind, body);
+  const { namespace = '' } = request.params;
+  const { name } = value.metadata;
+  const object = { kind, namespace, name, value, isDryRun: isDryRun(request.query) };
+  const applied = await apply(object, request.signal);
+  if (applied.kind === 'invalid') throw invalidError(kind, name, applied.causes);
+  if (applied.kind === 'refused') throw refusal(plural, name, applied.reason, applied.message);
+  const code = applied.result === 'created' ? 201 : 200;
+  return jsonAnswer(shown(kind, value), code, { [RESULT_HEADER]: applied.result });
 }
 
 interface GivenObject {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-async function readObject(request: ApiRequest, kind: ApplicableKind): Promise<GivenObject> {
-  const { params } = request;
-  const body = await request.readBody();
+function readObject({ params }: ApiRequest, kind: ApplicableKind, body: unknown): GivenObject {
   if (!isRecord(body)) throw badRequest('the body must be an object');
   const { metadata = {}, apiVersion = 'v1', kind: said = kind } = body;
   if (said !== kind || apiVersion !== 'v1') {

@@ -1,12 +1,21 @@
 import { type ConfigMap } from '../model/config-object.js';
 import { toV1ConfigObject } from '../model/config-object-json.js';
+import { toV1Time } from '../model/v1-pod-status.js';
 import { ApiError, notFoundError } from './api-error.js';
-import { type ApiHandler, isTrue, jsonAnswer } from './api-request.js';
+import { type ApiHandler, type ApiRequest, isTrue, jsonAnswer } from './api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';
 import { parseLabelSelector } from './label-selector.js';
 
+/** A ConfigMap, where it is from, and when it came to this node. */
+export interface ServedConfigMap {
+  readonly object: ConfigMap;
+  readonly source: string;
+  /** Wall-clock milliseconds since the epoch. */
+  readonly createdAtMs: number;
+}
+
 /** The ConfigMaps of all sources, in no order. */
-export type ReadConfigMaps = () => readonly ConfigMap[];
+export type ReadConfigMaps = () => readonly ServedConfigMap[];
 
 const FIELDS: SelectableFields<ConfigMap> = {
   'metadata.name': ({ metadata }) => metadata.name,
@@ -21,10 +30,10 @@ export function listConfigMaps(read: ReadConfigMaps, version: () => number): Api
     const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
     const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', FIELDS);
     const items = read()
-      .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
-      .filter((each) => hasLabels(each.metadata.labels ?? {}) && hasFields(each))
+      .filter(({ object: { metadata } }) => namespace === undefined || metadata.namespace === namespace)
+      .filter(({ object }) => hasLabels(object.metadata.labels ?? {}) && hasFields(object))
       .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
-      .map((each) => toV1ConfigObject(each));
+      .map(renderConfigMap);
     const metadata = { resourceVersion: String(version()) };
     return jsonAnswer({ kind: 'ConfigMapList', apiVersion: 'v1', metadata, items });
   };
@@ -32,13 +41,25 @@ export function listConfigMaps(read: ReadConfigMaps, version: () => number): Api
 
 /** GET …/configmaps/{name}. */
 export function getConfigMap(read: ReadConfigMaps): ApiHandler {
-  return ({ params: { namespace, name = '' } }) => {
-    const found = read().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
-    if (found === undefined) throw notFoundError('configmaps', name);
-    return jsonAnswer(toV1ConfigObject(found));
-  };
+  return (request) => jsonAnswer(renderConfigMap(findConfigMap(read, request)));
 }
 
-function keyOf({ metadata }: ConfigMap): string {
+/** Finds the one that a path names, or throws NotFound. */
+export function findConfigMap(read: ReadConfigMaps, { params }: Pick<ApiRequest, 'params'>): ServedConfigMap {
+  const { namespace, name = '' } = params;
+  const found = read().find(
+    ({ object: { metadata } }) => metadata.namespace === namespace && metadata.name === name,
+  );
+  if (found === undefined) throw notFoundError('configmaps', name);
+  return found;
+}
+
+/** As `kubectl get -o json` shows it. Pure. */
+export function renderConfigMap({ object, createdAtMs }: ServedConfigMap): object {
+  const { metadata, ...rest } = toV1ConfigObject(object);
+  return { ...rest, metadata: { ...metadata, creationTimestamp: toV1Time(createdAtMs) } };
+}
+
+function keyOf({ object: { metadata } }: ServedConfigMap): string {
   return `${metadata.namespace}\0${metadata.name}`;
 }

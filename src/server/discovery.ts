@@ -21,7 +21,7 @@ const STREAM_VERBS = ['create', 'get'];
 const RESOURCES: readonly Resource[] = [
   {
     ...{ name: 'pods', singularName: 'pod', namespaced: true, kind: 'Pod' },
-    verbs: ['create', 'delete', 'get', 'list', 'update', 'watch'],
+    verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
     ...{ shortNames: ['po'], categories: ['all'] },
   },
   { name: 'pods/log', singularName: '', namespaced: true, kind: 'Pod', verbs: ['get'] },
@@ -33,7 +33,7 @@ const RESOURCES: readonly Resource[] = [
   },
   {
     ...{ name: 'configmaps', singularName: 'configmap', namespaced: true, kind: 'ConfigMap' },
-    ...{ verbs: ['create', 'delete', 'get', 'list', 'update'], shortNames: ['cm'] },
+    ...{ verbs: ['create', 'delete', 'get', 'list', 'patch', 'update'], shortNames: ['cm'] },
   },
   {
     ...{ name: 'secrets', singularName: 'secret', namespaced: true, kind: 'Secret' },

@@ -8,12 +8,30 @@ export const LARGEST_BODY_BYTES = 3 * 1024 * 1024;
 const DEEPEST_BODY = 100;
 const CODES = { quote: 0x22, backslash: 0x5c, bracket: 0x5b, endBracket: 0x5d, brace: 0x7b, endBrace: 0x7d };
 
+/** The kinds of patches: RFC 7386, and Kubernetes' own. */
+export const MERGE_PATCH = 'application/merge-patch+json';
+export const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
+const PATCH_TYPES: readonly string[] = [MERGE_PATCH, STRATEGIC_MERGE_PATCH];
+
+/** A media type without its parameters, in small letters. Pure. */
+export function mediaTypeOf(contentType: string): string {
+  return contentType.split(';', 1)[0]!.trim().toLowerCase();
+}
+
 /** The body of a request as JSON; undefined when there is none. Rejects with an {@link ApiError}. */
 export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   const type = request.headers['content-type'] ?? 'application/json';
   const bytes = await readBody(request);
   if (bytes.length === 0) return undefined;
-  if (!/^application\/json\s*(;|$)/i.test(type)) {
+  const isPatch = request.method === 'PATCH';
+  if (isPatch && !PATCH_TYPES.includes(mediaTypeOf(type))) {
+    const accepted = `accepted media types include: ${PATCH_TYPES.join(', ')}`;
+    throw new ApiError(
+      'UnsupportedMediaType',
+      `the body of the request was in an unknown format - ${accepted}`,
+    );
+  }
+  if (!isPatch && mediaTypeOf(type) !== 'application/json') {
     throw new ApiError('UnsupportedMediaType', `the body must be application/json, not ${type}`);
   }
   // Whoever goes through what is nested deeper runs out of stack.
