@@ -50,6 +50,7 @@ export async function connectAgentRuntime(
   if (found === undefined) keeper = await startEmbedded(options, signal);
   const url = found ?? keeper!.endpoint;
   const { runtimeName, runtimeVersion } = await probeEndpoint(url, { signal, clock });
+  logger.info('Validated CRI v1 runtime API', { endpoint: url });
   const client = new CriClient({ endpoint: url, clock, logger, timeoutMs });
   return { client, url, name: runtimeName, version: runtimeVersion, keeper };
 }

@@ -101,6 +101,7 @@ export class Agent implements AsyncDisposable {
         throw tell(error);
       },
     );
+    logger.info('Using root directory', { path: options.rootDir });
     try {
       const instanceId = await readInstanceId(options.rootDir);
       const ip = options.nodeIp === '' ? findNodeIp() : options.nodeIp;
@@ -124,7 +125,7 @@ export class Agent implements AsyncDisposable {
         const common = { parts, client, identity, version, clock, runtime: connected };
         const history = new AgentHistory({ ...common, options, logger });
         const { log = WELL } = ports;
-        const metrics = await AgentMetrics.start({ ...common, history, log });
+        const metrics = await AgentMetrics.start({ ...common, history, log, logger });
         try {
           const findLogProblem = (): string | undefined => log.findProblem();
           const api = await AgentApi.start({ ...common, metrics, history, options, logger, findLogProblem });
@@ -236,7 +237,12 @@ export class Agent implements AsyncDisposable {
     // Told of at the end: without a history pods are kept all the same.
     history.catch(() => undefined);
     logger.info('Started node agent', {
-      ...{ node: this.identity.name, runtime: this.#connected.url, socket: this.#api.socket },
+      ...{
+        version: this.#ports.version ?? 'unknown',
+        node: this.identity.name,
+        runtime: this.#connected.url,
+        socket: this.#api.socket,
+      },
     });
     const { keeper, client } = this.#connected;
     const { runtimeRequestTimeoutMs: requestTimeoutMs } = this.#options;

@@ -46,7 +46,7 @@ it('logs each event, warnings at the usual verbosity', () => {
       'Event occurred',
       {
         ...{ object: 'default/web', podUID: WEB.uid },
-        ...{ fieldPath: 'spec.containers{c}', kind: 'Pod', type: 'Warning' },
+        ...{ fieldPath: 'spec.containers{c}', kind: 'Pod', apiVersion: 'v1', type: 'Warning' },
         ...{ reason: 'Failed', message: 'Error: no such file' },
       },
       2,

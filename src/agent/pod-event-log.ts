@@ -61,6 +61,7 @@ export class PodEventLog implements PodEventRecorder {
         podUID: pod.uid,
         fieldPath: fieldPathOf(container),
         kind: 'Pod',
+        apiVersion: 'v1',
         type,
         reason,
         message,

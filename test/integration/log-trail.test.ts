@@ -8,6 +8,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { findLine, findLinesWithoutKeys } from '../kubelet-words.js';
 import { LocalApiClient } from './local-api-client.js';
 import { PodloopProcess, runPodloop } from './podloop-process.js';
 import { untilNobodyNames } from './processes-naming.js';
@@ -152,6 +153,10 @@ it('finds by the uid alone: DELETE, killed, dead, unmounted, REMOVE, of a pod th
   expectUidsEverywhere(agent.stderr, uids);
   const [inText = ''] = await searchAsTold(agent.stderr);
   expect(inText).toMatch(new RegExp(`"${uid}$`));
+  expect(findLinesWithoutKeys(agent.stderr)).toEqual([]);
+  const kubelets = agent.stderr.map((line) => findLine(/\] "((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? ''));
+  // As many of the kubelet's lines as a life and an end without troubles has.
+  expect(new Set(kubelets.map((line) => line?.message)).size).toBeGreaterThanOrEqual(35);
   // What the runbook shows are lines as they were written here.
   const examples = (await guide()).match(/^[IWE]\d{4} .*$/gm) ?? [];
   expect(examples.length).toBeGreaterThan(8);

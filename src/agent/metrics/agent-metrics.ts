@@ -21,6 +21,7 @@ import { addStartMetrics } from '../../metrics/start-metrics.js';
 import { addVolumeMetrics } from '../../metrics/volume-metrics.js';
 import { findCgroupMounts } from '../../util/cgroups/cgroup-mounts.js';
 import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
 import { readOwnMountinfo } from '../../util/mountinfo.js';
 import { type AgentParts } from '../agent-parts.js';
 import { EventLoopDelay } from '../pleg-report/event-loop-delay.js';
@@ -37,6 +38,7 @@ export interface AgentMetricsOptions {
   readonly runtime: { readonly name: string; readonly version: string };
   readonly history: { readonly facts: JournalStats };
   readonly log: LogState;
+  readonly logger: Logger;
   /** podloop's. */
   readonly version: string;
   readonly clock: Clock;
@@ -72,7 +74,7 @@ export class AgentMetrics implements Disposable {
     addConfigMetrics(registry);
     addHttpServerMetrics(registry);
     addCertificateMetrics(registry, () => clock.now());
-    addPods(registry, parts, clock);
+    addPods(registry, given);
     addProbeStats(registry, () => probes.stats);
     this.#agent = registry;
     this.#probes = new MetricsRegistry({ clock });
@@ -97,7 +99,7 @@ export class AgentMetrics implements Disposable {
   }
 }
 
-function addPods(registry: MetricsRegistry, parts: AgentMetricsOptions['parts'], clock: Clock): void {
+function addPods(registry: MetricsRegistry, { parts, clock, logger }: AgentMetricsOptions): void {
   const { workers, loop, desired } = parts;
   const isOurs = (uid: string): boolean => desired.has(uid);
   addPodCountMetrics(registry, () => countPods(parts));
@@ -109,7 +111,7 @@ function addPods(registry: MetricsRegistry, parts: AgentMetricsOptions['parts'],
     wanted: () => listWantedVolumes(parts),
   });
   const listen: MetricsRegistry['listen'] = (channel, listener) => registry.listen(channel, listener);
-  watchPodStarts({ listen, clock, isOurs, observer: addPodStartMetrics(registry) });
+  watchPodStarts({ listen, clock, isOurs, logger, observer: addPodStartMetrics(registry) });
   watchContainerEnds({
     // A pod that is taken away has containers that end, too.
     ...{ listen, isOurs: (uid) => isOurs(uid) || workers.isKnown(uid) },

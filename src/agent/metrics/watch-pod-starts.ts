@@ -1,8 +1,16 @@
 import { type MetricsRegistry } from '../../metrics/metrics-registry.js';
 import { type PodStartObserver } from '../../metrics/pod-start-metrics.js';
-import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../../model/v1-pod-status.js';
+import { type PodRef } from '../../model/pod-ref.js';
+import {
+  isTerminalPhase,
+  toV1Time,
+  type V1ContainerStatus,
+  type V1PodStatus,
+} from '../../model/v1-pod-status.js';
 import { podStatusChanged } from '../../status/status-changes.js';
 import { type Clock } from '../../util/clock.js';
+import { formatGoDuration } from '../../util/go-duration.js';
+import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { imagePullEnded } from '../../util/image-channels.js';
 import { podAdded } from '../../util/start-channels.js';
 
@@ -13,6 +21,8 @@ export interface PodStartsOptions {
   readonly clock: Clock;
   readonly isOurs: (podUid: string) => boolean;
   readonly observer: PodStartObserver;
+  /** Where each start is told in the kubelet's words; nowhere unless told. */
+  readonly logger?: Logger;
 }
 
 /** Wall-clock milliseconds. */
@@ -37,9 +47,16 @@ const MOST_STARTING = 10_000;
 const MOST_PULLS = 100;
 
 /** Tells of each pod that is new here when it runs. */
-export function watchPodStarts({ listen, clock, isOurs, observer }: PodStartsOptions): void {
+export function watchPodStarts({
+  listen,
+  clock,
+  isOurs,
+  observer,
+  logger = SILENT_LOGGER,
+}: PodStartsOptions): void {
   const starting = new Map<string, Starting>();
-  const look = (uid: string, status: V1PodStatus, pod: Starting): void => {
+  const look = (ref: PodRef, status: V1PodStatus, pod: Starting): void => {
+    const { uid } = ref;
     const { phase, containerStatuses } = status;
     if (phase === 'Pending') pod.wasPending = true;
     if (isTerminalPhase(phase) || (phase !== 'Pending' && !pod.wasPending)) starting.delete(uid);
@@ -53,7 +70,12 @@ export function watchPodStarts({ listen, clock, isOurs, observer }: PodStartsOpt
     const nowMs = clock.now();
     const foreign = [...pod.pulls, ...(status.initContainerStatuses ?? []).flatMap(spansOf)];
     const foreignMs = lengthOfUnion(foreign, { fromMs: nowMs - totalMs, toMs: nowMs });
-    observer.started({ totalMs, ownMs: totalMs - foreignMs, hasNetwork: pod.hasNetwork });
+    const ownMs = totalMs - foreignMs;
+    observer.started({ totalMs, ownMs, hasNetwork: pod.hasNetwork });
+    const times = { podStartSLOduration: ownMs / 1_000, podStartE2EDuration: formatGoDuration(totalMs) };
+    const observedRunningTime = toV1Time(nowMs);
+    const fields = { pod: ref, podUID: uid, ...times, ...pullsIn(pod.pulls), observedRunningTime };
+    logger.info('Observed pod startup duration', fields, 2);
   };
   listen(podAdded, ({ uid, hasNetwork }) => {
     if (!isOurs(uid) || starting.has(uid)) return;
@@ -73,12 +95,21 @@ export function watchPodStarts({ listen, clock, isOurs, observer }: PodStartsOpt
     const pod = starting.get(uid);
     if (pod === undefined) return;
     if (change.type === 'removed') starting.delete(uid);
-    else look(uid, change.record.status, pod);
+    else look(change.record.pod, change.record.status, pod);
   });
 }
 
 function hasStarted({ state, lastState }: V1ContainerStatus): boolean {
   return (state.running ?? state.terminated ?? lastState.terminated) !== undefined;
+}
+
+/** Absent where nothing had to be fetched. */
+function pullsIn(pulls: readonly Span[]): Readonly<Record<string, string | undefined>> {
+  if (pulls.length === 0) return {};
+  return {
+    firstStartedPulling: toV1Time(Math.min(...pulls.map(({ fromMs }) => fromMs))),
+    lastFinishedPulling: toV1Time(Math.max(...pulls.map(({ toMs }) => toMs))),
+  };
 }
 
 /** When an init container ran; one that still does, a sidecar, held up nobody. */

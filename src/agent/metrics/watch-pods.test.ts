@@ -11,18 +11,21 @@ import {
 } from '../../model/v1-pod-status.js';
 import { podStatusChanged } from '../../status/status-changes.js';
 import { FakeClock } from '../../testing/fake-clock.js';
+import { LogRecorder } from '../../testing/log-recorder.js';
 import { imagePullEnded } from '../../util/image-channels.js';
 import { podAdded } from '../../util/start-channels.js';
 import { watchContainerEnds } from './watch-container-ends.js';
 import { watchPodStarts } from './watch-pod-starts.js';
 
 const clock = new FakeClock();
+let logger: LogRecorder;
 let told: (number | PodStart | ContainerEnd)[];
 let registry: MetricsRegistry;
 let listen: MetricsRegistry['listen'];
 
 beforeEach(() => {
   told = [];
+  logger = new LogRecorder();
   registry = new MetricsRegistry({ clock });
   listen = (channel, listener) => registry.listen(channel, listener);
 });
@@ -69,7 +72,7 @@ describe('the starts of pods', () => {
 
   beforeEach(() => {
     watchPodStarts({
-      ...{ listen, clock },
+      ...{ listen, clock, logger },
       isOurs: (uid) => uid !== 'foreign',
       observer: { running: (ms) => told.push(ms), started: (start) => told.push(start) },
     });
@@ -96,6 +99,19 @@ describe('the starts of pods', () => {
     show('a', 'Running', [running, running], { initContainerStatuses: [init, odd] });
     show('a', 'Running', [running, running]);
     expect(told).toEqual([20_000, { totalMs: 30_000, ownMs: 18_000, hasNetwork: true }]);
+    expect(logger.lines).toEqual([
+      {
+        level: 'info',
+        message: 'Observed pod startup duration',
+        fields: {
+          ...{ pod: { uid: 'a', namespace: 'default', name: 'a' }, podUID: 'a' },
+          ...{ podStartSLOduration: 18, podStartE2EDuration: '30s' },
+          firstStartedPulling: toV1Time(atMs + 1_000),
+          lastFinishedPulling: toV1Time(atMs + 8_000),
+          observedRunningTime: toV1Time(atMs + 30_000),
+        },
+      },
+    ]);
   });
 
   it('are none of pods that ran before, that fail, that go, or that are somebody else’s', () => {
