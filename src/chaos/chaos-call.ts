@@ -17,9 +17,10 @@ import { EventFaults } from './event-faults.js';
 import { Gate } from './gate.js';
 import { guardDeferred } from './guard-deferred.js';
 import { applyListFault } from './list-faults.js';
+import { applyNotReady } from './not-ready.js';
 import { type ListScanner } from './list-scanner.js';
 import { ifReadable } from '../util/protobuf-fields.js';
-import { type Fault, hitsAnswer, isListFault } from './rule.js';
+import { changesAnswer, type Fault, hitsAnswer } from './rule.js';
 import { type ActiveRule } from './rule-book.js';
 import { type Subject } from './subject.js';
 
@@ -103,8 +104,8 @@ export class ChaosCall implements CallHandler {
     if (this.#keepsAnswer) this.#answer.push(message);
     if (!this.#responseIsOurs) return;
     this.#beginAnswer();
-    // Lists are changed as a whole, and sent when all of it is there.
-    if (this.#hitsList) return;
+    // An answer is changed as a whole, and sent when all of it is there.
+    if (this.#changesAnswer) return;
     if (this.#events !== undefined) this.#events.take(message);
     else this.#responseGate.do(() => this.#call.response.send(message));
   }
@@ -114,8 +115,8 @@ export class ChaosCall implements CallHandler {
       if (this.#subject === undefined) this.#decide(undefined);
       if (this.#sides.request === 'take') this.#requestGate.do(() => this.#call.request.end());
     } else if (this.#responseIsOurs) {
-      // An answer without trailers is no list to change.
-      if (this.#hitsList) this.#sendAll(this.#answer.splice(0));
+      // An answer without trailers is none to change.
+      if (this.#changesAnswer) this.#sendAll(this.#answer.splice(0));
       this.#responseGate.do(() => this.#call.response.end());
     }
   }
@@ -157,9 +158,9 @@ export class ChaosCall implements CallHandler {
     }
   }
 
-  /** Whether the answer is a list that is held as a whole, for a rule to change it. */
-  get #hitsList(): boolean {
-    return this.#active !== undefined && isListFault(this.#active.rule.fault.type);
+  /** Whether the answer is held as a whole, for a rule to change it. */
+  get #changesAnswer(): boolean {
+    return this.#active !== undefined && changesAnswer(this.#active.rule.fault.type);
   }
 
   get #answersKept(): number {
@@ -167,7 +168,7 @@ export class ChaosCall implements CallHandler {
   }
 
   get #keepsAnswer(): boolean {
-    return this.#hitsList || this.#answersKept > 0;
+    return this.#changesAnswer || this.#answersKept > 0;
   }
 
   #learn(message: GrpcMessage): void {
@@ -187,7 +188,7 @@ export class ChaosCall implements CallHandler {
     const active = this.#active;
     if (active === undefined || this.#responseGate.isClosed) return;
     const { fault } = active.rule;
-    if (isListFault(fault.type)) return;
+    if (changesAnswer(fault.type)) return;
     this.#active = undefined;
     if (fault.type === 'delay') this.#delay(active, fault, this.#responseGate);
     else if (fault.type === 'hang') {
@@ -207,10 +208,13 @@ export class ChaosCall implements CallHandler {
     const kept = this.#answersKept;
     if (succeeded && kept > 0) history.add(AnswerHistory.keyOf(path, this.#request), answer, kept);
     const active = this.#active;
-    if (active === undefined || !this.#hitsList || !this.#responseIsOurs) return;
+    if (active === undefined || !this.#changesAnswer || !this.#responseIsOurs) return;
     this.#active = undefined;
     const subject = this.#subject ?? { method: this.#method, path };
-    this.#sendAll(succeeded ? applyListFault(this.#context, active, subject, this.#request, answer) : answer);
+    if (!succeeded) this.#sendAll(answer);
+    else if (active.rule.fault.type === 'not-ready') {
+      this.#sendAll(applyNotReady(this.#context.injections, active.rule, subject, answer));
+    } else this.#sendAll(applyListFault(this.#context, active, subject, this.#request, answer));
   }
 
   #sendAll(answer: readonly GrpcMessage[]): void {

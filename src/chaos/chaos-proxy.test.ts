@@ -28,7 +28,7 @@ describe('a call that no rule hits', () => {
     const { client } = harness;
     expect((await client.version()).runtimeName).toBe('test');
     expect((await client.listContainers()).containers).toHaveLength(2);
-    await expect(client.status()).rejects.toMatchObject({ code: 'CRI_UNIMPLEMENTED' });
+    await expect(client.runtimeConfig()).rejects.toMatchObject({ code: 'CRI_UNIMPLEMENTED' });
     const stream = async (): Promise<void> => {
       for await (const message of client.streamContainers()) expect(message).toBeUndefined();
     };
@@ -441,6 +441,31 @@ describe('a list', () => {
     await expect(harness.client.listContainers()).rejects.toMatchObject({ code: 'CRI_RESOURCE_EXHAUSTED' });
     harness.replaceRules(rule('methods: [ListContainers]', 'type: grow-list, toMiB: 4'));
     expect((await harness.client.listContainers()).containers).toHaveLength(2);
+  });
+});
+
+describe('a runtime', () => {
+  it('says that its network is not ready, and all else as it was', async () => {
+    await using harness = await ChaosHarness.start(
+      rule('share: 100%', 'type: not-ready, message: cni plugin not initialized'),
+    );
+    const { status, info } = await harness.client.status({});
+    expect(status?.conditions).toMatchObject([
+      { type: 'RuntimeReady', status: true },
+      {
+        ...{ type: 'NetworkReady', status: false, reason: 'NetworkPluginNotReady' },
+        message: 'cni plugin not initialized',
+      },
+    ]);
+    expect(info).toEqual({ config: '{}' });
+    // It is about no other call.
+    await harness.client.version({});
+    expect(harness.injections).toMatchObject([{ method: 'Status', detail: 'NetworkReady is false' }]);
+    harness.replaceRules(rule('nth: 1', 'type: not-ready, condition: RuntimeReady'));
+    const isReady = async (): Promise<boolean[]> =>
+      ((await harness.client.status({})).status?.conditions ?? []).map(({ status: is }) => is);
+    expect(await isReady()).toEqual([true, false]);
+    expect(await isReady()).toEqual([true, true]);
   });
 });
 

@@ -36,3 +36,8 @@ export const CREATE_CONTAINER_ANSWER_FIELDS = { containerId: 1 } as const;
 
 /** ContainerEventResponse. */
 export const EVENT_FIELDS = { containerId: 1, kind: 2, sandboxStatus: 4, containerStatuses: 5 } as const;
+
+/** StatusResponse, RuntimeStatus and RuntimeCondition. */
+export const STATUS_ANSWER_FIELDS = { status: 1 } as const;
+export const RUNTIME_STATUS_FIELDS = { conditions: 1 } as const;
+export const CONDITION_FIELDS = { type: 1, status: 2, reason: 3, message: 4 } as const;

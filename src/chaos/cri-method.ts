@@ -43,6 +43,8 @@ export const CRI_METHOD_NAMES: readonly string[] = [
 ].sort();
 
 export const EVENTS_METHOD = 'GetContainerEvents';
+/** In whose answer a runtime says whether it is ready. */
+export const STATUS_METHOD = 'Status';
 
 /** `ContainerStatus` of `/runtime.v1.RuntimeService/ContainerStatus`. */
 export function shortMethod(path: string): string {

@@ -1,7 +1,7 @@
 import { GRPC_STATUS_NAMES } from '../relay/index.js';
 import { type YamlValue } from '../util/yaml-value.js';
 import { readDuration } from './read-duration.js';
-import { type Fault, type FaultPlace, type FaultType } from './rule.js';
+import { type Fault, type FaultPlace, type FaultType, RUNTIME_CONDITIONS } from './rule.js';
 
 /** How each type is read; the key is the value of `type`. */
 const READERS: Readonly<Record<FaultType, (value: YamlValue) => Fault>> = {
@@ -47,6 +47,14 @@ const READERS: Readonly<Record<FaultType, (value: YamlValue) => Fault>> = {
       throw toMiB.invalid(`must be more than 0 and at most ${MOST_MEBIBYTES}`);
     }
     return { type: 'grow-list', toBytes: Math.round(mebibytes * 2 ** 20) };
+  },
+  'not-ready': (value) => {
+    const fields = value.fields('type', 'condition', 'message');
+    return {
+      type: 'not-ready',
+      condition: fields.condition.oneOf(RUNTIME_CONDITIONS, 'NetworkReady'),
+      message: fields.message.string('injected by podloop chaos'),
+    };
   },
   'drop-events': (value) => {
     value.fields('type');

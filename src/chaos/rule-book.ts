@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
-import { isCri, isList, isListOfPods, shortMethod, tellsPods } from './cri-method.js';
+import { isCri, isList, isListOfPods, shortMethod, STATUS_METHOD, tellsPods } from './cri-method.js';
 import { hitsAnswer, isEventFault, isListFault, type Rule } from './rule.js';
 import { createSeededRandom } from './seeded-random.js';
 import { matchesNames, type Subject } from './subject.js';
@@ -171,6 +171,7 @@ export class RuleBook {
     const { type } = rule.fault;
     if (type === 'outage' || isEventFault(type)) return false;
     if (isListFault(type) && (!isCri(path) || !isList(method))) return false;
+    if (type === 'not-ready' && (!isCri(path) || method !== STATUS_METHOD)) return false;
     if (methods === undefined) return true;
     return methods.has(path) || (isCri(path) && methods.has(method));
   }

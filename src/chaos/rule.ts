@@ -33,6 +33,10 @@ export interface RuleMatch {
 /** Whether the runtime never gets the request, or does as asked and its answer is hit. */
 export type FaultPlace = 'request' | 'answer';
 
+/** What a runtime says of itself in the answer to Status. */
+export const RUNTIME_CONDITIONS = ['NetworkReady', 'RuntimeReady'] as const;
+export type RuntimeConditionName = (typeof RUNTIME_CONDITIONS)[number];
+
 /** What is done to a call, to an answer that is a list, to an event, or to all connections. */
 export type Fault =
   | { readonly type: 'delay'; readonly forMs: number; readonly jitterMs: number; readonly at: FaultPlace }
@@ -43,6 +47,7 @@ export type Fault =
   | { readonly type: 'truncate-list'; readonly keep: number }
   | { readonly type: 'stale-list'; readonly behind: number }
   | { readonly type: 'grow-list'; readonly toBytes: number }
+  | { readonly type: 'not-ready'; readonly condition: RuntimeConditionName; readonly message: string }
   | { readonly type: 'drop-events' }
   | { readonly type: 'duplicate-events'; readonly copies: number }
   | { readonly type: 'delay-events'; readonly forMs: number; readonly jitterMs: number }
@@ -80,7 +85,12 @@ export function isListFault(type: FaultType): boolean {
   return LIST_FAULTS.has(type);
 }
 
+/** Whether it changes what an answer says, which is held as a whole for it. */
+export function changesAnswer(type: FaultType): boolean {
+  return isListFault(type) || type === 'not-ready';
+}
+
 /** Whether it is the answer that is hit, so that it has to be held until it is known what becomes of it. */
 export function hitsAnswer(fault: Fault): boolean {
-  return isListFault(fault.type) || ('at' in fault && fault.at === 'answer');
+  return changesAnswer(fault.type) || ('at' in fault && fault.at === 'answer');
 }

@@ -75,6 +75,10 @@ rules:
     ['type: truncate-list, keep: 10', { type: 'truncate-list', keep: 10 }],
     ['type: stale-list', { type: 'stale-list', behind: 1 }],
     ['type: grow-list, toMiB: 0.5', { type: 'grow-list', toBytes: 524_288 }],
+    [
+      'type: not-ready',
+      { type: 'not-ready', condition: 'NetworkReady', message: 'injected by podloop chaos' },
+    ],
     ['type: drop-events', { type: 'drop-events' }],
     ['type: duplicate-events', { type: 'duplicate-events', copies: 1 }],
     ['type: delay-events, for: 1s, jitter: 1s', { type: 'delay-events', forMs: 1_000, jitterMs: 1_000 }],
@@ -156,6 +160,9 @@ rules:
     [oneRule('', 'type: truncate-list, keep: -1'), 'must be at least 0'],
     [oneRule('', 'type: duplicate-events, copies: 5000'), 'must be 1 to 1000'],
     [oneRule('', 'type: grow-list, toMiB: 500'), 'must be more than 0 and at most 255'],
+    [oneRule('', 'type: not-ready, condition: Ready'), 'rules[0].fault.condition'],
+    [oneRule('methods: [Version]', 'type: not-ready'), 'not-ready is of Status always; leave methods out'],
+    [oneRule('pods: [web]', 'type: not-ready'), 'not-ready is of the runtime, and of no single pod'],
     ['rules:\n  - fault: {type: hang}\n', 'rules[0].name: is missing'],
     ['rules:\n  - name: a\n', 'rules[0].fault: is missing'],
     [
@@ -189,6 +196,7 @@ rules:
         "error",
         "grow-list",
         "hang",
+        "not-ready",
         "outage",
         "reorder-events",
         "reset",

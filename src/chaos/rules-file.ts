@@ -110,6 +110,7 @@ function parseMethods(field: YamlValue, fault: Fault): string[] | undefined {
   if (isEventFault(fault.type)) {
     throw field.invalid(`${fault.type} is of GetContainerEvents always; leave methods out`);
   }
+  if (fault.type === 'not-ready') throw field.invalid('not-ready is of Status always; leave methods out');
   return itemsOf(field).map((item) => {
     const method = item.string();
     const short = shortMethod(method);
@@ -130,6 +131,7 @@ function parseMethods(field: YamlValue, fault: Fault): string[] | undefined {
 
 function assertNamesPods(field: YamlValue, methods: readonly string[] | undefined, fault: Fault): void {
   if (isEventFault(fault.type)) return;
+  if (fault.type === 'not-ready') throw field.invalid('not-ready is of the runtime, and of no single pod');
   if (fault.type === 'stale-list' || fault.type === 'grow-list') {
     throw field.invalid(`${fault.type} is of whole lists; truncate-list can be of single pods`);
   }

@@ -12,6 +12,7 @@ import {
   ListContainersResponse,
   ListPodSandboxResponse,
   PodSandboxStatusResponse,
+  StatusResponse,
   VersionResponse,
 } from '../cri/generated/runtime/v1/cri.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
@@ -154,6 +155,11 @@ async function startRuntime(
       version: (_call, reply) => {
         arrived.push('Version');
         reply(null, VersionResponse.fromPartial({ runtimeName: 'test' }));
+      },
+      status: (_call, reply) => {
+        arrived.push('Status');
+        const conditions = ['RuntimeReady', 'NetworkReady'].map((type) => ({ type, status: true }));
+        reply(null, StatusResponse.fromPartial({ status: { conditions }, info: { config: '{}' } }));
       },
       listPodSandbox: (_call, reply) => {
         arrived.push('ListPodSandbox');

@@ -31,6 +31,8 @@ const SCENES: Readonly<Record<string, Scene>> = {
   'Runtime that is not there': {},
   'Deadlock in the runtime': {},
   'Slow lists': { flags: ['--timeout', '10s'] },
+  'Slow status calls': { pods: { pods: 3, containersPerPod: 1 }, flags: ['--timeout', '10s'] },
+  'One slow pod': { pods: { pods: 3, containersPerPod: 1 }, flags: ['--timeout', '10s'], namesPod: true },
   'One stuck container': { namesPod: true },
   'Many stuck pods': { pods: { pods: 5, containersPerPod: 1 } },
   'A container that cannot be asked for': { namesPod: true },
@@ -47,10 +49,22 @@ const SCENES: Readonly<Record<string, Scene>> = {
         'some avg10=91.00 avg60=80.00 avg300=9.00 total=9\nfull avg10=72.40 avg60=60.10 avg300=9.00 total=9\n',
       ),
   },
-  'CNI is not ready': {
-    before: (sick) => sick.node.control.setFaults({ networkNotReady: 'cni plugin not initialized' }),
+  'CNI is not ready': {},
+  'CNI that hangs': {
+    before: async (sick) => {
+      await sick.write('proc/uptime', '1000.00 900.00\n');
+      await sick.write('proc/5/stat', statLine(5, 'containerd', 1, 100));
+      // It runs since the ninetieth second.
+      await sick.write('proc/6/stat', statLine(6, 'calico', 5, 9_000));
+      await sick.write('proc/6/environ', 'CNI_COMMAND=ADD\0CNI_CONTAINERID=abc\0');
+    },
   },
 };
+
+/** A line of /proc/PID/stat. */
+function statLine(pid: number, command: string, parent: number, startTicks: number): string {
+  return `${pid} (${command}) S ${parent} ${pid} ${pid} 0 -1 0 0 0 0 0 1 2 3 4 20 0 1 0 ${startTicks} 9 9\n`;
+}
 
 /** Ends three containers once the doctor has listed them. */
 async function killSome({ node }: SickNode): Promise<void> {

@@ -5,6 +5,8 @@ export interface GuideRow {
   readonly cause: string;
   /** A rules file of podloop chaos; undefined where the cause is made in another way. */
   readonly rules: string | undefined;
+  /** What the column of the kubelet has between backquotes: metrics, words, commands. */
+  readonly shown: readonly string[];
   /** The code that the doctor's first finding has. */
   readonly code: string;
   /** The call that it names; undefined when it names none. */
@@ -21,12 +23,13 @@ export async function readGuide(): Promise<readonly GuideRow[]> {
   return rows
     .filter((row) => !row.startsWith('| ---'))
     .map((row) => {
-      const [cause = '', how = '', , says = ''] = row
+      const [cause = '', how = '', shows = '', says = ''] = row
         .split('|')
         .slice(1)
         .map((cell) => cell.trim());
-      const rule = /`(\{.*\})`/.exec(how)?.[1];
+      const rule = /`(\{.*?\})`/.exec(how)?.[1];
       const [code = '', call] = [...says.matchAll(/`(\w+)`/g)].map(([, word]) => word!);
-      return { cause, code, call, rules: rule === undefined ? undefined : `rules:\n  - ${rule}\n` };
+      const shown = [...shows.matchAll(/`([^`]+)`/g)].map(([, word]) => word!);
+      return { cause, code, call, shown, rules: rule === undefined ? undefined : `rules:\n  - ${rule}\n` };
     });
 }
