@@ -28,7 +28,8 @@ import {
 } from 'prom-client';
 import { type PublishingChannel } from '../util/channels.js';
 import { type Clock } from '../util/clock.js';
-import { PageWriter, writeLabels, writeSample, type WrittenFamily } from './page-writer.js';
+import { writeLabels } from '../util/metrics-lines.js';
+import { PageWriter, writeSample, type WrittenFamily } from './page-writer.js';
 import { SeriesHistogram } from './series-histogram.js';
 
 /** What every metric has. */

@@ -1,10 +1,8 @@
 import { type Clock } from '../util/clock.js';
+import { type MetricHead, writeHead, writeNumber } from '../util/metrics-lines.js';
 
 /** One metric on a page: its head, and its samples as they are asked for. */
-export interface WrittenFamily {
-  readonly name: string;
-  readonly help: string;
-  readonly type: string;
+export interface WrittenFamily extends MetricHead {
   /** Whole lines, as many together as have to be of one moment. */
   readonly pieces: () => Iterable<string> | Promise<Iterable<string>>;
 }
@@ -37,9 +35,9 @@ export class PageWriter {
   }
 
   /** Rejects with the signal's reason. */
-  async write({ name, help, type, pieces }: WrittenFamily, signal: AbortSignal | undefined): Promise<void> {
-    this.#add(`# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`);
-    for (const piece of await pieces()) {
+  async write(family: WrittenFamily, signal: AbortSignal | undefined): Promise<void> {
+    this.#add(writeHead(family));
+    for (const piece of await family.pieces()) {
       this.#add(piece);
       await this.#turnWhenDue(signal);
     }
@@ -75,33 +73,7 @@ export class PageWriter {
   }
 }
 
-/** `a="1",b="2"`: without the braces, so that more may be put in; empty without labels. */
-export function writeLabels(labels: Readonly<Record<string, string | number | undefined>>): string {
-  let text = '';
-  for (const name in labels) {
-    const value = labels[name];
-    if (value !== undefined) text += `${text === '' ? '' : ','}${name}="${escapeLabel(String(value))}"`;
-  }
-  return text;
-}
-
 /** One line. */
 export function writeSample(name: string, labels: string, value: number): string {
   return `${name}${labels === '' ? '' : `{${labels}}`} ${writeNumber(value)}\n`;
-}
-
-function writeNumber(value: number): string {
-  if (value === Infinity) return '+Inf';
-  return value === -Infinity ? '-Inf' : String(value);
-}
-
-const TO_ESCAPE = /[\\"\n]/;
-
-function escapeLabel(text: string): string {
-  if (!TO_ESCAPE.test(text)) return text;
-  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
-}
-
-function escapeHelp(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }

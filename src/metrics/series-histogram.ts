@@ -1,4 +1,5 @@
-import { writeLabels, writeSample } from './page-writer.js';
+import { writeLabels } from '../util/metrics-lines.js';
+import { writeSample } from './page-writer.js';
 
 /** What was observed under one set of labels. */
 interface Series {

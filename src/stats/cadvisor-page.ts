@@ -10,12 +10,13 @@
  * @module
  */
 import { type RuntimeMetrics } from '../runtime/pod-usage.js';
+import { writeLabels } from '../util/metrics-lines.js';
 import { type ContainerFacts, CONTAINER_METRICS, NETWORK_METRICS } from '../util/usage/container-metrics.js';
 import { type InterfaceUsage } from '../util/usage/network-usage.js';
 import { type UsageMetric, type UsageSample } from '../util/usage/usage-metric.js';
 import { type MeasuredAt } from './group-facts.js';
 import { type MachineFacts, machineMetrics } from './machine-facts.js';
-import { type Family, type Labels, PromText, writeLabels } from './prom-text.js';
+import { type Family, type Labels, PromText } from './prom-text.js';
 import { type RuntimeFamily, sortRuntimeSamples } from './runtime-samples.js';
 import { type UsageLook } from './usage-looks.js';
 

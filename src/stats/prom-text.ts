@@ -1,13 +1,12 @@
+import { type MetricHead, writeHead, writeLabels, writeNumber } from '../util/metrics-lines.js';
 import { SliceYielder } from '../util/slices.js';
 
 /** A sample's labels, in the order in which they are written. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** One metric in Prometheus' text format: its head and its samples. */
-export interface Family {
-  readonly name: string;
+export interface Family extends MetricHead {
   readonly type: 'counter' | 'gauge';
-  readonly help: string;
 }
 
 /** How many samples are written between two turns of the event loop: some milliseconds' worth. */
@@ -47,7 +46,7 @@ export class PromText {
     this.#flush();
     this.#seen.clear();
     this.#family = family;
-    this.#head = `# HELP ${family.name} ${escapeHelp(family.help)}\n# TYPE ${family.name} ${family.type}\n`;
+    this.#head = writeHead(family);
   }
 
   /**
@@ -80,8 +79,8 @@ export class PromText {
     const { name } = this.#family;
     this.#lines.push(
       text === ''
-        ? `${name} ${writeValue(value)}${time}\n`
-        : `${name}{${text}} ${writeValue(value)}${time}\n`,
+        ? `${name} ${writeNumber(value)}${time}\n`
+        : `${name}{${text}} ${writeNumber(value)}${time}\n`,
     );
     return this.#slices.isFull();
   }
@@ -109,28 +108,4 @@ export class PromText {
     this.#head = '';
     this.#lines = [];
   }
-}
-
-/** Labels as they stand between the braces: `a="1",b="2"`. */
-export function writeLabels(labels: Labels): string {
-  let text = '';
-  for (const name in labels) text += `${text === '' ? '' : ','}${name}="${escapeLabel(labels[name] ?? '')}"`;
-  return text;
-}
-
-function writeValue(value: number): string {
-  if (value === Infinity) return '+Inf';
-  if (value === -Infinity) return '-Inf';
-  return String(value);
-}
-
-const TO_ESCAPE = /[\\"\n]/;
-
-function escapeLabel(text: string): string {
-  if (!TO_ESCAPE.test(text)) return text;
-  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
-}
-
-function escapeHelp(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
