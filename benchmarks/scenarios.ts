@@ -1,4 +1,5 @@
 import { BURST } from './burst/burst-scenario.js';
+import { KUBELET } from './kubelet/kubelet-scenario.js';
 import { STARTUP } from './startup/startup-scenario.js';
 import { IDLE } from './idle/idle-scenario.js';
 import { CHURN } from './churn/churn-scenario.js';
@@ -9,4 +10,14 @@ import { RELIST } from './relist/relist-scenario.js';
 import { type Scenario } from './scenario.js';
 
 /** All of them, in the order of the page. */
-export const SCENARIOS: readonly Scenario[] = [RELIST, BURST, LATENCY, IDLE, CHURN, STARTUP, MICRO, RELAY];
+export const SCENARIOS: readonly Scenario[] = [
+  RELIST,
+  BURST,
+  LATENCY,
+  IDLE,
+  CHURN,
+  STARTUP,
+  MICRO,
+  RELAY,
+  KUBELET,
+];

@@ -1,14 +1,20 @@
 import { expect, it } from 'vitest';
-import { readProcessUsage, usageBetween } from './process-usage.js';
+import { readProcessUsage, type UsageReading, usageBetween } from './process-usage.js';
 
-it('counts the work of a process, and holds its memory as it is', () => {
-  const before = readProcessUsage(process.pid);
-  const endMs = performance.now() + 30;
-  while (performance.now() < endMs);
-  const used = usageBetween(before, readProcessUsage(process.pid));
-  expect(used.cpuMs).toBeGreaterThan(0);
-  expect(used.wakeUps).toBeGreaterThanOrEqual(0);
-  expect(used.rssMiB).toBeGreaterThan(10);
+it('reads what a process has used', () => {
+  const { cpuMs, rssMiB, sleeps } = readProcessUsage(process.pid);
+  expect(cpuMs).toBeGreaterThan(0);
+  expect(rssMiB).toBeGreaterThan(10);
+  expect(sleeps.has(String(process.pid))).toBe(true);
+});
+
+it('counts threads that have come and passes over those that have ended', () => {
+  const reading = (cpuMs: number, sleeps: Record<string, number>): UsageReading => ({
+    ...{ cpuMs, rssMiB: 1 },
+    sleeps: new Map(Object.entries(sleeps)),
+  });
+  const used = usageBetween(reading(100, { 1: 5, 2: 90 }), reading(130, { 1: 8, 3: 4 }));
+  expect(used).toEqual({ cpuMs: 30, wakeUps: 7, rssMiB: 1 });
 });
 
 it('says that a process is gone', () => {

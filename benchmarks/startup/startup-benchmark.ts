@@ -12,7 +12,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryNode } from '../agents/memory-node.js';
-import { waitUntilHealthy } from '../agents/wait-until-healthy.js';
+import { waitUntilHealthy } from '../agents/is-healthy.js';
 import { type Progress } from '../progress.js';
 import { median, quantile } from '../stats.js';
 
@@ -65,7 +65,7 @@ export async function runStartupBenchmark(
     await node.kill(agent);
     const beganMs = performance.now();
     agent = await node.startAgent(['--stop-pods']);
-    await waitUntilHealthy(node.socketPath, signal);
+    await waitUntilHealthy(node, signal);
     note('podloop run after kill -9, to healthy', performance.now() - beganMs);
     await sleep(SETTLE_MS, undefined, { signal });
     const restarted = node.runtime.pods.running().filter(({ id }) => !ids.has(id));

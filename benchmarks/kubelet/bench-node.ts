@@ -1,0 +1,138 @@
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Container,
+  ContainerState,
+  ContainerStatusRequest,
+  type ContainerStatus,
+  ListContainersRequest,
+} from '../../src/cri/generated/runtime/v1/cri.js';
+import { type Containerd, startContainerd } from '../../test/containerd/harness/containerd.js';
+import { runtimeService } from '../../test/containerd/harness/cri-driver.js';
+import { BUSYBOX_IMAGE } from '../../test/containerd/harness/image.js';
+import { type Release } from '../../test/containerd/harness/installed.js';
+
+/** A container that runs, and its first process. */
+export interface Target {
+  readonly containerId: string;
+  readonly podName: string;
+  readonly pid: number;
+}
+
+const POLL_MS = 100;
+const SCRIPT = 'while :; do sleep 1000; done';
+
+/** A containerd of its own and a folder of manifests, on which one agent after the other may run. */
+export class BenchNode implements AsyncDisposable {
+  readonly containerd: Containerd;
+  readonly folder: string;
+
+  static async start(release: Release): Promise<BenchNode> {
+    const containerd = await startContainerd({ version: release });
+    const folder = await mkdtemp(path.join(tmpdir(), 'podloop-bench-'));
+    await mkdir(path.join(folder, 'manifests'));
+    return new BenchNode(containerd, folder);
+  }
+
+  private constructor(containerd: Containerd, folder: string) {
+    this.containerd = containerd;
+    this.folder = folder;
+  }
+
+  /** Moves the manifest of a pod into the folder, whole; gives the wall-clock milliseconds just before. */
+  async writeManifest(name: string, { inits = 0 }: { readonly inits?: number } = {}): Promise<number> {
+    const image = { image: BUSYBOX_IMAGE, imagePullPolicy: 'IfNotPresent' };
+    const initContainers = Array.from({ length: inits }, (_, at) => ({
+      ...{ name: `init-${at}`, ...image, command: ['true'] },
+    }));
+    const spec = {
+      ...{ hostNetwork: true, terminationGracePeriodSeconds: 1, restartPolicy: 'Always' },
+      ...(inits > 0 && { initContainers }),
+      containers: [{ name: 'main', ...image, command: ['sh', '-c', SCRIPT] }],
+    };
+    const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
+    const temporary = path.join(this.folder, `${name}.json`);
+    await writeFile(temporary, JSON.stringify(manifest));
+    const atMs = Date.now();
+    await rename(temporary, path.join(this.folder, 'manifests', `${name}.json`));
+    return atMs;
+  }
+
+  async removeManifests(): Promise<void> {
+    const manifests = path.join(this.folder, 'manifests');
+    await rm(manifests, { recursive: true });
+    await mkdir(manifests);
+  }
+
+  /** Every container there is, running or not. */
+  async containers(): Promise<Container[]> {
+    const { driver } = this.containerd;
+    const { containers } = await driver.call(
+      runtimeService.listContainers,
+      ListContainersRequest.fromPartial({}),
+    );
+    return containers;
+  }
+
+  /** The main containers that run. */
+  async running(): Promise<Container[]> {
+    const containers = await this.containers();
+    return containers.filter(
+      ({ state, metadata }) => state === ContainerState.CONTAINER_RUNNING && metadata?.name === 'main',
+    );
+  }
+
+  /** What the runtime itself remembers of a container. */
+  async statusOf(containerId: string): Promise<ContainerStatus> {
+    return (await this.#inspect(containerId)).status;
+  }
+
+  /** Running main containers with their processes. */
+  async targets(): Promise<Target[]> {
+    const targets: Target[] = [];
+    for (const { id } of await this.running()) {
+      const { status, pid } = await this.#inspect(id);
+      targets.push({ containerId: id, podName: podNameOf(status), pid });
+    }
+    return targets;
+  }
+
+  /** Until so many main containers run, none of them among `gone`; gives them. */
+  async untilRunning(
+    count: number,
+    signal: AbortSignal,
+    gone: ReadonlySet<string> = new Set(),
+    check?: () => void,
+  ): Promise<Container[]> {
+    for (;;) {
+      const running = (await this.running()).filter(({ id }) => !gone.has(id));
+      if (running.length >= count) return running;
+      check?.();
+      await sleep(POLL_MS, undefined, { signal });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.containerd[Symbol.asyncDispose]();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #inspect(containerId: string): Promise<{ status: ContainerStatus; pid: number }> {
+    const request = ContainerStatusRequest.fromPartial({ containerId, verbose: true });
+    const { status, info } = await this.containerd.driver.call(runtimeService.containerStatus, request);
+    if (status === undefined) throw new Error(`the runtime says nothing of ${containerId}`);
+    return { status, pid: (JSON.parse(info['info'] ?? '{}') as { pid?: number }).pid ?? 0 };
+  }
+}
+
+/** Nanoseconds of the runtime's clock, as wall-clock milliseconds. */
+export function toMs(ns: bigint): number {
+  return Number(ns / 1_000n) / 1_000;
+}
+
+/** The pod's name as its labels have it. */
+export function podNameOf({ labels }: Pick<ContainerStatus, 'labels'>): string {
+  return labels['io.kubernetes.pod.name'] ?? '';
+}

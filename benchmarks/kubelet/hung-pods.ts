@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isHealthy, waitUntilHealthy } from '../agents/is-healthy.js';
+import { AgentProcess } from './agent-process.js';
+import { BenchNode, toMs } from './bench-node.js';
+import { type Contender } from './contenders.js';
+
+/** How the deaths of everybody else were told of while status calls about some pods hang. */
+export interface HungPodFigures {
+  readonly hungPods: number;
+  readonly deaths: number;
+  /** From the runtime's record to the event, milliseconds, of those that were told of. */
+  readonly toEventMs: readonly number[];
+  readonly missed: number;
+  readonly isHealthyAtEnd: boolean;
+}
+
+export interface HungPodOptions {
+  readonly pods: number;
+  readonly hungPods: number;
+  readonly deaths: number;
+  readonly everyMs: number;
+  /** After the last death. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Puts `podloop chaos` in front of an agent, lets calls about some pods hang, and kills containers of the others. */
+export async function measureHungPods(
+  contender: Contender,
+  { pods, hungPods, deaths, everyMs, waitMs, signal }: HungPodOptions,
+): Promise<HungPodFigures> {
+  await using node = await BenchNode.start('1.7');
+  await using chaos = await Chaos.start(node);
+  await using agent = await AgentProcess.start(
+    await contender.prepare({ endpoint: chaos.endpoint, folder: node.folder }),
+  );
+  await waitUntilHealthy(agent.health, signal);
+  for (let at = 0; at < pods; at++) await node.writeManifest(`pod-${at}`);
+  await node.untilRunning(pods, signal, undefined, () => agent.check());
+  await sleep(5_000, undefined, { signal });
+  const targets = (await node.targets()).toSorted((one, other) => one.podName.localeCompare(other.podName));
+  const hung = targets.slice(0, hungPods);
+  await chaos.hang(hung.map(({ podName }) => `default/${podName}`));
+  // A hang shows only where somebody asks: their ends make it so.
+  for (const { pid } of hung) process.kill(pid, 'SIGKILL');
+  const killed = targets.slice(hungPods, hungPods + deaths);
+  const endedMs = new Map<string, number>();
+  for (const { pid, containerId } of killed) {
+    await sleep(everyMs, undefined, { signal });
+    process.kill(pid, 'SIGKILL');
+    await sleep(200, undefined, { signal });
+    endedMs.set(containerId, toMs((await node.statusOf(containerId)).finishedAt));
+  }
+  const isTold = ({ containerId }: { readonly containerId: string }): boolean =>
+    agent.events.findDeath(containerId) !== undefined;
+  const deadlineMs = performance.now() + waitMs;
+  while (!killed.every(isTold) && performance.now() < deadlineMs) {
+    agent.check();
+    await sleep(100, undefined, { signal });
+  }
+  const told = killed.filter(isTold);
+  return {
+    ...{ hungPods, deaths: killed.length, missed: killed.length - told.length },
+    toEventMs: told.map(
+      ({ containerId }) => agent.events.findDeath(containerId)!.atMs - endedMs.get(containerId)!,
+    ),
+    isHealthyAtEnd: await isHealthy(agent.health, signal),
+  };
+}
+
+/** `podloop chaos` in front of a containerd. */
+class Chaos implements AsyncDisposable {
+  readonly endpoint: string;
+  readonly #rules: string;
+  readonly #child: ChildProcess;
+
+  static async start(node: BenchNode): Promise<Chaos> {
+    const socket = path.join(node.folder, 'chaos.sock');
+    const rules = path.join(node.folder, 'rules.json');
+    await writeFile(rules, JSON.stringify({ rules: [] }));
+    const args = [
+      ...[path.resolve('dist/cli/main.js'), 'chaos', '--upstream', node.containerd.endpoint],
+      ...['--listen', `unix://${socket}`, '--rules', rules],
+    ];
+    const child = spawn(process.execPath, args, { stdio: 'ignore' });
+    await once(child, 'spawn');
+    while (
+      !(await access(socket).then(
+        () => true,
+        () => false,
+      ))
+    ) {
+      if (child.exitCode !== null) throw new Error(`podloop chaos ended with ${child.exitCode}`);
+      await sleep(20);
+    }
+    return new Chaos(`unix://${socket}`, rules, child);
+  }
+
+  private constructor(endpoint: string, rules: string, child: ChildProcess) {
+    this.endpoint = endpoint;
+    this.#rules = rules;
+    this.#child = child;
+  }
+
+  /** Status calls about these pods, as namespace/name, are answered no more. */
+  async hang(pods: readonly string[]): Promise<void> {
+    const match = { methods: ['ContainerStatus', 'PodSandboxStatus'], pods };
+    await writeFile(
+      this.#rules,
+      JSON.stringify({ rules: [{ name: 'hung', match, fault: { type: 'hang' } }] }),
+    );
+    // Until the file has been read again.
+    await sleep(2_000);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    await ended;
+  }
+}
