@@ -1,74 +1,50 @@
-import { type Pleg } from '../pleg/index.js';
+import { type PlegHealth } from '../pleg/index.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { type Logger } from '../util/logger.js';
-
-/** Health as {@link Pleg.health} gives it. */
-type Health = ReturnType<Pleg['health']>;
-
-/** Younger troubles are not told: most are over before anybody has read the line. */
-export const TOLD_AFTER_MS = 3_000;
+import { type HealthChange, HealthChanges } from './health-changes.js';
 
 /** Turns health, asked for again and again, into one log line for each change of it. */
 export class HealthReport {
   readonly #logger: Logger;
-  /** Pods told to be stuck, by uid. */
-  readonly #stuck = new Map<string, { namespace: string; name: string }>();
-  #unhealthy = false;
-  #listHangs = false;
+  readonly #changes = new HealthChanges();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   /** Says what has changed since the last call. Pods are passed over while the runtime is away: all of them fail then. */
-  update(health: Health, runtimeIsThere: boolean): void {
-    this.#tellList(health);
-    this.#tellHealth(health);
-    if (runtimeIsThere) this.#tellPods(health);
+  update(health: PlegHealth, runtimeIsThere: boolean): void {
+    for (const change of this.#changes.update(health, runtimeIsThere)) this.#tell(change);
   }
 
-  #tellList({ listInFlightMs = 0 }: Health): void {
-    const hangs = listInFlightMs >= TOLD_AFTER_MS;
-    if (hangs && !this.#listHangs) {
-      this.#logger.warn('The runtime does not answer the list of pods', { for: rounded(listInFlightMs) });
-    } else if (!hangs && this.#listHangs) {
-      this.#logger.info('The runtime answers the list of pods again');
-    }
-    this.#listHangs = hangs;
-  }
-
-  #tellHealth({ healthy, message, reason, lastSeenAtMs }: Health): void {
-    // Before the first success there is nothing to have changed.
-    const unhealthy = !healthy && lastSeenAtMs !== undefined;
-    if (unhealthy && !this.#unhealthy) {
-      this.#logger.error('Runtime is unhealthy', `PLEG is not healthy: ${message ?? ''}`, {
-        reason: reason?.kind,
-        lastError: reason?.error,
-      });
-    } else if (!unhealthy && this.#unhealthy) {
-      this.#logger.info('Runtime is healthy again');
-    }
-    this.#unhealthy = unhealthy;
-  }
-
-  #tellPods({ stuckPods }: Health): void {
-    const present = new Set<string>();
-    for (const { pod, state, forMs, error } of stuckPods) {
-      present.add(pod.uid);
-      if (forMs < TOLD_AFTER_MS || this.#stuck.has(pod.uid)) continue;
-      this.#stuck.set(pod.uid, pod);
-      this.#logger.warn('Pod is stuck in the runtime, others are not held up', {
-        pod,
-        podUID: pod.uid,
-        state,
-        for: rounded(forMs),
-        lastError: error,
-      });
-    }
-    for (const [uid, { namespace, name }] of this.#stuck) {
-      if (present.has(uid)) continue;
-      this.#stuck.delete(uid);
-      this.#logger.info('Pod is no longer stuck', { pod: { uid, namespace, name }, podUID: uid });
+  #tell(change: HealthChange): void {
+    const logger = this.#logger;
+    switch (change.type) {
+      case 'listHangs':
+        logger.warn('The runtime does not answer the list of pods', { for: rounded(change.forMs) });
+        break;
+      case 'listAnswered':
+        logger.info('The runtime answers the list of pods again');
+        break;
+      case 'unhealthy':
+        logger.error('Runtime is unhealthy', `PLEG is not healthy: ${change.message}`, {
+          reason: change.reason?.kind,
+          lastError: change.reason?.error,
+        });
+        break;
+      case 'healthy':
+        logger.info('Runtime is healthy again');
+        break;
+      case 'podStuck': {
+        const { pod, state, forMs, error } = change;
+        const facts = { pod, podUID: pod.uid, state, for: rounded(forMs), lastError: error };
+        logger.warn('Pod is stuck in the runtime, others are not held up', facts);
+        break;
+      }
+      case 'podFree': {
+        const { uid, namespace, name } = change.pod;
+        logger.info('Pod is no longer stuck', { pod: { uid, namespace, name }, podUID: uid });
+      }
     }
   }
 }

@@ -3,7 +3,7 @@ import { type PlegHealth } from '../../pleg/index.js';
 import { type CriConnectionChange, criConnectionChanged } from '../../util/channels.js';
 import { formatGoDuration } from '../../util/go-duration.js';
 import { type RelistEnd, relistEnded } from '../../util/pleg-channels.js';
-import { TOLD_AFTER_MS } from '../health-report.js';
+import { type HealthChange, HealthChanges } from '../health-changes.js';
 import { type RecordMaker } from './sync-records.js';
 
 /** What {@link RuntimeRecords} needs. */
@@ -24,10 +24,9 @@ const RELIST = 'relist ';
 export class RuntimeRecords implements Disposable {
   readonly #options: RuntimeRecordsOptions;
   readonly #leave: readonly (() => void)[];
-  readonly #stuck = new Map<string, NonNullable<JournalRecord['pod']>>();
+  readonly #changes = new HealthChanges();
   #isConnected: boolean | undefined;
   #relistsFail = false;
-  #isUnhealthy = false;
 
   constructor(options: RuntimeRecordsOptions) {
     this.#options = options;
@@ -39,48 +38,15 @@ export class RuntimeRecords implements Disposable {
 
   /** Looks at health as of now. */
   look(): void {
-    const { healthy, message = '', lastSeenAtMs, stuckPods } = this.#options.health();
-    // Before the first success there is nothing to have changed.
-    const isUnhealthy = !healthy && lastSeenAtMs !== undefined;
-    if (isUnhealthy !== this.#isUnhealthy) {
-      this.#isUnhealthy = isUnhealthy;
-      if (isUnhealthy) {
-        this.#tell({
-          ...{ kind: 'health', type: 'Warning', reason: 'Unhealthy' },
-          message: `PLEG is not healthy: ${message}`,
-        });
-      } else
-        this.#tell({ kind: 'health', type: 'Normal', reason: 'Healthy', message: 'PLEG is healthy again' });
+    const { health, isRuntimeThere } = this.#options;
+    for (const change of this.#changes.update(health(), isRuntimeThere())) {
+      const words = describeChange(change);
+      if (words !== undefined) this.#tell({ kind: 'health', ...words });
     }
-    if (this.#options.isRuntimeThere()) this.#lookAtPods(stuckPods);
   }
 
   [Symbol.dispose](): void {
     for (const leave of this.#leave) leave();
-  }
-
-  #lookAtPods(stuckPods: PlegHealth['stuckPods']): void {
-    const present = new Set(stuckPods.map(({ pod }) => pod.uid));
-    for (const [uid, pod] of this.#stuck) {
-      if (present.has(uid)) continue;
-      this.#stuck.delete(uid);
-      this.#tell({
-        kind: 'health',
-        type: 'Normal',
-        reason: 'PodNotStuck',
-        message: 'The runtime answers for the pod again',
-        pod,
-      });
-    }
-    for (const { pod, state, forMs, error } of stuckPods) {
-      if (forMs < TOLD_AFTER_MS || this.#stuck.has(pod.uid)) continue;
-      this.#stuck.set(pod.uid, pod);
-      const why = error === undefined ? '' : `: ${error}`;
-      this.#tell({
-        ...{ kind: 'health', type: 'Warning', reason: 'PodStuck', pod },
-        message: `The runtime has not answered for the pod for ${formatGoDuration(Math.round(forMs))} (${state})${why}`,
-      });
-    }
   }
 
   #connectionChanged({ endpoint, state, generation }: CriConnectionChange): void {
@@ -132,5 +98,27 @@ export class RuntimeRecords implements Disposable {
   #tell(words: Words): void {
     const { append, clock } = this.#options;
     append({ atMs: clock.now(), ...words });
+  }
+}
+
+/** Undefined for what the records of relists and calls tell. */
+function describeChange(change: HealthChange): Omit<Words, 'kind'> | undefined {
+  switch (change.type) {
+    case 'unhealthy':
+      return { type: 'Warning', reason: 'Unhealthy', message: `PLEG is not healthy: ${change.message}` };
+    case 'healthy':
+      return { type: 'Normal', reason: 'Healthy', message: 'PLEG is healthy again' };
+    case 'podStuck': {
+      const { pod, state, forMs, error } = change;
+      const why = error === undefined ? '' : `: ${error}`;
+      const message = `The runtime has not answered for the pod for ${formatGoDuration(Math.round(forMs))} (${state})${why}`;
+      return { type: 'Warning', reason: 'PodStuck', pod, message };
+    }
+    case 'podFree': {
+      const message = 'The runtime answers for the pod again';
+      return { type: 'Normal', reason: 'PodNotStuck', pod: change.pod, message };
+    }
+    default:
+      return undefined;
   }
 }
