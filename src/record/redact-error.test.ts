@@ -47,9 +47,10 @@ describe('an error that is recorded', () => {
   });
 
   it('has no secret in another writing', async () => {
-    const book = bookOf('say "friend"\n', 'a/b c', '--password=hunter22');
-    const text = 'bad \'say \\"friend\\"\', at /a%2Fb%20c: hunter22';
-    expect(await redactError(text, book, false)).toBe("bad '[redacted]', at /[redacted]: [redacted]");
+    const book = bookOf('say "friend"\n', 'a/b c', '--password=hunter22', '-- BEGIN\r\nabcdefgh\r\n-- END');
+    const text = 'bad \'say \\"friend\\"\', at /a%2Fb%20c: hunter22, line abcdefgh';
+    const kept = "bad '[redacted]', at /[redacted]: [redacted], line [redacted]";
+    expect(await redactError(text, book, false)).toBe(kept);
   });
 
   it('has no long secret, whole or in part', async () => {

@@ -5,6 +5,9 @@ const SHORTEST = 4;
 /** Longer ones are looked for piece by piece. */
 const LONGEST = 4_096;
 const MOST_PIECES = 16;
+/** Of a text of several lines some errors quote one. Shorter ones are words of a script, or brackets. */
+const SHORTEST_LINE = 8;
+const MOST_LINES = 64;
 const MOST_SECRETS = 20_000;
 /** Compared between two turns of the event loop, in characters. */
 const CHARACTERS_PER_SLICE = 4 * 2 ** 20;
@@ -24,7 +27,9 @@ export function toSecret(value: string, isCommon: boolean): Secret {
   const texts = new Set<string>();
   // Words of commands such as --password=…
   const assigned = value.slice(value.indexOf('=') + 1);
-  for (const form of new Set([value, value.trim(), assigned])) {
+  const lines = value.split('\n', MOST_LINES).map((line) => line.trim());
+  const longLines = lines.filter(({ length }) => length >= SHORTEST_LINE);
+  for (const form of new Set([value, value.trim(), assigned, ...longLines])) {
     const written = [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form)];
     for (const text of written) {
       for (let at = 0; at < text.length && at < LONGEST * MOST_PIECES; at += LONGEST) {
