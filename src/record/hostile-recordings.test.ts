@@ -49,7 +49,11 @@ async function write(exchanges: readonly Exchange[]): Promise<string> {
     await parts.message(call, now, Buffer.from(answer));
     await parts.end(call, now, { code: 0 });
   }
-  await parts.close({ calls: exchanges.length, redacted: 0, unknownFields: 0, unreadable: 0 }, 'stopped');
+  await parts.close(
+    { calls: exchanges.length, redacted: 0, unknownFields: 0, unreadable: 0 },
+    'stopped',
+    clock.monotonicMs(),
+  );
   return path;
 }
 

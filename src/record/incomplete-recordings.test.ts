@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,6 +51,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  await parts.close({ calls: 0, redacted: 0, unknownFields: 0, unreadable: 0 }, 'stopped', 0);
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -69,7 +71,11 @@ async function answer(
 
 /** What a replay at its last moment says. */
 async function replayEnd(ask: (client: CriClient) => Promise<unknown>): Promise<unknown> {
-  await parts.close({ calls: lastCall, redacted: 0, unknownFields: 0, unreadable: 0 }, 'stopped');
+  await parts.close(
+    { calls: lastCall, redacted: 0, unknownFields: 0, unreadable: 0 },
+    'stopped',
+    clock.monotonicMs(),
+  );
   const fromMs = (await summarizeRecording(path)).durationMs;
   const listen = `unix://${join(folder, 'replay.sock')}`;
   await using replay = await ReplayServer.start({ file: path, listen, clock: new FakeClock(), fromMs });
@@ -140,6 +146,30 @@ describe('a recorder that gets too much', () => {
     const frames = await readRecording(path);
     expect(frames.find(({ kind }) => kind === 'end')).toMatchObject({ code: 0, missing: 2 });
     expect(frames.find(({ kind }) => kind === 'lost')).toMatchObject({ messages: 2 });
+  });
+
+  it.each(['stop', 'roll'] as const)('takes none for hung while it is behind (%s)', async (whenFull) => {
+    const file = join(folder, 'behind');
+    const slow = await RecordingParts.create({
+      ...{ path: file, replace: false, maxBytes: 2 ** 20, whenFull, clock },
+      meta: { podloop: '0', mode: 'relay', upstream: 'unix:///x', rules: STRICT_RULES },
+    });
+    const recorder = new Recorder({
+      ...{ parts: slow, rules: STRICT_RULES, clock, logger: SILENT_LOGGER, onEnded: () => undefined },
+    });
+    const atMs = clock.monotonicMs();
+    const call = recorder.begin({ method, atMs, connection: 1, timeout: undefined, request: small })!;
+    for (let i = 0; i < 30; i++) {
+      const image = randomBytes(25_000).toString('hex');
+      const list = ListContainersResponse.fromPartial({ containers: [{ id: 'c', image: { image } }] });
+      recorder.message(call, method, atMs, GrpcMessage.of(ListContainersResponse.encode(list).finish()));
+    }
+    const closed = recorder.close();
+    clock.stall(30_000);
+    await closed;
+    expect(slow.parts).toBe(whenFull === 'roll' ? 2 : 1);
+    for (const name of whenFull === 'roll' ? [file, `${file}.1`] : [file])
+      expect(await summarizeRecording(name)).toMatchObject({ durationMs: 0, hangs: [] });
   });
 
   it('keeps of an error that has no end as much as can be read', async () => {

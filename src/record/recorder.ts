@@ -92,6 +92,8 @@ export class Recorder {
   #unreadable = 0;
   #lost = { calls: 0, messages: 0 };
   #lostBefore = 0;
+  /** When the last of them was lost. */
+  #lostMs = 0;
   /** Whether anything more is taken. */
   #isTaking = true;
   #hasToldEnd = false;
@@ -123,6 +125,7 @@ export class Recorder {
     if (!this.#isTaking) return undefined;
     if (!this.#hasRoom) {
       this.#lost.calls++;
+      this.#lostMs = what.atMs;
       return undefined;
     }
     const call = ++this.#lastCall;
@@ -137,6 +140,7 @@ export class Recorder {
     if (this.#hasRoom) this.#push({ kind: 'message', call, method, atMs, message }, message.length);
     else {
       this.#lost.messages++;
+      this.#lostMs = atMs;
       this.#open.set(call, (this.#open.get(call) ?? 0) + 1);
     }
   }
@@ -151,14 +155,17 @@ export class Recorder {
   /** Writes what waits, and the last frame. Calls that are open stay open in it. */
   async close(): Promise<void> {
     this.#isTaking = false;
+    // What passed by now is written later, and nothing hung for as long as that takes.
+    const atMs = this.#options.clock.monotonicMs();
     await this.#working;
-    await this.#closeParts();
+    await this.#closeParts(atMs);
     await this.#tellIfEnded();
   }
 
-  #closeParts(): Promise<void> {
+  #closeParts(atMs: number): Promise<void> {
     const { calls, redacted, unknownFields, unreadable } = this.counts;
-    this.#closing ??= this.#options.parts.close({ calls, redacted, unknownFields, unreadable }, 'stopped');
+    const counts = { calls, redacted, unknownFields, unreadable };
+    this.#closing ??= this.#options.parts.close(counts, 'stopped', atMs);
     return this.#closing;
   }
 
@@ -234,20 +241,20 @@ export class Recorder {
     if (lost.calls + lost.messages === 0) return;
     this.#lost = { calls: 0, messages: 0 };
     this.#lostBefore += lost.calls + lost.messages;
-    const { parts, clock, logger } = this.#options;
+    const { parts, logger } = this.#options;
     logger.warn('Calls came faster than they could be recorded', lost);
-    await parts.lost(clock.monotonicMs(), lost);
+    await parts.lost(this.#lostMs, lost);
   }
 
   async #tellIfEnded(): Promise<void> {
-    const { parts, onEnded } = this.#options;
+    const { parts, onEnded, clock } = this.#options;
     const { ended } = parts;
     if (ended === undefined || this.#hasToldEnd) return;
     this.#hasToldEnd = true;
     this.#isTaking = false;
     this.#queue = [];
     // It is whole now, however the program ends.
-    await this.#closeParts();
+    await this.#closeParts(clock.monotonicMs());
     onEnded(
       ended.reason,
       ended.reason === 'failed' ? ended.error.message : 'it has the size that it may have',

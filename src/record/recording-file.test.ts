@@ -43,7 +43,11 @@ beforeAll(async () => {
     await parts.end(call, clock.monotonicMs(), { code: 0 });
     await clock.advance(1_500);
   }
-  await parts.close({ calls: 3, redacted: 0, unknownFields: 0, unreadable: 0 }, 'stopped');
+  await parts.close(
+    { calls: 3, redacted: 0, unknownFields: 0, unreadable: 0 },
+    'stopped',
+    clock.monotonicMs(),
+  );
   whole = await readFile(path);
 });
 

@@ -37,7 +37,11 @@ async function record(options: Partial<RecordingPartsOptions>): Promise<Recordin
     }
     await clock.advance(1_000);
   }
-  await parts.close({ calls: 8, redacted: 0, unknownFields: 0, unreadable: 0 }, 'stopped');
+  await parts.close(
+    { calls: 8, redacted: 0, unknownFields: 0, unreadable: 0 },
+    'stopped',
+    clock.monotonicMs(),
+  );
   return parts;
 }
 

@@ -143,14 +143,14 @@ export class RecordingParts {
     atMs: number,
     request: Buffer | undefined,
   ): Promise<void> {
-    await this.#makeRoom(request?.length ?? 0, this.#counts.calls >= this.#most.calls);
+    await this.#makeRoom(atMs, request?.length ?? 0, this.#counts.calls >= this.#most.calls);
     const frame = { ...call, at: this.#toTime(atMs) };
     this.#open.set(call.call, { frame, request, beganMs: atMs, messages: 0, messagesBefore: 0 });
     await this.#writeBegin(frame, request);
   }
 
   async message(call: number, atMs: number, payload: Buffer | undefined): Promise<void> {
-    await this.#makeRoom(payload?.length ?? 0, this.#counts.messages >= this.#most.messages);
+    await this.#makeRoom(atMs, payload?.length ?? 0, this.#counts.messages >= this.#most.messages);
     const frames: Buffer[] = [];
     const blob = await this.#refer(payload, frames);
     const frame: MessageFrame = { call, at: this.#toTime(atMs), ...(blob === undefined ? {} : { blob }) };
@@ -163,7 +163,7 @@ export class RecordingParts {
 
   /** `missing` of how it ended is what was lost on the way here; what the parts before have is added. */
   async end(call: number, atMs: number, how: Omit<EndFrame, 'call' | 'at'>): Promise<void> {
-    await this.#makeRoom(how.message?.length ?? 0, false);
+    await this.#makeRoom(atMs, how.message?.length ?? 0, false);
     const missing = (how.missing ?? 0) + (this.#open.get(call)?.messagesBefore ?? 0);
     this.#open.delete(call);
     const frame: EndFrame = { call, at: this.#toTime(atMs), ...how, ...(missing > 0 ? { missing } : {}) };
@@ -176,19 +176,19 @@ export class RecordingParts {
   }
 
   /**
-   * Ends the file; calls that are open stay so in it. One that is full ended when the last was written that fitted:
+   * Ends the file as of that moment; calls that are open stay so in it. One that is full ended when the last was written that fitted:
    * of calls whose ends came later it is not known how long they took.
    */
-  async close(counts: ClosingCounts, reason: CloseFrame['reason']): Promise<void> {
+  async close(counts: ClosingCounts, reason: CloseFrame['reason'], atMs: number): Promise<void> {
     await this.#writer.flush();
     const { isFull, writtenAt } = this.#writer;
-    const at = isFull ? writtenAt : this.#toTime(this.#options.clock.monotonicMs());
+    const at = isFull ? writtenAt : this.#toTime(atMs);
     const frame: CloseFrame = { at, reason: isFull && reason === 'stopped' ? 'full' : reason, ...counts };
     await this.#writer.close(encodeJsonFrame(FrameKind.CLOSE, frame));
   }
 
   /** Begins the next file when it rolls and there may be no room for what comes; the one so far is `FILE.1` then. */
-  async #makeRoom(bytes: number, isCountedOut: boolean): Promise<void> {
+  async #makeRoom(atMs: number, bytes: number, isCountedOut: boolean): Promise<void> {
     const { whenFull, maxBytes } = this.#options;
     if (isCountedOut && !this.#writer.isFull) await this.#writer.fill();
     if (whenFull !== 'roll' || this.#draft !== undefined) return;
@@ -197,16 +197,17 @@ export class RecordingParts {
     // What waits to be packed is much less when it is: mostly there is room after all.
     await this.#writer.flush();
     if (!this.#writer.isFull && this.#writer.bytes < (maxBytes / 2) * LEAST_SHARE) return;
-    await this.#roll();
+    await this.#roll(atMs);
   }
 
   get #most(): RecordingLimits {
     return this.#options.most ?? RECORDING_LIMITS;
   }
 
-  async #roll(): Promise<void> {
-    const { path, clock } = this.#options;
-    await this.close({ calls: 0, redacted: 0, unknownFields: 0, unreadable: 0 }, 'rolled');
+  /** As of that moment, which may be long over: what passed then is written now. */
+  async #roll(atMs: number): Promise<void> {
+    const { path } = this.#options;
+    await this.close({ calls: 0, redacted: 0, unknownFields: 0, unreadable: 0 }, 'rolled', atMs);
     if (this.#writer.failure !== undefined) return;
     const { bytes: written, dropped } = this.#writer;
     try {
@@ -221,7 +222,7 @@ export class RecordingParts {
     this.#blobs = new Map();
     this.#blobCount = 0;
     this.#counts = { calls: 0, messages: 0 };
-    this.#startMs = clock.monotonicMs();
+    this.#startMs = atMs;
     await this.#writeMeta();
     if (dropped > 0) await this.lost(this.#startMs, { calls: 0, messages: dropped });
     for (const open of this.#open.values()) {
@@ -232,7 +233,7 @@ export class RecordingParts {
 
   async #writeMeta(): Promise<void> {
     const { meta, clock } = this.#options;
-    const startedAt = new Date(clock.now()).toISOString();
+    const startedAt = new Date(clock.now() - (clock.monotonicMs() - this.#startMs)).toISOString();
     const frame: MetaFrame = { ...meta, startedAt, part: this.#part };
     await this.#writer.add([encodeJsonFrame(FrameKind.META, frame)], 0);
   }

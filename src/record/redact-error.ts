@@ -1,5 +1,6 @@
 import { REDACTED } from './redaction-rules.js';
-import { type SecretBook, type Span } from './secret-book.js';
+import { type SecretBook } from './secret-book.js';
+import { type Span } from './text-index.js';
 
 /** Longer errors say no more: the rest is left out. */
 const LONGEST_ERROR = 16_384;

@@ -1,7 +1,7 @@
-import { SliceYielder } from '../util/slices.js';
+import { SHORTEST_INDEXED, type Span, TextIndex } from './text-index.js';
 
 /** Shorter texts are words like any other: taking them out of sentences would leave no sentence. */
-const SHORTEST = 4;
+const SHORTEST = SHORTEST_INDEXED;
 /** Longer ones are looked for piece by piece. */
 const LONGEST = 4_096;
 const MOST_PIECES = 16;
@@ -9,11 +9,6 @@ const MOST_PIECES = 16;
 const SHORTEST_LINE = 8;
 const MOST_LINES = 64;
 const MOST_SECRETS = 20_000;
-/** Compared between two turns of the event loop, in characters. */
-const CHARACTERS_PER_SLICE = 4 * 2 ** 20;
-
-/** Where a text begins and ends in another. */
-export type Span = readonly [begin: number, end: number];
 
 /** A text that was taken out, as the texts that it may be found by. */
 export interface Secret {
@@ -46,40 +41,17 @@ export function toSecret(value: string, isCommon: boolean): Secret {
  * what they were asked to do.
  */
 export class SecretBook {
-  readonly #common = new Set<string>();
-  readonly #rare = new Set<string>();
+  readonly #common = new TextIndex(MOST_SECRETS);
+  readonly #rare = new TextIndex(MOST_SECRETS);
 
   /** Remembers it; of too many the oldest is forgotten. */
   add({ texts, isCommon }: Secret): void {
     const secrets = isCommon ? this.#common : this.#rare;
-    for (const text of texts) {
-      secrets.delete(text);
-      secrets.add(text);
-      if (secrets.size > MOST_SECRETS) secrets.delete(secrets.values().next().value!);
-    }
+    for (const text of texts) secrets.add(text);
   }
 
-  /** Everywhere they stand in a text; those of different ones may overlap. */
+  /** Everywhere they stand in a text; they may overlap. */
   async findIn(text: string): Promise<Span[]> {
-    const found: Span[] = [];
-    const slices = new SliceYielder({ itemsPerSlice: CHARACTERS_PER_SLICE });
-    for (const secrets of [this.#rare, this.#common]) {
-      for (const secret of secrets) {
-        for (const span of spansOf(secret, text)) found.push(span);
-        if (slices.isFull(text.length)) await slices.nextSlice();
-      }
-    }
-    return found;
+    return [...(await this.#rare.findIn(text)), ...(await this.#common.findIn(text))];
   }
-}
-
-/** Where the one stands in the other; where it overlaps with itself that is one place. */
-function spansOf(secret: string, text: string): Span[] {
-  const spans: [begin: number, end: number][] = [];
-  for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + 1)) {
-    const last = spans.at(-1);
-    if (last !== undefined && at <= last[1]) last[1] = at + secret.length;
-    else spans.push([at, at + secret.length]);
-  }
-  return spans;
 }
