@@ -160,6 +160,32 @@ describe("the node's log folder", () => {
     expect((await ask('/logs/b/')).code).toBe(503);
   });
 
+  it('breaks off a file that does not answer any more, without waiting for it', async () => {
+    await writeFile(join(logs, 'large'), Buffer.alloc(200 * 1024));
+    let reads = 0;
+    const hanging: FileLooks = {
+      run: async (_place, look) => {
+        if (++reads < 4) return look();
+        // The read is under way, and nobody waits for it.
+        void look();
+        throw new ApiError('ServiceUnavailable', 'large does not answer');
+      },
+    };
+    const handler = serveLogFiles({ logsDir: logs, looks: hanging });
+    const { signal } = new AbortController();
+    const answer = await handler({
+      ...{ method: 'GET', path: '/logs/large', params: { '*': 'large' }, headers: {}, signal },
+      ...{ query: new URLSearchParams(), readBody: async () => undefined },
+    });
+    if (answer.kind !== 'stream') throw new Error(`it is ${answer.kind}`);
+    let bytes = 0;
+    const reading = (async () => {
+      for await (const piece of answer.pieces) bytes += piece.length;
+    })();
+    await expect(reading).rejects.toThrow('large does not answer');
+    expect(bytes).toBe(2 * 64 * 1024);
+  });
+
   it.runIf(process.getuid?.() === 0)('refuses what the agent may not read with 403', async () => {
     await chmod(folder, 0o711);
     await chmod(join(logs, 'syslog'), 0o600);

@@ -187,14 +187,18 @@ async function* blocksOf(
   { first, end }: WantedRange,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  await using _ = file;
-  for (let offset = first; offset < end && !signal.aborted;) {
-    const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, end - offset));
-    const { bytesRead } = await read(block, 0, block.length, offset);
-    // It was cut short meanwhile: the length that was promised cannot be kept, and the connection breaks off.
-    if (bytesRead === 0) throw new Error('the file has become shorter');
-    offset += bytesRead;
-    yield block.subarray(0, bytesRead);
+  try {
+    for (let offset = first; offset < end && !signal.aborted;) {
+      const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, end - offset));
+      const { bytesRead } = await read(block, 0, block.length, offset);
+      // It was cut short meanwhile: the length that was promised cannot be kept, and the connection breaks off.
+      if (bytesRead === 0) throw new Error('the file has become shorter');
+      offset += bytesRead;
+      yield block.subarray(0, bytesRead);
+    }
+  } finally {
+    // Behind a read that is not answered it would wait for as long.
+    void file.close().catch(() => undefined);
   }
 }
 
