@@ -13,7 +13,7 @@ import { type RuntimeMetrics } from '../runtime/pod-usage.js';
 import { writeLabels } from '../util/metrics-lines.js';
 import { type ContainerFacts, CONTAINER_METRICS, NETWORK_METRICS } from '../util/usage/container-metrics.js';
 import { type InterfaceUsage } from '../util/usage/network-usage.js';
-import { type UsageMetric, type UsageSample } from '../util/usage/usage-metric.js';
+import { COMMON_LABELS, type UsageMetric, type UsageSample } from '../util/usage/usage-metric.js';
 import { type MeasuredAt } from './group-facts.js';
 import { type MachineFacts, machineMetrics } from './machine-facts.js';
 import { type Family, type Labels, PromText } from './prom-text.js';
@@ -119,7 +119,7 @@ class SubjectWriter {
 
   constructor(text: PromText, { subjects, look }: CadvisorScene) {
     this.#text = text;
-    this.#subjects = subjects.map((subject) => ({ ...subject, text: writeLabels(subject.labels) }));
+    this.#subjects = subjects.map((subject) => ({ ...subject, text: writeCommon(subject) }));
     const known = this.#subjects.filter(({ runtimeId }) => runtimeId !== '');
     this.#byId = new Map(known.map((subject) => [subject.runtimeId, subject]));
     this.#isWhole = look.problem === undefined;
@@ -168,6 +168,11 @@ class SubjectWriter {
       if (this.#text.line(parts.join(','), value, atMs)) await this.#text.nextSlice();
     }
   }
+}
+
+/** In the one order that all samples have, whoever made the labels. */
+function writeCommon({ labels }: CadvisorSubject): string {
+  return writeLabels(Object.fromEntries(COMMON_LABELS.map((name) => [name, labels[name]])));
 }
 
 function readSamples(metric: AnyMetric, { facts, network }: CadvisorSubject): readonly UsageSample[] {

@@ -88,14 +88,14 @@ export function readGroupUsage(layout: CgroupLayout, group: string, detail: Usag
 /** How many processes of a group were killed for want of memory; undefined when the machine does not tell. */
 export function readOomKills(layout: CgroupLayout, group: string): bigint | undefined {
   const file = layout.version === 1 ? 'memory.oom_control' : 'memory.events';
-  return toTable(layout.read('memory', group, file)).get('oom_kill');
+  return new Table(layout.read('memory', group, file)).get('oom_kill');
 }
 
 function readCpuV1(layout: CgroupLayout, group: string, all: boolean): CpuUse | undefined {
   const read = (file: string): bigint | undefined => toNumber(layout.read('cpuacct', group, file));
   const totalNs = read('cpuacct.usage');
   if (totalNs === undefined) return undefined;
-  const stat = all ? readCpuStat(layout, group) : new Map<string, bigint>();
+  const stat = all ? readCpuStat(layout, group) : new Table(undefined);
   return {
     totalNs,
     userNs: all ? read('cpuacct.usage_user') : undefined,
@@ -120,15 +120,15 @@ function readCpuV2(layout: CgroupLayout, group: string): CpuUse | undefined {
   };
 }
 
-function readCpuStat(layout: CgroupLayout, group: string): ReadonlyMap<string, bigint> {
-  return toTable(layout.read('cpu', group, 'cpu.stat'));
+function readCpuStat(layout: CgroupLayout, group: string): Table {
+  return new Table(layout.read('cpu', group, 'cpu.stat'));
 }
 
 function readMemoryV1(layout: CgroupLayout, group: string, all: boolean): MemoryUse | undefined {
   const read = (file: string): string | undefined => layout.read('memory', group, file);
   const usageBytes = toNumber(read('memory.usage_in_bytes'));
   if (usageBytes === undefined) return undefined;
-  const stat = toTable(read('memory.stat'));
+  const stat = new Table(read('memory.stat'));
   const limitBytes = toLimit(stat.get('hierarchical_memory_limit'));
   const both = toLimit(stat.get('hierarchical_memsw_limit'));
   return {
@@ -155,8 +155,8 @@ function readMemoryV2(layout: CgroupLayout, group: string, all: boolean): Memory
   const read = (file: string): string | undefined => layout.read('memory', group, file);
   const usageBytes = toNumber(read('memory.current'));
   if (usageBytes === undefined) return undefined;
-  const stat = toTable(read('memory.stat'));
-  const events = all ? toTable(read('memory.events')) : new Map<string, bigint>();
+  const stat = new Table(read('memory.stat'));
+  const events = all ? new Table(read('memory.events')) : new Table(undefined);
   return {
     usageBytes,
     workingSetBytes: subtract(usageBytes, stat.get('inactive_file')),
@@ -186,15 +186,24 @@ function readPids(layout: CgroupLayout, group: string): PidsUse | undefined {
   };
 }
 
-/** Lines of a name and a number each. */
-function toTable(text: string | undefined): ReadonlyMap<string, bigint> {
-  const table = new Map<string, bigint>();
-  for (const line of (text ?? '').split('\n')) {
-    const [name = '', value] = line.split(' ');
-    const number = toNumber(value);
-    if (number !== undefined) table.set(name, number);
+/**
+ * Lines of a name and a number each, of which memory.stat has fifty: a number is made of what is asked for alone, since
+ * on a node with a thousand groups that is most of what reading them costs beside the kernel.
+ */
+class Table {
+  readonly #text: string;
+
+  constructor(text: string | undefined) {
+    this.#text = `\n${text ?? ''}`;
   }
-  return table;
+
+  get(name: string): bigint | undefined {
+    const at = this.#text.indexOf(`\n${name} `);
+    if (at < 0) return undefined;
+    const start = at + name.length + 2;
+    const end = this.#text.indexOf('\n', start);
+    return toNumber(this.#text.slice(start, end < 0 ? undefined : end));
+  }
 }
 
 /** Undefined for `max`, and for what is not there. */
