@@ -1,26 +1,13 @@
-import { Command, Option } from 'commander';
-import {
-  addSessionFlags,
-  type AgentSession,
-  type SessionFlags,
-  stripEquals,
-  withAgent,
-} from './agent-session.js';
-import { type PodObject } from '../model/columns/kube-object.js';
+import { Command } from 'commander';
+import { type AgentSession, withAgent } from './agent-session.js';
 import { readPodName, readSelection } from './api/object-selection.js';
 import { chooseContainer } from './api/pod-containers.js';
 import { pathOf, PODS } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
 import { failure } from './command-failure.js';
 import { connectCommand } from './streaming/connect-command.js';
+import { addStreamFlags, getUnendedPod, type StreamFlags } from './streaming/stream-flags.js';
 import { chooseStreams, runSession } from './streaming/terminal-session.js';
-
-interface AttachFlags extends SessionFlags {
-  readonly container?: string;
-  readonly stdin: boolean;
-  readonly tty: boolean;
-  readonly quiet: boolean;
-}
 
 const HELP = `
 Examples:
@@ -35,13 +22,14 @@ export function attachCommand(host: CliHost): Command {
   const command = new Command('attach')
     .description('Attach to what runs in a container.')
     .argument('<pod...>', 'Name of the pod, as in "web" or "pod/web"');
-  return addSessionFlags(command)
-    .addOption(new Option('-c, --container <name>', 'Which container').argParser(stripEquals))
-    .option('-i, --stdin', 'Hand standard input on to the container', false)
-    .option('-t, --tty', 'Standard input is a terminal', false)
-    .option('-q, --quiet', 'Print only what the container prints', false)
+  const meanings = {
+    stdin: 'Hand standard input on to the container',
+    tty: 'Standard input is a terminal',
+    quiet: 'Print only what the container prints',
+  };
+  return addStreamFlags(command, meanings)
     .addHelpText('after', HELP)
-    .action(async (words: string[], flags: AttachFlags) => {
+    .action(async (words: string[], flags: StreamFlags) => {
       if (words.length > 2) {
         throw failure(
           `expected POD, TYPE/NAME, or TYPE NAME, (at most 2 arguments) saw ${words.length}: [${words.join(' ')}]`,
@@ -57,14 +45,10 @@ function readName(words: readonly string[]): string {
   return readPodName(`${names[0]!.type.plural}/${names[0]!.name}`);
 }
 
-async function attach(name: string, flags: AttachFlags, session: AgentSession, host: CliHost): Promise<void> {
+async function attach(name: string, flags: StreamFlags, session: AgentSession, host: CliHost): Promise<void> {
   const { client, namespace, signal } = session;
   const path = pathOf(PODS, namespace, name);
-  const pod: PodObject = await client.get(path);
-  const { phase = '' } = pod.status ?? {};
-  if (phase === 'Succeeded' || phase === 'Failed') {
-    throw failure(`cannot attach a container in a completed pod; current phase is ${phase}`);
-  }
+  const pod = await getUnendedPod(client, path, 'attach');
   const { container, notice } = chooseContainer(pod, flags.container);
   const say = (line: string): Promise<void> =>
     flags.quiet ? Promise.resolve() : host.stderr.writeLine(line);

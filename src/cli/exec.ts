@@ -1,27 +1,14 @@
-import { Command, Option } from 'commander';
-import {
-  addSessionFlags,
-  type AgentSession,
-  type SessionFlags,
-  stripEquals,
-  withAgent,
-} from './agent-session.js';
+import { Command } from 'commander';
+import { type AgentSession, withAgent } from './agent-session.js';
 import { readPodName } from './api/object-selection.js';
-import { type PodObject } from '../model/columns/kube-object.js';
 import { chooseContainer } from './api/pod-containers.js';
 import { pathOf, PODS } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
 import { failure, usageFailure } from './command-failure.js';
 import { connectCommand } from './streaming/connect-command.js';
+import { addStreamFlags, getUnendedPod, type StreamFlags } from './streaming/stream-flags.js';
 import { chooseStreams, runSession } from './streaming/terminal-session.js';
 import { splitAtDashes } from './words-after-dashes.js';
-
-interface ExecFlags extends SessionFlags {
-  readonly container?: string;
-  readonly stdin: boolean;
-  readonly tty: boolean;
-  readonly quiet: boolean;
-}
 
 const HELP = `
 The exit code is the command's.
@@ -42,13 +29,14 @@ export function execCommand(host: CliHost): Command {
     .usage('[options] <pod> -- <command> [args...]')
     .description('Run a command in a container.')
     .argument('[words...]', 'Name of the pod, as in "web" or "pod/web", and behind -- the command');
-  return addSessionFlags(command)
-    .addOption(new Option('-c, --container <name>', 'Which container').argParser(stripEquals))
-    .option('-i, --stdin', 'Hand standard input on to the command', false)
-    .option('-t, --tty', 'Give the command a terminal', false)
-    .option('-q, --quiet', 'Print only what the command prints', false)
+  const meanings = {
+    stdin: 'Hand standard input on to the command',
+    tty: 'Give the command a terminal',
+    quiet: 'Print only what the command prints',
+  };
+  return addStreamFlags(command, meanings)
     .addHelpText('after', HELP)
-    .action(async (words: string[], flags: ExecFlags, self: Command) => {
+    .action(async (words: string[], flags: StreamFlags, self: Command) => {
       const { before, after } = splitAtDashes(words, self);
       const [pod, ...rest] = before;
       if (rest.length > 0) {
@@ -68,17 +56,13 @@ export function execCommand(host: CliHost): Command {
 async function exec(
   word: string,
   command: readonly string[],
-  flags: ExecFlags,
+  flags: StreamFlags,
   session: AgentSession,
   host: CliHost,
 ): Promise<void> {
   const { client, namespace, signal } = session;
   const path = pathOf(PODS, namespace, readPodName(word));
-  const pod: PodObject = await client.get(path);
-  const { phase = '' } = pod.status ?? {};
-  if (phase === 'Succeeded' || phase === 'Failed') {
-    throw failure(`cannot exec into a container in a completed pod; current phase is ${phase}`);
-  }
+  const pod = await getUnendedPod(client, path, 'exec into');
   const { container, notice } = chooseContainer(pod, flags.container);
   if (notice !== undefined && !flags.quiet) await host.stderr.writeLine(notice);
   const choice = await chooseStreams(flags, host);
