@@ -18,8 +18,7 @@
  * @module
  */
 import { readdir, realpath } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { type Container, type VolumeMount } from '../model/container.js';
+import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { type Volume } from '../model/volume.js';
@@ -31,8 +30,8 @@ import { makeFolder } from '../util/make-folder.js';
 import { type MountEntry } from '../util/mountinfo.js';
 import { volumesTearDownEnded, volumeSetUpEnded } from '../util/volume-channels.js';
 import { type Mounter } from './mounter.js';
-import { UnsafePathError } from './sub-path/open-below.js';
-import { type ContainerVariables, resolveSubPath } from './sub-path/resolve-sub-path.js';
+import { ContainerMounts } from './container-mounts.js';
+import { type ContainerVariables } from './sub-path/resolve-sub-path.js';
 import { SubPathMounts } from './sub-path/sub-path-mounts.js';
 import { type BoundedLooks } from './bounded-looks.js';
 import { type PodVolume, sourceOf, type VolumeKind, type VolumeKinds } from './volume-kind.js';
@@ -69,19 +68,13 @@ interface MissingVolume {
   readonly cause: unknown;
 }
 
-const PROPAGATION = {
-  None: 'private',
-  HostToContainer: 'host-to-container',
-  Bidirectional: 'bidirectional',
-} as const;
-
 /** As a kubelet's. */
 const FOLDER_MODE = 0o750;
 
 /** Sets up, names and tears down the volumes of pods. Every method is idempotent. */
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
-  readonly #subPaths: SubPathMounts;
+  readonly #mounts: ContainerMounts;
   readonly #waiting: WaitingVolumes;
   /** Where the pods are, without links; as it is given until the folder is there. */
   #paths: VolumePaths;
@@ -92,7 +85,13 @@ export class PodVolumes {
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
-    this.#subPaths = new SubPathMounts(options);
+    this.#mounts = new ContainerMounts({
+      subPaths: new SubPathMounts(options),
+      paths: () => this.#paths,
+      kindOf: (volume) => this.#kindOf(volume),
+      hostPathOf: (pod, volume) => this.hostPathOf(pod, volume),
+      canMountRecursivelyReadOnly: options.canMountRecursivelyReadOnly,
+    });
     const { clock, logger = SILENT_LOGGER, onReady = () => undefined } = options;
     this.#log = new VolumeLog(logger);
     this.#waiting = new WaitingVolumes({ clock, onReady });
@@ -132,13 +131,9 @@ export class PodVolumes {
     container: Container,
     variables: ContainerVariables,
   ): Promise<readonly ContainerMount[]> {
-    const volumes = new Map((pod.spec.volumes ?? []).map((volume) => [volume.name, volume]));
-    const mounts: ContainerMount[] = [];
+    let mounts: readonly ContainerMount[] = [];
     await this.#inTurn(pod.metadata.uid, async () => {
-      for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
-        const work = { pod, container, volume: volumes.get(mount.name)!, mount, index };
-        mounts.push(await this.#mountOne(work, variables));
-      }
+      mounts = await this.#mounts.make({ pod, container, variables });
     });
     return mounts;
   }
@@ -244,54 +239,6 @@ export class PodVolumes {
     }
   }
 
-  async #mountOne(
-    {
-      pod,
-      container,
-      volume,
-      mount,
-      index,
-    }: {
-      readonly pod: NodePod;
-      readonly container: Container;
-      readonly volume: Volume;
-      readonly mount: VolumeMount;
-      readonly index: number;
-    },
-    variables: ContainerVariables,
-  ): Promise<ContainerMount> {
-    const { mountPath, readOnly = false, mountPropagation = 'None' } = mount;
-    let hostPath = this.hostPathOf(pod, volume);
-    const subPath = resolveSubPath(mount, variables);
-    if (subPath !== undefined) {
-      const target = this.#paths.subPath(pod.metadata.uid, volume.name, container.name, index);
-      try {
-        await this.#subPaths.mount({ volumePath: hostPath, subPath, target });
-      } catch (cause) {
-        const words = `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`;
-        throw new Error(
-          `${words}: ${mount.subPathExpr === undefined ? messageOf(cause) : explainExpanded(mount.subPathExpr, cause)}`,
-        );
-      }
-      hostPath = target;
-    }
-    return {
-      containerPath: resolve('/', mountPath),
-      hostPath,
-      readOnly: readOnly || this.#kindOf(volume).isReadOnly === true,
-      ...(this.#isRecursive(pod, mount) ? { recursiveReadOnly: true } : {}),
-      propagation: PROPAGATION[mountPropagation],
-    };
-  }
-
-  #isRecursive({ spec }: NodePod, { name, recursiveReadOnly = 'Disabled' }: VolumeMount): boolean {
-    if (recursiveReadOnly === 'Disabled') return false;
-    if (this.#options.canMountRecursivelyReadOnly?.(spec.runtimeClassName ?? '') === true) return true;
-    if (recursiveReadOnly === 'IfPossible') return false;
-    const words = `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`;
-    throw new Error(`failed to resolve recursive read-only mode: ${words}`);
-  }
-
   #kindOf(volume: Volume): VolumeKind {
     const source = sourceOf(volume);
     const kind = this.#options.kinds[source];
@@ -329,12 +276,6 @@ export class PodVolumes {
     const { mounter, readMounts, clock } = this.#options;
     return new VolumeRemover({ paths, mounter, readMounts, clock });
   }
-}
-
-/** Without the path that came of an expression, nor parts of it: variables may hold Secrets. */
-function explainExpanded(expression: string, cause: unknown): string {
-  if (cause instanceof UnsafePathError) return `${expression} leads out of the volume`;
-  return `${expression} cannot be opened (${(cause as NodeJS.ErrnoException).code ?? 'unknown error'})`;
 }
 
 async function namesIn(folder: string): Promise<string[]> {
