@@ -12,6 +12,7 @@ export class ChangeWaiters {
       };
       this.#waiting.add(done);
       signal?.addEventListener('abort', done);
+      if (signal?.aborted === true) done();
     });
   }
 

@@ -55,12 +55,13 @@ export class LimitKeeper {
 
   /** Looks at the store, when it is time to. */
   async look(store: JournalStore): Promise<void> {
-    const isDue = this.#clock.monotonicMs() >= this.#lookAtMs;
+    const beganMs = this.#clock.monotonicMs();
+    const isDue = beganMs >= this.#lookAtMs;
     if (!isDue && this.#unlookedBytes < this.#limits.maxBytes * LOOK_SHARE) return;
     await this.#removeOld(store);
     this.#bytes = await this.#removeSurplus(store);
     this.#unlookedBytes = 0;
-    this.#lookAtMs = this.#clock.monotonicMs() + LOOK_MS;
+    this.#lookAtMs = beganMs + LOOK_MS;
   }
 
   async #removeOld(store: JournalStore): Promise<void> {

@@ -81,9 +81,10 @@ export class JournalReader {
       try {
         if (store !== undefined) return await look(store);
       } catch (error) {
-        if (error instanceof JournalStoreError && error.trouble === 'damaged') onDamage(error);
-        else if (store === keeper.readable && !isClosed()) throw this.#unusable(error);
-        else continue;
+        // Another one is in its place by now: what was wrong with this says nothing of that.
+        if (store !== keeper.readable || isClosed()) continue;
+        if (!(error instanceof JournalStoreError) || error.trouble !== 'damaged') throw this.#unusable(error);
+        onDamage(error);
       }
       await waiters.untilChange(signal);
     }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
@@ -366,8 +366,12 @@ describe('a history that is not well', () => {
     await damage(table, 0.5, 1);
     one.journal.append(record('after'));
     await one.journal.flush();
-    const reasons = (await readAll(one.journal)).map(({ reason }) => reason);
-    expect(reasons.at(-1)).toBe('HistoryDamaged');
+    const readings = await Promise.all([1, 2, 3].map(() => readAll(one.journal)));
+    expect(readings.map((entries) => entries.at(-1)!.reason)).toEqual(Array(3).fill('HistoryDamaged'));
+    expect(logger.complaints.map(({ message }) => message)).toEqual([
+      'History is damaged: it was set aside and a new one is begun',
+    ]);
+    expect(await readdir(`${folder}.damaged`)).toContain(basename(table));
     expect(existsSync(`${folder}.damaged`)).toBe(true);
     one.journal.append(record('new'));
     await one.journal.flush();

@@ -216,6 +216,8 @@ export class Journal {
       return;
     }
     const { aside } = outcome;
+    // Who read it may have found the same.
+    this.#damage = undefined;
     logger.error('History is damaged: it was set aside and a new one is begun', trouble, { aside });
     this.append({
       ...{ atMs: clock.now(), kind: 'journal', type: 'Warning', reason: 'HistoryDamaged' },

@@ -74,13 +74,14 @@ export class StoreKeeper {
   async setAside(): Promise<{ readonly aside: string } | { readonly error: unknown }> {
     const { folder } = this.#options;
     const aside = `${folder}.damaged`;
+    this.#isOpening = true;
     await this.close();
     try {
       await rm(aside, { recursive: true, force: true });
       await rename(folder, aside);
-      this.#isOpening = true;
       return { aside };
     } catch (error) {
+      this.#isOpening = false;
       return { error };
     }
   }
