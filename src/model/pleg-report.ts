@@ -122,8 +122,10 @@ export interface ReportedOperation {
   /** As the kubelet's metrics name it: list_containers. */
   readonly operation: string;
   readonly count: number;
-  /** How many of them failed; what its caller gave up is none. */
+  /** How many of them failed. */
   readonly failed: number;
+  /** How many more their callers gave up before there was an answer, which say nothing of the runtime; absent when none. */
+  readonly givenUp?: number;
   /** Of the last 128: the median, what 99 in 100 keep to, and the longest. */
   readonly p50Ms: number;
   readonly p99Ms: number;

@@ -45,14 +45,19 @@ it('forgets what is long ago, and counts it all the same', () => {
   expect(times.list()).toMatchObject([{ count: REMEMBERED_CALLS + 1, maxMs: 1 }]);
 });
 
-it('counts failures and keeps the last one’s code; what its caller gave up is none, and a stream is no call', () => {
+it('counts failures and keeps the last one’s code; what its caller gave up is counted apart, and a stream is no call', () => {
   times = new OperationTimes();
   ended('container_status', 1, 'CRI_NOT_FOUND');
   ended('container_status', 2, 'CRI_DEADLINE_EXCEEDED');
-  ended('container_status', 3, 'aborted');
+  ended('container_status', 3_000, 'aborted');
+  ended('version', 3_000, 'aborted');
   ended('get_container_events', 4, 'ok', true);
   expect(times.list()).toMatchObject([
-    { operation: 'container_status', count: 3, failed: 2, lastFailure: 'CRI_DEADLINE_EXCEEDED' },
+    {
+      ...{ operation: 'container_status', count: 2, failed: 2, givenUp: 1, p99Ms: 2, maxMs: 2 },
+      lastFailure: 'CRI_DEADLINE_EXCEEDED',
+    },
+    { operation: 'version', count: 0, failed: 0, givenUp: 1, p50Ms: 0, maxMs: 0 },
   ]);
 });
 

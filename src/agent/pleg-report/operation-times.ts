@@ -6,7 +6,9 @@ import { type CriCallEnd, criCallEnded } from '../../util/channels.js';
 export const REMEMBERED_CALLS = 128;
 
 interface Operation {
+  /** Without those that were given up. */
   count: number;
+  givenUp: number;
   failed: number;
   lastFailure: string | undefined;
   /** A ring; the next goes to `count % REMEMBERED_CALLS`. */
@@ -32,13 +34,14 @@ export class OperationTimes implements Disposable {
   list(): ReportedOperation[] {
     const names = [...this.#operations.keys()].sort();
     return names.map((operation) => {
-      const { count, failed, lastFailure, durationsMs } = this.#operations.get(operation)!;
+      const { count, givenUp, failed, lastFailure, durationsMs } = this.#operations.get(operation)!;
       const sorted = durationsMs.toSorted((one, other) => one - other);
       return {
         ...{ operation, count, failed },
+        ...(givenUp === 0 ? {} : { givenUp }),
         p50Ms: quantile(sorted, 0.5),
         p99Ms: quantile(sorted, 0.99),
-        maxMs: sorted.at(-1)!,
+        maxMs: sorted.at(-1) ?? 0,
         ...(lastFailure === undefined ? {} : { lastFailure }),
       };
     });
@@ -51,18 +54,23 @@ export class OperationTimes implements Disposable {
   #add({ call: { operation }, durationMs, outcome }: CriCallEnd): void {
     let entry = this.#operations.get(operation);
     if (entry === undefined) {
-      entry = { count: 0, failed: 0, lastFailure: undefined, durationsMs: [] };
+      entry = { count: 0, givenUp: 0, failed: 0, lastFailure: undefined, durationsMs: [] };
       this.#operations.set(operation, entry);
+    }
+    if (outcome === 'aborted') {
+      // Its time is that of whoever had enough, and says nothing of the runtime.
+      entry.givenUp++;
+      return;
     }
     entry.durationsMs[entry.count % REMEMBERED_CALLS] = durationMs;
     entry.count++;
-    if (outcome === 'ok' || outcome === 'aborted') return;
+    if (outcome === 'ok') return;
     entry.failed++;
     entry.lastFailure = outcome;
   }
 }
 
-/** The smallest of the sorted values to which that share of them keeps. */
+/** The smallest of the sorted values to which that share of them keeps; 0 when there are none. */
 function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]!;
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }
