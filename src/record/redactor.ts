@@ -16,6 +16,8 @@ import { type Secret, type SecretBook, toSecret } from './secret-book.js';
 /** What passes between two turns of the event loop, in bytes: a few milliseconds of work. */
 const BYTES_PER_SLICE = 64 * 1024;
 
+const SECRETS_PER_SLICE = 200;
+
 /** Smaller fields are read as fast as they are found again. */
 const LEAST_ITEM_BYTES = 64;
 /** Larger ones are not looked for again: to hash them takes as long. */
@@ -61,8 +63,12 @@ export class Redactor {
   /** The message of that type without secrets. Rejects with RangeError when the bytes are no message. */
   async redact(type: string, message: Buffer): Promise<Buffer> {
     const key = await RedactedItems.keyOfMessage(type, message);
-    const known = this.#findKnown(key);
-    if (known?.bytes !== undefined) return known.bytes;
+    const known = this.#items.find(key);
+    if (known?.bytes !== undefined) {
+      this.#count(known);
+      await this.#rememberAll(known.secrets);
+      return known.bytes;
+    }
     this.#taken = [];
     const before = this.counts;
     const schema = getSchema(type);
@@ -90,21 +96,31 @@ export class Redactor {
     const { length } = field.whole;
     if (length < LEAST_ITEM_BYTES || length > MOST_ITEM_BYTES) return this.#redactField(schema, field);
     const key = RedactedItems.keyOf(`field of ${type}`, field.whole);
-    const known = this.#findKnown(key);
-    if (known !== undefined) return known.bytes;
+    const known = this.#items.find(key);
+    if (known !== undefined) {
+      this.#count(known);
+      for (const secret of known.secrets) this.#remember(secret);
+      return known.bytes;
+    }
     const [before, takenBefore] = [this.counts, this.#taken.length];
     const bytes = this.#redactField(schema, field);
     this.#items.add(key, { bytes, ...this.#since(before), secrets: this.#taken.slice(takenBefore) });
     return bytes;
   }
 
-  /** What was redacted before is counted again, and what was taken out is remembered again. */
-  #findKnown(key: string): RedactedItem | undefined {
-    const known = this.#items.find(key);
-    this.#redacted += known?.redacted ?? 0;
-    this.#unknownFields += known?.unknownFields ?? 0;
-    for (const secret of known?.secrets ?? []) this.#remember(secret);
-    return known;
+  /** What was redacted before is counted again. */
+  #count({ redacted, unknownFields }: RedactedItem): void {
+    this.#redacted += redacted;
+    this.#unknownFields += unknownFields;
+  }
+
+  /** What was taken out of a whole message is remembered again. */
+  async #rememberAll(secrets: readonly Secret[]): Promise<void> {
+    const slices = new SliceYielder({ itemsPerSlice: SECRETS_PER_SLICE });
+    for (const secret of secrets) {
+      this.#secrets?.add(secret);
+      if (slices.isFull()) await slices.nextSlice();
+    }
   }
 
   #since({ redacted, unknownFields }: RedactionCounts): RedactionCounts {
