@@ -2,32 +2,21 @@ import { type ImageManager } from '../images/image-manager.js';
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { explainTooLong, findTooLong } from '../runtime/argument-limits.js';
-import { buildContainerConfig } from '../runtime/build-container-config.js';
-import { type ContainerEnvironment } from '../runtime/container-environment.js';
-import { type ContainerMount } from '../runtime/container-mount.js';
+import { explainTooLong } from '../runtime/argument-limits.js';
 import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
-import { ANNOTATIONS } from '../runtime/labels.js';
 import { type NodeFacts } from '../runtime/node-facts.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
-import {
-  type ContainerConfig,
-  type RuntimeChanges,
-  type RuntimeImage,
-  type SandboxConfig,
-} from '../runtime/runtime-changes.js';
+import { type ContainerConfig, type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { quotesSecrets } from '../runtime/quotes-secrets.js';
-import { type PodStatus } from '../runtime/runtime.js';
-import { findRootUser } from '../runtime/security-context.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { containerStartEnded } from '../util/start-channels.js';
 
-import { podHash } from './container-hash.js';
+import { configureContainer, type ContainerStart } from './configure-container.js';
 import { type ContainerKiller } from './kill-container.js';
 import { type LifecycleHooks } from './lifecycle-hook.js';
 import { type ContainerToStart } from './pod-actions.js';
-import { linkContainerLog, makeTerminationFile } from './pod-files.js';
+import { linkContainerLog } from './pod-files.js';
 import { runPostStart } from './run-post-start.js';
 import { type SyncFailure } from './sync-failure.js';
 import { type ContainerEnvironments, type VolumeMounts } from './sync-pod-ports.js';
@@ -48,24 +37,6 @@ export interface ContainerStarterOptions {
   readonly containerLogLinksDir?: string | undefined;
 }
 
-/** The sandbox that containers are started in. */
-export interface StartedSandbox {
-  readonly id: string;
-  readonly config: SandboxConfig;
-  /** The pod's addresses, or the node's own on its network. */
-  readonly ips: readonly string[];
-  /** The pod's /etc/hosts on the node; undefined where the runtime's own is used. */
-  readonly hostsFile: string | undefined;
-}
-
-interface Start {
-  readonly pod: NodePod;
-  /** As it was seen before anything was started. */
-  readonly observed: PodStatus;
-  readonly sandbox: StartedSandbox;
-  readonly toStart: ContainerToStart;
-}
-
 export const CONTAINER_TYPES = {
   init: 'init container',
   sidecar: 'init container',
@@ -80,9 +51,6 @@ const METRIC_TYPES = {
   regular: 'container',
   ephemeral: 'ephemeral_container',
 } as const;
-
-/** For the annotation io.kubernetes.container.type. */
-const KINDS = { init: 'init', sidecar: 'init', regular: 'container', ephemeral: 'ephemeral' } as const;
 
 /** A container that is there; with its configuration if it was made by this try. */
 interface MadeContainer {
@@ -106,14 +74,14 @@ export class ContainerStarter {
   }
 
   /** Undefined when the container was started. Rejects only with the signal's reason. */
-  async start(start: Start, signal: AbortSignal): Promise<SyncFailure | undefined> {
+  async start(start: ContainerStart, signal: AbortSignal): Promise<SyncFailure | undefined> {
     const failure = await this.#start(start, signal);
     const containerType = METRIC_TYPES[start.toStart.kind];
     containerStartEnded.publish({ containerType, failure: failure?.reason });
     return failure;
   }
 
-  async #start(start: Start, signal: AbortSignal): Promise<SyncFailure | undefined> {
+  async #start(start: ContainerStart, signal: AbortSignal): Promise<SyncFailure | undefined> {
     const { pod, toStart } = start;
     const { container } = toStart;
     const { logger } = this.#options;
@@ -125,7 +93,7 @@ export class ContainerStarter {
     return (await this.#run(start, made, signal)) ?? (await this.#postStart(start, made.id, signal));
   }
 
-  async #make(start: Start, signal: AbortSignal): Promise<MadeContainer | SyncFailure> {
+  async #make(start: ContainerStart, signal: AbortSignal): Promise<MadeContainer | SyncFailure> {
     const { pod, sandbox, toStart } = start;
     const { container, createdId } = toStart;
     if (createdId !== undefined) return { id: createdId, hide: hidingAnyOf(container) };
@@ -140,7 +108,7 @@ export class ContainerStarter {
     try {
       const environment = this.#options.environments.resolve(pod, container, sandbox.ips);
       hide = (message) => environment.hideSecrets(message);
-      config = await this.#configure(start, image, environment);
+      config = await configureContainer(this.#options, start, image, environment);
     } catch (error) {
       return this.#failed(start, 'CreateContainerConfigError', hide(messageOf(error)));
     }
@@ -158,67 +126,8 @@ export class ContainerStarter {
     }
   }
 
-  async #configure(
-    start: Start,
-    { imageRef, image }: { readonly imageRef: string; readonly image: RuntimeImage },
-    environment: ContainerEnvironment,
-  ): Promise<ContainerConfig> {
-    const { pod, toStart } = start;
-    const { container, kind, restartCount, hash, restartDelayMs } = toStart;
-    const rootUser = findRootUser(pod, container, image);
-    if (rootUser !== undefined) throw new Error(rootUser);
-    const node = this.#options.node();
-    const [unseen] = node.canMount ? [] : (container.volumeMounts ?? []);
-    if (unseen !== undefined) {
-      // What it took for its volume would be a folder of the node.
-      const why = 'the runtime keeps no container apart from the node, and can mount nothing';
-      throw new Error(`volume "${unseen.name}" cannot be mounted at ${unseen.mountPath}: ${why}`);
-    }
-    const config = buildContainerConfig(pod, container, {
-      node,
-      kind: KINDS[kind],
-      targetId: findTargetId(start),
-      restartCount,
-      imageRef,
-      imageUser: image,
-      environment,
-      mounts: node.canMount ? await this.#mountsOf(start, environment) : [],
-      annotations: {
-        [ANNOTATIONS.hash]: hash,
-        [ANNOTATIONS.podHash]: podHash(pod),
-        [ANNOTATIONS.image]: container.image,
-        [ANNOTATIONS.restartDelayMs]: String(restartDelayMs),
-      },
-    });
-    const tooLong = findTooLong(config, node.pageSizeBytes);
-    if (tooLong !== undefined) throw new Error(tooLong);
-    return config;
-  }
-
-  async #mountsOf(
-    { pod, sandbox: { hostsFile }, toStart: { container, restartCount } }: Start,
-    environment: ContainerEnvironment,
-  ): Promise<ContainerMount[]> {
-    const { volumes, paths } = this.#options;
-    const mounts = [...(await volumes.mountsFor(pod, container, environment))];
-    const isTaken = (path: string): boolean =>
-      mounts.some(({ containerPath }) => containerPath.replace(/\/+$/, '') === path);
-    if (hostsFile !== undefined && !isTaken('/etc/hosts')) {
-      mounts.push({
-        ...{ containerPath: '/etc/hosts', hostPath: hostsFile, readOnly: false },
-        selinuxRelabel: true,
-      });
-    }
-    const { terminationMessagePath = '' } = container;
-    if (terminationMessagePath !== '' && !isTaken(terminationMessagePath)) {
-      const hostPath = await makeTerminationFile(paths, pod.metadata.uid, container.name, restartCount);
-      mounts.push({ containerPath: terminationMessagePath, hostPath, readOnly: false });
-    }
-    return mounts;
-  }
-
   async #run(
-    start: Start,
+    start: ContainerStart,
     { id, config, hide }: MadeContainer,
     signal: AbortSignal,
   ): Promise<SyncFailure | undefined> {
@@ -254,7 +163,7 @@ export class ContainerStarter {
     }
   }
 
-  async #linkLog({ pod, toStart }: Start, id: string): Promise<void> {
+  async #linkLog({ pod, toStart }: ContainerStart, id: string): Promise<void> {
     const { containerLogLinksDir, paths, logger } = this.#options;
     if (containerLogLinksDir === undefined) return;
     const { name, namespace } = pod.metadata;
@@ -272,14 +181,18 @@ export class ContainerStarter {
     }
   }
 
-  async #postStart(start: Start, containerId: string, signal: AbortSignal): Promise<SyncFailure | undefined> {
+  async #postStart(
+    start: ContainerStart,
+    containerId: string,
+    signal: AbortSignal,
+  ): Promise<SyncFailure | undefined> {
     const { pod, sandbox, toStart } = start;
     const started = { pod, container: toStart.container, containerId, host: sandbox.ips[0] ?? '' };
     const problem = await runPostStart(started, this.#options, signal);
     return problem === undefined ? undefined : failureOf(toStart, 'PostStartHookError', problem);
   }
 
-  #failed({ pod, toStart }: Start, reason: string, message: string): SyncFailure {
+  #failed({ pod, toStart }: ContainerStart, reason: string, message: string): SyncFailure {
     this.#tell(pod, toStart.container, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` });
     return failureOf(toStart, reason, message);
   }
@@ -304,16 +217,4 @@ function hidingAnyOf(container: Container): HideSecrets {
   return quotesSecrets(container)
     ? () => 'what the runtime says of it may quote a Secret, and is not shown'
     : (message) => message;
-}
-
-/** The container whose processes an ephemeral one is to see; undefined where it sees its own. Throws when it does not run. */
-function findTargetId({ pod, observed, sandbox, toStart }: Start): string | undefined {
-  if (toStart.kind !== 'ephemeral') return undefined;
-  const { targetContainerName: name } = pod.spec.ephemeralContainers![toStart.index]!;
-  if (name === undefined) return undefined;
-  const found = observed.containers.find(
-    (each) => each.name === name && each.sandboxId === sandbox.id && each.state === 'running',
-  );
-  if (found === undefined) throw new Error(`unable to find target container ${name}`);
-  return found.id;
 }

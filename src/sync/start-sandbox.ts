@@ -15,7 +15,7 @@ import { sandboxStartEnded } from '../util/start-channels.js';
 import { podHash, sandboxHash } from './container-hash.js';
 import { formatHostsFile, formatNodeHostsFile, readNodeHosts, writeHostsFile } from './hosts-file.js';
 import { type PodActions } from './pod-actions.js';
-import { type StartedSandbox } from './start-container.js';
+import { type StartedSandbox } from './configure-container.js';
 import { type SyncFailure } from './sync-failure.js';
 import { type PodCgroupParents } from './sync-pod-ports.js';
 

@@ -10,7 +10,8 @@ import { type ContainerKiller } from './kill-container.js';
 import { hookOf, killPod } from './kill-pod.js';
 import { type ContainerInBackoff, type PodActions } from './pod-actions.js';
 import { type ContainerResizer } from './resize-containers.js';
-import { CONTAINER_TYPES, type ContainerStarter, type StartedSandbox } from './start-container.js';
+import { type StartedSandbox } from './configure-container.js';
+import { CONTAINER_TYPES, type ContainerStarter } from './start-container.js';
 import { type SandboxStarter } from './start-sandbox.js';
 import { type SyncFailure } from './sync-failure.js';
 
