@@ -82,6 +82,13 @@ describe('a server at a port', () => {
     await expect.poll(() => absolute.got, SOON).toMatch(/^HTTP\/1.1 400/);
     using nameless = new RawClient(port, 'GET /healthz HTTP/1.1\r\n\r\n');
     await expect.poll(() => nameless.got, SOON).toMatch(/^HTTP\/1.1 400/);
+    using twice = new RawClient(port, `GET /healthz HTTP/1.1\r\nHost: evil.example\r\n${HEAD}`);
+    await expect.poll(() => twice.got, SOON).toMatch(/^HTTP\/1.1 400/);
+    using hidden = new RawClient(
+      port,
+      `GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n`,
+    );
+    await expect.poll(() => hidden.got, SOON).toMatch(/^HTTP\/1.1 400/);
   });
 
   it('answers HEAD with the headers alone, and methods that there are not with 405', async () => {

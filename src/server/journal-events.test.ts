@@ -88,6 +88,8 @@ it.each([
   ['kinds=sync,foo', 'kinds: "foo" is none of lifecycle, sync'],
   ['types=bad', 'types: "bad" is none of Normal, Warning'],
   ['since=soon', 'since: "soon" is no time, such as 2026-01-02T03:04:05Z'],
+  ['follow=maybe', 'follow: "maybe" is neither true nor false'],
+  ['sinse=5', '"sinse" is no parameter; there are after, follow, kinds'],
   ['after=x', 'after: "x" is no id of an event, such as 1767323045000-0'],
 ])('refuses %s', (query, message) => {
   expect(() => setUp([]).ask(query)).toThrow(message);

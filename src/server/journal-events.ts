@@ -35,6 +35,7 @@ export interface JournalEventsOptions {
 }
 
 const TYPES = ['Normal', 'Warning'];
+const PARAMETERS = ['after', 'follow', 'kinds', 'namespace', 'pod', 'since', 'types', 'uid', 'until'];
 /** So long it is waited for a first record, or an error, before the answer begins without one. */
 const BEGIN_MS = 200;
 /** Shorter than what proxies take for a dead connection. */
@@ -95,9 +96,12 @@ async function within<Value>(work: Promise<Value>, limitMs: number, clock: Clock
 
 function readQuery({ query, headers }: ApiRequest, journal: ServedJournal): ServedJournalQuery {
   const text = (name: string): string | undefined => query.get(name) ?? undefined;
+  const unknown = [...query.keys()].find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined)
+    throw badRequest(`${JSON.stringify(unknown)} is no parameter; there are ${PARAMETERS.join(', ')}`);
   return {
     afterId: readPlace(headers['last-event-id'], text('after'), journal),
-    follow: query.get('follow') !== 'false',
+    follow: readFollow(text('follow')),
     filter: {
       ...{ namespace: text('namespace'), pod: text('pod'), uid: text('uid') },
       kinds: readWords(text('kinds'), 'kinds', journal.kinds),
@@ -106,6 +110,11 @@ function readQuery({ query, headers }: ApiRequest, journal: ServedJournal): Serv
       untilMs: readTime(text('until'), 'until'),
     },
   };
+}
+
+function readFollow(text = 'true'): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw badRequest(`follow: ${JSON.stringify(text)} is neither true nor false`);
 }
 
 /** A client that comes again has the address that it began with, and where it is now in the header. */

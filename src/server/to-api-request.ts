@@ -4,11 +4,14 @@ import { badRequest } from './api-error.js';
 import { type ApiClient, type ApiRequest, isTrue } from './api-request.js';
 import { readJsonBody } from './read-body.js';
 
-/** A request as handlers see it. Throws BadRequest for one without a path. */
+/** A request as handlers see it. Throws BadRequest for one without a path, or with more than one Host. */
 export function toApiRequest(request: IncomingMessage, signal: AbortSignal): ApiRequest {
   const { method = 'GET', url = '/', headers } = request;
   const [path = '/', ...rest] = url.split('?');
   if (!path.startsWith('/')) throw badRequest('the request has no path');
+  // Node takes the first; whoever stands before us may have gone by another. RFC 9112, section 3.2.
+  if ((request.headersDistinct['host']?.length ?? 0) > 1)
+    throw badRequest('the request has more than one Host');
   return {
     ...{ method, path, params: {}, headers, signal },
     query: new URLSearchParams(rest.join('?')),

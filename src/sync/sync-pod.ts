@@ -40,6 +40,7 @@ import { ContainerKiller } from './kill-container.js';
 import { killPod } from './kill-pod.js';
 import { LifecycleHooks } from './lifecycle-hook.js';
 import { isNothingToDo } from './compute-actions.js';
+import { describeActions } from './describe-actions.js';
 import { type PodActions } from './pod-actions.js';
 import { mayBeAlive } from '../status/pod-containers.js';
 import { makePodFolders, readLastRestartCount } from './pod-files.js';
@@ -290,7 +291,11 @@ export class SyncPod implements PodSyncer {
     const findLastRestartCount = (name: string): number | undefined => counts.get(name);
     const actions = this.#options.planner.plan({ pod, observed, findLastRestartCount });
     if (this.#logger.enabled(4)) {
-      this.#logger.info('computePodActions got for pod', { podActions: actions, pod: pod.metadata }, 4);
+      this.#logger.info(
+        'computePodActions got for pod',
+        { podActions: describeActions(actions), pod: pod.metadata },
+        4,
+      );
     }
     return actions;
   }
