@@ -83,7 +83,7 @@ describe('a file of manifests', () => {
     expect(pods).toEqual([]);
     expect(problems.map(formatManifestProblem)).toEqual([
       expect.stringMatching(
-        /^f:3:19: metadata\.name: Invalid value: .*at most 253 characters with the node's name/,
+        /^f:3:19: metadata\.name: Invalid value: .*at most 207 characters, and has 250: .*default_NAME-node-1_UID/,
       ),
     ]);
   });

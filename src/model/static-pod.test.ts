@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Pod, type PodSpec } from './pod.js';
 import { applyPodDefaults } from './pod-defaults.js';
 import { PLANNED_FIELDS } from './read-pod.js';
+import { formatFieldProblem } from './field-problem.js';
 import { checkStaticPod, hashPod, staticPodUid, toStaticPod } from './static-pod.js';
 
 const POD: Pod = {
@@ -174,9 +175,33 @@ describe('a static pod', () => {
     expect(args('a', 'b')).not.toBe(args('b', 'a'));
   });
 
-  it('may not have a name that the node’s makes too long', () => {
-    const long: Pod = { ...POD, metadata: { name: 'a'.repeat(250) } };
-    expect(checkStaticPod(POD, 'node-1')).toEqual([]);
-    expect(checkStaticPod(long, 'node-1')[0]!.message).toContain('and has 257');
+  it('may not have a name that is too long for a folder of logs with those of node and namespace, and the uid', () => {
+    const check = (length: number, more: Partial<Pod['metadata']> = {}, node = 'Node-1'): string[] =>
+      checkStaticPod({ ...POD, metadata: { name: 'a'.repeat(length), ...more } }, node).map(
+        formatFieldProblem,
+      );
+    // 255 less "default_", "-node-1_" and the uid's 32.
+    expect(check(207)).toEqual([]);
+    expect(check(208)).toEqual([
+      expect.stringMatching(
+        /^metadata\.name: Invalid value: "a+…?: must have at most 207 characters, and has 208: the folder of its logs is default_NAME-node-1_UID, with 32 characters of uid, and its name has at most 255$/,
+      ),
+    ]);
+    expect(check(210, { namespace: 'kube' })).toEqual([]);
+    expect(check(211, { namespace: 'kube' })[0]).toContain('must have at most 210 characters');
+    expect(check(111, { uid: 'u'.repeat(128) })).toEqual([]);
+    expect(check(112, { uid: 'u'.repeat(128) })[0]).toContain('with 128 characters of uid');
+    const crowded = { namespace: 'n'.repeat(63), uid: 'u'.repeat(128) };
+    expect(check(1, crowded, 'k'.repeat(60))).toEqual([]);
+    expect(check(1, crowded, 'k'.repeat(61))[0]).toContain(
+      'no name is short enough: the folder of its logs is n',
+    );
+  });
+
+  it('has a folder of logs whose name is at most what its own name was held to', () => {
+    const longest: Pod = { ...POD, metadata: { name: 'a'.repeat(207) } };
+    expect(checkStaticPod(longest, 'node-1')).toEqual([]);
+    const { namespace, name, uid } = toStaticPod(longest, ORIGIN).pod.metadata;
+    expect(`${namespace}_${name}_${uid}`).toHaveLength(255);
   });
 });

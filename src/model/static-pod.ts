@@ -44,7 +44,9 @@ export function isStaticPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
 }
 
 const DEFAULT_NAMESPACE = 'default';
-const LONGEST_NAME = 253;
+/** What file systems take: Linux' NAME_MAX. Names of pods, namespaces and nodes, and uids, have one byte a character. */
+const LONGEST_FILE_NAME = 255;
+const UID_LENGTH = 32;
 
 /**
  * Makes the pod of a manifest a pod of this node. Pure.
@@ -68,12 +70,19 @@ export function toStaticPod(written: Pod, { source, nodeName, isSupported }: Sta
   return { pod: { ...full, metadata, spec: { ...full.spec, nodeName } }, hash };
 }
 
-/** What the node's name behind it would break: the pod's name becomes too long. */
-export function checkStaticPod(written: Pod, nodeName: string): FieldProblem[] {
-  const name = staticPodName(written.metadata.name, nodeName);
-  if (name.length <= LONGEST_NAME) return [];
-  const rule = `must have at most ${LONGEST_NAME} characters with the node's name behind it, and has ${name.length}`;
-  return [invalid(['metadata', 'name'], written.metadata.name, rule)];
+/**
+ * What the names round the pod's own would break: the folder of its logs could not be made, as they all are in its name.
+ * This leaves less room than Kubernetes' bound of 253 characters for the name with the node's behind it.
+ */
+export function checkStaticPod({ metadata }: Pod, nodeName: string): FieldProblem[] {
+  const { name, namespace = DEFAULT_NAMESPACE, uid } = metadata;
+  const uidLength = uid?.length ?? UID_LENGTH;
+  const room = LONGEST_FILE_NAME - `${namespace}_${staticPodName('', nodeName)}_`.length - uidLength;
+  if (name.length <= room) return [];
+  const bound =
+    room > 0 ? `must have at most ${room} characters, and has ${name.length}` : 'no name is short enough';
+  const rule = `${bound}: the folder of its logs is ${namespace}_NAME-${nodeName.toLowerCase()}_UID, with ${uidLength} characters of uid, and its name has at most ${LONGEST_FILE_NAME}`;
+  return [invalid(['metadata', 'name'], name, rule)];
 }
 
 /** The manifest's name with the node's behind it, in small letters. */
@@ -101,7 +110,7 @@ export function hashPod(pod: Pod): string {
 }
 
 function digest(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32);
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, UID_LENGTH);
 }
 
 function sorted(value: unknown, type: FieldType): unknown {
