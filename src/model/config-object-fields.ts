@@ -9,20 +9,23 @@ const API_SERVER = 'an API server writes it';
 
 const META: FieldTable = {
   name: supported('string', { required: true }),
-  generateName: refused('use name: a manifest is read again and again, and is the same object each time'),
+  generateName: refused(
+    'use name: a manifest is read again and again, and is the same object each time',
+    'string',
+  ),
   namespace: supported('string', { default: 'default' }),
   selfLink: ignored('string', API_SERVER),
   uid: ignored('string', API_SERVER),
   resourceVersion: ignored('string', API_SERVER),
   generation: ignored('int64', API_SERVER),
   creationTimestamp: ignored('string', API_SERVER),
-  deletionTimestamp: refused('remove the object from the manifest to delete it'),
-  deletionGracePeriodSeconds: refused('remove the object from the manifest to delete it'),
+  deletionTimestamp: refused('remove the object from the manifest to delete it', 'string'),
+  deletionGracePeriodSeconds: refused('remove the object from the manifest to delete it', 'int64'),
   labels: supported('map[string]string'),
   // kubectl keeps in one of them the whole object as it was applied.
   annotations: supported('map[string]string', { isSecret: true }),
   ownerReferences: ignored('any', 'the objects that own it are of an API server'),
-  finalizers: refused('nobody here would take them off'),
+  finalizers: refused('nobody here would take them off', '[]string'),
   managedFields: ignored('any', API_SERVER),
 };
 

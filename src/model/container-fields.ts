@@ -44,9 +44,9 @@ const CONTAINER = {
     only: ['Always'],
     otherwise: 'only Always, of an init container, is supported; leave it out for the policy of the pod',
   }),
-  restartPolicyRules: refused('use the restartPolicy of the pod'),
+  restartPolicyRules: refused('use the restartPolicy of the pod', '[]any'),
   volumeMounts: supported('[]VolumeMount'),
-  volumeDevices: refused(NO_DEVICES),
+  volumeDevices: refused(NO_DEVICES, '[]any'),
   livenessProbe: supported('Probe'),
   readinessProbe: supported('Probe'),
   startupProbe: supported('Probe'),
@@ -112,7 +112,7 @@ export const CONTAINER_TABLES = {
   ResourceRequirements: {
     limits: supported('map[string]quantity'),
     requests: supported('map[string]quantity'),
-    claims: refused(NO_DEVICES),
+    claims: refused(NO_DEVICES, '[]any'),
   } satisfies TableOf<ResourceRequirements>,
   ContainerResizePolicy: {
     resourceName: supported('cpu|memory', { required: true }),

@@ -91,7 +91,7 @@ class Decoder {
       return undefined;
     }
     if (facts.support === 'refused' || !this.#isSupported(type, name, facts)) {
-      if (!saysNothing(value, facts)) this.#add('refused', path, refusal(facts));
+      if (!asksForNothing(value, facts)) this.#add('refused', path, refusal(facts));
       return undefined;
     }
     const before = this.#problems.length;
@@ -223,6 +223,15 @@ function isAbsent(value: unknown, facts: FieldFacts): boolean {
 export function saysNothing(value: unknown, facts: FieldFacts): boolean {
   if (value === '' || value === facts.default || facts.neutral.includes(value as string)) return true;
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+/**
+ * Whether nothing is lost when a field is not honoured. Stricter than {@link saysNothing}: a volume whose only source is
+ * `csi: {}` would be an emptyDir.
+ */
+function asksForNothing(value: unknown, facts: FieldFacts): boolean {
+  if (typeof value !== 'object') return facts.type.kind !== 'any' && saysNothing(value, facts);
+  return facts.type.kind === (Array.isArray(value) ? 'list' : 'map') && saysNothing(value, facts);
 }
 
 function refusal(facts: FieldFacts): string {

@@ -61,9 +61,12 @@ export function planned(type: string, extras: Extras = {}): FieldFacts {
   return makeFacts(type, 'planned', extras);
 }
 
-/** A field that is refused; `instead` says what to do. */
-export function refused(instead: string): FieldFacts {
-  return makeFacts('any', 'refused', { note: instead });
+/**
+ * A field that is refused; `instead` says what to do. Empty text, lists and maps ask for nothing and are let pass, so that
+ * those fields name their type; an object that is empty, such as `csi: {}`, is asked for like any other.
+ */
+export function refused(instead: string, type = 'any'): FieldFacts {
+  return makeFacts(type, 'refused', { note: instead });
 }
 
 /** A field that is accepted without effect. */

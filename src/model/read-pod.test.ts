@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { formatFieldPath } from './field-path.js';
 import { formatFieldProblem } from './field-problem.js';
 import { PLANNED_FIELDS, readPod, SUPPORTED_FIELDS } from './read-pod.js';
 
@@ -103,6 +104,67 @@ describe('a pod as written', () => {
   ])('is refused for what is not supported: %j', (value, message) => {
     const problems = problemsOf(value);
     expect(problems).toEqual([typeof message === 'string' ? message : expect.stringMatching(message)]);
+  });
+
+  it.each(['csi', 'ephemeral', 'image', 'nfs', 'persistentVolumeClaim'])(
+    'is refused for a volume %s without anything in it, which would be an emptyDir, and not for null',
+    (source) => {
+      const withSource = (value: unknown) => podOf({ volumes: [{ name: 'v', [source]: value }] });
+      const told = expect.stringMatching(
+        `^spec\\.volumes\\[0\\]\\.${source}: not supported; .{10}`,
+      ) as unknown;
+      for (const value of [{}, [], '', false, { x: 1 }])
+        expect(problemsOf(withSource(value))).toEqual([told]);
+      expect(problemsOf(withSource(null))).toEqual([]);
+    },
+  );
+
+  it('is refused for any object that is not supported, empty or not', () => {
+    const empty = podOf({
+      ...{
+        resources: {},
+        schedulingGroup: {},
+        serviceAccountName: {},
+        securityContext: { windowsOptions: {} },
+      },
+      containers: [
+        {
+          ...CONTAINER,
+          securityContext: { windowsOptions: {}, cgroupOptions: {} },
+          env: [{ name: 'A', valueFrom: { fileKeyRef: {} } }],
+        },
+      ],
+      volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: {} }] } }],
+    });
+    const refused = readPod(empty).problems.filter(({ kind }) => kind === 'refused');
+    expect(refused.map(({ path }) => formatFieldPath(path)).sort()).toEqual([
+      'spec.containers[0].env[0].valueFrom.fileKeyRef',
+      'spec.containers[0].securityContext.cgroupOptions',
+      'spec.containers[0].securityContext.windowsOptions',
+      'spec.resources',
+      'spec.schedulingGroup',
+      'spec.securityContext.windowsOptions',
+      'spec.serviceAccountName',
+      'spec.volumes[0].projected.sources[0].serviceAccountToken',
+    ]);
+  });
+
+  it('may have lists, maps and text that are empty where they are not supported', () => {
+    const empty = podOf(
+      {
+        ...{
+          readinessGates: [],
+          schedulingGates: [],
+          resourceClaims: [],
+          evictionResponders: [],
+          overhead: {},
+        },
+        ...{ serviceAccountName: '', hostnameOverride: '' },
+        containers: [{ ...CONTAINER, volumeDevices: [], restartPolicyRules: [], resources: { claims: [] } }],
+      },
+      { finalizers: [], generateName: '' },
+    );
+    expect(problemsOf(empty)).toEqual([]);
   });
 
   it('may say what asks for nothing, as kubectl prints it', () => {
