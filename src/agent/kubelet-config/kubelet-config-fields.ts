@@ -6,6 +6,13 @@ const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for
 const NO_EVICTION = 'podloop evicts nothing yet';
 const NO_PINNING =
   'podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot';
+/** A manager that would pin something: pods would run without what they were promised. `policies` pin nothing. */
+const pinning = (policies: readonly [string, ...string[]]): FieldFacts =>
+  ignored('string', NO_PINNING, {
+    neutral: policies.slice(0, 1),
+    only: policies,
+    otherwise: `use ${policies[0]}: ${NO_PINNING}`,
+  });
 const NODE_SETTINGS = 'podloop leaves the machine’s own settings as they are';
 const SHUTDOWN = 'podloop leaves pods as they are when it ends; --stop-pods stops them';
 const DEBUGGING = 'podloop has no such handlers';
@@ -15,7 +22,7 @@ const duration = (): FieldFacts => supported('string');
 
 /**
  * Every field of KubeletConfiguration: those that are `supported` work, those that are `ignored` are named in a
- * warning with the reason, and what stands in no table is a mistake.
+ * warning with the reason, values besides those of `only` are refused, and what stands in no table is a mistake.
  */
 export const KUBELET_CONFIG_TABLES = {
   KubeletConfiguration: {
@@ -82,12 +89,12 @@ export const KUBELET_CONFIG_TABLES = {
     cgroupRoot: supported('string'),
     cgroupsPerQOS: supported('boolean'),
     cgroupDriver: supported('cgroupfs|systemd'),
-    cpuManagerPolicy: ignored('string', NO_PINNING, { neutral: ['none'] }),
+    cpuManagerPolicy: pinning(['none']),
     singleProcessOOMKill: ignored('boolean', NO_POD_LIMITS),
     cpuManagerPolicyOptions: ignored('map[string]string', NO_PINNING),
     cpuManagerReconcilePeriod: ignored('string', NO_PINNING, { neutral: ['0s', '10s'] }),
-    memoryManagerPolicy: ignored('string', NO_PINNING, { neutral: ['None'] }),
-    topologyManagerPolicy: ignored('string', NO_PINNING, { neutral: ['none'] }),
+    memoryManagerPolicy: pinning(['None']),
+    topologyManagerPolicy: pinning(['none', 'best-effort']),
     topologyManagerScope: ignored('string', NO_PINNING, { neutral: ['container'] }),
     topologyManagerPolicyOptions: ignored('map[string]string', NO_PINNING),
     qosReserved: ignored('map[string]string', NO_POD_LIMITS),

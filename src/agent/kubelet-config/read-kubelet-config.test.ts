@@ -61,16 +61,28 @@ describe('a KubeletConfiguration', () => {
 
   it('is warned of what would pin containers, with what to do, unless it pins nothing', () => {
     const { warnings } = read(
-      'cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\ntopologyManagerPolicy: none\n',
+      'topologyManagerPolicy: best-effort\nreservedSystemCPUs: 0-1\ncpuManagerPolicy: none\n',
     );
     const why =
       'has no effect: podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot';
     expect(warnings).toEqual([
-      `/etc/podloop/kubelet.yaml:3:1: cpuManagerPolicy: ${why}`,
+      `/etc/podloop/kubelet.yaml:3:1: topologyManagerPolicy: ${why}`,
       `/etc/podloop/kubelet.yaml:4:1: reservedSystemCPUs: ${why}`,
     ]);
     const none = 'cpuManagerPolicy: none\nmemoryManagerPolicy: None\ntopologyManagerScope: container\n';
     expect(read(`${none}cpuManagerReconcilePeriod: 0s\n`).warnings).toEqual([]);
+  });
+
+  it.each([
+    ['cpuManagerPolicy', 'static', 'none'],
+    ['cpuManagerPolicy', 'Static', 'none'],
+    ['memoryManagerPolicy', 'Static', 'None'],
+    ['topologyManagerPolicy', 'restricted', 'none'],
+    ['topologyManagerPolicy', 'single-numa-node', 'none'],
+  ])('is refused where pods would be promised what nobody keeps: %s: %s', (field, policy, instead) => {
+    expect(failure(`${HEAD}${field}: ${policy}\n`)).toBe(
+      `kubelet.yaml:3:${field.length + 3}: ${field}: "${policy}" is not supported: use ${instead}: podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot`,
+    );
   });
 
   it('may be written as JSON', () => {
