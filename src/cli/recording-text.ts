@@ -51,8 +51,10 @@ const SLOWEST_SHOWN = 10;
 function callTable(calls: readonly CallSummary[]): string[] {
   return table(
     ['AT', 'FOR', 'METHOD', 'POD', 'ID'],
-    calls.map(({ atMs, forMs, method, pod, subject }) => [
-      ...[duration(atMs), duration(forMs), method, pod === '' ? '-' : pod, subject.slice(0, ID_SHOWN) || '-'],
+    calls.map(({ atMs, forMs, method, pod, podUid, subject }) => [
+      ...[duration(atMs), duration(forMs), method, pod === '' ? '-' : pod],
+      // A sandbox that was never made has no id.
+      (subject === '' ? podUid : subject).slice(0, ID_SHOWN) || '-',
     ]),
   );
 }

@@ -89,6 +89,55 @@ describe('podloop replay', () => {
     });
   });
 
+  it('names with --summary the pod of a sandbox that was made or not, also when no list has it', async () => {
+    const metadata = (name: string) => ({ namespace: 'default', name, uid: `uid-of-${name}`, attempt: 0 });
+    await using recording = await RecordHarness.start({
+      handlers: {
+        runPodSandbox: (call, reply) => {
+          if (call.request.config?.metadata?.name === 'db') reply(null, { podSandboxId: 'sandbox-db' });
+        },
+        createContainer: (_call, reply) => reply(null, { containerId: 'container-db' }),
+        stopContainer: () => undefined,
+        stopPodSandbox: () => undefined,
+        removePodSandbox: () => undefined,
+      },
+    });
+    const { client, clock, proxy } = recording;
+    const { podSandboxId } = await client.runPodSandbox({ config: { metadata: metadata('db') } });
+    await client.createContainer({ podSandboxId, config: {}, sandboxConfig: { metadata: metadata('db') } });
+    const hanging = [
+      client.runPodSandbox({ config: { metadata: metadata('web') } }),
+      client.stopContainer({ containerId: 'container-db' }),
+      client.stopPodSandbox({ podSandboxId }),
+      client.removePodSandbox({ podSandboxId: 'of-before' }),
+    ].map((call) => call.catch(() => undefined));
+    await untilTrue(() => proxy.counts.open === hanging.length);
+    await clock.advance(5_000);
+    await proxy.close();
+    client.close();
+    await Promise.all(hanging);
+    const text = new ReplayCommand(recording.file, '--summary');
+    expect(await text.exit).toBe(0);
+    const rows = text.stdout.split('\n').map((line) => line.split(/ +/).slice(2).join(' '));
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        'RunPodSandbox default/web uid-of-web',
+        'StopContainer default/db container-db',
+        'StopPodSandbox default/db sandbox-db',
+        'RemovePodSandbox - of-before',
+        'RunPodSandbox default/db sandbox-db',
+        'CreateContainer default/db sandbox-db',
+      ]),
+    );
+    const json = new ReplayCommand(recording.file, '--summary', '-o', 'json');
+    expect(await json.exit).toBe(0);
+    const { hangs } = JSON.parse(json.stdout) as { hangs: unknown[] };
+    expect(hangs).toContainEqual({
+      ...{ method: 'RunPodSandbox', subject: '', pod: 'default/web', podUid: 'uid-of-web' },
+      ...{ atMs: 0, forMs: 5_000 },
+    });
+  });
+
   it('serves the recording, says when it is over, and ends then with --at-end exit', async () => {
     await using recording = await recordHang();
     const socket = join(recording.file, '..', 'replay.sock');

@@ -1,25 +1,28 @@
 import { ListContainersResponse, ListPodSandboxResponse } from '../cri/generated/runtime/v1/cri.js';
+import { ifReadable, readString } from '../util/protobuf-fields.js';
 import { SliceYielder } from '../util/slices.js';
+import { findPodOfRequest, type RecordedPod } from './pod-of-request.js';
 import { type RecordingFile } from './recording-file.js';
 import { type RecordedCall } from './timeline.js';
 
-/** A pod that was listed. */
-export interface RecordedPod {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
+export { type RecordedPod } from './pod-of-request.js';
 
 const MOST_PODS = 10_000;
 const LISTS_PER_SLICE = 5;
+/** What is made between two lists, and gone in the second, is in no list. */
+const MAKES = new Set(['RunPodSandbox', 'CreateContainer']);
+const MOST_MADE = 100_000;
 
-/** The pods that were ever listed in a recording, and to which of them ids of containers and sandboxes belong. */
+/**
+ * The pods that were ever listed in a recording, and to which pod ids of containers and sandboxes belong, as lists and the
+ * calls that made them tell.
+ */
 export class RecordedPods {
   readonly #pods = new Map<string, RecordedPod>();
   readonly #podOfSandbox = new Map<string, RecordedPod>();
   readonly #sandboxOfContainer = new Map<string, string>();
 
-  /** Looks into each different list once. */
+  /** Looks into each different list once, and into what made a sandbox or a container. */
   static async find(
     file: RecordingFile,
     calls: readonly RecordedCall[],
@@ -27,8 +30,17 @@ export class RecordedPods {
   ): Promise<RecordedPods> {
     const found = new RecordedPods();
     const seen = new Set<number>();
+    let made = 0;
     const slices = new SliceYielder({ itemsPerSlice: LISTS_PER_SLICE });
-    for (const { method, messages } of calls) {
+    for (const call of calls) {
+      const { method, messages } = call;
+      if (MAKES.has(method.name)) {
+        if (++made > MOST_MADE) continue;
+        signal?.throwIfAborted();
+        await found.#learnMade(file, call);
+        if (slices.isFull()) await slices.nextSlice();
+        continue;
+      }
       const isOfSandboxes = method.name === 'ListPodSandbox' || method.name === 'StreamPodSandboxes';
       if (!isOfSandboxes && method.name !== 'ListContainers' && method.name !== 'StreamContainers') continue;
       for (const { blob } of messages) {
@@ -52,10 +64,9 @@ export class RecordedPods {
     return [...this.#pods.values()];
   }
 
-  /** `namespace/name` of the pod to which a container or a sandbox belongs; empty when that is not known. */
-  nameOf(id: string): string {
-    const pod = this.#podOfSandbox.get(this.#sandboxOfContainer.get(id) ?? id);
-    return pod === undefined ? '' : `${pod.namespace}/${pod.name}`;
+  /** The pod to which a container or a sandbox belongs; undefined when that is not known. */
+  findById(id: string): RecordedPod | undefined {
+    return this.#podOfSandbox.get(this.#sandboxOfContainer.get(id) ?? id);
   }
 
   #learnSandboxes(list: Buffer): void {
@@ -70,7 +81,28 @@ export class RecordedPods {
 
   #learnContainers(list: Buffer): void {
     for (const { id, podSandboxId } of ListContainersResponse.decode(list).containers) {
-      if (this.#sandboxOfContainer.size < MOST_PODS * 10) this.#sandboxOfContainer.set(id, podSandboxId);
+      this.#learnContainer(id, podSandboxId);
     }
   }
+
+  #learnContainer(id: string, sandboxId: string): void {
+    if (this.#sandboxOfContainer.size < MOST_PODS * 10) this.#sandboxOfContainer.set(id, sandboxId);
+  }
+
+  async #learnMade(file: RecordingFile, { method, request, messages }: RecordedCall): Promise<void> {
+    if (request === undefined) return;
+    const pod = findPodOfRequest(method, await file.readBlob(request));
+    const made = messages[0] === undefined ? '' : await readId(file, messages[0].blob);
+    const isContainer = method.name === 'CreateContainer';
+    const sandboxId = isContainer ? await readId(file, request) : made;
+    if (isContainer && made !== '') this.#learnContainer(made, sandboxId);
+    if (pod === undefined || sandboxId === '' || this.#podOfSandbox.size >= MOST_PODS) return;
+    if (!this.#podOfSandbox.has(sandboxId)) this.#podOfSandbox.set(sandboxId, pod);
+  }
+}
+
+/** The first field of a message, where the id is of what it is about; empty when it cannot be read. */
+export async function readId(file: RecordingFile, blob: number): Promise<string> {
+  const message = await file.readBlob(blob);
+  return ifReadable(() => readString(message, 1)) ?? '';
 }

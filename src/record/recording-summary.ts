@@ -1,8 +1,8 @@
 import { GRPC_STATUS_NAMES } from '../relay/index.js';
-import { ifReadable, readString } from '../util/protobuf-fields.js';
 import { RecordingFile } from './recording-file.js';
 import { kindOf, subjectOfRead } from './method-kinds.js';
-import { type RecordedPod, RecordedPods } from './recorded-pods.js';
+import { findPodOfRequest, namesItsPod } from './pod-of-request.js';
+import { readId, type RecordedPod, RecordedPods } from './recorded-pods.js';
 import { type RecordedCall, Timeline } from './timeline.js';
 
 /** What a recording tells, for somebody who looks for what was wrong. Durations are in milliseconds. */
@@ -47,10 +47,12 @@ export interface RecordingSummary {
 /** One call. */
 export interface CallSummary {
   readonly method: string;
-  /** The container or sandbox that it was about; empty when it was about none. */
+  /** The container or sandbox that it was about, or that it made; empty when it was about none. */
   readonly subject: string;
   /** The pod that it belongs to, `namespace/name`; empty when that is not known. */
   readonly pod: string;
+  /** Of that pod; empty when that is not known. */
+  readonly podUid: string;
   readonly atMs: number;
   readonly forMs: number;
 }
@@ -74,11 +76,11 @@ export async function summarizeRecording(path: string, signal?: AbortSignal): Pr
     return Promise.all(
       longest.slice(0, MOST_CALLS_TOLD).map(async (call) => {
         const subject = await subjectOf(file, call);
-        const pod = pods.nameOf(subject);
+        const pod = (await podNamedBy(file, call)) ?? pods.findById(subject);
         return {
-          method: call.method.name,
-          subject,
-          pod,
+          ...{ method: call.method.name, subject },
+          pod: pod === undefined ? '' : `${pod.namespace}/${pod.name}`,
+          podUid: pod?.uid ?? '',
           atMs: call.at / 1000,
           forMs: durationOf(call) / 1000,
         };
@@ -142,12 +144,24 @@ function summarizeErrors(calls: readonly RecordedCall[]): RecordingSummary['erro
 /** Changes whose first field is not the id of what they are about. */
 const OF_NO_ID = new Set(['RunPodSandbox', 'PullImage', 'RemoveImage', 'UpdateRuntimeConfig']);
 
-/** The container or sandbox that a call is about. */
-async function subjectOf(file: RecordingFile, { method, request }: RecordedCall): Promise<string> {
+/** The pod that the request itself names. */
+async function podNamedBy(
+  file: RecordingFile,
+  { method, request }: RecordedCall,
+): Promise<RecordedPod | undefined> {
+  if (request === undefined || !namesItsPod(method)) return undefined;
+  return findPodOfRequest(method, await file.readBlob(request));
+}
+
+/** The container or sandbox that a call is about; of RunPodSandbox the one that it made. */
+async function subjectOf(
+  file: RecordingFile,
+  { method, request, messages: [answer] }: RecordedCall,
+): Promise<string> {
+  if (method.name === 'RunPodSandbox' && answer !== undefined) return await readId(file, answer.blob);
   const kind = kindOf(method);
   const isRead = kind === 'read' && subjectOfRead(method) === 'id';
   const isOfOne = kind === 'status' || kind === 'stream' || (kind === 'change' && !OF_NO_ID.has(method.name));
   if (request === undefined || !(isRead || isOfOne)) return '';
-  const message = await file.readBlob(request);
-  return ifReadable(() => readString(message, 1)) ?? '';
+  return await readId(file, request);
 }
