@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Journal } from '../journal/journal.js';
+import { FIRST_KEY } from '../journal/journal-id.js';
 import { type JournalEntry, type JournalRecord } from '../journal/journal-record.js';
 import { JournalStore } from '../journal/journal-store.js';
 import { FakeAgentServer, sendStatus } from '../testing/fake-agent-server.js';
@@ -80,7 +81,7 @@ describe('podloop events without an agent', () => {
   beforeEach(async () => {
     const limits = { maxBytes: 2 ** 26, maxAgeMs: 1e12 };
     const journal = new Journal({
-      ...{ folder: join(folder, 'journal'), limits, clock, logger: SILENT_LOGGER },
+      ...{ folder: join(folder, 'journal'), nodeName: 'n1', limits, clock, logger: SILENT_LOGGER },
     });
     for (const record of RECORDS) journal.append(record);
     await journal.run(AbortSignal.abort());
@@ -141,6 +142,20 @@ describe('podloop events without an agent', () => {
         eventTime: '2026-01-01T00:09:00.000000Z',
       },
     ]);
+  });
+
+  it('names the node of which records are lost', async () => {
+    const store = await JournalStore.open({ folder: join(folder, 'journal') });
+    const [, died] = await store.readAfter(FIRST_KEY, 2);
+    await store.write([[died![0], died![1].replace('exit code 3', 'exit code 4')]], true);
+    await store.close();
+    const { stdout } = await start(['--kinds', 'journal', '-o', 'json']).ended;
+    const { items } = JSON.parse(stdout) as { items: unknown[] };
+    expect(items).toMatchObject([
+      { reason: 'RecordsLost', count: 1, involvedObject: { kind: 'Node', name: 'n1' } },
+    ]);
+    const table = await start(['--kinds', 'journal', '--no-headers']).ended;
+    expect(words(table.stdout).slice(0, 5).join(' ')).toMatch(/^10s Warning RecordsLost Node\/n1 1$/);
   });
 
   it('says so when there is nothing', async () => {

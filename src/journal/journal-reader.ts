@@ -12,6 +12,7 @@ import { type StoreKeeper } from './store-keeper.js';
 /** What a {@link JournalReader} needs. */
 export interface JournalReaderOptions {
   readonly folder: string;
+  readonly nodeName: string;
   readonly store: Pick<StoreKeeper, 'readable' | 'isOpening'>;
   /** Woken whenever something was written, or the store has changed. */
   readonly waiters: Pick<ChangeWaiters, 'untilChange'>;
@@ -57,6 +58,7 @@ export class JournalReader {
       readBefore: (key: string, limit: number) => look((store) => store.readBefore(key, limit), []),
       has: (key: string) => look((store) => store.has(key), false),
       untilBehind: (key: string) => this.#untilBehind(key, query.filter?.untilMs, signal),
+      findNodeName: () => Promise.resolve(this.#options.nodeName),
       onDamaged: (key: string, records: number) => this.#noteDamage(key, records),
     };
     return readRecords(source, query, signal);

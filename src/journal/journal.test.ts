@@ -36,7 +36,7 @@ afterEach(async () => {
 /** A journal that runs until it is disposed. */
 function start(more: Partial<JournalOptions> = {}) {
   const limits = { maxBytes: 64 * MIB, maxAgeMs: 7 * 24 * 3_600_000 };
-  const journal = new Journal({ folder, limits, clock, logger, ...more });
+  const journal = new Journal({ folder, nodeName: 'n1', limits, clock, logger, ...more });
   const ending = new AbortController();
   const running = journal.run(ending.signal);
   const stop = async (): Promise<void> => {
@@ -208,6 +208,8 @@ describe('a history', () => {
       ['ContainerStarted', '6'],
     ]);
     expect(one.journal.facts.dropped).toBe(2);
+    const [gap] = await readAll(again.journal, { filter: { kinds: ['journal'] } });
+    expect(gap).toMatchObject({ reason: 'RecordsDropped', node: 'n1' });
   });
 
   it('stays within its size, and gives up the oldest', { timeout: 30_000 }, async () => {
@@ -335,6 +337,7 @@ describe('a history that is not well', () => {
         ['RecordsLost', 1],
         ['ContainerStarted', 'three'],
       ]);
+      expect(entries[1]).toMatchObject({ node: 'n1' });
       // Who goes on behind it gets the rest once.
       expect(messagesOf(await readAll(again.journal, { afterId: entries[1]!.id }))).toEqual(['three']);
     }
@@ -368,6 +371,7 @@ describe('a history that is not well', () => {
     await one.journal.flush();
     const readings = await Promise.all([1, 2, 3].map(() => readAll(one.journal)));
     expect(readings.map((entries) => entries.at(-1)!.reason)).toEqual(Array(3).fill('HistoryDamaged'));
+    expect(readings[0]!.at(-1)).toMatchObject({ node: 'n1' });
     expect(logger.complaints.map(({ message }) => message)).toEqual([
       'History is damaged: it was set aside and a new one is begun',
     ]);

@@ -37,6 +37,8 @@ import { StoreKeeper } from './store-keeper.js';
 export interface JournalOptions {
   /** Its own; made when it is missing. */
   readonly folder: string;
+  /** Of the node whose history it is. */
+  readonly nodeName: string;
   readonly limits: JournalLimits;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -83,9 +85,9 @@ export class Journal {
   #writeErrors = 0;
 
   constructor(options: JournalOptions) {
-    const { folder, limits, clock, logger, queueCapacity = QUEUE_CAPACITY } = options;
+    const { folder, nodeName, limits, clock, logger, queueCapacity = QUEUE_CAPACITY } = options;
     this.#options = options;
-    this.#queue = new RecordQueue(queueCapacity);
+    this.#queue = new RecordQueue(queueCapacity, nodeName);
     this.#limits = new LimitKeeper(limits, clock);
     this.#writer = new BatchWriter({
       ...{ clock, queue: this.#queue },
@@ -100,7 +102,7 @@ export class Journal {
       onOpened: (last) => this.#writer.goOnBehind(last),
     });
     this.#reader = new JournalReader({
-      ...{ folder, clock, logger, store: this.#store, waiters: this.#waiters },
+      ...{ folder, nodeName, clock, logger, store: this.#store, waiters: this.#waiters },
       lastKey: () => this.#writer.lastKey,
       findTrouble: () => this.#trouble,
       isClosed: () => this.#isClosed,
@@ -207,7 +209,7 @@ export class Journal {
   }
 
   async #setAside(trouble: JournalStoreError, isNews: boolean): Promise<void> {
-    const { folder, logger, clock } = this.#options;
+    const { folder, nodeName: node, logger, clock } = this.#options;
     const outcome = await this.#store.setAside();
     if ('error' in outcome) {
       // It is tried again before anything is written or read.
@@ -220,7 +222,7 @@ export class Journal {
     this.#damage = undefined;
     logger.error('History is damaged: it was set aside and a new one is begun', trouble, { aside });
     this.append({
-      ...{ atMs: clock.now(), kind: 'journal', type: 'Warning', reason: 'HistoryDamaged' },
+      ...{ atMs: clock.now(), kind: 'journal', type: 'Warning', reason: 'HistoryDamaged', node },
       message: `The history before was damaged and lies in ${aside} now: ${trouble.message}`,
     });
     this.#hurry.wake();

@@ -31,6 +31,7 @@ function sourceOf(timesMs: readonly number[]) {
         .toReversed()
         .slice(0, limit),
     has: async (key: string) => pairs.some(([each]) => each === key),
+    findNodeName: async () => 'n1',
   };
   return source;
 }

@@ -24,6 +24,8 @@ export interface RecordSource {
   has(key: string): Promise<boolean>;
   /** Resolves when there is something behind a key; with false when there never will be, or the signal aborts. */
   untilBehind?(key: string, signal: AbortSignal): Promise<boolean>;
+  /** Of the node whose history it is; undefined when nobody knows. Asked only when records are lost. */
+  findNodeName(): Promise<string | undefined>;
   /** So many records before that key, or at it, are gone or not what was written; they are passed over. */
   onDamaged?(key: string, records: number): void;
 }
@@ -67,7 +69,7 @@ export async function* readRecords(
     }
     last = page.at(-1)?.[0] ?? last;
     if (page.length === PAGE) continue;
-    const loss = losses.takeLast();
+    const loss = await losses.takeLast();
     if (loss !== undefined && matchesFilter(loss, filter)) yield loss;
     if (!follow || !((await source.untilBehind?.(last, signal)) ?? false)) return;
   }
@@ -107,21 +109,23 @@ class Losses {
       this.#note(key, 1, findId(key));
       return undefined;
     }
-    const loss = this.takeLast(entry);
+    const loss = await this.takeLast(entry);
     this.#last = entry;
     return loss;
   }
 
   /** What was lost behind the last record. */
-  takeLast(next?: JournalEntry): JournalEntry | undefined {
+  async takeLast(next?: JournalEntry): Promise<JournalEntry | undefined> {
     const [count, id] = [this.#count, this.#id];
     this.#count = 0;
     if (count === 0 || id === undefined) return undefined;
     const atMs = next?.atMs ?? this.#last?.atMs ?? 0;
+    const node = await this.#source.findNodeName();
     return {
       ...{ id, atMs, kind: 'journal', type: 'Warning', reason: 'RecordsLost', count },
       message: `${count} records are lost here: the disk does not have what was written to it`,
       firstAtMs: this.#last?.atMs ?? atMs,
+      ...(node === undefined ? {} : { node }),
     };
   }
 

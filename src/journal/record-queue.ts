@@ -15,12 +15,14 @@ interface Gap {
  */
 export class RecordQueue {
   readonly #capacity: number;
+  readonly #nodeName: string;
   #records: JournalRecord[] = [];
   #gap: Gap | undefined;
   #dropped = 0;
 
-  constructor(capacity: number) {
+  constructor(capacity: number, nodeName: string) {
     this.#capacity = capacity;
+    this.#nodeName = nodeName;
   }
 
   get length(): number {
@@ -52,7 +54,7 @@ export class RecordQueue {
     const gap = this.#gap;
     if (gap !== undefined && taken.length > 0) {
       this.#gap = undefined;
-      this.#records.push(describeGap(gap));
+      this.#records.push({ ...describeGap(gap), node: this.#nodeName });
     }
     return taken;
   }

@@ -38,7 +38,7 @@ import { SystemClock } from ${JSON.stringify(`${BUILT}util/clock.js`)};
 import { SILENT_LOGGER } from ${JSON.stringify(`${BUILT}util/logger.js`)};
 const [folder, first] = process.argv.slice(1);
 const limits = { maxBytes: 4 * 2 ** 20, maxAgeMs: 1e12 };
-const journal = new Journal({ folder, limits, clock: new SystemClock(), logger: SILENT_LOGGER });
+const journal = new Journal({ folder, nodeName: 'n1', limits, clock: new SystemClock(), logger: SILENT_LOGGER });
 void journal.run(new AbortController().signal);
 for (let number = Number(first); ; ) {
   const until = number + 1 + Math.floor(Math.random() * 800);
@@ -66,7 +66,7 @@ afterEach(async () => {
 function startJournal(place: string, maxBytes = 64 * MIB) {
   const logger = new LogRecorder();
   const limits = { maxBytes, maxAgeMs: 1e12 };
-  const journal = new Journal({ folder: place, limits, clock: new SystemClock(), logger });
+  const journal = new Journal({ folder: place, nodeName: 'n1', limits, clock: new SystemClock(), logger });
   const ending = new AbortController();
   const running = journal.run(ending.signal);
   return {

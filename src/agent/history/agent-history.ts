@@ -54,10 +54,10 @@ export class AgentHistory implements Disposable {
 
   /** Records from now on, in memory until it runs. */
   constructor(given: AgentHistoryOptions) {
-    const { options, parts, client, clock, logger } = given;
+    const { options, parts, client, identity, clock, logger } = given;
     this.#options = given;
     this.#journal = new Journal({
-      folder: historyFolder(options.rootDir),
+      ...{ folder: historyFolder(options.rootDir), nodeName: identity.name },
       limits: { maxBytes: options.journalMaxSizeBytes, maxAgeMs: options.journalMaxAgeMs },
       ...{ clock, logger },
     });

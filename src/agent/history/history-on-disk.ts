@@ -1,8 +1,6 @@
-import { END_KEY } from '../../journal/journal-id.js';
 import { type JournalEntry } from '../../journal/journal-record.js';
 import { JournalStoreError } from '../../journal/journal-store.js';
 import { readRecords } from '../../journal/read-records.js';
-import { decodeRecord } from '../../journal/record-codec.js';
 import { type HistoryFilter } from '../../model/history-filter.js';
 import { type Clock } from '../../util/clock.js';
 import { PodloopError } from '../../util/errors.js';
@@ -11,8 +9,6 @@ import { LentStore } from './lent-store.js';
 import { podNames } from './serve-history.js';
 
 export { JOURNAL_KINDS, type JournalEntry } from '../../journal/journal-record.js';
-/** So many are looked at before others get their turn. */
-const PAGE = 500;
 
 /** What of a history on the disk is read. */
 export interface DiskQuery {
@@ -35,25 +31,11 @@ export async function* readHistoryOnDisk(
   const folder = historyFolder(rootDir);
   try {
     await using store = new LentStore(folder, clock);
-    const pods = pod === undefined ? undefined : podNames(pod, await findNodeName(store));
+    const pods = pod === undefined ? undefined : podNames(pod, (await store.findNodeName()) ?? '');
     yield* readRecords(store, { filter: { ...filter, pods }, afterId }, signal);
   } catch (error) {
     if (!(error instanceof JournalStoreError)) throw error;
     throw new PodloopError('JOURNAL_UNUSABLE', describe(error, folder), { cause: error });
-  }
-}
-
-/** As the newest agent was called: records of the node have its name. */
-async function findNodeName(store: LentStore): Promise<string> {
-  for (let before = END_KEY; ;) {
-    const page = await store.readBefore(before, PAGE);
-    for (const [key, text] of page) {
-      // Most are about pods, and need not be decoded for that.
-      const name = text.includes('"node":') ? decodeRecord(key, text)?.node : undefined;
-      if (name !== undefined) return name;
-    }
-    if (page.length < PAGE) return '';
-    before = page.at(-1)![0];
   }
 }
 

@@ -1,9 +1,13 @@
+import { END_KEY } from '../../journal/journal-id.js';
 import { type RecordSource } from '../../journal/read-records.js';
+import { decodeRecord } from '../../journal/record-codec.js';
 import { JournalStore, type StoredPair } from '../../journal/journal-store.js';
 import { type Clock, type ClockTimer } from '../../util/clock.js';
 
 /** Longer than it takes to print a page, and short for an agent that wants it. */
 const IDLE_MS = 250;
+/** So many are looked at before others get their turn. */
+const PAGE = 500;
 
 /**
  * The store of an agent that is down, held only while it is read: whoever reads it page by page in a pager would else keep
@@ -15,6 +19,7 @@ export class LentStore implements RecordSource, AsyncDisposable {
   readonly #clock: Clock;
   #store: JournalStore | undefined;
   #idle: ClockTimer | undefined;
+  #nodeName: Promise<string | undefined> | undefined;
   #closing: Promise<void> = Promise.resolve();
 
   constructor(folder: string, clock: Clock) {
@@ -34,9 +39,27 @@ export class LentStore implements RecordSource, AsyncDisposable {
     return await this.#use((store) => store.has(key));
   }
 
+  /** As the newest agent was called: records of the node have its name. */
+  async findNodeName(): Promise<string | undefined> {
+    return await (this.#nodeName ??= this.#lookForNodeName());
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#giveBack();
     await this.#closing;
+  }
+
+  async #lookForNodeName(): Promise<string | undefined> {
+    for (let before = END_KEY; ;) {
+      const page = await this.readBefore(before, PAGE);
+      for (const [key, text] of page) {
+        // Most are about pods, and need not be decoded for that.
+        const name = text.includes('"node":') ? decodeRecord(key, text)?.node : undefined;
+        if (name !== undefined) return name;
+      }
+      if (page.length < PAGE) return undefined;
+      before = page.at(-1)![0];
+    }
   }
 
   async #use<Value>(read: (store: JournalStore) => Promise<Value>): Promise<Value> {
