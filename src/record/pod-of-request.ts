@@ -9,7 +9,11 @@ export interface RecordedPod {
 }
 
 /** Where a request has the PodSandboxConfig of the pod that it is made for. */
-const CONFIG_FIELDS: Readonly<Record<string, number>> = { RunPodSandbox: 1, CreateContainer: 3, PullImage: 3 };
+const CONFIG_FIELDS: Readonly<Record<string, number>> = {
+  RunPodSandbox: 1,
+  CreateContainer: 3,
+  PullImage: 3,
+};
 /** Where that has its PodSandboxMetadata, and what is where in it. */
 const METADATA_FIELD = 1;
 const FIELDS = { name: 1, uid: 2, namespace: 3 } as const;
