@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { type Diagnosis } from '../agent/doctor.js';
+import { VersionResponse } from '../cri/generated/runtime/v1/cri.js';
+import { CriTestServer } from '../testing/cri-test-server.js';
 import { FakeAgentServer } from '../testing/fake-agent-server.js';
 import { aPlegReport } from '../testing/node-facts-builder.js';
 import { SystemClock } from '../util/clock.js';
@@ -96,6 +99,24 @@ describe('podloop doctor', () => {
     agent.on('GET /debug/pleg', () => ({ ...aPlegReport(), relists }));
     const older = await doctor([...absent(), '--socket', agent.socketPath]);
     expect(older.stdout).toMatch(/^Not known: podloop’s agent \(the agent at .* is of another version\)$/m);
+  });
+
+  it('looks at the runtime that the agent works with, unless one is named', async () => {
+    const version = { runtimeName: 'of the agent', runtimeVersion: '1', runtimeApiVersion: 'v1' };
+    await using runtime = await CriTestServer.start({
+      handlers: {
+        version: (_call, reply) => reply(null, VersionResponse.fromPartial({ ...version, version: '0.1.0' })),
+      },
+    });
+    await using agent = await FakeAgentServer.start();
+    const { endpoint } = runtime;
+    agent.on('GET /debug/pleg', () => aPlegReport({ runtime: { name: '', version: '', endpoint } }));
+    const found = await doctor([...absent().slice(2), '--socket', agent.socketPath, '-o', 'json']);
+    const { facts, findings } = JSON.parse(found.stdout) as Diagnosis;
+    expect(facts.runtime).toMatchObject({ endpoint, name: 'of the agent', connection: { connected: true } });
+    expect(findings.map(({ code }) => code)).not.toContain('RuntimeSocketMissing');
+    const named = await doctor([...absent(), '--socket', agent.socketPath]);
+    expect(named.stdout).toMatch(/^CRITICAL RuntimeSocketMissing: there is no runtime at .*cri\.sock/);
   });
 
   it('does not wait for the rest of what an agent says', async () => {

@@ -10,11 +10,11 @@ import {
 import { type PlegReport } from '../model/pleg-report.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
-import { linkAbort } from '../util/linked-abort.js';
 import { AgentClient } from './api/agent-client.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
+import { askAgent } from './api/ask-agent.js';
 import { type CliHost } from './cli-host.js';
-import { CommandFailure, failure } from './command-failure.js';
+import { CommandFailure } from './command-failure.js';
 import { toDiagnosisLines } from './doctor/diagnosis-text.js';
 import {
   addDoctorFlags,
@@ -25,11 +25,13 @@ import {
 } from './doctor/doctor-flags.js';
 import { toDiagnosisJson, toDiagnosisYaml } from './doctor/diagnosis-json.js';
 import { ProgressLine } from './doctor/progress-line.js';
+import { findRuntimeEndpoint } from './find-runtime-endpoint.js';
 import { EXIT_INTERRUPTED } from './interrupts.js';
 import { resolveRuntimeEndpoint } from './runtime-endpoint.js';
 
 const HELP = `
-It changes nothing and takes no event from a kubelet or an agent that runs beside it. Run it as root.
+It changes nothing and takes no event from a kubelet or an agent that runs beside it. Run it as root. Unless a runtime is
+named, it looks at the one that podloop's own agent works with, where that answers; else at the one that the machine has.
 
 Exit codes: 0 nothing is wrong, 1 warnings, 2 something critical, 3 it could not look.
 
@@ -96,12 +98,14 @@ async function prepareLook(
 ): Promise<() => Promise<Diagnosis>> {
   const { clock, env } = host;
   const endpoint = flags.runtimeEndpoint ?? flags.containerRuntimeEndpoint;
-  const runtimeEndpoint = await resolveRuntimeEndpoint(endpoint, env);
+  const named = await resolveRuntimeEndpoint(endpoint, env);
   const credentials = await readCredentials(flags);
   const socketPath = resolveAgentSocket(flags.socket, env, process.getuid?.() ?? 0);
   const agent = new AgentClient({ socketPath, clock, signal });
   const progress = new ProgressLine(host);
   return async () => {
+    const { timeout: limitMs } = flags;
+    const runtimeEndpoint = named === '' ? await findRuntimeEndpoint({ agent, env, clock, limitMs }) : named;
     return await runDoctor({
       ...{ runtimeEndpoint, clock, signal, events: flags.events },
       ...{ timeoutMs: flags.timeout, watchMs: flags.for },
@@ -116,22 +120,9 @@ async function prepareLook(
 
 /** What podloop's own agent says, whole within the limit. One of another version may say less, and is not judged then. */
 async function readReport(agent: AgentClient, clock: Clock, limitMs: number): Promise<PlegReport> {
-  const late = linkAbort(agent.signal);
-  const timer = clock.setTimer(limitMs, () =>
-    late.abort(failure(`the agent at ${agent.socketPath} did not answer whole within ${limitMs / 1000}s`)),
-  );
-  try {
-    const { object } = await agent.send('GET', '/debug/pleg', { signal: late.signal });
-    const report: unknown = object;
-    if (!isWholeReport(report)) throw failure(`the agent at ${agent.socketPath} is of another version`);
-    return report;
-  } catch (error) {
-    const reason: unknown = late.signal.aborted ? late.signal.reason : error;
-    throw new Error(messageOf(reason).replace(/^error: /, ''), { cause: error });
-  } finally {
-    timer.cancel();
-    late.unlink();
-  }
+  const report = await askAgent(agent, '/debug/pleg', { clock, limitMs });
+  if (!isWholeReport(report)) throw new Error(`the agent at ${agent.socketPath} is of another version`);
+  return report;
 }
 
 async function print(

@@ -12,9 +12,9 @@ import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { untilAborted } from '../util/until-aborted.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure } from './command-failure.js';
+import { chooseRuntimeEndpoint } from './find-runtime-endpoint.js';
 import { createLogger, verbosityOption } from './log-output.js';
 import { packageVersion } from './package-version.js';
-import { resolveRuntimeEndpoint } from './runtime-endpoint.js';
 
 interface RecordFlags {
   readonly listen?: string;
@@ -58,7 +58,7 @@ export function recordCommand(host: CliHost): Command {
     .option('--listen <endpoint>', 'unix:///path to listen at for others; without it podloop asks by itself')
     .option(
       '--runtime-endpoint <endpoint>',
-      'unix:///path of the runtime’s socket, or "embedded"; found by itself unless told',
+      'unix:///path of the runtime’s socket, or "embedded"; unless told that of podloop’s own agent, else the one that is found',
     )
     .requiredOption('-f, --file <file>', 'File to write; only its owner may read it')
     .option('--force', 'Replace a file that is there', false)
@@ -93,7 +93,7 @@ export function recordCommand(host: CliHost): Command {
 async function record(flags: RecordFlags, host: CliHost): Promise<void> {
   const logger = createLogger(host, flags.verbosity);
   const signal = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
-  const upstream = await findRuntime(await resolveRuntimeEndpoint(flags.runtimeEndpoint, host.env));
+  const upstream = await findRuntime(await chooseRuntimeEndpoint(flags.runtimeEndpoint, host, signal));
   const folder = flags.listen === undefined ? await mkdtemp(join(tmpdir(), 'podloop-record-')) : undefined;
   let failure: string | undefined;
   try {

@@ -9,9 +9,18 @@ export function embeddedSocketPaths(env: Readonly<Record<string, string | undefi
   return ['/run/podloop/cri.sock', ...(own === undefined ? [] : [join(own, 'podloop', 'cri.sock')])];
 }
 
+/** The first of these paths at which there is a socket. */
+export async function findSocket(paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isSocket() === true) return path;
+  }
+  return undefined;
+}
+
 /**
  * The endpoint that the flag means: `embedded` becomes the socket of the embedded runtime that runs on this machine,
- * and no flag the empty text, with which the agent looks for a runtime by itself.
+ * and no flag the empty text: the runtime is to be found.
  */
 export async function resolveRuntimeEndpoint(
   flag: string | undefined,
@@ -19,10 +28,8 @@ export async function resolveRuntimeEndpoint(
 ): Promise<string> {
   if (flag !== EMBEDDED_RUNTIME) return flag ?? '';
   const paths = embeddedSocketPaths(env);
-  for (const path of paths) {
-    const found = await stat(path).catch(() => undefined);
-    if (found?.isSocket() === true) return `unix://${path}`;
-  }
+  const found = await findSocket(paths);
+  if (found !== undefined) return `unix://${found}`;
   throw new PodloopError(
     'ENDPOINT_NOT_FOUND',
     `no embedded runtime runs here: there is no socket at ${paths.join(' or ')}; start one with "podloop runtime", or name its socket`,

@@ -4,8 +4,8 @@ import { plegReportJson } from '../agent/pleg-report/pleg-report-json.js';
 import { AgentClient } from './api/agent-client.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
 import { type CliHost } from './cli-host.js';
+import { chooseRuntimeEndpoint } from './find-runtime-endpoint.js';
 import { parsePositiveDuration } from './flag-values.js';
-import { resolveRuntimeEndpoint } from './runtime-endpoint.js';
 import { agentReports, type ReportSource, runtimeReports } from './top/report-source.js';
 import { EventRates } from './top/event-rates.js';
 import { plainRows } from './top/row.js';
@@ -117,7 +117,7 @@ async function openSource(
   if (endpoint === undefined && (isNamed || existsSync(socketPath))) {
     return agentReports(new AgentClient({ socketPath, clock, signal }));
   }
-  const runtimeEndpoint = await resolveRuntimeEndpoint(endpoint, env);
+  const runtimeEndpoint = await chooseRuntimeEndpoint(endpoint, host, signal);
   return await runtimeReports({ runtimeEndpoint, firstLookMs, clock, signal });
 }
 

@@ -6,10 +6,10 @@ import { SILENT_LOGGER } from '../util/logger.js';
 import { type CliHost } from './cli-host.js';
 import { matchesFilter } from './event-filter.js';
 import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from './event-printer.js';
+import { chooseRuntimeEndpoint } from './find-runtime-endpoint.js';
 import { parsePositiveDuration } from './flag-values.js';
 import { HealthReport } from '../agent/health-report.js';
 import { createLogger, verbosityOption } from './log-output.js';
-import { resolveRuntimeEndpoint } from './runtime-endpoint.js';
 
 interface WatchFlags {
   readonly runtimeEndpoint?: string;
@@ -47,7 +47,7 @@ export function watchCommand(host: CliHost): Command {
     .description('Show what happens to every pod of a container runtime, as it happens; changes nothing.')
     .option(
       '--runtime-endpoint <endpoint>',
-      'unix:///path of the runtime’s socket, or "embedded"; found by itself unless told',
+      'unix:///path of the runtime’s socket, or "embedded"; unless told that of podloop’s own agent, else the one that is found',
     )
     .addOption(
       new Option('--container-runtime-endpoint <endpoint>', 'The same, under the kubelet’s name').conflicts(
@@ -89,7 +89,7 @@ async function watch(flags: WatchFlags, host: CliHost): Promise<void> {
   const { mode, relistPeriod: relistPeriodMs } = flags;
   try {
     await using observer = await Observer.connect(
-      { runtimeEndpoint: await resolveRuntimeEndpoint(endpoint, host.env), mode, relistPeriodMs },
+      { runtimeEndpoint: await chooseRuntimeEndpoint(endpoint, host, interrupted), mode, relistPeriodMs },
       {
         clock: host.clock,
         // What goes wrong at each look is told once, below, unless somebody asks for every detail.

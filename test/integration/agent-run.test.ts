@@ -96,6 +96,15 @@ describe('podloop run', () => {
       const second = await runPodloop(args(manifests));
       expect(second.code).toBe(1);
       expect(second.stderr).toMatch(/^error: another node agent works in .*node \(pid \d+\)/m);
+      // Whoever asks what is wrong need not say on which runtime the agent works.
+      const quick = ['--for', '10ms', '--no-disk-write', '--kubelet-url', '', '--healthz-url', ''];
+      const socket = join(folder, 'node/podloop.sock');
+      const doctor = await runPodloop(['doctor', '-o', 'json', '--socket', socket, ...quick]);
+      expect(JSON.parse(doctor.stdout), doctor.stderr).toMatchObject({
+        facts: {
+          runtime: { endpoint: `unix://${join(folder, 'node/runtime/cri.sock')}`, name: 'podloop-embedded' },
+        },
+      });
       expect(await first.end('SIGTERM'), first.stderr.join('\n')).toEqual({ code: 0, signal: null });
       expect(first.stderr.at(-1)).toContain('"Ended" pods="left as they are"');
     }

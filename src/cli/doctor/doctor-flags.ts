@@ -45,7 +45,7 @@ export function addDoctorFlags(command: Command): Command {
   return command
     .option(
       '-r, --runtime-endpoint <endpoint>',
-      'unix:///path of the runtime’s socket, or "embedded"; found by itself unless told',
+      'unix:///path of the runtime’s socket, or "embedded"; unless told that of podloop’s own agent, else the one that is found',
     )
     .addOption(
       new Option('--container-runtime-endpoint <endpoint>', 'The same, under the kubelet’s name').conflicts(
