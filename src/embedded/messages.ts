@@ -6,6 +6,7 @@
 import {
   type Container as ContainerMessage,
   ContainerStatus,
+  type ImageSpec,
   type LinuxContainerUser,
   type Mount,
   type PodSandbox,
@@ -13,6 +14,7 @@ import {
 } from '../cri/generated/runtime/v1/cri.js';
 import { type Container } from './container/container.js';
 import { type ContainerRecord } from './container/container-record.js';
+import { toReferenceText, tryParseReference } from './images/image-reference.js';
 import { type ContainerUser } from './isolation/container-user.js';
 import { describeNamespaces } from './isolation/namespace-options.js';
 import { type Sandbox } from './pods/sandbox.js';
@@ -70,6 +72,7 @@ export function toContainerStatus(container: Container): ContainerStatus {
   const { record, exit } = container;
   return ContainerStatus.fromPartial({
     ...toContainer(container),
+    image: toImageSpec(record),
     startedAt: container.startedAtNs,
     finishedAt: exit?.finishedAtNs ?? 0n,
     exitCode: exit?.code ?? 0,
@@ -81,6 +84,16 @@ export function toContainerStatus(container: Container): ContainerStatus {
     user: { linux: toLinuxUser(record.user) },
     resources: container.resources && { linux: container.resources },
   });
+}
+
+/**
+ * A kubelet asks by the image's id and says beside it how people call it. That name is what it shows in a pod's status, as
+ * containerd writes it.
+ */
+function toImageSpec({ config: { image } }: ContainerRecord): ImageSpec | undefined {
+  if (image === undefined || image.userSpecifiedImage === '') return image;
+  const named = tryParseReference(image.userSpecifiedImage);
+  return named === undefined ? image : { ...image, image: toReferenceText(named) };
 }
 
 /** As they were asked for; image volumes with the image that is mounted. */
