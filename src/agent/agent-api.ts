@@ -7,6 +7,7 @@ import { authorizeOwner } from '../server/authorize-owner.js';
 import { nodePageHandlers } from '../server/node-pages.js';
 import { PodTable } from '../server/pod-table.js';
 import { ResourceVersions } from '../server/resource-versions.js';
+import { isRunning } from '../sync/housekeeping-owner.js';
 import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
@@ -42,6 +43,7 @@ export class AgentApi {
   readonly socket: string;
   readonly #options: AgentApiOptions;
   readonly #server: ApiServer;
+  readonly #served: ServedPods;
   readonly #table: PodTable;
   readonly #ports: ApiPorts;
   readonly #router: ApiRouter;
@@ -80,10 +82,8 @@ export class AgentApi {
     this.#creations = creations;
     this.socket = socket === '' ? join(rootDir, SOCKET_NAME) : socket;
     const { desired, manager, workers, stopped } = parts;
-    this.#table = new PodTable(
-      new ServedPods({ clock, desired, manager, workers, creations, stopped }),
-      versions,
-    );
+    this.#served = new ServedPods({ clock, desired, manager, workers, creations, stopped });
+    this.#table = new PodTable(this.#served, versions);
     this.#plegReporter = startPlegReporter(options);
     const pages = buildNodePages({ ...options, plegReporter: this.#plegReporter });
     this.#ports = {
@@ -99,7 +99,10 @@ export class AgentApi {
   /** Follows what happens to pods, and waits for ports, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, parts } = this.#options;
-    const following = followPods({ clock, signal, table: this.#table, manager: parts.manager });
+    const following = followPods({
+      ...{ clock, signal, table: this.#table, manager: parts.manager },
+      onLook: () => this.#forgetAbsent(),
+    });
     await Promise.all([following, this.#servers?.run(signal)]);
   }
 
@@ -110,6 +113,14 @@ export class AgentApi {
     await this.#creations.flush();
     await this.#options.parts.objectTimes.flush();
     await this.#versions.settled();
+  }
+
+  /** What an agent before has written of pods and objects that went while none ran. */
+  #forgetAbsent(): void {
+    const { sources, cache, objectTimes } = this.#options.parts;
+    if (!sources.config.seenAllSources()) return;
+    this.#served.forgetAbsent((uid) => isRunning(cache.get(uid).status));
+    objectTimes.settle(() => sources.config.objects.all());
   }
 
   async #startServers(): Promise<void> {

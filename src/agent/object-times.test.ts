@@ -35,3 +35,21 @@ it('an object has the time at which it came, over restarts, until its source has
   next.update([other]);
   expect([next.getMs(own), next.getMs(other)]).toEqual([cameAtMs + 60_000, cameAtMs]);
 });
+
+it('an object that went while no agent ran, and was the last of its source, is another one when it comes back', async () => {
+  const clock = new FakeClock();
+  const file = join(folder, 'times.json');
+  const first = await ObjectTimes.open({ file, clock });
+  const [gone, kept] = [of('file', 'a'), of('http', 'a')];
+  first.update([gone, kept]);
+  const cameAtMs = clock.now();
+  await first.flush();
+  clock.jumpWallClock(60_000);
+
+  const next = await ObjectTimes.open({ file, clock });
+  next.settle(() => [kept]);
+  next.settle(() => []);
+  expect(next.getMs(kept)).toBe(cameAtMs);
+  next.update([gone, kept]);
+  expect([next.getMs(gone), next.getMs(kept)]).toEqual([cameAtMs + 60_000, cameAtMs]);
+});

@@ -6,6 +6,7 @@ export class ObjectTimes {
   readonly #times: CreationTimes;
   /** The sources that have had any since this agent began: nothing is known yet of what the others have. */
   readonly #sources = new Set<string>();
+  #isSettled = false;
 
   private constructor(times: CreationTimes) {
     this.#times = times;
@@ -26,7 +27,16 @@ export class ObjectTimes {
     const keys = new Set(all.map(keyOf));
     for (const key of keys) this.#times.getMs(key);
     for (const { source } of all) this.#sources.add(source);
-    this.#times.keepOnly((key) => keys.has(key) || !this.#sources.has(key.slice(0, key.indexOf('/'))));
+    const isGone = (key: string): boolean =>
+      !keys.has(key) && (this.#isSettled || this.#sources.has(key.slice(0, key.indexOf('/'))));
+    this.#times.keepOnly((key) => !isGone(key));
+  }
+
+  /** Every source has told what it has: those that went while no agent ran are gone, too. Does nothing after the first time. */
+  settle(readAll: () => readonly SourceConfigObject[]): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.update(readAll());
   }
 
   /** Resolves when everything is written. */

@@ -22,7 +22,13 @@ function setUp() {
   const served = new ServedPods({
     ...{ clock: new FakeClock(), desired, manager: manager as never },
     workers: { isKnown: (uid) => worked.has(uid), isFinished: (uid) => worked.get(uid) === 'finished' },
-    creations: { getMs: () => 1, forget: (uid: string) => forgotten.push(uid) } as unknown as CreationTimes,
+    creations: {
+      getMs: () => 1,
+      forget: (uid: string) => forgotten.push(uid),
+      keepOnly: (isThere: (uid: string) => boolean) => {
+        forgotten.push(...['uid-web', 'uid-old'].filter((uid) => !isThere(uid)));
+      },
+    } as unknown as CreationTimes,
     stopped: {
       find: ({ metadata }) => {
         const stop = stops.get(metadata.uid);
@@ -71,5 +77,17 @@ describe('the pods that the API shows', () => {
     expect(served.find('uid-web')).toBeUndefined();
     stops.set('uid-web', { gracePeriodSeconds: 0, isOver: false });
     expect(served.find('uid-web')).toBeUndefined();
+  });
+
+  it('came anew when they went while no agent ran, once nothing is left of them', () => {
+    const { desired, worked, served, forgotten } = setUp();
+    desired.set(web);
+    served.forgetAbsent((uid) => uid === 'uid-old');
+    worked.set('uid-old', 'at work');
+    served.forgetAbsent(() => false);
+    expect(forgotten).toEqual([]);
+    worked.clear();
+    served.forgetAbsent(() => false);
+    expect(forgotten).toEqual(['uid-old']);
   });
 });

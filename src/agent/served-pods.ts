@@ -55,6 +55,16 @@ export class ServedPods implements PodViews {
     return { pod, status, createdAtMs, deletion };
   }
 
+  /**
+   * Forgets when those came that went while no agent ran: nobody wants them, and nothing is there of them that would have to
+   * end first. To be called when every source was seen.
+   */
+  forgetAbsent(isRunning: (uid: string) => boolean): void {
+    const { creations, workers } = this.#options;
+    const uids = new Set(this.uids());
+    creations.keepOnly((uid) => uids.has(uid) || workers.isKnown(uid) || isRunning(uid));
+  }
+
   #findEnding(uid: string): NodePod | undefined {
     const { manager, workers } = this.#options;
     return workers.isKnown(uid) && !workers.isFinished(uid) ? manager.findPod(uid) : undefined;
@@ -104,6 +114,8 @@ export interface FollowPodsOptions {
   readonly clock: Clock;
   readonly table: PodTable;
   readonly manager: Pick<StatusManager, 'subscribe'>;
+  /** Called after each look at all pods. */
+  readonly onLook?: () => void;
   readonly signal: AbortSignal;
 }
 
@@ -111,7 +123,8 @@ export interface FollowPodsOptions {
 const LOOK_MS = 1_000;
 
 /** Keeps a table up to date until the signal aborts. */
-export async function followPods({ clock, table, manager, signal }: FollowPodsOptions): Promise<void> {
+export async function followPods(options: FollowPodsOptions): Promise<void> {
+  const { clock, table, manager, onLook, signal } = options;
   using changes = manager.subscribe();
   const follow = async (): Promise<void> => {
     for await (const change of readUntilAborted(changes, signal)) {
@@ -122,6 +135,7 @@ export async function followPods({ clock, table, manager, signal }: FollowPodsOp
   const look = async (): Promise<void> => {
     while (!signal.aborted) {
       table.refreshAll();
+      onLook?.();
       await clock.sleep(LOOK_MS, signal).catch(() => undefined);
     }
   };
