@@ -75,6 +75,16 @@ describe('a path below a volume', () => {
   it('is refused with a reason', async () => {
     await symlink('/etc', join(volume, 'link'));
     await expect(open('link')).rejects.toThrow(new UnsafePathError('link leads out of the volume, to /etc'));
+    await symlink('/no/such/folder', join(volume, 'dangling'));
+    await expect(open('dangling/x')).rejects.toThrow('dangling leads out of the volume, to /no/such/folder');
+    await symlink('../gone', join(volume, 'relative'));
+    await expect(open('relative')).rejects.toThrow(
+      `relative leads out of the volume, to ${join(folder, 'gone')}`,
+    );
+    await symlink('gone', join(volume, 'inside'));
+    await expect(open('inside')).rejects.toThrow(
+      `inside is a link to ${join(volume, 'gone')}, which is not there`,
+    );
   });
 
   it('never leads out, however often it is swapped for a link while it is looked at', async () => {

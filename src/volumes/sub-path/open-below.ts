@@ -8,8 +8,8 @@
  * @module
  */
 import { constants, type Stats } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { chmod, type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
+import { join, relative, resolve, sep } from 'node:path';
 import { isBelow } from '../../util/mountinfo.js';
 
 /** open(2): a place in the tree and no access to what is in it. Node does not name it; it is the same wherever Linux runs on x86, Arm, RISC-V, s390x and POWER. */
@@ -57,6 +57,7 @@ async function openOnce(base: string, names: readonly string[], newMode: number)
   const { found, missing } = await findExisting(base, names);
   if (!isBelow(found, base))
     throw new UnsafePathError(`${join(...names)} leads out of the volume, to ${found}`);
+  if (missing.length > 0) await refuseDanglingLink(base, found, missing[0]!);
   const existing = relative(base, found)
     .split(sep)
     .filter((name) => name !== '');
@@ -86,6 +87,18 @@ async function findExisting(
     }
   }
   return { found: base, missing: names };
+}
+
+/** What is missing may be the end of a link that is there: nothing is made in its place, nor where it leads to. */
+async function refuseDanglingLink(base: string, folder: string, name: string): Promise<void> {
+  const target = await readlink(join(folder, name)).catch(() => undefined);
+  if (target === undefined) return;
+  const end = resolve(folder, target);
+  throw new UnsafePathError(
+    isBelow(end, base)
+      ? `${name} is a link to ${end}, which is not there`
+      : `${name} leads out of the volume, to ${end}`,
+  );
 }
 
 /** Goes one name on and closes what it came from. A folder is made where a mode is given and nothing is there. */
