@@ -16,7 +16,6 @@
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
-import { formatConfigProblem } from '../config/config-problem.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { type Subscription } from '../pleg/index.js';
 import { type PodStatusRecord, type StatusChanges } from '../status/status-changes.js';
@@ -185,7 +184,7 @@ export class Agent implements AsyncDisposable {
 
   /** What is wrong with manifests now, one sentence each. */
   manifestProblems(): string[] {
-    return this.#parts.sources.config.problems().map((problem) => formatConfigProblem(problem));
+    return this.#parts.sources.config.problems().map((problem) => this.#parts.sources.format(problem));
   }
 
   /** A line for every pod, as `kubectl get pods` has them. */

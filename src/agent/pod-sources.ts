@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
-import { formatConfigProblem } from '../config/config-problem.js';
+import { type ConfigProblem, formatConfigProblem } from '../config/config-problem.js';
 import { ConfigObjects, type ObjectChange } from '../config/config-objects.js';
 import { FILE_SOURCE, FileSource } from '../config/file-source.js';
 import { HTTP_SOURCE, HttpSource } from '../config/http-source.js';
@@ -58,15 +58,17 @@ export class PodSources {
   readonly manifests: ManifestPlaces | undefined;
   readonly #sources: readonly Source[];
   readonly #ownParser: ThreadedManifestParser | undefined;
+  readonly #stopped: StoppedPods;
 
   constructor(given: PodSourcesOptions) {
-    const { options, nodeName, stdin, clock, logger } = given;
+    const { options, nodeName, stdin, stopped, clock, logger } = given;
+    this.#stopped = stopped;
     const problems = new ProblemBook({
-      onProblem: (problem) => logger.error(formatConfigProblem(problem)),
+      onProblem: (problem) => logger.error(this.format(problem)),
       onCleared: (file) => logger.info('No problem is left with manifest', { file }),
     });
     const objects = new ConfigObjects({ onChanged: given.onObjectsChanged });
-    this.config = new PodConfig({ problems, objects, logger, stopped: given.stopped });
+    this.config = new PodConfig({ problems, objects, logger, stopped });
     this.#ownParser = given.parser === undefined ? new ThreadedManifestParser({ clock }) : undefined;
     const parser = given.parser ?? this.#ownParser!;
     const lastGoodFolder = join(options.rootDir, 'manifests-last-good');
@@ -89,6 +91,11 @@ export class PodSources {
       sources.push(new HttpSource({ ...common, url, headers, port, httpCheckFrequencyMs }));
     }
     this.#sources = sources;
+  }
+
+  /** A problem in one sentence, with what goes on because of it. */
+  format(problem: ConfigProblem): string {
+    return formatConfigProblem(problem, (fullName) => this.#stopped.hasStopped(fullName));
   }
 
   /** Reads all of them until the signal aborts; resolves then. */

@@ -30,15 +30,28 @@ export function aboutWhole(
 
 const MOST_NAMES = 5;
 
-/** `web.yaml:9:7: spec.containers[0].comand: unknown field, did you mean command?; default/web goes on as before`. */
-export function formatConfigProblem(problem: ConfigProblem): string {
+/** `web.yaml:9:7: spec.containers[0].comand: unknown field, did you mean command?; default/web goes on as before`; a pod that was stopped stays so. */
+export function formatConfigProblem(
+  problem: ConfigProblem,
+  isStopped: (fullName: string) => boolean = () => false,
+): string {
   const { file, message, kept, kind } = problem;
   const isOfWhole = kind === 'unreadable' || kind === 'not-kept';
   const text = isOfWhole
     ? `${file}: ${message}`
     : formatManifestProblem({ ...problem, kind: 'syntax' }).replace(/^(<\w+>):1:1: /, '$1: ');
-  if (kept.length === 0) return text;
-  const named = kept.slice(0, MOST_NAMES).join(', ');
-  const more = kept.length > MOST_NAMES ? ` and ${kept.length - MOST_NAMES} more` : '';
-  return `${text}; ${named}${more} ${kept.length === 1 ? 'goes' : 'go'} on as before`;
+  const stopped = kept.filter(isStopped);
+  const going = kept.filter((name) => !stopped.includes(name));
+  return [
+    text,
+    ...(going.length === 0 ? [] : [`${nameThem(going)} ${going.length === 1 ? 'goes' : 'go'} on as before`]),
+    ...(stopped.length === 0
+      ? []
+      : [`${nameThem(stopped)} ${stopped.length === 1 ? 'stays' : 'stay'} stopped`]),
+  ].join('; ');
+}
+
+function nameThem(names: readonly string[]): string {
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+  return `${names.slice(0, MOST_NAMES).join(', ')}${more}`;
 }

@@ -47,6 +47,13 @@ describe('a problem in words', () => {
     };
     expect(formatConfigProblem(problem)).toBe('web.yaml:9:7: spec.containers: Required value');
     expect(formatConfigProblem({ ...problem, kept: ['a/b'] })).toMatch(/; a\/b goes on as before$/);
+    const isStopped = (name: string): boolean => name === 'a/b';
+    expect(formatConfigProblem({ ...problem, kept: ['a/b'] }, isStopped)).toMatch(
+      /value; a\/b stays stopped$/,
+    );
+    expect(formatConfigProblem({ ...problem, kept: ['a/b', 'a/c'] }, isStopped)).toMatch(
+      /value; a\/c goes on as before; a\/b stays stopped$/,
+    );
     const many = ['1', '2', '3', '4', '5', '6', '7'];
     expect(formatConfigProblem({ ...problem, kept: many })).toMatch(
       /; 1, 2, 3, 4, 5 and 2 more go on as before$/,

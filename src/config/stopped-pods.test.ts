@@ -41,7 +41,10 @@ describe('a pod that was stopped', () => {
     });
     expect(stopped.apply(pod)).toBe(ending);
     expect((await open()).apply(aPod())?.metadata.deletionTimestamp).toBe(END.deletionTimestamp);
+    const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
+    expect([stopped.hasStopped(name), stopped.hasStopped('default/other')]).toEqual([true, false]);
     await stopped.setOver('uid-web');
+    expect(stopped.hasStopped(name)).toBe(true);
     expect(stopped.apply(pod)).toBeUndefined();
     expect((await open()).apply(aPod())).toBeUndefined();
   });

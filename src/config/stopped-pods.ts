@@ -84,6 +84,11 @@ export class StoppedPods {
     return [...this.#byUid.values()];
   }
 
+  /** Whether a pod of that `namespace/name` was stopped, and its manifest says no other thing since. */
+  hasStopped(fullName: string): boolean {
+    return this.list().some(({ namespace, name }) => `${namespace}/${name}` === fullName);
+  }
+
   /** Those that have ended and that a source would have run, as far as it has told. */
   heldBack(): StoppedPod[] {
     return this.list().filter(
