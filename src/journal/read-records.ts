@@ -109,7 +109,7 @@ class Losses {
       this.#note(key, 1, findId(key));
       return undefined;
     }
-    const loss = await this.takeLast(entry);
+    const loss = this.#count === 0 ? undefined : await this.takeLast(entry);
     this.#last = entry;
     return loss;
   }
