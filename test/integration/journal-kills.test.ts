@@ -202,11 +202,11 @@ it(
     const readMs = performance.now() - writtenAtMs;
     clearInterval(beat);
     expect(found).toHaveLength(100);
-    // In one piece it takes the better part of a second. Of single pauses others on this machine may have their share.
+    // In one piece it would be a single pause. Of single ones others on this machine may have their share.
     pausesMs.sort((one, other) => one - other);
     const longestMs = pausesMs.at(-1)!;
     expect(longestMs).toBeLessThan(readMs / 2);
-    expect(pausesMs[Math.floor(pausesMs.length * 0.9)]).toBeLessThan(10);
+    expect(pausesMs[Math.floor(pausesMs.length * 0.9)]).toBeLessThan(readMs / 20);
     await recordResult('journal', 'The history of a node', {
       name: 'Of 50,000 records those of one pod of 500',
       what: 'Records are written 5,000 at a time, then all are read and filtered; records have no index by pod.',

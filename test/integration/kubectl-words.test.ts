@@ -170,7 +170,8 @@ describe('podloop exec', () => {
     const shell = `sh -c 'stty cols 91 rows 31; ${command}; echo "code $?"; stty -a'`;
     await using terminal = new ProgramAtTerminal(shell, env());
     await terminal.shows(/[$#] /);
-    terminal.press('stty size; tty\r');
+    // The size comes on a stream of its own, and so may come after what is typed.
+    terminal.press('until stty size | grep -v "^0 0"; do sleep 0.1; done; tty\r');
     await terminal.shows(/31 91[^]*\/dev\//);
     // Ctrl-C goes to what runs there and ends neither shell nor podloop.
     terminal.press('echo sl""eeps; sleep 100\r');

@@ -118,7 +118,9 @@ export function defineForeignPodTests(start: (folder: string) => Promise<StoryRu
     expect(node.agent.statuses().find(({ pod }) => pod.uid === 'taken-uid')?.status).toMatchObject({
       ...{ phase: 'Failed', reason: 'ForeignPod' },
     });
-    const warnings = logger.complaints.filter(({ fields }) => fields['pod'] === 'default/web-test');
+    const warnings = logger.complaints.filter(
+      ({ fields }) => (fields['pod'] as { name?: string } | undefined)?.name === 'web-test',
+    );
     expect(warnings.map(({ message }) => message)).toEqual([
       'a pod of a kubelet with the uid kubelet-3 has the same name default/web-test; it is left alone, and ours runs beside it. With --adopt it is taken over instead',
     ]);
