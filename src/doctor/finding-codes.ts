@@ -4,7 +4,8 @@
  * docs/reference/doctor.md has each of them; a test holds the page and this table together.
  */
 export const FINDING_CODES = {
-  RuntimeSocketMissing: 'There is no socket of a container runtime.',
+  RuntimeSocketMissing:
+    'There is no socket of a container runtime: not where it was named, nor where one would be found.',
   RuntimeNotRunning: 'Nobody answers at the socket of the runtime, or whoever does hangs up at once.',
   RuntimeNotCri: 'What listens at the socket is no CRI v1 runtime.',
   RuntimeForbidden: 'This user may not open the socket of the runtime, so nothing is known of it.',

@@ -48,8 +48,9 @@ export interface GonePod {
 
 /** How many pods that went are remembered, for those who ask what happened since a version. */
 const MOST_GONE = 500;
-/** And how many former states of a pod that is there. */
+/** And how many former states of one pod that is there, and of all of them together. */
 const MOST_BEFORE = 20;
+const MOST_BEFORE_IN_ALL = 1_000;
 
 /** See the module. */
 export class PodTable {
@@ -58,6 +59,8 @@ export class PodTable {
   readonly #rows = new Map<string, PodRow>();
   /** By uid, what each pod was before, oldest first: for those who ask what happened since a version. */
   readonly #before = new Map<string, PodRow[]>();
+  /** All of these, oldest first, each with its uid. */
+  readonly #beforeInAll = new Map<PodRow, string>();
   readonly #watchers = new Set<PodWatcher>();
   /** Oldest first. */
   readonly #gone: GonePod[] = [];
@@ -129,7 +132,7 @@ export class PodTable {
     const version = this.#versions.next();
     // Only another beginning makes it another pod under the same uid.
     const isNew = before === undefined || before.served.createdAtMs !== served.createdAtMs;
-    if (isNew) this.#before.delete(uid);
+    if (isNew) this.#forgetBefore(uid);
     else this.#keepBefore(uid, before);
     this.#rows.set(uid, makeRow(served, version, isNew ? version : before.addedVersion));
     this.#tell(uid);
@@ -150,14 +153,27 @@ export class PodTable {
   #keepBefore(uid: string, row: PodRow): void {
     const rows = this.#before.get(uid) ?? [];
     rows.push(row);
-    if (rows.length > MOST_BEFORE) rows.shift();
     this.#before.set(uid, rows);
+    this.#beforeInAll.set(row, uid);
+    if (rows.length > MOST_BEFORE) this.#beforeInAll.delete(rows.shift()!);
+    if (this.#beforeInAll.size <= MOST_BEFORE_IN_ALL) return;
+    for (const [oldest, owner] of this.#beforeInAll) {
+      this.#beforeInAll.delete(oldest);
+      // The oldest of all is the oldest of its pod.
+      this.#before.get(owner)!.shift();
+      break;
+    }
+  }
+
+  #forgetBefore(uid: string): void {
+    for (const row of this.#before.get(uid) ?? []) this.#beforeInAll.delete(row);
+    this.#before.delete(uid);
   }
 
   #remove(uid: string, before: PodRow): void {
     const version = this.#versions.next();
     this.#rows.delete(uid);
-    this.#before.delete(uid);
+    this.#forgetBefore(uid);
     this.#gone.push({ version, row: makeRow(before.served, version, before.addedVersion) });
     if (this.#gone.length > MOST_GONE) this.#horizon = this.#gone.shift()!.version;
     this.#tell(uid);
