@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { endProcess } from './end-process.js';
 
 /** The built program: what users run is what is measured. */
 const MAIN = path.resolve('dist/cli/main.js');
@@ -45,10 +46,6 @@ export class BenchProcess implements AsyncDisposable {
 
   /** As with Ctrl-C, and by force when that takes too long. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.isRunning) return;
-    this.#child.kill('SIGTERM');
-    const force = setTimeout(() => this.#child.kill('SIGKILL'), END_MS);
-    await this.#ended;
-    clearTimeout(force);
+    await endProcess(this.#child, END_MS);
   }
 }

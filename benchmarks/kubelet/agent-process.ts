@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { endProcess } from '../agents/end-process.js';
 import { type HealthAddress } from '../agents/is-healthy.js';
 import { type AgentCommand } from './contenders.js';
 import { EventLog } from './event-log.js';
@@ -49,10 +50,6 @@ export class AgentProcess implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    this.#child.kill('SIGTERM');
-    const force = setTimeout(() => this.#child.kill('SIGKILL'), END_MS);
-    await this.#ended;
-    clearTimeout(force);
+    await endProcess(this.#child, END_MS);
   }
 }

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import path from 'node:path';
+import { findFreePort } from '../../src/testing/tcp-client.js';
 import { type HealthAddress } from '../agents/is-healthy.js';
 
 /** Where an agent finds its work, and what is its own. */
@@ -80,15 +80,4 @@ async function prepareKubelet(
     ],
     health: { port: readOnlyPort },
   };
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  return await new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
