@@ -1,0 +1,69 @@
+/**
+ * What the parts of a cluster's node need of an API server: one request, and one watch.
+ *
+ * Everything below `src/cluster` takes this interface; who speaks TLS, reads a kubeconfig and keeps connections is not
+ * its business.
+ *
+ * @module
+ */
+
+/** One request to the API server. */
+export interface KubeRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** As in `/api/v1/nodes/here`, its parts encoded already. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Of the body; `application/json` unless told, for PATCH `application/strategic-merge-patch+json`. */
+  readonly contentType?: string;
+  /** How long the whole of it may take; 30 s unless told. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Objects as the API server sends them: https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes */
+export interface WatchEvent<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: T;
+}
+
+/** One watch of a collection. */
+export interface WatchRequest {
+  /** Of the collection, as in `/api/v1/pods`. */
+  readonly path: string;
+  /** Selectors, `resourceVersion`, `timeoutSeconds`; `watch` and `allowWatchBookmarks` are added. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * An API server, as one of its users.
+ *
+ * @remarks Rejects with {@link ApiError} for what the server answers, with any other error when it was not reached, did not
+ * answer in time, or the signal fired.
+ */
+export interface KubeClient {
+  /** The body of the answer, decoded; `undefined` when it has none. */
+  request<T>(request: KubeRequest): Promise<T>;
+
+  /** Events until the server ends the watch; an `ERROR` event is thrown as an {@link ApiError} (`410` when too old). */
+  watch<T>(request: WatchRequest): AsyncIterable<WatchEvent<T>>;
+}
+
+/** What an API server answered instead of what was asked for: its `Status` object. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+
+  constructor(
+    /** The HTTP status code. */
+    readonly code: number,
+    /** One word for programs, as in `NotFound`, `Conflict`, `Expired`. */
+    readonly reason: string,
+    message: string,
+    /** When the server asked to be left alone for so long. */
+    readonly retryAfterMs?: number,
+  ) {
+    super(message);
+  }
+}
