@@ -41,14 +41,14 @@ export function podSpecRows(): PageRow[] {
     for (const [name, facts] of Object.entries(POD_TABLES[type]!)) {
       if (base?.[name] === facts) continue;
       const path = `${parent}${name}`;
-      const inner = innerType(facts.type);
+      const inner = innerType((facts.inCluster ?? facts).type);
       const place = `${path}${inner.suffix}`;
       const known = inner.name === undefined ? undefined : told.get(inner.name);
       const isTold = known !== undefined && known !== place;
       const like = isTold ? known : PLACES[BASES[inner.name ?? ''] ?? ''];
       rows.push({
         ...{ path, type: describeFieldType(facts.type), support: SUPPORT[facts.support] },
-        remarks: remarksOf(facts, like),
+        remarks: [remarksOf(facts, like), clusterRemark(facts)].filter((part) => part !== '').join('; '),
       });
       if (inner.name === undefined || isTold) continue;
       told.set(inner.name, place);
@@ -94,6 +94,14 @@ function remarksOf(facts: FieldFacts, elsewhere: string | undefined): string {
     ...(elsewhere === undefined ? [] : [`fields as in \`${elsewhere}\``]),
   ];
   return remarks.join('; ').replaceAll('<', '&lt;');
+}
+
+/** What is done with the field of a pod of an API server, where that is something else. */
+function clusterRemark({ inCluster }: FieldFacts): string {
+  if (inCluster === undefined) return '';
+  const { note, support } = inCluster;
+  if (support === 'supported') return note === '' ? 'in a cluster: **yes**' : `in a cluster: ${note}`;
+  return `in a cluster: ${SUPPORT[support]}, ${note}`;
 }
 
 /** The table that a type refers to, behind its lists and maps. */

@@ -24,7 +24,7 @@ import {
   type ObjectFieldSelector,
   type ResourceFieldSelector,
 } from './env-source.js';
-import { type FieldTable, refused, supported, type TableOf } from './field-facts.js';
+import { clustered, type FieldTable, ignored, refused, supported, type TableOf } from './field-facts.js';
 import { STOP_SIGNALS } from './stop-signals.js';
 
 const NO_DEVICES = 'mount what the node has with hostPath; devices need a privileged container';
@@ -182,7 +182,10 @@ export const CONTAINER_TABLES = {
     capabilities: supported('Capabilities'),
     privileged: supported('boolean'),
     seLinuxOptions: supported('SELinuxOptions'),
-    windowsOptions: refused('leave it out: podloop runs Linux containers'),
+    windowsOptions: clustered(
+      refused('leave it out: podloop runs Linux containers'),
+      ignored('any', 'podloop runs Linux containers'),
+    ),
     runAsUser: supported('int64'),
     runAsGroup: supported('int64'),
     runAsNonRoot: supported('boolean'),

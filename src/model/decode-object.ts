@@ -29,16 +29,18 @@ const LARGEST_INT32 = 2 ** 31 - 1;
  * Reads an object against the tables: strict, and all problems at once.
  *
  * `value` is plain JSON. Null and, for fields of text, the empty string count as absent, as in Kubernetes. Quantities
- * come out in canonical form. Never throws.
+ * come out in canonical form. Never throws. `onUnknown` takes fields that the tables do not know; without it they are
+ * problems.
  */
 export function decodeObject(
   value: unknown,
   type: string,
   tables: Readonly<Record<string, FieldTable>>,
   isSupported: SupportRule,
+  onUnknown?: (path: FieldPath) => void,
 ): Decoded {
   const problems: FieldProblem[] = [];
-  const decoder = new Decoder(tables, isSupported, problems);
+  const decoder = new Decoder(tables, isSupported, problems, onUnknown);
   return { value: decoder.object(value, type, []), problems };
 }
 
@@ -46,6 +48,7 @@ class Decoder {
   readonly #tables: Readonly<Record<string, FieldTable>>;
   readonly #isSupported: SupportRule;
   readonly #problems: FieldProblem[];
+  readonly #onUnknown: ((path: FieldPath) => void) | undefined;
   /** Inside of a field whose values are in no message. */
   #isHiding = false;
 
@@ -53,10 +56,12 @@ class Decoder {
     tables: Readonly<Record<string, FieldTable>>,
     isSupported: SupportRule,
     problems: FieldProblem[],
+    onUnknown: ((path: FieldPath) => void) | undefined,
   ) {
     this.#tables = tables;
     this.#isSupported = isSupported;
     this.#problems = problems;
+    this.#onUnknown = onUnknown;
   }
 
   object(value: unknown, type: string, path: FieldPath): Record<string, unknown> | undefined {
@@ -79,6 +84,10 @@ class Decoder {
     const names = Object.keys(table);
     for (const name of Object.keys(value)) {
       if (Object.hasOwn(table, name)) continue;
+      if (this.#onUnknown !== undefined) {
+        this.#onUnknown([...path, name]);
+        continue;
+      }
       const guess = findSimilarWord(name, names);
       const hint = guess === undefined ? `there are ${names.join(', ')}` : `did you mean ${guess}?`;
       this.#add('unknown', [...path, name], `unknown field, ${hint}`);

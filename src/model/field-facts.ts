@@ -36,6 +36,8 @@ export interface FieldFacts {
   readonly neutral: readonly FieldDefault[];
   /** What is in it is in no message. */
   readonly isSecret?: boolean;
+  /** What holds for pods of an API server, where it is something else than for manifests. */
+  readonly inCluster?: FieldFacts;
 }
 
 /** The fields of one type, by name. */
@@ -72,6 +74,11 @@ export function refused(instead: string, type = 'any'): FieldFacts {
 /** A field that is accepted without effect. */
 export function ignored(type: string, reason: string, extras: Extras = {}): FieldFacts {
   return makeFacts(type, 'ignored', { note: reason, ...extras });
+}
+
+/** A field of manifests that is another matter for pods of an API server. */
+export function clustered(facts: FieldFacts, inCluster: FieldFacts): FieldFacts {
+  return { ...facts, inCluster };
 }
 
 function makeFacts(type: string, support: Support, extras: Extras): FieldFacts {

@@ -8,7 +8,7 @@
  * @module
  */
 import { CONTAINER_TABLES } from './container-fields.js';
-import { type FieldTable, ignored, refused, supported, type TableOf } from './field-facts.js';
+import { clustered, type FieldTable, ignored, refused, supported, type TableOf } from './field-facts.js';
 import {
   type HostAlias,
   type ObjectMeta,
@@ -34,9 +34,9 @@ const OWN_TABLES = {
   } satisfies TableOf<Pod>,
   ObjectMeta: {
     name: supported('string', { required: true }),
-    generateName: refused(
-      'use name: a manifest is read again and again, and is the same pod each time',
-      'string',
+    generateName: clustered(
+      refused('use name: a manifest is read again and again, and is the same pod each time', 'string'),
+      ignored('string', API_SERVER),
     ),
     namespace: supported('string', { default: 'default' }),
     selfLink: ignored('string', API_SERVER),
@@ -44,12 +44,21 @@ const OWN_TABLES = {
     resourceVersion: ignored('string', API_SERVER),
     generation: ignored('int64', API_SERVER),
     creationTimestamp: ignored('string', API_SERVER),
-    deletionTimestamp: refused('remove the manifest to end the pod', 'string'),
-    deletionGracePeriodSeconds: refused('use spec.terminationGracePeriodSeconds', 'int64'),
+    deletionTimestamp: clustered(
+      refused('remove the manifest to end the pod', 'string'),
+      supported('string'),
+    ),
+    deletionGracePeriodSeconds: clustered(
+      refused('use spec.terminationGracePeriodSeconds', 'int64'),
+      supported('int64'),
+    ),
     labels: supported('map[string]string'),
     annotations: supported('map[string]string'),
     ownerReferences: ignored('any', 'the objects that own it are of an API server'),
-    finalizers: refused('leave them out: nobody here would take them off', '[]string'),
+    finalizers: clustered(
+      refused('leave them out: nobody here would take them off', '[]string'),
+      ignored('[]string', API_SERVER),
+    ),
     managedFields: ignored('any', API_SERVER),
   } satisfies TableOf<ObjectMeta>,
   PodSpec: {
@@ -62,13 +71,19 @@ const OWN_TABLES = {
     activeDeadlineSeconds: supported('int64'),
     dnsPolicy: supported('ClusterFirstWithHostNet|ClusterFirst|Default|None', { default: 'ClusterFirst' }),
     nodeSelector: ignored('map[string]string', SCHEDULER),
-    serviceAccountName: refused(NO_ACCOUNT, 'string'),
-    serviceAccount: refused(NO_ACCOUNT, 'string'),
-    automountServiceAccountToken: ignored('boolean', 'there is no token to mount', {
-      only: [false],
-      otherwise: NO_ACCOUNT,
-    }),
-    nodeName: ignored('string', 'the pod is of the node that reads its manifest'),
+    serviceAccountName: clustered(refused(NO_ACCOUNT, 'string'), supported('string')),
+    serviceAccount: clustered(
+      refused(NO_ACCOUNT, 'string'),
+      ignored('string', 'serviceAccountName says the same'),
+    ),
+    automountServiceAccountToken: clustered(
+      ignored('boolean', 'there is no token to mount', { only: [false], otherwise: NO_ACCOUNT }),
+      ignored('boolean', 'the API server has added the volume'),
+    ),
+    nodeName: clustered(
+      ignored('string', 'the pod is of the node that reads its manifest'),
+      supported('string'),
+    ),
     hostNetwork: supported('boolean'),
     hostPID: supported('boolean', { neutral: [false] }),
     hostIPC: supported('boolean', { neutral: [false] }),
@@ -89,9 +104,15 @@ const OWN_TABLES = {
       '[]any',
     ),
     runtimeClassName: supported('string'),
-    enableServiceLinks: ignored('boolean', 'there are no services here'),
+    enableServiceLinks: clustered(
+      ignored('boolean', 'there are no services here'),
+      supported('boolean', { default: true }),
+    ),
     preemptionPolicy: ignored('Never|PreemptLowerPriority', SCHEDULER),
-    overhead: refused('leave it out: only an API server sets it, from a RuntimeClass', 'map[string]quantity'),
+    overhead: clustered(
+      refused('leave it out: only an API server sets it, from a RuntimeClass', 'map[string]quantity'),
+      supported('map[string]quantity'),
+    ),
     topologySpreadConstraints: ignored('[]TopologySpreadConstraint', SCHEDULER),
     setHostnameAsFQDN: supported('boolean', { neutral: [false] }),
     os: supported('PodOS'),
@@ -99,15 +120,24 @@ const OWN_TABLES = {
       only: [true],
       otherwise: 'leave it out: pods have the users of the node',
     }),
-    schedulingGates: refused('leave them out: nobody here would take them off', '[]any'),
+    schedulingGates: clustered(
+      refused('leave them out: nobody here would take them off', '[]any'),
+      ignored('[]any', SCHEDULER),
+    ),
     resourceClaims: refused(
       'mount what the node has with hostPath; devices need a privileged container',
       '[]any',
     ),
     resources: refused('give each container its own resources'),
     hostnameOverride: refused('use hostname', 'string'),
-    schedulingGroup: refused('leave it out: there is no scheduler here that would wait for the group'),
-    evictionResponders: refused('leave them out: nobody here evicts pods through an API server', '[]any'),
+    schedulingGroup: clustered(
+      refused('leave it out: there is no scheduler here that would wait for the group'),
+      ignored('any', SCHEDULER),
+    ),
+    evictionResponders: clustered(
+      refused('leave them out: nobody here evicts pods through an API server', '[]any'),
+      ignored('[]any', 'only who evicts pods reads it'),
+    ),
   } satisfies TableOf<PodSpec>,
   LocalObjectReference: {
     name: supported('string', { required: true }),
@@ -134,21 +164,30 @@ const OWN_TABLES = {
   } satisfies FieldTable,
   PodSecurityContext: {
     seLinuxOptions: supported('SELinuxOptions'),
-    windowsOptions: refused('leave it out: podloop runs Linux containers'),
+    windowsOptions: clustered(
+      refused('leave it out: podloop runs Linux containers'),
+      ignored('any', 'podloop runs Linux containers'),
+    ),
     runAsUser: supported('int64'),
     runAsGroup: supported('int64'),
     runAsNonRoot: supported('boolean'),
     supplementalGroups: supported('[]int64'),
     supplementalGroupsPolicy: supported('Merge|Strict'),
     fsGroup: supported('int64'),
-    fsGroupChangePolicy: ignored(
-      'OnRootMismatch|Always',
-      'emptyDir and the volumes of objects get their group as they are made, and hostPath keeps its own',
+    fsGroupChangePolicy: clustered(
+      ignored(
+        'OnRootMismatch|Always',
+        'emptyDir and the volumes of objects get their group as they are made, and hostPath keeps its own',
+      ),
+      supported('OnRootMismatch|Always'),
     ),
     sysctls: supported('[]Sysctl'),
     seccompProfile: supported('SecurityProfile'),
     appArmorProfile: supported('SecurityProfile'),
-    seLinuxChangePolicy: refused('leave it out: files of volumes are labelled as the runtime does', 'string'),
+    seLinuxChangePolicy: clustered(
+      refused('leave it out: files of volumes are labelled as the runtime does', 'string'),
+      ignored('string', 'files of volumes are labelled as the runtime does'),
+    ),
   } satisfies TableOf<PodSecurityContext>,
   Sysctl: {
     name: supported('string', { required: true }),
@@ -163,3 +202,11 @@ export const POD_TABLES: Readonly<Record<string, FieldTable>> = {
   ...VOLUME_TABLES,
   ...SCHEDULING_TABLES,
 };
+
+/** The same tables as they hold for pods of an API server. */
+export const CLUSTER_POD_TABLES: Readonly<Record<string, FieldTable>> = Object.fromEntries(
+  Object.entries(POD_TABLES).map(([type, table]) => [
+    type,
+    Object.fromEntries(Object.entries(table).map(([name, facts]) => [name, facts.inCluster ?? facts])),
+  ]),
+);

@@ -9,6 +9,7 @@
 import {
   type Container,
   type EphemeralContainer,
+  type ResourceList,
   type SeLinuxOptions,
   type SecurityProfile,
 } from './container.js';
@@ -47,6 +48,8 @@ export interface PodSpec {
   readonly dnsPolicy?: 'ClusterFirst' | 'ClusterFirstWithHostNet' | 'Default' | 'None';
   readonly dnsConfig?: PodDnsConfig;
   readonly nodeName?: string;
+  /** Of pods of an API server only; `default` where none is named. */
+  readonly serviceAccountName?: string;
   readonly hostNetwork?: boolean;
   readonly hostPID?: boolean;
   readonly hostIPC?: boolean;
@@ -58,7 +61,12 @@ export interface PodSpec {
   readonly subdomain?: string;
   readonly setHostnameAsFQDN?: boolean;
   readonly hostAliases?: readonly HostAlias[];
+  /** A RuntimeClass of the API server that the pod is from; of a manifest, a handler of the runtime itself. */
   readonly runtimeClassName?: string;
+  /** What the pod costs beside its containers, by resource; of pods of an API server only. */
+  readonly overhead?: ResourceList;
+  /** Whether containers are told in variables of the services of their namespace; of pods of an API server only. */
+  readonly enableServiceLinks?: boolean;
   readonly priority?: number;
   readonly priorityClassName?: string;
   readonly os?: { readonly name: 'linux' };

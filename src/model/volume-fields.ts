@@ -1,14 +1,25 @@
-import { type FieldTable, refused, supported, type TableOf } from './field-facts.js';
+import {
+  clustered,
+  type FieldFacts,
+  type FieldTable,
+  ignored,
+  refused,
+  supported,
+  type TableOf,
+} from './field-facts.js';
 import {
   type ConfigMapVolume,
   type DownwardApiFile,
   type DownwardApiVolume,
   type EmptyDirVolume,
+  type EphemeralVolume,
   type HostPathVolume,
   type KeyToPath,
   type ObjectProjection,
+  type PersistentVolumeClaimVolume,
   type ProjectedVolume,
   type SecretVolume,
+  type ServiceAccountTokenProjection,
   type Volume,
   type VolumeProjection,
 } from './volume.js';
@@ -21,6 +32,12 @@ const NO_OWNER = 'leave it out: files belong to the user that the mode and fsGro
 /** Kubernetes' default for files of ConfigMaps, Secrets and the downward API: 0644. */
 const FILE_MODE = 0o644;
 
+/** What no pod gets here: refused of manifests; a pod of an API server is taken in, and told that it waits in vain. */
+function foreign(instead: string): FieldFacts {
+  const inCluster = supported('any', { note: 'no pod gets it: the pod waits, and its events say for what' });
+  return clustered(refused(instead), inCluster);
+}
+
 /** The fields of volumes. */
 export const VOLUME_TABLES = {
   Volume: {
@@ -31,31 +48,44 @@ export const VOLUME_TABLES = {
     secret: supported('SecretVolumeSource'),
     downwardAPI: supported('DownwardAPIVolumeSource'),
     projected: supported('ProjectedVolumeSource'),
-    persistentVolumeClaim: refused('use hostPath with a folder of this node, and type DirectoryOrCreate'),
-    csi: refused('mount the volume on the node with the tools of its storage and use hostPath'),
-    ephemeral: refused('use emptyDir; to keep what is in it, hostPath with type DirectoryOrCreate'),
-    image: refused('copy the files with an init container into an emptyDir'),
-    nfs: refused('mount it on the node (mount -t nfs, or /etc/fstab) and use hostPath'),
-    iscsi: refused('log in to the target on the node (iscsiadm), mount the disk and use hostPath'),
-    fc: refused('mount the disk on the node and use hostPath'),
-    rbd: refused('map the image on the node (rbd map), mount it and use hostPath'),
-    cephfs: refused('mount it on the node (mount -t ceph) and use hostPath'),
-    flexVolume: refused('do on the node what its driver does, and use hostPath'),
-    azureFile: refused('mount the share on the node (mount -t cifs) and use hostPath'),
-    azureDisk: refused(ATTACH_IT),
-    awsElasticBlockStore: refused(ATTACH_IT),
-    gcePersistentDisk: refused(ATTACH_IT),
-    cinder: refused(ATTACH_IT),
-    vsphereVolume: refused(ATTACH_IT),
-    portworxVolume: refused(ATTACH_IT),
-    gitRepo: refused('clone it with an init container into an emptyDir'),
-    glusterfs: refused(`${GONE}; ${MOUNT_IT}`),
-    flocker: refused(`${GONE}; ${MOUNT_IT}`),
-    quobyte: refused(`${GONE}; ${MOUNT_IT}`),
-    photonPersistentDisk: refused(`${GONE}; ${MOUNT_IT}`),
-    scaleIO: refused(`${GONE}; ${MOUNT_IT}`),
-    storageos: refused(`${GONE}; ${MOUNT_IT}`),
+    persistentVolumeClaim: clustered(
+      refused('use hostPath with a folder of this node, and type DirectoryOrCreate'),
+      supported('PersistentVolumeClaimVolumeSource'),
+    ),
+    csi: foreign('mount the volume on the node with the tools of its storage and use hostPath'),
+    ephemeral: clustered(
+      refused('use emptyDir; to keep what is in it, hostPath with type DirectoryOrCreate'),
+      supported('EphemeralVolumeSource'),
+    ),
+    image: foreign('copy the files with an init container into an emptyDir'),
+    nfs: foreign('mount it on the node (mount -t nfs, or /etc/fstab) and use hostPath'),
+    iscsi: foreign('log in to the target on the node (iscsiadm), mount the disk and use hostPath'),
+    fc: foreign('mount the disk on the node and use hostPath'),
+    rbd: foreign('map the image on the node (rbd map), mount it and use hostPath'),
+    cephfs: foreign('mount it on the node (mount -t ceph) and use hostPath'),
+    flexVolume: foreign('do on the node what its driver does, and use hostPath'),
+    azureFile: foreign('mount the share on the node (mount -t cifs) and use hostPath'),
+    azureDisk: foreign(ATTACH_IT),
+    awsElasticBlockStore: foreign(ATTACH_IT),
+    gcePersistentDisk: foreign(ATTACH_IT),
+    cinder: foreign(ATTACH_IT),
+    vsphereVolume: foreign(ATTACH_IT),
+    portworxVolume: foreign(ATTACH_IT),
+    gitRepo: foreign('clone it with an init container into an emptyDir'),
+    glusterfs: foreign(`${GONE}; ${MOUNT_IT}`),
+    flocker: foreign(`${GONE}; ${MOUNT_IT}`),
+    quobyte: foreign(`${GONE}; ${MOUNT_IT}`),
+    photonPersistentDisk: foreign(`${GONE}; ${MOUNT_IT}`),
+    scaleIO: foreign(`${GONE}; ${MOUNT_IT}`),
+    storageos: foreign(`${GONE}; ${MOUNT_IT}`),
   } satisfies TableOf<Volume>,
+  PersistentVolumeClaimVolumeSource: {
+    claimName: supported('string', { required: true }),
+    readOnly: supported('boolean'),
+  } satisfies TableOf<PersistentVolumeClaimVolume>,
+  EphemeralVolumeSource: {
+    volumeClaimTemplate: ignored('any', 'a controller makes the claim of it'),
+  } satisfies TableOf<EphemeralVolume>,
   EmptyDirVolumeSource: {
     medium: supported('|Memory', { neutral: [''] }),
     sizeLimit: supported('quantity'),
@@ -111,10 +141,18 @@ export const VOLUME_TABLES = {
     configMap: supported('ObjectProjection'),
     secret: supported('ObjectProjection'),
     downwardAPI: supported('DownwardAPIProjection'),
-    serviceAccountToken: refused('put a token into a Secret: there is no API server that would give one'),
-    clusterTrustBundle: refused('put the certificates into a ConfigMap'),
-    podCertificate: refused('put the certificate into a Secret: there is no API server that would sign one'),
+    serviceAccountToken: clustered(
+      refused('put a token into a Secret: there is no API server that would give one'),
+      supported('ServiceAccountTokenProjection'),
+    ),
+    clusterTrustBundle: foreign('put the certificates into a ConfigMap'),
+    podCertificate: foreign('put the certificate into a Secret: there is no API server that would sign one'),
   } satisfies TableOf<VolumeProjection>,
+  ServiceAccountTokenProjection: {
+    audience: supported('string'),
+    expirationSeconds: supported('int64', { default: 3600 }),
+    path: supported('string', { required: true }),
+  } satisfies TableOf<ServiceAccountTokenProjection>,
   ProjectedVolumeSource: {
     sources: supported('[]VolumeProjection'),
     defaultMode: supported('int32', { default: FILE_MODE }),

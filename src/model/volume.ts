@@ -1,7 +1,36 @@
 import { type ObjectFieldSelector, type ResourceFieldSelector } from './env-source.js';
 
+/** Sources that only pods of an API server can name, and that no pod gets here. */
+export const FOREIGN_VOLUME_SOURCES = [
+  ...([
+    'csi',
+    'image',
+    'nfs',
+    'iscsi',
+    'fc',
+    'rbd',
+    'cephfs',
+    'flexVolume',
+    'azureFile',
+    'azureDisk',
+  ] as const),
+  ...(['awsElasticBlockStore', 'gcePersistentDisk', 'cinder', 'vsphereVolume', 'portworxVolume'] as const),
+  ...([
+    'gitRepo',
+    'glusterfs',
+    'flocker',
+    'quobyte',
+    'photonPersistentDisk',
+    'scaleIO',
+    'storageos',
+  ] as const),
+];
+
+/** Nothing of what stands below them is looked at. */
+type ForeignSources = { readonly [Source in (typeof FOREIGN_VOLUME_SOURCES)[number]]?: unknown };
+
 /** A v1 Volume: a name and exactly one source, once defaults are applied. */
-export interface Volume {
+export interface Volume extends ForeignSources {
   readonly name: string;
   readonly emptyDir?: EmptyDirVolume;
   readonly hostPath?: HostPathVolume;
@@ -9,6 +38,21 @@ export interface Volume {
   readonly secret?: SecretVolume;
   readonly downwardAPI?: DownwardApiVolume;
   readonly projected?: ProjectedVolume;
+  /** Of pods of an API server only. */
+  readonly persistentVolumeClaim?: PersistentVolumeClaimVolume;
+  /** Of pods of an API server only: a claim that is made for the pod, and named after pod and volume. */
+  readonly ephemeral?: EphemeralVolume;
+}
+
+/** A v1 PersistentVolumeClaim of the pod's namespace. */
+export interface PersistentVolumeClaimVolume {
+  readonly claimName: string;
+  readonly readOnly?: boolean;
+}
+
+/** What is asked for stands in the claim. */
+export interface EphemeralVolume {
+  readonly volumeClaimTemplate?: never;
 }
 
 /** A folder that lives as long as the pod. */
@@ -80,6 +124,20 @@ export interface VolumeProjection {
   readonly configMap?: ObjectProjection;
   readonly secret?: ObjectProjection;
   readonly downwardAPI?: { readonly items?: readonly DownwardApiFile[] };
+  /** Of pods of an API server only, as are those below it, which no pod gets here. */
+  readonly serviceAccountToken?: ServiceAccountTokenProjection;
+  readonly clusterTrustBundle?: unknown;
+  readonly podCertificate?: unknown;
+}
+
+/** A token of the pod's service account, bound to the pod. */
+export interface ServiceAccountTokenProjection {
+  /** Who is to take it; the API server itself unless told. */
+  readonly audience?: string;
+  /** 3600 unless told. */
+  readonly expirationSeconds?: number;
+  /** Of its file, below the volume. */
+  readonly path: string;
 }
 
 /** Several sources in one folder. */

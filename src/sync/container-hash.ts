@@ -64,6 +64,10 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   dnsPolicy: 'sandbox',
   dnsConfig: 'sandbox',
   nodeName: 'nothing',
+  // An API server lets nobody change these.
+  serviceAccountName: 'nothing',
+  overhead: 'nothing',
+  enableServiceLinks: 'nothing',
   // In place of the ports of the host, which say nothing there: see below.
   hostNetwork: 'nothing',
   hostPID: 'sandbox',

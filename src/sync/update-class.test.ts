@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { type Container } from '../model/container.js';
 import { applyPodDefaults } from '../model/pod-defaults.js';
-import { POD_TABLES } from '../model/pod-fields.js';
+import { CLUSTER_POD_TABLES, POD_TABLES } from '../model/pod-fields.js';
 import { type Pod, type PodSpec } from '../model/pod.js';
 import { PLANNED_FIELDS } from '../model/read-pod.js';
 import { podHash } from './container-hash.js';
@@ -16,12 +16,12 @@ const TABLES = {
 
 describe('what an edit of a field does', () => {
   it.each(Object.entries(TABLES))('is decided for every field of %s that is honoured', (type, classes) => {
-    const honoured = Object.entries(POD_TABLES[type]!)
+    const all = [POD_TABLES[type]!, CLUSTER_POD_TABLES[type]!].flatMap((table) => Object.entries(table));
+    const honoured = all
       .filter(([, { support }]) => support === 'supported' || support === 'planned')
-      .map(([name]) => name);
-    // Which node it is nobody writes: the agent fills it in.
-    const decided = Object.keys(classes).filter((name) => name !== 'nodeName');
-    expect(decided.sort()).toEqual(honoured.sort());
+      // A deletion is no edit.
+      .flatMap(([name]) => (name.startsWith('deletion') ? [] : name));
+    expect(Object.keys(classes).sort()).toEqual([...new Set(honoured)].sort());
   });
 
   it('stands in the reference for each of them', async () => {

@@ -403,6 +403,20 @@ describe('a volume that cannot be had', () => {
   });
 });
 
+it('of a kind that no pod gets here is told of, while the rest is made', async () => {
+  const owner = pod([
+    { name: 'shared', nfs: { server: 's', path: '/' } },
+    { name: 'data', emptyDir: {} },
+  ]);
+  const why =
+    'MountVolume.SetUp failed for volume "shared" : volumes of the kind nfs are not supported by podloop';
+  await expect(volumes.setUp(owner, NEVER)).rejects.toMatchObject({
+    ...{ code: 'VOLUME_NOT_READY', message: why },
+  });
+  expect(told).toEqual([`Warning FailedMount: ${why}`]);
+  expect((await stat(emptyDir('data'))).isDirectory()).toBe(true);
+});
+
 it('starts no volume more once it is told to end', async () => {
   const ended = AbortSignal.abort(new Error('ended'));
   await expect(volumes.setUp(pod([{ name: 'data', emptyDir: {} }]), ended)).rejects.toThrow('ended');

@@ -211,7 +211,8 @@ export class PodVolumes {
 
   /** What is missing, when the volume cannot be had. */
   async #setUpOne(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<MissingVolume | undefined> {
-    const kind = this.#kindOf(volume);
+    const kind = this.#options.kinds[sourceOf(volume)];
+    if (kind === undefined) return this.#missing(pod, volume, unsupported(volume));
     const work = this.#workOf(pod, volume, kind);
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -232,18 +233,21 @@ export class PodVolumes {
     } catch (cause) {
       if (signal.aborted) return undefined;
       publish(false);
-      const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(cause)}`;
-      this.#options.events.record(pod.metadata, { type: 'Warning', reason: 'FailedMount', message });
+      const missing = this.#missing(pod, volume, cause);
       // Containers go on with what is there, and those that are restarted as well.
-      return (await kind.isReady(work).catch(() => false)) ? undefined : { volume, message, cause };
+      return (await kind.isReady(work).catch(() => false)) ? undefined : missing;
     }
   }
 
+  #missing(pod: NodePod, volume: Volume, cause: unknown): MissingVolume {
+    const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(cause)}`;
+    this.#options.events.record(pod.metadata, { type: 'Warning', reason: 'FailedMount', message });
+    return { volume, message, cause };
+  }
+
   #kindOf(volume: Volume): VolumeKind {
-    const source = sourceOf(volume);
-    const kind = this.#options.kinds[source];
-    // Manifests with others are refused before they come here.
-    if (kind === undefined) throw new Error(`volumes of the kind ${source} are not supported`);
+    const kind = this.#options.kinds[sourceOf(volume)];
+    if (kind === undefined) throw unsupported(volume);
     return kind;
   }
 
@@ -276,6 +280,11 @@ export class PodVolumes {
     const { mounter, readMounts, clock } = this.#options;
     return new VolumeRemover({ paths, mounter, readMounts, clock });
   }
+}
+
+/** Manifests with such volumes are refused; pods of an API server come with whatever it takes. */
+function unsupported(volume: Volume): Error {
+  return new Error(`volumes of the kind ${sourceOf(volume)} are not supported by podloop`);
 }
 
 async function namesIn(folder: string): Promise<string[]> {

@@ -1,8 +1,10 @@
 import { type NodePod } from '../model/node-pod.js';
-import { type Volume } from '../model/volume.js';
+import { FOREIGN_VOLUME_SOURCES, type Volume } from '../model/volume.js';
 
 /** Which field of a volume says what it is: exactly one is set. */
 export type VolumeSource = Exclude<keyof Volume, 'name'>;
+
+type ForeignSource = (typeof FOREIGN_VOLUME_SOURCES)[number];
 
 /** One volume of one pod. */
 export interface PodVolume {
@@ -51,6 +53,12 @@ const SOURCES = Object.keys({
   secret: true,
   downwardAPI: true,
   projected: true,
+  persistentVolumeClaim: true,
+  ephemeral: true,
+  ...(Object.fromEntries(FOREIGN_VOLUME_SOURCES.map((source) => [source, true])) as Record<
+    ForeignSource,
+    true
+  >),
 } satisfies Record<VolumeSource, true>) as VolumeSource[];
 
 /** Every kind, by the field that names it. */
