@@ -4,7 +4,10 @@ import os from 'node:os';
 /** Where and with what a result was measured: absolute figures mean nothing without it. */
 export interface MachineFacts {
   readonly date: string;
-  /** Short hash, with `+` when files of the sources or benchmarks differ from it. */
+  /**
+   * Short hash of the last commit that changed the sources or benchmarks, with `+` when their files differ from it: so
+   * results that are kept, and committed, are still of the commit that they were measured at.
+   */
   readonly commit: string;
   readonly node: string;
   readonly kernel: string;
@@ -38,12 +41,16 @@ export function formatMachineFacts(facts: MachineFacts): string {
   );
 }
 
+/** What figures may depend on; not what benchmarks write themselves. */
+const MEASURED = [
+  ...['src', 'proto', 'benchmarks', 'test/containerd/harness', 'test/integration/scale', 'package-lock.json'],
+  ...['results', 'plots', 'RESULTS.md'].map((name) => `:(exclude)benchmarks/${name}`),
+];
+
 function readCommit(): string {
   try {
-    const hash = git('rev-parse', '--short', 'HEAD');
-    return git('status', '--porcelain', '--', 'src', 'benchmarks', 'package-lock.json') === ''
-      ? hash
-      : `${hash}+`;
+    const hash = git('log', '-1', '--format=%h', '--', ...MEASURED);
+    return git('status', '--porcelain', '--', ...MEASURED) === '' ? hash : `${hash}+`;
   } catch {
     return 'unknown';
   }

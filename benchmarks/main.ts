@@ -4,10 +4,11 @@
  * @module
  */
 import { parseArgs } from 'node:util';
+import { isDone } from './is-done.js';
 import { readMachineFacts } from './machine-facts.js';
 import { findMissingNeed } from './needs.js';
 import { Progress } from './progress.js';
-import { formatGoals, ResultsFolder } from './results-page.js';
+import { formatGoals, type KeptResult, ResultsFolder } from './results-page.js';
 import { type Scenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
 
@@ -34,13 +35,15 @@ async function main(signal: AbortSignal): Promise<void> {
     return;
   }
   const scenarios = choose(positionals, isOn('full'));
-  const done = isOn('resume') ? await findDone(isOn('full')) : new Set<string>();
+  const kept = isOn('resume') ? await results.read() : new Map<string, KeptResult>();
   const failed: string[] = [];
   const isOver = (): boolean => signal.aborted;
   for (const scenario of scenarios) {
     if (isOver()) return;
-    if (done.has(scenario.name)) {
-      process.stderr.write(`${scenario.name}: done already at this commit\n`);
+    const settings = settingsOf(scenario, values, isOn('full'));
+    const { commit } = readMachineFacts();
+    if (isDone(kept.get(scenario.name), { commit, settings, full: isOn('full') })) {
+      process.stderr.write(`${scenario.name}: done already at this commit with these settings\n`);
       continue;
     }
     const missing = findMissingNeed(scenario.needs);
@@ -51,7 +54,7 @@ async function main(signal: AbortSignal): Promise<void> {
       continue;
     }
     try {
-      await runOne(scenario, { values, full: isOn('full'), keep: isOn('full') || isOn('keep'), signal });
+      await runOne(scenario, { settings, full: isOn('full'), keep: isOn('full') || isOn('keep'), signal });
     } catch (error) {
       if (isOver()) return;
       process.stderr.write(
@@ -64,18 +67,13 @@ async function main(signal: AbortSignal): Promise<void> {
 }
 
 interface RunOptions {
-  readonly values: Readonly<Record<string, unknown>>;
+  readonly settings: Readonly<Record<string, string>>;
   readonly full: boolean;
   readonly keep: boolean;
   readonly signal: AbortSignal;
 }
 
-async function runOne(scenario: Scenario, { values, full, keep, signal }: RunOptions): Promise<void> {
-  const chosen = scenario.settings.map(({ name, short, full: long = short }): [string, string] => {
-    const value = values[name];
-    return [name, typeof value === 'string' ? value : full ? long : short];
-  });
-  const settings = Object.fromEntries(chosen);
+async function runOne(scenario: Scenario, { settings, full, keep, signal }: RunOptions): Promise<void> {
   const facts = readMachineFacts();
   const beganMs = performance.now();
   const outcome = await scenario.run({
@@ -105,13 +103,17 @@ function choose(names: readonly string[], full: boolean): readonly Scenario[] {
   return full ? SCENARIOS : SCENARIOS.filter(({ needs }) => !needs.includes('kubelet'));
 }
 
-/** Names of the scenarios whose kept results are of this commit. */
-async function findDone(full: boolean): Promise<Set<string>> {
-  const { commit } = readMachineFacts();
-  const kept = [...(await results.read()).values()];
-  return new Set(
-    kept.filter((each) => each.facts.commit === commit && each.full === full).map(({ name }) => name),
-  );
+/** Each setting of a scenario: as told, else by the length of the run. */
+function settingsOf(
+  scenario: Scenario,
+  values: Readonly<Record<string, unknown>>,
+  full: boolean,
+): Record<string, string> {
+  const chosen = scenario.settings.map(({ name, short, full: long = short }): [string, string] => {
+    const value = values[name];
+    return [name, typeof value === 'string' ? value : full ? long : short];
+  });
+  return Object.fromEntries(chosen);
 }
 
 function formatHelp(): string {
@@ -133,7 +135,7 @@ ${lines.join('\n')}
 Options:
   --full      more time for each, and the results are kept: benchmarks/results/, benchmarks/plots/ and benchmarks/RESULTS.md
   --keep      keep the results without --full
-  --resume    pass over scenarios whose kept results are of this commit
+  --resume    pass over scenarios whose kept results are of this commit, length and settings
   --page      only make the page anew from the results that are kept
   --help      this text
 

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Goal } from './goals.js';
 import { formatMachineFacts, type MachineFacts } from './machine-facts.js';
@@ -51,7 +51,7 @@ export class ResultsFolder {
     for (const folder of ['results', 'plots'])
       await mkdir(path.join(this.#folder, folder), { recursive: true });
     for (const plot of plots) await writeFile(path.join(this.#folder, 'plots', `${plot.name}.svg`), plot.svg);
-    await writeFile(path.join(this.#folder, 'results', `${name}.json`), formatJson(kept));
+    await writeWhole(path.join(this.#folder, 'results', `${name}.json`), formatJson(kept));
   }
 
   /** What is kept, by name. */
@@ -71,7 +71,7 @@ export class ResultsFolder {
   async writePage(scenarios: readonly Pick<Scenario, 'name'>[]): Promise<void> {
     const results = await this.read();
     const known = scenarios.flatMap(({ name }) => results.get(name) ?? []);
-    await writeFile(path.join(this.#folder, 'RESULTS.md'), formatPage(known));
+    await writeWhole(path.join(this.#folder, 'RESULTS.md'), formatPage(known));
   }
 }
 
@@ -111,6 +111,12 @@ function formatSection({ title, runtimes, facts, full, tookSeconds, text, plots 
     text,
     ...plots.map(({ name, alt }) => `![${alt}](plots/${name}.svg)`),
   ];
+}
+
+/** The next run reads it, whenever this one is ended. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text);
+  await rename(`${file}.new`, file);
 }
 
 /** Readable, with lists of numbers on one line: there are thousands of them. */
