@@ -1,0 +1,78 @@
+import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { type KubeList, type KubeObject } from './kube-object.js';
+
+/** Which collection to list, and how. */
+export interface ListRequest {
+  /** As in `/api/v1/pods`. */
+  readonly path: string;
+  /** Selectors. */
+  readonly query: Readonly<Record<string, string>>;
+  /**
+   * `0`: whatever the server has at hand; another: nothing older than this; empty: the newest there is, which the server
+   * has to ask etcd for.
+   */
+  readonly resourceVersion: string;
+  /** Objects asked for at a time; 500 unless told. The server may send more when it answers from its memory. */
+  readonly pageSize?: number;
+  readonly signal: AbortSignal;
+}
+
+/** All of a collection, as of one resource version. */
+export interface ListedCollection<T> {
+  readonly items: readonly T[];
+  /** From where to watch. */
+  readonly resourceVersion: string;
+  readonly pages: number;
+}
+
+const PAGE_SIZE = 500;
+
+/**
+ * Lists a collection page by page; all pages are of one resource version.
+ *
+ * @remarks Rejects as the client does. When the server has forgotten where the pages were (410), all is asked for once
+ * more, in one piece.
+ * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
+ */
+export async function listCollection<T extends KubeObject>(
+  client: Pick<KubeClient, 'request'>,
+  { path, query, resourceVersion, pageSize = PAGE_SIZE, signal }: ListRequest,
+): Promise<ListedCollection<T>> {
+  const get = (more: Readonly<Record<string, string>>): Promise<KubeList<T> | undefined> =>
+    client.request<KubeList<T> | undefined>({ method: 'GET', path, query: { ...query, ...more }, signal });
+  const since: Record<string, string> = resourceVersion === '' ? {} : { resourceVersion };
+  const items: T[] = [];
+  let pages = 0;
+  let place = '';
+  for (;;) {
+    let page: KubeList<T> | undefined;
+    try {
+      const limit = String(pageSize);
+      page = await get(place === '' ? { ...since, limit } : { limit, continue: place });
+    } catch (error) {
+      if (place === '' || !isGone(error)) throw error;
+      page = await get(since);
+      items.length = 0;
+    }
+    pages++;
+    if (!Array.isArray(page?.items ?? [])) throw new TypeError(`${path}: the answer is no list`);
+    items.push(...(page?.items ?? []));
+    place = page?.metadata?.continue ?? '';
+    if (place === '') return { items, resourceVersion: page?.metadata?.resourceVersion ?? '', pages };
+  }
+}
+
+/** Whether what was asked for lies too far in the past: of a page, of a list or of a watch. */
+export function isGone(error: unknown): boolean {
+  return (
+    error instanceof ApiError && (error.code === 410 || error.reason === 'Expired' || error.reason === 'Gone')
+  );
+}
+
+/**
+ * Whether the server has not got as far as the resource version that was asked for: it waits for a few seconds, and then
+ * answers with a 504. After a restore of etcd it never will.
+ */
+export function isTooNew(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 504;
+}

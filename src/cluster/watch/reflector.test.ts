@@ -1,0 +1,288 @@
+import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../../testing/fake-clock.js';
+import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
+import { type StoredObject } from '../../testing/in-memory-api/stored-object.js';
+import { ApiError } from '../client/kube-client.js';
+import { Reflector, type ReflectorOptions } from './reflector.js';
+
+const PODS = '/api/v1/pods';
+
+function scene(options: Partial<ReflectorOptions<StoredObject>> = {}) {
+  const clock = new FakeClock();
+  const api = new InMemoryApi({ clock });
+  const told: string[] = [];
+  const copy = new Map<string, StoredObject>();
+  const abort = new AbortController();
+  const nameOf = ({ metadata }: StoredObject): string => metadata.name;
+  const reflector = new Reflector<StoredObject>({
+    ...{ client: api, clock, path: PODS, random: () => 0.5 },
+    sink: {
+      replace: (items, version) => {
+        told.push(`replace ${items.map(nameOf).join(',')} @${version}`);
+        copy.clear();
+        for (const item of items) copy.set(nameOf(item), item);
+      },
+      upsert: (item) => {
+        told.push(`upsert ${nameOf(item)}`);
+        copy.set(nameOf(item), item);
+      },
+      delete: (item) => {
+        told.push(`delete ${nameOf(item)}`);
+        copy.delete(nameOf(item));
+      },
+    },
+    ...options,
+  });
+  const put = (name: string, more: object = {}): StoredObject =>
+    api.put(`/api/v1/namespaces/default/pods/${name}`, { metadata: {}, ...more });
+  let ended: Promise<void> | undefined;
+  const start = async (): Promise<void> => {
+    ended = reflector.run(abort.signal);
+    await clock.settle();
+  };
+  const stop = async (): Promise<void> => {
+    abort.abort();
+    await ended;
+  };
+  return { clock, api, told, copy, reflector, put, start, stop };
+}
+
+describe('a reflector', () => {
+  it('tells all there is, and then each change in order', async () => {
+    const { api, told, reflector, put, start, stop, clock } = scene();
+    put('one');
+    put('two');
+    expect(reflector.hasSynced).toBe(false);
+    await start();
+    expect(reflector.hasSynced).toBe(true);
+    put('three');
+    put('one', { spec: { changed: true } });
+    api.drop('/api/v1/namespaces/default/pods/two');
+    await clock.settle();
+    expect(told).toEqual(['replace one,two @102', 'upsert three', 'upsert one', 'delete two']);
+    expect(reflector.stats).toMatchObject({ lists: 1, watches: 1, changes: 3, failures: 0 });
+    await stop();
+  });
+
+  it('asks for whatever the server has at hand first, in pages of 500', async () => {
+    const { api, start, stop } = scene({ query: { fieldSelector: 'spec.nodeName=here' } });
+    await start();
+    expect(api.reads[0]?.query).toEqual({
+      ...{ fieldSelector: 'spec.nodeName=here', resourceVersion: '0', limit: '500' },
+    });
+    expect(api.watchRequests[0]?.query).toEqual({
+      ...{ fieldSelector: 'spec.nodeName=here', resourceVersion: '100', timeoutSeconds: '450' },
+    });
+    await stop();
+  });
+
+  it('goes on where it stopped when a watch ends, with the version of the last bookmark', async () => {
+    const { api, told, put, start, stop, clock, reflector } = scene();
+    await start();
+    await clock.advance(60_000);
+    api.passVersions(50);
+    api.sendBookmarks();
+    await clock.settle();
+    api.endWatches();
+    await clock.settle();
+    expect(api.watchRequests.at(-1)?.query['resourceVersion']).toBe('150');
+    put('one');
+    await clock.settle();
+    expect(told).toEqual(['replace  @100', 'upsert one']);
+    expect(reflector.stats).toMatchObject({ lists: 1, watches: 2, bookmarks: 1, failures: 0 });
+    await stop();
+  });
+
+  it('finds what happened while no watch was open', async () => {
+    const { api, told, put, start, stop, clock } = scene();
+    put('one');
+    await start();
+    await clock.advance(2_000);
+    api.stop();
+    await clock.settle();
+    put('two');
+    api.drop('/api/v1/namespaces/default/pods/one');
+    await clock.advance(20_000);
+    expect(told).toEqual(['replace one @101']);
+    api.start();
+    await clock.advance(30_000);
+    expect(told).toEqual(['replace one @101', 'upsert two', 'delete one']);
+    await stop();
+  });
+
+  it('lists again, no older than what it knew, when the server has forgotten the place', async () => {
+    const { api, told, put, start, stop, clock, reflector } = scene();
+    put('one');
+    await start();
+    put('two');
+    await clock.advance(2_000);
+    api.stop();
+    put('three');
+    api.drop('/api/v1/namespaces/default/pods/one');
+    api.compact();
+    api.start();
+    await clock.advance(3_000);
+    expect(told.slice(2)).toEqual(['replace three,two @104']);
+    expect(api.reads.at(-1)?.query).toMatchObject({ resourceVersion: '102' });
+    expect(reflector.stats).toMatchObject({ lists: 2, expired: 1 });
+    await stop();
+  });
+
+  it('asks for the newest there is when the server has never heard of its version, as after a restored backup', async () => {
+    const { api, told, start, stop, clock, reflector } = scene();
+    await start();
+    await clock.advance(2_000);
+    let lists = 0;
+    api.intercept = (request) => {
+      if ('method' in request) {
+        lists++;
+        if (request.query?.['resourceVersion'] !== undefined) {
+          throw new ApiError(504, 'Timeout', 'Too large resource version: 100, current: 7');
+        }
+      } else if (lists === 0) throw new ApiError(410, 'Expired', 'too old');
+    };
+    api.endWatches();
+    await clock.advance(5_000);
+    expect(lists).toBe(2);
+    expect(api.reads.at(-1)?.query).toEqual({ limit: '500' });
+    expect(told).toHaveLength(2);
+    expect(reflector.problem).toBeUndefined();
+    await stop();
+  });
+
+  it('asks for a list of pages in one piece when its pages expired half-way', async () => {
+    const { api, told, put, start, stop, clock } = scene();
+    for (let index = 100; index < 700; index++) put(`pod-${index}`);
+    let isFirst = true;
+    api.intercept = (request) => {
+      if (!('method' in request)) return;
+      // A server that has to be asked for the newest answers in pages.
+      if (request.query?.['resourceVersion'] !== undefined) throw new ApiError(504, 'Timeout', 'too large');
+      if (request.query?.['continue'] !== undefined && isFirst) {
+        isFirst = false;
+        put('late');
+        api.compact();
+      }
+    };
+    await start();
+    await clock.advance(2_000);
+    expect(told).toHaveLength(1);
+    expect(told[0]!.split(',')).toHaveLength(601);
+    expect(told[0]).toMatch(/^replace late,pod-100,.*pod-699 @/);
+    expect(api.reads.map(({ query }) => query?.['limit'])).toEqual(['500', '500', '500', undefined]);
+    await stop();
+  });
+
+  it('waits longer and longer while nobody answers, and starts over after two calm minutes', async () => {
+    const { api, start, stop, clock, reflector } = scene({ random: () => 0 });
+    api.stop();
+    const times: number[] = [];
+    api.reads.push = (...items) => (times.push(clock.monotonicMs()), items.length);
+    await start();
+    await clock.advance(120_000);
+    const gaps = times.slice(1).map((time, index) => time - times[index]!);
+    expect(gaps.slice(0, 8)).toEqual([800, 1600, 3200, 6400, 12_800, 15_000, 15_000, 15_000]);
+    expect(reflector.problem?.message).toContain('ECONNREFUSED');
+    api.start();
+    await clock.advance(200_000);
+    expect(reflector.problem).toBeUndefined();
+    api.stop();
+    await clock.settle();
+    const failures = reflector.stats.failures;
+    await clock.advance(1_700);
+    expect(reflector.stats.failures).toBe(failures + 1);
+    await stop();
+  });
+
+  it('tries at once when told that the server is back', async () => {
+    const { api, start, stop, clock, reflector } = scene();
+    api.stop();
+    await start();
+    await clock.advance(100_000);
+    api.start();
+    reflector.retryNow();
+    await clock.settle();
+    expect(reflector.hasSynced).toBe(true);
+    await stop();
+  });
+
+  it('leaves the server alone for as long as it asks', async () => {
+    const { api, start, stop, clock, reflector } = scene();
+    api.intercept = () => {
+      throw new ApiError(429, 'TooManyRequests', 'later', 7_000);
+    };
+    await start();
+    await clock.advance(6_999);
+    expect(reflector.stats.failures).toBe(1);
+    await clock.advance(1);
+    expect(reflector.stats.failures).toBe(2);
+    await stop();
+  });
+
+  it('takes a watch that says nothing for dead, and opens another', async () => {
+    const { api, start, stop, clock, reflector } = scene();
+    await start();
+    await clock.advance(149_000);
+    expect(reflector.stats.watches).toBe(1);
+    await clock.advance(2_000);
+    expect(reflector.stats).toMatchObject({ watches: 2, lists: 1, failures: 0 });
+    expect(api.openWatches).toBe(1);
+    await stop();
+    expect(api.openWatches).toBe(0);
+  });
+
+  it('does not hammer a server that ends each watch at once', async () => {
+    const { api, start, stop, clock } = scene();
+    api.watch = async function* () {
+      api.watchRequests.push({ path: '', query: {}, signal: new AbortController().signal });
+    };
+    await start();
+    await clock.advance(10_000);
+    expect(api.watchRequests.length).toBeLessThan(6);
+    await stop();
+  });
+
+  it('does not hammer a server that forgets at once what it has just listed', async () => {
+    const { api, start, stop, clock } = scene();
+    api.intercept = (request) => {
+      if (!('method' in request)) throw new ApiError(410, 'Gone', 'too old');
+    };
+    await start();
+    await clock.advance(10_000);
+    expect(api.reads.length).toBeLessThan(6);
+    await stop();
+  });
+
+  it('follows one object by its name alone', async () => {
+    const { api, told, put, start, stop, clock } = scene({
+      ...{ path: '/api/v1/namespaces/default/pods', name: 'one' },
+    });
+    put('one');
+    put('two');
+    await start();
+    put('two', { spec: {} });
+    put('one', { spec: {} });
+    api.drop('/api/v1/namespaces/default/pods/one');
+    await clock.settle();
+    expect(told).toEqual(['replace one @102', 'upsert one', 'delete one']);
+    expect(api.reads[0]?.query).toMatchObject({ fieldSelector: 'metadata.name=one' });
+    await stop();
+  });
+
+  it('leaves out what makes no sense, and goes on', async () => {
+    const { api, told, put, start, stop, clock, reflector } = scene();
+    const real = api.watch.bind(api);
+    api.watch = async function* (request) {
+      yield { type: 'MODIFIED', object: null } as never;
+      yield { type: 'MODIFIED', object: { metadata: {} } } as never;
+      yield { type: 'STRANGE', object: { metadata: { resourceVersion: '100' } } } as never;
+      yield* real(request);
+    };
+    await start();
+    put('one');
+    await clock.settle();
+    expect(told).toEqual(['replace  @100', 'upsert one']);
+    expect(reflector.stats).toMatchObject({ ignored: 3, failures: 0 });
+    await stop();
+  });
+});

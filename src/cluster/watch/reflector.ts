@@ -1,0 +1,272 @@
+/**
+ * Keeps somebody in step with a collection of an API server: first all of it, then every change, for ever.
+ *
+ * In: the collection, through a {@link KubeClient}. Out: {@link ReflectorSink}, which is told all there is (`replace`)
+ * and then each change in the order in which the server made them. Nothing is kept here but the resource version: who
+ * wants a copy keeps one.
+ *
+ * It assumes nothing of the connection. A watch that ended is taken up where it stopped; when the server no longer knows
+ * that place, all is listed again, and what is missing from that list is gone. While the server is away nothing is told.
+ *
+ * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+ * @module
+ */
+import { Backoff } from '../../util/backoff.js';
+import { type Clock } from '../../util/clock.js';
+import { linkAbort } from '../../util/linked-abort.js';
+import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
+import { readUntilAborted } from '../../util/read-until-aborted.js';
+import { Wakeup } from '../../util/wakeup.js';
+import { ApiError, type KubeClient, type WatchEvent } from '../client/kube-client.js';
+import { type KubeObject } from './kube-object.js';
+import { isGone, isTooNew, listCollection } from './list-collection.js';
+
+/** Who is kept in step. Called one at a time; must not throw. */
+export interface ReflectorSink<T> {
+  /** This is all there is, as of `resourceVersion`: what is not among it is gone. */
+  replace(items: readonly T[], resourceVersion: string): void;
+  /** It is new, or has changed. The same version may come twice. */
+  upsert(item: T): void;
+  /** It is gone; this is how it was last. May be of something that was never told of. */
+  delete(item: T): void;
+}
+
+/** What a {@link Reflector} needs. */
+export interface ReflectorOptions<T> {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly sink: ReflectorSink<T>;
+  /** Of the collection, as in `/api/v1/pods`. */
+  readonly path: string;
+  /** `fieldSelector`, `labelSelector`. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** Only the object of that name: all that NodeRestriction allows for Secrets and ConfigMaps. */
+  readonly name?: string;
+  readonly logger?: Logger;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+/** What a {@link Reflector} has been through. */
+export interface ReflectorStats {
+  /** Lists that were answered. */
+  readonly lists: number;
+  /** Watches that were opened. */
+  readonly watches: number;
+  /** Changes that were handed out. */
+  readonly changes: number;
+  readonly bookmarks: number;
+  /** Requests and watches that failed. */
+  readonly failures: number;
+  /** Times that the server no longer knew the place, and all was listed again. */
+  readonly expired: number;
+  /** Events and objects that made no sense, and were left out. */
+  readonly ignored: number;
+}
+
+const FIRST_DELAY_MS = 800;
+const LONGEST_DELAY_MS = 30_000;
+/** As long without a failure, and the next one counts as the first again. */
+const CALM_MS = 120_000;
+const SHORTEST_WATCH_S = 300;
+/** How much later than the server was asked to we end a watch ourselves. */
+const WATCH_GRACE_MS = 30_000;
+/** The server sends a bookmark each minute: a connection that says nothing for as long is taken for dead. */
+const LONGEST_SILENCE_MS = 150_000;
+/** A watch that ends sooner, with nothing in it, is a failure: it would be opened again and again. */
+const VERY_SHORT_MS = 1_000;
+/** A watch that has not failed after so long is up, although nothing may have come: nobody says that it was opened. */
+const SURELY_UP_MS = 5_000;
+
+const TYPES: readonly string[] = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'];
+
+/** Follows one collection, or one object of it. */
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #query: Readonly<Record<string, string>>;
+  readonly #logger: Logger;
+  readonly #random: () => number;
+  readonly #backoff: Backoff;
+  readonly #retry = new Wakeup();
+  #isWaiting = false;
+  #failedAtMs = -Infinity;
+  /** Where to go on watching; undefined when everything has to be listed first. */
+  #place: string | undefined;
+  /** The server does not know the newest version that we do: ask for whatever is newest. */
+  #isPlaceLost = false;
+  #lastSeen = '';
+  #eventsSinceList = 0;
+  #hasSynced = false;
+  #problem: Error | undefined;
+  readonly #stats = {
+    ...{ lists: 0, watches: 0, changes: 0, bookmarks: 0 },
+    ...{ failures: 0, expired: 0, ignored: 0 },
+  };
+
+  constructor(options: ReflectorOptions<T>) {
+    const { query = {}, name, logger = SILENT_LOGGER, random = Math.random } = options;
+    this.#options = options;
+    this.#query = name === undefined ? query : { ...query, fieldSelector: `metadata.name=${name}` };
+    this.#logger = logger;
+    this.#random = random;
+    this.#backoff = new Backoff({
+      // Half of it by chance: 0.8 to 1.6 s at first, and never more than 30 s.
+      ...{ initialMs: 2 * FIRST_DELAY_MS, maxMs: LONGEST_DELAY_MS, jitter: 0.5, random },
+    });
+  }
+
+  /** Whether the sink has been told all there is, once. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Why it is not in step now; undefined when it is. */
+  get problem(): Error | undefined {
+    return this.#problem;
+  }
+
+  /** The newest version that the sink was told of; empty before the first list. */
+  get resourceVersion(): string {
+    return this.#lastSeen;
+  }
+
+  /** Counters as of now. */
+  get stats(): ReflectorStats {
+    return { ...this.#stats };
+  }
+
+  /** Does not wait any longer for the next try, for instance because something else got through to the server. */
+  retryNow(): void {
+    if (this.#isWaiting) this.#retry.wake();
+  }
+
+  /** Follows until the signal aborts; then it resolves. One call at a time. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#place === undefined) await this.#list(signal);
+        else await this.#watch(this.#place, signal);
+      } catch (error) {
+        if (isAborted(signal)) return;
+        if (!this.#settle(error)) await this.#pause(error, signal);
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, path, sink } = this.#options;
+    const resourceVersion = this.#isPlaceLost ? '' : this.#lastSeen || '0';
+    const request = { path, query: this.#query, resourceVersion, signal };
+    const listed = await listCollection<T>(client, request);
+    signal.throwIfAborted();
+    const items = listed.items.filter(isObject);
+    this.#stats.ignored += listed.items.length - items.length;
+    this.#stats.lists++;
+    this.#logger.info('Listed', { path, ...this.#query, items: items.length }, 4);
+    sink.replace(items, listed.resourceVersion);
+    [this.#lastSeen, this.#place] = [listed.resourceVersion, listed.resourceVersion];
+    [this.#isPlaceLost, this.#hasSynced, this.#problem] = [false, true, undefined];
+    this.#eventsSinceList = 0;
+  }
+
+  async #watch(since: string, signal: AbortSignal): Promise<void> {
+    const { client, clock, path } = this.#options;
+    const timeoutSeconds = Math.floor(SHORTEST_WATCH_S * (1 + this.#random()));
+    const query = { ...this.#query, resourceVersion: since, timeoutSeconds: String(timeoutSeconds) };
+    const link = linkAbort(signal);
+    const end = (): void => link.abort();
+    const startedAtMs = clock.monotonicMs();
+    const whole = clock.setTimer(timeoutSeconds * 1000 + WATCH_GRACE_MS, end, { unref: true });
+    const up = clock.setTimer(SURELY_UP_MS, () => (this.#problem = undefined), { unref: true });
+    let silence = clock.setTimer(LONGEST_SILENCE_MS, end, { unref: true });
+    let events = 0;
+    try {
+      const watching = client.watch<T>({ path, query, signal: link.signal });
+      this.#stats.watches++;
+      for await (const event of readUntilAborted(watching, link.signal)) {
+        events++;
+        this.#eventsSinceList++;
+        silence.cancel();
+        silence = clock.setTimer(LONGEST_SILENCE_MS, end, { unref: true });
+        this.#problem = undefined;
+        this.#take(event);
+      }
+    } finally {
+      for (const timer of [whole, up]) timer.cancel();
+      silence.cancel();
+      link.abort();
+      link.unlink();
+    }
+    if (signal.aborted) return;
+    if (events === 0 && clock.monotonicMs() - startedAtMs < VERY_SHORT_MS) {
+      throw new Error(`the watch of ${path} ended at once, with nothing in it`);
+    }
+    this.#problem = undefined;
+  }
+
+  #take({ type, object }: WatchEvent<T>): void {
+    const { sink } = this.#options;
+    const version = isObject(object) ? object.metadata?.resourceVersion : undefined;
+    if (version === undefined || version === '' || !TYPES.includes(type)) {
+      this.#stats.ignored++;
+      return;
+    }
+    if (type === 'BOOKMARK') this.#stats.bookmarks++;
+    else if (type === 'DELETED') sink.delete(object);
+    else sink.upsert(object);
+    if (type !== 'BOOKMARK') this.#stats.changes++;
+    [this.#lastSeen, this.#place] = [version, version];
+  }
+
+  /** Whether the error says what to do next, so that there is no need to wait. */
+  #settle(error: unknown): boolean {
+    const wasWatching = this.#place !== undefined;
+    if (!isGone(error) && (wasWatching || !isTooNew(error))) return false;
+    this.#stats.expired++;
+    this.#place = undefined;
+    this.#logger.info('The server does not know the version', { path: this.#options.path, wasWatching }, 2);
+    // A list that is to be no older than what was seen last needs no history: it is tried before the costly one. Not at
+    // once when the list before led nowhere: it might go on like this.
+    if (wasWatching) return this.#eventsSinceList > 0;
+    const isFirst = !this.#isPlaceLost;
+    this.#isPlaceLost = true;
+    return isFirst;
+  }
+
+  async #pause(error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, path } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#failedAtMs > CALM_MS) this.#backoff.reset();
+    this.#stats.failures++;
+    this.#problem = error instanceof Error ? error : new Error(String(error));
+    const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+    const delayMs = Math.max(this.#backoff.nextMs(), Math.min(askedMs, LONGEST_DELAY_MS));
+    this.#failedAtMs = nowMs + delayMs;
+    const what = this.#hasSynced ? 'Failed to follow' : 'Failed to list';
+    this.#logger.warn(what, {
+      path,
+      ...this.#query,
+      err: this.#problem.message,
+      retryInMs: Math.round(delayMs),
+    });
+    this.#isWaiting = true;
+    try {
+      await this.#retry.wait(clock, delayMs, signal);
+    } catch {
+      // The signal: run() sees it.
+    } finally {
+      this.#isWaiting = false;
+    }
+  }
+}
+
+function isObject(value: unknown): value is KubeObject {
+  if (typeof value !== 'object' || value === null) return false;
+  const { metadata } = value as { readonly metadata?: unknown };
+  return typeof metadata === 'object' && metadata !== null;
+}
+
+/** Asked by a function: it may have aborted while something was waited for. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}
