@@ -12,7 +12,12 @@ export function isDone(
   { commit, full, settings }: RunIdentity,
 ): boolean {
   if (kept === undefined || kept.full !== full || kept.facts.commit !== commit) return false;
-  if (commit.endsWith('+') || commit === 'unknown') return false;
+  if (!isKnownCommit(commit)) return false;
   const names = new Set([...Object.keys(settings), ...Object.keys(kept.settings)]);
   return [...names].every((name) => kept.settings[name] === settings[name]);
+}
+
+/** False where files that are in no commit are part of what was measured. */
+export function isKnownCommit(commit: string): boolean {
+  return !commit.endsWith('+') && commit !== 'unknown';
 }

@@ -3,16 +3,20 @@
  *
  * @module
  */
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { isDone } from './is-done.js';
 import { readMachineFacts } from './machine-facts.js';
 import { findMissingNeed } from './needs.js';
+import { PartsFile } from './parts-file.js';
 import { Progress } from './progress.js';
 import { formatGoals, type KeptResult, ResultsFolder } from './results-page.js';
 import { type Scenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
 
 const results = new ResultsFolder();
+/** Of no use to anybody but the next run. */
+const PARTS_FOLDER = path.join('node_modules', '.cache', 'podloop-bench-parts');
 
 async function main(signal: AbortSignal): Promise<void> {
   const settings = new Set(SCENARIOS.flatMap((scenario) => scenario.settings.map(({ name }) => name)));
@@ -54,7 +58,8 @@ async function main(signal: AbortSignal): Promise<void> {
       continue;
     }
     try {
-      await runOne(scenario, { settings, full: isOn('full'), keep: isOn('full') || isOn('keep'), signal });
+      const [full, resume] = [isOn('full'), isOn('resume')];
+      await runOne(scenario, { settings, full, keep: full || isOn('keep'), resume, signal });
     } catch (error) {
       if (isOver()) return;
       process.stderr.write(
@@ -70,14 +75,19 @@ interface RunOptions {
   readonly settings: Readonly<Record<string, string>>;
   readonly full: boolean;
   readonly keep: boolean;
+  readonly resume: boolean;
   readonly signal: AbortSignal;
 }
 
-async function runOne(scenario: Scenario, { settings, full, keep, signal }: RunOptions): Promise<void> {
+async function runOne(scenario: Scenario, options: RunOptions): Promise<void> {
+  const { settings, full, keep, resume, signal } = options;
   const facts = readMachineFacts();
+  const { commit } = facts;
+  const partsFile = path.join(PARTS_FOLDER, `${scenario.name}.json`);
+  const parts = await PartsFile.open(partsFile, { commit, settings }, resume);
   const beganMs = performance.now();
   const outcome = await scenario.run({
-    ...{ full, signal, progress: new Progress() },
+    ...{ full, signal, progress: new Progress(), parts },
     setting: (name) => {
       const value = settings[name];
       if (value === undefined) throw new Error(`${scenario.name} has no setting "${name}"`);
@@ -90,9 +100,11 @@ async function runOne(scenario: Scenario, { settings, full, keep, signal }: RunO
   process.stdout.write(
     `## ${title}\n\n${outcome.text.trim()}\n\n${formatGoals([{ title, full, ...outcome }])}\n\n`,
   );
-  if (!keep) return;
-  await results.keep({ scenario, facts, full, tookSeconds, settings }, outcome);
-  await results.writePage(SCENARIOS);
+  if (keep) {
+    await results.keep({ scenario, facts, full, tookSeconds, settings }, outcome);
+    await results.writePage(SCENARIOS);
+  }
+  await parts.remove();
 }
 
 /** Those that were named; all that are short enough, or with --full all. */
@@ -135,7 +147,8 @@ ${lines.join('\n')}
 Options:
   --full      more time for each, and the results are kept: benchmarks/results/, benchmarks/plots/ and benchmarks/RESULTS.md
   --keep      keep the results without --full
-  --resume    pass over scenarios whose kept results are of this commit, length and settings
+  --resume    pass over scenarios whose kept results are of this commit, length and settings, and go on in the
+              one that was interrupted, where it keeps what it finds part by part (kubelet)
   --page      only make the page anew from the results that are kept
   --help      this text
 

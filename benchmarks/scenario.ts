@@ -7,6 +7,7 @@
  * @module
  */
 import { type Goal } from './goals.js';
+import { type FoundParts } from './parts-file.js';
 import { type Plot } from './plot.js';
 import { type Progress } from './progress.js';
 
@@ -30,6 +31,8 @@ export interface ScenarioContext {
   readonly progress: Progress;
   /** Ctrl-C. */
   readonly signal: AbortSignal;
+  /** For those that take long: what was found before they were interrupted. */
+  readonly parts: FoundParts;
   /** The value of one of its settings. */
   readonly setting: (name: string) => string;
 }

@@ -12,7 +12,8 @@ import {
 import { type Containerd, startContainerd } from '../../test/containerd/harness/containerd.js';
 import { runtimeService } from '../../test/containerd/harness/cri-driver.js';
 import { BUSYBOX_IMAGE } from '../../test/containerd/harness/image.js';
-import { type Release } from '../../test/containerd/harness/installed.js';
+import { readInstalled, type Release } from '../../test/containerd/harness/installed.js';
+import { unmountBelow } from '../../test/containerd/harness/leftovers.js';
 
 /** A container that runs, and its first process. */
 export interface Target {
@@ -21,7 +22,21 @@ export interface Target {
   readonly pid: number;
 }
 
-const POLL_MS = 100;
+/** What is waited for, and for how long. */
+export interface RunningWait {
+  readonly count: number;
+  /** Containers that do not count. */
+  readonly gone?: ReadonlySet<string>;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  /** Throws when there is nothing to wait for any more. */
+  readonly check?: () => void;
+}
+
+/** The node's name, which agents append to those of pods that come from files. */
+export const NODE_NAME = 'bench';
+/** Seldom enough that the runtime does not notice. */
+const POLL_MS = 200;
 const SCRIPT = 'while :; do sleep 1000; done';
 
 /** A containerd of its own and a folder of manifests, on which one agent after the other may run. */
@@ -60,12 +75,6 @@ export class BenchNode implements AsyncDisposable {
     return atMs;
   }
 
-  async removeManifests(): Promise<void> {
-    const manifests = path.join(this.folder, 'manifests');
-    await rm(manifests, { recursive: true });
-    await mkdir(manifests);
-  }
-
   /** Every container there is, running or not. */
   async containers(): Promise<Container[]> {
     const { driver } = this.containerd;
@@ -78,10 +87,7 @@ export class BenchNode implements AsyncDisposable {
 
   /** The main containers that run. */
   async running(): Promise<Container[]> {
-    const containers = await this.containers();
-    return containers.filter(
-      ({ state, metadata }) => state === ContainerState.CONTAINER_RUNNING && metadata?.name === 'main',
-    );
+    return (await this.containers()).filter(isRunningMain);
   }
 
   /** What the runtime itself remembers of a container. */
@@ -99,23 +105,23 @@ export class BenchNode implements AsyncDisposable {
     return targets;
   }
 
-  /** Until so many main containers run, none of them among `gone`; gives them. */
-  async untilRunning(
-    count: number,
-    signal: AbortSignal,
-    gone: ReadonlySet<string> = new Set(),
-    check?: () => void,
-  ): Promise<Container[]> {
+  /** Until so many main containers run; gives them. Throws when it takes too long. */
+  async untilRunning({ count, gone = new Set(), waitMs, signal, check }: RunningWait): Promise<Container[]> {
+    const deadlineMs = performance.now() + waitMs;
     for (;;) {
       const running = (await this.running()).filter(({ id }) => !gone.has(id));
       if (running.length >= count) return running;
       check?.();
+      if (performance.now() > deadlineMs)
+        throw new Error(`only ${running.length} of ${count} containers ran after ${waitMs / 1_000} s`);
       await sleep(POLL_MS, undefined, { signal });
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.containerd[Symbol.asyncDispose]();
+    // A kubelet mounts its root folder onto itself.
+    await unmountBelow(this.folder, (await readInstalled()).busybox);
     await rm(this.folder, { recursive: true, force: true });
   }
 
@@ -135,4 +141,9 @@ export function toMs(ns: bigint): number {
 /** The pod's name as its labels have it. */
 export function podNameOf({ labels }: Pick<ContainerStatus, 'labels'>): string {
   return labels['io.kubernetes.pod.name'] ?? '';
+}
+
+/** Whether it is the one of a pod that stays, and runs. */
+export function isRunningMain({ state, metadata }: Pick<Container, 'state' | 'metadata'>): boolean {
+  return state === ContainerState.CONTAINER_RUNNING && metadata?.name === 'main';
 }

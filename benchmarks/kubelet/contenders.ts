@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findFreePort } from '../../src/testing/tcp-client.js';
 import { type HealthAddress } from '../agents/is-healthy.js';
+import { NODE_NAME } from './bench-node.js';
 
 /** Where an agent finds its work, and what is its own. */
 export interface AgentPlace {
@@ -24,7 +25,6 @@ export interface Contender {
 }
 
 const MAX_PODS = 600;
-const NODE_NAME = 'bench';
 
 /** podloop as it is unless told, and the kubelet with both of its generators. */
 export function createContenders(kubelet: string): readonly Contender[] {

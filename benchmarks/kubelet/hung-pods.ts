@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { access, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endProcess } from '../agents/end-process.js';
 import { isHealthy, waitUntilHealthy } from '../agents/is-healthy.js';
+import { readPage } from '../agents/read-page.js';
 import { AgentProcess } from './agent-process.js';
 import { BenchNode, toMs } from './bench-node.js';
 import { type Contender } from './contenders.js';
@@ -16,6 +18,8 @@ export interface HungPodFigures {
   readonly toEventMs: readonly number[];
   readonly missed: number;
   readonly isHealthyAtEnd: boolean;
+  /** How many of the hung pods its page about its generator names at the end; undefined: it has none. */
+  readonly named: number | undefined;
 }
 
 export interface HungPodOptions {
@@ -27,6 +31,10 @@ export interface HungPodOptions {
   readonly waitMs: number;
   readonly signal: AbortSignal;
 }
+
+const START_WAIT_MS = 60_000;
+/** Of podloop's; a kubelet has none like it. */
+const GENERATOR_PAGE = '/debug/pleg';
 
 /** Puts `podloop chaos` in front of an agent, lets calls about some pods hang, and kills containers of the others. */
 export async function measureHungPods(
@@ -40,7 +48,8 @@ export async function measureHungPods(
   );
   await waitUntilHealthy(agent.health, signal);
   for (let at = 0; at < pods; at++) await node.writeManifest(`pod-${at}`);
-  await node.untilRunning(pods, signal, undefined, () => agent.check());
+  const check = (): void => agent.check();
+  await node.untilRunning({ count: pods, waitMs: START_WAIT_MS, signal, check });
   await sleep(5_000, undefined, { signal });
   const targets = (await node.targets()).toSorted((one, other) => one.podName.localeCompare(other.podName));
   const hung = targets.slice(0, hungPods);
@@ -52,7 +61,7 @@ export async function measureHungPods(
   for (const { pid, containerId } of killed) {
     await sleep(everyMs, undefined, { signal });
     process.kill(pid, 'SIGKILL');
-    await sleep(200, undefined, { signal });
+    await sleep(500, undefined, { signal });
     endedMs.set(containerId, toMs((await node.statusOf(containerId)).finishedAt));
   }
   const isTold = ({ containerId }: { readonly containerId: string }): boolean =>
@@ -63,14 +72,18 @@ export async function measureHungPods(
     await sleep(100, undefined, { signal });
   }
   const told = killed.filter(isTold);
+  const page = await readPage(agent.health, GENERATOR_PAGE, signal);
   return {
     ...{ hungPods, deaths: killed.length, missed: killed.length - told.length },
     toEventMs: told.map(
       ({ containerId }) => agent.events.findDeath(containerId)!.atMs - endedMs.get(containerId)!,
     ),
     isHealthyAtEnd: await isHealthy(agent.health, signal),
+    named: page === undefined ? undefined : hung.filter(({ podName }) => page.includes(podName)).length,
   };
 }
+
+const END_MS = 10_000;
 
 /** `podloop chaos` in front of a containerd. */
 class Chaos implements AsyncDisposable {
@@ -118,9 +131,6 @@ class Chaos implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const ended = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
-    await ended;
+    await endProcess(this.#child, END_MS);
   }
 }

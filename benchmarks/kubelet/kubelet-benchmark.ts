@@ -6,138 +6,196 @@
  * an agent that comes back to a full node, and of everybody else's deaths while calls about one pod hang. Times of
  * containers are the runtime's own records; those of events are the agents' own log lines.
  *
+ * Each part is a stage of one contender in one turn, on a node of its own, and is kept as soon as it is done. A phase that
+ * fails is part of what was found, and the next one is tried.
+ *
  * @module
  */
+import { removeAbandonedInstances } from '../../test/containerd/harness/leftovers.js';
 import { waitUntilHealthy } from '../agents/is-healthy.js';
+import { type FoundParts } from '../parts-file.js';
 import { type Progress } from '../progress.js';
 import { createRandom } from '../stats.js';
 import { AgentProcess } from './agent-process.js';
 import { BenchNode } from './bench-node.js';
 import { type Contender, createContenders } from './contenders.js';
+import { type DeathFigures } from './follow-deaths.js';
 import { type HungPodFigures, measureHungPods } from './hung-pods.js';
 import {
-  type DeathFigures,
+  type IdleFigures,
+  type MassStartFigures,
   measureAfterRestart,
-  measureDeaths,
   measureIdle,
   measureMassKill,
   measureMassStart,
-  measurePodStarts,
-} from './phases.js';
+  type RestartFigures,
+} from './mass-phases.js';
+import { PhaseRunner, type PhaseFailure } from './phase-runner.js';
+import { measureDeaths, measurePodStarts } from './single-phases.js';
 
 export interface KubeletBenchmarkOptions {
   readonly kubelet: string;
-  readonly rounds: number;
-  /** Pods that are started and killed one at a time, in each round. */
+  /** In how many turns pods are started and killed one at a time. */
+  readonly turns: number;
+  /** How many of them, in each turn. */
   readonly singles: number;
-  /** Pods that are put down at once. */
+  /** In how many turns many are started and killed at once. */
+  readonly massTurns: number;
+  /** Pods that are there before. */
+  readonly base: number;
+  /** Pods that are put down at once then. */
   readonly mass: number;
-  /** Containers that have ended by the time of the restart: three for each pod that is put down for it. */
+  /** About so many containers have ended by the time of the restart. */
   readonly exited: number;
   readonly idleMs: number;
   /** For how long ends are waited for while calls hang. */
   readonly hungWaitMs: number;
+  /** Those that are run. */
+  readonly stages: readonly StageName[];
+  readonly parts: FoundParts;
   readonly progress: Progress;
   readonly signal: AbortSignal;
 }
 
-/** What was found of one contender in one round. */
-export interface ContenderRound {
-  readonly podStartsMs: readonly number[];
-  readonly deaths: DeathFigures;
-  readonly massStart: { readonly allRunningMs: number; readonly cpuMs: number };
-  readonly idle: { readonly cpuPercent: number; readonly rssMiB: number };
-  readonly massKill: DeathFigures;
-  readonly restart: Awaited<ReturnType<typeof measureAfterRestart>>;
-  readonly hung: readonly HungPodFigures[];
+/** What was found of one contender in one stage of one turn: what it is without was not part of it, or failed. */
+export interface Findings {
+  readonly podStartsMs?: readonly number[];
+  readonly deaths?: DeathFigures;
+  readonly massStart?: MassStartFigures;
+  readonly idle?: IdleFigures;
+  readonly massKill?: DeathFigures;
+  readonly restart?: RestartFigures;
+  readonly hung?: readonly HungPodFigures[];
+  readonly failures: readonly PhaseFailure[];
 }
 
-/** What was found of one contender, in the order of the rounds. */
+/** What was found of one contender, turn by turn. */
 export interface ContenderFigures {
   readonly name: string;
-  readonly rounds: readonly ContenderRound[];
+  readonly rounds: readonly Findings[];
 }
+
+/** In the order in which they are run. */
+export const STAGE_NAMES = ['singles', 'mass', 'hung'] as const;
+export type StageName = (typeof STAGE_NAMES)[number];
 
 /** The release that the kubelet's figures are known of. */
 const RELEASE = '1.7';
-const INITS = 3;
 const KILLS_AFTER_RESTART = 10;
-const DEATH_WAIT_MS = 30_000;
-const MASS_WAIT_MS = 180_000;
-const RESTART_WAIT_MS = 60_000;
+/** More of them would cost pods that run, and time. */
+const INITS_PER_POD = 20;
+const HEALTHY_WAIT_MS = 60_000;
 const HUNG = { pods: 20, deaths: 12, everyMs: 5_000 };
 
-/** Runs the benchmark; who begins changes from round to round. */
+type Stage = (contender: Contender, turn: number, options: KubeletBenchmarkOptions) => Promise<Findings>;
+
+const STAGES: Readonly<Record<StageName, Stage>> = { singles: runSingles, mass: runMass, hung: runHung };
+
+/** Runs the benchmark; who begins changes from turn to turn. */
 export async function runKubeletBenchmark(options: KubeletBenchmarkOptions): Promise<ContenderFigures[]> {
-  const { kubelet, rounds, progress, signal } = options;
+  const { kubelet, turns, massTurns, stages, parts, progress, signal } = options;
+  await removeAbandonedInstances();
   const contenders = createContenders(kubelet);
-  const found = new Map<string, ContenderRound[]>(contenders.map(({ name }) => [name, []]));
-  for (let round = 0; round < rounds; round++) {
-    for (let turn = 0; turn < contenders.length; turn++) {
+  const found = new Map<string, Findings[]>(contenders.map(({ name }) => [name, []]));
+  const turnsOf = { singles: turns, mass: massTurns, hung: 1 };
+  const plan = STAGE_NAMES.filter((stage) => stages.includes(stage)).flatMap((stage) =>
+    Array.from({ length: turnsOf[stage] }, (_, turn) => ({ stage, turn })),
+  );
+  const whole = plan.length * contenders.length;
+  let at = 0;
+  for (const { stage, turn } of plan) {
+    for (let place = 0; place < contenders.length; place++) {
       signal.throwIfAborted();
-      const contender = contenders[(round + turn) % contenders.length]!;
-      progress.begin(`kubelet: round ${round + 1} of ${rounds}, ${contender.name}`);
-      found.get(contender.name)!.push(await measureContender(contender, round, options));
+      const contender = contenders[(turn + place) % contenders.length]!;
+      const name = `${stage} ${turn + 1}, ${contender.name}`;
+      const kept = parts.find(name) as Findings | undefined;
+      progress.begin(
+        `kubelet: part ${++at} of ${whole}: ${name}${kept === undefined ? '' : ' (found already)'}`,
+      );
+      const findings = kept ?? (await STAGES[stage](contender, turn, options));
+      if (kept === undefined) await parts.keep(name, findings);
+      found.get(contender.name)!.push(findings);
     }
   }
-  return [...found].map(([name, own]) => ({ name, rounds: own }));
+  return [...found].map(([name, rounds]) => ({ name, rounds }));
 }
 
-async function measureContender(
+async function runSingles(
   contender: Contender,
-  round: number,
-  options: KubeletBenchmarkOptions,
-): Promise<ContenderRound> {
-  const life = await measureLife(contender, round, options);
+  turn: number,
+  { singles, progress, signal }: KubeletBenchmarkOptions,
+): Promise<Findings> {
+  const phases = new PhaseRunner(progress, signal);
+  return await onNode(contender, phases, async (node, agent) => {
+    // The same moments for all contenders of a turn.
+    const context = { node, agent, random: createRandom(turn + 1), signal };
+    return {
+      ...(await phases.run('podStartsMs', () => measurePodStarts(context, singles))),
+      ...(await phases.run('deaths', () => measureDeaths(context))),
+    };
+  });
+}
+
+async function runMass(
+  contender: Contender,
+  turn: number,
+  { base, mass, exited, idleMs, progress, signal }: KubeletBenchmarkOptions,
+): Promise<Findings> {
+  const phases = new PhaseRunner(progress, signal);
+  return await onNode(contender, phases, async (node, agent) => {
+    const context = { node, agent, random: createRandom(turn + 1), signal };
+    await phases.run('base', () => measureMassStart(context, { name: 'base', pods: base }));
+    const found = {
+      ...(await phases.run('massStart', () => measureMassStart(context, { name: 'mass', pods: mass }))),
+      ...(await phases.run('idle', () => measureIdle(context, { settleMs: idleMs / 2, forMs: idleMs }))),
+      ...(await phases.run('massKill', () => measureMassKill(context))),
+    };
+    // Those that were killed have left one each.
+    const inits = Math.max(1, exited - base - mass);
+    const pods = Math.max(KILLS_AFTER_RESTART, Math.ceil(inits / INITS_PER_POD));
+    const fresh = { name: 'fresh', pods, inits: Math.ceil(inits / pods) };
+    await phases.run('fresh', () => measureMassStart(context, fresh));
+    await agent.kill();
+    const { endpoint } = node.containerd;
+    await using next = await AgentProcess.start(await contender.prepare({ endpoint, folder: node.folder }));
+    const after = { kills: KILLS_AFTER_RESTART, ofPods: 'fresh-' };
+    return {
+      ...found,
+      ...(await phases.run('restart', () => measureAfterRestart({ ...context, agent: next }, after))),
+    };
+  });
+}
+
+async function runHung(
+  contender: Contender,
+  _: number,
+  { hungWaitMs: waitMs, progress, signal }: KubeletBenchmarkOptions,
+): Promise<Findings> {
+  const phases = new PhaseRunner(progress, signal);
   const hung: HungPodFigures[] = [];
   for (const hungPods of [1, 3]) {
-    hung.push(
-      await measureHungPods(contender, {
-        ...{ ...HUNG, hungPods, waitMs: options.hungWaitMs, signal: options.signal },
-      }),
-    );
-    options.progress.step(hung.length, 2, 'nodes with hung pods');
+    const options = { ...HUNG, hungPods, waitMs, signal };
+    const found = await phases.run(`hung ${hungPods}`, () => measureHungPods(contender, options));
+    hung.push(...Object.values(found).filter((each) => each !== undefined));
   }
-  return { ...life, hung };
+  return { hung, failures: phases.failures };
 }
 
-async function measureLife(
+/** A node with nothing on it and a healthy agent, for as long as `measure` takes. */
+async function onNode(
   contender: Contender,
-  round: number,
-  { singles, mass, exited, idleMs, progress, signal }: KubeletBenchmarkOptions,
-): Promise<Omit<ContenderRound, 'hung'>> {
-  await using node = await BenchNode.start(RELEASE);
-  const place = { endpoint: node.containerd.endpoint, folder: node.folder };
-  // The same moments for all contenders of a round.
-  const random = createRandom(round + 1);
-  let done = 0;
-  const step = <Result>(result: Result): Result => {
-    progress.step(++done, 6, 'phases');
-    return result;
-  };
-  const first = await AgentProcess.start(await contender.prepare(place));
-  let before: Omit<ContenderRound, 'hung' | 'restart'>;
-  try {
-    await waitUntilHealthy(first.health, signal);
-    const context = { node, agent: first, random, signal };
-    before = {
-      podStartsMs: step(await measurePodStarts(context, singles)),
-      deaths: step(await measureDeaths(context, DEATH_WAIT_MS)),
-      massStart: step(await measureMassStart(context, mass)),
-      idle: step(await measureIdle(context, { settleMs: idleMs, forMs: idleMs })),
-      massKill: step(await measureMassKill(context, MASS_WAIT_MS)),
-    };
-    const there = await node.running();
-    const fresh = Math.max(KILLS_AFTER_RESTART, Math.ceil(exited / INITS));
-    for (let at = 0; at < fresh; at++) await node.writeManifest(`fresh-${at}`, { inits: INITS });
-    await node.untilRunning(there.length + fresh, signal, undefined, () => first.check());
-  } finally {
-    await first.kill();
-  }
-  await using second = await AgentProcess.start(await contender.prepare(place));
-  const context = { node, agent: second, random, signal };
-  const restart = step(
-    await measureAfterRestart(context, { kills: KILLS_AFTER_RESTART, waitMs: RESTART_WAIT_MS }),
-  );
-  return { ...before, restart };
+  phases: PhaseRunner,
+  measure: (node: BenchNode, agent: AgentProcess) => Promise<Omit<Findings, 'failures'>>,
+): Promise<Findings> {
+  let found: Omit<Findings, 'failures'> = {};
+  await phases.run('node', async () => {
+    await using node = await BenchNode.start(RELEASE);
+    const { endpoint } = node.containerd;
+    await using agent = await AgentProcess.start(await contender.prepare({ endpoint, folder: node.folder }));
+    const limit = AbortSignal.any([phases.signal, AbortSignal.timeout(HEALTHY_WAIT_MS)]);
+    await waitUntilHealthy(agent.health, limit);
+    // Whatever becomes of the node after that.
+    found = await measure(node, agent);
+  });
+  return { ...found, failures: phases.failures };
 }

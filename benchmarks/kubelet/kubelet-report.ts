@@ -1,90 +1,159 @@
-import { formatTable } from '../text-table.js';
 import { median, quantile } from '../stats.js';
-import { type ContenderFigures, type ContenderRound } from './kubelet-benchmark.js';
+import { formatTable } from '../text-table.js';
+import { COMPARISONS, formatRatio, ratioToBest, type Values } from './judge.js';
+import { type ContenderFigures, type Findings } from './kubelet-benchmark.js';
+
+type Cell = (rounds: readonly Findings[]) => string;
+
+/** How the values of each comparison are written, in their order. */
+const FORMATS: readonly ((values: readonly number[]) => string)[] = [
+  ...[spreadMs, spreadMs, spreadMs, seconds, seconds, seconds, seconds],
+  (values) => `${median(values).toFixed(2)} %`,
+  (values) => `${median(values).toFixed(0)} MiB`,
+];
 
 /** The section of the results page. */
 export function formatKubeletReport(figures: readonly ContenderFigures[]): string {
-  const rows: [what: string, of: (rounds: readonly ContenderRound[]) => string][] = [
-    [
-      'manifest written to container started, ms',
-      (rounds) => spread(rounds.flatMap((each) => each.podStartsMs)),
-    ],
-    [
-      'end of a process to its event, ms',
-      (rounds) => spread(rounds.flatMap(({ deaths }) => deaths.toEventMs)),
-    ],
-    [
-      'of these missed, told of twice',
-      (rounds) => counts(rounds.map(({ deaths }) => [deaths.missed, deaths.repeated])),
-    ],
-    [
-      'end of a process to its replacement, ms',
-      (rounds) => spread(rounds.flatMap(({ deaths }) => deaths.toReplacementMs)),
-    ],
-    [
-      'many pods at once, all running, s',
-      (rounds) => seconds(rounds.map(({ massStart }) => massStart.allRunningMs)),
-    ],
-    ['many pods at once, own CPU, s', (rounds) => seconds(rounds.map(({ massStart }) => massStart.cpuMs))],
-    ['idle, CPU, % of a core', (rounds) => median(rounds.map(({ idle }) => idle.cpuPercent)).toFixed(2)],
-    ['idle, memory, MiB', (rounds) => median(rounds.map(({ idle }) => idle.rssMiB)).toFixed(0)],
-    [
-      'all killed at once, record to event, ms',
-      (rounds) => spread(rounds.flatMap(({ massKill }) => massKill.toEventMs)),
-    ],
-    [
-      'of these missed, told of twice',
-      (rounds) => counts(rounds.map(({ massKill }) => [massKill.missed, massKill.repeated])),
-    ],
-    [
-      'all killed at once, all running again, s',
-      (rounds) => seconds(rounds.map(({ massKill }) => Math.max(...massKill.toReplacementMs))),
-    ],
-    [
-      'back on a full node, to healthy, s',
-      (rounds) => seconds(rounds.map(({ restart }) => restart.healthyMs ?? Number.NaN)),
-    ],
-    [
-      'there, killed after that: told of, replaced',
-      (rounds) =>
-        rounds
-          .map(
-            ({ restart: { deaths } }) =>
-              `${deaths.toEventMs.length}, ${deaths.toReplacementMs.length} of ${deaths.killed}`,
-          )
-          .join('; '),
-    ],
-    ...[1, 3].map((hungPods): [string, (rounds: readonly ContenderRound[]) => string] => [
-      `calls about ${hungPods} of 20 pods hang: others' deaths, ms; missed; healthy`,
-      (rounds) => {
-        const own = rounds.flatMap(({ hung }) => hung.filter((each) => each.hungPods === hungPods));
-        const missed = own.reduce((sum, each) => sum + each.missed, 0);
-        const healthy = own.every(({ isHealthyAtEnd }) => isHealthyAtEnd) ? 'yes' : 'no';
-        return `${spread(own.flatMap(({ toEventMs }) => toEventMs))}; ${missed}; ${healthy}`;
-      },
-    ]),
-  ];
+  const names = figures.map(({ name }) => name);
   return `podloop in its default mode, and a kubelet with its generator that only relists and with events on, each on a containerd of its own with
-pods of one container on the host's network, in turns. Spreads are p50, p99 and the longest. Times of containers are the
-runtime's records, those of events the lines of the agents' logs.
+pods of one container on the host's network, in turns. Milliseconds are p50 / p99 / longest; seconds, shares of a core and MiB are
+medians of the turns; intervals are there where there are several values. Times of containers are the runtime's records,
+those of events the lines of the agents' logs. The ratio is podloop's to the better of the kubelet's two.
+
+${formatTable(['what', ...names, 'better', 'ratio', 'goal', 'kept'], formatComparisons(figures))}
+
+Besides:
 
 ${formatTable(
-  ['what', ...figures.map(({ name }) => name)],
-  rows.map(([what, of]) => [what, ...figures.map(({ rounds }) => of(rounds))]),
+  ['what', ...names],
+  BESIDES.map(([what, of]) => [what, ...figures.map(({ rounds }) => of(rounds))]),
 )}
-`;
+${formatFailures(figures)}`;
 }
 
-function spread(values: readonly number[]): string {
+function formatComparisons(figures: readonly ContenderFigures[]): string[][] {
+  const [podloop, ...kubelets] = figures;
+  return COMPARISONS.map(({ what, values, limit, words }, at) => {
+    const cells = figures.map(({ rounds }) => formatValues(rounds.flatMap(values), FORMATS[at]!));
+    const ratio = podloop && ratioToBest(podloop, kubelets, values);
+    const kept = ratio === undefined ? 'not judged' : ratio.high <= limit ? 'yes' : '**no**';
+    return [
+      ...[what, ...cells, findBetter(kubelets, values)],
+      ...[ratio === undefined ? '' : formatRatio(ratio), words, kept],
+    ];
+  });
+}
+
+function findBetter(kubelets: readonly ContenderFigures[], values: Values): string {
+  const found = kubelets
+    .map(({ name, rounds }) => ({ name, value: median(rounds.flatMap(values)) }))
+    .filter(({ value }) => Number.isFinite(value))
+    .toSorted((one, other) => one.value - other.value);
+  return found[0]?.name ?? 'none';
+}
+
+const BESIDES: readonly [what: string, of: Cell][] = [
+  [
+    'ends one at a time: missed, told of twice',
+    (rounds) => sums(rounds.flatMap(({ deaths = [] }) => deaths).map((each) => [each.missed, each.repeated])),
+  ],
+  [
+    'all killed at once: missed, told of twice',
+    (rounds) =>
+      sums(rounds.flatMap(({ massKill = [] }) => massKill).map((each) => [each.missed, each.repeated])),
+  ],
+  [
+    'all killed at once: from the first look that shows an end to its event, ms',
+    (rounds) =>
+      formatValues(
+        rounds.flatMap(({ massKill }) => massKill?.recordToEventMs ?? []),
+        spreadMs,
+      ),
+  ],
+  [
+    'back on a full node: running, ended containers',
+    ofRestarts(({ running, exited }) => `${running}, ${exited}`),
+  ],
+  [
+    'back on a full node: healthy after, s; at the end',
+    ofRestarts(
+      ({ healthyMs, isHealthyAtEnd }) =>
+        `${healthyMs === undefined ? 'never' : (healthyMs / 1_000).toFixed(1)}; ${yesNo(isHealthyAtEnd)}`,
+    ),
+  ],
+  ['back on a full node: containers disturbed', ofRestarts(({ disturbed }) => String(disturbed))],
+  [
+    'killed after that: told of, replaced',
+    ofRestarts(
+      ({ deaths }) => `${deaths.toEventMs.length}, ${deaths.toReplacementMs.length} of ${deaths.killed}`,
+    ),
+  ],
+  ...[1, 3].flatMap((hungPods): [string, Cell][] => {
+    const of =
+      (cell: (found: NonNullable<Findings['hung']>) => string): Cell =>
+      (rounds) => {
+        const found = rounds.flatMap(({ hung = [] }) => hung.filter((each) => each.hungPods === hungPods));
+        return found.length === 0 ? 'none' : cell(found);
+      };
+    const calls = `calls about ${hungPods} of 20 pods hang`;
+    return [
+      [
+        `${calls}: others’ deaths, ms; missed`,
+        of((found) => {
+          const missed = found.reduce((sum, each) => sum + each.missed, 0);
+          const toEventMs = found.flatMap((each) => each.toEventMs);
+          return `${formatValues(toEventMs, spreadMs)}; ${missed} of ${found.reduce((sum, { deaths }) => sum + deaths, 0)}`;
+        }),
+      ],
+      [
+        `${calls}: healthy; hung pods named`,
+        of((found) =>
+          found
+            .map(({ isHealthyAtEnd, named }) => `${yesNo(isHealthyAtEnd)}; ${named ?? 'no page'}`)
+            .join(', '),
+        ),
+      ],
+    ];
+  }),
+];
+
+function ofRestarts(cell: (restart: NonNullable<Findings['restart']>) => string): Cell {
+  return (rounds) =>
+    rounds
+      .flatMap(({ restart = [] }) => restart)
+      .map(cell)
+      .join(' · ') || 'none';
+}
+
+function formatFailures(figures: readonly ContenderFigures[]): string {
+  const lines = figures.flatMap(({ name, rounds }) =>
+    rounds.flatMap(({ failures }) =>
+      failures.map(({ phase, why }) => `- ${name}, ${phase}: ${why.split('\n')[0]}`),
+    ),
+  );
+  return lines.length === 0 ? '' : `\nFailed:\n\n${lines.join('\n')}\n`;
+}
+
+function formatValues(values: readonly number[], format: (values: readonly number[]) => string): string {
   if (values.length === 0) return 'none';
+  return values.every(Number.isFinite)
+    ? format(values)
+    : `${format(values.filter(Number.isFinite))}, and some never`;
+}
+
+function spreadMs(values: readonly number[]): string {
+  if (values.length === 0) return '–';
   return [median(values), quantile(values, 0.99), quantile(values, 1)].map((ms) => ms.toFixed(0)).join(' / ');
 }
 
 function seconds(valuesMs: readonly number[]): string {
-  const value = median(valuesMs);
-  return Number.isFinite(value) ? (value / 1_000).toFixed(1) : 'never';
+  return valuesMs.length === 0 ? '–' : `${(median(valuesMs) / 1_000).toFixed(1)} s`;
 }
 
-function counts(pairs: readonly (readonly [number, number])[]): string {
+function sums(pairs: readonly (readonly [number, number])[]): string {
   return [0, 1].map((at) => pairs.reduce((sum, pair) => sum + pair[at]!, 0)).join(', ');
+}
+
+function yesNo(is: boolean): string {
+  return is ? 'yes' : 'no';
 }

@@ -1,7 +1,6 @@
-import { type Goal } from '../goals.js';
 import { type Scenario, toCount } from '../scenario.js';
 import { judgeKubelet } from './judge.js';
-import { runKubeletBenchmark } from './kubelet-benchmark.js';
+import { runKubeletBenchmark, STAGE_NAMES, type StageName } from './kubelet-benchmark.js';
 import { formatKubeletReport } from './kubelet-report.js';
 
 /** Beside the Go kubelet. */
@@ -11,16 +10,24 @@ export const KUBELET: Scenario = {
   about: 'podloop and the Go kubelet on the same containerd, one after the other in turns',
   runtimes: 'containerd 1.7',
   needs: ['root', 'containerd', 'kubelet'],
-  fullMinutes: 150,
+  fullMinutes: 75,
   settings: [
-    { name: 'turns', placeholder: 'N', about: 'rounds, in which each has its turn', short: '1', full: '3' },
     {
-      name: 'singles',
+      name: 'turns',
       placeholder: 'N',
-      about: 'pods started and killed one at a time',
-      short: '5',
-      full: '15',
+      about: 'turns in which pods start and end one at a time',
+      short: '1',
+      full: '3',
     },
+    { name: 'singles', placeholder: 'N', about: 'such pods in each turn', short: '5', full: '12' },
+    {
+      name: 'mass-turns',
+      placeholder: 'N',
+      about: 'turns in which many start and end at once',
+      short: '1',
+      full: '2',
+    },
+    { name: 'base', placeholder: 'N', about: 'pods that are there before', short: '10', full: '68' },
     { name: 'mass', placeholder: 'N', about: 'pods put down at once', short: '20', full: '200' },
     { name: 'exited', placeholder: 'N', about: 'ended containers at the restart', short: '60', full: '750' },
     {
@@ -28,7 +35,7 @@ export const KUBELET: Scenario = {
       placeholder: 'SECONDS',
       about: 'of idling that is measured',
       short: '10',
-      full: '60',
+      full: '40',
     },
     {
       name: 'hung-wait',
@@ -37,19 +44,33 @@ export const KUBELET: Scenario = {
       short: '20',
       full: '330',
     },
+    {
+      name: 'stages',
+      placeholder: 'NAME,NAME',
+      about: `of ${STAGE_NAMES.join(', ')}: those to run`,
+      short: STAGE_NAMES.join(','),
+    },
   ],
-  run: async ({ setting, progress, signal }) => {
+  run: async ({ setting, parts, progress, signal }) => {
     const figures = await runKubeletBenchmark({
       kubelet: process.env['KUBELET']!,
-      rounds: toCount(setting('turns')),
+      turns: toCount(setting('turns')),
       singles: toCount(setting('singles')),
+      massTurns: toCount(setting('mass-turns')),
+      base: toCount(setting('base')),
       mass: toCount(setting('mass')),
       exited: toCount(setting('exited')),
       idleMs: toCount(setting('idle-for')) * 1_000,
       hungWaitMs: toCount(setting('hung-wait')) * 1_000,
-      ...{ progress, signal },
+      stages: setting('stages').split(',').map(toStage),
+      ...{ parts, progress, signal },
     });
-    const goals: Goal[] = judgeKubelet(figures);
-    return { figures, text: formatKubeletReport(figures), goals };
+    return { figures, text: formatKubeletReport(figures), goals: judgeKubelet(figures) };
   },
 };
+
+function toStage(text: string): StageName {
+  const stage = STAGE_NAMES.find((name) => name === text);
+  if (stage === undefined) throw new Error(`"${text}" is none of ${STAGE_NAMES.join(', ')}`);
+  return stage;
+}

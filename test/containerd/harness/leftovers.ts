@@ -121,7 +121,8 @@ async function mountsBelow(folder: string): Promise<string[]> {
   return lines.map((line) => line.split(' ')[4] ?? '').filter((point) => point.startsWith(`${folder}/`));
 }
 
-async function unmountBelow(folder: string, busybox: string): Promise<void> {
+/** Unmounts whatever lies below a folder, the latest first; throws when something stays. */
+export async function unmountBelow(folder: string, busybox: string): Promise<void> {
   for (let round = 0; round < 10; round++) {
     const mounts = await mountsBelow(folder);
     if (mounts.length === 0) return;

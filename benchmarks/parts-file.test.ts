@@ -1,0 +1,46 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { PartsFile } from './parts-file.js';
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'podloop-parts-'));
+  file = path.join(folder, 'below', 'kubelet.json');
+});
+afterEach(async () => rm(folder, { recursive: true, force: true }));
+
+const run = { commit: 'abc', settings: { turns: '1', mass: '20' } };
+
+it('gives back what a run that was interrupted had found', async () => {
+  const before = await PartsFile.open(file, run, false);
+  await before.keep('one', { deaths: [1, 2] });
+  await before.keep('two', { deaths: [3] });
+  const after = await PartsFile.open(file, { commit: 'abc', settings: { mass: '20', turns: '1' } }, true);
+  expect(after.find('one')).toEqual({ deaths: [1, 2] });
+  expect(after.find('two')).toEqual({ deaths: [3] });
+  expect(after.find('three')).toBeUndefined();
+});
+
+it.each([
+  ['unless asked to', run, false],
+  ['of another commit', { ...run, commit: 'def' }, true],
+  ['of files that are in no commit', { ...run, commit: 'abc+' }, true],
+  ['of other settings', { ...run, settings: { ...run.settings, mass: '200' } }, true],
+])('takes up nothing %s', async (_, other, resume) => {
+  const before = { ...run, commit: other.commit.endsWith('+') ? other.commit : run.commit };
+  await (await PartsFile.open(file, before, false)).keep('one', 1);
+  expect((await PartsFile.open(file, other, resume)).find('one')).toBeUndefined();
+});
+
+it('begins anew where the file is none of its own, and where it was removed', async () => {
+  const parts = await PartsFile.open(file, run, false);
+  await parts.keep('one', 1);
+  await writeFile(file, '{"run":');
+  expect((await PartsFile.open(file, run, true)).find('one')).toBeUndefined();
+  await parts.remove();
+  await parts.remove();
+  expect((await PartsFile.open(file, run, true)).find('one')).toBeUndefined();
+});

@@ -1,0 +1,70 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { isKnownCommit, type RunIdentity } from './is-done.js';
+
+/** What a long scenario has found so far, part by part: it goes on from there when it was interrupted. */
+export interface FoundParts {
+  /** What was kept under that name, as JSON gives it back; undefined when nothing was. */
+  find(name: string): unknown;
+  keep(name: string, part: unknown): Promise<void>;
+}
+
+/** Whatever makes figures comparable: parts of one run are of no use in another. */
+export type PartsRun = Pick<RunIdentity, 'commit' | 'settings'>;
+
+interface FileContent {
+  readonly run: PartsRun;
+  readonly parts: Readonly<Record<string, unknown>>;
+}
+
+/** {@link FoundParts} in a file, which is written whole after each part. */
+export class PartsFile implements FoundParts {
+  readonly #file: string;
+  readonly #run: PartsRun;
+  readonly #parts: Map<string, unknown>;
+
+  /** Takes up what is there when `resume` says so and it is of the same commit and settings; else begins anew. */
+  static async open(file: string, run: PartsRun, resume: boolean): Promise<PartsFile> {
+    const content = resume ? await readContent(file) : undefined;
+    const isSame =
+      content !== undefined && isKnownCommit(run.commit) && identify(content.run) === identify(run);
+    return new PartsFile(file, run, isSame ? content.parts : {});
+  }
+
+  private constructor(file: string, run: PartsRun, parts: Readonly<Record<string, unknown>>) {
+    this.#file = file;
+    this.#run = run;
+    this.#parts = new Map(Object.entries(parts));
+  }
+
+  find(name: string): unknown {
+    return this.#parts.get(name);
+  }
+
+  async keep(name: string, part: unknown): Promise<void> {
+    this.#parts.set(name, part);
+    await mkdir(path.dirname(this.#file), { recursive: true });
+    const content: FileContent = { run: this.#run, parts: Object.fromEntries(this.#parts) };
+    const temporary = `${this.#file}.new`;
+    await writeFile(temporary, JSON.stringify(content));
+    await rename(temporary, this.#file);
+  }
+
+  /** Once all of it is in the results. */
+  async remove(): Promise<void> {
+    await rm(this.#file, { force: true });
+  }
+}
+
+async function readContent(file: string): Promise<FileContent | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as FileContent;
+  } catch {
+    // None, or not one of ours: what it held is measured again.
+    return undefined;
+  }
+}
+
+function identify({ commit, settings }: PartsRun): string {
+  return JSON.stringify([commit, Object.entries(settings).toSorted()]);
+}
