@@ -1,165 +1,87 @@
 /**
- * How long after a process ended its death is known, on a real containerd.
+ * How long after a process ended its death is known, and how long until its container runs again, on a real containerd.
  *
- * In: a containerd of its own with a few pods, whose processes are killed one after the other by signal. Out, for
- * each way of finding out: the time from the runtime's FinishedAt to the moment when the exit code is at hand,
- * beside containerd's own native event stream for the same death. One observer is open at a time; they take turns
- * in short blocks, so that none has a quieter machine than the others.
+ * In: a containerd of its own, and on it in turns `podloop run` in each of its modes. In each turn new pods of one
+ * container are put down and each is killed once, a few a second, so that no back-off holds any of them: the first
+ * restart is at once. Out: the time from the runtime's FinishedAt to the agent's event and to the runtime's StartedAt of
+ * the replacement, and which part of either the runtime took. Beside the agent in mode generic, which leaves the event
+ * stream alone, a process that does the least, a bare stream and one status call, watches the same deaths. Some of its
+ * deaths come one at a time: they show whether the runtime itself is slower at the pace of the others.
  *
  * @module
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { startContainerd } from '../../test/containerd/harness/containerd.js';
+import { type PlegMode } from '../../src/pleg/relist-cadence.js';
 import { type Release } from '../../test/containerd/harness/installed.js';
+import { BenchNode } from '../kubelet/bench-node.js';
 import { type Progress } from '../progress.js';
-import { bootstrapRatio, createRandom, type Estimate, mean, median, quantile } from '../stats.js';
-import {
-  type DeathObserver,
-  openBareObserver,
-  type OpenObserver,
-  openPlegObserver,
-} from './death-observer.js';
-import { KillablePods } from './killable-pods.js';
+import { createRandom } from '../stats.js';
+import { type LatencyFigures, type Samples, toLatencyFigures } from './latency-figures.js';
+import { measureTurn } from './latency-turn.js';
 import { NativeEvents } from './native-events.js';
 
 export interface LatencyBenchmarkOptions {
   readonly releases: readonly Release[];
-  /** Deaths for each observer and release. */
+  /** Deaths for each mode, on the first release. */
   readonly deaths: number;
+  /** The same on each of the others. */
+  readonly otherDeaths: number;
   readonly progress: Progress;
+  readonly signal: AbortSignal;
 }
 
-/** What one observer needed, in milliseconds from the runtime's FinishedAt. */
-export interface ObserverFigures {
-  readonly observer: string;
-  readonly deaths: number;
-  /** Deaths that were not known after ten seconds. */
-  readonly missed: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly maxMs: number;
-  /** The native stream's own median for the same deaths. */
-  readonly nativeP50Ms: number;
-  /** Of the means to that of the bare observer; undefined for the bare observer itself. */
-  readonly ratioToBare: Estimate | undefined;
-  /** The same of the p99s. */
-  readonly p99RatioToBare: Estimate | undefined;
-  /** Of every death that became known. */
-  readonly observedMs: readonly number[];
-}
-
-/** What was found on one release. */
-export interface LatencyFigures {
-  readonly release: Release;
-  readonly containerdVersion: string;
-  readonly pods: number;
-  readonly observers: readonly ObserverFigures[];
-}
-
-interface Sample {
-  readonly observedMs: number | undefined;
-  readonly nativeMs: number | undefined;
-}
-
-const PODS = 20;
-const DEATHS_PER_BLOCK = 5;
-const MISSED_AFTER_MS = 10_000;
-/** Until what the replacement set off has been dealt with. */
-const QUIET_MS = 400;
-/** The kills fall anywhere in the period of a polling observer. */
-const RANDOM_WAIT_MS = 1000;
-
-const OBSERVERS: Readonly<Record<string, OpenObserver>> = {
-  bare: openBareObserver,
-  generic: openPlegObserver('generic'),
-  evented: openPlegObserver('evented'),
-  auto: openPlegObserver('auto'),
-};
+/** Pods at a time. */
+const PODS = 50;
+/** Each death sets off a replacement, which keeps two cores busy for about a third of this time. */
+const EVERY_MS = 250;
+/** Nothing of a death is left by then. */
+const ALONE_EVERY_MS = 1_500;
+/** One in so many of the bare observer's deaths comes alone. */
+const ALONE_SHARE = 10;
+const MODES: readonly PlegMode[] = ['generic', 'evented', 'auto'];
 
 /** Runs the benchmark on every release. */
 export async function runLatencyBenchmark(options: LatencyBenchmarkOptions): Promise<LatencyFigures[]> {
   const figures: LatencyFigures[] = [];
-  for (const release of options.releases) figures.push(await measureRelease(release, options));
+  for (const [at, release] of options.releases.entries()) {
+    const deaths = at === 0 ? options.deaths : options.otherDeaths;
+    figures.push(await measureRelease(release, deaths, options));
+  }
   return figures;
 }
 
-async function measureRelease(release: Release, options: LatencyBenchmarkOptions): Promise<LatencyFigures> {
-  const { deaths, progress } = options;
+async function measureRelease(
+  release: Release,
+  deaths: number,
+  { progress, signal }: LatencyBenchmarkOptions,
+): Promise<LatencyFigures> {
   progress.begin(`latency: containerd ${release}`);
-  await using containerd = await startContainerd({ version: release });
-  const pods = await KillablePods.create(containerd, PODS);
-  await using native = await NativeEvents.start(containerd);
+  await using node = await BenchNode.start(release);
+  await using native = await NativeEvents.start(node.containerd);
   const random = createRandom(7);
-  const samples = new Map<string, Sample[]>(Object.keys(OBSERVERS).map((name) => [name, []]));
-  const total = deaths * samples.size;
-  let done = 0;
-  for (let block = 0; block * DEATHS_PER_BLOCK < deaths; block++) {
-    for (const [name, open] of Object.entries(OBSERVERS)) {
-      await using observer = await open(containerd.endpoint);
-      for (let i = 0; i < DEATHS_PER_BLOCK; i++) {
-        await sleep(QUIET_MS + RANDOM_WAIT_MS * random());
-        samples.get(name)!.push(await measureDeath(pods, native, observer));
-        progress.step(++done, total, 'deaths');
-      }
+  const samples: Samples = { modes: { generic: [], evented: [], auto: [] }, alone: [] };
+  const rounds = Math.ceil(deaths / PODS);
+  const alone = Math.max(1, Math.floor(deaths / ALONE_SHARE));
+  const turn = { node, native, random, signal };
+  for (let round = 0; round < rounds; round++) {
+    const count = Math.min(PODS, deaths - round * PODS);
+    for (let at = 0; at < MODES.length; at++) {
+      // Who begins changes from round to round.
+      const mode = MODES[(round + at) % MODES.length]!;
+      const own = { mode, name: `${mode}-${round}`, deaths: count, withBare: mode === 'generic' };
+      samples.modes[mode].push(...(await measureTurn({ ...turn, ...own, everyMs: EVERY_MS })));
     }
+    // Spread over the run, as the others are.
+    const due = Math.min(PODS, Math.round((alone * (round + 1)) / rounds) - samples.alone.length);
+    if (due >= PODS / 2 || round === rounds - 1) {
+      const own = { mode: 'generic', name: `alone-${round}`, deaths: due, withBare: true } as const;
+      if (due > 0) samples.alone.push(...(await measureTurn({ ...turn, ...own, everyMs: ALONE_EVERY_MS })));
+    }
+    progress.step(round + 1, rounds, 'rounds');
   }
-  const bare = samples.get('bare')!;
-  return {
+  return toLatencyFigures(
     release,
-    containerdVersion: containerd.packageVersion,
-    pods: PODS,
-    observers: [...samples].map(([name, own]) => toFigures(name, own, name === 'bare' ? undefined : bare)),
-  };
-}
-
-async function measureDeath(
-  pods: KillablePods,
-  native: NativeEvents,
-  observer: DeathObserver,
-): Promise<Sample> {
-  const { containerId, wallOffsetMs } = pods.killNext();
-  const observedAtMs = await observer
-    .waitForDeath(containerId, AbortSignal.timeout(MISSED_AFTER_MS))
-    .catch(() => undefined);
-  const finishedAtMs = (await pods.finishedAtMs(containerId)) - wallOffsetMs;
-  const nativeAtMs = native.findExit(containerId);
-  await pods.replace(containerId);
-  return {
-    observedMs: observedAtMs === undefined ? undefined : observedAtMs - finishedAtMs,
-    nativeMs: nativeAtMs === undefined ? undefined : nativeAtMs - finishedAtMs,
-  };
-}
-
-function toFigures(
-  observer: string,
-  samples: readonly Sample[],
-  bare: readonly Sample[] | undefined,
-): ObserverFigures {
-  const observed = samples.map(({ observedMs }) => observedMs).filter((ms) => ms !== undefined);
-  const native = samples.map(({ nativeMs }) => nativeMs).filter((ms) => ms !== undefined);
-  const pairs = (bare ?? []).flatMap(({ observedMs }, index) => {
-    const own = samples[index]?.observedMs;
-    return observedMs === undefined || own === undefined ? [] : [[own, observedMs] as const];
-  });
-  return {
-    observer,
-    deaths: samples.length,
-    missed: samples.length - observed.length,
-    p50Ms: median(observed),
-    p99Ms: quantile(observed, 0.99),
-    maxMs: Math.max(...observed),
-    nativeP50Ms: median(native),
-    ratioToBare: ratioOf(pairs, mean),
-    p99RatioToBare: ratioOf(pairs, (values) => quantile(values, 0.99)),
-    observedMs: observed,
-  };
-}
-
-function ratioOf(
-  pairs: readonly (readonly [own: number, bare: number])[],
-  statistic: (values: readonly number[]) => number,
-): Estimate | undefined {
-  if (pairs.length === 0) return undefined;
-  const [own, bare] = [pairs.map(([value]) => value), pairs.map(([, value]) => value)];
-  return bootstrapRatio(own, bare, statistic);
+    node.containerd.packageVersion,
+    { pods: PODS, everyMs: EVERY_MS },
+    samples,
+  );
 }

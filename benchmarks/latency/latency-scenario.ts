@@ -1,81 +1,96 @@
 import { type Goal, ratioAtMost } from '../goals.js';
-import { distributionOf, linePlot, type Plot } from '../plot.js';
+import { distributionOf, linePlot, type Plot, type Series } from '../plot.js';
 import { type Scenario, toCount } from '../scenario.js';
 import { type Release, RELEASES } from '../../test/containerd/harness/installed.js';
-import { type LatencyFigures, runLatencyBenchmark } from './latency-benchmark.js';
+import { runLatencyBenchmark } from './latency-benchmark.js';
+import { type LatencyFigures } from './latency-figures.js';
 import { formatLatencyReport } from './latency-report.js';
 
 /** By how much an event may come later than by a bare stream and one status call. */
 const P99_LIMIT = 3;
 
-/** From a process's end to its event. */
+/** From a process's end to its event and to its replacement. */
 export const LATENCY: Scenario = {
   name: 'latency',
   title: 'Latency',
-  about: 'from a process’s end to its event',
+  about: 'from a process’s end to its event and to its replacement',
   runtimes: 'containerd',
   needs: ['root', 'containerd'],
-  fullMinutes: 120,
+  fullMinutes: 45,
   settings: [
     {
       name: 'releases',
       placeholder: 'R,R',
       about: 'of containerd; those before 1.7 have no events',
       short: '2.1',
+      full: '2.1,1.7',
     },
     {
       name: 'deaths',
       placeholder: 'N',
-      about: 'for each way of finding out',
+      about: 'in each mode, on the first release',
       short: '20',
       full: '1000',
     },
+    {
+      name: 'other-deaths',
+      placeholder: 'N',
+      about: 'the same on each of the others',
+      short: '20',
+      full: '200',
+    },
   ],
-  run: async ({ setting, progress }) => {
+  run: async ({ setting, progress, signal }) => {
     const figures = await runLatencyBenchmark({
       releases: setting('releases').split(',').map(toRelease),
       deaths: toCount(setting('deaths')),
-      progress,
+      otherDeaths: toCount(setting('other-deaths')),
+      ...{ progress, signal },
     });
     return {
       figures,
       text: formatLatencyReport(figures),
       goals: figures.flatMap(judge),
-      plots: figures.map(distribution),
+      plots: figures.flatMap(plot),
     };
   },
 };
 
-function judge({ release, observers }: LatencyFigures): Goal[] {
-  return observers
-    .filter(({ observer }) => observer === 'evented' || observer === 'auto')
-    .flatMap(({ observer, p99RatioToBare }) =>
-      p99RatioToBare === undefined
-        ? []
-        : [
-            ratioAtMost(
-              `p99 from end to event, ${observer}, containerd ${release}`,
-              p99RatioToBare,
-              P99_LIMIT,
-              'a bare event stream and one status call',
-            ),
-          ],
+function judge({ release, modes }: LatencyFigures): Goal[] {
+  return modes
+    .filter(({ mode }) => mode !== 'generic')
+    .map(({ mode, p99RatioToBare }) =>
+      ratioAtMost(
+        `p99 from end to event, ${mode}, containerd ${release}`,
+        p99RatioToBare,
+        P99_LIMIT,
+        'a bare event stream and one status call',
+      ),
     );
 }
 
-function distribution({ release, observers }: LatencyFigures): Plot {
-  const svg = linePlot({
-    title: `From a process’s end to its event, containerd ${release}`,
-    x: { label: 'ms', scale: 'log' },
-    y: { label: 'share of deaths' },
-    series: observers.map(({ observer, observedMs }) => distributionOf(observer, observedMs)),
-    steps: true,
+function plot({ release, bare, modes }: LatencyFigures): Plot[] {
+  const draw = (name: string, what: string, series: readonly Series[]): Plot => ({
+    name: `latency-${name}-${release}`,
+    alt: `Share of deaths after so many milliseconds: ${what}, containerd ${release}`,
+    svg: linePlot({
+      title: `From a process’s end to ${what}, containerd ${release}`,
+      x: { label: 'ms', scale: 'log' },
+      y: { label: 'share of deaths' },
+      ...{ series, steps: true },
+    }),
   });
-  return {
-    name: `latency-${release}`,
-    alt: `Share of deaths that are known after so many milliseconds, containerd ${release}`,
-    svg,
-  };
+  return [
+    draw('event', 'its event', [
+      distributionOf('bare', bare.known.everyMs),
+      ...modes.map(({ mode, toEvent }) => distributionOf(mode, toEvent.everyMs)),
+    ]),
+    draw(
+      'replacement',
+      'its replacement',
+      modes.map(({ mode, toReplacement }) => distributionOf(mode, toReplacement.everyMs)),
+    ),
+  ];
 }
 
 function toRelease(text: string): Release {

@@ -5,6 +5,7 @@ import { FakeRuntime } from '../testing/fake-runtime.js';
 import { podOf } from '../testing/pleg-harness.js';
 import { type RuntimeEvent } from '../runtime/runtime.js';
 import { SILENT_LOGGER } from '../util/logger.js';
+import { type RuntimeEventReceipt, runtimeEventReceived } from '../util/pleg-channels.js';
 import { EventStream } from './event-stream.js';
 
 function setUp({ events = true } = {}) {
@@ -54,6 +55,23 @@ describe('the event stream', () => {
     expect(told).toEqual(['hint a', 'hint a', 'hint a', 'hint a', 'hint all']);
     expect(stream.stats.received).toBe(6);
     expect([stream.expects('a'), stream.expects('b')]).toEqual([true, false]);
+    await stop();
+  });
+
+  it('tells whoever counts of every event as it comes', async () => {
+    const { clock, emit, stop } = setUp();
+    await clock.settle();
+    const receipts: RuntimeEventReceipt[] = [];
+    const unsubscribe = runtimeEventReceived.subscribe((receipt) => receipts.push(receipt));
+    emit('created', 'c1');
+    emit('stopped', 'c1');
+    unsubscribe();
+    emit('deleted', 'c1');
+    const receipt = { containerId: 'c1', delayMs: 0 };
+    expect(receipts).toEqual([
+      { type: 'created', ...receipt },
+      { type: 'stopped', ...receipt },
+    ]);
     await stop();
   });
 

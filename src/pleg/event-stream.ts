@@ -102,7 +102,8 @@ export class EventStream {
     this.#received++;
     if (runtimeEventReceived.hasSubscribers) {
       const delayMs = this.#options.clock.now() - Number(event.createdAtNs / 1_000n) / 1_000;
-      runtimeEventReceived.publish({ delayMs });
+      const { type, containerId } = event;
+      runtimeEventReceived.publish({ type, containerId, delayMs });
     }
     const before = this.announcedInARow;
     this.#announcements.hear(event);

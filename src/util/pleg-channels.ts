@@ -41,6 +41,9 @@ export const inspectionEnded = definePublishingChannel<InspectionEnd>('podloop:p
 
 /** An event that the runtime sent. */
 export interface RuntimeEventReceipt {
+  readonly type: 'created' | 'started' | 'stopped' | 'deleted' | 'unknown';
+  /** Id of a container or of a sandbox. */
+  readonly containerId: string;
   /** From when it was made, by the runtime's clock, until it came: below 0 when the clocks differ. */
   readonly delayMs: number;
 }

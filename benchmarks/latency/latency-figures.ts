@@ -1,0 +1,144 @@
+import { type PlegMode } from '../../src/pleg/relist-cadence.js';
+import { type Release } from '../../test/containerd/harness/installed.js';
+import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';
+import { type DeathSample } from './latency-turn.js';
+import { type LatencyParts } from './part-latency.js';
+
+/** What was seen of every death. */
+export interface Samples {
+  readonly modes: Readonly<Record<PlegMode, DeathSample[]>>;
+  /** Of the generic mode, one at a time. */
+  readonly alone: DeathSample[];
+}
+
+/** Milliseconds. */
+export interface Spread {
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+/** From the end of a process to something, and where the time went. */
+export interface PartedFigures extends Spread {
+  /** Medians. */
+  readonly eventMs: number;
+  readonly callsMs: number;
+  readonly ownMs: number;
+  readonly ownP99Ms: number;
+  /** Of all the time, what was neither the runtime's event nor its calls. */
+  readonly ownShare: number;
+  readonly everyMs: readonly number[];
+}
+
+/** What was found of podloop in one mode. */
+export interface ModeFigures {
+  readonly mode: PlegMode;
+  readonly deaths: number;
+  /** Never told of, or never replaced. */
+  readonly missed: number;
+  /** Told of more than once. */
+  readonly repeated: number;
+  readonly toEvent: PartedFigures;
+  readonly toReplacement: PartedFigures;
+  /** Of the p99s to the event. */
+  readonly p99RatioToBare: Estimate;
+  readonly p50RatioToBare: Estimate;
+}
+
+/** What the bare observer and containerd's own stream found. */
+export interface BareFigures {
+  /** The status is there. */
+  readonly known: Spread & { readonly everyMs: readonly number[] };
+  readonly event: Spread;
+  readonly native: Spread;
+  readonly missed: number;
+}
+
+/** What was found on one release. */
+export interface LatencyFigures {
+  readonly release: Release;
+  readonly containerdVersion: string;
+  readonly pods: number;
+  readonly paceMs: number;
+  readonly bare: BareFigures;
+  /** The same where nothing else happened. */
+  readonly alone: BareFigures;
+  readonly modes: readonly ModeFigures[];
+}
+
+/** Makes figures of samples. Pure. */
+export function toLatencyFigures(
+  release: Release,
+  containerdVersion: string,
+  { pods, everyMs: paceMs }: { readonly pods: number; readonly everyMs: number },
+  { modes, alone }: Samples,
+): LatencyFigures {
+  const bare = modes.generic.map(({ bareMs }) => bareMs);
+  return {
+    ...{ release, containerdVersion, pods, paceMs },
+    bare: toBareFigures(modes.generic),
+    alone: toBareFigures(alone),
+    modes: Object.entries(modes).map(([mode, samples]) => toModeFigures(mode as PlegMode, samples, bare)),
+  };
+}
+
+function toModeFigures(
+  mode: PlegMode,
+  samples: readonly DeathSample[],
+  bare: readonly (number | undefined)[],
+): ModeFigures {
+  const pairs = samples.flatMap(({ told }, at) => {
+    const other = bare[at];
+    return told === undefined || other === undefined ? [] : [[told.totalMs, other] as const];
+  });
+  const ratioOf = (share: number): Estimate => {
+    if (pairs.length === 0) return { value: Number.NaN, low: Number.NaN, high: Number.NaN };
+    const [own, others] = [pairs.map(([value]) => value), pairs.map(([, value]) => value)];
+    return bootstrapRatio(own, others, (values) => quantile(values, share));
+  };
+  return {
+    ...{ mode, deaths: samples.length },
+    missed: samples.filter(({ told, replaced }) => told === undefined || replaced === undefined).length,
+    repeated: samples.filter(({ times }) => times > 1).length,
+    toEvent: toPartedFigures(samples.map(({ told }) => told)),
+    toReplacement: toPartedFigures(samples.map(({ replaced }) => replaced)),
+    p99RatioToBare: ratioOf(0.99),
+    p50RatioToBare: ratioOf(0.5),
+  };
+}
+
+function toPartedFigures(found: readonly (LatencyParts | undefined)[]): PartedFigures {
+  const parts = found.filter((each) => each !== undefined);
+  const everyMs = parts.map(({ totalMs }) => totalMs);
+  const own = parts.map(({ ownMs }) => ownMs);
+  return {
+    ...toSpread(everyMs),
+    eventMs: median(parts.map(({ eventMs }) => eventMs)),
+    callsMs: median(parts.map(({ callsMs }) => callsMs)),
+    ...{ ownMs: median(own), ownP99Ms: quantile(own, 0.99), ownShare: mean(own) / mean(everyMs), everyMs },
+  };
+}
+
+function toBareFigures(samples: readonly DeathSample[]): BareFigures {
+  const known = defined(samples.map(({ bareMs }) => bareMs));
+  return {
+    known: { ...toSpread(known), everyMs: known },
+    event: toSpread(defined(samples.map(({ bareEventMs }) => bareEventMs))),
+    native: toSpread(defined(samples.map(({ nativeMs }) => nativeMs))),
+    missed: samples.length - known.length,
+  };
+}
+
+function toSpread(values: readonly number[]): Spread {
+  return {
+    count: values.length,
+    p50Ms: median(values),
+    p99Ms: quantile(values, 0.99),
+    maxMs: quantile(values, 1),
+  };
+}
+
+function defined(values: readonly (number | undefined)[]): number[] {
+  return values.filter((value) => value !== undefined);
+}

@@ -1,0 +1,170 @@
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type PlegMode } from '../../src/pleg/relist-cadence.js';
+import { readTrace, traceFlags } from '../agents/trace-calls.js';
+import { waitUntilHealthy } from '../agents/is-healthy.js';
+import { AgentProcess } from '../kubelet/agent-process.js';
+import { type BenchNode, podNameOf, type Target, toMs } from '../kubelet/bench-node.js';
+import { withDeadline } from '../with-deadline.js';
+import { BareObserver } from './bare-observer.js';
+import { type NativeEvents } from './native-events.js';
+import { type LatencyParts, LatencyPartition } from './part-latency.js';
+
+/** One agent's turn: its pods are put down, each is killed once, and all are taken away again. */
+export interface TurnOptions {
+  readonly node: BenchNode;
+  readonly native: NativeEvents;
+  readonly mode: PlegMode;
+  /** Of the manifests; no two turns on one node have the same. */
+  readonly name: string;
+  readonly deaths: number;
+  /** From one kill to the next, on average. */
+  readonly everyMs: number;
+  /** Whether a bare observer watches the same deaths: only beside an agent that does not read the event stream. */
+  readonly withBare: boolean;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** What was seen of one death; milliseconds from the runtime's FinishedAt, absent where it never came. */
+export interface DeathSample {
+  readonly told?: LatencyParts | undefined;
+  readonly replaced?: LatencyParts | undefined;
+  /** The agent told of it so often. */
+  readonly times: number;
+  /** The bare observer's event, and its status. */
+  readonly bareEventMs?: number | undefined;
+  readonly bareMs?: number | undefined;
+  readonly nativeMs?: number | undefined;
+}
+
+const MAIN = path.resolve('dist/cli/main.js');
+/** Until what the new pods have set off has been dealt with. */
+const SETTLE_MS = 3_000;
+const POLL_MS = 250;
+const WAIT_MS = 60_000;
+/** Lines of a log have whole milliseconds, rounded down: an end is taken to be known when the next one began. */
+const LOG_STEP_MS = 1;
+
+/** Runs it. Deaths come in the order in which they were made. */
+export async function measureTurn(options: TurnOptions): Promise<DeathSample[]> {
+  const { node, mode, name, withBare, signal } = options;
+  const traceFile = path.join(node.folder, `${name}.trace.json`);
+  const agent = await startAgent(node, mode, traceFile);
+  let seen: Awaited<ReturnType<typeof killAll>>;
+  try {
+    await waitUntilHealthy(agent.health, signal);
+    const bare = withBare ? await BareObserver.start(node.containerd.endpoint) : undefined;
+    try {
+      seen = await killAll(options, agent, bare);
+    } finally {
+      await bare?.[Symbol.asyncDispose]();
+    }
+    await removePods(options);
+  } finally {
+    await agent[Symbol.asyncDispose]();
+  }
+  const parts = new LatencyPartition(await readTrace(traceFile));
+  await rm(traceFile);
+  return seen.map(({ death, times, ...rest }) => ({
+    ...{ told: parts.untilTold(death), replaced: parts.untilReplaced(death), times },
+    ...rest,
+  }));
+}
+
+async function startAgent(node: BenchNode, mode: PlegMode, traceFile: string): Promise<AgentProcess> {
+  const { folder, containerd } = node;
+  return await AgentProcess.start({
+    file: process.execPath,
+    args: [
+      ...[...traceFlags(traceFile), MAIN, 'run', path.join(folder, 'manifests'), '--mode', mode],
+      ...['--runtime-endpoint', containerd.endpoint, '--node-name', 'bench', '--max-pods', '600'],
+      ...['--root-dir', path.join(folder, 'root'), '--pod-logs-dir', path.join(folder, 'logs')],
+      ...['--read-only-port', '0', '-v', '2'],
+    ],
+    health: { socketPath: path.join(folder, 'root', 'podloop.sock') },
+  });
+}
+
+async function killAll(
+  { node, native, name, deaths, everyMs, random, signal }: TurnOptions,
+  agent: AgentProcess,
+  bare: BareObserver | undefined,
+) {
+  for (let at = 0; at < deaths; at++) await node.writeManifest(podName(name, at));
+  const check = (): void => agent.check();
+  await withDeadline('until all pods run', WAIT_MS * 5, signal, async (within) =>
+    node.untilRunning(deaths, within, new Set(), check),
+  );
+  await sleep(SETTLE_MS, undefined, { signal });
+  const targets = await node.targets();
+  const wallOffsetMs = measureWallOffsetMs();
+  for (const { pid } of targets) {
+    await sleep(everyMs * (0.5 + random()), undefined, { signal });
+    process.kill(pid, 'SIGKILL');
+  }
+  const replacements = await waitForReplacements(node, targets, check, signal);
+  const sightings = await bare?.sightings();
+  const seen = [];
+  for (const { containerId, podName: pod } of targets) {
+    const { finishedAt, labels } = await node.statusOf(containerId);
+    if (finishedAt === 0n) throw new Error(`the runtime never said when ${containerId} ended`);
+    const finishedMs = toMs(finishedAt);
+    const told = agent.events.findDeath(containerId);
+    const replacement = replacements.get(pod);
+    const nativeAtMs = native.findExit(containerId);
+    const bareSeen = sightings?.get(containerId);
+    const sinceEnd = (atMs: number | undefined) => (atMs === undefined ? undefined : atMs - finishedMs);
+    seen.push({
+      death: {
+        ...{ containerId, podUid: labels['io.kubernetes.pod.uid'] ?? '', finishedMs },
+        toldMs: told === undefined ? undefined : told.atMs + LOG_STEP_MS,
+        replacedMs:
+          replacement === undefined ? undefined : toMs((await node.statusOf(replacement)).startedAt),
+      },
+      times: told?.times ?? 0,
+      ...{ bareEventMs: sinceEnd(bareSeen?.eventMs), bareMs: sinceEnd(bareSeen?.knownMs) },
+      nativeMs: sinceEnd(nativeAtMs === undefined ? undefined : nativeAtMs + wallOffsetMs),
+    });
+  }
+  return seen;
+}
+
+/** The containers that run in place of the killed ones, by pod. Nothing is asked of the runtime for the first while. */
+async function waitForReplacements(
+  node: BenchNode,
+  targets: readonly Target[],
+  check: () => void,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const killed = new Set(targets.map(({ containerId }) => containerId));
+  const deadlineMs = performance.now() + WAIT_MS;
+  for (;;) {
+    await sleep(POLL_MS * 4, undefined, { signal });
+    check();
+    const running = (await node.running()).filter(({ id }) => !killed.has(id));
+    const found = new Map(running.map((each): [string, string] => [podNameOf(each), each.id]));
+    if (targets.every(({ podName: pod }) => found.has(pod)) || performance.now() > deadlineMs) return found;
+  }
+}
+
+async function removePods({ node, name, deaths, signal }: TurnOptions): Promise<void> {
+  for (let at = 0; at < deaths; at++)
+    await rm(path.join(node.folder, 'manifests', `${podName(name, at)}.json`));
+  await withDeadline('until all pods are gone', WAIT_MS * 5, signal, async (within) => {
+    while ((await node.containers()).length > 0) await sleep(POLL_MS, undefined, { signal: within });
+  });
+}
+
+function podName(name: string, at: number): string {
+  return `${name}-${at}`;
+}
+
+/** What to add to a monotonic time to get the wall clock's; waits for its next millisecond to begin. */
+function measureWallOffsetMs(): number {
+  const before = Date.now();
+  let now = before;
+  while (now === before) now = Date.now();
+  return now - performance.now();
+}
