@@ -11,16 +11,26 @@ const MAIN = path.resolve('dist/cli/main.js');
 /** An end that takes longer is no end. */
 const END_MS = 120_000;
 
+/** How {@link BenchProcess.start} starts one. */
+export interface BenchProcessOptions {
+  /** Told of each line on its standard output, which nobody reads otherwise. */
+  readonly onLine?: ((line: string) => void) | undefined;
+  /** Node's own, before the program. */
+  readonly nodeFlags?: readonly string[];
+}
+
 /** The built `podloop` as a process of its own. */
 export class BenchProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
 
-  /** `onLine` is told of each line on its standard output, which nobody reads otherwise. */
-  static async start(args: readonly string[], onLine?: (line: string) => void): Promise<BenchProcess> {
+  static async start(args: readonly string[], options: BenchProcessOptions = {}): Promise<BenchProcess> {
+    const { onLine, nodeFlags = [] } = options;
     if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run "npm run build" first`);
     const stdout = onLine === undefined ? 'ignore' : 'pipe';
-    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', stdout, 'ignore'] });
+    const child = spawn(process.execPath, [...nodeFlags, MAIN, ...args], {
+      stdio: ['ignore', stdout, 'ignore'],
+    });
     if (onLine !== undefined) createInterface({ input: child.stdout! }).on('line', onLine);
     await once(child, 'spawn');
     return new BenchProcess(child);

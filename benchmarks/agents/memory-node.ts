@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryRuntime } from '../../test/integration/scale/memory-runtime.js';
-import { BenchProcess } from './bench-process.js';
+import { BenchProcess, type BenchProcessOptions } from './bench-process.js';
 
 const POLL_MS = 20;
 
@@ -27,6 +27,11 @@ export class MemoryNode implements AsyncDisposable {
     this.runtime = runtime;
   }
 
+  /** For files of a benchmark; goes with the node. */
+  get folder(): string {
+    return this.#folder;
+  }
+
   /** Of the agent. */
   get socketPath(): string {
     return path.join(this.#folder, 'root', 'podloop.sock');
@@ -46,17 +51,27 @@ export class MemoryNode implements AsyncDisposable {
   }
 
   /** Every option as it is unless told, but for folders of its own and no port. */
-  async startAgent(options: readonly string[] = []): Promise<BenchProcess> {
-    return await this.#start([
+  async startAgent(
+    options: readonly string[] = [],
+    processOptions: BenchProcessOptions = {},
+  ): Promise<BenchProcess> {
+    const args = [
       ...['run', path.join(this.#folder, 'manifests'), '--runtime-endpoint', this.runtime.endpoint],
       ...['--root-dir', path.join(this.#folder, 'root'), '--pod-logs-dir', path.join(this.#folder, 'logs')],
       ...['--node-name', 'bench', '--read-only-port', '0', '--max-pods', '1000', ...options],
-    ]);
+    ];
+    return await this.#start(args, processOptions);
   }
 
   /** The generator alone. */
   async startWatch(options: readonly string[] = [], onLine?: (line: string) => void): Promise<BenchProcess> {
-    return await this.#start(['watch', '--runtime-endpoint', this.runtime.endpoint, ...options], onLine);
+    return await this.#start(['watch', '--runtime-endpoint', this.runtime.endpoint, ...options], { onLine });
+  }
+
+  /** As with Ctrl-C. */
+  async end(process: BenchProcess): Promise<void> {
+    this.#processes.splice(this.#processes.indexOf(process), 1);
+    await process[Symbol.asyncDispose]();
   }
 
   /** With SIGKILL, as nobody expects it. */
@@ -80,8 +95,8 @@ export class MemoryNode implements AsyncDisposable {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #start(args: readonly string[], onLine?: (line: string) => void): Promise<BenchProcess> {
-    const started = await BenchProcess.start(args, onLine);
+  async #start(args: readonly string[], options: BenchProcessOptions): Promise<BenchProcess> {
+    const started = await BenchProcess.start(args, options);
     this.#processes.push(started);
     return started;
   }

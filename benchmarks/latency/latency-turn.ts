@@ -94,9 +94,12 @@ async function killAll(
 ) {
   for (let at = 0; at < deaths; at++) await node.writeManifest(podName(name, at));
   const check = (): void => agent.check();
-  await withDeadline('until all pods run', WAIT_MS * 5, signal, async (within) =>
-    node.untilRunning(deaths, within, new Set(), check),
-  );
+  await withDeadline('until all pods run', WAIT_MS * 5, signal, async (within) => {
+    while ((await node.running()).length < deaths) {
+      check();
+      await sleep(POLL_MS, undefined, { signal: within });
+    }
+  });
   await sleep(SETTLE_MS, undefined, { signal });
   const targets = await node.targets();
   const wallOffsetMs = measureWallOffsetMs();
