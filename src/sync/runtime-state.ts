@@ -62,6 +62,7 @@ export class RuntimeState {
   #isAnswered = false;
   #runtimeError: string | undefined;
   #networkError: string | undefined = 'network state unknown';
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: RuntimeStateOptions) {
     this.#options = options;
@@ -99,6 +100,12 @@ export class RuntimeState {
   /** Why pods with a network of their own may not start now; empty when they may. */
   networkErrors(): readonly string[] {
     return this.#networkError === undefined ? [] : [this.#networkError];
+  }
+
+  /** Calls `listener` with each answer of the runtime, and with each question that was not answered. */
+  onAnswer(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Asks until the signal aborts, then resolves. */
@@ -141,6 +148,7 @@ export class RuntimeState {
     } catch (error) {
       if (!signal.aborted) this.#logger.error('Container runtime sanity check failed', error);
     }
+    for (const listener of this.#listeners) listener();
   }
 
   #take(conditions: readonly RuntimeCondition[]): void {

@@ -1,0 +1,100 @@
+import { type KubeClient } from '../../cluster/client/kube-client.js';
+import { type ClusterNode } from '../../cluster/node/cluster-node.js';
+import { type NodeEvent } from '../../cluster/node/node-ports.js';
+import { type NodeSettings } from '../../cluster/node/node-settings.js';
+import { type WrittenThresholds } from '../../cluster/node/pressure/eviction-thresholds.js';
+import { type CriClient } from '../../cri/index.js';
+import { CriPodUsage } from '../../runtime/cri-pod-usage.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { type AgentOptions } from '../agent-options.js';
+import { type AgentParts } from '../agent-parts.js';
+import { buildNodeFactsPort } from './node-facts-port.js';
+import { NodeHealthWatch } from './node-health-watch.js';
+import { buildSupplyReaders } from './supply-readers.js';
+
+/** What {@link buildClusterNode} needs. */
+export interface ClusterNodeParts {
+  readonly options: Pick<
+    AgentOptions,
+    'rootDir' | 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved' | 'nodeIp'
+  >;
+  /** What was said about the node besides; the kubelet's defaults where nothing was. */
+  readonly settings?: Partial<Omit<NodeSettings, 'name' | 'kubeletVersion'>>;
+  readonly nodeName: string;
+  /** podloop's. */
+  readonly version: string;
+  readonly parts: Pick<AgentParts, 'pleg' | 'runtimeState' | 'changes'>;
+  readonly client: CriClient;
+  /** The API server, over connections of its own that nothing but heartbeats uses. */
+  readonly heartbeat: KubeClient;
+  /** Drops those connections. */
+  readonly dropConnection: () => void;
+  /** evictionHard; the kubelet's defaults unless told. */
+  readonly evictionHard?: WrittenThresholds;
+  /** evictionSoft; none unless told. */
+  readonly evictionSoft?: WrittenThresholds;
+  /** evictionPressureTransitionPeriod; 5 min unless told. */
+  readonly pressureTransitionPeriodMs?: number;
+  /** Where the API server finds the agent; undefined while nothing listens there. */
+  readonly kubeletPort: () => number | undefined;
+  readonly onEvent: (event: NodeEvent) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Nobody waits for the sizes of disks any longer. */
+const MEASURE_LIMIT_MS = 5_000;
+
+/** A node of a cluster, wired to an agent, and what keeps it going. */
+export interface BuiltClusterNode {
+  readonly node: ClusterNode;
+  /** Until the signal aborts; resolves then. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Makes this machine a node of a cluster. Loads what only such a node needs. */
+export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltClusterNode> {
+  const { options, nodeName, parts, client, clock, logger } = given;
+  const [{ ClusterNode }, { DEFAULT_NODE_SETTINGS, kubeletVersionOf }, thresholds] = await Promise.all([
+    import('../../cluster/node/cluster-node.js'),
+    import('../../cluster/node/node-settings.js'),
+    import('../../cluster/node/pressure/eviction-thresholds.js'),
+  ]);
+  const { parseThresholds, DEFAULT_HARD_THRESHOLDS } = thresholds;
+  const settings: NodeSettings = {
+    ...DEFAULT_NODE_SETTINGS,
+    // The name of a node is its host name, as with a kubelet's --hostname-override.
+    ...{ name: nodeName, hostname: nodeName, kubeletVersion: kubeletVersionOf(given.version) },
+    ...given.settings,
+  };
+  const health = new NodeHealthWatch({ ...parts, client, clock });
+  const node = new ClusterNode({
+    ...{ settings, health, clock, logger },
+    client: given.heartbeat,
+    dropConnection: given.dropConnection,
+    facts: buildNodeFactsPort({
+      ...{ options, client, nodeName, hostname: settings.hostname, changes: parts.changes },
+      kubeletPort: given.kubeletPort,
+    }),
+    pressure: {
+      readers: buildSupplyReaders({
+        rootDir: options.rootDir,
+        usage: new CriPodUsage({ client, timeoutMs: MEASURE_LIMIT_MS }),
+        nowMs: () => clock.now(),
+      }),
+      hard: parseThresholds(given.evictionHard ?? DEFAULT_HARD_THRESHOLDS),
+      soft: parseThresholds(given.evictionSoft ?? {}),
+      ...(given.pressureTransitionPeriodMs === undefined
+        ? {}
+        : { transitionPeriodMs: given.pressureTransitionPeriodMs }),
+    },
+    onEvent: given.onEvent,
+  });
+  return {
+    node,
+    run: async (signal) => {
+      await Promise.all([health.run(signal), node.run(signal)]);
+    },
+  };
+}

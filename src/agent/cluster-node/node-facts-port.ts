@@ -1,0 +1,104 @@
+import { lookup } from 'node:dns/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { type NodeFactsPort, type RuntimeInfo } from '../../cluster/node/node-ports.js';
+import { type CriClient } from '../../cri/index.js';
+import { parseHugepageFolder } from '../../runtime/huge-pages.js';
+import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
+import { type AgentOptions } from '../agent-options.js';
+import { findDiskBytes } from '../downward-facts.js';
+import { readMachineInfo } from './read-machine-info.js';
+
+/** What {@link buildNodeFactsPort} needs. */
+export interface NodeFactsPortOptions {
+  readonly options: Pick<
+    AgentOptions,
+    'rootDir' | 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved' | 'nodeIp'
+  >;
+  readonly nodeName: string;
+  readonly hostname: string;
+  readonly client: Pick<CriClient, 'status' | 'version'>;
+  readonly changes: Pick<RuntimeChanges, 'listImages'>;
+  /** The port at which the API server finds the agent; undefined while none listens. */
+  readonly kubeletPort: () => number | undefined;
+}
+
+const HUGE_PAGES = '/sys/kernel/mm/hugepages';
+
+/** Tells the facts of this machine and its runtime that its Node shows. */
+export function buildNodeFactsPort(given: NodeFactsPortOptions): NodeFactsPort {
+  const { options, client, changes, nodeName, hostname, kubeletPort } = given;
+  const { rootDir, maxPods, podsPerCore, systemReserved, kubeReserved, nodeIp } = options;
+  const nodeIps = nodeIp.split(',').filter((ip) => ip !== '');
+  return {
+    kubeletPort,
+    machine: async () => await readMachineInfo(),
+    resources: async () => ({
+      ...{ maxPods, podsPerCore, reserved: [systemReserved, kubeReserved] },
+      cores: availableParallelism(),
+      memoryBytes: BigInt(totalmem()),
+      storageBytes: await findDiskBytes(rootDir),
+      hugePages: await readHugePages(),
+    }),
+    addresses: async () => ({
+      ...{ nodeIps, hostname, interfaces: networkInterfaces() },
+      ofName: nodeIps.length > 0 ? [] : await lookUp(nodeName),
+      route: await readFile('/proc/net/route', 'latin1').catch(() => ''),
+    }),
+    runtime: async (signal) => await readRuntimeInfo(client, signal),
+    images: async (signal) => {
+      const images = await changes.listImages(signal);
+      return images.map(({ tags, digests, sizeBytes }) => ({
+        names: [...digests, ...tags],
+        sizeBytes: Number(sizeBytes),
+      }));
+    },
+  };
+}
+
+async function readRuntimeInfo(
+  client: NodeFactsPortOptions['client'],
+  signal: AbortSignal,
+): Promise<RuntimeInfo> {
+  const [{ runtimeName, runtimeVersion }, { runtimeHandlers, features }] = await Promise.all([
+    client.version({}, { signal }),
+    client.status({}, { signal }),
+  ]);
+  return {
+    version: `${runtimeName}://${runtimeVersion}`,
+    handlers: runtimeHandlers.map((handler) => ({
+      name: handler.name,
+      features: {
+        recursiveReadOnlyMounts: handler.features?.recursiveReadOnlyMounts ?? false,
+        // Pods with user namespaces are refused, whatever the runtime could do.
+        userNamespaces: false,
+      },
+    })),
+    ...(features === undefined ? {} : { supplementalGroupsPolicy: features.supplementalGroupsPolicy }),
+  };
+}
+
+/** Bytes in huge pages by their size in bytes; a size of which there are none now is 0. */
+async function readHugePages(): Promise<ReadonlyMap<bigint, bigint>> {
+  const folders = await readdir(HUGE_PAGES).catch(() => []);
+  const sizes = await Promise.all(
+    folders.map(async (folder): Promise<readonly [bigint, bigint] | undefined> => {
+      const size = parseHugepageFolder(folder);
+      const count = (
+        await readFile(join(HUGE_PAGES, folder, 'nr_hugepages'), 'latin1').catch(() => '')
+      ).trim();
+      return size === undefined || !/^\d+$/.test(count) ? undefined : [size, BigInt(count) * size];
+    }),
+  );
+  return new Map(
+    sizes
+      .flatMap((each) => (each === undefined ? [] : [each]))
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
+async function lookUp(name: string): Promise<string[]> {
+  const found = await lookup(name, { all: true }).catch(() => []);
+  return found.map(({ address }) => address);
+}

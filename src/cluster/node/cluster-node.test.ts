@@ -1,0 +1,378 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../testing/fake-clock.js';
+import { FakeNodeServer } from '../../testing/fake-node-server.js';
+import { LogRecorder } from '../../testing/log-recorder.js';
+import { nodeStatusSynced } from '../../util/node-channels.js';
+import { ApiError } from '../client/kube-client.js';
+import { ClusterNode, type ClusterNodeOptions } from './cluster-node.js';
+import { type NodeObject } from './node-object.js';
+import { type NodeEvent, type NodeFactsPort, type NodeHealth } from './node-ports.js';
+import { DEFAULT_NODE_SETTINGS, kubeletVersionOf, type NodeSettings } from './node-settings.js';
+
+const GI = 1024n ** 3n;
+const STATUS = 'PATCH nodes/here/status';
+const NOT_YET: NodeHealth = {
+  isKnown: false,
+  problems: ['container runtime status check may not have completed yet'],
+};
+const WELL: NodeHealth = { isKnown: true, problems: [] };
+
+let clock: FakeClock;
+let server: FakeNodeServer;
+let logger: LogRecorder;
+let events: NodeEvent[];
+let dropped: number;
+let health: NodeHealth;
+let stop: AbortController;
+let running: Promise<void> | undefined;
+let facts: NodeFactsPort;
+const listeners = new Set<() => void>();
+
+beforeEach(() => {
+  clock = new FakeClock();
+  server = new FakeNodeServer();
+  logger = new LogRecorder();
+  events = [];
+  dropped = 0;
+  health = WELL;
+  stop = new AbortController();
+  running = undefined;
+  listeners.clear();
+  facts = {
+    machine: async () => ({
+      ...{ machineID: 'm', systemUUID: 's', bootID: 'boot-1', kernelVersion: '6.1.0' },
+      ...{ osImage: 'Debian', operatingSystem: 'linux', architecture: 'amd64' },
+    }),
+    resources: async () => ({
+      ...{ cores: 2, memoryBytes: 4n * GI, storageBytes: 20n * GI, hugePages: new Map() },
+      ...{ maxPods: 110, podsPerCore: 0, reserved: [] },
+    }),
+    addresses: async () => ({
+      ...{ nodeIps: [], hostname: 'here', ofName: [], route: '' },
+      interfaces: {
+        eth0: [{ address: '192.0.2.7', family: 'IPv4', netmask: '', mac: '', internal: false, cidr: null }],
+      },
+    }),
+    runtime: async () => ({ version: 'containerd://1.7.24', handlers: [], supplementalGroupsPolicy: true }),
+    images: async () => [
+      { names: ['small'], sizeBytes: 1 },
+      { names: ['large'], sizeBytes: 9 },
+    ],
+    kubeletPort: () => 10_250,
+  };
+});
+
+afterEach(async () => {
+  stop.abort();
+  await clock.settle();
+  await running;
+});
+
+function make(settings: Partial<NodeSettings> = {}, more: Partial<ClusterNodeOptions> = {}): ClusterNode {
+  return new ClusterNode({
+    ...{ clock, logger, client: server, facts, random: () => 0.5 },
+    settings: {
+      ...DEFAULT_NODE_SETTINGS,
+      ...{ name: 'here', hostname: 'here', kubeletVersion: kubeletVersionOf('0.1.0') },
+      ...settings,
+    },
+    dropConnection: () => dropped++,
+    health: {
+      health: () => health,
+      onChange: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+    pressure: { readers: {}, hard: [], soft: [] },
+    onEvent: (event) => events.push(event),
+    ...more,
+  });
+}
+
+async function start(settings: Partial<NodeSettings> = {}, more: Partial<ClusterNodeOptions> = {}) {
+  const node = make(settings, more);
+  running = node.run(stop.signal);
+  await clock.settle();
+  return node;
+}
+
+const change = async (next: NodeHealth): Promise<void> => {
+  health = next;
+  for (const listener of listeners) listener();
+  await clock.settle();
+};
+const stored = (): NodeObject => server.node() as unknown as NodeObject;
+const conditionOf = (type: string) => stored().status.conditions.find((each) => each.type === type);
+const count = (line: string): number => server.log.filter((each) => each === line).length;
+
+describe('a node that nobody knows', () => {
+  it('is registered with all that is known of it', async () => {
+    await start({
+      labels: { disk: 'ssd' },
+      taints: [{ key: 'a', effect: 'NoSchedule' }],
+      providerId: 'x://1',
+    });
+    expect(stored()).toMatchObject({
+      metadata: {
+        labels: {
+          ...{ 'kubernetes.io/hostname': 'here', 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' },
+          ...{ 'beta.kubernetes.io/os': 'linux', 'beta.kubernetes.io/arch': 'amd64', disk: 'ssd' },
+        },
+        annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' },
+      },
+      spec: { taints: [{ key: 'a', effect: 'NoSchedule' }], providerID: 'x://1' },
+      status: {
+        capacity: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '20Gi' },
+        addresses: [
+          { type: 'InternalIP', address: '192.0.2.7' },
+          { type: 'Hostname', address: 'here' },
+        ],
+        daemonEndpoints: { kubeletEndpoint: { Port: 10_250 } },
+        nodeInfo: { containerRuntimeVersion: 'containerd://1.7.24', kubeletVersion: 'v1.36.3+podloop.0.1.0' },
+        images: [{ names: ['large'] }, { names: ['small'] }],
+        features: { supplementalGroupsPolicy: true },
+      },
+    });
+    expect(conditionOf('Ready')?.status).toBe('True');
+  });
+
+  it('is tried again while the API server is away: at once, then after 100 ms doubling to 7 s', async () => {
+    const node = make();
+    server.fault = () => new Error('connect ECONNREFUSED');
+    running = node.run(stop.signal);
+    const tries: number[] = [];
+    const startedAtMs = clock.monotonicMs();
+    server.fault = ({ method }) => {
+      if (method === 'POST') tries.push(clock.monotonicMs() - startedAtMs);
+      return new Error('connect ECONNREFUSED');
+    };
+    await clock.advance(30_000);
+    expect(tries).toEqual([0, 100, 300, 700, 1_500, 3_100, 6_300, 12_700, 19_700, 26_700]);
+    expect(node.node).toBeUndefined();
+    expect(logger.complaints.map(({ message }) => message)).toEqual([
+      'Unable to register node with API server, will retry',
+    ]);
+    server.fault = () => undefined;
+    await clock.advance(7_000);
+    await node.whenRegistered(stop.signal);
+    expect(node.node?.metadata.name).toBe('here');
+  });
+
+  it('is Ready the moment the runtime is up', async () => {
+    health = NOT_YET;
+    const runtime = facts.runtime.bind(facts);
+    let isUp = false;
+    facts = {
+      ...facts,
+      runtime: async (signal) => {
+        if (!isUp) throw new Error('no runtime');
+        return await runtime(signal);
+      },
+    };
+    await start();
+    expect(conditionOf('Ready')).toMatchObject({ status: 'False', message: NOT_YET.problems[0] });
+    isUp = true;
+    await change(WELL);
+    expect(conditionOf('Ready')?.status).toBe('True');
+    expect(stored().status.nodeInfo?.containerRuntimeVersion).toBe('containerd://1.7.24');
+    expect(events.map(({ reason }) => reason)).toContain('NodeReady');
+  });
+
+  it('is not made when others are to make it, and taken up once it is there', async () => {
+    const node = await start({ register: false });
+    await clock.advance(5_000);
+    expect([...new Set(server.log)]).toEqual(['GET nodes/here']);
+    server.put('/api/v1/nodes/here', { metadata: { name: 'here' } });
+    await clock.advance(7_000);
+    expect(node.node?.metadata.name).toBe('here');
+    expect(conditionOf('Ready')?.status).toBe('True');
+  });
+});
+
+describe('a node that is there already', () => {
+  const existing = {
+    metadata: {
+      name: 'here',
+      labels: { 'kubernetes.io/hostname': 'old', team: 'a', pool: 'x' },
+      annotations: { note: 'kept' },
+    },
+    spec: { taints: [{ key: 'kept', effect: 'NoSchedule' }] },
+    status: {
+      capacity: { 'example.org/gpu': '2', 'hugepages-1Gi': '0' },
+      conditions: [{ type: 'NetworkUnavailable', status: 'False' }],
+      volumesInUse: ['kept'],
+    },
+  };
+
+  it('keeps what others have set, and says what it is not given', async () => {
+    server.put('/api/v1/nodes/here', existing);
+    await start({ labels: { pool: 'y', team: 'a' }, taints: [{ key: 'new', effect: 'NoExecute' }] });
+    const { metadata, spec, status } = stored();
+    expect(metadata.labels).toMatchObject({ 'kubernetes.io/hostname': 'here', team: 'a', pool: 'x' });
+    expect(metadata.annotations).toMatchObject({ note: 'kept' });
+    expect(spec.taints).toEqual(existing.spec.taints);
+    expect(status).toMatchObject({ volumesInUse: ['kept'] });
+    expect(status.capacity).toEqual({
+      ...{ cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '20Gi', 'example.org/gpu': '2' },
+    });
+    expect(status.conditions.map(({ type }) => type)).toEqual([
+      ...['NetworkUnavailable', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'],
+    ]);
+    expect(logger.complaints.map(({ fields }) => fields)).toEqual([
+      { node: { name: 'here' }, missing: ['label pool=y', 'taint new:NoExecute'] },
+    ]);
+  });
+
+  it('is taken up by who may not create it', async () => {
+    server.put('/api/v1/nodes/here', existing);
+    server.fault = ({ method, path }) =>
+      method === 'POST' && path === '/api/v1/nodes' ? new ApiError(403, 'Forbidden', 'no') : undefined;
+    await start();
+    expect(conditionOf('Ready')?.status).toBe('True');
+  });
+
+  it('is not NotReady for a moment because its agent was restarted', async () => {
+    await start();
+    stop.abort();
+    await clock.settle();
+    stop = new AbortController();
+    health = NOT_YET;
+    const seen: unknown[] = [];
+    server.fault = ({ method, body }) => {
+      if (method === 'PATCH') seen.push(JSON.stringify(body).includes('"KubeletNotReady"'));
+      return undefined;
+    };
+    await start();
+    await change(WELL);
+    await clock.advance(20_000);
+    expect(seen).not.toContain(true);
+  });
+
+  it('tells that its machine was started anew', async () => {
+    await start();
+    stop.abort();
+    await clock.settle();
+    stop = new AbortController();
+    const machine = await facts.machine(stop.signal);
+    facts = { ...facts, machine: async () => ({ ...machine, bootID: 'boot-2' }) };
+    await start();
+    await clock.advance(60_000);
+    expect(events.filter(({ reason }) => reason === 'Rebooted')).toEqual([
+      { type: 'Warning', reason: 'Rebooted', message: 'Node here has been rebooted, boot id: boot-2' },
+    ]);
+  });
+});
+
+describe('the status of a node', () => {
+  it('is compared every 10 s, and sent only on change or every 5 min', async () => {
+    await start();
+    await clock.advance(1_000);
+    const [looks, sent] = [count('GET nodes/here'), count(STATUS)];
+    await clock.advance(270_000);
+    expect(count('GET nodes/here') - looks).toBeGreaterThan(25);
+    expect(count(STATUS)).toBe(sent);
+    await clock.advance(60_000);
+    expect(count(STATUS)).toBe(sent + 1);
+  });
+
+  it('asks for a Node no older than the last that it has seen', async () => {
+    await start();
+    await clock.advance(11_000);
+    const looks = server.requests.filter(({ method, path }) => method === 'GET' && path.includes('/nodes/'));
+    expect(looks.at(-1)?.query).toEqual({
+      resourceVersion: (stored().metadata).resourceVersion,
+    });
+  });
+
+  it('is sent at once when the node is no longer well, with who is to blame', async () => {
+    await start();
+    const culprit = 'ContainerStatus of default/web has hung for 2m10s';
+    await change({ isKnown: true, problems: ['container runtime is down'], culprit });
+    expect(conditionOf('Ready')).toMatchObject({
+      ...{ status: 'False', message: `container runtime is down; ${culprit}` },
+    });
+    expect(events.map(({ reason }) => reason)).toContain('NodeNotReady');
+  });
+
+  it('is not sent more often than it can be read when health goes up and down', async () => {
+    await start();
+    const before = count(STATUS);
+    for (let turn = 0; turn < 50; turn++) await change(turn % 2 === 0 ? NOT_YET : WELL);
+    expect(count(STATUS) - before).toBeLessThanOrEqual(5);
+    await change(WELL);
+    await clock.advance(11_000);
+    expect(conditionOf('Ready')?.status).toBe('True');
+  });
+
+  it('is not sent again and again to an API server that drops a part of it', async () => {
+    server.fault = ({ method, body }) => {
+      if (method === 'PATCH') delete (body as { status: Record<string, unknown> }).status['features'];
+      return undefined;
+    };
+    await start();
+    await clock.advance(30_000);
+    const before = count(STATUS);
+    await clock.advance(100_000);
+    expect(count(STATUS)).toBe(before);
+  });
+
+  it('is tried five times, and from the second failure on over a new connection', async () => {
+    await start();
+    const failed: number[] = [];
+    const leave = nodeStatusSynced.subscribe(({ outcome, failures }) => {
+      if (outcome === 'failed') failed.push(failures);
+    });
+    server.fault = ({ path }) => (path.includes('/nodes/') ? new Error('ECONNRESET') : undefined);
+    const before = dropped;
+    await clock.advance(12_000);
+    leave();
+    expect(failed).toEqual([5]);
+    expect(dropped - before).toBe(4);
+    server.fault = () => undefined;
+    await clock.advance(12_000);
+    expect(logger.lines.map(({ message }) => message)).toContain('Node status can be updated again');
+  });
+
+  it('is told although a fact of the machine hangs', async () => {
+    await start();
+    facts.addresses = async () => new Promise(() => undefined);
+    facts.images = async () => new Promise(() => undefined);
+    await clock.advance(60_000);
+    const before = count('GET nodes/here');
+    await clock.advance(60_000);
+    expect(count('GET nodes/here') - before).toBeGreaterThanOrEqual(5);
+    expect(stored().status.addresses).toHaveLength(2);
+  });
+
+  it('tells of a cordon, and that it is over', async () => {
+    await start();
+    const cordon = (unschedulable: boolean): unknown =>
+      server.put('/api/v1/nodes/here', { ...server.node()!, spec: { unschedulable } });
+    cordon(true);
+    await clock.advance(11_000);
+    cordon(false);
+    await clock.advance(11_000);
+    expect(events.map(({ reason }) => reason).filter((reason) => reason.includes('Schedulable'))).toEqual([
+      ...['NodeNotSchedulable', 'NodeSchedulable'],
+    ]);
+  });
+});
+
+describe('a Node that is deleted while the agent runs', () => {
+  it('is not made again, which is said once; one that others make is taken up', async () => {
+    const node = await start();
+    server.objects.clear();
+    await clock.advance(60_000);
+    expect(server.node()).toBeUndefined();
+    expect(server.lease()).toBeUndefined();
+    expect(node.node).toBeUndefined();
+    expect(logger.complaints.map(({ message }) => message)).toEqual([
+      'Node was deleted from the API server and is not registered again',
+    ]);
+    server.put('/api/v1/nodes/here', { metadata: { name: 'here', uid: 'anew' } });
+    await clock.advance(30_000);
+    expect(conditionOf('Ready')?.status).toBe('True');
+    expect(server.lease()).toMatchObject({ metadata: { ownerReferences: [{ uid: 'anew' }] } });
+  });
+});

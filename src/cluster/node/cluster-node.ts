@@ -1,0 +1,238 @@
+/**
+ * A machine as a node of a Kubernetes cluster: its Node object and its lease.
+ *
+ * In: what the machine and the agent are, from ports, and an API server. Out: a Node that says so, from the moment at
+ * which it can be reached, and a lease that shows that the agent lives. Pods are none of its business.
+ *
+ * ```
+ * facts ─┐                         ┌─► registration, once
+ * health ┼─► computeNodeStatus ────┼─► status: on change, or every 5 min
+ * pressure ┘                       └─► (lease, every 10 s, knows none of this)
+ * ```
+ *
+ * It assumes that nobody else is the node of this name. A Node that is deleted while the agent runs is not made again by
+ * it, as with a kubelet: whoever deletes a Node wants it gone, and a restart brings it back. When somebody else
+ * makes it again, it is taken up.
+ *
+ * Source: https://kubernetes.io/docs/concepts/architecture/nodes/
+ *
+ * @module
+ */
+import { abortable } from '../../util/abortable.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { nodeRegistrationStepped } from '../../util/node-channels.js';
+import { type KubeClient } from '../client/kube-client.js';
+import { computeInitialNode } from './compute-initial-node.js';
+import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
+import { isGone, NodeApi } from './node-api.js';
+import { NodeFactsWatch } from './node-facts-watch.js';
+import { NodeLease } from './node-lease.js';
+import { type NodeObject } from './node-object.js';
+import { type NodeEvent, type NodeFactsPort, type NodeHealthPort } from './node-ports.js';
+import { registerNode } from './node-registration.js';
+import { type NodeSettings } from './node-settings.js';
+import { NodeStatusReporter } from './node-status-reporter.js';
+import { type EvictionThreshold } from './pressure/eviction-thresholds.js';
+import {
+  DEFAULT_TRANSITION_PERIOD_MS,
+  PressureWatch,
+  type SupplyReaders,
+} from './pressure/pressure-watch.js';
+
+/** What {@link ClusterNode} needs. */
+export interface ClusterNodeOptions {
+  readonly settings: NodeSettings;
+  /** For heartbeats alone: its connection is dropped when they fail again and again. */
+  readonly client: KubeClient;
+  /** Drops the connection of `client`; the next request makes another. */
+  readonly dropConnection: () => void;
+  readonly facts: NodeFactsPort;
+  readonly health: NodeHealthPort;
+  readonly pressure: {
+    readonly readers: SupplyReaders;
+    /** What makes a condition, and what is kept back from pods. */
+    readonly hard: readonly EvictionThreshold[];
+    /** What makes a condition only. */
+    readonly soft: readonly EvictionThreshold[];
+    /** 5 min unless told. */
+    readonly transitionPeriodMs?: number;
+  };
+  /** Takes events about the Node. */
+  readonly onEvent: (event: NodeEvent) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+/** See the comment of this module. */
+export class ClusterNode {
+  readonly #options: ClusterNodeOptions;
+  readonly #facts: NodeFactsWatch;
+  readonly #pressure: PressureWatch;
+  readonly #reporter: NodeStatusReporter;
+  readonly #lease: NodeLease;
+  readonly #api: NodeApi;
+  readonly #registered: Promise<void>;
+  #tellRegistered: () => void = () => undefined;
+  readonly #listeners = new Set<(node: NodeObject | undefined) => void>();
+  #node: NodeObject | undefined;
+  #wasCordoned: boolean | undefined;
+
+  constructor(options: ClusterNodeOptions) {
+    this.#options = options;
+    this.#registered = new Promise((resolve) => (this.#tellRegistered = resolve));
+    const { settings, client, dropConnection, facts, pressure, onEvent, clock, logger, random } = options;
+    const { name, statusUpdateFrequencyMs, statusReportFrequencyMs, leaseDurationMs } = settings;
+    const common = { clock, logger, dropConnection, ...(random === undefined ? {} : { random }) };
+    const timeoutMs = Math.min(statusUpdateFrequencyMs, leaseDurationMs);
+    this.#facts = new NodeFactsWatch({ port: facts, hardThresholds: pressure.hard, clock, logger });
+    this.#pressure = new PressureWatch({
+      ...{ clock, logger, readers: pressure.readers, thresholds: [...pressure.hard, ...pressure.soft] },
+      transitionPeriodMs: pressure.transitionPeriodMs ?? DEFAULT_TRANSITION_PERIOD_MS,
+      onChange: () => this.#reporter.wake(),
+    });
+    this.#api = new NodeApi(client, name, timeoutMs);
+    this.#reporter = new NodeStatusReporter({
+      ...common,
+      api: this.#api,
+      nodeName: name,
+      compute: (node) => this.#compute(node),
+      updateFrequencyMs: statusUpdateFrequencyMs,
+      reportFrequencyMs: statusReportFrequencyMs,
+      onNode: (node) => this.#take(node),
+      onEvent,
+    });
+    this.#lease = new NodeLease({
+      ...{ ...common, client, leaseDurationMs, nodeName: name },
+      timeoutMs: Math.min(timeoutMs, leaseDurationMs / 4),
+      nodeUid: () => this.#node?.metadata.uid,
+      findNodeUid: async (signal) => {
+        try {
+          return (await this.#api.get(signal)).metadata.uid;
+        } catch (error) {
+          if (isGone(error)) return undefined;
+          throw error;
+        }
+      },
+      onRecovered: () => this.#reporter.wake(),
+    });
+  }
+
+  /** The Node as the API server has sent it last; undefined before the first time, and once it was deleted. */
+  get node(): NodeObject | undefined {
+    return this.#node;
+  }
+
+  /** Calls `listener` with each Node that the API server sends, until the returned function is called. */
+  onNode(listener: (node: NodeObject | undefined) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves when the Node is there; rejects with the signal's reason. */
+  async whenRegistered(signal: AbortSignal): Promise<void> {
+    await abortable(this.#registered, signal);
+  }
+
+  /** Something may have changed that the Node tells, such as the port of the server: looks at once. */
+  wake(): void {
+    this.#reporter.wake();
+  }
+
+  /** Registers the node and keeps it true until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { health, settings } = this.#options;
+    const stopListening = health.onChange(() => this.#onHealthChange(signal));
+    try {
+      // What a Node tells of its machine is there with its first version; what hangs is not waited for beyond its time.
+      await Promise.all([this.#facts.refreshMachine(signal), this.#pressure.look(signal)]);
+      const parts = [
+        this.#facts.run(settings.statusUpdateFrequencyMs, () => this.#reporter.wake(), signal),
+        this.#pressure.run(signal),
+        this.#beThere(signal),
+      ];
+      await Promise.all(parts);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      stopListening();
+    }
+  }
+
+  async #beThere(signal: AbortSignal): Promise<void> {
+    const { settings, clock, logger, onEvent } = this.#options;
+    let events: readonly NodeEvent[] = [];
+    nodeRegistrationStepped.publish({ step: 'attempt', atMs: clock.now() });
+    const { node, isNew } = await registerNode(
+      {
+        ...{ api: this.#api, name: settings.name, register: settings.register, clock, logger },
+        computeInitial: () => {
+          const initial = computeInitialNode(settings, this.#allFacts(), clock.now());
+          events = initial.events;
+          return initial.node;
+        },
+      },
+      signal,
+    );
+    nodeRegistrationStepped.publish({ step: 'registered', atMs: clock.now(), isNew });
+    if (isNew) for (const event of events) onEvent(event);
+    this.#take(node);
+    this.#tellRegistered();
+    await Promise.all([this.#reporter.run(signal), this.#lease.run(signal)]);
+  }
+
+  /** The Node may be told something else at once; what the runtime could not be asked for before is asked for now. */
+  #onHealthChange(signal: AbortSignal): void {
+    this.#reporter.wake();
+    if (this.#facts.facts().runtime !== undefined || signal.aborted) return;
+    const tell = (): void => this.#reporter.wake();
+    this.#facts.refreshRuntime(signal).then(tell, () => undefined);
+  }
+
+  #compute(node: NodeObject): { readonly node: NodeObject; readonly events: readonly NodeEvent[] } {
+    const { settings, clock } = this.#options;
+    const facts = this.#allFacts();
+    const { status, events } = computeNodeStatus(node, facts, settings, clock.now());
+    const { operatingSystem: os, architecture: arch } = facts.machine ?? {};
+    const labels = {
+      ...node.metadata.labels,
+      ...(os === undefined ? {} : { 'kubernetes.io/os': os }),
+      ...(arch === undefined ? {} : { 'kubernetes.io/arch': arch }),
+    };
+    return {
+      node: { ...node, metadata: { ...node.metadata, labels }, status },
+      events: [...events, ...this.#rebootOf(node, facts)],
+    };
+  }
+
+  #rebootOf({ status }: NodeObject, { machine }: NodeFacts): NodeEvent[] {
+    const before = status.nodeInfo?.bootID ?? '';
+    const { bootID = '' } = machine ?? {};
+    if (before === '' || bootID === '' || before === bootID) return [];
+    const message = `Node ${this.#options.settings.name} has been rebooted, boot id: ${bootID}`;
+    return [{ type: 'Warning', reason: 'Rebooted', message }];
+  }
+
+  #allFacts(): NodeFacts {
+    const pressure = this.#pressure.pressure();
+    return { ...this.#facts.facts(), pressure, health: this.#options.health.health() };
+  }
+
+  #take(node: NodeObject | undefined): void {
+    this.#node = node;
+    if (node !== undefined) this.#tellCordon(node);
+    for (const listener of this.#listeners) listener(node);
+  }
+
+  #tellCordon({ spec }: NodeObject): void {
+    const { settings, onEvent } = this.#options;
+    const isCordoned = spec.unschedulable === true;
+    const before = this.#wasCordoned ?? false;
+    this.#wasCordoned = isCordoned;
+    if (isCordoned === before) return;
+    const reason = isCordoned ? 'NodeNotSchedulable' : 'NodeSchedulable';
+    onEvent({ type: 'Normal', reason, message: `Node ${settings.name} status is now: ${reason}` });
+  }
+}

@@ -1,0 +1,52 @@
+import { type Clock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
+import { formatGoDuration } from '../../util/go-duration.js';
+import { type Logger } from '../../util/logger.js';
+import { SharedLook } from '../../util/shared-look.js';
+
+/** What a {@link KeptFact} needs. */
+export interface KeptFactOptions<Value> {
+  /** What it is, for the log: `images`. */
+  readonly name: string;
+  readonly look: (signal: AbortSignal) => Promise<Value>;
+  /** After which nobody waits for a look any more. */
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A fact that is looked up again and again: what was known before holds while it cannot be. Complaints are told once. */
+export class KeptFact<Value> {
+  readonly #options: KeptFactOptions<Value>;
+  readonly #looks: SharedLook<Value>;
+  #value: Value | undefined;
+  #complaint: string | undefined;
+
+  constructor(options: KeptFactOptions<Value>) {
+    this.#options = options;
+    const { name, look, deadlineMs, clock } = options;
+    const late = (): Error => new Error(`${name}: not found out within ${formatGoDuration(deadlineMs)}`);
+    this.#looks = new SharedLook({ clock, deadlineMs, late, look });
+  }
+
+  /** As it was last found; undefined before. */
+  get value(): Value | undefined {
+    return this.#value;
+  }
+
+  /** Looks once, or waits for the look that is under way. Resolves when that is over or late; rejects only when aborted. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const { name, logger } = this.#options;
+    try {
+      this.#value = await this.#looks.get(signal);
+      this.#complaint = undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      const complaint = messageOf(error);
+      if (complaint !== this.#complaint) {
+        logger.error('Failed to set some node status fields', error, { fact: name });
+      }
+      this.#complaint = complaint;
+    }
+  }
+}

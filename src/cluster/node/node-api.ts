@@ -1,0 +1,68 @@
+import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { type NodeObject, readNode } from './node-object.js';
+
+/** The requests about the one Node that is ours. */
+export class NodeApi {
+  readonly #client: KubeClient;
+  readonly #path: string;
+  readonly #timeoutMs: number;
+
+  /** @param timeoutMs of each request. */
+  constructor(client: KubeClient, name: string, timeoutMs: number) {
+    this.#client = client;
+    this.#path = `/api/v1/nodes/${encodeURIComponent(name)}`;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /**
+   * As it is stored; with `notBefore` as the API server remembers it, which costs it next to nothing: no older than this
+   * resourceVersion.
+   */
+  async get(signal: AbortSignal, { notBefore }: { readonly notBefore?: string } = {}): Promise<NodeObject> {
+    const query = notBefore === undefined ? {} : { query: { resourceVersion: notBefore } };
+    return this.#read(await this.#request({ method: 'GET', path: this.#path, ...query, signal }));
+  }
+
+  async create(node: NodeObject, signal: AbortSignal): Promise<NodeObject> {
+    return this.#read(await this.#request({ method: 'POST', path: '/api/v1/nodes', body: node, signal }));
+  }
+
+  /** Status, labels and annotations, as a strategic merge patch. */
+  async patchStatus(body: unknown, signal: AbortSignal): Promise<NodeObject> {
+    const path = `${this.#path}/status`;
+    return this.#read(await this.#request({ method: 'PATCH', path, body, signal }));
+  }
+
+  async #request(request: Parameters<KubeClient['request']>[0]): Promise<unknown> {
+    return await this.#client.request<unknown>({ ...request, timeoutMs: this.#timeoutMs });
+  }
+
+  #read(answer: unknown): NodeObject {
+    const node = readNode(answer);
+    if (node === undefined) throw new Error('the API server answered with something that is no Node');
+    return node;
+  }
+}
+
+/** Whether there is no such object. */
+export function isGone(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 404;
+}
+
+/** Whether there is such an object already. */
+export function isThereAlready(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 409 && error.reason === 'AlreadyExists';
+}
+
+/** Whether somebody else has changed the object in between. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 409 && error.reason !== 'AlreadyExists';
+}
+
+/** No node is silent for longer because it was asked to be: its pods would be taken from it. */
+const LONGEST_DELAY_MS = 10_000;
+
+/** For how long the API server wants to be left alone; 0 when it did not say. */
+export function askedDelayMs(error: unknown): number {
+  return error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, LONGEST_DELAY_MS) : 0;
+}

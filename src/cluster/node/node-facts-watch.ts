@@ -1,0 +1,93 @@
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { type NodeFacts } from './compute-node-status.js';
+import { computeResources, type NodeResources } from './compute-resources.js';
+import { KeptFact } from './kept-fact.js';
+import { computeAddresses } from './node-addresses.js';
+import { type NodeAddress, type NodeImage } from './node-object.js';
+import { type MachineInfo, type NodeFactsPort, type RuntimeInfo } from './node-ports.js';
+import { type EvictionThreshold } from './pressure/eviction-thresholds.js';
+
+/** What {@link NodeFactsWatch} needs. */
+export interface NodeFactsWatchOptions {
+  readonly port: NodeFactsPort;
+  /** What they leave is not for pods. */
+  readonly hardThresholds: readonly EvictionThreshold[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A disk or a name server that does not answer is not waited for any longer; the heartbeat never waits for any of them. */
+const DEADLINE_MS = 5_000;
+/** The kubelet looks at the images that often; each time is a call of the runtime. */
+const IMAGES_PERIOD_MS = 30_000;
+
+/** The newest facts of a node, each looked up on its own so that one that hangs holds up no other. */
+export class NodeFactsWatch {
+  readonly #port: NodeFactsPort;
+  readonly #clock: Clock;
+  readonly #machine: KeptFact<MachineInfo>;
+  readonly #resources: KeptFact<NodeResources>;
+  readonly #addresses: KeptFact<readonly NodeAddress[]>;
+  readonly #runtime: KeptFact<RuntimeInfo>;
+  readonly #images: KeptFact<readonly NodeImage[]>;
+  #imagesAtMs = -Infinity;
+
+  constructor({ port, hardThresholds, clock, logger }: NodeFactsWatchOptions) {
+    this.#port = port;
+    this.#clock = clock;
+    const keep = <Value>(name: string, look: (signal: AbortSignal) => Promise<Value>): KeptFact<Value> =>
+      new KeptFact({ name, look, deadlineMs: DEADLINE_MS, clock, logger });
+    this.#machine = keep('machine', (signal) => port.machine(signal));
+    this.#resources = keep('resources', async (signal) =>
+      computeResources(await port.resources(signal), hardThresholds),
+    );
+    this.#addresses = keep('addresses', async (signal) => computeAddresses(await port.addresses(signal)));
+    this.#runtime = keep('runtime', (signal) => port.runtime(signal));
+    this.#images = keep('images', (signal) => port.images(signal));
+  }
+
+  /** As last found. */
+  facts(): Omit<NodeFacts, 'pressure' | 'health'> {
+    return {
+      machine: this.#machine.value,
+      resources: this.#resources.value,
+      addresses: this.#addresses.value,
+      runtime: this.#runtime.value,
+      images: this.#images.value,
+      kubeletPort: this.#port.kubeletPort(),
+    };
+  }
+
+  /** Looks again and again until the signal aborts, resolves then; `onChange` is told when something is not as it was. */
+  async run(periodMs: number, onChange: () => void, signal: AbortSignal): Promise<void> {
+    const look = async (refresh: () => Promise<void>): Promise<void> => {
+      while (!signal.aborted) {
+        const before = JSON.stringify(this.facts());
+        // Rejects only when aborted.
+        await refresh().catch(() => undefined);
+        if (JSON.stringify(this.facts()) !== before) onChange();
+        await this.#clock.sleep(periodMs, signal).catch(() => undefined);
+      }
+    };
+    // Each in its own time: a runtime that hangs does not hold up what the machine tells.
+    await Promise.all([
+      look(async () => this.refreshMachine(signal)),
+      look(async () => this.refreshRuntime(signal)),
+    ]);
+  }
+
+  /** Looks at what the machine itself tells, which is there at once unless something hangs. */
+  async refreshMachine(signal: AbortSignal): Promise<void> {
+    const facts = [this.#machine, this.#resources, this.#addresses];
+    await Promise.all(facts.map(async (fact) => fact.refresh(signal)));
+  }
+
+  /** Looks at what the runtime tells; at images only when the last look is half a minute old. */
+  async refreshRuntime(signal: AbortSignal): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    const isDue = this.#images.value === undefined || nowMs - this.#imagesAtMs >= IMAGES_PERIOD_MS;
+    if (isDue) this.#imagesAtMs = nowMs;
+    await Promise.all([this.#runtime.refresh(signal), isDue ? this.#images.refresh(signal) : undefined]);
+  }
+}

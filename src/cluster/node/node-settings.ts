@@ -1,0 +1,53 @@
+import { type NodeTaint } from './node-object.js';
+
+/** What people have said about how this machine is a node. */
+export interface NodeSettings {
+  /** The name of its Node. */
+  readonly name: string;
+  /** The machine's own name, or what it was told to be instead; the label and the address `Hostname`. */
+  readonly hostname: string;
+  /** Whether the Node is created when there is none; else somebody else has to. */
+  readonly register: boolean;
+  /** Besides those that every node has. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Of a Node that is created; those of one that exists are others' business. */
+  readonly taints: readonly NodeTaint[];
+  /** Empty for none. */
+  readonly providerId: string;
+  /** As `kubectl get nodes` shows it. */
+  readonly kubeletVersion: string;
+  /** Sorted; what of Kubernetes' newer features pods may rely on here. */
+  readonly declaredFeatures: readonly string[];
+  readonly statusUpdateFrequencyMs: number;
+  readonly statusReportFrequencyMs: number;
+  readonly leaseDurationMs: number;
+  /** How many images a Node tells; -1 for all. */
+  readonly maxImages: number;
+}
+
+/** The kubelet's: nodeStatusUpdateFrequency, nodeStatusReportFrequency, nodeLeaseDurationSeconds, nodeStatusMaxImages. */
+export const DEFAULT_NODE_SETTINGS = {
+  register: true,
+  labels: {},
+  taints: [],
+  providerId: '',
+  declaredFeatures: [],
+  statusUpdateFrequencyMs: 10_000,
+  statusReportFrequencyMs: 300_000,
+  leaseDurationMs: 40_000,
+  maxImages: 50,
+} as const satisfies Partial<NodeSettings>;
+
+/** The Kubernetes whose node podloop is: what it does and says is that of this version's kubelet. */
+const KUBERNETES_VERSION = 'v1.36.3';
+
+/**
+ * What a Node tells as its kubelet's version: Kubernetes' own, with podloop's behind a plus.
+ *
+ * What stands behind a plus is no part of the order of versions (https://semver.org/#spec-item-10), so whoever holds
+ * versions against one another (kubeadm before an upgrade, a policy, a script) takes the node for what it is: neither
+ * a pre-release nor something newer than its kubelets.
+ */
+export function kubeletVersionOf(podloopVersion: string): string {
+  return `${KUBERNETES_VERSION}+podloop.${podloopVersion.replace(/[^0-9A-Za-z.-]/g, '-')}`;
+}

@@ -1,0 +1,222 @@
+/**
+ * Keeps the status of a Node true.
+ *
+ * In: the Node as the API server has it, and a function that says how it should be. Out: a PATCH when the two differ, or
+ * when the last one is five minutes old. It compares every ten seconds, and at once when it is woken: so the first Ready
+ * is there the moment the runtime is up.
+ *
+ * Nothing here waits for a fact of the machine; what could not be found out is not told. A request that fails is tried
+ * again, five times in all, and from the second failure on the connection is dropped: a server that went away without a
+ * word would be waited for until TCP gives up.
+ *
+ * Source: https://kubernetes.io/docs/reference/node/node-status/#heartbeats
+ *
+ * @module
+ */
+import { Backoff } from '../../util/backoff.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import {
+  nodeConnectionDropped,
+  nodeRegistrationStepped,
+  type NodeStatusSync,
+  nodeStatusSynced,
+} from '../../util/node-channels.js';
+import { Wakeup } from '../../util/wakeup.js';
+import { askedDelayMs, isGone, type NodeApi } from './node-api.js';
+import { type NodeObject } from './node-object.js';
+import { type NodeEvent } from './node-ports.js';
+import { diffNodes } from './node-status-patch.js';
+
+/** What {@link NodeStatusReporter} needs. */
+export interface NodeStatusReporterOptions {
+  readonly api: NodeApi;
+  readonly nodeName: string;
+  /** How the Node should be, given how it is; and what is told of the difference once it is sent. */
+  readonly compute: (node: NodeObject) => {
+    readonly node: NodeObject;
+    readonly events: readonly NodeEvent[];
+  };
+  readonly updateFrequencyMs: number;
+  readonly reportFrequencyMs: number;
+  /** Told of each Node that the API server has sent, and of its absence. */
+  readonly onNode: (node: NodeObject | undefined) => void;
+  readonly onEvent: (event: NodeEvent) => void;
+  readonly dropConnection: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+/** The kubelet's. */
+const MOST_TRIES = 5;
+const FIRST_RETRY_MS = 100;
+/** By how much more the time between looks may be, so that nodes do not look in step. */
+const JITTER = 0.04;
+/** A health that goes up and down makes no more looks than this many within {@link BURST_MS}; the next is in its time. */
+const MOST_WAKES = 5;
+const BURST_MS = 10_000;
+
+/** See the comment of this module. */
+export class NodeStatusReporter {
+  readonly #options: NodeStatusReporterOptions;
+  readonly #random: () => number;
+  readonly #wakeup = new Wakeup();
+  /** Monotonic milliseconds of the last looks that were set off by a wake. */
+  readonly #wakes: number[] = [];
+  /** As the API server has sent it last. */
+  #seen: NodeObject | undefined;
+  #sentAtMs: number | undefined;
+  /** So that nodes that were started together do not report together for ever. */
+  #delayMs = 0;
+  /** What was last sent and taken, without heartbeats. */
+  #lastSent = '';
+  #failing = false;
+  #isReady = false;
+
+  constructor(options: NodeStatusReporterOptions) {
+    this.#options = options;
+    this.#random = options.random ?? Math.random;
+  }
+
+  /** Something may have changed that should be told at once. */
+  wake(): void {
+    this.#wakeup.wake();
+  }
+
+  /** Compares and sends until the signal aborts; resolves then. The Node has to be there. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, updateFrequencyMs } = this.#options;
+    try {
+      for (;;) {
+        await this.#sync(signal);
+        await this.#wait(clock.monotonicMs() + updateFrequencyMs * (1 + JITTER * this.#random()), signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** Until the time has come, or until it is woken before. */
+  async #wait(dueAtMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    for (;;) {
+      const leftMs = dueAtMs - clock.monotonicMs();
+      if (leftMs <= 0) return;
+      await this.#wakeup.wait(clock, leftMs, signal);
+      const nowMs = clock.monotonicMs();
+      if (nowMs >= dueAtMs) return;
+      while (this.#wakes[0] !== undefined && nowMs - this.#wakes[0] >= BURST_MS) this.#wakes.shift();
+      if (this.#wakes.length >= MOST_WAKES) continue;
+      this.#wakes.push(nowMs);
+      return;
+    }
+  }
+
+  async #sync(signal: AbortSignal): Promise<void> {
+    const { clock, logger, dropConnection } = this.#options;
+    const startedAtMs = clock.monotonicMs();
+    const backoff = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: 1_000 });
+    for (let failures = 0; ;) {
+      try {
+        const outcome = await this.#try(failures, signal);
+        if (this.#failing) logger.info('Node status can be updated again');
+        this.#failing = false;
+        this.#publish({ outcome, failures }, startedAtMs);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        failures++;
+        if (isGone(error)) {
+          this.#tellGone();
+          this.#publish({ outcome: 'gone', failures }, startedAtMs);
+          return;
+        }
+        if (failures > 1) {
+          nodeConnectionDropped.publish({ because: 'status' });
+          dropConnection();
+        }
+        if (failures === MOST_TRIES) {
+          // One line for an outage; the metrics count on.
+          if (!this.#failing) logger.error('Unable to update node status', error);
+          this.#failing = true;
+          this.#publish({ outcome: 'failed', failures }, startedAtMs);
+          return;
+        }
+        logger.info('Error updating node status, will retry', { err: error }, 2);
+        await clock.sleep(Math.max(backoff.nextMs(), askedDelayMs(error)), signal);
+      }
+    }
+  }
+
+  async #try(failures: number, signal: AbortSignal): Promise<'sent' | 'unchanged'> {
+    const { api, compute, onEvent } = this.#options;
+    // What the API server remembers will do, if it is no older than what it has told before; after a failure what is stored.
+    const notBefore = this.#seen?.metadata.resourceVersion ?? '0';
+    const original = await api.get(signal, failures === 0 ? { notBefore } : {});
+    this.#take(original);
+    const { node, events } = compute(original);
+    const { body, isChange } = diffNodes(original, node);
+    const summary = summarize(body);
+    // An API server that drops a field would else be sent it with every look.
+    const isNews = isChange && summary !== this.#lastSent;
+    if (body === undefined || (!isNews && !this.#isReportDue())) return 'unchanged';
+    const { reportFrequencyMs, clock } = this.#options;
+    const isFirst = this.#sentAtMs === undefined;
+    this.#delayMs = isChange || isFirst ? reportFrequencyMs * (this.#random() - 0.5) : 0;
+    const updated = await api.patchStatus(body, signal);
+    this.#sentAtMs = clock.monotonicMs();
+    this.#lastSent = summary;
+    this.#take(updated);
+    this.#tellReady(updated);
+    for (const event of events) onEvent(event);
+    return 'sent';
+  }
+
+  #isReportDue(): boolean {
+    const { clock, reportFrequencyMs } = this.#options;
+    if (this.#sentAtMs === undefined) return true;
+    return clock.monotonicMs() - this.#sentAtMs >= reportFrequencyMs + this.#delayMs;
+  }
+
+  #tellReady({ status: { conditions } }: NodeObject): void {
+    const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    if (isReady && !this.#isReady) {
+      nodeRegistrationStepped.publish({ step: 'ready', atMs: this.#options.clock.now() });
+    }
+    this.#isReady = isReady;
+  }
+
+  #tellGone(): void {
+    const { logger, nodeName, onNode } = this.#options;
+    if (!this.#failing) {
+      logger.error('Node was deleted from the API server and is not registered again', undefined, {
+        node: { name: nodeName },
+        remedy: 'restart podloop to register it, or leave the cluster by stopping it',
+      });
+    }
+    this.#failing = true;
+    this.#lastSent = '';
+    this.#seen = undefined;
+    onNode(undefined);
+  }
+
+  #take(node: NodeObject): void {
+    this.#seen = node;
+    this.#options.onNode(node);
+  }
+
+  #publish(sync: Pick<NodeStatusSync, 'outcome' | 'failures'>, startedAtMs: number): void {
+    const { clock } = this.#options;
+    const atMs = clock.now();
+    nodeStatusSynced.publish({ ...sync, durationMs: clock.monotonicMs() - startedAtMs, atMs });
+  }
+}
+
+/** Two patches that differ in their heartbeats alone have the same one. */
+function summarize(body: unknown): string {
+  return JSON.stringify(body ?? null, (key, value: unknown) =>
+    key === 'lastHeartbeatTime' ? undefined : value,
+  );
+}

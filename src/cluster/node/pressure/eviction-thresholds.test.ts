@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { leastOf, parseThresholds, reservedByThresholds } from './eviction-thresholds.js';
+
+describe('thresholds', () => {
+  it('are amounts, or shares of what there is', () => {
+    const [amount, share] = parseThresholds({ 'memory.available': '100Mi', 'nodefs.available': '12.5%' });
+    expect(leastOf(amount!, 1n)).toBe(100n * 1024n ** 2n);
+    expect(leastOf(share!, 1_000n)).toBe(125n);
+  });
+
+  it('are switched off by 0% and 100%', () => {
+    expect(parseThresholds({ 'memory.available': '0%', 'nodefs.available': '100%' })).toEqual([]);
+  });
+
+  it.each([
+    ['memory.free', '1Gi', 'memory.free: use one of memory.available, '],
+    ['memory.available', '0', 'memory.available: "0" is neither'],
+    ['memory.available', '-1Mi', '"-1Mi" is neither'],
+    ['memory.available', '101%', '"101%" is neither'],
+    ['memory.available', '-1%', '"-1%" is neither'],
+    [
+      'memory.available',
+      'much',
+      '"much" is neither an amount above 0, such as 100Mi, nor a share, such as 10%',
+    ],
+  ])('are refused: %s<%s', (signal, text, message) => {
+    expect(() => parseThresholds({ [signal]: text })).toThrow(message);
+  });
+
+  it('keep back memory and the node’s disk, and nothing that no resource stands for', () => {
+    const thresholds = parseThresholds({
+      ...{
+        'memory.available': '10%',
+        'nodefs.available': '10%',
+        'imagefs.available': '15%',
+        'pid.available': '5%',
+      },
+    });
+    expect(reservedByThresholds(thresholds, { memory: 1_000n, 'ephemeral-storage': 200n })).toEqual({
+      ...{ memory: 100n, 'ephemeral-storage': 20n },
+    });
+    expect(reservedByThresholds(thresholds, { memory: 1_000n, 'ephemeral-storage': undefined })).toEqual({
+      memory: 100n,
+    });
+  });
+});

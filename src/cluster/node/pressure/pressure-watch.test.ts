@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../../testing/fake-clock.js';
+import { LogRecorder } from '../../../testing/log-recorder.js';
+import { parseThresholds } from './eviction-thresholds.js';
+import { PressureWatch, type Supplies } from './pressure-watch.js';
+
+const NONE = { memory: false, disk: false, pid: false };
+
+let clock: FakeClock;
+let logger: LogRecorder;
+let changes: number;
+let memory: () => Promise<Supplies>;
+let disk: () => Promise<Supplies>;
+let watch: PressureWatch;
+let stop: AbortController;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  logger = new LogRecorder();
+  changes = 0;
+  stop = new AbortController();
+  memory = async () => ({ 'memory.available': { available: 50n, capacity: 100n } });
+  disk = async () => ({ 'nodefs.available': { available: 50n, capacity: 100n } });
+  watch = new PressureWatch({
+    ...{ clock, logger, transitionPeriodMs: 60_000, onChange: () => changes++ },
+    readers: { memory: async () => memory(), disk: async () => disk() },
+    thresholds: parseThresholds({
+      'memory.available': '10%',
+      'nodefs.available': '10%',
+      'pid.available': '10%',
+    }),
+  });
+});
+
+const lack = async (): Promise<Supplies> => ({ 'memory.available': { available: 9n, capacity: 100n } });
+
+describe('what a node is short of', () => {
+  it('is nothing while enough is left, and while nobody knows', async () => {
+    await watch.look(stop.signal);
+    expect(watch.pressure()).toEqual(NONE);
+    memory = async () => ({ 'memory.available': { available: 10n, capacity: 100n } });
+    await watch.look(stop.signal);
+    expect([watch.pressure(), changes]).toEqual([NONE, 0]);
+  });
+
+  it('is told at the look that finds too little, and for the transition period after the last', async () => {
+    const running = watch.run(stop.signal);
+    memory = lack;
+    await clock.advance(10_000);
+    expect([watch.pressure(), changes]).toEqual([{ ...NONE, memory: true }, 1]);
+    await clock.advance(90_000);
+    memory = async () => ({ 'memory.available': { available: 90n, capacity: 100n } });
+    await clock.advance(50_000);
+    expect([watch.pressure(), changes]).toEqual([{ ...NONE, memory: true }, 1]);
+    await clock.advance(20_000);
+    expect([watch.pressure(), changes]).toEqual([NONE, 2]);
+    stop.abort();
+    await running;
+    expect(logger.lines.map(({ message }) => message)).toEqual([
+      'Node is short of something',
+      'Node is no longer short of something',
+    ]);
+  });
+
+  it('is found although something else cannot be measured or hangs; that is said once', async () => {
+    disk = async () => new Promise(() => undefined);
+    const running = watch.run(stop.signal);
+    memory = lack;
+    await clock.advance(40_000);
+    expect(watch.pressure()).toEqual({ ...NONE, memory: true });
+    stop.abort();
+    await clock.settle();
+    await running;
+    const complaints = logger.lines.filter(({ message }) => message.includes('cannot be measured'));
+    expect(complaints).toEqual([
+      expect.objectContaining({ fields: { of: 'disk', err: 'disk: not measured within 5s' } }),
+    ]);
+  });
+
+  it('is not over because it cannot be measured any more before its time', async () => {
+    const running = watch.run(stop.signal);
+    memory = lack;
+    await clock.advance(10_000);
+    memory = async () => {
+      throw new Error('no /proc');
+    };
+    await clock.advance(50_000);
+    expect(watch.pressure().memory).toBe(true);
+    await clock.advance(20_000);
+    expect(watch.pressure().memory).toBe(false);
+    stop.abort();
+    await running;
+  });
+});

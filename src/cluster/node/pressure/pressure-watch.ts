@@ -1,0 +1,164 @@
+/**
+ * Finds out what a node is short of.
+ *
+ * In: how much is left of memory, disks and process ids, every ten seconds, and the thresholds. Out: which of the
+ * conditions MemoryPressure, DiskPressure and PIDPressure hold. One holds from the first look that finds too little, and
+ * for five minutes after the last such look, so that pods do not come and go with it; a grace period of a soft threshold
+ * is about evictions, not about the condition.
+ *
+ * What cannot be measured says nothing: it neither begins nor ends a shortage before its time.
+ *
+ * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-conditions
+ *
+ * @module
+ */
+import { type Clock } from '../../../util/clock.js';
+import { messageOf } from '../../../util/errors.js';
+import { formatGoDuration } from '../../../util/go-duration.js';
+import { type Logger } from '../../../util/logger.js';
+import { nodePressureChanged } from '../../../util/node-channels.js';
+import { SharedLook } from '../../../util/shared-look.js';
+import { type NodePressure } from '../compute-conditions.js';
+import { type EvictionSignal, type EvictionThreshold, leastOf } from './eviction-thresholds.js';
+
+/** How much is left of something, and how much there is; in bytes or pieces. */
+export interface Supply {
+  readonly available: bigint;
+  readonly capacity: bigint;
+}
+
+/** Supplies by signal; what could not be measured is absent. */
+export type Supplies = Readonly<Partial<Record<EvictionSignal, Supply>>>;
+
+/** Measures what is left, one thing after the other apart: what hangs holds up nothing else. */
+export type SupplyReaders = Readonly<Record<string, (signal: AbortSignal) => Promise<Supplies>>>;
+
+/** What {@link PressureWatch} needs. */
+export interface PressureWatchOptions {
+  /** By what they measure, for the log: `memory`, `disk of /var/lib/podloop`. */
+  readonly readers: SupplyReaders;
+  readonly thresholds: readonly EvictionThreshold[];
+  /** evictionPressureTransitionPeriod. */
+  readonly transitionPeriodMs: number;
+  readonly onChange: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+type Condition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
+
+/** The kubelet's. */
+export const DEFAULT_TRANSITION_PERIOD_MS = 5 * 60_000;
+
+const PERIOD_MS = 10_000;
+const DEADLINE_MS = 5_000;
+
+/** See the comment of this module. */
+export class PressureWatch {
+  readonly #options: PressureWatchOptions;
+  readonly #looks: ReadonlyMap<string, SharedLook<Supplies>>;
+  readonly #complaints = new Map<string, string>();
+  /** Monotonic milliseconds of the last look that found too little. */
+  readonly #shortAtMs = new Map<Condition, number>();
+  readonly #told = new Set<Condition>();
+
+  constructor(options: PressureWatchOptions) {
+    this.#options = options;
+    const { readers, clock } = options;
+    this.#looks = new Map(
+      Object.entries(readers).map(([name, look]) => {
+        const late = (): Error => new Error(`${name}: not measured within ${formatGoDuration(DEADLINE_MS)}`);
+        return [name, new SharedLook({ clock, deadlineMs: DEADLINE_MS, late, look })];
+      }),
+    );
+  }
+
+  /** As of now. */
+  pressure(): NodePressure {
+    return {
+      memory: this.#holds('MemoryPressure'),
+      disk: this.#holds('DiskPressure'),
+      pid: this.#holds('PIDPressure'),
+    };
+  }
+
+  /** Measures until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.look(signal).catch(() => undefined);
+      await this.#options.clock.sleep(PERIOD_MS, signal).catch(() => undefined);
+    }
+  }
+
+  /** Measures once. Rejects only when aborted. */
+  async look(signal: AbortSignal): Promise<void> {
+    const parts = await Promise.all(
+      [...this.#looks].map(async ([name, look]) => this.#read(name, look, signal)),
+    );
+    const supplies: Supplies = Object.assign({}, ...parts) as Supplies;
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const threshold of this.#options.thresholds) {
+      const supply = supplies[threshold.signal];
+      if (supply === undefined || supply.available >= leastOf(threshold, supply.capacity)) continue;
+      this.#shortAtMs.set(conditionOf(threshold.signal), nowMs);
+      this.#tellShort(threshold, supply);
+    }
+    this.#tellChanges();
+  }
+
+  async #read(name: string, look: SharedLook<Supplies>, signal: AbortSignal): Promise<Supplies> {
+    try {
+      const supplies = await look.get(signal);
+      this.#complaints.delete(name);
+      return supplies;
+    } catch (error) {
+      signal.throwIfAborted();
+      const complaint = messageOf(error);
+      if (this.#complaints.get(name) !== complaint) {
+        this.#options.logger.warn('What is left on the node cannot be measured', {
+          of: name,
+          err: complaint,
+        });
+      }
+      this.#complaints.set(name, complaint);
+      return {};
+    }
+  }
+
+  #holds(condition: Condition): boolean {
+    const { clock, transitionPeriodMs } = this.#options;
+    const atMs = this.#shortAtMs.get(condition);
+    return atMs !== undefined && clock.monotonicMs() - atMs < Math.max(transitionPeriodMs, PERIOD_MS);
+  }
+
+  #tellShort(threshold: EvictionThreshold, { available, capacity }: Supply): void {
+    const condition = conditionOf(threshold.signal);
+    if (this.#told.has(condition)) return;
+    this.#options.logger.warn('Node is short of something', {
+      ...{ condition, signal: threshold.signal, available, capacity },
+      threshold: leastOf(threshold, capacity),
+    });
+  }
+
+  #tellChanges(): void {
+    const { logger, onChange } = this.#options;
+    let hasChanged = false;
+    for (const condition of ['MemoryPressure', 'DiskPressure', 'PIDPressure'] as const) {
+      const isUnderPressure = this.#holds(condition);
+      if (isUnderPressure === this.#told.has(condition)) continue;
+      hasChanged = true;
+      if (isUnderPressure) this.#told.add(condition);
+      else {
+        this.#told.delete(condition);
+        logger.info('Node is no longer short of something', { condition });
+      }
+      nodePressureChanged.publish({ condition, isUnderPressure });
+    }
+    if (hasChanged) onChange();
+  }
+}
+
+function conditionOf(signal: EvictionSignal): Condition {
+  if (signal === 'memory.available') return 'MemoryPressure';
+  return signal === 'pid.available' ? 'PIDPressure' : 'DiskPressure';
+}
