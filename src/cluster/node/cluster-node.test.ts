@@ -281,7 +281,7 @@ describe('the status of a node', () => {
     await clock.advance(11_000);
     const looks = server.requests.filter(({ method, path }) => method === 'GET' && path.includes('/nodes/'));
     expect(looks.at(-1)?.query).toEqual({
-      resourceVersion: (stored().metadata).resourceVersion,
+      resourceVersion: stored().metadata.resourceVersion,
     });
   });
 
