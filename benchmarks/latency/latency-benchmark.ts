@@ -13,10 +13,11 @@
 import { type PlegMode } from '../../src/pleg/relist-cadence.js';
 import { type Release } from '../../test/containerd/harness/installed.js';
 import { BenchNode } from '../kubelet/bench-node.js';
+import { type FoundParts } from '../parts-file.js';
 import { type Progress } from '../progress.js';
 import { createRandom } from '../stats.js';
 import { type LatencyFigures, type Samples, toLatencyFigures } from './latency-figures.js';
-import { measureTurn } from './latency-turn.js';
+import { type DeathSample, measureTurn, type TurnOptions } from './latency-turn.js';
 import { NativeEvents } from './native-events.js';
 
 export interface LatencyBenchmarkOptions {
@@ -26,6 +27,8 @@ export interface LatencyBenchmarkOptions {
   /** The same on each of the others. */
   readonly otherDeaths: number;
   readonly progress: Progress;
+  /** Turns that were over before an interruption. */
+  readonly parts: FoundParts;
   readonly signal: AbortSignal;
 }
 
@@ -52,29 +55,39 @@ export async function runLatencyBenchmark(options: LatencyBenchmarkOptions): Pro
 async function measureRelease(
   release: Release,
   deaths: number,
-  { progress, signal }: LatencyBenchmarkOptions,
+  { progress, parts, signal }: LatencyBenchmarkOptions,
 ): Promise<LatencyFigures> {
   progress.begin(`latency: containerd ${release}`);
   await using node = await BenchNode.start(release);
   await using native = await NativeEvents.start(node.containerd);
-  const random = createRandom(7);
   const samples: Samples = { modes: { generic: [], evented: [], auto: [] }, alone: [] };
   const rounds = Math.ceil(deaths / PODS);
   const alone = Math.max(1, Math.floor(deaths / ALONE_SHARE));
-  const turn = { node, native, random, signal };
+  let turns = 0;
+  const turn = async (
+    own: Pick<TurnOptions, 'mode' | 'name' | 'deaths' | 'everyMs' | 'withBare'>,
+  ): Promise<DeathSample[]> => {
+    const part = `${release} ${own.name}`;
+    const random = createRandom(++turns);
+    const found = parts.find(part) as DeathSample[] | undefined;
+    if (found !== undefined) return found;
+    const measured = await measureTurn({ ...own, node, native, random, signal });
+    await parts.keep(part, measured);
+    return measured;
+  };
   for (let round = 0; round < rounds; round++) {
     const count = Math.min(PODS, deaths - round * PODS);
     for (let at = 0; at < MODES.length; at++) {
       // Who begins changes from round to round.
       const mode = MODES[(round + at) % MODES.length]!;
       const own = { mode, name: `${mode}-${round}`, deaths: count, withBare: mode === 'generic' };
-      samples.modes[mode].push(...(await measureTurn({ ...turn, ...own, everyMs: EVERY_MS })));
+      samples.modes[mode].push(...(await turn({ ...own, everyMs: EVERY_MS })));
     }
     // Spread over the run, as the others are.
     const due = Math.min(PODS, Math.round((alone * (round + 1)) / rounds) - samples.alone.length);
     if (due >= PODS / 2 || round === rounds - 1) {
       const own = { mode: 'generic', name: `alone-${round}`, deaths: due, withBare: true } as const;
-      if (due > 0) samples.alone.push(...(await measureTurn({ ...turn, ...own, everyMs: ALONE_EVERY_MS })));
+      if (due > 0) samples.alone.push(...(await turn({ ...own, everyMs: ALONE_EVERY_MS })));
     }
     progress.step(round + 1, rounds, 'rounds');
   }

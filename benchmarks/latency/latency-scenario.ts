@@ -40,12 +40,12 @@ export const LATENCY: Scenario = {
       full: '200',
     },
   ],
-  run: async ({ setting, progress, signal }) => {
+  run: async ({ setting, progress, parts, signal }) => {
     const figures = await runLatencyBenchmark({
       releases: setting('releases').split(',').map(toRelease),
       deaths: toCount(setting('deaths')),
       otherDeaths: toCount(setting('other-deaths')),
-      ...{ progress, signal },
+      ...{ progress, parts, signal },
     });
     return {
       figures,
