@@ -1,5 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { type ClusterObjects } from '../cluster/objects/cluster-objects.js';
 import { PulledImages } from '../gc/pulled-images.js';
 import { recordPulls } from '../gc/record-pulls.js';
 import { ImageManager } from '../images/image-manager.js';
@@ -44,6 +45,8 @@ export interface ActingPartsOptions extends ObservingPartsOptions {
   readonly runtimeName: string;
   readonly objects: PodObjects;
   readonly events: PodEventLog;
+  /** What pods of an API server refer to; there are none without it. */
+  readonly cluster: ClusterObjects | undefined;
   /** Knows what nobody may read in an event or in the log. */
   readonly secrets: SecretHider;
   readonly observing: ObservingParts;
@@ -58,8 +61,8 @@ export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
 
 /** Makes the parts that act on one pod, up to syncPod. Reads what earlier agents knew of pulls, probes and ends. */
 export async function buildActingParts(given: ActingPartsOptions) {
-  const { options, identity, client, runtimeName, objects, events, secrets, observing, clock, logger } =
-    given;
+  const { options, identity, client, runtimeName, objects, events, secrets, observing } = given;
+  const { cluster, clock, logger } = given;
   const { runtime, cache, adopted, isOurs, cgroups, security, runtimeState } = observing;
   const common = { clock, logger };
   const changes = new CriRuntimeChanges({ client, ...common });
@@ -94,7 +97,11 @@ export async function buildActingParts(given: ActingPartsOptions) {
     ...{ ...common, policy, events, objects, podsFolder: paths.podsDir, memoryBytes: capacity.memoryBytes },
     downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode),
     onReady: given.onVolumesReady,
-    canMountRecursivelyReadOnly: (handler) => security.canMountRecursivelyReadOnly(handler),
+    canMountRecursivelyReadOnly: (pod) => {
+      const handler = cluster === undefined ? pod.spec.runtimeClassName : cluster.findRuntimeHandler(pod);
+      return security.canMountRecursivelyReadOnly(handler ?? '');
+    },
+    ...(cluster && { cluster }),
   });
   const node = new NodeFactsWatch({
     ...common,
@@ -148,7 +155,9 @@ export async function buildActingParts(given: ActingPartsOptions) {
     environments: {
       resolve: (pod, container, ips) => {
         const facts = computeDownwardFacts(pod, ips, downwardNode);
-        return resolveEnvironment(pod, container, { objects, facts });
+        return resolveEnvironment(pod, container, {
+          ...{ objects, facts, services: cluster?.serviceVariables(pod) },
+        });
       },
     },
     probes: {
@@ -156,6 +165,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
       stopLivenessAndStartup: (pod) => probes.stopLivenessAndStartup(pod.metadata.uid),
       removePod: (pod) => probes.removePod(pod.metadata.uid),
     },
+    referents: cluster,
     baselines: adopted,
     podLimits: cgroups,
     resizes,

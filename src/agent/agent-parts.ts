@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
+import { type ClusterObjects, type ClusterObjectsListener } from '../cluster/objects/cluster-objects.js';
 import { isConcerned } from '../config/config-objects.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { StoppedPods } from '../config/stopped-pods.js';
@@ -10,6 +11,7 @@ import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentOptions } from './agent-options.js';
 import { type NodeIdentity } from './node-identity.js';
+import { objectsBySource } from './objects-by-source.js';
 import { ObjectTimes } from './object-times.js';
 import { PodEventLog } from './pod-event-log.js';
 import { PodSources } from './pod-sources.js';
@@ -26,6 +28,8 @@ export interface AgentPartsOptions {
   readonly runtimeName: string;
   readonly stdin: Readable;
   readonly manifestParser: ManifestParser | undefined;
+  /** Makes what pods of an API server find there beside themselves; pods come from manifests alone without it. */
+  readonly openClusterObjects?: ((listener: ClusterObjectsListener) => ClusterObjects) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -65,16 +69,32 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       deciding.loop.syncSoon(concerned.map(({ metadata }) => metadata.uid));
     },
   });
-  /** ConfigMaps and Secrets of the manifests, as pods find them. */
-  const objects: PodObjects = sources.config.objects;
+  const cluster = given.openClusterObjects?.({
+    onSecret: (secret) => secrets.learn(secret),
+    onChanged: (uids) => deciding.loop.syncSoon(uids),
+  });
+  /** ConfigMaps and Secrets as pods find them. */
+  const objects: PodObjects =
+    cluster === undefined ? sources.config.objects : objectsBySource(sources.config.objects, cluster);
   const observing = await buildObservingParts({ ...common, options, identity, client });
   const acting = await buildActingParts({
-    ...{ ...common, options, identity, client, runtimeName, objects, events, observing, secrets },
+    ...{ ...common, options, identity, client, runtimeName, objects, events, observing, secrets, cluster },
     findHeldResize: (uid) => deciding.handlers.resizeObstacle(uid),
     onVolumesReady: (uid) => deciding.workers.retry(uid),
   });
   const deciding = buildDecidingParts({
-    ...{ ...common, options, client, events, sources, stopped, observing, acting },
+    ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster },
   });
-  return { hide, events, sources, stopped, objects, objectTimes, ...observing, ...acting, ...deciding };
+  return {
+    hide,
+    events,
+    sources,
+    stopped,
+    objects,
+    cluster,
+    objectTimes,
+    ...observing,
+    ...acting,
+    ...deciding,
+  };
 }

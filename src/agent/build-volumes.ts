@@ -6,9 +6,14 @@ import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { readOwnMounts } from '../util/mountinfo.js';
 import { podEvicted } from '../util/start-channels.js';
-import { contentVolumeKinds, type ContentVolumesOptions } from '../volumes/content/content-volume.js';
+import {
+  contentVolumeKinds,
+  type ContentVolumesOptions,
+  type ServiceAccountTokenSource,
+} from '../volumes/content/content-volume.js';
 import { BoundedLooks } from '../volumes/bounded-looks.js';
 import { checkHostPath } from '../volumes/check-host-path.js';
+import { ClaimedVolumes, type VolumeClaimSource } from '../volumes/claimed-volumes.js';
 import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
 import { EmptyDir } from '../volumes/empty-dir.js';
 import { findLookPlace, type LookPlace } from '../volumes/find-look-place.js';
@@ -26,8 +31,10 @@ export interface VolumesOptions {
   readonly downwardFacts: ContentVolumesOptions['downwardFacts'];
   /** What pods may use together. */
   readonly memoryBytes: bigint;
-  /** Whether containers of a runtime handler can have mounts that are read-only with all below them. */
-  readonly canMountRecursivelyReadOnly: (handler: string) => boolean;
+  /** Whether containers of a pod can have mounts that are read-only with all below them. */
+  readonly canMountRecursivelyReadOnly: (pod: NodePod) => boolean;
+  /** Of an API server; without it there are no tokens and no claims. */
+  readonly cluster?: ServiceAccountTokenSource & VolumeClaimSource;
   readonly events: PodEventRecorder;
   /** What a pod waited for is there. */
   readonly onReady: (podUid: string) => void;
@@ -38,19 +45,24 @@ export interface VolumesOptions {
 /** Makes the volumes of pods, of every kind that this node has. */
 export function buildVolumes(given: VolumesOptions): PodVolumes {
   const { podsFolder, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
-  const { canMountRecursivelyReadOnly } = given;
+  const { canMountRecursivelyReadOnly, cluster } = given;
   const { clock, logger } = given;
   const { allowedHostPaths: allowed } = policy;
   const checkPath = allowed && ((path: string): Promise<void> => checkHostPath(path, allowed));
   const findPlace = async (path: string): Promise<LookPlace> => findLookPlace(path, await readOwnMounts());
   const looks = new BoundedLooks({ clock, findPlace });
   const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts, looks };
+  const hostPath = new HostPath({ looks, checkPath });
+  const claimed = cluster && new ClaimedVolumes({ claims: cluster, hostPath });
   return new PodVolumes({
     ...{ ...ports, podsFolder, events, clock, logger, onReady, canMountRecursivelyReadOnly },
     kinds: {
-      emptyDir: new EmptyDir({ ...ports, memoryBytes }),
-      hostPath: new HostPath({ looks, checkPath }),
-      ...contentVolumeKinds({ objects, downwardFacts, clock, logger, mounter: ports.mounter }),
+      ...{ emptyDir: new EmptyDir({ ...ports, memoryBytes }), hostPath },
+      ...contentVolumeKinds({
+        ...{ objects, downwardFacts, clock, logger, mounter: ports.mounter },
+        ...(cluster && { tokens: cluster }),
+      }),
+      ...(claimed && { persistentVolumeClaim: claimed, ephemeral: claimed }),
     },
   });
 }

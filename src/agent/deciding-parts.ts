@@ -1,3 +1,4 @@
+import { type ClusterObjects } from '../cluster/objects/cluster-objects.js';
 import { type StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
@@ -31,13 +32,15 @@ export interface DecidingPartsOptions {
   readonly stopped: StoppedPods;
   readonly observing: ObservingParts;
   readonly acting: ActingParts;
+  /** What pods of an API server refer to. */
+  readonly cluster: Pick<ClusterObjects, 'keepOnly'> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Makes the parts of an agent that decide what is done to which pod and when, and what is cleared up. */
 export function buildDecidingParts(given: DecidingPartsOptions) {
-  const { options, client, events, sources, stopped, observing, acting, clock, logger } = given;
+  const { options, client, events, sources, stopped, observing, acting, cluster, clock, logger } = given;
   const { runtime, cache, pleg, isOurs, cgroups, security, runtimeState } = observing;
   const { changes, pulled, adoption, paths, capacity, volumes, probes, manager, statuses } = acting;
   const { endedPods, findForbidden, syncer } = acting;
@@ -117,6 +120,11 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
         manager.removeOrphanedStatuses(known);
         for (const uid of endedPods.uids()) if (!known.has(uid)) forgetEnd(uid);
       },
+    },
+    {
+      name: 'objects of an API server',
+      cleanUp: ({ desiredUids, possiblyRunningUids }) =>
+        cluster?.keepOnly(new Set([...desiredUids, ...possiblyRunningUids])),
     },
     collectors.containers,
     collectors.folders,

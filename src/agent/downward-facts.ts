@@ -25,7 +25,8 @@ export function computeDownwardFacts(
   { name, hostIps, allocatable }: DownwardNode,
 ): DownwardFieldFacts & DownwardResourceFacts {
   const podIps = spec.hostNetwork === true ? hostIps : choosePodIps(sandboxIps, hostIps);
-  return { podIps, hostIps, nodeName: name, serviceAccountName: SERVICE_ACCOUNT, allocatable };
+  const { serviceAccountName = SERVICE_ACCOUNT } = spec;
+  return { podIps, hostIps, nodeName: name, serviceAccountName, allocatable };
 }
 
 /** The size of the file system that a folder is on, in bytes; undefined where that cannot be read. */

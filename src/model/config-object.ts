@@ -47,7 +47,10 @@ export type ConfigObject = ConfigMap | Secret;
 
 /** Finds what a pod refers to. */
 export interface PodObjects {
-  /** Undefined when the pod's source has no such object, now. */
+  /**
+   * Undefined when the pod's source has no such object, now. Throws an Error, in the kubelet's words, where that cannot be
+   * known yet.
+   */
   findConfigMap(pod: NodePod, name: string): ConfigMap | undefined;
   findSecret(pod: NodePod, name: string): Secret | undefined;
 }

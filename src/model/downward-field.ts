@@ -7,7 +7,7 @@ export interface DownwardFieldFacts {
   /** Of the node, the first is its own. Empty where the node has none. */
   readonly hostIps: readonly string[];
   readonly nodeName: string;
-  /** Of pods that name none. */
+  /** The pod's own. */
   readonly serviceAccountName: string;
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { formatFieldPath } from './field-path.js';
 import { type Pod } from './pod.js';
-import { podReferences } from './pod-references.js';
+import { containerReferences, podReferences, volumeReferences } from './pod-references.js';
 
 it('a pod refers to objects in volumes, in envFrom and in env, of every kind of container', () => {
   const pod: Pod = {
@@ -64,4 +64,21 @@ it('a pod refers to objects in volumes, in envFrom and in env, of every kind of 
     'ConfigMap kcm k at spec.containers[0].env[2].valueFrom.configMapKeyRef.name',
     'Secret ks k optional at spec.containers[0].env[3].valueFrom.secretKeyRef.name',
   ]);
+});
+
+it('what a pod refers to is told apart by when it is wanted', () => {
+  const pod: Pod = {
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } },
+    spec: {
+      imagePullSecrets: [{ name: 'pull' }],
+      volumes: [{ name: 'a', configMap: { name: 'files' } }],
+      containers: [
+        { name: 'a', image: 'a', envFrom: [{ configMapRef: { name: 'one' } }] },
+        { name: 'b', image: 'b', envFrom: [{ configMapRef: { name: 'other' } }] },
+      ],
+    },
+  };
+  const names = (found: readonly { readonly name: string }[]): string[] => found.map(({ name }) => name);
+  expect(names(volumeReferences(pod))).toEqual(['files']);
+  expect(names(containerReferences(pod, pod.spec.containers[1]!))).toEqual(['other', 'pull']);
 });

@@ -48,6 +48,17 @@ export function podReferences({ spec }: Pod): PodReference[] {
   ];
 }
 
+/** What the files of the pod's volumes are made of. Pure. */
+export function volumeReferences(pod: Pod): PodReference[] {
+  return podReferences(pod).filter(({ path }) => path[1] === 'volumes');
+}
+
+/** What a container's variables come from, and what its image is fetched with. Pure. */
+export function containerReferences(pod: Pod, container: Container): PodReference[] {
+  const logins = podReferences(pod).filter(({ isForPull }) => isForPull);
+  return [...referencesOf(container, ['spec', 'containers']), ...logins];
+}
+
 type Variables = Pick<Container, 'env' | 'envFrom'>;
 
 /** What a container's variables come from. */

@@ -31,6 +31,12 @@ describe('what a pod asks for', () => {
     expect(cpuOf([limited])).toBe(250);
   });
 
+  it('has what the pod costs beside its containers on top', () => {
+    const overhead = { cpu: '250m', memory: '1Ki' };
+    const requests = computePodRequests({ containers: [container('1', '2Ki')], overhead });
+    expect(requests).toEqual({ cpuMilli: 1_250n, memoryBytes: 3_072n });
+  });
+
   it('is nothing for a pod that asks for nothing', () => {
     expect(computePodRequests({ containers: [{ name: 'c', image: 'i' }] })).toEqual({
       cpuMilli: 0n,

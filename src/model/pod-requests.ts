@@ -12,11 +12,26 @@ const NOTHING: PodRequests = { cpuMilli: 0n, memoryBytes: 0n };
 
 /**
  * What a pod has to be given at the same time at most: its regular containers and all its sidecars, or an init
- * container with the sidecars that started before it. Pure. A limit without a request counts as one.
+ * container with the sidecars that started before it. Pure. A limit without a request counts as one. What the pod costs
+ * beside its containers is added.
  *
  * Source: https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers
+ * and https://kubernetes.io/docs/concepts/scheduling-eviction/pod-overhead/
  */
-export function computePodRequests({ containers, initContainers = [] }: PodSpec): PodRequests {
+export function computePodRequests(spec: PodSpec): PodRequests {
+  return add(computeContainerRequests(spec), podOverhead(spec));
+}
+
+/** What a pod costs beside its containers. Pure. */
+export function podOverhead({ overhead }: Pick<PodSpec, 'overhead'>): PodRequests {
+  return amountsOf((name) => overhead?.[name] ?? '0');
+}
+
+/** The same of its containers alone. Pure. */
+export function computeContainerRequests({
+  containers,
+  initContainers = [],
+}: Pick<PodSpec, 'containers' | 'initContainers'>): PodRequests {
   let sidecars = NOTHING;
   let mostAtInit = NOTHING;
   for (const container of initContainers) {
@@ -30,7 +45,10 @@ export function computePodRequests({ containers, initContainers = [] }: PodSpec)
 }
 
 function requestsOf({ resources }: Container): PodRequests {
-  const textOf = (name: string): string => resources?.requests?.[name] ?? resources?.limits?.[name] ?? '0';
+  return amountsOf((name) => resources?.requests?.[name] ?? resources?.limits?.[name] ?? '0');
+}
+
+function amountsOf(textOf: (name: string) => string): PodRequests {
   const cpu = findQuantity(textOf('cpu'));
   const memory = findQuantity(textOf('memory'));
   return {

@@ -51,6 +51,11 @@ export function readClusterPod(value: unknown): ClusterPodReading {
   return { pod: { ...pod, metadata: { ...pod.metadata, annotations } }, problems: all, unknownFields };
 }
 
+/** Whether a pod is from an API server. */
+export function isClusterPod({ metadata }: NodePod): boolean {
+  return metadata.annotations?.[STATIC_POD_ANNOTATIONS.source] === CLUSTER_POD_SOURCE;
+}
+
 /** API servers say of each volume what it is: one without a source has one that came after this release. */
 function findUnknownVolumes({ spec }: Draft<NodePod>): FieldProblem[] {
   return (spec?.volumes ?? []).flatMap((volume, index): FieldProblem[] => {

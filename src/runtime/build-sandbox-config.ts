@@ -1,7 +1,7 @@
 import { cri } from '../cri/index.js';
 import { type NodePod } from '../model/node-pod.js';
 
-import { computePodResources } from './container-resources.js';
+import { computePodOverhead, computePodResources } from './container-resources.js';
 import { LABELS } from './labels.js';
 import { type NodeFacts } from './node-facts.js';
 import { computeHostname } from './pod-hostname.js';
@@ -27,6 +27,7 @@ export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxCo
   const { metadata, spec } = pod;
   const { name, namespace, uid } = metadata;
   const { node, paths, attempt } = facts;
+  const overhead = computePodOverhead(pod, node);
   return cri.PodSandboxConfig.fromPartial({
     metadata: { name, namespace, uid, attempt },
     // On the node's network the name is the node's, too.
@@ -43,6 +44,7 @@ export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxCo
         (spec.securityContext?.sysctls ?? []).map((each) => [each.name, each.value]),
       ),
       resources: computePodResources(pod, node),
+      ...(overhead === undefined ? {} : { overhead }),
     },
   });
 }

@@ -1,6 +1,6 @@
 import { cri } from '../cri/index.js';
 import { type Container } from '../model/container.js';
-import { computePodRequests } from '../model/pod-requests.js';
+import { computeContainerRequests, computePodRequests, podOverhead } from '../model/pod-requests.js';
 import { type Pod } from '../model/pod.js';
 
 import { computeHugepageLimits } from './huge-pages.js';
@@ -43,7 +43,7 @@ export interface PodLimits {
 }
 
 /**
- * The limits of a whole pod: the sum over its containers, where each of them has one. Pure.
+ * The limits of a whole pod: the sum over its containers, where each of them has one, and what it costs beside them. Pure.
  *
  * Source: the kubelet's cgroups of pods, as operators see them.
  */
@@ -52,17 +52,30 @@ export function computePodLimits(
   { cpuCfsQuota, cpuCfsPeriodUs }: Pick<ResourceFacts, 'cpuCfsQuota' | 'cpuCfsPeriodUs'>,
 ): PodLimits {
   const facts = { cpuCfsQuota, cpuCfsPeriodUs };
+  const overhead = podOverhead(spec);
+  const cpuMilli = computePodLimit(spec, 'cpu');
+  const memoryBytes = computePodLimit(spec, 'memory');
   return {
-    cpuQuotaUs: toQuota(computePodLimit(spec, 'cpu') ?? 0n, facts).cpuQuota,
+    cpuQuotaUs: toQuota(cpuMilli === undefined ? 0n : cpuMilli + overhead.cpuMilli, facts).cpuQuota,
     cpuPeriodUs: BigInt(cpuCfsPeriodUs),
-    memoryBytes: computePodLimit(spec, 'memory'),
+    memoryBytes: memoryBytes === undefined ? undefined : memoryBytes + overhead.memoryBytes,
   };
 }
 
-/** What a whole pod may use, for runtimes that size the sandbox by it. Pure. */
+/** What a pod costs beside its containers, for runtimes that size the sandbox by it; undefined for nothing. Pure. */
+export function computePodOverhead({ spec }: Pod, facts: ResourceFacts): ContainerResources | undefined {
+  if (spec.overhead === undefined) return undefined;
+  const { cpuMilli, memoryBytes } = podOverhead(spec);
+  return cri.LinuxContainerResources.fromPartial({
+    ...(cpuMilli > 0n ? { cpuShares: toShares(cpuMilli), ...toQuota(cpuMilli, facts) } : {}),
+    memoryLimitInBytes: memoryBytes,
+  });
+}
+
+/** What the containers of a pod may use together, for runtimes that size the sandbox by it. Pure. */
 export function computePodResources(pod: Pod, facts: ResourceFacts): ContainerResources {
   return cri.LinuxContainerResources.fromPartial({
-    cpuShares: computePodShares(pod),
+    cpuShares: toShares(computeContainerRequests(pod.spec).cpuMilli),
     ...toQuota(computePodLimit(pod.spec, 'cpu') ?? 0n, facts),
     memoryLimitInBytes: computePodLimit(pod.spec, 'memory') ?? 0n,
   });

@@ -169,3 +169,21 @@ describe('a message', () => {
     expect(environment.hideSecrets(message)).toBe(hidden);
   });
 });
+
+it('services are told of, and give way to whatever else sets the same variable', () => {
+  const container = aSpecContainer({
+    env: [
+      { name: 'DB_SERVICE_PORT', value: '1' },
+      { name: 'URL', value: 'db://$(DB_SERVICE_HOST)' },
+    ],
+  });
+  const services = new Map([
+    ['DB_SERVICE_HOST', '10.0.0.2'],
+    ['DB_SERVICE_PORT', '5432'],
+  ]);
+  const sources = { objects: objectsOf(), facts: FACTS, services };
+  const { entries } = resolveEnvironment(aNodePod({}), container, sources);
+  expect(Object.fromEntries(entries.map(({ name, value }) => [name, value.toString()]))).toEqual({
+    ...{ DB_SERVICE_HOST: '10.0.0.2', DB_SERVICE_PORT: '1', URL: 'db://10.0.0.2' },
+  });
+});

@@ -15,11 +15,13 @@ import { ContainerEnvironment } from './container-environment.js';
 export interface EnvironmentSources {
   readonly objects: PodObjects;
   readonly facts: DownwardFieldFacts & DownwardResourceFacts;
+  /** Where the services of a cluster are: of the lowest rank. None unless told. */
+  readonly services?: ReadonlyMap<string, string> | undefined;
 }
 
 /**
- * The environment of a container as of now: first all of envFrom, then env, each of which may refer to what is set by
- * then; the last of a name holds. Pure.
+ * The environment of a container as of now: services, then all of envFrom, then env, each of which may refer to what is
+ * set by then; the last of a name holds. Pure.
  *
  * Throws an Error in the kubelet's words when an object or key is missing that is not optional. No message has a value
  * in it.
@@ -32,6 +34,7 @@ export function resolveEnvironment(
   sources: EnvironmentSources,
 ): ContainerEnvironment {
   const environment = new ContainerEnvironment();
+  for (const [name, value] of sources.services ?? []) environment.setVerbatim(name, value);
   for (const source of container.envFrom ?? []) {
     const { prefix = '' } = source;
     for (const [key, value] of entriesOf(pod, source, sources)) {

@@ -19,7 +19,7 @@ import { type ContainerToStart } from './pod-actions.js';
 import { linkContainerLog } from './pod-files.js';
 import { runPostStart } from './run-post-start.js';
 import { type SyncFailure } from './sync-failure.js';
-import { type ContainerEnvironments, type VolumeMounts } from './sync-pod-ports.js';
+import { type ContainerEnvironments, type PodReferents, type VolumeMounts } from './sync-pod-ports.js';
 
 /** What a {@link ContainerStarter} works with. */
 export interface ContainerStarterOptions {
@@ -27,6 +27,7 @@ export interface ContainerStarterOptions {
   readonly images: Pick<ImageManager, 'ensureImage'>;
   readonly volumes: Pick<VolumeMounts, 'mountsFor'>;
   readonly environments: ContainerEnvironments;
+  readonly referents?: Pick<PodReferents, 'fetchForContainer'> | undefined;
   readonly hooks: Pick<LifecycleHooks, 'run'>;
   readonly killer: Pick<ContainerKiller, 'kill'>;
   readonly events: PodEventRecorder;
@@ -97,6 +98,7 @@ export class ContainerStarter {
     const { pod, sandbox, toStart } = start;
     const { container, createdId } = toStart;
     if (createdId !== undefined) return { id: createdId, hide: hidingAnyOf(container) };
+    await this.#options.referents?.fetchForContainer(pod, container, signal);
     const image = await this.#options.images.ensureImage(container, pod, signal, sandbox.config);
     if (!image.isPresent) {
       this.#tell(pod, container, { type: 'Warning', reason: 'Failed', message: `Error: ${image.reason}` });

@@ -17,7 +17,7 @@ import { formatHostsFile, formatNodeHostsFile, readNodeHosts, writeHostsFile } f
 import { type PodActions } from './pod-actions.js';
 import { type StartedSandbox } from './configure-container.js';
 import { type SyncFailure } from './sync-failure.js';
-import { type PodCgroupParents } from './sync-pod-ports.js';
+import { type PodCgroupParents, type PodReferents } from './sync-pod-ports.js';
 
 /** What a {@link SandboxStarter} works with. */
 export interface SandboxStarterOptions {
@@ -27,6 +27,8 @@ export interface SandboxStarterOptions {
   readonly paths: PodPaths;
   readonly node: () => NodeFacts;
   readonly cgroups?: PodCgroupParents | undefined;
+  /** Without them a pod names the handler itself. */
+  readonly referents?: Pick<PodReferents, 'getRuntimeHandler'> | undefined;
   /** The node's own /etc/hosts, for pods on its network. */
   readonly nodeHostsFile?: string;
 }
@@ -78,7 +80,7 @@ export class SandboxStarter {
       checkStrictGroups(pod, node);
       config = buildSandboxConfig(pod, { node, paths, attempt, cgroupParent, annotations });
     } catch (error) {
-      this.#publish(pod, undefined, false);
+      this.#publish(spec.runtimeClassName ?? '', undefined, false);
       return { failure: this.#notCreated(pod, error) };
     }
     const made = await this.#make(pod, config, actions, signal);
@@ -117,22 +119,23 @@ export class SandboxStarter {
     signal: AbortSignal,
   ): Promise<string | SyncFailure> {
     if (sandboxId !== undefined) return sandboxId;
-    const { clock, changes } = this.#options;
+    const { clock, changes, referents } = this.#options;
     const startedMs = clock.monotonicMs();
+    let runtimeHandler = pod.spec.runtimeClassName ?? '';
     try {
-      const runtimeHandler = pod.spec.runtimeClassName ?? '';
+      if (referents !== undefined) runtimeHandler = await referents.getRuntimeHandler(pod, signal);
       const id = await changes.runPodSandbox(config, { signal, pod: pod.metadata, runtimeHandler });
-      this.#publish(pod, clock.monotonicMs() - startedMs, true);
+      this.#publish(runtimeHandler, clock.monotonicMs() - startedMs, true);
       return id;
     } catch (error) {
       signal.throwIfAborted();
-      this.#publish(pod, clock.monotonicMs() - startedMs, false);
+      this.#publish(runtimeHandler, clock.monotonicMs() - startedMs, false);
       return this.#notCreated(pod, error);
     }
   }
 
-  #publish({ spec }: NodePod, durationMs: number | undefined, isStarted: boolean): void {
-    sandboxStartEnded.publish({ runtimeHandler: spec.runtimeClassName ?? '', durationMs, isStarted });
+  #publish(runtimeHandler: string, durationMs: number | undefined, isStarted: boolean): void {
+    sandboxStartEnded.publish({ runtimeHandler, durationMs, isStarted });
   }
 
   #notCreated(pod: NodePod, error: unknown): SyncFailure {

@@ -42,6 +42,24 @@ export interface ContainerEnvironments {
   resolve(pod: NodePod, container: Container, sandboxIps: readonly string[]): ContainerEnvironment;
 }
 
+/** What pods of an API server refer to, and what is kept for that. Nothing is to be fetched for other pods. */
+export interface PodReferents {
+  /**
+   * Before the pod's volumes are set up: has looked up what they are made of. Resolves when that is done, or when nothing came
+   * for a while: then whoever asks for it fails. Rejects with the signal's reason.
+   */
+  fetchForVolumes(pod: NodePod, signal: AbortSignal): Promise<void>;
+  /** Before a container is started: the same for its variables, and for what its image is fetched with. */
+  fetchForContainer(pod: NodePod, container: Container, signal: AbortSignal): Promise<void>;
+  /**
+   * The handler of the runtime for a new sandbox of the pod; empty for the runtime's own choice. Rejects in the kubelet's
+   * words when there is none, and with the signal's reason.
+   */
+  getRuntimeHandler(pod: NodePod, signal: AbortSignal): Promise<string>;
+  /** The pod is gone: nothing is kept for it. */
+  forget(podUid: string): void;
+}
+
 /** The part of the probes that follows a pod's life. */
 export interface PodProbes {
   /** Starts what is not probed yet. Idempotent. */

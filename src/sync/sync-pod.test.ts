@@ -42,6 +42,7 @@ class Bench implements AsyncDisposable {
   readonly limited: string[] = [];
   readonly syncer: SyncPod;
   /** What pods find; a test puts it in. */
+  readonly referred: string[] = [];
   readonly objects: { -readonly [Name in keyof PodObjects]: PodObjects[Name] } = { ...NO_OBJECTS };
 
   constructor(readonly folder: string) {
@@ -74,6 +75,17 @@ class Bench implements AsyncDisposable {
         },
       },
       environments: someEnvironments(this.objects),
+      referents: {
+        fetchForVolumes: (pod) => Promise.resolve(void this.referred.push(`volumes of ${pod.metadata.uid}`)),
+        fetchForContainer: (_pod, { name }) => Promise.resolve(void this.referred.push(`container ${name}`)),
+        getRuntimeHandler: (pod) => {
+          this.referred.push(`handler of ${pod.metadata.uid}`);
+          const { runtimeClassName = '' } = pod.spec;
+          if (runtimeClassName === 'none') return Promise.reject(new Error('there is no such class'));
+          return Promise.resolve(runtimeClassName && 'runsc');
+        },
+        forget: (uid) => void this.referred.push(`forget ${uid}`),
+      },
       probes: {
         addPod: () => void this.probing.push('add'),
         stopLivenessAndStartup: () => void this.probing.push('stop'),
@@ -787,5 +799,27 @@ describe('an ephemeral container', () => {
     bench.changes();
     await bench.sync(other);
     expect(bench.changes()).toEqual(['createContainer web-debug-1', 'startContainer web-debug-1']);
+  });
+});
+
+describe('what a pod refers to', () => {
+  it('is looked up before it is wanted, and forgotten with the pod', async () => {
+    const pod = aNodePod({});
+    await bench.sync(pod);
+    expect(bench.referred).toEqual(['volumes of u1', 'handler of u1', 'container app']);
+    await bench.end(pod, 1);
+    const observed = bench.runtime.observe('u1');
+    await bench.syncer.syncTerminatedPod({ pod, observed }, NEVER);
+    expect(bench.referred.at(-1)).toBe('forget u1');
+  });
+
+  it('may be a class of runtimes, without which there is no sandbox', async () => {
+    await expect(bench.sync(aNodePod({ runtimeClassName: 'none' }))).rejects.toThrow(
+      'there is no such class',
+    );
+    expect(bench.told).toEqual([
+      'Warning - FailedCreatePodSandBox: Failed to create pod sandbox: there is no such class',
+    ]);
+    expect(bench.changes().filter((call) => call.startsWith('runPodSandbox'))).toEqual([]);
   });
 });

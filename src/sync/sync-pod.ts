@@ -61,6 +61,7 @@ import {
   type PodCgroupParents,
   type PodLimits,
   type PodProbes,
+  type PodReferents,
   type PodStatuses,
   type UpdatedStatus,
   type VolumeMounts,
@@ -77,6 +78,8 @@ export interface SyncPodOptions {
   readonly images: Pick<ImageManager, 'ensureImage'>;
   readonly volumes: VolumeMounts;
   readonly environments: ContainerEnvironments;
+  /** Without them pods refer to nothing that has to be fetched. */
+  readonly referents?: PodReferents | undefined;
   readonly probes: PodProbes;
   readonly statuses: PodStatuses;
   /** Why containers wait; read by whoever computes statuses. */
@@ -119,7 +122,7 @@ export class SyncPod implements PodSyncer {
 
   constructor(options: SyncPodOptions) {
     const { changes, commands, events, images, volumes, environments, paths, node, cgroups } = options;
-    const { containerLogLinksDir, runtimeName } = options;
+    const { containerLogLinksDir, runtimeName, referents } = options;
     const formatId = (id: string): string =>
       runtimeName === undefined ? id : toV1ContainerId(runtimeName, id);
     const clock = options.clock ?? new SystemClock();
@@ -131,11 +134,11 @@ export class SyncPod implements PodSyncer {
     this.#logger = logger;
     this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger, formatId });
     this.#formatId = formatId;
-    this.#sandboxes = new SandboxStarter({ clock, changes, events, paths, node, cgroups });
+    this.#sandboxes = new SandboxStarter({ clock, changes, events, paths, node, cgroups, referents });
     const common = { changes, hooks, events, logger, paths, node };
     const killer = this.#killer;
     this.#containers = new ContainerStarter({
-      ...{ ...common, images, volumes, environments, killer, containerLogLinksDir },
+      ...{ ...common, images, volumes, environments, referents, killer, containerLogLinksDir },
     });
     this.#removed = new RemovedEphemeralContainers({ events });
     this.#signals = new UnheededStopSignals({ events });
@@ -208,6 +211,7 @@ export class SyncPod implements PodSyncer {
     }
     this.#signals.forget(uid);
     this.#options.resizes?.forget(uid);
+    this.#options.referents?.forget(uid);
   }
 
   async #endFormer(pod: NodePod, observed: PodStatus, signal: AbortSignal): Promise<PodStatus> {
@@ -229,7 +233,7 @@ export class SyncPod implements PodSyncer {
   }
 
   async #prepare(pod: NodePod, signal: AbortSignal): Promise<void> {
-    const { events, paths, volumes } = this.#options;
+    const { events, paths, volumes, referents } = this.#options;
     try {
       await makePodFolders(paths, pod);
     } catch (error) {
@@ -237,6 +241,7 @@ export class SyncPod implements PodSyncer {
       events.record(pod.metadata, { type: 'Warning', reason: 'FailedToMakePodDataDirectories', message });
       throw new PodloopError('POD_SYNC_FAILED', message, { cause: error });
     }
+    await referents?.fetchForVolumes(pod, signal);
     await volumes.setUp(pod, signal);
   }
 

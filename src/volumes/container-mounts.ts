@@ -18,8 +18,8 @@ export interface ContainerMountsOptions {
   readonly kindOf: (volume: Volume) => VolumeKind;
   /** Where a volume is on the node. */
   readonly hostPathOf: (pod: NodePod, volume: Volume) => string;
-  /** Whether containers of a runtime handler can have mounts that are read-only with all below them; none unless told. */
-  readonly canMountRecursivelyReadOnly?: ((handler: string) => boolean) | undefined;
+  /** Whether containers of a pod can have mounts that are read-only with all below them; none unless told. */
+  readonly canMountRecursivelyReadOnly?: ((pod: NodePod) => boolean) | undefined;
 }
 
 /** A container that is about to be started, and the variables that paths in volumes are named by. */
@@ -70,7 +70,8 @@ export class ContainerMounts {
         subPath === undefined
           ? volumePath
           : await this.#mountPart(start, { mount, index, volumePath, subPath }),
-      readOnly: readOnly || kindOf(volume).isReadOnly === true,
+      readOnly:
+        readOnly || volume.persistentVolumeClaim?.readOnly === true || kindOf(volume).isReadOnly === true,
       ...(this.#isRecursive(start.pod, mount) ? { recursiveReadOnly: true } : {}),
       propagation: PROPAGATION[mountPropagation],
     };
@@ -101,9 +102,9 @@ export class ContainerMounts {
     }
   }
 
-  #isRecursive({ spec }: NodePod, { name, recursiveReadOnly = 'Disabled' }: VolumeMount): boolean {
+  #isRecursive(pod: NodePod, { name, recursiveReadOnly = 'Disabled' }: VolumeMount): boolean {
     if (recursiveReadOnly === 'Disabled') return false;
-    if (this.#options.canMountRecursivelyReadOnly?.(spec.runtimeClassName ?? '') === true) return true;
+    if (this.#options.canMountRecursivelyReadOnly?.(pod) === true) return true;
     if (recursiveReadOnly === 'IfPossible') return false;
     const words = `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`;
     throw new Error(`failed to resolve recursive read-only mode: ${words}`);

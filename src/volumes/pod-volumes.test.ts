@@ -50,7 +50,7 @@ beforeEach(async () => {
     podsFolder: join(folder, 'pods'),
     ...{ mounter: mounts, readMounts: mounts.read, clock, looks: new BoundedLooks({ clock }) },
     onReady: (uid) => ready.push(uid),
-    canMountRecursivelyReadOnly: (handler) => handler === 'able',
+    canMountRecursivelyReadOnly: ({ spec }) => spec.runtimeClassName === 'able',
     kinds: {
       emptyDir: new EmptyDir({ mounter: mounts, readMounts: mounts.read, memoryBytes: 1n << 30n }),
       hostPath: new HostPath({ looks: new BoundedLooks({ clock }) }),

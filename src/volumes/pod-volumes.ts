@@ -55,8 +55,8 @@ export interface PodVolumesOptions {
   readonly clock: Clock;
   /** Where it is told what was mounted and unmounted; nowhere unless told. */
   readonly logger?: Logger;
-  /** Whether containers of a runtime handler can have mounts that are read-only with all below them; none unless told. */
-  readonly canMountRecursivelyReadOnly?: (handler: string) => boolean;
+  /** Whether containers of a pod can have mounts that are read-only with all below them; none unless told. */
+  readonly canMountRecursivelyReadOnly?: (pod: NodePod) => boolean;
   /** A volume that a pod waits for can be had now: see {@link PodVolumes.run}. */
   readonly onReady?: (podUid: string) => void;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ConfigMap, type PodObjects, type Secret } from '../../model/config-object.js';
+import { type PodSpec } from '../../model/pod.js';
 import { aNodePod } from '../../testing/node-pod-builder.js';
 import {
   collectConfigMap,
@@ -159,6 +160,43 @@ describe('a projected volume', () => {
     const sources = [gone, { secret: { name: 'lost' } }, gone];
     expect(() => collectProjected({ sources }, facts)).toThrow(
       new Error('[configmap "gone" not found, secret "lost" not found]'),
+    );
+  });
+});
+
+describe('a token of the service account', () => {
+  const projection = { path: 'token', expirationSeconds: 3_607 };
+  const projected = { defaultMode: 0o644, sources: [{ serviceAccountToken: projection }] };
+  const tokens = new Map([[projection, 'abc']]);
+  const fileOf = (spec: Partial<PodSpec>): unknown => {
+    const owner = aNodePod({ spec });
+    return collectProjected(projected, { ...facts, pod: owner, tokens }).get('token');
+  };
+  const container = { name: 'main', image: 'i' };
+
+  it('is a file with the mode of the volume', () => {
+    expect(fileOf({ containers: [container] })).toEqual({ data: Buffer.from('abc'), mode: 0o644 });
+  });
+
+  it('is for the group of the pod alone where it has one', () => {
+    expect(fileOf({ securityContext: { fsGroup: 7 }, containers: [container] })).toMatchObject({
+      mode: 0o600,
+    });
+  });
+
+  it('belongs to the user that all containers run as', () => {
+    const securityContext = { runAsUser: 1000 };
+    expect(fileOf({ securityContext, containers: [container] })).toMatchObject({ mode: 0o600, uid: 1000 });
+    const other = { ...container, name: 'other', securityContext: { runAsUser: 2000 } };
+    expect(fileOf({ securityContext, containers: [container, other] })).toMatchObject({
+      ...{ mode: 0o644, uid: undefined },
+    });
+  });
+
+  it('cannot be had without an API server, nor can certificates', () => {
+    expect(() => collectProjected(projected, facts)).toThrow('there is no API server to give a token');
+    expect(() => collectProjected({ sources: [{ clusterTrustBundle: {} }] }, facts)).toThrow(
+      'projections of the kind clusterTrustBundle are not supported by podloop',
     );
   });
 });

@@ -20,6 +20,7 @@ import {
   type ObjectProjection,
   type ProjectedVolume,
   type SecretVolume,
+  type ServiceAccountTokenProjection,
   type VolumeProjection,
 } from '../../model/volume.js';
 import { messageOf } from '../../util/errors.js';
@@ -30,10 +31,14 @@ export interface FileFacts {
   readonly pod: NodePod;
   readonly objects: PodObjects;
   readonly downward: DownwardFieldFacts & DownwardResourceFacts;
+  /** By the projections that ask for them; none unless told. */
+  readonly tokens?: ReadonlyMap<ServiceAccountTokenProjection, string>;
 }
 
 /** Kubernetes' default, where the manifest was not read with defaults. */
 const DEFAULT_MODE = 0o644;
+/** Of a token that has an owner or a group; the group is let read it. */
+const TOKEN_MODE = 0o600;
 
 /** The files of a configMap volume. */
 export function collectConfigMap(volume: ConfigMapVolume, { pod, objects }: FileFacts): ContentPayload {
@@ -82,10 +87,13 @@ export function collectProjected(
 }
 
 function collectSource(
-  { configMap, secret, downwardAPI }: VolumeProjection,
+  { configMap, secret, downwardAPI, serviceAccountToken, ...others }: VolumeProjection,
   defaultMode: number,
   facts: FileFacts,
 ): ContentPayload {
+  const [foreign] = Object.keys(others);
+  if (foreign !== undefined)
+    throw new Error(`projections of the kind ${foreign} are not supported by podloop`);
   const { pod, objects } = facts;
   if (secret !== undefined) {
     return filesOf('secret', objects.findSecret(pod, secret.name), secret, defaultMode);
@@ -93,7 +101,31 @@ function collectSource(
   if (configMap !== undefined) {
     return filesOf('configmap', objects.findConfigMap(pod, configMap.name), configMap, defaultMode);
   }
+  if (serviceAccountToken !== undefined) return collectToken(serviceAccountToken, defaultMode, facts);
   return collectDownward(downwardAPI?.items, defaultMode, facts);
+}
+
+/** As a kubelet gives it: to the user that all containers of the pod run as, and to the pod's group, if there are such. */
+function collectToken(
+  projection: ServiceAccountTokenProjection,
+  defaultMode: number,
+  { pod, tokens }: FileFacts,
+): ContentPayload {
+  const token = tokens?.get(projection);
+  if (token === undefined) throw new Error('there is no API server to give a token of the service account');
+  const uid = findSharedUser(pod);
+  const isOwned = uid !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
+  const mode = isOwned ? TOKEN_MODE : defaultMode;
+  return new Map([[projection.path, { data: Buffer.from(token), mode, uid }]]);
+}
+
+/** The user that every container of the pod is told to run as; undefined when one is told nothing, or another one. */
+function findSharedUser({ spec }: NodePod): number | undefined {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const users = containers.map(
+    ({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser,
+  );
+  return users.every((user) => user === users[0]) ? users[0] : undefined;
 }
 
 function filesOf(

@@ -5,6 +5,8 @@ export interface ContentFile {
   readonly data: Uint8Array;
   /** Permission bits, 0 to 0o777. */
   readonly mode: number;
+  /** Whose it is to be, where the agent may give files away; the agent's own unless told. */
+  readonly uid?: number | undefined;
 }
 
 /** What a content volume is to hold: its files by their paths below it. */

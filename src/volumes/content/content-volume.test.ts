@@ -41,6 +41,8 @@ const objects: PodObjects = {
   },
 };
 
+let token: string | undefined;
+
 function putConfigMap(name: string, data: Readonly<Record<string, string>>): void {
   const metadata = { name, namespace: 'default' };
   const entries = new Map(Object.entries(data));
@@ -69,6 +71,9 @@ function kindOf(volume: Volume, mounter?: ToolMounter): VolumeKind {
     mounter: mounter ?? fake,
     clock: new FakeClock(),
     logger: log,
+    tokens: {
+      getToken: () => (token === undefined ? Promise.reject(new Error('no token')) : Promise.resolve(token)),
+    },
   });
   return kinds[sourceOf(volume)]!;
 }
@@ -242,4 +247,20 @@ describe.runIf(IS_ROOT)('as root', () => {
       false,
     ]);
   });
+});
+
+it('a token is written anew when there is another one, and stays while there is none', async () => {
+  const volume: Volume = {
+    name: 'v',
+    projected: { sources: [{ serviceAccountToken: { path: 'sa/token' } }], defaultMode: 0o644 },
+  };
+  token = 'first';
+  await setUp(volume);
+  expect([await read('v/sa/token'), await modeOf('v/sa/token')]).toEqual(['first', '644']);
+  token = 'second';
+  await setUp(volume);
+  expect(await read('v/sa/token')).toBe('second');
+  token = undefined;
+  await expect(setUp(volume)).rejects.toThrow('no token');
+  expect(await read('v/sa/token')).toBe('second');
 });

@@ -18,7 +18,7 @@ import { type DownwardFieldFacts } from '../../model/downward-field.js';
 import { type DownwardResourceFacts } from '../../model/downward-resource.js';
 import { type PodObjects } from '../../model/config-object.js';
 import { type NodePod } from '../../model/node-pod.js';
-import { type Volume } from '../../model/volume.js';
+import { type ServiceAccountTokenProjection, type Volume } from '../../model/volume.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
@@ -43,6 +43,17 @@ export interface ContentVolumesOptions {
   readonly mounter: Pick<Mounter, 'mountTmpfs'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger?: Logger;
+  /** Of pods of an API server; nobody has any unless told. */
+  readonly tokens?: ServiceAccountTokenSource;
+}
+
+/** Who gives tokens of service accounts. */
+export interface ServiceAccountTokenSource {
+  /** One that is good now, bound to the pod. Rejects in the kubelet's words when it cannot be had. */
+  getToken(
+    pod: NodePod,
+    spec: Pick<ServiceAccountTokenProjection, 'audience' | 'expirationSeconds'>,
+  ): Promise<string>;
 }
 
 interface ContentKind {
@@ -119,7 +130,9 @@ class ContentVolume implements VolumeKind {
     const { objects, downwardFacts } = this.#options;
     const { pod, volume } = work;
     // First: where there is nothing to write, nothing is made.
-    const payload = this.#kind.collect(volume, { pod, objects, downward: downwardFacts(pod) });
+    const tokens = await this.#getTokens(work);
+    signal.throwIfAborted();
+    const payload = this.#kind.collect(volume, { pod, objects, downward: downwardFacts(pod), tokens });
     const writer = this.#writerOf(work);
     await this.#makeFolder(work, writer);
     signal.throwIfAborted();
@@ -133,6 +146,18 @@ class ContentVolume implements VolumeKind {
 
   hostPathOf({ folder }: PodVolume): string {
     return folder;
+  }
+
+  async #getTokens({ pod, volume }: PodVolume): Promise<ReadonlyMap<ServiceAccountTokenProjection, string>> {
+    const { tokens } = this.#options;
+    const wanted = (volume.projected?.sources ?? []).flatMap(
+      ({ serviceAccountToken }) => serviceAccountToken ?? [],
+    );
+    if (tokens === undefined) return new Map();
+    const given = wanted.map(
+      async (projection) => [projection, await tokens.getToken(pod, projection)] as const,
+    );
+    return new Map(await Promise.all(given));
   }
 
   async #makeFolder({ pod, folder }: PodVolume, writer: AtomicWriter): Promise<void> {

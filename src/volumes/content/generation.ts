@@ -63,7 +63,10 @@ export async function writeGeneration(
   for (const [path, file] of payload) {
     const full = join(folder, path);
     await files.writeFile(full, file.data, { flag: 'wx', mode: 0o600 });
-    if (group !== undefined) await files.lchown(full, process.geteuid!(), group);
+    const owner = ownerOf(file);
+    if (group !== undefined || owner !== process.geteuid!()) {
+      await files.lchown(full, owner, group ?? process.getegid!());
+    }
     await files.chmod(full, modeOf(file, group));
   }
   for (const each of [...folders].reverse().concat('')) {
@@ -106,7 +109,7 @@ async function holdsFile(
   const full = join(place.folder, path);
   const facts = await find(files, full);
   if (facts?.isFile() !== true || facts.size !== file.data.byteLength) return false;
-  if (!belongs(facts, modeOf(file, place.group), place)) return false;
+  if (!belongs(facts, modeOf(file, place.group), place) || facts.uid !== ownerOf(file)) return false;
   try {
     return (await files.readFile(full)).equals(file.data);
   } catch (error) {
@@ -118,6 +121,12 @@ async function holdsFile(
 
 function belongs({ mode, gid }: Stats, wanted: number, { group }: GenerationPlace): boolean {
   return (mode & 0o7777) === wanted && gid === (group ?? process.getegid!());
+}
+
+/** Only root gives files away. */
+function ownerOf({ uid }: ContentFile): number {
+  const own = process.geteuid!();
+  return own === 0 ? (uid ?? own) : own;
 }
 
 function modeOf({ mode }: ContentFile, group: number | undefined): number {

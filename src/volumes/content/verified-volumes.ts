@@ -41,8 +41,8 @@ export class VerifiedVolumes {
   digest(payload: ContentPayload): string | undefined {
     if (payload.size < LARGE) return undefined;
     const hash = createHash('sha256');
-    for (const [path, { data, mode }] of payload) {
-      hash.update(`${JSON.stringify(path)} ${mode} ${data.byteLength}\n`).update(data);
+    for (const [path, { data, mode, uid = '' }] of payload) {
+      hash.update(`${JSON.stringify(path)} ${mode} ${uid} ${data.byteLength}\n`).update(data);
     }
     return hash.digest('hex');
   }

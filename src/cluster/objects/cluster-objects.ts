@@ -1,0 +1,149 @@
+/**
+ * What pods need from an API server beside themselves: Secrets and ConfigMaps, tokens, services, runtime classes, claims.
+ *
+ * In: pods of the source `api`, as they are worked on. Out: ports of the parts that work on them, each in the words that a
+ * kubelet has when something is missing. Pods of other sources are none of its business; of services alone they
+ * are told as well.
+ *
+ * ```
+ * sync ─ fetch ─► watches, one per object ─► volumes, variables, logins of registries
+ *                 list and watch of services, runtime classes
+ *                 requests for tokens, claims
+ * ```
+ *
+ * @module
+ */
+import { type ConfigMap, type PodObjects, type Secret } from '../../model/config-object.js';
+import { type Container } from '../../model/container.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { containerReferences, volumeReferences } from '../../model/pod-references.js';
+import { isClusterPod } from '../../model/read-cluster-pod.js';
+import { type Volume } from '../../model/volume.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
+import { type KubeClient } from '../client/kube-client.js';
+import { ReferencedObjects, type ReferencedObjectsStats } from './referenced-objects.js';
+import { RuntimeClasses } from './runtime-classes.js';
+import { ServiceAccountTokens, type TokenRequestSpec } from './service-account-tokens.js';
+import { Services } from './services.js';
+import { type ClaimedVolume, VolumeClaims } from './volume-claims.js';
+
+/** Who is told of what changes. */
+export interface ClusterObjectsListener {
+  /** A Secret was read: its values are to be hidden, before any pod can put them anywhere. */
+  readonly onSecret: (secret: Secret) => void;
+  /** Something that these pods refer to says something else now. */
+  readonly onChanged: (podUids: readonly string[]) => void;
+}
+
+/** What {@link ClusterObjects} works with. */
+export interface ClusterObjectsOptions extends ClusterObjectsListener {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly logger?: Logger;
+}
+
+/** See the module. */
+export class ClusterObjects implements PodObjects {
+  readonly #referenced: ReferencedObjects;
+  readonly #tokens: ServiceAccountTokens;
+  readonly #services: Services;
+  readonly #classes: RuntimeClasses;
+  readonly #claims: VolumeClaims;
+
+  constructor({ client, clock, logger = SILENT_LOGGER, onSecret, onChanged }: ClusterObjectsOptions) {
+    const common = { client, clock, logger };
+    this.#referenced = new ReferencedObjects({ ...common, onSecret, onChanged });
+    this.#services = new Services(common);
+    this.#classes = new RuntimeClasses(common);
+    this.#claims = new VolumeClaims(common);
+    this.#tokens = new ServiceAccountTokens({
+      ...common,
+      onToken: (token) => onSecret(secretOf(token)),
+    });
+  }
+
+  /** Objects that pods refer to, and how many of them are watched. */
+  get stats(): ReferencedObjectsStats {
+    return this.#referenced.stats;
+  }
+
+  /** Follows what has to be followed until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    const parts = [this.#referenced, this.#services, this.#classes];
+    await Promise.all(parts.map(async (part) => part.run(signal)));
+  }
+
+  findConfigMap(pod: NodePod, name: string): ConfigMap | undefined {
+    return this.#referenced.findConfigMap(pod, name);
+  }
+
+  findSecret(pod: NodePod, name: string): Secret | undefined {
+    return this.#referenced.findSecret(pod, name);
+  }
+
+  /** Has looked up what the pod's volumes are made of. See {@link ReferencedObjects.fetch}. */
+  async fetchForVolumes(pod: NodePod, signal: AbortSignal): Promise<void> {
+    if (isClusterPod(pod)) await this.#referenced.fetch(pod, volumeReferences(pod), signal);
+  }
+
+  /** Has looked up what a container's variables are made of, and what its image is fetched with. */
+  async fetchForContainer(pod: NodePod, container: Container, signal: AbortSignal): Promise<void> {
+    if (!isClusterPod(pod)) return;
+    await Promise.all([
+      this.#referenced.fetch(pod, containerReferences(pod, container), signal),
+      this.#services.wait(signal),
+    ]);
+  }
+
+  /** See {@link Services.variablesFor}; a pod of a manifest is told of what is known. */
+  serviceVariables(pod: NodePod): ReadonlyMap<string, string> {
+    try {
+      return this.#services.variablesFor(pod);
+    } catch (error) {
+      if (isClusterPod(pod)) throw error;
+      return new Map();
+    }
+  }
+
+  /** See {@link ServiceAccountTokens.get}. */
+  async getToken(pod: NodePod, spec: TokenRequestSpec): Promise<string> {
+    return this.#tokens.get(pod, spec);
+  }
+
+  /** See {@link VolumeClaims.get}. */
+  async getClaimed(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<ClaimedVolume> {
+    return this.#claims.get(pod, volume, signal);
+  }
+
+  /** See {@link RuntimeClasses.getHandler}; a manifest names a handler of the runtime itself. */
+  async getRuntimeHandler(pod: NodePod, signal: AbortSignal): Promise<string> {
+    return isClusterPod(pod) ? this.#classes.getHandler(pod, signal) : (pod.spec.runtimeClassName ?? '');
+  }
+
+  /** As {@link getRuntimeHandler} once that has resolved; empty before. */
+  findRuntimeHandler(pod: NodePod): string {
+    return isClusterPod(pod) ? this.#classes.findHandler(pod) : (pod.spec.runtimeClassName ?? '');
+  }
+
+  /** The pod is gone: nothing is followed or kept for it. */
+  forget(podUid: string): void {
+    this.#referenced.forget(podUid);
+    this.#tokens.forget(podUid);
+  }
+
+  /** Forgets all pods but these. */
+  keepOnly(podUids: ReadonlySet<string>): void {
+    for (const uid of new Set([...this.#referenced.podUids(), ...this.#tokens.podUids()])) {
+      if (!podUids.has(uid)) this.forget(uid);
+    }
+  }
+}
+
+/** For whoever hides values of Secrets: a token is one. */
+function secretOf(token: string): Secret {
+  return {
+    ...{ kind: 'Secret', type: 'Opaque', metadata: { name: 'token', namespace: 'default' } },
+    data: new Map([['token', Buffer.from(token)]]),
+  };
+}

@@ -1,0 +1,171 @@
+import { type NodePod } from '../../model/node-pod.js';
+import { type ServiceAccountTokenProjection } from '../../model/volume.js';
+import { type Clock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
+import { ApiError, type KubeClient } from '../client/kube-client.js';
+
+/** What {@link ServiceAccountTokens} works with. */
+export interface ServiceAccountTokensOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Hears each token before anybody is given it. */
+  readonly onToken: (token: string) => void;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+/** Which token of a pod's service account. */
+export type TokenRequestSpec = Pick<ServiceAccountTokenProjection, 'audience' | 'expirationSeconds'>;
+
+/** As much of a v1 TokenRequest as is read. */
+interface KubeTokenRequest {
+  readonly spec?: { readonly expirationSeconds?: unknown };
+  readonly status?: { readonly token?: unknown; readonly expirationTimestamp?: unknown };
+}
+
+interface KeptToken {
+  readonly token: string;
+  /** When a new one is asked for, and until when this one is good, each by both clocks: machines sleep, and clocks are set. */
+  readonly renewAt: Moment;
+  readonly endsAt: Moment;
+}
+
+interface Moment {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
+
+const DEFAULT_SECONDS = 3_600;
+/** As a kubelet: a new token when a fifth of its life is left, or after a day, and up to 10 s sooner. */
+const RENEWED_SHARE = 0.8;
+const LONGEST_USE_MS = 24 * 3_600_000;
+const JITTER_MS = 10_000;
+const REQUEST_MS = 10_000;
+/** The API server may not have heard yet that the pod is on this node. */
+const RETRIES_MS = [100, 400] as const;
+
+/**
+ * Tokens of service accounts, each bound to a pod, so that it ends with it.
+ *
+ * One of each kind is kept for a pod and given out until it is time for another. When that cannot be had, the one that is kept
+ * goes on being given out until it ends.
+ *
+ * @see https://kubernetes.io/docs/concepts/storage/projected-volumes/#serviceaccounttoken
+ */
+export class ServiceAccountTokens {
+  readonly #options: ServiceAccountTokensOptions;
+  readonly #random: () => number;
+  readonly #kept = new Map<string, Map<string, KeptToken>>();
+  /** Under way: who asks for the same gets the same. */
+  readonly #flights = new Map<string, Promise<KeptToken>>();
+
+  constructor(options: ServiceAccountTokensOptions) {
+    this.#options = options;
+    this.#random = options.random ?? Math.random;
+  }
+
+  /** How many tokens are kept. */
+  get size(): number {
+    return [...this.#kept.values()].reduce((sum, tokens) => sum + tokens.size, 0);
+  }
+
+  /** A token that is good now. Rejects, in the kubelet's words, when there is none. */
+  async get(pod: NodePod, spec: TokenRequestSpec): Promise<string> {
+    const key = JSON.stringify([
+      accountOf(pod),
+      spec.audience ?? '',
+      spec.expirationSeconds ?? DEFAULT_SECONDS,
+    ]);
+    const { uid } = pod.metadata;
+    const kept = this.#kept.get(uid)?.get(key);
+    if (kept !== undefined && !this.#isPast(kept.renewAt)) return kept.token;
+    try {
+      const fresh = await this.#ask(`${uid} ${key}`, pod, spec);
+      const tokens = this.#kept.get(uid) ?? new Map<string, KeptToken>();
+      this.#kept.set(uid, tokens.set(key, fresh));
+      return fresh.token;
+    } catch (error) {
+      const message = `failed to fetch token: ${messageOf(error)}`;
+      if (kept === undefined || this.#isPast(kept.endsAt)) throw new Error(message, { cause: error });
+      this.#options.logger.warn('Could not update token', { pod: pod.metadata, err: message });
+      return kept.token;
+    }
+  }
+
+  /** The pod is gone. */
+  forget(podUid: string): void {
+    this.#kept.delete(podUid);
+  }
+
+  /** The uids of pods that tokens are kept for. */
+  podUids(): string[] {
+    return [...this.#kept.keys()];
+  }
+
+  #isPast({ wallMs, monotonicMs }: Moment): boolean {
+    const { clock } = this.#options;
+    return clock.now() >= wallMs || clock.monotonicMs() >= monotonicMs;
+  }
+
+  async #ask(key: string, pod: NodePod, spec: TokenRequestSpec): Promise<KeptToken> {
+    let flight = this.#flights.get(key);
+    if (flight === undefined) {
+      flight = this.#request(pod, spec).finally(() => this.#flights.delete(key));
+      this.#flights.set(key, flight);
+    }
+    return flight;
+  }
+
+  async #request(pod: NodePod, spec: TokenRequestSpec): Promise<KeptToken> {
+    const { clock } = this.#options;
+    for (const delayMs of [...RETRIES_MS, undefined]) {
+      try {
+        return await this.#requestOnce(pod, spec);
+      } catch (error) {
+        if (delayMs === undefined || !(error instanceof ApiError) || error.code !== 403) throw error;
+        await clock.sleep(delayMs);
+      }
+    }
+    throw new Error('unreachable');
+  }
+
+  async #requestOnce(
+    { metadata, ...pod }: NodePod,
+    { audience = '', expirationSeconds = DEFAULT_SECONDS }: TokenRequestSpec,
+  ): Promise<KeptToken> {
+    const { client, clock, onToken } = this.#options;
+    const account = accountOf({ ...pod, metadata });
+    const { name, namespace, uid } = metadata;
+    const askedAt = { wallMs: clock.now(), monotonicMs: clock.monotonicMs() };
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(account)}/token`;
+    const answer = await client.request<KubeTokenRequest | undefined>({
+      ...{ method: 'POST', path, timeoutMs: REQUEST_MS },
+      body: {
+        ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+        spec: {
+          // None: whom the API server takes for itself.
+          ...(audience === '' ? {} : { audiences: [audience] }),
+          expirationSeconds,
+          boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid },
+        },
+      },
+    });
+    const token = answer?.status?.token;
+    if (typeof token !== 'string' || token === '') throw new Error('the answer has no token in it');
+    onToken(token);
+    const given = answer?.spec?.expirationSeconds;
+    const lifeMs = (typeof given === 'number' && given > 0 ? given : expirationSeconds) * 1_000;
+    const renewMs = Math.min(RENEWED_SHARE * lifeMs, LONGEST_USE_MS) - this.#random() * JITTER_MS;
+    return { token, renewAt: later(askedAt, renewMs), endsAt: later(askedAt, lifeMs) };
+  }
+}
+
+function accountOf({ spec }: NodePod): string {
+  return spec.serviceAccountName ?? 'default';
+}
+
+function later({ wallMs, monotonicMs }: Moment, byMs: number): Moment {
+  return { wallMs: wallMs + byMs, monotonicMs: monotonicMs + byMs };
+}

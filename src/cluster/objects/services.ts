@@ -1,0 +1,86 @@
+import { type NodePod } from '../../model/node-pod.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { type KubeClient } from '../client/kube-client.js';
+import { Reflector } from '../watch/reflector.js';
+import { Synced } from './synced.js';
+import {
+  type AddressedService,
+  type KubeService,
+  serviceVariables,
+  toAddressedService,
+} from './service-variables.js';
+
+/** What {@link Services} works with. */
+export interface ServicesOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const PATH = '/api/v1/services';
+/** Where the service of the API server itself is, which every pod is told of. */
+const MASTER = { namespace: 'default', name: 'kubernetes' } as const;
+
+/** The services of the cluster, as containers are told of them in variables. */
+export class Services {
+  /** By namespace and name; those without an address are left out. */
+  readonly #byNamespace = new Map<string, Map<string, AddressedService>>();
+  readonly #reflector: Reflector<KubeService>;
+  readonly #synced: Synced;
+
+  constructor(options: ServicesOptions) {
+    this.#synced = new Synced(options);
+    this.#reflector = new Reflector<KubeService>({
+      ...{ ...options, path: PATH },
+      sink: {
+        replace: (items) => {
+          this.#byNamespace.clear();
+          for (const item of items) this.#take(item);
+          this.#synced.set();
+        },
+        upsert: (item) => this.#take(item),
+        delete: ({ metadata = {} }) =>
+          void this.#byNamespace.get(metadata.namespace ?? '')?.delete(metadata.name ?? ''),
+      },
+    });
+  }
+
+  /** Follows them until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#reflector.run(signal);
+  }
+
+  /** Resolves when they were read once, or after a while; rejects with the signal's reason. */
+  async wait(signal: AbortSignal): Promise<void> {
+    await this.#synced.wait(signal);
+  }
+
+  /**
+   * What the containers of a pod are told: of the API server, and of all services of the pod's namespace unless it wants no
+   * links. Throws an Error in the kubelet's words before they were read once.
+   */
+  variablesFor({ metadata, spec }: NodePod): ReadonlyMap<string, string> {
+    if (!this.#synced.isSet) {
+      throw new Error('services have not yet been read at least once, cannot construct envvars');
+    }
+    const found = new Map<string, AddressedService>();
+    const master = this.#byNamespace.get(MASTER.namespace)?.get(MASTER.name);
+    if (master !== undefined) found.set(MASTER.name, master);
+    if (spec.enableServiceLinks !== false) {
+      for (const [name, service] of this.#byNamespace.get(metadata.namespace) ?? []) {
+        found.set(name, service);
+      }
+    }
+    return new Map([...found.values()].flatMap(serviceVariables));
+  }
+
+  #take(service: KubeService): void {
+    const { namespace = '', name = '' } = service.metadata ?? {};
+    const services = this.#byNamespace.get(namespace) ?? new Map<string, AddressedService>();
+    const addressed = toAddressedService(service);
+    if (addressed === undefined) services.delete(name);
+    else services.set(name, addressed);
+    if (services.size > 0) this.#byNamespace.set(namespace, services);
+  }
+}

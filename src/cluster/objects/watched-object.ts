@@ -1,0 +1,147 @@
+import { type ConfigObject } from '../../model/config-object.js';
+import { hasSameContent } from '../../model/config-object-update.js';
+import { type Clock } from '../../util/clock.js';
+import { linkAbort, type LinkedAbort } from '../../util/linked-abort.js';
+import { type Logger } from '../../util/logger.js';
+import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { Reflector } from '../watch/reflector.js';
+import {
+  type ConfigObjectId,
+  type KubeConfigObject,
+  readKubeConfigObject,
+} from './read-kube-config-object.js';
+
+/** What a {@link WatchedObject} works with. */
+export interface WatchedObjectOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly id: ConfigObjectId;
+  /** What pods may see is another now; `isAwaited`: somebody waits for it in {@link WatchedObject.wait}. */
+  readonly onChanged: (object: ConfigObject | undefined, isAwaited: boolean) => void;
+}
+
+/** How often somebody who waits looks why nothing comes, in milliseconds. */
+const LOOK_MS = 100;
+/**
+ * How long an answer of 403 is not believed: the API server learns which node a pod is on from the same watch as the node, and
+ * perhaps later.
+ */
+const DOUBTED_MS = 2_000;
+
+const RESOURCES = { ConfigMap: 'configmaps', Secret: 'secrets' } as const;
+
+/**
+ * One ConfigMap or Secret, followed by a watch of its own: all that NodeRestriction lets a node do.
+ *
+ * ```
+ * idle ─ follow ─► looking ─ first list ─► known ◄─ changes
+ *   ▲                                        │
+ *   └────────────── rest ────────────────────┘   what was known stays, and nobody looks
+ * ```
+ */
+export class WatchedObject {
+  readonly #options: WatchedObjectOptions;
+  #value: ConfigObject | undefined;
+  #isKnown = false;
+  #isCurrent = false;
+  #following: { readonly link: LinkedAbort; readonly reflector: Reflector<KubeConfigObject> } | undefined;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(options: WatchedObjectOptions) {
+    this.#options = options;
+  }
+
+  /** As of the last look; meaningless unless {@link isKnown}. */
+  get value(): ConfigObject | undefined {
+    return this.#value;
+  }
+
+  /** Whether the API server has ever said what it is, or that there is none. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  get isFollowed(): boolean {
+    return this.#following !== undefined;
+  }
+
+  /** Whether what is known is as new as a watch can tell. */
+  get isCurrent(): boolean {
+    return this.#isCurrent || this.#value?.immutable === true;
+  }
+
+  /** Opens the watch, unless there is one. Ends with the signal, or with {@link rest}. */
+  follow(signal: AbortSignal): void {
+    if (this.#following !== undefined || signal.aborted) return;
+    const { client, clock, logger, id } = this.#options;
+    const link = linkAbort(signal);
+    const reflector = new Reflector<KubeConfigObject>({
+      ...{ client, clock, logger, name: id.name },
+      path: `/api/v1/namespaces/${encodeURIComponent(id.namespace)}/${RESOURCES[id.kind]}`,
+      sink: {
+        replace: ([object]) => this.#take(object),
+        upsert: (object) => this.#take(object),
+        delete: () => this.#take(undefined),
+      },
+    });
+    this.#following = { link, reflector };
+    void reflector.run(link.signal).finally(() => link.unlink());
+  }
+
+  /** Closes the watch; what was known stays so. */
+  rest(): void {
+    this.#following?.link.abort();
+    this.#following = undefined;
+    this.#isCurrent = false;
+  }
+
+  /** Resolves when it is current, or after `limitMs`; rejects with the signal's reason. */
+  async wait(limitMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    for (;;) {
+      const waitedMs = clock.monotonicMs() - startedMs;
+      const { reflector } = this.#following ?? {};
+      if (this.isCurrent || reflector === undefined || waitedMs >= limitMs) return;
+      if (waitedMs < DOUBTED_MS && isForbidden(reflector.problem)) reflector.retryNow();
+      await this.#arrival(Math.min(LOOK_MS, limitMs - waitedMs), signal);
+    }
+  }
+
+  /** Resolves when something was told, or after that long. */
+  async #arrival(limitMs: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const settle = (): void => {
+        this.#waiting.delete(settle);
+        timer.cancel();
+        signal.removeEventListener('abort', settle);
+        if (signal.aborted) reject(signal.reason as Error);
+        else resolve();
+      };
+      const timer = this.#options.clock.setTimer(limitMs, settle);
+      signal.addEventListener('abort', settle, { once: true });
+      this.#waiting.add(settle);
+    });
+  }
+
+  #take(object: KubeConfigObject | undefined): void {
+    const value = object === undefined ? undefined : readKubeConfigObject(object, this.#options.id);
+    const isNew = !this.#isKnown || !isSame(this.#value, value);
+    const isAwaited = this.#waiting.size > 0;
+    [this.#isKnown, this.#isCurrent, this.#value] = [true, true, value];
+    // Nothing of it can change until it is made anew, and then it is for other pods.
+    if (value?.immutable === true) this.rest();
+    if (isNew) this.#options.onChanged(value, isAwaited);
+    for (const settle of [...this.#waiting]) settle();
+  }
+}
+
+function isSame(one: ConfigObject | undefined, other: ConfigObject | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : hasSameContent(one, other);
+}
+
+function isForbidden(problem: Error | undefined): boolean {
+  return problem instanceof ApiError && problem.code === 403;
+}
