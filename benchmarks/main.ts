@@ -15,6 +15,8 @@ import { type Scenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
 
 const results = new ResultsFolder();
+/** A terminal sends Ctrl-C to npm and to its children, and npm sends it to them once more. */
+const SAME_SIGNAL_MS = 1_000;
 /** Of no use to anybody but the next run. */
 const PARTS_FOLDER = path.join('node_modules', '.cache', 'podloop-bench-parts');
 
@@ -157,8 +159,16 @@ Tables go to stdout, progress to stderr. A kubelet to measure beside is found at
 }
 
 const stop = new AbortController();
-process.once('SIGINT', () => stop.abort());
-process.once('SIGTERM', () => stop.abort());
+let stoppedMs = 0;
+const end = (): void => {
+  if (!stop.signal.aborted) {
+    stoppedMs = performance.now();
+    process.stderr.write('bench: takes away what it made; once more leaves it behind\n');
+    stop.abort();
+  } else if (performance.now() - stoppedMs > SAME_SIGNAL_MS) process.exit(130);
+};
+process.on('SIGINT', end);
+process.on('SIGTERM', end);
 try {
   await main(stop.signal);
 } catch (error) {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,8 +12,8 @@ import {
 import { type Containerd, startContainerd } from '../../test/containerd/harness/containerd.js';
 import { runtimeService } from '../../test/containerd/harness/cri-driver.js';
 import { BUSYBOX_IMAGE } from '../../test/containerd/harness/image.js';
-import { readInstalled, type Release } from '../../test/containerd/harness/installed.js';
-import { unmountBelow } from '../../test/containerd/harness/leftovers.js';
+import { type Release } from '../../test/containerd/harness/installed.js';
+import { NODE_FOLDER_PREFIX, ownNodeFolder, removeNodeFolder } from './abandoned-nodes.js';
 
 /** A container that runs, and its first process. */
 export interface Target {
@@ -46,7 +46,8 @@ export class BenchNode implements AsyncDisposable {
 
   static async start(release: Release): Promise<BenchNode> {
     const containerd = await startContainerd({ version: release });
-    const folder = await mkdtemp(path.join(tmpdir(), 'podloop-bench-'));
+    const folder = await mkdtemp(path.join(tmpdir(), NODE_FOLDER_PREFIX));
+    await ownNodeFolder(folder);
     await mkdir(path.join(folder, 'manifests'));
     return new BenchNode(containerd, folder);
   }
@@ -120,9 +121,7 @@ export class BenchNode implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.containerd[Symbol.asyncDispose]();
-    // A kubelet mounts its root folder onto itself.
-    await unmountBelow(this.folder, (await readInstalled()).busybox);
-    await rm(this.folder, { recursive: true, force: true });
+    await removeNodeFolder(this.folder);
   }
 
   async #inspect(containerId: string): Promise<{ status: ContainerStatus; pid: number }> {

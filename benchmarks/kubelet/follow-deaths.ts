@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ContainerState } from '../../src/cri/generated/runtime/v1/cri.js';
+import { type ServiceError, status } from '@grpc/grpc-js';
+import { ContainerState, type ContainerStatus } from '../../src/cri/generated/runtime/v1/cri.js';
 import { type AgentProcess } from './agent-process.js';
 import { type BenchNode, isRunningMain, podNameOf, type Target, toMs } from './bench-node.js';
 
@@ -48,9 +49,14 @@ export async function followDeaths(
     agent.check();
     const containers = await node.containers();
     const nowMs = Date.now();
-    for (const { id, state } of containers) {
-      if (state === ContainerState.CONTAINER_EXITED && gone.has(id) && !shownMs.has(id))
-        shownMs.set(id, nowMs);
+    const ended = containers.filter(
+      ({ id, state }) => state === ContainerState.CONTAINER_EXITED && gone.has(id) && !shownMs.has(id),
+    );
+    for (const { id } of ended) shownMs.set(id, nowMs);
+    // At once: agents remove what has ended, some time.
+    for (const { id } of ended) {
+      const record = await findStatus(node, id);
+      if (record !== undefined) finishedMs.set(id, toMs(record.finishedAt));
     }
     const news = containers.filter((each) => isRunningMain(each) && !gone.has(each.id));
     replaced = new Map(news.map((each) => [podNameOf(each), each.id]));
@@ -63,7 +69,6 @@ export async function followDeaths(
     if (isDone || performance.now() > deadlineMs) break;
     await sleep(pollMs, undefined, { signal });
   }
-  for (const id of shownMs.keys()) finishedMs.set(id, toMs((await node.statusOf(id)).finishedAt));
   const found = {
     ...{ killed: targets.length, missed: 0, repeated: 0 },
     toEventMs: [] as number[],
@@ -80,11 +85,22 @@ export async function followDeaths(
       found.recordToEventMs.push(told.atMs - shownMs.get(containerId)!);
     }
     if ((told?.times ?? 0) > 1) found.repeated++;
-    const replacement = replaced.get(podName);
-    if (replacement !== undefined)
-      found.toReplacementMs.push(toMs((await node.statusOf(replacement)).startedAt) - endedMs);
+    const replacement = await findStatus(node, replaced.get(podName));
+    if (replacement !== undefined) found.toReplacementMs.push(toMs(replacement.startedAt) - endedMs);
   }
   return found;
+}
+
+/** Undefined when it is gone. */
+async function findStatus(
+  node: BenchNode,
+  containerId: string | undefined,
+): Promise<ContainerStatus | undefined> {
+  if (containerId === undefined) return undefined;
+  return await node.statusOf(containerId).catch((error: unknown) => {
+    if ((error as ServiceError).code === status.NOT_FOUND) return undefined;
+    throw error;
+  });
 }
 
 /** Of several that were followed one after the other. */

@@ -11,11 +11,11 @@
  *
  * @module
  */
-import { removeAbandonedInstances } from '../../test/containerd/harness/leftovers.js';
 import { waitUntilHealthy } from '../agents/is-healthy.js';
 import { type FoundParts } from '../parts-file.js';
 import { type Progress } from '../progress.js';
 import { createRandom } from '../stats.js';
+import { removeAbandonedNodes } from './abandoned-nodes.js';
 import { AgentProcess } from './agent-process.js';
 import { BenchNode } from './bench-node.js';
 import { type Contender, createContenders } from './contenders.js';
@@ -94,7 +94,7 @@ const STAGES: Readonly<Record<StageName, Stage>> = { singles: runSingles, mass: 
 /** Runs the benchmark; who begins changes from turn to turn. */
 export async function runKubeletBenchmark(options: KubeletBenchmarkOptions): Promise<ContenderFigures[]> {
   const { kubelet, turns, massTurns, stages, parts, progress, signal } = options;
-  await removeAbandonedInstances();
+  await removeAbandonedNodes();
   const contenders = createContenders(kubelet);
   const found = new Map<string, Findings[]>(contenders.map(({ name }) => [name, []]));
   const turnsOf = { singles: turns, mass: massTurns, hung: 1 };

@@ -1,5 +1,6 @@
 import { median, quantile } from '../stats.js';
 import { formatTable } from '../text-table.js';
+import { type DeathFigures } from './follow-deaths.js';
 import { COMPARISONS, formatRatio, ratioToBest, type Values } from './judge.js';
 import { type ContenderFigures, type Findings } from './kubelet-benchmark.js';
 
@@ -71,6 +72,14 @@ const BESIDES: readonly [what: string, of: Cell][] = [
       ),
   ],
   [
+    'all killed at once: the last end is shown by the runtime after, s',
+    (rounds) =>
+      formatValues(
+        rounds.flatMap(({ massKill }) => (massKill === undefined ? [] : [lastShownMs(massKill)])),
+        seconds,
+      ),
+  ],
+  [
     'back on a full node: running, ended containers',
     ofRestarts(({ running, exited }) => `${running}, ${exited}`),
   ],
@@ -116,6 +125,11 @@ const BESIDES: readonly [what: string, of: Cell][] = [
     ];
   }),
 ];
+
+/** Nobody can tell of an end before the runtime does. */
+function lastShownMs({ toEventMs, recordToEventMs }: DeathFigures): number {
+  return Math.max(...toEventMs.map((ms, at) => ms - recordToEventMs[at]!));
+}
 
 function ofRestarts(cell: (restart: NonNullable<Findings['restart']>) => string): Cell {
   return (rounds) =>
