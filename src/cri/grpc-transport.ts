@@ -14,7 +14,6 @@ import { type Socket } from 'node:net';
 
 import {
   type ClientReadableStream,
-  type ClientUnaryCall,
   Client,
   connectivityState,
   Metadata,
@@ -36,6 +35,7 @@ import {
   type Transport,
   type UnaryCall,
 } from './transport.js';
+import { startUnaryCall } from './unary-call.js';
 
 export { type GrpcTransportOptions } from './channel-options.js';
 
@@ -62,6 +62,9 @@ interface OpenCall {
 /** A {@link Transport} over @grpc/grpc-js; the messages stay bytes. */
 export class GrpcTransport implements Transport {
   readonly #client: Client;
+  readonly #channel: ReturnType<Client['getChannel']>;
+  // The library copies it for each call.
+  readonly #noMetadata = new Metadata();
   readonly #open = new Set<OpenCall>();
   readonly #listeners = new Set<(state: ConnectionState) => void>();
   readonly #watch: DeafConnectionWatch;
@@ -74,6 +77,7 @@ export class GrpcTransport implements Transport {
   constructor(options: GrpcTransportOptions) {
     const credentials = new ObservedCredentials({ onSocket: (socket) => (this.#socket = socket) });
     this.#client = new Client(`unix:${options.socketPath}`, credentials, toChannelOptions(options));
+    this.#channel = this.#client.getChannel();
     this.#watch = new DeafConnectionWatch({
       clock: options.clock ?? new SystemClock(),
       movedBytes: () => this.#movedBytes(),
@@ -105,29 +109,26 @@ export class GrpcTransport implements Transport {
     if (this.#state === 'closed') return { answer: Promise.reject(closedError()), cancel: () => undefined };
     this.#watch.noteCall();
     const begunAt = this.#movedBytes();
-    let call: ClientUnaryCall | undefined;
-    let open: OpenCall | undefined;
-    const answer = new Promise<Buffer>((resolve, reject) => {
-      const ended = (error: ServiceError | null, bytes?: Buffer): void => {
-        if (open !== undefined) this.#open.delete(open);
-        if (error !== null) reject(open?.cutOff ?? toStatusError(error));
-        else resolve(bytes!);
-      };
-      call = this.#client.makeUnaryRequest(
-        path,
-        identity,
-        identity,
-        asBuffer(request),
-        new Metadata(),
-        {},
-        ended,
-      );
-      open = { call, streaming: false, begunAt };
-      this.#open.add(open);
+    let resolve!: (bytes: Buffer) => void;
+    let reject!: (error: GrpcStatusError) => void;
+    const answer = new Promise<Buffer>((resolved, rejected) => {
+      resolve = resolved;
+      reject = rejected;
     });
+    const call = startUnaryCall({
+      ...{ channel: this.#channel, path, request: asBuffer(request), metadata: this.#noMetadata },
+      onEnd: (outcome) => {
+        this.#open.delete(open);
+        if (outcome instanceof GrpcStatusError)
+          reject(open.cutOff ?? toStatusError(outcome.status, outcome.details));
+        else resolve(outcome);
+      },
+    });
+    const open: OpenCall = { call, streaming: false, begunAt };
+    this.#open.add(open);
     const cancel = (): void => {
-      if (open !== undefined && this.#open.has(open)) this.#watch.noteGivenUp();
-      call?.cancel();
+      if (this.#open.has(open)) this.#watch.noteGivenUp();
+      call.cancel();
     };
     return { answer, cancel };
   }
@@ -171,7 +172,7 @@ export class GrpcTransport implements Transport {
       call.on('data', (message: Buffer) => handlers.onMessage(message));
       call.on('error', (error: ServiceError) => {
         this.#open.delete(open);
-        reject(open.cutOff ?? toStatusError(error));
+        reject(open.cutOff ?? toStatusError(error.code, error.details));
       });
       // With an error status there is no end worth waiting for; with OK the end comes after the last message.
       call.on('end', () => {
@@ -182,7 +183,7 @@ export class GrpcTransport implements Transport {
   }
 
   #watchState(): void {
-    const channel = this.#client.getChannel();
+    const channel = this.#channel;
     const current = channel.getConnectivityState(false);
     const state = STATES[current];
     const changed = state !== this.#state;
@@ -233,9 +234,9 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function toStatusError(error: ServiceError): GrpcStatusError {
+function toStatusError(code: number, details: string): GrpcStatusError {
   // The library's own remark on how the path of the socket was resolved, which is nobody's question.
-  return new GrpcStatusError(error.code, error.details.replace(/\s*Resolution note:[^]*$/, ''));
+  return new GrpcStatusError(code, details.replace(/\s*Resolution note:[^]*$/, ''));
 }
 
 function closedError(): GrpcStatusError {

@@ -11,22 +11,20 @@ import {
   type ContainerEventResponse,
   type ContainerFilter,
   type ContainerStatusRequest,
-  ContainerStatusResponse,
   type GetEventsRequest,
   type ListContainersRequest,
   type ListPodSandboxRequest,
   type PodSandboxFilter,
   type PodSandboxStatusRequest,
-  PodSandboxStatusResponse,
   RuntimeServiceService,
   StatusResponse,
   type VersionResponse,
 } from '../../cri/generated/runtime/v1/cri.js';
 import { type CallCounters } from './call-counters.js';
-import { toContainerStatus, toSandboxStatus } from './cri-messages.js';
 import { type EventStreams } from './event-streams.js';
 import { type FaultGate } from './fault-gate.js';
 import { type ListAnswers } from './list-answers.js';
+import { type StatusAnswers } from './status-answers.js';
 import { type SyntheticFaults } from './synthetic-control.js';
 import { type SyntheticNode } from './synthetic-node.js';
 
@@ -34,6 +32,7 @@ import { type SyntheticNode } from './synthetic-node.js';
 export interface CriServiceParts {
   readonly node: SyntheticNode;
   readonly lists: ListAnswers;
+  readonly statuses: StatusAnswers;
   readonly gate: FaultGate;
   readonly events: EventStreams;
   readonly counters: CallCounters;
@@ -48,9 +47,13 @@ class RpcError extends Error {
   }
 }
 
+// Made once: the library says so of every call, at the latest when it has ended, and an error of its own costs each of
+// them a stack.
+const CALLER_GONE = new RpcError(status.CANCELLED, 'the caller went away');
+
 const asBytes = { responseSerialize: (bytes: Buffer): Buffer => bytes };
 
-/** The methods that are served; the others answer Unimplemented. Lists leave as the bytes they are. */
+/** The methods that are served; the others answer Unimplemented. Lists and statuses leave as the bytes they are. */
 export const SYNTHETIC_SERVICE: ServiceDefinition = {
   version: RuntimeServiceService.version,
   status: RuntimeServiceService.status,
@@ -58,8 +61,8 @@ export const SYNTHETIC_SERVICE: ServiceDefinition = {
   listPodSandbox: { ...RuntimeServiceService.listPodSandbox, ...asBytes },
   streamContainers: { ...RuntimeServiceService.streamContainers, ...asBytes },
   streamPodSandboxes: { ...RuntimeServiceService.streamPodSandboxes, ...asBytes },
-  containerStatus: RuntimeServiceService.containerStatus,
-  podSandboxStatus: RuntimeServiceService.podSandboxStatus,
+  containerStatus: { ...RuntimeServiceService.containerStatus, ...asBytes },
+  podSandboxStatus: { ...RuntimeServiceService.podSandboxStatus, ...asBytes },
   getContainerEvents: RuntimeServiceService.getContainerEvents,
 };
 
@@ -68,7 +71,7 @@ const ITEMS_PER_MESSAGE = 100;
 
 /** The implementation that goes with {@link SYNTHETIC_SERVICE}. */
 export function createCriService(parts: CriServiceParts): UntypedServiceImplementation {
-  const { node, lists, gate, events, counters } = parts;
+  const { node, lists, statuses, gate, events, counters } = parts;
 
   function unary<Request, Response>(
     method: string,
@@ -77,7 +80,7 @@ export function createCriService(parts: CriServiceParts): UntypedServiceImplemen
     return (call: ServerUnaryCall<Request, Response>, callback: sendUnaryData<Response>): void => {
       const end = counters.begin(method);
       const gone = new AbortController();
-      call.on('cancelled', () => gone.abort());
+      call.on('cancelled', () => gone.abort(CALLER_GONE));
       answer(call.request, gone.signal)
         .then(
           (response) => callback(null, response),
@@ -108,7 +111,7 @@ export function createCriService(parts: CriServiceParts): UntypedServiceImplemen
     return (call: ServerWritableStream<Request, Buffer>): void => {
       const end = counters.begin(method);
       const gone = new AbortController();
-      call.on('cancelled', () => gone.abort());
+      call.on('cancelled', () => gone.abort(CALLER_GONE));
       const serve = async (): Promise<void> => {
         if (!gate.faults.streamingLists) throw new RpcError(status.UNIMPLEMENTED, `unknown method ${method}`);
         await passAsList(gone.signal);
@@ -165,14 +168,14 @@ export function createCriService(parts: CriServiceParts): UntypedServiceImplemen
       const pod = node.findPodOf(request.containerId);
       const container = pod?.containers.find(({ id }) => id === request.containerId);
       if (pod === undefined || container === undefined) throw notFound('container', request.containerId);
-      return ContainerStatusResponse.fromPartial({ status: toContainerStatus(pod, container) });
+      return statuses.container(pod, container);
     }),
     podSandboxStatus: unary('PodSandboxStatus', async (request: PodSandboxStatusRequest, signal) => {
       const uid = node.findPodOf(request.podSandboxId)?.uid ?? '';
       await passAsStatus(uid, (faults) => faults.hungSandboxes, signal);
       const pod = node.findPodOf(request.podSandboxId);
       if (pod?.sandboxId !== request.podSandboxId) throw notFound('sandbox', request.podSandboxId);
-      return PodSandboxStatusResponse.fromPartial({ status: toSandboxStatus(pod) });
+      return statuses.sandbox(pod);
     }),
     getContainerEvents: (call: ServerWritableStream<GetEventsRequest, ContainerEventResponse>): void => {
       const end = counters.begin('GetContainerEvents');
@@ -202,18 +205,30 @@ function toServiceError(error: unknown): { code: status; details: string } {
   return { code: status.INTERNAL, details: String(error) };
 }
 
-/** Waits so long, or rejects with the signal's reason. */
+/**
+ * Waits so long, or rejects with the signal's reason.
+ *
+ * A timer counts from when the turn of the event loop began, for all calls that arrived in it: their answers would
+ * leave together and come back as another such crowd. Here each call has its own time.
+ */
 async function delay(ms: number, signal: AbortSignal): Promise<void> {
   if (ms === 0) return;
+  const dueMs = performance.now() + ms;
   await new Promise<void>((resolve, reject) => {
     const stop = (): void => {
       clearTimeout(timer);
-      reject(new RpcError(status.CANCELLED, 'the caller went away'));
+      reject(signal.reason as Error);
     };
-    const timer = setTimeout(() => {
+    const expired = (): void => {
+      const leftMs = dueMs - performance.now();
+      if (leftMs > 0) {
+        timer = setTimeout(expired, Math.ceil(leftMs));
+        return;
+      }
       signal.removeEventListener('abort', stop);
       resolve();
-    }, ms);
+    };
+    let timer = setTimeout(expired, ms);
     signal.addEventListener('abort', stop, { once: true });
   });
 }

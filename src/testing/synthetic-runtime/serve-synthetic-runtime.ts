@@ -16,6 +16,7 @@ import { toEvent } from './cri-messages.js';
 import { EventStreams } from './event-streams.js';
 import { FaultGate } from './fault-gate.js';
 import { ListAnswers } from './list-answers.js';
+import { StatusAnswers } from './status-answers.js';
 import { type SyntheticContainer, type SyntheticControl } from './synthetic-control.js';
 import { SyntheticNode } from './synthetic-node.js';
 
@@ -56,7 +57,10 @@ export async function serveSyntheticRuntime(
 
   const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 });
   const lists = new ListAnswers(node);
-  server.addService(SYNTHETIC_SERVICE, createCriService({ node, lists, gate, events, counters }));
+  server.addService(
+    SYNTHETIC_SERVICE,
+    createCriService({ ...{ node, lists, gate, events, counters }, statuses: new StatusAnswers() }),
+  );
   const endpoint = `unix://${socketPath}`;
   await new Promise<void>((resolve, reject) => {
     server.bindAsync(endpoint, ServerCredentials.createInsecure(), (error) => {
