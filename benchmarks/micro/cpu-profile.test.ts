@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sharesOf } from './cpu-profile.js';
+import { partOf, sharesOf } from './cpu-profile.js';
 
 const frame = (functionName: string, url = '') => ({ functionName, url, lineNumber: 6 });
 
@@ -19,4 +19,16 @@ it('gives each function its share of the work, and none to waiting', () => {
 
 it('has nothing to tell of a profile without samples', () => {
   expect(sharesOf({ nodes: [] })).toEqual([]);
+});
+
+it('says whose work a function is', () => {
+  const part = (url: string, functionName = 'run') => partOf({ functionName, url, lineNumber: 1 });
+  expect(part('', '(garbage collector)')).toBe('garbage collector');
+  expect(part('', 'writeBuffer')).toBe('engine and native code');
+  expect(part('node:internal/http2/core')).toBe('Node’s HTTP/2, sockets and streams');
+  expect(part('node:events')).toBe('Node, the rest');
+  expect(part('file:///x/node_modules/@grpc/grpc-js/build/src/client.js')).toBe('@grpc/grpc-js');
+  const built = 'file:///x/node_modules/.cache/podloop-bench';
+  expect(part(`${built}/src/cri/list-decoder.js`)).toBe('podloop');
+  expect(part(`${built}/benchmarks/micro/list-readers.js`)).toBe('the benchmark');
 });

@@ -1,41 +1,89 @@
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
+import { criCallEnded } from '../../src/util/channels.js';
 
-/** How long a piece of work kept the event loop to itself. */
+/** How long a piece of work kept the event loop to itself, in milliseconds. */
 export interface LoopUse {
   /**
-   * The longest turn of the loop, in milliseconds: all that ran between two visits of the check phase. No single
-   * synchronous slice is longer.
+   * The longest turn of the loop: all that ran between two visits of the check phase, pauses of the garbage collector
+   * included. No single synchronous slice is longer.
    */
   readonly longestTurnMs: number;
-  /** The largest delay of a timer that was due, in milliseconds. */
+  /** The largest delay of a timer that was due. */
   readonly longestDelayMs: number;
   /** The longest pause of the garbage collector, which is part of some turn. */
   readonly longestGcMs: number;
+  /** The longest turn until the last answer was there, without the collector's pauses in it: the transport's. */
+  readonly longestTransportMs: number;
+  /**
+   * The same of what came after the last answer: decoding and comparing, podloop's own. NaN where no client of podloop
+   * made the calls.
+   */
+  readonly longestOwnMs: number;
+}
+
+/** A stretch of time, by `performance.now()`. */
+export interface Stretch {
+  readonly beganMs: number;
+  readonly endedMs: number;
 }
 
 const RESOLUTION_MS = 1;
 
 /** Runs something once with a probe in every turn of the loop, and once with a monitor beside it. */
 export async function probeLoop(run: () => Promise<unknown>): Promise<LoopUse> {
-  let longestGcMs = 0;
+  const pauses: Stretch[] = [];
   const gc = new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) longestGcMs = Math.max(longestGcMs, duration);
+    for (const { startTime, duration } of list.getEntries())
+      pauses.push({ beganMs: startTime, endedMs: startTime + duration });
   });
   gc.observe({ entryTypes: ['gc'] });
-  const longestTurnMs = await measureLongestTurn(run);
+  let answeredMs = Number.NaN;
+  const stopListening = criCallEnded.subscribe(() => (answeredMs = performance.now()));
+  const turns = await recordTurns(run);
+  stopListening();
   // The observer hears of collections in a later turn.
   await new Promise((resolve) => setImmediate(resolve));
   gc.disconnect();
-  return { longestTurnMs, longestGcMs, longestDelayMs: await measureLongestDelay(run) };
+  const hasOwn = !Number.isNaN(answeredMs);
+  const [transport, own] = hasOwn ? splitAt(turns, answeredMs) : [turns, []];
+  return {
+    longestTurnMs: longest(turns, []),
+    longestGcMs: longest(pauses, []),
+    longestTransportMs: longest(transport, pauses),
+    longestOwnMs: hasOwn ? longest(own, pauses) : Number.NaN,
+    longestDelayMs: await measureLongestDelay(run),
+  };
 }
 
-async function measureLongestTurn(run: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
+/** Stretches before and after a moment; the one that it lies in is cut. */
+export function splitAt(stretches: readonly Stretch[], atMs: number): [Stretch[], Stretch[]] {
+  const before: Stretch[] = [];
+  const after: Stretch[] = [];
+  for (const { beganMs, endedMs } of stretches) {
+    if (beganMs < atMs) before.push({ beganMs, endedMs: Math.min(endedMs, atMs) });
+    if (endedMs > atMs) after.push({ beganMs: Math.max(beganMs, atMs), endedMs });
+  }
+  return [before, after];
+}
+
+/** The longest of the stretches, each without what pauses took of it; 0 of none. */
+export function longest(stretches: readonly Stretch[], pauses: readonly Stretch[]): number {
+  return stretches.reduce((most, { beganMs, endedMs }) => {
+    const paused = pauses.reduce((sum, pause) => {
+      const shared = Math.min(endedMs, pause.endedMs) - Math.max(beganMs, pause.beganMs);
+      return sum + Math.max(0, shared);
+    }, 0);
+    return Math.max(most, endedMs - beganMs - paused);
+  }, 0);
+}
+
+async function recordTurns(run: () => Promise<unknown>): Promise<Stretch[]> {
+  const turns: Stretch[] = [];
   let last = performance.now();
   let probing = true;
   const visit = (): void => {
     const now = performance.now();
-    longest = Math.max(longest, now - last);
+    turns.push({ beganMs: last, endedMs: now });
     last = now;
     if (probing) setImmediate(visit);
   };
@@ -43,7 +91,7 @@ async function measureLongestTurn(run: () => Promise<unknown>): Promise<number> 
   await run();
   probing = false;
   await new Promise((resolve) => setImmediate(resolve));
-  return longest;
+  return turns;
 }
 
 async function measureLongestDelay(run: () => Promise<unknown>): Promise<number> {

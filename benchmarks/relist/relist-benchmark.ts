@@ -164,10 +164,13 @@ async function chooseRunsPerRound(run: () => Promise<unknown>): Promise<number> 
 async function probeSide(run: () => Promise<unknown>, rounds: number): Promise<LoopUse> {
   const uses: LoopUse[] = [];
   for (let round = 0; round < rounds; round++) uses.push(await probeLoop(run));
+  const worst = (of: keyof LoopUse): number => Math.max(...uses.map((use) => use[of]));
   return {
-    longestTurnMs: Math.max(...uses.map((use) => use.longestTurnMs)),
-    longestDelayMs: Math.max(...uses.map((use) => use.longestDelayMs)),
-    longestGcMs: Math.max(...uses.map((use) => use.longestGcMs)),
+    longestTurnMs: worst('longestTurnMs'),
+    longestDelayMs: worst('longestDelayMs'),
+    longestGcMs: worst('longestGcMs'),
+    longestTransportMs: worst('longestTransportMs'),
+    longestOwnMs: worst('longestOwnMs'),
   };
 }
 

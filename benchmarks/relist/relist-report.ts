@@ -1,11 +1,25 @@
 import { formatEstimate } from '../goals.js';
+import { type Estimate } from '../stats.js';
 import { formatTable } from '../text-table.js';
+import { fitExponent } from './growth.js';
 import { type RelistFigures } from './relist-benchmark.js';
 
 /** No more than so much of the bare calls' time may a relist take. */
 export const TIME_LIMIT = 1.15;
 /** And no more than so much of their CPU. */
 export const CPU_LIMIT = 1.3;
+
+/** Below so many containers what every call costs is the larger part, and growth says nothing. */
+const GROWTH_FROM = 500;
+
+/** How the time of a side grows with the number of containers; undefined where too few sizes were measured. */
+export function growthOf(figures: readonly RelistFigures[], side: 'bare' | 'relist'): Estimate | undefined {
+  return fitExponent(
+    figures
+      .filter(({ containers }) => containers >= GROWTH_FROM)
+      .map((one) => ({ size: one.containers, wallMs: one[side].wallMs })),
+  );
+}
 
 /** Whether the intervals of both ratios end below the limit. */
 export function isWithinLimit(figures: RelistFigures): boolean {
@@ -25,6 +39,7 @@ ${formatTable(
     'MiB',
     'bare p50 ms',
     'relist p50 ms',
+    'µs each',
     'means',
     'medians',
     `within ${TIME_LIMIT}`,
@@ -36,6 +51,7 @@ ${formatTable(
     (one.answerBytes / 2 ** 20).toFixed(1),
     one.bare.p50Ms.toFixed(2),
     one.relist.p50Ms.toFixed(2),
+    ((1_000 * one.relist.p50Ms) / one.containers).toFixed(1),
     formatEstimate(one.ratioOfMeans),
     formatEstimate(one.ratioOfMedians),
     isWithinLimit(one) ? 'yes' : 'no',
@@ -56,16 +72,38 @@ ${formatTable(
   ]),
 )}
 
-How long the event loop was kept at most (ms): in one turn of the loop, garbage collection included, and by what a due timer was late.
+${formatGrowth(figures)}How long the event loop was kept at most (ms), the worst of all probed rounds. A turn is all that ran between two visits of the
+loop's check phase, the collector's pauses included; timer is by what a due timer was late. Without the pauses, a relist's turns
+are the transport's until the last answer is there (HTTP/2 frames, assembling the message) and podloop's own after it.
 
 ${formatTable(
-  ['containers', 'bare turn', 'relist turn', 'bare timer', 'relist timer', 'bare GC', 'relist GC'],
-  figures.map(({ containers, bare, relist }) => [
+  [
+    'containers',
+    'bare turn',
+    'relist turn',
+    'bare timer',
+    'relist timer',
+    'bare GC',
+    'relist GC',
+    'transport without GC',
+    'own without GC',
+  ],
+  figures.map(({ containers, bare: { loop: bare }, relist: { loop: relist } }) => [
     String(containers),
-    ...[bare.loop.longestTurnMs, relist.loop.longestTurnMs].map((ms) => ms.toFixed(1)),
-    ...[bare.loop.longestDelayMs, relist.loop.longestDelayMs].map((ms) => ms.toFixed(1)),
-    ...[bare.loop.longestGcMs, relist.loop.longestGcMs].map((ms) => ms.toFixed(1)),
+    ...[
+      ...[bare.longestTurnMs, relist.longestTurnMs, bare.longestDelayMs, relist.longestDelayMs],
+      ...[bare.longestGcMs, relist.longestGcMs, relist.longestTransportMs, relist.longestOwnMs],
+    ].map((ms) => ms.toFixed(1)),
   ]),
 )}
+`;
+}
+
+function formatGrowth(figures: readonly RelistFigures[]): string {
+  const [relist, bare] = [growthOf(figures, 'relist'), growthOf(figures, 'bare')];
+  if (relist === undefined || bare === undefined) return '';
+  return `From ${GROWTH_FROM} containers on, the median time of a relist grows with their number to the power of ${formatEstimate(relist)}, that of
+the bare lists of ${formatEstimate(bare)}; 1 is in proportion.
+
 `;
 }
