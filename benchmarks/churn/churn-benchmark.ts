@@ -75,6 +75,8 @@ async function measureMode(mode: Mode, options: ChurnBenchmarkOptions): Promise<
   await using synthetic = await spawnSyntheticRuntime({ pods, containersPerPod: 1 });
   const client = new CriClient({ endpoint: synthetic.endpoint });
   const pleg = new Pleg({ runtime: new CriRuntime({ client }), mode });
+  // The first look inspects every pod of the node, and whatever looks meanwhile waits for that: it is no relist under churn.
+  await pleg.relist(signal);
   const stop = new AbortController();
   const running = pleg.run(stop.signal);
   const ledger = new DeathLedger();
