@@ -1,9 +1,24 @@
-import { ApiError, type KubeClient, type KubeRequest } from '../cluster/client/kube-client.js';
+import {
+  ApiError,
+  type KubeClient,
+  type KubeRequest,
+  type WatchEvent,
+  type WatchRequest,
+} from '../cluster/client/kube-client.js';
+import { Wakeup } from '../util/wakeup.js';
+import { SystemClock } from '../util/clock.js';
 
 type Fields = Record<string, unknown>;
 
 /** What happens to a request instead of being answered. */
 type Fault = (request: KubeRequest) => Error | 'hang' | undefined;
+
+interface OpenWatch {
+  readonly path: string;
+  readonly events: WatchEvent<unknown>[];
+  readonly wakeup: Wakeup;
+  isOver: boolean;
+}
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 
@@ -19,6 +34,8 @@ export class FakeNodeServer implements KubeClient {
   readonly requests: KubeRequest[] = [];
   /** Asked before each request is answered. */
   fault: Fault = () => undefined;
+  readonly #watches = new Set<OpenWatch>();
+  #canWatch = true;
   #version = 100;
   #uids = 0;
 
@@ -42,8 +59,24 @@ export class FakeNodeServer implements KubeClient {
       ...object,
       metadata: { uid: `uid-${++this.#uids}`, ...metadata, resourceVersion: String(++this.#version) },
     };
+    this.#tell(this.objects.has(path) ? 'MODIFIED' : 'ADDED', path, stored);
     this.objects.set(path, stored);
     return stored;
+  }
+
+  /** Takes an object away. */
+  drop(path: string): void {
+    const object = this.objects.get(path);
+    this.objects.delete(path);
+    if (object !== undefined) this.#tell('DELETED', path, object);
+  }
+
+  /** Ends watches, and has no more of them until told otherwise. */
+  set canWatch(can: boolean) {
+    this.#canWatch = can;
+    if (can) return;
+    for (const watch of this.#watches) watch.isOver = true;
+    for (const watch of this.#watches) watch.wakeup.wake();
   }
 
   async request<T>(request: KubeRequest): Promise<T> {
@@ -58,8 +91,29 @@ export class FakeNodeServer implements KubeClient {
     return structuredClone(this.#answer(request)) as T;
   }
 
-  watch(): AsyncIterable<never> {
-    throw new Error('nothing is watched here');
+  async *watch<T>({ path, signal }: WatchRequest): AsyncIterable<WatchEvent<T>> {
+    if (!this.#canWatch) throw new Error('no watches now');
+    const watch: OpenWatch = { path, events: [], wakeup: new Wakeup(), isOver: false };
+    this.#watches.add(watch);
+    try {
+      for (;;) {
+        for (const event of watch.events.splice(0)) yield structuredClone(event) as WatchEvent<T>;
+        if (watch.isOver) throw new Error('the watch broke');
+        await watch.wakeup.wait(new SystemClock(), undefined, signal);
+      }
+    } finally {
+      this.#watches.delete(watch);
+    }
+  }
+
+  #tell(type: WatchEvent<unknown>['type'], path: string, object: Fields): void {
+    const metadata = { ...(object['metadata'] as Fields) };
+    if (type === 'DELETED') metadata['resourceVersion'] = String(++this.#version);
+    for (const watch of this.#watches) {
+      if (!path.startsWith(`${watch.path}/`)) continue;
+      watch.events.push({ type, object: { ...object, metadata } });
+      watch.wakeup.wake();
+    }
   }
 
   #answer({ method, path, body }: KubeRequest): Fields {
@@ -68,6 +122,10 @@ export class FakeNodeServer implements KubeClient {
       const target = `${path}/${(sent['metadata'] as Fields)['name'] as string}`;
       if (this.objects.has(target)) throw new ApiError(409, 'AlreadyExists', 'it is there already');
       return this.put(target, asStored(sent));
+    }
+    if (method === 'GET' && path === '/api/v1/nodes') {
+      const items = [...this.objects].filter(([each]) => each.startsWith(`${path}/`)).map(([, node]) => node);
+      return { metadata: { resourceVersion: String(this.#version) }, items };
     }
     const target = path.replace(/\/status$/, '');
     const stored = this.objects.get(target);

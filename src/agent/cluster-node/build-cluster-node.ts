@@ -28,7 +28,9 @@ export interface ClusterNodeParts {
   readonly client: CriClient;
   /** The API server, over connections of its own that nothing but heartbeats uses. */
   readonly heartbeat: KubeClient;
-  /** Drops those connections. */
+  /** The API server, for the watch of the Node. */
+  readonly api: KubeClient;
+  /** Drops the connections of `heartbeat`. */
   readonly dropConnection: () => void;
   /** evictionHard; the kubelet's defaults unless told. */
   readonly evictionHard?: WrittenThresholds;
@@ -72,6 +74,7 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
   const node = new ClusterNode({
     ...{ settings, health, clock, logger },
     client: given.heartbeat,
+    api: given.api,
     dropConnection: given.dropConnection,
     facts: buildNodeFactsPort({
       ...{ options, client, nodeName, hostname: settings.hostname, changes: parts.changes },

@@ -15,6 +15,7 @@ const NOT_YET: NodeHealth = {
   isKnown: false,
   problems: ['container runtime status check may not have completed yet'],
 };
+const DOWN: NodeHealth = { ...NOT_YET, isKnown: true };
 const WELL: NodeHealth = { isKnown: true, problems: [] };
 
 let clock: FakeClock;
@@ -70,7 +71,7 @@ afterEach(async () => {
 
 function make(settings: Partial<NodeSettings> = {}, more: Partial<ClusterNodeOptions> = {}): ClusterNode {
   return new ClusterNode({
-    ...{ clock, logger, client: server, facts, random: () => 0.5 },
+    ...{ clock, logger, client: server, api: server, facts, random: () => 0.5 },
     settings: {
       ...DEFAULT_NODE_SETTINGS,
       ...{ name: 'here', hostname: 'here', kubeletVersion: kubeletVersionOf('0.1.0') },
@@ -266,17 +267,24 @@ describe('a node that is there already', () => {
 
 describe('the status of a node', () => {
   it('is compared every 10 s, and sent only on change or every 5 min', async () => {
+    let looks = 0;
+    const leave = nodeStatusSynced.subscribe(() => looks++);
     await start();
     await clock.advance(1_000);
-    const [looks, sent] = [count('GET nodes/here'), count(STATUS)];
+    looks = 0;
+    const [asked, sent] = [count('GET nodes/here'), count(STATUS)];
     await clock.advance(270_000);
-    expect(count('GET nodes/here') - looks).toBeGreaterThan(25);
+    leave();
+    expect(looks).toBeGreaterThan(25);
+    // A Node that is watched need not be asked for.
+    expect(count('GET nodes/here')).toBe(asked);
     expect(count(STATUS)).toBe(sent);
     await clock.advance(60_000);
     expect(count(STATUS)).toBe(sent + 1);
   });
 
-  it('asks for a Node no older than the last that it has seen', async () => {
+  it('is compared with a Node that is asked for where it cannot be watched: no older than the last that was seen', async () => {
+    server.canWatch = false;
     await start();
     await clock.advance(11_000);
     const looks = server.requests.filter(({ method, path }) => method === 'GET' && path.includes('/nodes/'));
@@ -325,13 +333,24 @@ describe('the status of a node', () => {
     });
     server.fault = ({ path }) => (path.includes('/nodes/') ? new Error('ECONNRESET') : undefined);
     const before = dropped;
-    await clock.advance(12_000);
+    await change(DOWN);
+    await clock.advance(5_000);
     leave();
     expect(failed).toEqual([5]);
-    expect(dropped - before).toBe(4);
+    expect(dropped - before).toBe(1);
     server.fault = () => undefined;
     await clock.advance(12_000);
     expect(logger.lines.map(({ message }) => message)).toContain('Node status can be updated again');
+  });
+
+  it('is told at once when the control plane has given the node up', async () => {
+    await start();
+    await clock.advance(15_000);
+    const { status } = stored();
+    const conditions = status.conditions.map((each) => ({ ...each, status: 'Unknown' }));
+    server.put('/api/v1/nodes/here', { ...server.node()!, status: { ...status, conditions } });
+    await clock.settle();
+    expect(conditionOf('Ready')?.status).toBe('True');
   });
 
   it('is told although a fact of the machine hangs', async () => {
@@ -339,20 +358,23 @@ describe('the status of a node', () => {
     facts.addresses = async () => new Promise(() => undefined);
     facts.images = async () => new Promise(() => undefined);
     await clock.advance(60_000);
-    const before = count('GET nodes/here');
+    let looks = 0;
+    const leave = nodeStatusSynced.subscribe(() => looks++);
     await clock.advance(60_000);
-    expect(count('GET nodes/here') - before).toBeGreaterThanOrEqual(5);
+    leave();
+    expect(looks).toBeGreaterThanOrEqual(5);
     expect(stored().status.addresses).toHaveLength(2);
   });
 
-  it('tells of a cordon, and that it is over', async () => {
-    await start();
+  it('tells of a cordon at once, and that it is over', async () => {
+    const node = await start();
     const cordon = (unschedulable: boolean): unknown =>
       server.put('/api/v1/nodes/here', { ...server.node()!, spec: { unschedulable } });
     cordon(true);
-    await clock.advance(11_000);
+    await clock.settle();
+    expect(node.node?.spec.unschedulable).toBe(true);
     cordon(false);
-    await clock.advance(11_000);
+    await clock.settle();
     expect(events.map(({ reason }) => reason).filter((reason) => reason.includes('Schedulable'))).toEqual([
       ...['NodeNotSchedulable', 'NodeSchedulable'],
     ]);
@@ -362,7 +384,9 @@ describe('the status of a node', () => {
 describe('a Node that is deleted while the agent runs', () => {
   it('is not made again, which is said once; one that others make is taken up', async () => {
     const node = await start();
-    server.objects.clear();
+    for (const path of [...server.objects.keys()]) server.drop(path);
+    await clock.settle();
+    expect(node.node).toBeUndefined();
     await clock.advance(60_000);
     expect(server.node()).toBeUndefined();
     expect(server.lease()).toBeUndefined();
@@ -371,8 +395,9 @@ describe('a Node that is deleted while the agent runs', () => {
       'Node was deleted from the API server and is not registered again',
     ]);
     server.put('/api/v1/nodes/here', { metadata: { name: 'here', uid: 'anew' } });
-    await clock.advance(30_000);
+    await clock.settle();
     expect(conditionOf('Ready')?.status).toBe('True');
+    await clock.advance(11_000);
     expect(server.lease()).toMatchObject({ metadata: { ownerReferences: [{ uid: 'anew' }] } });
   });
 });

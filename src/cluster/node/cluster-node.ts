@@ -18,10 +18,12 @@
  *
  * @module
  */
+import { setMaxListeners } from 'node:events';
 import { abortable } from '../../util/abortable.js';
 import { type Clock } from '../../util/clock.js';
+import { linkAbort } from '../../util/linked-abort.js';
 import { type Logger } from '../../util/logger.js';
-import { nodeRegistrationStepped } from '../../util/node-channels.js';
+import { nodeConnectionDropped, nodeRegistrationStepped } from '../../util/node-channels.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { computeInitialNode } from './compute-initial-node.js';
 import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
@@ -33,6 +35,7 @@ import { type NodeEvent, type NodeFactsPort, type NodeHealthPort } from './node-
 import { registerNode } from './node-registration.js';
 import { type NodeSettings } from './node-settings.js';
 import { NodeStatusReporter } from './node-status-reporter.js';
+import { OwnNode } from './own-node.js';
 import { type EvictionThreshold } from './pressure/eviction-thresholds.js';
 import {
   DEFAULT_TRANSITION_PERIOD_MS,
@@ -45,6 +48,8 @@ export interface ClusterNodeOptions {
   readonly settings: NodeSettings;
   /** For heartbeats alone: its connection is dropped when they fail again and again. */
   readonly client: KubeClient;
+  /** For all else. */
+  readonly api: KubeClient;
   /** Drops the connection of `client`; the next request makes another. */
   readonly dropConnection: () => void;
   readonly facts: NodeFactsPort;
@@ -74,19 +79,22 @@ export class ClusterNode {
   readonly #reporter: NodeStatusReporter;
   readonly #lease: NodeLease;
   readonly #api: NodeApi;
+  readonly #own: OwnNode;
   readonly #registered: Promise<void>;
   #tellRegistered: () => void = () => undefined;
   readonly #listeners = new Set<(node: NodeObject | undefined) => void>();
-  #node: NodeObject | undefined;
-  #wasCordoned: boolean | undefined;
+  #wasCordoned = false;
+  #wasGone = false;
+  #droppedAtMs = -Infinity;
 
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
     this.#registered = new Promise((resolve) => (this.#tellRegistered = resolve));
-    const { settings, client, dropConnection, facts, pressure, onEvent, clock, logger, random } = options;
+    const { settings, client, facts, pressure, onEvent, clock, logger, random } = options;
     const { name, statusUpdateFrequencyMs, statusReportFrequencyMs, leaseDurationMs } = settings;
-    const common = { clock, logger, dropConnection, ...(random === undefined ? {} : { random }) };
+    const common = { clock, logger, ...(random === undefined ? {} : { random }) };
     const timeoutMs = Math.min(statusUpdateFrequencyMs, leaseDurationMs);
+    const drop = (because: 'status' | 'lease') => () => this.#dropConnection(because, timeoutMs);
     this.#facts = new NodeFactsWatch({ port: facts, hardThresholds: pressure.hard, clock, logger });
     this.#pressure = new PressureWatch({
       ...{ clock, logger, readers: pressure.readers, thresholds: [...pressure.hard, ...pressure.soft] },
@@ -94,20 +102,31 @@ export class ClusterNode {
       onChange: () => this.#reporter.wake(),
     });
     this.#api = new NodeApi(client, name, timeoutMs);
+    this.#own = new OwnNode({
+      ...{ name, client: options.api, clock, logger },
+      onChange: (node) => this.#onNodeChange(node),
+    });
     this.#reporter = new NodeStatusReporter({
       ...common,
+      dropConnection: drop('status'),
       api: this.#api,
       nodeName: name,
       compute: (node) => this.#compute(node),
       updateFrequencyMs: statusUpdateFrequencyMs,
       reportFrequencyMs: statusReportFrequencyMs,
-      onNode: (node) => this.#take(node),
+      latest: () => this.#own.watched,
+      seenVersion: () => this.#own.seen?.metadata.resourceVersion,
+      onNode: (node) => {
+        if (node === undefined) this.#own.lose();
+        else this.#own.take(node);
+      },
       onEvent,
     });
     this.#lease = new NodeLease({
       ...{ ...common, client, leaseDurationMs, nodeName: name },
+      dropConnection: drop('lease'),
       timeoutMs: Math.min(timeoutMs, leaseDurationMs / 4),
-      nodeUid: () => this.#node?.metadata.uid,
+      nodeUid: () => this.#own.seen?.metadata.uid,
       findNodeUid: async (signal) => {
         try {
           return (await this.#api.get(signal)).metadata.uid;
@@ -116,16 +135,19 @@ export class ClusterNode {
           throw error;
         }
       },
-      onRecovered: () => this.#reporter.wake(),
+      onRecovered: () => {
+        this.#own.retryNow();
+        this.#reporter.wake();
+      },
     });
   }
 
-  /** The Node as the API server has sent it last; undefined before the first time, and once it was deleted. */
+  /** The Node as it was seen last; undefined before the first time, and once it was deleted. */
   get node(): NodeObject | undefined {
-    return this.#node;
+    return this.#own.seen;
   }
 
-  /** Calls `listener` with each Node that the API server sends, until the returned function is called. */
+  /** Calls `listener` with each version of the Node that is seen, and when it is gone, until the returned function is called. */
   onNode(listener: (node: NodeObject | undefined) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -143,22 +165,31 @@ export class ClusterNode {
 
   /** Registers the node and keeps it true until the signal aborts; resolves then. */
   async run(signal: AbortSignal): Promise<void> {
-    const { health, settings } = this.#options;
-    const stopListening = health.onChange(() => this.#onHealthChange(signal));
+    const { health } = this.#options;
+    const link = linkAbort(signal);
+    // Every part waits on it; that is no leak.
+    setMaxListeners(0, link.signal);
+    const stopListening = health.onChange(() => this.#onHealthChange(link.signal));
     try {
-      // What a Node tells of its machine is there with its first version; what hangs is not waited for beyond its time.
-      await Promise.all([this.#facts.refreshMachine(signal), this.#pressure.look(signal)]);
-      const parts = [
-        this.#facts.run(settings.statusUpdateFrequencyMs, () => this.#reporter.wake(), signal),
-        this.#pressure.run(signal),
-        this.#beThere(signal),
-      ];
-      await Promise.all(parts);
+      await this.#runParts(link.signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
       stopListening();
+      link.abort();
+      link.unlink();
     }
+  }
+
+  async #runParts(signal: AbortSignal): Promise<void> {
+    const { statusUpdateFrequencyMs } = this.#options.settings;
+    // What a Node tells of its machine is there with its first version; what hangs is not waited for beyond its time.
+    await Promise.all([this.#facts.refreshMachine(signal), this.#pressure.look(signal)]);
+    await Promise.all([
+      this.#facts.run(statusUpdateFrequencyMs, () => this.#reporter.wake(), signal),
+      this.#pressure.run(signal),
+      this.#beThere(signal),
+    ]);
   }
 
   async #beThere(signal: AbortSignal): Promise<void> {
@@ -178,9 +209,21 @@ export class ClusterNode {
     );
     nodeRegistrationStepped.publish({ step: 'registered', atMs: clock.now(), isNew });
     if (isNew) for (const event of events) onEvent(event);
-    this.#take(node);
+    this.#own.take(node);
     this.#tellRegistered();
-    await Promise.all([this.#reporter.run(signal), this.#lease.run(signal)]);
+    await Promise.all([this.#reporter.run(signal), this.#lease.run(signal), this.#own.run(signal)]);
+  }
+
+  /**
+   * What is on its way over the connection fails with it, of the other heartbeat as well: so a new one is given the time
+   * of one request before it is dropped, too.
+   */
+  #dropConnection(because: 'status' | 'lease', leastMs: number): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - this.#droppedAtMs < leastMs) return;
+    this.#droppedAtMs = nowMs;
+    nodeConnectionDropped.publish({ because });
+    this.#options.dropConnection();
   }
 
   /** The Node may be told something else at once; what the runtime could not be asked for before is asked for now. */
@@ -220,18 +263,21 @@ export class ClusterNode {
     return { ...this.#facts.facts(), pressure, health: this.#options.health.health() };
   }
 
-  #take(node: NodeObject | undefined): void {
-    this.#node = node;
+  #onNodeChange(node: NodeObject | undefined): void {
     if (node !== undefined) this.#tellCordon(node);
+    // The control plane has had no sign of life and has given up on us: here is one.
+    const isGivenUp =
+      node?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown') === true;
+    if (node === undefined || this.#wasGone || isGivenUp) this.#reporter.wake();
+    this.#wasGone = node === undefined;
     for (const listener of this.#listeners) listener(node);
   }
 
   #tellCordon({ spec }: NodeObject): void {
     const { settings, onEvent } = this.#options;
     const isCordoned = spec.unschedulable === true;
-    const before = this.#wasCordoned ?? false;
+    if (isCordoned === this.#wasCordoned) return;
     this.#wasCordoned = isCordoned;
-    if (isCordoned === before) return;
     const reason = isCordoned ? 'NodeNotSchedulable' : 'NodeSchedulable';
     onEvent({ type: 'Normal', reason, message: `Node ${settings.name} status is now: ${reason}` });
   }

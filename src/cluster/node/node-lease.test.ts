@@ -120,6 +120,18 @@ describe('the lease of a node', () => {
     expect(server.lease()).toBeDefined();
   });
 
+  it('is let go of with its Node: a real server has a conflict of one that is gone', async () => {
+    await start();
+    server.objects.clear();
+    uid = undefined;
+    server.fault = ({ method }) =>
+      method === 'PUT' ? new ApiError(409, 'Conflict', 'UID in precondition') : undefined;
+    await clock.advance(10_000);
+    expect(server.log.slice(2)).toEqual(['PUT leases/here', 'GET leases/here']);
+    await clock.advance(10_000);
+    expect(server.log.slice(4)).toEqual(['GET leases/here']);
+  });
+
   it('is tried until the API server is back, over new connections, and told of once', async () => {
     await start();
     server.fault = () => new Error('ECONNREFUSED');

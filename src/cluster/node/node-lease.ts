@@ -15,7 +15,7 @@ import { Backoff } from '../../util/backoff.js';
 import { type Clock } from '../../util/clock.js';
 import { formatGoDuration } from '../../util/go-duration.js';
 import { type Logger } from '../../util/logger.js';
-import { nodeConnectionDropped, type NodeLeaseTry, nodeLeaseTried } from '../../util/node-channels.js';
+import { type NodeLeaseTry, nodeLeaseTried } from '../../util/node-channels.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { askedDelayMs, isConflict, isGone } from './node-api.js';
 
@@ -91,7 +91,7 @@ export class NodeLease {
     if (found !== undefined && !found.isNew) await this.#update(found.lease, signal);
   }
 
-  /** Writes it anew, a few times; whether that was done. */
+  /** Writes it anew, a few times; false when something has to be done about it still. */
   async #update(lease: Lease, signal: AbortSignal): Promise<boolean> {
     let base = lease;
     for (let failures = 0; failures < MOST_TRIES;) {
@@ -106,11 +106,11 @@ export class NodeLease {
       }
       if (isConflict(done.error)) {
         const found = await this.#ensure(signal);
-        if (found === undefined || found.isNew) return found !== undefined;
+        if (found === undefined || found.isNew) return true;
         base = found.lease;
         continue;
       }
-      if (failures > 1) this.#drop();
+      if (failures > 1) this.#options.dropConnection();
       await this.#options.clock.sleep(Math.max(FIRST_DELAY_MS, askedDelayMs(done.error)), signal);
     }
     return false;
@@ -129,13 +129,14 @@ export class NodeLease {
       if (isGone(done.error)) {
         done = await this.#create(signal);
         if (done === undefined) {
+          this.#latest = undefined;
           this.#publish('waiting', clock.monotonicMs());
           return undefined;
         }
         if (done.ok) return { lease: done.lease, isNew: true };
       }
       failures++;
-      if (failures > 1) this.#drop();
+      if (failures > 1) this.#options.dropConnection();
       const delayMs = Math.max(backoff.nextMs(), askedDelayMs(done.error));
       this.#tellFailure(done.error, delayMs);
       await clock.sleep(delayMs, signal);
@@ -206,11 +207,6 @@ export class NodeLease {
       return each.kind !== 'Node' || each.name !== name;
     });
     return [...others, { apiVersion: 'v1', kind: 'Node', name, uid }];
-  }
-
-  #drop(): void {
-    nodeConnectionDropped.publish({ because: 'lease' });
-    this.#options.dropConnection();
   }
 
   #tellFailure(error: unknown, delayMs: number): void {

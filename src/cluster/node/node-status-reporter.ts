@@ -1,7 +1,7 @@
 /**
  * Keeps the status of a Node true.
  *
- * In: the Node as the API server has it, and a function that says how it should be. Out: a PATCH when the two differ, or
+ * In: the Node as the API server has it, watched or asked for, and a function that says how it should be. Out: a PATCH when the two differ, or
  * when the last one is five minutes old. It compares every ten seconds, and at once when it is woken: so the first Ready
  * is there the moment the runtime is up.
  *
@@ -15,13 +15,9 @@
  */
 import { Backoff } from '../../util/backoff.js';
 import { type Clock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
-import {
-  nodeConnectionDropped,
-  nodeRegistrationStepped,
-  type NodeStatusSync,
-  nodeStatusSynced,
-} from '../../util/node-channels.js';
+import { nodeRegistrationStepped, type NodeStatusSync, nodeStatusSynced } from '../../util/node-channels.js';
 import { Wakeup } from '../../util/wakeup.js';
 import { askedDelayMs, isGone, type NodeApi } from './node-api.js';
 import { type NodeObject } from './node-object.js';
@@ -37,6 +33,10 @@ export interface NodeStatusReporterOptions {
     readonly node: NodeObject;
     readonly events: readonly NodeEvent[];
   };
+  /** The Node as it is known to be now, without asking; undefined when nobody knows. */
+  readonly latest: () => NodeObject | undefined;
+  /** The newest resourceVersion of the Node that was seen. */
+  readonly seenVersion: () => string | undefined;
   readonly updateFrequencyMs: number;
   readonly reportFrequencyMs: number;
   /** Told of each Node that the API server has sent, and of its absence. */
@@ -65,8 +65,6 @@ export class NodeStatusReporter {
   readonly #wakeup = new Wakeup();
   /** Monotonic milliseconds of the last looks that were set off by a wake. */
   readonly #wakes: number[] = [];
-  /** As the API server has sent it last. */
-  #seen: NodeObject | undefined;
   #sentAtMs: number | undefined;
   /** So that nodes that were started together do not report together for ever. */
   #delayMs = 0;
@@ -133,10 +131,7 @@ export class NodeStatusReporter {
           this.#publish({ outcome: 'gone', failures }, startedAtMs);
           return;
         }
-        if (failures > 1) {
-          nodeConnectionDropped.publish({ because: 'status' });
-          dropConnection();
-        }
+        if (failures > 1) dropConnection();
         if (failures === MOST_TRIES) {
           // One line for an outage; the metrics count on.
           if (!this.#failing) logger.error('Unable to update node status', error);
@@ -144,18 +139,16 @@ export class NodeStatusReporter {
           this.#publish({ outcome: 'failed', failures }, startedAtMs);
           return;
         }
-        logger.info('Error updating node status, will retry', { err: error }, 2);
+        logger.info('Error updating node status, will retry', { err: messageOf(error) }, 4);
         await clock.sleep(Math.max(backoff.nextMs(), askedDelayMs(error)), signal);
       }
     }
   }
 
   async #try(failures: number, signal: AbortSignal): Promise<'sent' | 'unchanged'> {
-    const { api, compute, onEvent } = this.#options;
-    // What the API server remembers will do, if it is no older than what it has told before; after a failure what is stored.
-    const notBefore = this.#seen?.metadata.resourceVersion ?? '0';
-    const original = await api.get(signal, failures === 0 ? { notBefore } : {});
-    this.#take(original);
+    const { api, compute, latest, onNode, onEvent } = this.#options;
+    // Once a try has failed, it is asked for what is stored.
+    const original = (failures === 0 ? latest() : undefined) ?? (await this.#get(failures, signal));
     const { node, events } = compute(original);
     const { body, isChange } = diffNodes(original, node);
     const summary = summarize(body);
@@ -168,7 +161,7 @@ export class NodeStatusReporter {
     const updated = await api.patchStatus(body, signal);
     this.#sentAtMs = clock.monotonicMs();
     this.#lastSent = summary;
-    this.#take(updated);
+    onNode(updated);
     this.#tellReady(updated);
     for (const event of events) onEvent(event);
     return 'sent';
@@ -198,13 +191,15 @@ export class NodeStatusReporter {
     }
     this.#failing = true;
     this.#lastSent = '';
-    this.#seen = undefined;
     onNode(undefined);
   }
 
-  #take(node: NodeObject): void {
-    this.#seen = node;
-    this.#options.onNode(node);
+  /** What the API server remembers costs it next to nothing; it must be no older than what it has told before. */
+  async #get(failures: number, signal: AbortSignal): Promise<NodeObject> {
+    const { api, onNode, seenVersion } = this.#options;
+    const node = await api.get(signal, failures === 0 ? { notBefore: seenVersion() ?? '0' } : {});
+    onNode(node);
+    return node;
   }
 
   #publish(sync: Pick<NodeStatusSync, 'outcome' | 'failures'>, startedAtMs: number): void {

@@ -1,0 +1,98 @@
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { type KubeClient } from '../client/kube-client.js';
+import { type KubeObject } from '../watch/kube-object.js';
+import { Reflector } from '../watch/reflector.js';
+import { type NodeObject, readNode } from './node-object.js';
+
+/** What {@link OwnNode} needs. */
+export interface OwnNodeOptions {
+  readonly name: string;
+  /** For the watch. */
+  readonly client: KubeClient;
+  /** Something about it is new, or it is gone. */
+  readonly onChange: (node: NodeObject | undefined) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The Node of this machine as it was seen last: by a watch, and by the answers to our own requests, whichever is newer.
+ *
+ * A node has to know its labels before it can tell whether a pod may run here, and that somebody has cordoned or deleted it.
+ */
+export class OwnNode {
+  readonly #reflector: Reflector<KubeObject>;
+  readonly #options: OwnNodeOptions;
+  #node: NodeObject | undefined;
+  #isGone = false;
+
+  constructor(options: OwnNodeOptions) {
+    this.#options = options;
+    const { name, client, clock, logger } = options;
+    this.#reflector = new Reflector({
+      ...{ client, clock, logger, name, path: '/api/v1/nodes' },
+      sink: {
+        replace: ([item]) => {
+          if (item === undefined) this.lose();
+          else this.#read(item);
+        },
+        upsert: (item) => this.#read(item),
+        // One that was deleted and made again is another one.
+        delete: ({ metadata }) => {
+          if (metadata?.uid === undefined || metadata.uid === this.#node?.metadata.uid) this.lose();
+        },
+      },
+    });
+  }
+
+  /** As it was seen last; undefined before, and when it is gone. */
+  get seen(): NodeObject | undefined {
+    return this.#node;
+  }
+
+  /** As it is now; undefined when that would have to be asked for. */
+  get watched(): NodeObject | undefined {
+    const { hasSynced, problem } = this.#reflector;
+    return hasSynced && problem === undefined ? this.#node : undefined;
+  }
+
+  /** Follows it until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#reflector.run(signal);
+  }
+
+  /** The API server is there: the watch need not wait any longer. */
+  retryNow(): void {
+    this.#reflector.retryNow();
+  }
+
+  /** Takes in what the API server has sent, unless something newer was seen. */
+  take(node: NodeObject): void {
+    if (this.#node !== undefined && isOlder(node, this.#node)) return;
+    this.#node = node;
+    this.#isGone = false;
+    this.#options.onChange(node);
+  }
+
+  /** It is not there. */
+  lose(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#node = undefined;
+    this.#options.onChange(undefined);
+  }
+
+  #read(item: KubeObject): void {
+    const node = readNode(item);
+    if (node !== undefined) this.take(node);
+  }
+}
+
+/** Of one and the same Node, by the versions of which Kubernetes has said that they can be compared since 1.35. */
+function isOlder(one: NodeObject, other: NodeObject): boolean {
+  if (one.metadata.uid !== other.metadata.uid) return false;
+  const [first, second] = [one, other].map(({ metadata }) => metadata.resourceVersion ?? '');
+  const areNumbers = [first, second].every((version) => /^\d+$/.test(version ?? ''));
+  return areNumbers && BigInt(first!) < BigInt(second!);
+}
