@@ -1,5 +1,6 @@
 import { type CriClient } from '../../cri/index.js';
 import { addCertificateMetrics } from '../../metrics/certificate-metrics.js';
+import { addClusterNodeMetrics } from '../../metrics/cluster-node-metrics.js';
 import { addConfigMetrics } from '../../metrics/config-metrics.js';
 import { addContainerEndMetrics } from '../../metrics/container-end-metrics.js';
 import { addEventGeneratorMetrics } from '../../metrics/event-generator-metrics.js';
@@ -14,7 +15,7 @@ import { addPodCountMetrics } from '../../metrics/pod-count-metrics.js';
 import { addPodStartMetrics } from '../../metrics/pod-start-metrics.js';
 import { addPodWorkerMetrics } from '../../metrics/pod-worker-metrics.js';
 import { addProbeMetrics, addProbeStats } from '../../metrics/probe-metrics.js';
-import { addProcessMetrics, addProcessStartTime } from '../../metrics/process-metrics.js';
+import { addProcessMetrics, addProcessStartTime, readProcessFacts } from '../../metrics/process-metrics.js';
 import { addRelistMetrics } from '../../metrics/relist-metrics.js';
 import { addRuntimeOperationMetrics } from '../../metrics/runtime-operation-metrics.js';
 import { addStartMetrics } from '../../metrics/start-metrics.js';
@@ -80,6 +81,15 @@ export class AgentMetrics implements Disposable {
     this.#probes = new MetricsRegistry({ clock });
     addProcessStartTime(this.#probes);
     addProbeMetrics(this.#probes, (uid) => parts.workers.isKnown(uid));
+  }
+
+  /** Counts what a node of a cluster does besides: to be called before it does. */
+  async addClusterNode(): Promise<void> {
+    const { startedAtSeconds, bootedAtSeconds } = await readProcessFacts();
+    addClusterNodeMetrics(this.#agent, {
+      agentStartedAtMs: startedAtSeconds === undefined ? performance.timeOrigin : startedAtSeconds * 1_000,
+      machineStartedAtMs: bootedAtSeconds === undefined ? undefined : bootedAtSeconds * 1_000,
+    });
   }
 
   /** The page /metrics. */
