@@ -177,9 +177,11 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const findForbidden = (pod: NodePod): Rejection | undefined => rejectForbidden(pod, policy);
   const syncer = sparingForeignPods(
     // What has ended is only looked at.
-    sparingForbiddenPods(hands, (pod) =>
-      endedPods.find(pod.metadata.uid)?.definition === toRunDefinition(pod) ? undefined : findForbidden(pod),
-    ),
+    sparingForbiddenPods(hands, (pod) => {
+      const forbidden = findForbidden(pod);
+      if (forbidden === undefined) return undefined;
+      return endedPods.find(pod.metadata.uid)?.definition === toRunDefinition(pod) ? undefined : forbidden;
+    }),
     isOurs,
   );
   return {

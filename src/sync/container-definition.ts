@@ -6,6 +6,18 @@ import { containerHash, podHash, sandboxHash } from './container-hash.js';
 import { type ContainerBaseline, type PodActionInputs } from './pod-actions.js';
 
 /**
+ * Of pods that were asked about: a pod is replaced and never changed, and each sync of one to which nothing happens asks
+ * several times.
+ */
+const POD_HASHES = new WeakMap<Pod, string>();
+
+function knownPodHash(pod: Pod): string {
+  const known = POD_HASHES.get(pod) ?? podHash(pod);
+  POD_HASHES.set(pod, known);
+  return known;
+}
+
+/**
  * Tells whether containers and sandboxes were made for what the pod says of them now.
  *
  * Ours carry our hash. A hash that another agent wrote is not comparable with ours: what carries it is taken over as
@@ -37,10 +49,12 @@ export class ContainerDefinitions {
 
   /** `container`: what the pod says now. What cannot be told counts as unchanged: nothing is restarted on a guess. */
   isCurrent({ id, labels, annotations }: ContainerStatus, container: Container): boolean {
-    const hash = this.hashOf(container);
-    if (ownerOf(labels) !== 'podloop') return this.#isAsTakenOver(id, hash);
+    if (ownerOf(labels) !== 'podloop') return this.#isAsTakenOver(id, this.hashOf(container));
     const ofPod = annotations[ANNOTATIONS.podHash];
-    if (ofPod === undefined) return (annotations[ANNOTATIONS.hash] ?? hash) === hash;
+    if (ofPod === undefined) {
+      const written = annotations[ANNOTATIONS.hash];
+      return written === undefined || written === this.hashOf(container);
+    }
     return ofPod === this.#hashOfPod() && annotations[ANNOTATIONS.image] === container.image;
   }
 
@@ -71,7 +85,7 @@ export class ContainerDefinitions {
   }
 
   #hashOfPod(): string {
-    return (this.#podHash ??= podHash(this.#pod));
+    return (this.#podHash ??= knownPodHash(this.#pod));
   }
 
   #isAsTakenOver(id: string, hash: string): boolean {

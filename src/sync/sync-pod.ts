@@ -43,7 +43,8 @@ import { isNothingToDo } from './compute-actions.js';
 import { describeActions } from './describe-actions.js';
 import { type PodActions } from './pod-actions.js';
 import { mayBeAlive } from '../status/pod-containers.js';
-import { makePodFolders, readLastRestartCount } from './pod-files.js';
+import { readLastRestartCount } from './pod-files.js';
+import { PodFolders } from './pod-folders.js';
 import { type ContainerResizes } from './container-resizes.js';
 import { PodRecreation } from './recreate-pod.js';
 import { RemovedEphemeralContainers } from './removed-ephemeral-containers.js';
@@ -119,6 +120,7 @@ export class SyncPod implements PodSyncer {
   readonly #resizer: ContainerResizer | undefined;
   readonly #removed: RemovedEphemeralContainers;
   readonly #signals: UnheededStopSignals;
+  readonly #folders: PodFolders;
 
   constructor(options: SyncPodOptions) {
     const { changes, commands, events, images, volumes, environments, paths, node, cgroups } = options;
@@ -142,6 +144,7 @@ export class SyncPod implements PodSyncer {
     });
     this.#removed = new RemovedEphemeralContainers({ events });
     this.#signals = new UnheededStopSignals({ events });
+    this.#folders = new PodFolders({ paths, clock });
     const { planner, statuses, startFailures, resizes, memoryUsage } = options;
     this.#resizer =
       resizes === undefined
@@ -170,8 +173,12 @@ export class SyncPod implements PodSyncer {
       const cleared = await this.#recreation.clear(pod, observed, signal);
       const seen = cleared ?? observed;
       const known = cleared === undefined ? updated : await statuses.update(pod, cleared, 'syncing');
-      await this.#prepare(pod, signal);
-      return await this.#bringNearer(pod, seen, known, signal);
+      // What was cleared may have taken them along.
+      const areFoldersFresh = cleared !== undefined || !this.#folders.areSeen(pod);
+      if (areFoldersFresh) await this.#makeFolders(pod);
+      await this.#options.referents?.fetchForVolumes(pod, signal);
+      await this.#options.volumes.setUp(pod, signal);
+      return await this.#bringNearer(pod, seen, known, areFoldersFresh, signal);
     } finally {
       this.#logger.info('SyncPod exit', { ...names, isTerminal }, 4);
     }
@@ -206,9 +213,8 @@ export class SyncPod implements PodSyncer {
     await statuses.update(pod, observed, 'terminated', statusOverride);
     probes.removePod(pod);
     await volumes.tearDown(pod, signal);
-    for (const memory of [statuses, planner, startFailures, this.#recreation, this.#removed]) {
-      memory.forget(uid);
-    }
+    const own = [this.#recreation, this.#removed, this.#folders];
+    for (const memory of [statuses, planner, startFailures, ...own]) memory.forget(uid);
     this.#signals.forget(uid);
     this.#options.resizes?.forget(uid);
     this.#options.referents?.forget(uid);
@@ -232,29 +238,30 @@ export class SyncPod implements PodSyncer {
     throw new PodloopError('NETWORK_NOT_READY', message);
   }
 
-  async #prepare(pod: NodePod, signal: AbortSignal): Promise<void> {
-    const { events, paths, volumes, referents } = this.#options;
+  async #makeFolders(pod: NodePod): Promise<void> {
+    const { events } = this.#options;
     try {
-      await makePodFolders(paths, pod);
+      await this.#folders.make(pod);
     } catch (error) {
       const message = `error making pod data directories: ${messageOf(error)}`;
       events.record(pod.metadata, { type: 'Warning', reason: 'FailedToMakePodDataDirectories', message });
       throw new PodloopError('POD_SYNC_FAILED', message, { cause: error });
     }
-    await referents?.fetchForVolumes(pod, signal);
-    await volumes.setUp(pod, signal);
   }
 
   async #bringNearer(
     pod: NodePod,
     observed: PodStatus,
     { status, checkAgainInMs }: UpdatedStatus,
+    areFoldersFresh: boolean,
     signal: AbortSignal,
   ): Promise<SyncPodResult> {
     const { baselines, events, startFailures, statuses } = this.#options;
     this.#removed.look(pod, observed);
     this.#signals.look(pod, observed);
     const actions = await this.#computeActions(pod, observed);
+    // Something is to be put into them, and they were seen a while ago.
+    if (!areFoldersFresh && !isNothingToDo(actions)) await this.#makeFolders(pod);
     if (actions.baselinesToKeep.length > 0) await baselines.keep(pod, actions.baselinesToKeep);
     const sandbox = observed.sandboxes.find(({ id }) => id === actions.sandboxId);
     const { podLimits } = this.#options;

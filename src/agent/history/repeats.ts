@@ -41,6 +41,8 @@ export class Repeats {
   readonly #options: RepeatsOptions;
   /** By what it is, the one that happened last at the end. */
   readonly #runs = new Map<string, Run>();
+  /** Those of which there is something untold. */
+  readonly #waiting = new Set<Run>();
 
   constructor(options: RepeatsOptions) {
     this.#options = options;
@@ -57,6 +59,7 @@ export class Repeats {
     run.lastMs = nowMs;
     run.longestMs = Math.max(run.longestMs, durationMs);
     run.untold = { record, durationMs };
+    this.#waiting.add(run);
     this.#runs.delete(key);
     this.#runs.set(key, run);
     if (isNews || nowMs - run.toldMs >= TELL_AGAIN_MS) this.#tellRest(run);
@@ -66,7 +69,7 @@ export class Repeats {
   /** Tells what has waited for a minute. */
   look(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const run of this.#runs.values()) if (nowMs - run.toldMs >= TELL_AGAIN_MS) this.#tellRest(run);
+    for (const run of this.#waiting) if (nowMs - run.toldMs >= TELL_AGAIN_MS) this.#tellRest(run);
   }
 
   /** All whose keys begin like this are over: the rest of them is told, and the next time is news. */
@@ -89,6 +92,7 @@ export class Repeats {
 
   #tellRest(run: Run): void {
     const { untold, count, firstAtMs, longestMs } = run;
+    this.#waiting.delete(run);
     if (untold === undefined) return;
     run.untold = undefined;
     run.toldMs = this.#options.clock.monotonicMs();

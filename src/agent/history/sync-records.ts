@@ -34,6 +34,8 @@ const WORDS: Readonly<Record<string, string>> = {
 export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): () => void {
   /** Of each pod, the calls since its last piece of work. */
   const calls = new Map<string, string[]>();
+  /** Pods whose last work failed, the one that failed last at the end. */
+  const failing = new Set<string>();
   const leaveCalls = criCallEnded.subscribe(({ call }: CriCallEnd) => {
     const uid = call.pod?.uid;
     if (uid === undefined || !CHANGES.test(call.method)) return;
@@ -49,7 +51,10 @@ export function recordSyncs({ clock, repeats, append, findPod }: RecordMaker): (
     if (end.isOvertaken === true) return;
     const made = calls.get(uid) ?? [];
     calls.delete(uid);
-    if (error === undefined) repeats.end(failureOf(uid));
+    // Most work goes well, and all that repeats would be gone through for it.
+    if (failing.delete(uid) && error === undefined) repeats.end(failureOf(uid));
+    if (error !== undefined) failing.add(uid);
+    if (failing.size > MOST_PODS) failing.delete(failing.values().next().value!);
     const pod = findPod(uid);
     const isNews = made.length > 0 || error !== undefined || workType === 'TerminatedPod';
     if (pod === undefined || !isNews) return;
