@@ -101,6 +101,7 @@ export class AgentApi {
     const { clock, parts } = this.#options;
     const following = followPods({
       ...{ clock, signal, table: this.#table, manager: parts.manager },
+      revision: () => `${this.#served.revision} ${parts.sources.config.seenAllSources()}`,
       onLook: () => this.#forgetAbsent(),
     });
     await Promise.all([following, this.#servers?.run(signal)]);

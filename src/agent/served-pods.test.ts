@@ -4,9 +4,10 @@ import { type V1PodStatus } from '../model/v1-pod-status.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
 import { aRunningStatus } from '../testing/served-pods-scene.js';
+import { StatusManager } from '../status/status-manager.js';
 import { DesiredPods } from '../sync/desired-pods.js';
 import { type CreationTimes } from './creation-times.js';
-import { ServedPods } from './served-pods.js';
+import { followPods, ServedPods } from './served-pods.js';
 
 function setUp() {
   const desired = new DesiredPods();
@@ -21,7 +22,11 @@ function setUp() {
   };
   const served = new ServedPods({
     ...{ clock: new FakeClock(), desired, manager: manager as never },
-    workers: { isKnown: (uid) => worked.has(uid), isFinished: (uid) => worked.get(uid) === 'finished' },
+    workers: {
+      revision: 0,
+      isKnown: (uid) => worked.has(uid),
+      isFinished: (uid) => worked.get(uid) === 'finished',
+    },
     creations: {
       getMs: () => 1,
       forget: (uid: string) => forgotten.push(uid),
@@ -30,6 +35,7 @@ function setUp() {
       },
     } as unknown as CreationTimes,
     stopped: {
+      revision: 0,
       find: ({ metadata }) => {
         const stop = stops.get(metadata.uid);
         return stop === undefined ? undefined : ({ deletionTimestamp: 'then', ...stop } as never);
@@ -89,5 +95,31 @@ describe('the pods that the API shows', () => {
     worked.clear();
     served.forgetAbsent(() => false);
     expect(forgotten).toEqual(['uid-old']);
+  });
+});
+
+describe('following pods', () => {
+  it('looks at all of them when something changed of which no status tells, and now and then', async () => {
+    const { desired, served } = setUp();
+    const clock = new FakeClock();
+    const stopping = new AbortController();
+    let looks = 0;
+    const following = followPods({
+      ...{ clock, table: { refreshAll: () => looks++, refresh: () => undefined } as never },
+      manager: new StatusManager({ clock }),
+      revision: () => served.revision,
+      signal: stopping.signal,
+    });
+    await clock.advance(5_000);
+    expect(looks).toBe(1);
+    desired.set(web);
+    await clock.advance(1_000);
+    expect(looks).toBe(2);
+    await clock.advance(29_000);
+    expect(looks).toBe(2);
+    await clock.advance(2_000);
+    expect(looks).toBe(3);
+    stopping.abort();
+    await following;
   });
 });

@@ -14,11 +14,11 @@ import { type CreationTimes } from './creation-times.js';
 /** Where {@link ServedPods} reads. */
 export interface ServedPodsOptions {
   readonly clock: Clock;
-  readonly desired: Pick<DesiredPods, 'find' | 'uids' | 'has'>;
+  readonly desired: Pick<DesiredPods, 'find' | 'uids' | 'has' | 'revision'>;
   readonly manager: Pick<StatusManager, 'find' | 'findPod' | 'list'>;
-  readonly workers: Pick<PodWorkers, 'isKnown' | 'isFinished'>;
+  readonly workers: Pick<PodWorkers, 'isKnown' | 'isFinished' | 'revision'>;
   readonly creations: CreationTimes;
-  readonly stopped: Pick<StoppedPods, 'find'>;
+  readonly stopped: Pick<StoppedPods, 'find' | 'revision'>;
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
@@ -32,6 +32,12 @@ export class ServedPods implements PodViews {
 
   constructor(options: ServedPodsOptions) {
     this.#options = options;
+  }
+
+  /** Another text after each change that the statuses of pods do not tell of. */
+  get revision(): string {
+    const { desired, workers, stopped } = this.#options;
+    return [desired, workers, stopped].map(({ revision }) => revision).join(' ');
   }
 
   uids(): Iterable<string> {
@@ -114,17 +120,21 @@ export interface FollowPodsOptions {
   readonly clock: Clock;
   readonly table: PodTable;
   readonly manager: Pick<StatusManager, 'subscribe'>;
+  /** Another text when there is something to be seen of which no status tells: an end shows in nothing but the workers. */
+  readonly revision: () => string;
   /** Called after each look at all pods. */
   readonly onLook?: () => void;
   readonly signal: AbortSignal;
 }
 
-/** How often all pods are looked at, whatever was told: an end shows in nothing but the workers. */
-const LOOK_MS = 1_000;
+/** How often it is asked whether all pods are to be looked at. */
+const ASK_MS = 1_000;
+/** How often they are, whatever was told. */
+const LOOK_MS = 30_000;
 
 /** Keeps a table up to date until the signal aborts. */
 export async function followPods(options: FollowPodsOptions): Promise<void> {
-  const { clock, table, manager, onLook, signal } = options;
+  const { clock, table, manager, revision, onLook, signal } = options;
   using changes = manager.subscribe();
   const follow = async (): Promise<void> => {
     for await (const change of readUntilAborted(changes, signal)) {
@@ -133,10 +143,17 @@ export async function followPods(options: FollowPodsOptions): Promise<void> {
     }
   };
   const look = async (): Promise<void> => {
+    let seen: string | undefined;
+    let dueMs = -Infinity;
     while (!signal.aborted) {
-      table.refreshAll();
-      onLook?.();
-      await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+      const current = revision();
+      if (current !== seen || clock.monotonicMs() >= dueMs) {
+        seen = current;
+        dueMs = clock.monotonicMs() + LOOK_MS;
+        table.refreshAll();
+        onLook?.();
+      }
+      await clock.sleep(ASK_MS, signal).catch(() => undefined);
     }
   };
   await Promise.all([follow(), look()]);

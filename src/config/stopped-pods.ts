@@ -55,6 +55,7 @@ export class StoppedPods {
   readonly #options: StoppedPodsOptions;
   readonly #logger: Logger;
   #byUid: ReadonlyMap<string, StoppedPod>;
+  #revision = 0;
   /** The turn of the newest change; never rejects. */
   #turn: Promise<unknown> = Promise.resolve();
   /** By source, the uids of what it told of last. */
@@ -71,6 +72,11 @@ export class StoppedPods {
   static async open(options: StoppedPodsOptions): Promise<StoppedPods> {
     const text = await readIfThere(options.file);
     return new StoppedPods(options, text === undefined ? [] : parse(text, options.file));
+  }
+
+  /** Another number after each change. */
+  get revision(): number {
+    return this.#revision;
   }
 
   /** The stop of that very pod; undefined when there is none, or its manifest says something else now. */
@@ -203,6 +209,7 @@ export class StoppedPods {
     const next = new Map(this.#byUid);
     change(next);
     this.#byUid = next;
+    this.#revision++;
   }
 
   async #write(stops: ReadonlyMap<string, StoppedPod>): Promise<void> {

@@ -16,6 +16,12 @@ export interface Rejection {
 export class DesiredPods {
   readonly #pods = new Map<string, NodePod>();
   readonly #rejections = new Map<string, Rejection>();
+  #revision = 0;
+
+  /** Another number after each change. */
+  get revision(): number {
+    return this.#revision;
+  }
 
   get size(): number {
     return this.#pods.size;
@@ -42,6 +48,7 @@ export class DesiredPods {
   /** Takes in a pod, or a newer version of it. */
   set(pod: NodePod): void {
     this.#pods.set(pod.metadata.uid, pod);
+    this.#revision++;
   }
 
   /** Undefined when the pod was admitted, or is not desired. */
@@ -56,11 +63,13 @@ export class DesiredPods {
 
   /** Marks a desired pod as one that is not to run here, or takes that back. */
   setRejection(uid: string, rejection: Rejection | undefined): void {
+    this.#revision++;
     if (rejection === undefined) this.#rejections.delete(uid);
     else if (this.#pods.has(uid)) this.#rejections.set(uid, rejection);
   }
 
   remove(uid: string): void {
+    this.#revision++;
     this.#pods.delete(uid);
     this.#rejections.delete(uid);
   }

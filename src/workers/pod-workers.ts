@@ -105,6 +105,7 @@ export class PodWorkers {
   readonly #host: WorkerHost;
   readonly #effects: RequestEffects;
   #podsSynced = false;
+  #revision = 0;
   /** When a uid was forgotten last: a view that is older may show what it was in its life before. */
   #forgottenStamp: Stamp = OLDEST_STAMP;
 
@@ -147,6 +148,11 @@ export class PodWorkers {
       if (worker.isAwaitingView) awaitingView++;
     }
     return { byPhase, syncing, awaitingView, folded, requeued: this.#requeueTimes.size };
+  }
+
+  /** Another number after each change of which uids are known, or finished. */
+  get revision(): number {
+    return this.#revision;
   }
 
   /** Every uid known, with its phase, in the order in which they came. */
@@ -318,10 +324,12 @@ export class PodWorkers {
       newerThan: this.#forgottenStamp,
     });
     this.#workers.set(uid, worker);
+    this.#revision++;
     return worker;
   }
 
   #finish(worker: PodWorker): void {
+    this.#revision++;
     this.#requeueTimes.delete(uidOf(worker));
     this.#giveUpStaticPlace(worker);
     this.#options.onFinished?.(uidOf(worker));
@@ -332,6 +340,7 @@ export class PodWorkers {
     const fields = { pod: worker.ref, podUID: worker.ref.uid };
     this.#logger.info('Pod is forgotten', { ...fields, restartRequested: worker.restartRequested }, 4);
     this.#workers.delete(uidOf(worker));
+    this.#revision++;
     this.#options.onTerminatedChanged?.(uidOf(worker));
     this.#forgottenStamp = this.#options.clock.stamp();
   }
