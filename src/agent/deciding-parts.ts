@@ -70,7 +70,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   const wantNothing = (): void => void (isNothingWanted = true);
   const closing = new AbortController();
   /** Of work that rejects only because everything ends. */
-  const ignoreEnd = (work: Promise<void>): void => {
+  const ignoreEnd = (work: Promise<unknown>): void => {
     work.catch((error: unknown) => {
       if (!closing.signal.aborted) logger.error('Dead containers are not removed', error);
     });

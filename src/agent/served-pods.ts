@@ -6,6 +6,7 @@ import { type PodTable, type PodViews } from '../server/pod-table.js';
 import { type PodDeletion, type ServedPod } from '../server/served-pod.js';
 import { type StatusManager } from '../status/status-manager.js';
 import { type DesiredPods } from '../sync/desired-pods.js';
+import { untilNextBeatMs } from '../util/beat.js';
 import { type Clock } from '../util/clock.js';
 import { readUntilAborted } from '../util/read-until-aborted.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
@@ -153,7 +154,7 @@ export async function followPods(options: FollowPodsOptions): Promise<void> {
         table.refreshAll();
         onLook?.();
       }
-      await clock.sleep(ASK_MS, signal).catch(() => undefined);
+      await clock.sleep(untilNextBeatMs(clock, ASK_MS), signal).catch(() => undefined);
     }
   };
   await Promise.all([follow(), look()]);

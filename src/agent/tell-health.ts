@@ -1,6 +1,7 @@
 import { type CriClient } from '../cri/index.js';
 import { type Pleg } from '../pleg/index.js';
 import { type RuntimeState } from '../sync/runtime-state.js';
+import { untilNextBeatMs } from '../util/beat.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { HealthReport } from './health-report.js';
@@ -31,6 +32,6 @@ export async function tellHealth(given: TellHealthOptions, signal: AbortSignal):
   while (!signal.aborted) {
     health.update(pleg.health(), runtimeState.isAnswered);
     calls.update();
-    await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+    await clock.sleep(untilNextBeatMs(clock, LOOK_MS), signal).catch(() => undefined);
   }
 }

@@ -102,10 +102,16 @@ export class ContainerCollector {
     return await this.#collectFrom(statuses, this.#options.mayRemove, signal);
   }
 
-  /** Everything of pods that are gone, and nothing else: what housekeeping calls. */
-  async cleanUp(view: { mayRemove(podUid: string): boolean }, signal: AbortSignal): Promise<void> {
+  /** Everything of pods that are gone, and nothing else: what housekeeping calls. `more` while there are such pods. */
+  async cleanUp(
+    view: { mayRemove(podUid: string): boolean },
+    signal: AbortSignal,
+  ): Promise<'more' | undefined> {
     const gone = this.#allPods().filter(({ uid }) => view.mayRemove(uid));
-    if (gone.length > 0) await this.#collectFrom(gone, () => true, signal);
+    if (gone.length === 0) return undefined;
+    await this.#collectFrom(gone, () => true, signal);
+    // Whether all of it is gone shows in the next look at these pods.
+    return 'more';
   }
 
   /**

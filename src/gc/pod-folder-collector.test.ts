@@ -72,7 +72,7 @@ function lab({ statuses = [], failing = [], inRuntime = [], mounts = '', tearDow
       enabled: () => true,
     },
   });
-  const cleanUp = (...gone: string[]): Promise<void> =>
+  const cleanUp = (...gone: string[]): Promise<'more' | undefined> =>
     collector.cleanUp({ mayRemove: (uid) => gone.includes(uid) }, never);
   return { clock, collector, cleanUp, asked, errors };
 }

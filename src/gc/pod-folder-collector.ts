@@ -70,9 +70,12 @@ export class PodFolderCollector {
 
   /**
    * Removes what is left of pods that are gone, and links whose logs are. `mayRemove` is to be false as long as a
-   * source of pods was not seen.
+   * source of pods was not seen. Gives `more` while something of such a pod is left.
    */
-  async cleanUp(view: { mayRemove(podUid: string): boolean }, signal: AbortSignal): Promise<void> {
+  async cleanUp(
+    view: { mayRemove(podUid: string): boolean },
+    signal: AbortSignal,
+  ): Promise<'more' | undefined> {
     const { paths } = this.#options;
     this.#logger.info('Clean up orphaned pod directories', {}, 4);
     const uids = await namesIn(paths.podsDir);
@@ -90,6 +93,7 @@ export class PodFolderCollector {
     for (const uid of this.#kept.keys()) if (!gone.includes(uid)) this.#kept.delete(uid);
     orphanedVolumesCleaned.publish({ cleaned, failed: this.#kept.size });
     await this.#cleanUpLinks(new Set(uids), signal);
+    return cleaned < gone.length ? 'more' : undefined;
   }
 
   /** Removes links of our pods that lead to logs that are gone. Costs a look at each link, so it is done now and then. */

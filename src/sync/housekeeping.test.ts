@@ -321,6 +321,26 @@ describe('clearing up', () => {
     expect(calls).toBe(2);
   });
 
+  it('is over when nobody has more to do, and nothing is torn down that may still be there', async () => {
+    let result: 'more' | undefined = 'more';
+    const h = setUp([{ name: 'one', cleanUp: async () => result }]);
+    expect(h.housekeeping.isSettled).toBe(false);
+    h.housekeeping.run();
+    await h.clock.settle();
+    expect(h.housekeeping.isSettled).toBe(false);
+    result = undefined;
+    h.housekeeping.run();
+    expect(h.housekeeping.isSettled).toBe(false);
+    await h.clock.settle();
+    expect(h.housekeeping.isSettled).toBe(true);
+    h.show({ name: 'orphan' });
+    h.housekeeping.run();
+    await h.runOut();
+    h.housekeeping.run();
+    await h.clock.settle();
+    expect(h.housekeeping.isSettled).toBe(false);
+  });
+
   it('stops when housekeeping is closed', async () => {
     const { housekeeping, clock } = setUp([
       {

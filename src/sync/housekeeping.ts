@@ -34,11 +34,15 @@ export interface CleanupView {
   mayRemove(uid: string): boolean;
 }
 
+/** What is left to do when somebody has cleared up. */
+export type CleanupResult = void | 'more';
+
 /** Somebody who keeps something for pods, and clears up what is of no use any more. */
 export interface PodCleaner {
   /** For logs: `probes`, `pod directories`. */
   readonly name: string;
-  cleanUp(view: CleanupView, signal: AbortSignal): void | Promise<void>;
+  /** Gives `more` when something is to go that could not go now: it is called again soon. */
+  cleanUp(view: CleanupView, signal: AbortSignal): void | Promise<CleanupResult>;
 }
 
 /** What {@link Housekeeping} needs. */
@@ -89,6 +93,8 @@ export class Housekeeping {
   #cleanedAt: Stamp = OLDEST_STAMP;
   readonly #view: CleanupView;
   #cleaning: Promise<void> | undefined;
+  /** Whether the last clean-up that has ended left nothing to be cleared up. */
+  #isCleanedUp = false;
   /** Who is clearing up, and since when, in monotonic milliseconds. */
   #atWork: { readonly name: string; readonly sinceMs: number; isWarned: boolean } | undefined;
 
@@ -121,6 +127,12 @@ export class Housekeeping {
     if (tookMs > this.#warningMs) this.#warn('the decisions', tookMs);
     this.#logger.info('SyncLoop (housekeeping) end', { duration: formatGoDuration(tookMs) }, 4);
     this.#cleanUp();
+  }
+
+  /** Nothing is left to do: as long as nothing happens to pods, going round again would find the same. */
+  get isSettled(): boolean {
+    const isAtWork = this.#cleaning !== undefined || !this.#isCleanedUp;
+    return !isAtWork && this.#forgottenAt.size === 0 && this.#tornDown.size === 0;
   }
 
   /**
@@ -223,17 +235,22 @@ export class Housekeeping {
   async #cleanUpInTurn(): Promise<void> {
     const { cleaners = [], clock } = this.#options;
     const stamp = clock.stamp();
+    let isCleanedUp = true;
+    this.#isCleanedUp = false;
     for (const cleaner of cleaners) {
       this.#atWork = { name: cleaner.name, sinceMs: clock.monotonicMs(), isWarned: false };
       try {
-        await cleaner.cleanUp(this.#view, this.#closing.signal);
+        const result = await cleaner.cleanUp(this.#view, this.#closing.signal);
+        if (result === 'more') isCleanedUp = false;
       } catch (error) {
         if (this.#closing.signal.aborted) return;
+        isCleanedUp = false;
         // What one of them cannot do keeps none of the others from it.
         this.#logger.error('Failed cleaning pods', error, { cleaner: cleaner.name });
       }
     }
     this.#atWork = undefined;
+    this.#isCleanedUp = isCleanedUp;
     this.#cleanedAt = stamp;
   }
 

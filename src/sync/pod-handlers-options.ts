@@ -26,7 +26,7 @@ export interface PodHandlersOptions {
     'updatePod' | 'isKnown' | 'isTerminationRequested' | 'isKnownTerminated'
   >;
   readonly cache: Pick<PodCache, 'get'>;
-  readonly housekeeping: Pick<Housekeeping, 'run' | 'isTornDown'>;
+  readonly housekeeping: Pick<Housekeeping, 'run' | 'isTornDown'> & Partial<Pick<Housekeeping, 'isSettled'>>;
   readonly seenAllSources: () => boolean;
   /** What keeps a pod from running whether it runs or not: a pod of somebody else's. Nothing does unless told. */
   readonly findObstacle?: (pod: NodePod) => Rejection | undefined;

@@ -20,6 +20,8 @@ export interface SyncHandlers {
   handlePodReconcile(pods: readonly NodePod[]): void;
   handlePodSyncs(pods: readonly NodePod[]): void;
   handlePodCleanups(): void;
+  /** Whether that has left nothing to do; it counts as if there were something unless told. */
+  readonly isCleanedUp?: boolean;
 }
 
 /** Keeps the desired pods up to date and passes on to the workers what changes of them. */
@@ -134,6 +136,10 @@ export class PodHandlers implements SyncHandlers {
 
   handlePodCleanups(): void {
     this.#options.housekeeping.run();
+  }
+
+  get isCleanedUp(): boolean {
+    return this.#options.housekeeping.isSettled ?? false;
   }
 
   /** Judges a pod that has ended and is to run again, perhaps with other wishes; false: it is rejected. */

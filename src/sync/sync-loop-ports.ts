@@ -52,7 +52,7 @@ export interface SyncLoopOptions {
   readonly deadContainers: DeadContainerDeleter;
   /** Between two looks for pods that are due, unless one is due before; 1 s unless told. */
   readonly syncPeriodMs?: number;
-  /** Between two housekeepings; 2 s unless told. */
+  /** Between two housekeepings as long as something happens or is left to do, and 30 s otherwise; 2 s unless told. */
   readonly housekeepingPeriodMs?: number;
   /** Work between two turns of the event loop; 10 ms unless told. */
   readonly sliceMs?: number;

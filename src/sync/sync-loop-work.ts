@@ -3,6 +3,7 @@ import { type PodUpdate, type PodUpdateType } from '../model/pod-update.js';
 import { type PodLifecycleEvent } from '../pleg/events.js';
 import { type ProbeResult } from '../probes/probe-result.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { untilNextBeatMs } from '../util/beat.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { isRunning } from './housekeeping-owner.js';
 import { type SyncLoopEvents } from './sync-loop-events.js';
@@ -37,6 +38,13 @@ const PROBE_WORDS: Readonly<Record<ProbeResult['type'], readonly [string, string
 /** Pods that end one after the other are not each to cost a look at all of them. */
 const HOUSEKEEPING_GAP_MS = 100;
 
+/**
+ * How long nothing must have happened to pods, in milliseconds, before housekeeping finds so little that it may come
+ * seldom: it looks at every pod and into every folder of one.
+ */
+const QUIET_AFTER_MS = 10_000;
+const QUIET_HOUSEKEEPING_MS = 30_000;
+
 /** What the sync loop does in a slice: takes what waits, and what time has brought, and calls the handlers. */
 export class SyncLoopWork {
   readonly #options: SyncLoopOptions;
@@ -53,6 +61,8 @@ export class SyncLoopWork {
   #nextSyncMs: number;
   #nextHousekeepingMs: number;
   #housekeptMs = -Infinity;
+  /** When something happened to a pod. */
+  #happenedMs: number;
 
   constructor(options: SyncLoopOptions, inputs: SyncLoopInputs) {
     this.#options = options;
@@ -62,6 +72,7 @@ export class SyncLoopWork {
     this.#housekeepingPeriodMs = options.housekeepingPeriodMs ?? 2_000;
     this.#nextSyncMs = options.clock.monotonicMs() + this.#syncPeriodMs;
     this.#nextHousekeepingMs = options.clock.monotonicMs() + this.#housekeepingPeriodMs;
+    this.#happenedMs = options.clock.monotonicMs();
   }
 
   /** Milliseconds until time brings something: to be asked when there is nothing else to do. */
@@ -74,6 +85,7 @@ export class SyncLoopWork {
 
   /** Housekeeping is due from now on, or as soon as the last one is a little while ago. */
   housekeepSoon(): void {
+    this.#noteHappening();
     const soonMs = Math.max(this.#options.clock.monotonicMs(), this.#housekeptMs + HOUSEKEEPING_GAP_MS);
     this.#nextHousekeepingMs = Math.min(this.#nextHousekeepingMs, soonMs);
   }
@@ -99,6 +111,7 @@ export class SyncLoopWork {
   #handleUpdate(): boolean {
     const update = this.#inputs.updates.peek();
     if (update === undefined) return false;
+    this.#noteHappening();
     const { type, source, pods } = update;
     if (this.#handledOfUpdate === 0) {
       this.#podsOfUpdate = type === 'ADD' ? this.#runningFirst(pods) : pods;
@@ -130,9 +143,11 @@ export class SyncLoopWork {
     const happened = this.#inputs.events.takePod();
     if (happened === undefined) {
       if (!this.#inputs.events.takeResync()) return false;
+      this.#noteHappening();
       for (const uid of this.#options.desired.uids()) this.#dueUids.add(uid);
       return true;
     }
+    this.#noteHappening();
     const { uid, events, diedContainerIds } = happened;
     const { desired, workers } = this.#options;
     const pod = desired.find(uid);
@@ -170,7 +185,7 @@ export class SyncLoopWork {
     const isSyncDue = now >= this.#nextSyncMs;
     const isHousekeepingDue = now >= this.#nextHousekeepingMs;
     if (isSyncDue) {
-      this.#nextSyncMs = now + this.#syncPeriodMs;
+      this.#nextSyncMs = now + untilNextBeatMs(clock, this.#syncPeriodMs);
       const uids = workers.takeDue();
       for (const uid of uids) this.#dueUids.add(uid);
       if (uids.length > 0) {
@@ -182,12 +197,23 @@ export class SyncLoopWork {
       }
     }
     if (isHousekeepingDue) {
-      this.#nextHousekeepingMs = now + this.#housekeepingPeriodMs;
+      // As the last one has left it: this one has only begun when it returns.
+      const isQuiet = handlers.isCleanedUp === true && now - this.#happenedMs >= QUIET_AFTER_MS;
+      this.#nextHousekeepingMs =
+        now +
+        (isQuiet ? Math.max(QUIET_HOUSEKEEPING_MS, this.#housekeepingPeriodMs) : this.#housekeepingPeriodMs);
       this.#housekeptMs = now;
       if (seenAllSources()) this.#try('housekeeping', () => handlers.handlePodCleanups());
       else this.#logger.info("SyncLoop (housekeeping, skipped): sources aren't ready yet", {}, 4);
     }
     return isSyncDue || isHousekeepingDue;
+  }
+
+  /** Housekeeping comes in its usual time again. */
+  #noteHappening(): void {
+    const now = this.#options.clock.monotonicMs();
+    this.#happenedMs = now;
+    this.#nextHousekeepingMs = Math.min(this.#nextHousekeepingMs, now + this.#housekeepingPeriodMs);
   }
 
   #takeProbeResult(result: ProbeResult): void {

@@ -242,6 +242,37 @@ describe('with time', () => {
     expect(h.calls).toEqual(['handlePodCleanups', 'handlePodCleanups']);
   });
 
+  it('housekeeping comes seldom when nothing happens and nothing is left to do, and again as something happens', async () => {
+    const calls: number[] = [];
+    const clock = new FakeClock();
+    const state = { isCleanedUp: false };
+    const none = (): void => undefined;
+    await using h = syncLoopHarness({
+      clock,
+      housekeepingPeriodMs: 2_000,
+      handlers: {
+        ...{ handlePodAdditions: none, handlePodUpdates: none, handlePodRemoves: none, handlePodSyncs: none },
+        handlePodReconcile: none,
+        handlePodCleanups: () => calls.push(clock.monotonicMs()),
+        get isCleanedUp() {
+          return state.isCleanedUp;
+        },
+      },
+    });
+    await clock.advance(20_000);
+    expect(calls).toHaveLength(10);
+    state.isCleanedUp = true;
+    calls.length = 0;
+    await clock.advance(62_000);
+    expect(calls).toHaveLength(3);
+    calls.length = 0;
+    h.updates.push({ type: 'ADD', source: 'file', pods: [web] });
+    await clock.advance(10_000);
+    expect(calls).toHaveLength(5);
+    await clock.advance(30_000);
+    expect(calls).toHaveLength(6);
+  });
+
   it('housekeeping comes at once when somebody waits for it, and not all the time', async () => {
     await using h = syncLoopHarness();
     h.loop.housekeepSoon();

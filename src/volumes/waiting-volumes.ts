@@ -7,6 +7,7 @@
  * @module
  */
 import { type Clock } from '../util/clock.js';
+import { Wakeup } from '../util/wakeup.js';
 
 /** What a {@link WaitingVolumes} needs. */
 export interface WaitingVolumesOptions {
@@ -24,6 +25,7 @@ const PERIOD_MS = 1_000;
 export class WaitingVolumes {
   readonly #options: WaitingVolumesOptions;
   readonly #checks = new Map<string, readonly VolumeCheck[]>();
+  readonly #wakeup = new Wakeup();
 
   constructor(options: WaitingVolumesOptions) {
     this.#options = options;
@@ -32,13 +34,19 @@ export class WaitingVolumes {
   /** The pod waits for these volumes from now on, and for no others; for none when there are none. */
   set(podUid: string, checks: readonly VolumeCheck[]): void {
     if (checks.length === 0) this.#checks.delete(podUid);
-    else this.#checks.set(podUid, checks);
+    else {
+      this.#checks.set(podUid, checks);
+      this.#wakeup.wake();
+    }
   }
 
   /** Looks again and again until the signal aborts; resolves then. */
   async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
     while (!signal.aborted) {
-      await this.#options.clock.sleep(PERIOD_MS, signal).catch(() => undefined);
+      // Mostly nobody waits.
+      if (this.#checks.size === 0) await this.#wakeup.wait(clock, undefined, signal).catch(() => undefined);
+      await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
       await Promise.all([...this.#checks].map(([uid, checks]) => this.#look(uid, checks)));
     }
   }

@@ -128,7 +128,9 @@ export class PodWorkers {
       onSynced: (worker, outcome) => {
         const { resyncIntervalMs = 60_000, backOffPeriodMs = 10_000, random = Math.random } = options;
         const afterMs = computeRequeueMs(outcome, { resyncIntervalMs, backOffPeriodMs }, random());
-        this.#requeueTimes.set(uidOf(worker), afterMs);
+        const isResync = 'result' in outcome && outcome.result?.requeueAfterMs === undefined;
+        if (isResync) this.#requeueTimes.setAbout(uidOf(worker), afterMs);
+        else this.#requeueTimes.set(uidOf(worker), afterMs);
       },
       onChanged: (worker) => options.requestRelist(uidOf(worker)),
       onTerminated: (worker) => options.onTerminatedChanged?.(uidOf(worker)),

@@ -1,5 +1,7 @@
 import { type Clock } from '../util/clock.js';
 
+const BEAT_MS = 1_000;
+
 /** When each pod is to be synced again although nothing happened to it: one time per pod, the last one set. */
 export class RequeueTimes {
   readonly #clock: Clock;
@@ -23,6 +25,12 @@ export class RequeueTimes {
 
   set(uid: string, afterMs: number): void {
     this.#dueAtMs.set(uid, this.#clock.monotonicMs() + afterMs);
+  }
+
+  /** The same at the next whole second, for what is in no hurry: so that pods come together, and wake the node seldom. */
+  setAbout(uid: string, afterMs: number): void {
+    const dueAtMs = this.#clock.monotonicMs() + afterMs;
+    this.#dueAtMs.set(uid, Math.ceil(dueAtMs / BEAT_MS) * BEAT_MS);
   }
 
   delete(uid: string): void {

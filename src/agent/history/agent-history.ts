@@ -11,6 +11,7 @@ import { Journal, type JournalFacts } from '../../journal/journal.js';
 import { type JournalQuery } from '../../journal/journal-query.js';
 import { type JournalEntry, type JournalPod, type JournalRecord } from '../../journal/journal-record.js';
 import { type CriClient } from '../../cri/index.js';
+import { untilNextBeatMs } from '../../util/beat.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
@@ -104,7 +105,7 @@ export class AgentHistory implements Disposable {
       this.#calls.look();
       this.#runtime.look();
       this.#repeats.look();
-      await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+      await clock.sleep(untilNextBeatMs(clock, LOOK_MS), signal).catch(() => undefined);
     }
     await Promise.all(listening);
     this.#repeats.end('');

@@ -2,8 +2,11 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { type ReportedEventLoop } from '../../model/pleg-report.js';
 import { type Clock } from '../../util/clock.js';
 
-/** How often it is measured: seldom enough to cost an idle process nothing, often enough to meet any stall that is felt. */
-const RESOLUTION_MS = 50;
+/**
+ * How often it is measured. A stall that is longer is met for certain, a shorter one by chance, as likely as it is long;
+ * each measurement wakes an idle process.
+ */
+const RESOLUTION_MS = 250;
 /** What is told is of this window and of the one before. */
 const WINDOW_MS = 60_000;
 
