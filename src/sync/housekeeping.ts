@@ -34,15 +34,12 @@ export interface CleanupView {
   mayRemove(uid: string): boolean;
 }
 
-/** What is left to do when somebody has cleared up. */
-export type CleanupResult = void | 'more';
-
 /** Somebody who keeps something for pods, and clears up what is of no use any more. */
 export interface PodCleaner {
   /** For logs: `probes`, `pod directories`. */
   readonly name: string;
-  /** Gives `more` when something is to go that could not go now: it is called again soon. */
-  cleanUp(view: CleanupView, signal: AbortSignal): void | Promise<CleanupResult>;
+  /** Gives `more`, now or as a promise, when something is to go that could not go now: it is called again soon. */
+  cleanUp(view: CleanupView, signal: AbortSignal): unknown;
 }
 
 /** What {@link Housekeeping} needs. */

@@ -25,7 +25,7 @@ import {
   toCgroupPath,
 } from '../../runtime/pod-cgroup-names.js';
 import { type SandboxStatus } from '../../runtime/runtime.js';
-import { type CleanupResult, type CleanupView, type PodCleaner } from '../../sync/housekeeping.js';
+import { type CleanupView, type PodCleaner } from '../../sync/housekeeping.js';
 import { type PodCgroupParents, type PodLimits } from '../../sync/sync-pod-ports.js';
 import { codeOf } from '../../util/cgroups/cgroup-io.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
@@ -140,7 +140,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     return [path, computePodShares(pod), cpuQuotaUs, cpuPeriodUs, memoryBytes, pids].join(' ');
   }
 
-  async cleanUp(view: CleanupView, signal: AbortSignal): Promise<CleanupResult> {
+  async cleanUp(view: CleanupView, signal: AbortSignal): Promise<'more' | undefined> {
     const { root, ownUids } = this.#options;
     if (root !== undefined) for (const uid of ownUids()) this.#own.set(keyOf(uid), uid);
     if (!this.#mayHaveGroups && this.#own.size === 0) return;
