@@ -3,6 +3,7 @@ import { type StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type PodSpec } from '../model/pod.js';
+import { isClusterPod } from '../model/static-pod.js';
 import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
 import { admitPod, findResizeObstacle } from '../sync/admit-pod.js';
 import { admitSecurity, type SecurityFeatures } from '../sync/admit-security.js';
@@ -58,7 +59,8 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       // Its manifest was edited while no agent ran, or as it ended: as for any edit of a pod that has ended.
       const pod = desired.find(uid);
       const ended = endedPods.find(uid);
-      if (pod !== undefined && ended !== undefined && ended.definition !== toRunDefinition(pod)) {
+      if (pod === undefined || ended === undefined || isClusterPod(pod)) return;
+      if (ended.definition !== toRunDefinition(pod)) {
         workers.updatePod({ type: 'create', pod });
       }
     },

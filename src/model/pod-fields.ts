@@ -99,9 +99,9 @@ const OWN_TABLES = {
     priorityClassName: supported('string'),
     priority: supported('int32', { neutral: [0] }),
     dnsConfig: supported('PodDNSConfig'),
-    readinessGates: refused(
-      'use a readinessProbe: there is no API server through which a condition could be set',
-      '[]any',
+    readinessGates: clustered(
+      refused('use a readinessProbe: there is no API server through which a condition could be set', '[]any'),
+      ignored('[]any', 'who tells the API server of the pod goes by it'),
     ),
     runtimeClassName: supported('string'),
     enableServiceLinks: clustered(

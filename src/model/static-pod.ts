@@ -43,6 +43,11 @@ export function isStaticPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
   return source !== undefined && source !== 'api';
 }
 
+/** Whether the pod came from an API server: it runs once, and how it ended is final. */
+export function isClusterPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
+  return metadata.annotations?.[STATIC_POD_ANNOTATIONS.source] === 'api';
+}
+
 const DEFAULT_NAMESPACE = 'default';
 /** What file systems take: Linux' NAME_MAX. Names of pods, namespaces and nodes, and uids, have one byte a character. */
 const LONGEST_FILE_NAME = 255;

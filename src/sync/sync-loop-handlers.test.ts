@@ -317,6 +317,38 @@ describe('admission', () => {
   });
 });
 
+describe('a pod of an API server', () => {
+  const full = { admit: false, reason: 'OutOfpods', message: 'too many' } as const;
+
+  it('that was rejected stays so, whatever is given back or edited', async () => {
+    let isFull = true;
+    const { handlers, desired, asked } = setUp({ admit: () => (isFull ? full : { admit: true }) });
+    const pod = aNodePod({ source: 'api' });
+    handlers.handlePodAdditions([pod]);
+    isFull = false;
+    handlers.podEndChanged('uid-other');
+    await Promise.resolve();
+    handlers.handlePodUpdates([{ ...pod, metadata: { ...pod.metadata, labels: { a: 'b' } } }]);
+    expect(asked()).toEqual([]);
+    expect(desired.findRejection('uid-web')?.reason).toBe('OutOfpods');
+    // To be taken off the server it has to go through its end.
+    handlers.handlePodUpdates([
+      { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-02T03:04:05Z' } },
+    ]);
+    expect(asked()).toEqual(['create uid-web']);
+  });
+
+  it('runs but once, whatever is edited after its end', () => {
+    const { handlers, ended, asked } = setUp();
+    const pod = aNodePod({ source: 'api' });
+    handlers.handlePodAdditions([pod]);
+    ended.add('uid-web');
+    const containers = [{ ...pod.spec.containers[0]!, image: 'another' }];
+    handlers.handlePodUpdates([{ ...pod, spec: { ...pod.spec, containers } }]);
+    expect(asked()).toEqual(['create uid-web', 'update uid-web']);
+  });
+});
+
 describe('what the node forbids', () => {
   const rejection = { reason: POD_FORBIDDEN, message: 'not here' };
   const isPrivileged = ({ spec }: NodePod): boolean =>

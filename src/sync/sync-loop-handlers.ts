@@ -1,5 +1,6 @@
 import { type NodePod } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
+import { isClusterPod } from '../model/static-pod.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { podAdded } from '../util/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
@@ -87,11 +88,14 @@ export class PodHandlers implements SyncHandlers {
       this.#want(pod);
       // It may ask for less than before.
       this.#judgeRejectedSoon();
+      // What an API server was told of a pod's end is final.
+      if (wasRejected && !isDeletion && isClusterPod(pod)) continue;
       // What runs is not judged again, but for what no pod may have: an edit may ask for that.
       const isJudged = wasRejected || this.#findForbidden(pod) !== undefined;
       if (isJudged && !isDeletion && !this.#admit(pod)) continue;
-      // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again.
-      const hasEnded = workers.isTerminationRequested(uid) && !isDeletion;
+      // An edit keeps the uid, so an edit of a pod that has run to its end is the only way to have it run again. Each
+      // pod of an API server runs but once.
+      const hasEnded = workers.isTerminationRequested(uid) && !isDeletion && !isClusterPod(pod);
       const mayRunAgain = before !== undefined && (wasRejected || isDeleted(before));
       const isAnew = hasEnded && (mayRunAgain || (before !== undefined && asksForNewRun(before, pod)));
       this.#ask({ type: isAnew || !workers.isKnown(uid) ? 'create' : 'update', pod });
@@ -215,7 +219,7 @@ export class PodHandlers implements SyncHandlers {
   }
 
   #judgeAgain(pod: NodePod): void {
-    if (this.#findRejection(pod) !== undefined || !this.#admit(pod)) return;
+    if (isClusterPod(pod) || this.#findRejection(pod) !== undefined || !this.#admit(pod)) return;
     this.#logger.info('Pod is admitted after all', { pod: podRefOf(pod), podUID: pod.metadata.uid });
     this.#ask({ type: 'create', pod });
   }

@@ -17,7 +17,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 /**
  * `patch` laid over `target` as by an API server: lists of conditions and addresses are merged by their keys.
  *
- * Of the directives, `$patch: delete` of an item and `$setElementOrder` (which is left out) are known, not the others.
+ * Of the directives, `$patch: delete` of an item and `$patch: replace` of a list are known, and none of those for order.
  *
  * @see https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/
  */
@@ -40,6 +40,8 @@ function merge(target: unknown, patch: unknown, isStrategic: boolean): unknown {
 }
 
 function mergeItems(target: unknown, patch: readonly unknown[], key: string): unknown[] {
+  const isReplacement = (item: unknown): boolean => isRecord(item) && item['$patch'] === 'replace';
+  if (patch.some(isReplacement)) return patch.filter((item) => !isReplacement(item));
   const items = Array.isArray(target) ? [...(target as unknown[])] : [];
   for (const item of patch) {
     if (!isRecord(item)) continue;

@@ -1,0 +1,147 @@
+/**
+ * The pods that an API server gives to this node: they come from there, what becomes of them goes back there.
+ *
+ * ```
+ * API server ─ list, watch ─► KnownPods ─► PodSource ─► the agent (deliver, markEnded)
+ *      ▲                          │                         │ statuses, what is finished
+ *      └──── StatusWriter, MirrorPods ◄─────────────────────┘
+ * ```
+ *
+ * In: a {@link KubeClient} and {@link AgentPods}, what the agent does and knows. Nothing of a pod is kept on disk: what is
+ * true of it is in the API server and in the runtime.
+ *
+ * @module
+ */
+import { type NodePod } from '../../model/node-pod.js';
+import { type PodEventRecorder } from '../../model/pod-event-recorder.js';
+import { isTerminalPhase, type V1PodStatus } from '../../model/v1-pod-status.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { type KubeClient } from '../client/kube-client.js';
+import { Reflector, type ReflectorStats } from '../watch/reflector.js';
+import { admitToNode, type NodeRejection } from './admit-to-node.js';
+import { type AgentPods } from './agent-pods.js';
+import { type ApiNode } from './api-node.js';
+import { type ApiPod } from './api-pod.js';
+import { KnownPods } from './known-pods.js';
+import { MirrorPods } from './mirror-pods.js';
+import { PodSource, UNSUPPORTED_POD } from './pod-source.js';
+import { StatusWriter, type StatusWriterStats } from './status-writer.js';
+
+/** What {@link ClusterPods} need. */
+export interface ClusterPodsOptions {
+  readonly client: KubeClient;
+  readonly nodeName: string;
+  readonly agent: AgentPods;
+  readonly events: PodEventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+/** How {@link ClusterPods} get on. */
+export interface ClusterPodsState {
+  /** All pods were listed, and the node's object was seen: they have been delivered. */
+  readonly hasSynced: boolean;
+  /** Why they are not in step with the API server now. */
+  readonly problem: Error | undefined;
+  readonly pods: number;
+  readonly unknownFields: number;
+  readonly watch: ReflectorStats;
+  readonly statuses: StatusWriterStats;
+}
+
+/** See the module. */
+export class ClusterPods {
+  readonly #known = new KnownPods();
+  readonly #source: PodSource;
+  readonly #mirrors: MirrorPods;
+  readonly #writer: StatusWriter;
+  readonly #podReflector: Reflector<ApiPod>;
+  readonly #nodeReflector: Reflector<ApiNode>;
+  /** As it was last seen: one that was deleted has the labels that it had. */
+  #node: ApiNode | undefined;
+  #isNodeThere = false;
+
+  constructor(options: ClusterPodsOptions) {
+    const { client, nodeName, agent, events, clock, logger, random } = options;
+    const common = { client, clock, logger, ...(random === undefined ? {} : { random }) };
+    const known = this.#known;
+    const onEnded = (pod: NodePod, status: V1PodStatus): void => {
+      const own = agent.findStatus(pod.metadata.uid);
+      // It is from here that the server knows; and one that is to end ends.
+      const isOurs = own !== undefined && isTerminalPhase(own.status.phase);
+      if (!isOurs && pod.metadata.deletionTimestamp === undefined) agent.markEnded(pod, status);
+    };
+    this.#source = new PodSource({
+      ...{ known, events, logger, onEnded },
+      deliver: (pods) => agent.deliver(pods),
+    });
+    const node = (): ApiNode | undefined => (this.#isNodeThere ? this.#node : undefined);
+    this.#mirrors = new MirrorPods({ ...common, known, agent, node });
+    this.#writer = new StatusWriter({
+      ...{ ...common, known, agent, source: this.#source, mirrors: this.#mirrors },
+    });
+    this.#podReflector = new Reflector<ApiPod>({
+      ...{ ...common, path: '/api/v1/pods', sink: known },
+      query: { fieldSelector: `spec.nodeName=${nodeName}` },
+    });
+    const seeNode = (seen: ApiNode): void => {
+      [this.#node, this.#isNodeThere] = [seen, true];
+      this.#source.nodeIsKnown();
+      this.#mirrors.refresh();
+    };
+    this.#nodeReflector = new Reflector<ApiNode>({
+      ...{ ...common, path: '/api/v1/nodes', name: nodeName },
+      sink: {
+        replace: ([only]) => {
+          if (only === undefined) this.#isNodeThere = false;
+          else seeNode(only);
+        },
+        upsert: seeNode,
+        delete: () => (this.#isNodeThere = false),
+      },
+    });
+  }
+
+  /** As of now. */
+  get state(): ClusterPodsState {
+    return {
+      hasSynced: this.#podReflector.hasSynced && this.#node !== undefined,
+      problem: this.#podReflector.problem ?? this.#nodeReflector.problem,
+      ...{ pods: this.#known.size, unknownFields: this.#source.unknownFields },
+      ...{ watch: this.#podReflector.stats, statuses: this.#writer.stats },
+    };
+  }
+
+  /** Why a pod of the API server may not be on this node; undefined when it may, and for pods from elsewhere. */
+  admit({ metadata: { uid } }: NodePod): NodeRejection | undefined {
+    const api = this.#known.find(uid);
+    if (api === undefined) return undefined;
+    const problems = this.#source.problemsOf(uid);
+    if (problems.length > 0) {
+      return { reason: UNSUPPORTED_POD, message: `Pod was rejected: ${problems.join('; ')}` };
+    }
+    return this.#node === undefined ? undefined : admitToNode(api, this.#node);
+  }
+
+  /** No container of a pod runs any more, or nothing at all is left of it: to be called as soon as that is so. */
+  podEndChanged(uid: string): void {
+    this.#writer.touch(uid);
+    this.#mirrors.refresh();
+  }
+
+  /** Something else has got through to the API server: what waits for another try is tried at once. */
+  retryNow(): void {
+    this.#podReflector.retryNow();
+    this.#nodeReflector.retryNow();
+    this.#writer.retryNow();
+  }
+
+  /** Keeps node and API server in step until the signal aborts; resolves then. The pods go on as they are. */
+  async run(signal: AbortSignal): Promise<void> {
+    const parts = [this.#podReflector, this.#nodeReflector, this.#mirrors, this.#writer];
+    await Promise.all(parts.map(async (part) => part.run(signal)));
+  }
+}

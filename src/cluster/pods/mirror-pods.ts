@@ -1,0 +1,216 @@
+/**
+ * Keeps a copy of each static pod on the API server, so that others see it: a mirror pod.
+ *
+ * In: the static pods that are wanted, the mirror pods that the API server has, and the node's object, which owns them.
+ * Out: mirror pods made, made anew when they are deleted or out of date, and taken away with the static pod. What somebody
+ * does to a mirror pod does nothing to the static pod.
+ *
+ * @see https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
+ * @module
+ */
+import { type NodePod } from '../../model/node-pod.js';
+import { STATIC_POD_ANNOTATIONS } from '../../model/static-pod.js';
+import { Backoff } from '../../util/backoff.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
+import { Wakeup } from '../../util/wakeup.js';
+import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { type AgentPods } from './agent-pods.js';
+import { type ApiNode } from './api-node.js';
+import {
+  type ApiPod,
+  isMirrorPod,
+  MIRROR_ANNOTATION,
+  type NamedApiPod,
+  pathOf,
+  refOf,
+  versionOfStatic,
+} from './api-pod.js';
+import { type KnownPods } from './known-pods.js';
+
+/** What {@link MirrorPods} need. */
+export interface MirrorPodsOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly clock: Clock;
+  readonly known: KnownPods;
+  readonly agent: Pick<AgentPods, 'staticPods' | 'statuses' | 'isFinished'>;
+  /** The node's object; undefined while it is not there. */
+  readonly node: () => ApiNode | undefined;
+  readonly logger?: Logger;
+}
+
+interface Failure {
+  readonly backoff: Backoff;
+  retryAtMs: number;
+}
+
+/** All is looked at so often whatever was told: that a manifest is gone is told by nobody. */
+const LOOK_MS = 5_000;
+const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
+
+/** See the module. */
+export class MirrorPods {
+  readonly #options: MirrorPodsOptions;
+  readonly #logger: Logger;
+  readonly #wakeup = new Wakeup();
+  /** Of the API server, by full name. */
+  readonly #mirrors = new Map<string, NamedApiPod>();
+  /** Uids of the static pods that are wanted, by full name, and the other way round. */
+  #uids = new Map<string, string>();
+  #names = new Map<string, string>();
+  readonly #failures = new Map<string, Failure>();
+
+  constructor(options: MirrorPodsOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+    options.known.listen({
+      changed: (pod) => {
+        if (!isMirrorPod(pod)) return;
+        this.#mirrors.set(fullName(pod.metadata), pod);
+        this.refresh();
+      },
+      gone: ({ metadata }) => {
+        const name = fullName(metadata);
+        if (this.#mirrors.get(name)?.metadata.uid !== metadata.uid) return;
+        this.#mirrors.delete(name);
+        this.refresh();
+      },
+      listed: () => this.refresh(),
+    });
+  }
+
+  /** The mirror pod of a static pod; undefined while there is none. */
+  findMirror(staticUid: string): NamedApiPod | undefined {
+    const name = this.#names.get(staticUid);
+    return name === undefined ? undefined : this.#mirrors.get(name);
+  }
+
+  /** The uid on this node of the static pod that a mirror pod stands for. */
+  findStaticUid({ metadata }: NamedApiPod): string | undefined {
+    return this.#uids.get(fullName(metadata));
+  }
+
+  /** Something may have changed. */
+  refresh(): void {
+    this.#wakeup.wake();
+  }
+
+  /** Keeps them until the signal aborts; resolves then. They stay: the pods do, too. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#reconcile(signal);
+      await this.#wakeup.wait(this.#options.clock, LOOK_MS, signal).catch(() => undefined);
+    }
+  }
+
+  async #reconcile(signal: AbortSignal): Promise<void> {
+    const { agent, known } = this.#options;
+    const wanted = agent.staticPods();
+    if (wanted === undefined || !known.isComplete) return;
+    this.#uids = new Map(wanted.map(({ metadata }) => [fullName(metadata), metadata.uid]));
+    this.#names = new Map(wanted.map(({ metadata }) => [metadata.uid, fullName(metadata)]));
+    for (const pod of wanted) {
+      const name = fullName(pod.metadata);
+      await this.#attempt(name, signal, async () => this.#keep(pod, this.#mirrors.get(name), signal));
+    }
+    const ending = new Set(
+      [...agent.statuses()].filter(({ pod }) => !agent.isFinished(pod.uid)).map(({ pod }) => fullName(pod)),
+    );
+    for (const [name, mirror] of [...this.#mirrors]) {
+      if (this.#uids.has(name) || ending.has(name)) continue;
+      await this.#attempt(name, signal, async () => this.#delete(mirror, signal));
+    }
+    for (const name of this.#failures.keys()) {
+      if (!this.#uids.has(name) && !this.#mirrors.has(name)) this.#failures.delete(name);
+    }
+  }
+
+  /** What cannot be done for one keeps none of the others from it. */
+  async #attempt(name: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    const { clock } = this.#options;
+    const failure = this.#failures.get(name);
+    if (isAborted(signal) || (failure !== undefined && clock.monotonicMs() < failure.retryAtMs)) return;
+    try {
+      await work();
+      this.#failures.delete(name);
+    } catch (error) {
+      if (isAborted(signal)) return;
+      const backoff =
+        failure?.backoff ?? new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS, jitter: 0.2 });
+      const delayMs = backoff.nextMs();
+      this.#failures.set(name, { backoff, retryAtMs: clock.monotonicMs() + delayMs });
+      this.#logger.error('Failed to keep the mirror pod', error, {
+        ...{ pod: name, retryInMs: Math.round(delayMs) },
+      });
+    }
+  }
+
+  async #keep(pod: NodePod, mirror: NamedApiPod | undefined, signal: AbortSignal): Promise<void> {
+    if (mirror !== undefined) {
+      const { metadata } = mirror;
+      const isCurrent = versionOfStatic(metadata.annotations) === versionOfStatic(pod.metadata.annotations);
+      if (isCurrent && metadata.deletionTimestamp === undefined) return;
+      await this.#delete(mirror, signal);
+    }
+    const node = this.#options.node();
+    // What belongs to nobody would stay for ever.
+    if (node?.metadata?.uid === undefined || node.metadata.deletionTimestamp !== undefined) return;
+    const { namespace } = pod.metadata;
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+    const { client, known } = this.#options;
+    try {
+      const made = await client.request<ApiPod>({
+        ...{ method: 'POST', path, body: toMirrorPod(pod, node), signal },
+      });
+      this.#logger.info('Created mirror pod for static pod', { pod: fullName(pod.metadata) }, 2);
+      known.upsert(made);
+    } catch (error) {
+      // The watch has not shown it yet.
+      if (!(error instanceof ApiError && error.reason === 'AlreadyExists')) throw error;
+    }
+  }
+
+  async #delete(mirror: NamedApiPod, signal: AbortSignal): Promise<void> {
+    const { client, known } = this.#options;
+    const { uid } = mirror.metadata;
+    try {
+      await client.request({
+        ...{ method: 'DELETE', path: pathOf(mirror.metadata), signal },
+        body: { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } },
+      });
+    } catch (error) {
+      if (!(error instanceof ApiError && (error.code === 404 || error.code === 409))) throw error;
+    }
+    this.#logger.info('Deleted a mirror pod', { pod: refOf(mirror) }, 2);
+    known.delete(mirror);
+  }
+}
+
+/** The mirror pod of a static pod. Pure. Its uid is the API server's to give. */
+export function toMirrorPod(pod: NodePod, { metadata: node }: ApiNode): object {
+  const { uid, ...metadata } = pod.metadata;
+  const annotations = {
+    ...metadata.annotations,
+    [MIRROR_ANNOTATION]: metadata.annotations?.[STATIC_POD_ANNOTATIONS.uid] ?? uid,
+  };
+  const owner = { apiVersion: 'v1', kind: 'Node', name: node?.name, uid: node?.uid, controller: true };
+  return {
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: {
+      ...{ name: metadata.name, namespace: metadata.namespace },
+      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      ...{ annotations, ownerReferences: [owner] },
+    },
+    // Nobody who drives pods off the node may take it for one that can go.
+    spec: { ...pod.spec, tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] },
+  };
+}
+
+function fullName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
+}
+
+/** Asked by a function: it may have aborted while something was waited for. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

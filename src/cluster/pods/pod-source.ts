@@ -1,0 +1,158 @@
+/**
+ * Turns the pods of the API server into desired pods of this node.
+ *
+ * In: {@link KnownPods}. Out: again and again all pods that are to be here, as every source of pods delivers them. Nothing
+ * is delivered before all pods were listed and the node is known: until then nobody may take a pod for one that is gone. While
+ * the API server is away what was delivered holds.
+ *
+ * Copies of static pods are left out: the node has those from elsewhere.
+ *
+ * @module
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { formatFieldProblem } from '../../model/field-problem.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { type PodEventRecorder } from '../../model/pod-event-recorder.js';
+import { readClusterPod } from '../../model/read-cluster-pod.js';
+import { type V1PodStatus } from '../../model/v1-pod-status.js';
+import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
+import { hasEndedThere, isMirrorPod, type NamedApiPod, refOf } from './api-pod.js';
+import { type KnownPods } from './known-pods.js';
+import { toNodeStatus, unreadableStatus } from './to-node-status.js';
+
+/** What {@link PodSource} needs. */
+export interface PodSourceOptions {
+  readonly known: KnownPods;
+  /** Takes all pods that are to be here. */
+  readonly deliver: (pods: readonly NodePod[]) => void;
+  /** The API server holds a pod for ended: it is not to run, or not any more. May be told more than once. */
+  readonly onEnded: (pod: NodePod, status: V1PodStatus) => void;
+  readonly events: PodEventRecorder;
+  readonly logger?: Logger;
+}
+
+interface Entry {
+  readonly api: NamedApiPod;
+  /** As it could be read last. */
+  readonly pod: NodePod | undefined;
+  /** What no pod of this node gets, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+/** The reason on pods that ask for what this node has not. */
+export const UNSUPPORTED_POD = 'PodFeatureNotSupported';
+
+/** See the module. */
+export class PodSource {
+  readonly #options: PodSourceOptions;
+  readonly #logger: Logger;
+  readonly #entries = new Map<string, Entry>();
+  readonly #generations = new WeakMap<NodePod, number>();
+  #isNodeKnown = false;
+  #isComplete = false;
+  #willDeliver = false;
+  #unknownFields = 0;
+
+  constructor(options: PodSourceOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+    options.known.listen({
+      changed: (pod) => this.#take(pod),
+      gone: ({ metadata }) => {
+        if (this.#entries.delete(metadata.uid)) this.#deliverSoon();
+      },
+      listed: () => {
+        this.#isComplete = true;
+        this.#deliverSoon();
+      },
+    });
+  }
+
+  /** Fields of pods that podloop does not know, in all. */
+  get unknownFields(): number {
+    return this.#unknownFields;
+  }
+
+  /** Pods can be judged now: to be called once the node's labels and taints are known. */
+  nodeIsKnown(): void {
+    if (this.#isNodeKnown) return;
+    this.#isNodeKnown = true;
+    this.#deliverSoon();
+  }
+
+  /** What a pod asks for and no pod of this node gets; empty for one that can run. */
+  problemsOf(uid: string): readonly string[] {
+    return this.#entries.get(uid)?.problems ?? [];
+  }
+
+  /** The status of a pod that nobody but the API server can read. */
+  findUnreadable(uid: string): V1PodStatus | undefined {
+    const entry = this.#entries.get(uid);
+    return entry === undefined || entry.pod !== undefined
+      ? undefined
+      : unreadableStatus(UNSUPPORTED_POD, entry.problems);
+  }
+
+  /** The version of the spec that a pod was read from; undefined when it is not one of ours, or the server does not say. */
+  generationOf(pod: NodePod): number | undefined {
+    return this.#generations.get(pod);
+  }
+
+  #take(api: NamedApiPod): void {
+    const { uid } = api.metadata;
+    if (isMirrorPod(api)) return;
+    const before = this.#entries.get(uid);
+    const entry = before !== undefined && isSameWish(before.api, api) ? { ...before, api } : this.#read(api);
+    this.#entries.set(uid, entry);
+    if (entry.pod !== undefined && hasEndedThere(api)) this.#options.onEnded(entry.pod, toNodeStatus(api));
+    if (entry.pod !== before?.pod) this.#deliverSoon();
+  }
+
+  #read(api: NamedApiPod): Entry {
+    const { uid, generation, deletionTimestamp, deletionGracePeriodSeconds } = api.metadata;
+    const { pod: read, problems: found, unknownFields } = readClusterPod(api);
+    this.#unknownFields += unknownFields;
+    const problems = found.map(formatFieldProblem);
+    const before = this.#entries.get(uid)?.pod;
+    let pod = read;
+    if (read === undefined) {
+      this.#tellUnreadable(api, problems, before !== undefined);
+      // What is there goes on as it is; that it is to end can be read in any case.
+      if (before !== undefined) {
+        const end = { deletionTimestamp, deletionGracePeriodSeconds };
+        const isToEnd = deletionTimestamp !== undefined;
+        pod = isToEnd ? { ...before, metadata: { ...before.metadata, ...end } } : before;
+      }
+    }
+    if (pod !== undefined && generation !== undefined) this.#generations.set(pod, generation);
+    return { api, pod, problems };
+  }
+
+  #tellUnreadable(api: NamedApiPod, problems: readonly string[], isKept: boolean): void {
+    const { events } = this.#options;
+    const what = isKept ? 'The new version of the pod cannot be read' : 'The pod cannot be read';
+    const message = `${what}: ${problems.join('; ')}`;
+    this.#logger.warn('Pod of the API server cannot be read', { pod: refOf(api), isKept, problems });
+    events.record(refOf(api), { type: 'Warning', reason: UNSUPPORTED_POD, message });
+  }
+
+  /** Once for all that comes at the same time, as a list or a burst of events does. */
+  #deliverSoon(): void {
+    if (this.#willDeliver || !this.#isComplete || !this.#isNodeKnown) return;
+    this.#willDeliver = true;
+    setImmediate(() => {
+      this.#willDeliver = false;
+      this.#options.deliver([...this.#entries.values()].flatMap(({ pod }) => pod ?? []));
+    });
+  }
+}
+
+/** Whether two versions want the same of the node: most changes are of the status, and that is the node's own. */
+function isSameWish(one: NamedApiPod, other: NamedApiPod): boolean {
+  return isDeepStrictEqual(wishOf(one), wishOf(other));
+}
+
+function wishOf({ metadata, spec }: NamedApiPod): unknown {
+  const { resourceVersion: _version, ...rest } = metadata;
+  return [rest, spec];
+}

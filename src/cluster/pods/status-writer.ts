@@ -1,0 +1,278 @@
+/**
+ * Tells the API server how the pods of the node are, and takes pods off it that have ended.
+ *
+ * In: statuses as the agent computes them, and the pods as the API server has them ({@link KnownPods}). Out: patches of the
+ * difference, one at a time for each pod and a few at once in all; a deletion of a pod that is to go, once nothing of it is
+ * left on the node and its last status has been told.
+ *
+ * Nothing is queued but the pod: what is sent is the newest status when its turn comes, so that any number of changes
+ * fold while the server is away. What fails is tried again with growing delays, and at once when the server is back.
+ * Statuses of static pods go to their mirror pods.
+ *
+ * @module
+ */
+import { type V1PodStatus } from '../../model/v1-pod-status.js';
+import { Backoff } from '../../util/backoff.js';
+import { type Clock, type ClockTimer } from '../../util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
+import { readUntilAborted } from '../../util/read-until-aborted.js';
+import { SliceYielder } from '../../util/slices.js';
+import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { type AgentPods } from './agent-pods.js';
+import { type ApiPod, hasEndedThere, isMirrorPod, type NamedApiPod, pathOf, refOf } from './api-pod.js';
+import { type KnownPods } from './known-pods.js';
+import { type MirrorPods } from './mirror-pods.js';
+import { type PodSource } from './pod-source.js';
+import { computeStatusPatch } from './status-patch.js';
+
+/** What a {@link StatusWriter} needs. */
+export interface StatusWriterOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly clock: Clock;
+  readonly known: KnownPods;
+  readonly agent: Pick<
+    AgentPods,
+    'findStatus' | 'findStatusPod' | 'statuses' | 'watchStatuses' | 'mayHaveRunning' | 'isFinished'
+  >;
+  readonly source: Pick<PodSource, 'findUnreadable' | 'generationOf'>;
+  readonly mirrors: Pick<MirrorPods, 'findMirror' | 'findStaticUid' | 'refresh'>;
+  readonly logger?: Logger;
+  /** Pods that are written at once; 8 unless told. */
+  readonly parallel?: number;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+/** What a {@link StatusWriter} has been through. */
+export interface StatusWriterStats {
+  readonly patches: number;
+  readonly deletions: number;
+  readonly failures: number;
+  /** Changes that came while the pod waited for its turn already. */
+  readonly folded: number;
+  /** Pods that wait for their turn, for another try, or are being written. */
+  readonly pending: number;
+}
+
+interface Retry {
+  readonly backoff: Backoff;
+  timer: ClockTimer | undefined;
+}
+
+const PARALLEL = 8;
+/** How often all pods are held against what the API server has, whatever was told: as a kubelet does. */
+const SWEEP_MS = 10_000;
+/** Pods between two turns of the event loop. */
+const SWEEP_SLICE = 32;
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 30_000;
+
+/** See the module. */
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #logger: Logger;
+  readonly #waiting = new Set<string>();
+  readonly #busy = new Set<string>();
+  /** Only of pods of which the last try failed. */
+  readonly #retries = new Map<string, Retry>();
+  /** What the server made nothing of, as it was after it had answered: by pod. It is not told again. */
+  readonly #unheard = new Map<string, string>();
+  #signal: AbortSignal | undefined;
+  readonly #stats = { patches: 0, deletions: 0, failures: 0, folded: 0 };
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? SILENT_LOGGER;
+    const touch = (pod: NamedApiPod): void => {
+      const uid = isMirrorPod(pod) ? options.mirrors.findStaticUid(pod) : pod.metadata.uid;
+      if (uid !== undefined) this.touch(uid);
+    };
+    options.known.listen({
+      changed: touch,
+      gone: ({ metadata: { uid } }) => this.#forget(uid),
+      listed: () => this.retryNow(),
+    });
+  }
+
+  /** Counters as of now. */
+  get stats(): StatusWriterStats {
+    return { ...this.#stats, pending: this.#waiting.size + this.#busy.size };
+  }
+
+  /** Something about the pod may be worth telling; or nothing of it is left here, so that it can be taken off the server. */
+  touch(uid: string): void {
+    if (this.#waiting.has(uid)) this.#stats.folded++;
+    this.#waiting.add(uid);
+    this.#pump();
+  }
+
+  /** What failed is tried at once: the server is back. */
+  retryNow(): void {
+    for (const { timer } of this.#retries.values()) timer?.cancel();
+    for (const retry of this.#retries.values()) retry.timer = undefined;
+    this.#pump();
+  }
+
+  /** Writes until the signal aborts; resolves then, with what is under way left to itself. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { agent, clock } = this.#options;
+    this.#signal = signal;
+    const changes = agent.watchStatuses();
+    const follow = async (): Promise<void> => {
+      for await (const change of readUntilAborted(changes, signal)) {
+        if (change.type === 'resync') await this.#touchAll();
+        else this.#noticed(change.type === 'status' ? change.record.pod.uid : change.pod.uid);
+      }
+    };
+    const sweep = async (): Promise<void> => {
+      while (!signal.aborted) {
+        await this.#touchAll();
+        await clock.sleep(SWEEP_MS, signal).catch(() => undefined);
+      }
+    };
+    try {
+      await Promise.all([follow(), sweep()]);
+    } finally {
+      changes.close();
+      for (const { timer } of this.#retries.values()) timer?.cancel();
+    }
+  }
+
+  #noticed(uid: string): void {
+    // Perhaps of a static pod that has no copy on the server, or needs none any more.
+    if (this.#options.known.find(uid) === undefined) this.#options.mirrors.refresh();
+    this.touch(uid);
+  }
+
+  async #touchAll(): Promise<void> {
+    const { agent, known } = this.#options;
+    const uids = new Set([...agent.statuses()].map(({ pod }) => pod.uid));
+    for (const pod of known.all()) if (!isMirrorPod(pod)) uids.add(pod.metadata.uid);
+    const slices = new SliceYielder({ itemsPerSlice: SWEEP_SLICE });
+    for (const uid of uids) {
+      this.touch(uid);
+      // Each is a comparison of two statuses.
+      if (slices.isFull()) await slices.nextSlice();
+    }
+  }
+
+  #pump(): void {
+    const { parallel = PARALLEL } = this.#options;
+    const signal = this.#signal;
+    if (signal === undefined) return;
+    for (const uid of this.#waiting) {
+      if (signal.aborted || this.#busy.size >= parallel) return;
+      if (this.#busy.has(uid) || this.#retries.get(uid)?.timer !== undefined) continue;
+      this.#waiting.delete(uid);
+      this.#busy.add(uid);
+      void this.#serve(uid, signal);
+    }
+  }
+
+  /** Never rejects. */
+  async #serve(uid: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#write(uid, signal);
+      this.#retries.delete(uid);
+    } catch (error) {
+      if (!signal.aborted) this.#failed(uid, error);
+    } finally {
+      this.#busy.delete(uid);
+      this.#pump();
+    }
+  }
+
+  #failed(uid: string, error: unknown): void {
+    const { clock, random = Math.random, known } = this.#options;
+    this.#stats.failures++;
+    const pod = known.find(uid)?.metadata ?? this.#options.agent.findStatus(uid)?.pod;
+    // The name is another pod's by now, or nobody's: what is to be known of that comes by the watch.
+    if (error instanceof ApiError && (error.code === 404 || error.code === 409)) {
+      this.#logger.info('Pod is not there to be written', { pod, podUID: uid, err: error.message }, 2);
+      this.#retries.delete(uid);
+      return;
+    }
+    const retry = this.#retries.get(uid) ?? {
+      backoff: new Backoff({
+        ...{ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS, jitter: 0.5, random },
+      }),
+      timer: undefined,
+    };
+    this.#retries.set(uid, retry);
+    const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+    const delayMs = Math.max(retry.backoff.nextMs(), Math.min(asked, LONGEST_RETRY_MS));
+    const fields = { pod, podUID: uid, retryInMs: Math.round(delayMs) };
+    this.#logger.error('Failed to update status for pod', error, fields);
+    this.#waiting.add(uid);
+    retry.timer = clock.setTimer(delayMs, () => {
+      retry.timer = undefined;
+      this.#pump();
+    });
+  }
+
+  #forget(uid: string): void {
+    this.#waiting.delete(uid);
+    this.#unheard.delete(uid);
+    this.#retries.get(uid)?.timer?.cancel();
+    this.#retries.delete(uid);
+  }
+
+  #findTarget(uid: string): NamedApiPod | undefined {
+    const { known, mirrors } = this.#options;
+    return known.find(uid) ?? mirrors.findMirror(uid);
+  }
+
+  async #write(uid: string, signal: AbortSignal): Promise<void> {
+    const { agent, source } = this.#options;
+    const target = this.#findTarget(uid);
+    if (target === undefined) {
+      this.#unheard.delete(uid);
+      return;
+    }
+    const status = agent.findStatus(uid)?.status ?? source.findUnreadable(uid);
+    if (status !== undefined) await this.#patch(uid, target, status, signal);
+    await this.#deleteIfOver(uid, signal);
+  }
+
+  async #patch(uid: string, api: NamedApiPod, status: V1PodStatus, signal: AbortSignal): Promise<void> {
+    const { client, known } = this.#options;
+    const patch = this.#compute(uid, api, status);
+    if (patch === undefined) return;
+    // Newer fields mean nothing to older servers: it would be told again and again.
+    if (JSON.stringify(patch) === this.#unheard.get(uid)) return;
+    const answer = await client.request<ApiPod>({
+      ...{ method: 'PATCH', path: `${pathOf(api.metadata)}/status`, body: patch, signal },
+    });
+    this.#stats.patches++;
+    this.#logger.info('Status for pod updated successfully', { pod: refOf(api), podUID: uid, patch }, 4);
+    known.update(answer);
+    const after = this.#findTarget(uid);
+    const left = after === undefined ? undefined : this.#compute(uid, after, status);
+    if (left === undefined) this.#unheard.delete(uid);
+    else this.#unheard.set(uid, JSON.stringify(left));
+  }
+
+  #compute(uid: string, api: NamedApiPod, status: V1PodStatus) {
+    const { agent, source, clock } = this.#options;
+    const pod = agent.findStatusPod(uid);
+    return computeStatusPatch({
+      ...{ api, status, nowMs: clock.now() },
+      mayHaveRunning: source.findUnreadable(uid) === undefined && agent.mayHaveRunning(uid),
+      generation: (pod === undefined ? undefined : source.generationOf(pod)) ?? api.metadata.generation,
+    });
+  }
+
+  /** Only what was told how it ended, and of which nothing is left here: until then its name is not free for another. */
+  async #deleteIfOver(uid: string, signal: AbortSignal): Promise<void> {
+    const { client, known, agent, source } = this.#options;
+    const api = known.find(uid);
+    if (api?.metadata.deletionTimestamp === undefined || isMirrorPod(api) || !hasEndedThere(api)) return;
+    if (!agent.isFinished(uid) && source.findUnreadable(uid) === undefined) return;
+    await client.request({
+      ...{ method: 'DELETE', path: pathOf(api.metadata), signal },
+      body: { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } },
+    });
+    this.#stats.deletions++;
+    this.#logger.info('Pod fully terminated and removed from etcd', { pod: refOf(api), podUID: uid }, 2);
+  }
+}
