@@ -25,7 +25,7 @@ export const KUBELET: Scenario = {
       placeholder: 'N',
       about: 'turns in which many start and end at once',
       short: '1',
-      full: '2',
+      full: '1',
     },
     { name: 'base', placeholder: 'N', about: 'pods that are there before', short: '10', full: '68' },
     { name: 'mass', placeholder: 'N', about: 'pods put down at once', short: '20', full: '200' },
