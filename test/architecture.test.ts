@@ -60,6 +60,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   'classic-level': ['journal'],
   commander: ['cli'],
   'find-my-way': ['server'],
+  'kubernetes-types': ['cluster'],
   pkijs: ['server'],
   'prom-client': ['metrics'],
   ws: ['cli', 'embedded', 'testing'],

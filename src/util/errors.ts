@@ -247,6 +247,11 @@ export const ERROR_CODES = {
     when: 'A KubeletConfiguration file cannot be used.',
     remedy: 'The message names file, line and field, and what would be right.',
   },
+  KUBECONFIG_INVALID: {
+    retryable: false,
+    when: 'A kubeconfig, or a certificate, key, token or program that it names, cannot be used.',
+    remedy: 'The message names the file, and line and field in it, and what would be right.',
+  },
   JOURNAL_UNUSABLE: {
     retryable: true,
     when: 'The history on the disk cannot be read now.',

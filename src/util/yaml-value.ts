@@ -10,6 +10,8 @@ export interface YamlFile {
   readonly code: ErrorCode;
   /** What to do instead of a second document in it. */
   readonly insteadOfSecond: string;
+  /** A field that is `null` is taken for one that is absent, as programs written in Go write them; an error unless told. */
+  readonly nullIsAbsent?: boolean;
 }
 
 /**
@@ -128,10 +130,15 @@ export class YamlValue {
 
   /** A mapping from strings to strings; empty when it is absent. */
   stringMap(): Record<string, string> {
-    if (this.#node === undefined) return {};
+    return Object.fromEntries(this.entries().map(([name, value]) => [name, value.string()]));
+  }
+
+  /** The fields of a mapping whose names nobody knows beforehand; none when it is absent. */
+  entries(): [string, YamlValue][] {
+    if (this.#node === undefined) return [];
     const map = this.#map();
     const names = map.items.map(({ key }) => String(isScalar(key) ? key.value : key));
-    return Object.fromEntries(names.map((name) => [name, this.#child(map, name).string()]));
+    return names.map((name) => [name, this.#child(map, name)]);
   }
 
   /** An error about this value. */
@@ -161,7 +168,9 @@ export class YamlValue {
   }
 
   #child(map: YAMLMap, name: string): YamlValue {
-    const node = map.get(name, true);
+    const found = map.get(name, true);
+    const isNull = this.#file.nullIsAbsent === true && isScalar(found) && found.value === null;
+    const node = isNull ? undefined : found;
     // A field that is missing is reported at the mapping that should have it.
     const lineOf = (own: Node | undefined): number => this.#lineOf(own ?? map);
     return new YamlValue(node, join(this.#path, name), this.#file, lineOf);

@@ -1,0 +1,188 @@
+/**
+ * How a client and its API server know one another: certificates, keys and tokens, which may change at any time.
+ *
+ * In: a {@link Kubeconfig}. Out: what new connections and what each request needs now. Files are looked at again when they
+ * have not been for a few seconds; what cannot be used then is told, and what was read before holds, since a certificate and
+ * its key are hardly ever replaced in one step.
+ *
+ * @module
+ */
+import { readFile } from 'node:fs/promises';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { type Clock } from '../../util/clock.js';
+import { messageOf, PodloopError } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
+import { ExecPlugin } from './exec-plugin.js';
+import { type Kubeconfig, type PemSource } from './kubeconfig.js';
+
+/** What {@link Credentials} need. */
+export interface CredentialsOptions {
+  readonly kubeconfig: Kubeconfig;
+  /** Of the agent, for programs that hand out credentials. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
+  readonly logger: Logger;
+}
+
+/** What a new connection needs; the same object for as long as nothing of it changes. */
+export interface TlsIdentity {
+  readonly context: SecureContext;
+}
+
+/** A token file of a pod is replaced within the lifetime of what it holds; client-go looks each minute. */
+const LOOK_AGAIN_MS = 10_000;
+
+interface Pems {
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}
+
+/** See the module. */
+export class Credentials {
+  readonly #options: CredentialsOptions;
+  readonly #exec: ExecPlugin | undefined;
+  /** As the files say. */
+  #files: Pems | undefined;
+  /** What the identity is made of. */
+  #used: Pems | undefined;
+  #identity: TlsIdentity | undefined;
+  #token: string | undefined;
+  #lookedAtMs = -Infinity;
+  #looking: Promise<void> | undefined;
+  /** Told already. */
+  #problem = '';
+
+  /** Reads everything once. Rejects with KUBECONFIG_INVALID naming the file and what is wrong. */
+  static async open(options: CredentialsOptions): Promise<Credentials> {
+    const credentials = new Credentials(options);
+    await credentials.#look();
+    return credentials;
+  }
+
+  private constructor(options: CredentialsOptions) {
+    this.#options = options;
+    const { kubeconfig, environment, clock } = options;
+    const { file, server, serverName, insecure, user } = kubeconfig;
+    if (user.exec === undefined) return;
+    const cluster = {
+      server,
+      ...(serverName !== undefined && { 'tls-server-name': serverName }),
+      ...(insecure && { 'insecure-skip-tls-verify': true }),
+    };
+    this.#exec = new ExecPlugin({ command: user.exec, file, cluster, environment, clock });
+  }
+
+  /** For a new connection. */
+  async identity(): Promise<TlsIdentity> {
+    await this.#refresh();
+    return this.#identity!;
+  }
+
+  /** For a request: who asks. */
+  async headers(): Promise<Record<string, string | readonly string[]>> {
+    await this.#refresh();
+    const { token, basic, impersonation } = this.#options.kubeconfig.user;
+    const bearer = (await this.#exec?.get())?.token ?? this.#token ?? token;
+    if (bearer !== undefined) return { ...impersonation, authorization: `Bearer ${bearer}` };
+    if (basic === undefined) return { ...impersonation };
+    const encoded = Buffer.from(`${basic.username}:${basic.password}`).toString('base64');
+    return { ...impersonation, authorization: `Basic ${encoded}` };
+  }
+
+  /** The server said 401: what is kept of files and programs is asked for anew. Whether there is anything to ask. */
+  refused(): boolean {
+    this.#exec?.forget();
+    this.#lookedAtMs = -Infinity;
+    const { user } = this.#options.kubeconfig;
+    return this.#exec !== undefined || user.tokenFile !== undefined || isFile(user.certificate);
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#options.clock.monotonicMs() - this.#lookedAtMs >= LOOK_AGAIN_MS) {
+      this.#looking ??= this.#lookAgain().finally(() => (this.#looking = undefined));
+    }
+    await this.#looking;
+    if (this.#exec === undefined) return;
+    const { certificate, key } = await this.#exec.get();
+    if (certificate !== undefined) this.#take({ ...this.#files!, cert: certificate, key });
+  }
+
+  async #lookAgain(): Promise<void> {
+    try {
+      await this.#look();
+      this.#problem = '';
+    } catch (error) {
+      const problem = messageOf(error);
+      if (problem === this.#problem) return;
+      this.#problem = problem;
+      this.#options.logger.warn('Credentials of the API server’s client: those from before hold', {
+        err: problem,
+      });
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { kubeconfig, clock } = this.#options;
+    const { user, authority } = kubeconfig;
+    this.#lookedAtMs = clock.monotonicMs();
+    const [ca, cert, key] = await Promise.all([
+      readPem(kubeconfig.file, 'certificate-authority', authority),
+      readPem(kubeconfig.file, 'client-certificate', user.certificate),
+      readPem(kubeconfig.file, 'client-key', user.key),
+    ]);
+    if (user.tokenFile !== undefined) this.#token = await readToken(kubeconfig.file, user.tokenFile);
+    this.#files = { ca, cert, key };
+    // A program may have a certificate of its own instead.
+    if (this.#exec === undefined || this.#used === undefined) this.#take(this.#files);
+  }
+
+  /** Makes another identity if anything is another. */
+  #take(pems: Pems): void {
+    const before = this.#used;
+    if (before?.ca === pems.ca && before?.cert === pems.cert && before?.key === pems.key) {
+      if (this.#identity !== undefined) return;
+    }
+    try {
+      this.#identity = { context: createSecureContext({ ca: pems.ca, cert: pems.cert, key: pems.key }) };
+    } catch (error) {
+      const { file } = this.#options.kubeconfig;
+      const what = 'its certificate authority, client certificate and client key cannot be used together';
+      throw new PodloopError('KUBECONFIG_INVALID', `${file}: ${what}: ${messageOf(error)}`, { cause: error });
+    }
+    this.#used = pems;
+  }
+}
+
+function isFile(source: PemSource | undefined): boolean {
+  return source !== undefined && 'file' in source;
+}
+
+async function readPem(
+  kubeconfig: string,
+  field: string,
+  source: PemSource | undefined,
+): Promise<string | undefined> {
+  if (source === undefined || 'text' in source) return source?.text;
+  const text = await readNamed(kubeconfig, field, source.file);
+  if (!text.includes('-----BEGIN ')) throw unusable(kubeconfig, field, `${source.file} holds no PEM`);
+  return text;
+}
+
+async function readToken(kubeconfig: string, file: string): Promise<string> {
+  const token = (await readNamed(kubeconfig, 'tokenFile', file)).trim();
+  if (token === '' || /\s/.test(token)) throw unusable(kubeconfig, 'tokenFile', `${file} holds no token`);
+  return token;
+}
+
+async function readNamed(kubeconfig: string, field: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw unusable(kubeconfig, field, `${file} cannot be read: ${messageOf(error)}`, error);
+  }
+}
+
+function unusable(kubeconfig: string, field: string, why: string, cause?: unknown): PodloopError {
+  return new PodloopError('KUBECONFIG_INVALID', `${kubeconfig}: ${field}: ${why}`, { cause });
+}

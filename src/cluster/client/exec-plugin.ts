@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { type Clock } from '../../util/clock.js';
+import { messageOf, PodloopError } from '../../util/errors.js';
+import { kubeExecEnded } from '../../util/kube-client-channels.js';
+import { type ExecCommand } from './kubeconfig.js';
+
+/** What a program handed out. */
+export interface ExecCredential {
+  readonly token?: string;
+  readonly certificate?: string;
+  readonly key?: string;
+}
+
+/** What an {@link ExecPlugin} needs. */
+export interface ExecPluginOptions {
+  readonly command: ExecCommand;
+  /** The kubeconfig, for messages. */
+  readonly file: string;
+  /** What the program is told of the cluster, where it asks for that. */
+  readonly cluster: Readonly<Record<string, unknown>>;
+  /** Of the agent. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** client-go waits for ever; an agent has nobody at a keyboard who would notice. */
+const LONGEST_RUN_MS = 60_000;
+const LARGEST_OUTPUT_BYTES = 1024 * 1024;
+/** Credentials that end so soon are asked for anew: the request that carries them takes a while. */
+const EARLY_MS = 10_000;
+
+/**
+ * A program that hands out credentials, run when there are none or they have ended, once however many ask.
+ *
+ * Source: https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
+ */
+export class ExecPlugin {
+  readonly #options: ExecPluginOptions;
+  #kept: { readonly credential: ExecCredential; readonly expiresAtMs: number | undefined } | undefined;
+  #running: Promise<ExecCredential> | undefined;
+
+  constructor(options: ExecPluginOptions) {
+    this.#options = options;
+  }
+
+  /** Credentials that hold now. Rejects with KUBECONFIG_INVALID saying what the program said. */
+  async get(): Promise<ExecCredential> {
+    const { credential, expiresAtMs = Infinity } = this.#kept ?? {};
+    if (credential !== undefined && this.#options.clock.now() < expiresAtMs - EARLY_MS) return credential;
+    this.#running ??= this.#renew().finally(() => (this.#running = undefined));
+    return await this.#running;
+  }
+
+  /** Forgets what the server refused. */
+  forget(): void {
+    this.#kept = undefined;
+  }
+
+  async #renew(): Promise<ExecCredential> {
+    const { apiVersion, provideClusterInfo } = this.#options.command;
+    const spec = { interactive: false, ...(provideClusterInfo && { cluster: this.#options.cluster }) };
+    const { stdout, exitCode } = await this.#run(
+      JSON.stringify({ apiVersion, kind: 'ExecCredential', spec }),
+    );
+    const { credential, expiresAtMs } = this.#read(stdout);
+    kubeExecEnded.publish({ exitCode, expiresAtMs });
+    this.#kept = { credential, expiresAtMs };
+    return credential;
+  }
+
+  async #run(info: string): Promise<{ stdout: string; exitCode: number }> {
+    const { command, environment } = this.#options;
+    const env = { ...environment, ...command.env, KUBERNETES_EXEC_INFO: info };
+    return await new Promise((resolve, reject) => {
+      const child = spawn(command.command, command.args, {
+        ...{ env, timeout: LONGEST_RUN_MS, killSignal: 'SIGKILL' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const output = { stdout: '', stderr: '' };
+      const fail = (why: string, exitCode?: number): void => {
+        kubeExecEnded.publish({ exitCode, expiresAtMs: undefined });
+        reject(this.#failure(why));
+      };
+      for (const name of ['stdout', 'stderr'] as const) {
+        child[name].setEncoding('utf8').on('data', (text: string) => {
+          if (output[name].length < LARGEST_OUTPUT_BYTES) output[name] += text;
+        });
+      }
+      child.once('error', (error) => {
+        const { installHint } = command;
+        const isMissing = 'code' in error && error.code === 'ENOENT';
+        fail(isMissing && installHint !== '' ? `is not there: ${installHint.trim()}` : messageOf(error));
+      });
+      child.once('close', (code, signal) => {
+        if (code === 0) {
+          resolve({ stdout: output.stdout, exitCode: 0 });
+          return;
+        }
+        const last = output.stderr.trim().split('\n').slice(-3).join(' ').slice(0, 500);
+        const how = code === null ? `was ended by ${signal ?? 'a signal'}` : `ended with ${code}`;
+        fail(last === '' ? how : `${how}: ${last}`, code ?? undefined);
+      });
+    });
+  }
+
+  /** Nothing of the output is repeated in an error: it holds secrets. */
+  #read(text: string): { credential: ExecCredential; expiresAtMs: number | undefined } {
+    let answer: unknown;
+    try {
+      answer = JSON.parse(text);
+    } catch {
+      throw this.#failure('has written something that is no JSON');
+    }
+    const { kind, apiVersion, status } = toFields(answer);
+    if (kind !== 'ExecCredential' || apiVersion !== this.#options.command.apiVersion) {
+      const wanted = `an ExecCredential of ${this.#options.command.apiVersion}`;
+      throw this.#failure(`has written something else than ${wanted}`);
+    }
+    const { token, clientCertificateData, clientKeyData, expirationTimestamp } = toFields(status);
+    const credential: ExecCredential = {
+      ...(isText(token) && { token }),
+      ...(isText(clientCertificateData) && { certificate: clientCertificateData }),
+      ...(isText(clientKeyData) && { key: clientKeyData }),
+    };
+    if ((credential.certificate === undefined) !== (credential.key === undefined)) {
+      throw this.#failure('has handed out a certificate without its key, or a key without its certificate');
+    }
+    if (credential.token === undefined && credential.certificate === undefined) {
+      throw this.#failure('has handed out neither a token nor a certificate');
+    }
+    const expiresAtMs = isText(expirationTimestamp) ? Date.parse(expirationTimestamp) : Number.NaN;
+    return { credential, expiresAtMs: Number.isNaN(expiresAtMs) ? undefined : expiresAtMs };
+  }
+
+  #failure(why: string): PodloopError {
+    const { file, command } = this.#options;
+    return new PodloopError('KUBECONFIG_INVALID', `${file}: the program ${command.command} ${why}`);
+  }
+}
+
+function toFields(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

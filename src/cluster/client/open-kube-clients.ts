@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Clock } from '../../util/clock.js';
+import { messageOf, PodloopError } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
+import { Credentials } from './credentials.js';
+import { HttpKubeClient } from './http-kube-client.js';
+import { readKubeconfig } from './kubeconfig.js';
+
+/** What {@link openKubeClients} needs. */
+export interface KubeClientsOptions {
+  /** The kubeconfig. */
+  readonly file: string;
+  /** podloop's version, for the API server's log. */
+  readonly version: string;
+  /** Requests a second in the long run, and at once: a kubelet's `kubeAPIQPS` and `kubeAPIBurst`. */
+  readonly rateLimit: { readonly perSecond: number; readonly burst: number };
+  /** How long the node's lease and status may take to be sent. */
+  readonly heartbeatTimeoutMs: number;
+  /** Of the agent, for programs that hand out credentials. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The clients of a node. */
+export interface KubeClients {
+  /** For everything but heartbeats. */
+  readonly api: HttpKubeClient;
+  /**
+   * For the node's lease and status: over a connection of its own, with a short timeout and no limit, so that nothing else
+   * can hold them up.
+   */
+  readonly heartbeat: HttpKubeClient;
+  /** The API server, as the kubeconfig names it. */
+  readonly server: string;
+  /** Ends both. Idempotent. */
+  close(): void;
+}
+
+/** Reads a kubeconfig and what it names; connects to nobody yet. Rejects with KUBECONFIG_INVALID. */
+export async function openKubeClients(options: KubeClientsOptions): Promise<KubeClients> {
+  const { version, rateLimit, heartbeatTimeoutMs, environment, clock, logger } = options;
+  const file = resolve(options.file);
+  const kubeconfig = readKubeconfig(await readText(file), file);
+  const credentials = await Credentials.open({ kubeconfig, environment, clock, logger });
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  const userAgent = `podloop/${version} (${process.platform}/${arch})`;
+  const common = { kubeconfig, credentials, userAgent, clock };
+  const api = new HttpKubeClient({ ...common, rateLimit });
+  const heartbeat = new HttpKubeClient({ ...common, timeoutMs: heartbeatTimeoutMs });
+  return {
+    ...{ api, heartbeat, server: kubeconfig.server },
+    close: () => {
+      api.close();
+      heartbeat.close();
+    },
+  };
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new PodloopError('KUBECONFIG_INVALID', `${file} cannot be read: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
