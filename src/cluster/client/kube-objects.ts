@@ -7,55 +7,18 @@
  *
  * @module
  */
-import {
-  type AttachedVolume,
-  type ConfigMap,
-  type ContainerImage,
-  type ContainerStatus,
-  type Event,
-  type EventSource,
-  type LocalObjectReference,
-  type Namespace,
-  type Node,
-  type NodeAddress,
-  type NodeCondition,
-  type NodeSpec,
-  type NodeStatus,
-  type NodeSystemInfo,
-  type ObjectReference,
-  type PersistentVolume,
-  type PersistentVolumeClaim,
-  type Pod,
-  type PodCondition,
-  type PodSpec,
-  type PodStatus,
-  type Secret,
-  type Service,
-  type ServiceAccount,
-  type Taint,
-} from 'kubernetes-types/core/v1.js';
-import { type TokenRequest } from 'kubernetes-types/authentication/v1.js';
-import { type CertificateSigningRequest } from 'kubernetes-types/certificates/v1.js';
-import { type Lease, type LeaseSpec } from 'kubernetes-types/coordination/v1.js';
-import {
-  type ListMeta,
-  type ObjectMeta,
-  type OwnerReference,
-  type Status,
-} from 'kubernetes-types/meta/v1.js';
-import { type RuntimeClass } from 'kubernetes-types/node/v1.js';
+import type { ListMeta, ObjectMeta } from 'kubernetes-types/meta/v1.js';
 
+export type { TokenRequest } from 'kubernetes-types/authentication/v1.js';
+export type { CertificateSigningRequest } from 'kubernetes-types/certificates/v1.js';
+export type { Lease, LeaseSpec } from 'kubernetes-types/coordination/v1.js';
 export type {
   AttachedVolume,
-  CertificateSigningRequest,
   ConfigMap,
   ContainerImage,
   ContainerStatus,
   Event,
   EventSource,
-  Lease,
-  LeaseSpec,
-  ListMeta,
   LocalObjectReference,
   Namespace,
   Node,
@@ -64,23 +27,20 @@ export type {
   NodeSpec,
   NodeStatus,
   NodeSystemInfo,
-  ObjectMeta,
   ObjectReference,
-  OwnerReference,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
   PodCondition,
   PodSpec,
   PodStatus,
-  RuntimeClass,
   Secret,
   Service,
   ServiceAccount,
-  Status,
   Taint,
-  TokenRequest,
-};
+} from 'kubernetes-types/core/v1.js';
+export type { ListMeta, ObjectMeta, OwnerReference, Status } from 'kubernetes-types/meta/v1.js';
+export type { RuntimeClass } from 'kubernetes-types/node/v1.js';
 
 /** Any object: what reflectors and caches need of it. */
 export interface KubeObject {
