@@ -32,6 +32,8 @@ export type LabHandler = (request: LabRequest, response: Http2ServerResponse) =>
 export interface LabOptions {
   /** `false`: HTTP/1.1 alone, as behind some load balancers. */
   readonly http2?: boolean;
+  /** How many requests it takes at once over one connection of HTTP/2. */
+  readonly maxStreams?: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -47,7 +49,7 @@ export class KubeApiLab implements AsyncDisposable {
   readonly #numbers = new WeakMap<object, number>();
   #connections = 0;
 
-  static async open({ http2 = true }: LabOptions = {}): Promise<KubeApiLab> {
+  static async open({ http2 = true, maxStreams = 100 }: LabOptions = {}): Promise<KubeApiLab> {
     const folder = await mkdtemp(join(tmpdir(), 'podloop-kube-api-'));
     const authority = await makeCertificate({ commonName: 'lab', purpose: 'authority', ...lifetime() });
     const pair = await makeCertificate({
@@ -60,7 +62,9 @@ export class KubeApiLab implements AsyncDisposable {
       ...lifetime(),
     });
     const asked = { ...pair, ca: authority.cert, requestCert: true, rejectUnauthorized: false };
-    const server = http2 ? createSecureServer(asked) : createHttpsServer(asked);
+    const server = http2
+      ? createSecureServer({ ...asked, settings: { maxConcurrentStreams: maxStreams } })
+      : createHttpsServer(asked);
     const lab = new KubeApiLab(folder, server, authority);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     await writeFile(lab.file('ca.crt'), authority.cert);

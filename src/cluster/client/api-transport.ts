@@ -4,7 +4,7 @@ import { type TlsIdentity } from './credentials.js';
 import { Http1Connections } from './http1-connections.js';
 import { Http2Connection } from './http2-connection.js';
 import { type OpenSocket, openSocket, type ServerAddress } from './open-socket.js';
-import { type Answer, type Outgoing, type Transport } from './transport.js';
+import { type Answer, NotSentError, type Outgoing, type Transport } from './transport.js';
 
 /** What an {@link ApiTransport} needs. */
 export interface ApiTransportOptions {
@@ -37,6 +37,16 @@ export class ApiTransport implements Transport {
   }
 
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {
+    try {
+      return await this.#send(outgoing, signal);
+    } catch (error) {
+      // A server that ends a connection, or takes fewer requests over it than was known, has not begun with it.
+      if (!(error instanceof NotSentError)) throw error;
+      return await this.#send(outgoing, signal);
+    }
+  }
+
+  async #send(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {
     const identity = await abortable(this.#options.identity(), signal);
     if (identity !== this.#identity) this.#retire(identity);
     this.#connections = this.#connections.filter((each) => !each.isClosed);
@@ -44,7 +54,7 @@ export class ApiTransport implements Transport {
     if (free !== undefined) return await free.send(outgoing, signal);
     const made = await abortable(this.#connecting ?? this.#connectOnce(identity), signal);
     // So many have waited for it that it is full already.
-    if (made instanceof Http2Connection && !made.hasRoom) return await this.send(outgoing, signal);
+    if (made instanceof Http2Connection && !made.hasRoom) return await this.#send(outgoing, signal);
     return await made.send(outgoing, signal);
   }
 
@@ -80,7 +90,7 @@ export class ApiTransport implements Transport {
     const { address, clock } = this.#options;
     const opened = await openSocket(address, identity.context, clock);
     if (opened.protocol === 'h2') {
-      const made = new Http2Connection({ socket: opened.socket, origin: this.#origin, clock });
+      const made = await new Http2Connection({ socket: opened.socket, origin: this.#origin, clock }).ready();
       if (generation === this.#generation) this.#connections.push(made);
       else made.retire();
       return made;

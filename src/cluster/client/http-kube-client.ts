@@ -17,7 +17,7 @@ import { type ServerAddress } from './open-socket.js';
 import { RateLimit } from './rate-limit.js';
 import { readBody, readLines } from './read-body.js';
 import { readStatus, toApiError } from './read-status.js';
-import { type Answer, NotSentError, type Outgoing, type Transport } from './transport.js';
+import { type Answer, type Outgoing, type Transport } from './transport.js';
 
 /** What a {@link HttpKubeClient} needs. */
 export interface HttpKubeClientOptions {
@@ -172,7 +172,7 @@ export class HttpKubeClient implements KubeClient {
       return error.code === 429 || error.code >= 500 ? error.retryAfterMs : undefined;
     }
     // The server may have been restarted behind a connection that looked well.
-    if (tries === 0 && (error instanceof NotSentError || (method === 'GET' && isBroken(error)))) return 0;
+    if (tries === 0 && method === 'GET' && isBroken(error)) return 0;
     return undefined;
   }
 

@@ -4,6 +4,7 @@ import {
   connect,
   constants,
   type IncomingHttpHeaders,
+  type Settings,
 } from 'node:http2';
 import { type Socket } from 'node:net';
 import { type Clock, type ClockTimer } from '../../util/clock.js';
@@ -15,7 +16,7 @@ const LONGEST_PING_MS = 15_000;
 /** Node's 64 KiB for all streams together would have one list stop all watches. */
 const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
-/** Until the server has said how many it takes. */
+/** Of a server that does not say how many it takes. */
 const USUAL_STREAMS = 100;
 
 /** What a {@link Http2Connection} needs. */
@@ -33,6 +34,7 @@ export class Http2Connection {
   readonly #clock: Pick<Clock, 'setTimer'>;
   #ping: ClockTimer | undefined;
   #open = 0;
+  #mostStreams = USUAL_STREAMS;
   #isRetired = false;
   #why: Error | undefined;
 
@@ -43,6 +45,9 @@ export class Http2Connection {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
     });
     this.#session.once('connect', () => this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
+    this.#session.on('remoteSettings', ({ maxConcurrentStreams }: Settings) => {
+      this.#mostStreams = maxConcurrentStreams ?? USUAL_STREAMS;
+    });
     this.#session.on('error', (error: Error) => {
       this.#why ??= error;
     });
@@ -51,11 +56,24 @@ export class Http2Connection {
     this.#armPing();
   }
 
+  /** Resolves once the server has said how many requests it takes; rejects with what broke before that. */
+  async ready(): Promise<this> {
+    await new Promise<void>((resolve, reject) => {
+      const late = this.#clock.setTimer(LONGEST_PING_MS, () =>
+        this.destroy(new Error('the server says nothing')),
+      );
+      this.#session.once('remoteSettings', () => resolve());
+      this.#session.once('close', () => reject(this.#why ?? new Error('the connection broke')));
+      const settled = (): void => late.cancel();
+      this.#session.once('remoteSettings', settled).once('close', settled);
+    });
+    return this;
+  }
+
   /** It takes another request. */
   get hasRoom(): boolean {
-    const { closed, destroyed, remoteSettings } = this.#session;
-    if (closed || destroyed || this.#isRetired) return false;
-    return this.#open < (remoteSettings.maxConcurrentStreams ?? USUAL_STREAMS);
+    const { closed, destroyed } = this.#session;
+    return !closed && !destroyed && !this.#isRetired && this.#open < this.#mostStreams;
   }
 
   get isClosed(): boolean {

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+/** The tests on a real control plane, in the folder that KUBEBUILDER_ASSETS names; one at a time. See test/cluster. */
+export default defineConfig({
+  test: {
+    include: ['test/cluster/**/*.test.ts'],
+    fileParallelism: false,
+    maxWorkers: 1,
+    // Generous on purpose: a loaded machine must not fail a test, a hang must.
+    testTimeout: 240_000,
+    hookTimeout: 300_000,
+    teardownTimeout: 120_000,
+  },
+});
