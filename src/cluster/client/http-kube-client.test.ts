@@ -278,7 +278,7 @@ it.each([
     const stop = new AbortController();
     setMaxListeners(0, stop.signal);
     const watches = Array.from({ length: 150 }, () =>
-      api.watch({ path: '/x', query: {}, signal: stop.signal })[Symbol.asyncIterator](),
+      clients.api.watch({ path: '/x', query: {}, signal: stop.signal })[Symbol.asyncIterator](),
     );
     const first = await Promise.all(watches.map(async (each) => each.next()));
     expect(first.every(({ done }) => done === false)).toBe(true);
@@ -286,7 +286,7 @@ it.each([
     const ending = Promise.allSettled(watches.map(async (each) => each.next()));
     stop.abort(new Error('enough'));
     await ending;
-    close();
+    clients.close();
   },
 );
 
