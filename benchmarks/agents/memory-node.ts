@@ -64,8 +64,13 @@ export class MemoryNode implements AsyncDisposable {
   }
 
   /** The generator alone. */
-  async startWatch(options: readonly string[] = [], onLine?: (line: string) => void): Promise<BenchProcess> {
-    return await this.#start(['watch', '--runtime-endpoint', this.runtime.endpoint, ...options], { onLine });
+  async startWatch(
+    options: readonly string[] = [],
+    onLine?: (line: string) => void,
+    nodeFlags: readonly string[] = [],
+  ): Promise<BenchProcess> {
+    const args = ['watch', '--runtime-endpoint', this.runtime.endpoint, ...options];
+    return await this.#start(args, { onLine, nodeFlags });
   }
 
   /** As with Ctrl-C. */
