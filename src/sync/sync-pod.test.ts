@@ -802,6 +802,14 @@ describe('an ephemeral container', () => {
   });
 });
 
+it('a volume that no pod gets is a reason on each container that waits for it', async () => {
+  const message =
+    'MountVolume.SetUp failed for volume "v" : volumes of the kind csi are not supported by podloop';
+  bench.volumeProblem = new PodloopError('VOLUME_UNSUPPORTED', message);
+  await expect(bench.sync(aNodePod())).rejects.toThrow(message);
+  expect(bench.container('app').state).toEqual({ waiting: { reason: 'UnsupportedVolume', message } });
+});
+
 describe('what a pod refers to', () => {
   it('is looked up before it is wanted, and forgotten with the pod', async () => {
     const pod = aNodePod({});

@@ -24,7 +24,7 @@ import { emptyPodStatus, type PodStatus, type Runtime } from '../runtime/runtime
 import { toV1ContainerId } from '../status/container-state.js';
 import { type StartFailures } from '../status/start-failures.js';
 import { type Clock, SystemClock } from '../util/clock.js';
-import { messageOf, PodloopError } from '../util/errors.js';
+import { hasCode, messageOf, PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import {
   type PodSyncer,
@@ -177,7 +177,7 @@ export class SyncPod implements PodSyncer {
       const areFoldersFresh = cleared !== undefined || !this.#folders.areSeen(pod);
       if (areFoldersFresh) await this.#makeFolders(pod);
       await this.#options.referents?.fetchForVolumes(pod, signal);
-      await this.#options.volumes.setUp(pod, signal);
+      await this.#setUpVolumes(pod, seen, signal);
       return await this.#bringNearer(pod, seen, known, areFoldersFresh, signal);
     } finally {
       this.#logger.info('SyncPod exit', { ...names, isTerminal }, 4);
@@ -247,6 +247,26 @@ export class SyncPod implements PodSyncer {
       events.record(pod.metadata, { type: 'Warning', reason: 'FailedToMakePodDataDirectories', message });
       throw new PodloopError('POD_SYNC_FAILED', message, { cause: error });
     }
+  }
+
+  async #setUpVolumes(pod: NodePod, observed: PodStatus, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.volumes.setUp(pod, signal);
+    } catch (error) {
+      if (hasCode(error, 'VOLUME_UNSUPPORTED')) await this.#tellUnsupported(pod, observed, error);
+      throw error;
+    }
+  }
+
+  /** It will hardly come, and the pod's status is to say so as well. */
+  async #tellUnsupported(pod: NodePod, observed: PodStatus, error: unknown): Promise<void> {
+    const { startFailures, statuses } = this.#options;
+    const { initContainers = [], containers } = pod.spec;
+    const waiting = { reason: 'UnsupportedVolume', message: messageOf(error) };
+    for (const { name } of [...initContainers, ...containers]) {
+      startFailures.record(pod.metadata.uid, name, waiting);
+    }
+    await statuses.update(pod, observed, 'syncing');
   }
 
   async #bringNearer(

@@ -210,6 +210,11 @@ export const ERROR_CODES = {
     when: 'A volume of a pod cannot be set up now.',
     remedy: 'The message names the volume and what is missing; the pod starts as soon as it is there.',
   },
+  VOLUME_UNSUPPORTED: {
+    retryable: true,
+    when: 'A volume of a pod is of a kind that no pod gets here, or a claim of it leads to one.',
+    remedy: 'Use a volume that lies on the node: hostPath, or a claim of a local volume.',
+  },
   RESIZE_NOT_POSSIBLE: {
     retryable: true,
     when: 'A limit of a pod or container that runs was lowered to less than what it uses.',

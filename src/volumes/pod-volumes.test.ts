@@ -411,7 +411,7 @@ it('of a kind that no pod gets here is told of, while the rest is made', async (
   const why =
     'MountVolume.SetUp failed for volume "shared" : volumes of the kind nfs are not supported by podloop';
   await expect(volumes.setUp(owner, NEVER)).rejects.toMatchObject({
-    ...{ code: 'VOLUME_NOT_READY', message: why },
+    ...{ code: 'VOLUME_UNSUPPORTED', message: why },
   });
   expect(told).toEqual([`Warning FailedMount: ${why}`]);
   expect((await stat(emptyDir('data'))).isDirectory()).toBe(true);

@@ -24,7 +24,7 @@ import { type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { type Volume } from '../model/volume.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
 import { type Clock } from '../util/clock.js';
-import { messageOf, PodloopError } from '../util/errors.js';
+import { hasCode, messageOf, PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type MountEntry } from '../util/mountinfo.js';
@@ -101,7 +101,8 @@ export class PodVolumes {
 
   /**
    * Makes what is missing and brings the rest up to date, each volume whatever becomes of the others; what cannot be
-   * done is told of each in the pod's events. Rejects with VOLUME_NOT_READY when a volume cannot be had at all.
+   * done is told of each in the pod's events. Rejects with VOLUME_NOT_READY when a volume cannot be had now, and with
+   * VOLUME_UNSUPPORTED when no pod gets one of its kind.
    */
   async setUp(pod: NodePod, signal: AbortSignal): Promise<void> {
     const { volumes = [] } = pod.spec;
@@ -118,7 +119,9 @@ export class PodVolumes {
         return;
       }
       const message = missing.map((problem) => problem.message).join('; ');
-      throw new PodloopError('VOLUME_NOT_READY', message, { cause: missing[0]!.cause });
+      const isUnsupported = missing.some(({ cause }) => hasCode(cause, 'VOLUME_UNSUPPORTED'));
+      const code = isUnsupported ? 'VOLUME_UNSUPPORTED' : 'VOLUME_NOT_READY';
+      throw new PodloopError(code, message, { cause: missing[0]!.cause });
     });
   }
 
@@ -284,7 +287,8 @@ export class PodVolumes {
 
 /** Manifests with such volumes are refused; pods of an API server come with whatever it takes. */
 function unsupported(volume: Volume): Error {
-  return new Error(`volumes of the kind ${sourceOf(volume)} are not supported by podloop`);
+  const message = `volumes of the kind ${sourceOf(volume)} are not supported by podloop`;
+  return new PodloopError('VOLUME_UNSUPPORTED', message);
 }
 
 async function namesIn(folder: string): Promise<string[]> {

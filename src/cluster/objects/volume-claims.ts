@@ -1,6 +1,6 @@
 import { type NodePod } from '../../model/node-pod.js';
 import { type Volume } from '../../model/volume.js';
-import { messageOf } from '../../util/errors.js';
+import { messageOf, PodloopError } from '../../util/errors.js';
 import { type KubeClient } from '../client/kube-client.js';
 
 /** What {@link VolumeClaims} works with. */
@@ -59,8 +59,8 @@ export class VolumeClaims {
   }
 
   /**
-   * What the volume of the pod has claimed. Rejects with an Error that says why it cannot be had: there is no claim, it is not
-   * bound, or what it is bound to is nowhere on this node.
+   * What the volume of the pod has claimed. Rejects with an Error that says why it cannot be had: there is no claim, or it is
+   * not bound; and with VOLUME_UNSUPPORTED when it is bound to what no pod gets here.
    */
   async get(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<ClaimedVolume> {
     const { namespace } = pod.metadata;
@@ -80,7 +80,8 @@ export class VolumeClaims {
     }
     if (claim.metadata?.deletionTimestamp !== undefined) throw new Error('PVC is being deleted');
     if (volumeMode === 'Block') {
-      throw new Error(`PVC ${words} is a block device, which is not supported by podloop`);
+      const message = `PVC ${words} is a block device, which is not supported by podloop`;
+      throw new PodloopError('VOLUME_UNSUPPORTED', message);
     }
     const path = `/api/v1/persistentvolumes/${encodeURIComponent(volumeName)}`;
     const found = await this.#get<KubeVolume>(path, `failed to fetch PV ${volumeName}`, signal);
@@ -108,7 +109,8 @@ function toClaimed(name: string, { spec = {} }: KubeVolume, isReadOnly: boolean)
     return { name, kind: kind as 'local' | 'hostPath', path: source.path, type, isReadOnly };
   }
   const sources = Object.keys(spec).filter((field) => !NO_SOURCES.has(field));
-  throw new Error(
+  throw new PodloopError(
+    'VOLUME_UNSUPPORTED',
     `PV ${name} is of the kind ${sources[0] ?? 'unknown'}, which is not supported by podloop: only local and hostPath are`,
   );
 }
