@@ -1,3 +1,4 @@
+import { CLUSTER_OPTIONS, type ClusterOptions } from './options/cluster-options.js';
 import { IMAGE_AND_LOG_OPTIONS, type ImageAndLogOptions } from './options/image-and-log-options.js';
 import { JOURNAL_OPTIONS, type JournalOptions } from './options/journal-options.js';
 import { NODE_OPTIONS, type NodeOptions } from './options/node-options.js';
@@ -7,7 +8,7 @@ import { SERVER_OPTIONS, type ServerOptions } from './options/server-options.js'
 
 /** What a node agent can be told. Each is explained in {@link AGENT_OPTIONS}. */
 export interface AgentOptions
-  extends NodeOptions, PodOptions, ImageAndLogOptions, JournalOptions, ServerOptions {
+  extends NodeOptions, ClusterOptions, PodOptions, ImageAndLogOptions, JournalOptions, ServerOptions {
   readonly adopt: boolean;
   readonly stopPods: boolean;
   readonly exitWhenDone: boolean;
@@ -19,6 +20,7 @@ export interface AgentOptions
  */
 export const AGENT_OPTIONS: OptionsTable<AgentOptions> = {
   ...NODE_OPTIONS,
+  ...CLUSTER_OPTIONS,
   ...POD_OPTIONS,
   ...IMAGE_AND_LOG_OPTIONS,
   ...JOURNAL_OPTIONS,

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
-import { type ClusterObjects, type ClusterObjectsListener } from '../cluster/objects/cluster-objects.js';
 import { isConcerned } from '../config/config-objects.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { StoppedPods } from '../config/stopped-pods.js';
@@ -10,6 +9,7 @@ import { SecretHider } from '../model/secret-hider.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentOptions } from './agent-options.js';
+import { type ClusterHooks } from './cluster/cluster-hooks.js';
 import { type NodeIdentity } from './node-identity.js';
 import { objectsBySource } from './objects-by-source.js';
 import { ObjectTimes } from './object-times.js';
@@ -28,8 +28,8 @@ export interface AgentPartsOptions {
   readonly runtimeName: string;
   readonly stdin: Readable;
   readonly manifestParser: ManifestParser | undefined;
-  /** Makes what pods of an API server find there beside themselves; pods come from manifests alone without it. */
-  readonly openClusterObjects?: ((listener: ClusterObjectsListener) => ClusterObjects) | undefined;
+  /** The cluster of the node; pods come from manifests alone without it. */
+  readonly link?: ClusterHooks | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -69,7 +69,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
       deciding.loop.syncSoon(concerned.map(({ metadata }) => metadata.uid));
     },
   });
-  const cluster = given.openClusterObjects?.({
+  const cluster = given.link?.openObjects({
     onSecret: (secret) => secrets.learn(secret),
     onChanged: (uids) => deciding.loop.syncSoon(uids),
   });
@@ -84,6 +84,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   });
   const deciding = buildDecidingParts({
     ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster },
+    link: given.link,
   });
   return {
     hide,

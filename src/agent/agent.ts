@@ -33,6 +33,7 @@ import { type AgentOptions } from './agent-options.js';
 import { type AgentParts, buildAgentParts } from './agent-parts.js';
 import { type AgentRuntime, connectAgentRuntime } from './agent-runtime.js';
 import { untilBatchEnds } from './batch-end.js';
+import { type ClusterLink, openClusterLink } from './cluster/cluster-link.js';
 import { AgentHistory } from './history/agent-history.js';
 import { findNodeIp, type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
@@ -50,6 +51,8 @@ export interface AgentPorts {
   readonly stdin: Readable;
   /** What starts podloop, for the embedded runtime. */
   readonly podloopCommand: readonly [string, ...string[]];
+  /** For programs that hand out credentials of a cluster; none unless told. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Further flags of the embedded runtime. */
   readonly runtimeFlags?: readonly string[];
   /** podloop's, for those who ask; `unknown` unless told. */
@@ -85,6 +88,8 @@ export class Agent implements AsyncDisposable {
   readonly #api: AgentApi;
   readonly #metrics: AgentMetrics;
   readonly #history: AgentHistory;
+  /** Undefined for an agent on its own. */
+  readonly #link: ClusterLink | undefined;
   #closing: Promise<void> | undefined;
 
   /**
@@ -92,8 +97,13 @@ export class Agent implements AsyncDisposable {
    * NODE_ROOT_IN_USE, ENDPOINT_… or OPTION_INVALID, leaving nothing behind.
    */
   static async start(options: AgentOptions, ports: AgentPorts, signal: AbortSignal): Promise<Agent> {
-    const { clock, logger, stdin, podloopCommand, runtimeFlags = [] } = ports;
+    const { clock, logger, stdin, podloopCommand, runtimeFlags = [], environment = {} } = ports;
+    const version = ports.version ?? 'unknown';
     const name = resolveNodeName(options.nodeName === '' ? undefined : options.nodeName);
+    const link =
+      options.kubeconfig === ''
+        ? undefined
+        : await openClusterLink({ options, nodeName: name, version, environment, clock, logger });
     const tell = (error: unknown): unknown => aboutFolder(error, '--root-dir', options.rootDir);
     const lock = await lockFolder(options.rootDir, NODE_ROOT_LOCK, { clock, signal }).catch(
       (error: unknown) => {
@@ -117,10 +127,9 @@ export class Agent implements AsyncDisposable {
       try {
         const runtimeName = connected.name;
         const parts = await buildAgentParts({
-          ...{ options, identity, client, runtimeName, stdin, clock, logger },
+          ...{ options, identity, client, runtimeName, stdin, link, clock, logger },
           manifestParser: ports.manifestParser,
         });
-        const version = ports.version ?? 'unknown';
         const common = { parts, client, identity, version, clock, runtime: connected };
         const history = new AgentHistory({ ...common, options, logger });
         const { log = WELL } = ports;
@@ -128,7 +137,9 @@ export class Agent implements AsyncDisposable {
         try {
           const findLogProblem = (): string | undefined => log.findProblem();
           const api = await AgentApi.start({ ...common, metrics, history, options, logger, findLogProblem });
-          return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history);
+          const kubeletPort = (): number | undefined => (options.port === 0 ? undefined : options.port);
+          await link?.join({ parts, client, kubeletPort });
+          return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history, link);
         } catch (error) {
           history[Symbol.dispose]();
           metrics[Symbol.dispose]();
@@ -139,6 +150,7 @@ export class Agent implements AsyncDisposable {
         throw error;
       }
     } catch (error) {
+      link?.close();
       await lock.release();
       throw tell(error);
     }
@@ -154,6 +166,7 @@ export class Agent implements AsyncDisposable {
     api: AgentApi,
     metrics: AgentMetrics,
     history: AgentHistory,
+    link: ClusterLink | undefined,
   ) {
     this.#options = options;
     this.#ports = ports;
@@ -165,6 +178,7 @@ export class Agent implements AsyncDisposable {
     this.#api = api;
     this.#metrics = metrics;
     this.#history = history;
+    this.#link = link;
   }
 
   /** Where the API of this agent listens. */
@@ -255,6 +269,7 @@ export class Agent implements AsyncDisposable {
       ],
       ['API', this.#api.run(looking.signal)],
       ['node facts', node.run(looking.signal)],
+      ['cluster', this.#link?.run(looking.signal) ?? Promise.resolve()],
       ['probe targets', tellProbesOfEvents({ pleg, probes }, looking.signal)],
     ] as const;
     const deciders = [
@@ -317,6 +332,7 @@ export class Agent implements AsyncDisposable {
     this.#history[Symbol.dispose]();
     this.#metrics[Symbol.dispose]();
     this.#parts.pleg.closeSubscriptions();
+    this.#link?.close();
     this.#connected.client.close();
     await this.#lock.release();
   }

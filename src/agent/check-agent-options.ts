@@ -16,6 +16,8 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
   const problems = [
     ...findUselessPeriods(options),
     findWrongQuotaPeriod(options),
+    atLeast('nodeLeaseDurationSeconds', options.nodeLeaseDurationSeconds, 1),
+    atLeast('kubeAPIBurst', options.kubeApiBurst, 1),
     atLeast('--container-log-max-files', options.containerLogMaxFiles, 2),
     atLeast('--max-parallel-image-pulls', options.maxParallelImagePulls, 1),
     findWrongThresholds(options),
@@ -30,6 +32,7 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findWrongSocket(options),
     findWrongHeaders(options),
     findWrongCgroupRoot(options),
+    findEndlessBatch(options),
     findPolicyProblem(options),
     findWrongNameServer(options),
     findWrongDomain(options),
@@ -45,6 +48,8 @@ function findUselessPeriods(options: AgentOptions): (string | undefined)[] {
     '--http-check-frequency': options.httpCheckFrequencyMs,
     '--runtime-request-timeout': options.runtimeRequestTimeoutMs,
     '--journal-max-age': options.journalMaxAgeMs,
+    nodeStatusUpdateFrequency: options.nodeStatusUpdateFrequencyMs,
+    nodeStatusReportFrequency: options.nodeStatusReportFrequencyMs,
     containerLogMonitorInterval: options.containerLogMonitorIntervalMs,
     'crashLoopBackOff.maxContainerRestartPeriod': options.maxContainerRestartPeriodMs,
   };
@@ -156,6 +161,12 @@ function findWrongHeaders({ manifestUrlHeader }: AgentOptions): string | undefin
     }
   }
   return undefined;
+}
+
+function findEndlessBatch({ kubeconfig, exitWhenDone }: AgentOptions): string | undefined {
+  return kubeconfig !== '' && exitWhenDone
+    ? '--exit-when-done: does not go with --kubeconfig: a cluster may bind further pods to the node at any time'
+    : undefined;
 }
 
 function findWrongCgroupRoot({ cgroupRoot }: AgentOptions): string | undefined {

@@ -17,6 +17,7 @@ import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { PodWorkers } from '../workers/pod-workers.js';
 import { type AgentOptions } from './agent-options.js';
+import { type ClusterHooks } from './cluster/cluster-hooks.js';
 import { buildVolumeLimits } from './build-volumes.js';
 import { buildCollectors } from './collectors.js';
 import { type PodEventLog } from './pod-event-log.js';
@@ -35,13 +36,16 @@ export interface DecidingPartsOptions {
   readonly acting: ActingParts;
   /** What pods of an API server refer to. */
   readonly cluster: Pick<ClusterObjects, 'keepOnly'> | undefined;
+  /** Who says which pods of an API server may be here, and is told how they end. */
+  readonly link: Pick<ClusterHooks, 'admit' | 'podEndChanged'> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Makes the parts of an agent that decide what is done to which pod and when, and what is cleared up. */
 export function buildDecidingParts(given: DecidingPartsOptions) {
-  const { options, client, events, sources, stopped, observing, acting, cluster, clock, logger } = given;
+  const { options, client, events, sources, stopped, observing, acting, cluster, link, clock, logger } =
+    given;
   const { runtime, cache, pleg, isOurs, cgroups, security, runtimeState } = observing;
   const { changes, pulled, adoption, paths, capacity, volumes, probes, manager, statuses } = acting;
   const { endedPods, findForbidden, syncer } = acting;
@@ -52,8 +56,12 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...common,
     ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
     requestRelist: (uid) => pleg.requestRelist(uid),
-    onTerminatedChanged: (uid) => handlers.podEndChanged(uid),
+    onTerminatedChanged: (uid) => {
+      handlers.podEndChanged(uid);
+      link?.podEndChanged(uid);
+    },
     onFinished: (uid) => {
+      link?.podEndChanged(uid);
       void stopped.setOver(uid);
       loop.housekeepSoon();
       // Its manifest was edited while no agent ran, or as it ended: as for any edit of a pod that has ended.
@@ -157,7 +165,11 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...{ logger, desired, workers, cache, housekeeping, seenAllSources },
     ...{ findObstacle: (pod) => foreign.findObstacle(pod), findForbidden },
     findEnd: (uid) => endedPods.find(uid),
-    admit: (pod, active) => admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, capacity),
+    admit: (pod, active) => {
+      const rejection = link?.admit(pod);
+      if (rejection !== undefined) return { admit: false, ...rejection };
+      return admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, capacity);
+    },
     findResizeObstacle: (before, after, active) => findResizeObstacle(before, after, active, capacity),
     onResizeHeld: ({ metadata }, { reason, message }) => {
       const kind = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';

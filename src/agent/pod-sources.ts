@@ -4,7 +4,8 @@ import { type ConfigProblem, formatConfigProblem } from '../config/config-proble
 import { ConfigObjects, type ObjectChange } from '../config/config-objects.js';
 import { FILE_SOURCE, FileSource } from '../config/file-source.js';
 import { HTTP_SOURCE, HttpSource } from '../config/http-source.js';
-import { PodConfig } from '../config/pod-config.js';
+import { judgeByContent } from '../config/judge-pod.js';
+import { PodConfig, type PodSourcePort } from '../config/pod-config.js';
 import { ProblemBook } from '../config/problem-book.js';
 import { type StoppedPods } from '../config/stopped-pods.js';
 import { STDIN_SOURCE, StdinSource } from '../config/stdin-source.js';
@@ -25,6 +26,7 @@ export interface PodSourcesOptions {
     | 'rootDir'
     | 'fileCheckFrequencyMs'
     | 'httpCheckFrequencyMs'
+    | 'kubeconfig'
   >;
   readonly nodeName: string;
   /** Pods that stay away although their manifests are there. */
@@ -48,6 +50,9 @@ export interface ManifestPlaces {
   readonly findFile: (object: AppliedObject) => string | undefined;
 }
 
+/** The name of the source of pods that an API server binds to the node, as with a kubelet. */
+export const API_SOURCE = 'api';
+
 /** The word for standard input in place of a path. */
 const STDIN_PATH = '-';
 
@@ -56,6 +61,8 @@ export class PodSources {
   readonly config: PodConfig;
   /** Where manifests lie, and which file holds what; undefined when they come from elsewhere. */
   readonly manifests: ManifestPlaces | undefined;
+  /** Where the pods of an API server come in; undefined for an agent on its own. */
+  readonly api: PodSourcePort | undefined;
   readonly #sources: readonly Source[];
   readonly #ownParser: ThreadedManifestParser | undefined;
   readonly #stopped: StoppedPods;
@@ -90,6 +97,7 @@ export class PodSources {
       const url = new URL(manifestUrl);
       sources.push(new HttpSource({ ...common, url, headers, port, httpCheckFrequencyMs }));
     }
+    if (options.kubeconfig !== '') this.api = this.config.addSource(API_SOURCE, { judge: judgeByContent });
     this.#sources = sources;
   }
 

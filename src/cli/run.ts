@@ -40,6 +40,9 @@ Examples:
   # A batch: ends when every pod has, with 0 if all succeeded
   podloop run ./jobs --exit-when-done --stop-pods
 
+  # As a node of a cluster
+  podloop run --kubeconfig /etc/kubernetes/kubelet.conf --runtime-endpoint unix:///run/containerd/containerd.sock
+
   # With a kubelet's configuration
   podloop run --config /var/lib/kubelet/config.yaml`;
 
@@ -109,10 +112,10 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   const config = flags.config === undefined ? {} : await readConfig(flags.config, told);
   const { logger, lines } = openLog(flags, config, host);
   const options = resolveAgentOptions(givenOptions(manifests, flags), config, machineDefaults(host));
-  if (options.podManifestPath === '' && options.manifestUrl === '') {
+  if (options.podManifestPath === '' && options.manifestUrl === '' && options.kubeconfig === '') {
     throw new PodloopError(
       'OPTION_INVALID',
-      'there is nothing to run: name a folder of manifests, as in "podloop run ./pods", or a --manifest-url',
+      'there is nothing to run: name a folder of manifests, as in "podloop run ./pods", a --manifest-url, or the --kubeconfig of a cluster',
     );
   }
   const interrupted = host.listenForInterrupts();
@@ -128,6 +131,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
       options,
       {
         ...{ clock, logger: agentLogger, stdin, podloopCommand: selfCommand, runtimeFlags },
+        environment: host.env,
         version: packageVersion(),
         log: lines,
       },

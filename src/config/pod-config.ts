@@ -140,10 +140,10 @@ export class PodConfig {
 
   /**
    * Whether all sources have told all of their pods, and the reader has been through what followed from it: only then
-   * is a pod that nobody wants one that nobody wants.
+   * is a pod that nobody wants one that nobody wants. `except`: that source does not count.
    */
-  seenAllSources(): boolean {
-    return [...this.#sources.values()].every(({ isSeen }) => isSeen);
+  seenAllSources(except?: string): boolean {
+    return [...this.#sources.values()].every(({ name, isSeen }) => isSeen || name === except);
   }
 
   /**

@@ -44,6 +44,11 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   list.check(['imageGCLowThresholdPercent'], config.imageGCLowThresholdPercent, inRange(0, 100));
   list.check(['containerLogMaxFiles'], config.containerLogMaxFiles, inRange(2));
   list.check(['containerLogMaxSize'], config.containerLogMaxSizeBytes, inRange(1));
+  list.check(['kubeAPIBurst'], config.kubeAPIBurst, inRange(0));
+  list.check(['nodeLeaseDurationSeconds'], config.nodeLeaseDurationSeconds, inRange(1));
+  list.check(['nodeStatusMaxImages'], config.nodeStatusMaxImages, inRange(-1));
+  list.check(['nodeStatusUpdateFrequency'], config.nodeStatusUpdateFrequencyMs, atLeastOneSecond);
+  list.check(['nodeStatusReportFrequency'], config.nodeStatusReportFrequencyMs, atLeastOneSecond);
   list.check(['maxParallelImagePulls'], config.maxParallelImagePulls, inRange(1));
   for (const field of ['readOnlyPort', 'healthzPort', 'port'] as const) {
     list.check([field], config[field], inRange(0, MOST_PORT));

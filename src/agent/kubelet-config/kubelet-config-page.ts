@@ -34,10 +34,17 @@ function put(config: Record<string, unknown>, path: readonly string[], value: un
 
 function toField(name: keyof AgentOptions, { type }: AgentOptionFacts<unknown>, value: unknown): unknown {
   if (name === 'manifestUrlHeader') return hideValues(value as AgentOptions['manifestUrlHeader']);
+  if (name === 'registerWithTaints') return (value as readonly string[]).map(toTaint);
   if (name === 'manifestUrl') return hideSecrets(value as string);
   if (type === 'duration') return formatGoDuration(value as number);
   if (type === 'size') return toQuantity(value as number);
   return value;
+}
+
+/** As it was checked when the agent started. */
+function toTaint(text: string): object {
+  const [, key = '', value = '', effect = ''] = /^([^=:]*)(?:=([^:]*))?:?(.*)$/.exec(text) ?? [];
+  return { key, ...(value !== '' && { value }), effect };
 }
 
 function hideValues(headers: AgentOptions['manifestUrlHeader']): AgentOptions['manifestUrlHeader'] {

@@ -1,6 +1,5 @@
 /**
- * A KubeletConfiguration as far as podloop honours it: the fields of kubelet.config.k8s.io/v1beta1 that apply to a
- * node agent without a control plane. Durations are in milliseconds; what is absent was not written.
+ * A KubeletConfiguration as far as podloop honours it: fields of kubelet.config.k8s.io/v1beta1. Durations are in milliseconds; what is absent was not written.
  *
  * Source: https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
  */
@@ -24,6 +23,16 @@ export interface KubeletConfig {
   readonly authorizationMode?: 'AlwaysAllow' | 'Webhook';
   readonly enableDebuggingHandlers?: boolean;
   readonly enableSystemLogHandler?: boolean;
+  readonly registerNode?: boolean;
+  /** Each `key=value:Effect`. */
+  readonly registerWithTaints?: readonly string[];
+  readonly providerID?: string;
+  readonly kubeAPIQPS?: number;
+  readonly kubeAPIBurst?: number;
+  readonly nodeStatusUpdateFrequencyMs?: number;
+  readonly nodeStatusReportFrequencyMs?: number;
+  readonly nodeLeaseDurationSeconds?: number;
+  readonly nodeStatusMaxImages?: number;
   readonly syncFrequencyMs?: number;
   readonly fileCheckFrequencyMs?: number;
   readonly httpCheckFrequencyMs?: number;

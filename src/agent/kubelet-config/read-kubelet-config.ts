@@ -96,6 +96,8 @@ const DURATIONS = [
   'cpuCFSQuotaPeriod',
   'imageMinimumGCAge',
   'containerLogMonitorInterval',
+  'nodeStatusUpdateFrequency',
+  'nodeStatusReportFrequency',
 ] as const;
 
 const LONGEST_RESTART = 'maxContainerRestartPeriod';
@@ -132,6 +134,16 @@ const AS_WRITTEN = [
   'containerLogMaxFiles',
   'systemReserved',
   'kubeReserved',
+  'registerNode',
+  'providerID',
+  'nodeStatusMaxImages',
+] as const satisfies readonly (keyof KubeletConfig)[];
+
+/** Zero stands for the default, as in a kubelet. */
+const NUMBERS_WITH_DEFAULTS = [
+  'kubeAPIQPS',
+  'kubeAPIBurst',
+  'nodeLeaseDurationSeconds',
 ] as const satisfies readonly (keyof KubeletConfig)[];
 
 const PATHS = [
@@ -142,9 +154,22 @@ const PATHS = [
   'tlsPrivateKeyFile',
 ] as const satisfies readonly (keyof KubeletConfig)[];
 
+interface WrittenTaint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
 function convert(written: Written, file: string, problems: FieldProblem[]): KubeletConfig {
   const config: Record<string, unknown> = {};
   for (const field of AS_WRITTEN) if (written[field] !== undefined) config[field] = written[field];
+  for (const field of NUMBERS_WITH_DEFAULTS) {
+    if (written[field] !== undefined && written[field] !== 0) config[field] = written[field];
+  }
+  const taints = written['registerWithTaints'] as readonly WrittenTaint[] | undefined;
+  if (taints !== undefined) {
+    config['registerWithTaints'] = taints.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`);
+  }
   for (const field of PATHS) {
     const path = written[field] as string | undefined;
     // An empty resolvConf says that there is none to read.

@@ -1,0 +1,169 @@
+/**
+ * What ties an agent to a cluster: the way to its API server, and the parts that stand between that and the agent's own.
+ *
+ * It is opened before the parts of the agent are made, which ask it things (may this pod be here? what does it refer to?),
+ * and completed when they are there. Nothing below src/cluster is loaded by an agent on its own.
+ *
+ * @module
+ */
+import { type KubeClients } from '../../cluster/client/open-kube-clients.js';
+import { type ClusterNode } from '../../cluster/node/cluster-node.js';
+import { type NodeTaint } from '../../cluster/node/node-object.js';
+import {
+  type ClusterObjects,
+  type ClusterObjectsListener,
+  type ClusterObjectsOptions,
+} from '../../cluster/objects/cluster-objects.js';
+import { type ClusterPods } from '../../cluster/pods/cluster-pods.js';
+import { type CriClient } from '../../cri/index.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { type Rejection } from '../../sync/desired-pods.js';
+import { type Clock } from '../../util/clock.js';
+import { messageOf, PodloopError } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
+import { type AgentOptions } from '../agent-options.js';
+import { type AgentParts } from '../agent-parts.js';
+import { buildClusterNode, type BuiltClusterNode } from '../cluster-node/build-cluster-node.js';
+import { type ClusterHooks } from './cluster-hooks.js';
+import { buildAgentPods } from './agent-pods-port.js';
+
+/** What {@link openClusterLink} needs. */
+export interface ClusterLinkOptions {
+  readonly options: AgentOptions;
+  readonly nodeName: string;
+  /** podloop's. */
+  readonly version: string;
+  /** Of the agent, for programs that hand out credentials. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The parts of an agent, once they are there. */
+export interface JoiningParts {
+  readonly parts: AgentParts;
+  /** Of the runtime. */
+  readonly client: CriClient;
+  /** Where the API server finds the agent; undefined while nothing listens there. */
+  readonly kubeletPort: () => number | undefined;
+}
+
+/** What is known before the agent has its parts, and what only a node of a cluster loads. */
+interface Loaded {
+  readonly clients: KubeClients;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly NodeTaint[];
+  readonly makeObjects: (options: ClusterObjectsOptions) => ClusterObjects;
+  readonly ClusterPods: typeof ClusterPods;
+}
+
+/** Reads the kubeconfig and what it names. Rejects with KUBECONFIG_INVALID or OPTION_INVALID; connects to nobody yet. */
+export async function openClusterLink(given: ClusterLinkOptions): Promise<ClusterLink> {
+  const { options, version, environment, clock, logger } = given;
+  const [{ openKubeClients }, { parseNodeLabels, parseTaint }, objects, pods] = await Promise.all([
+    import('../../cluster/client/open-kube-clients.js'),
+    import('../../cluster/node/node-labels.js'),
+    import('../../cluster/objects/cluster-objects.js'),
+    import('../../cluster/pods/cluster-pods.js'),
+  ]);
+  const perSecond = options.kubeApiQps < 0 ? Infinity : options.kubeApiQps;
+  const leaseMs = options.nodeLeaseDurationSeconds * 1_000;
+  return new ClusterLink(given, {
+    labels: attempt('--node-labels', () => parseNodeLabels(options.nodeLabels)),
+    taints: attempt('--register-with-taints', () =>
+      options.registerWithTaints.map((text) => parseTaint(text)),
+    ),
+    makeObjects: (more) => new objects.ClusterObjects(more),
+    ClusterPods: pods.ClusterPods,
+    clients: await openKubeClients({
+      ...{ file: options.kubeconfig, version, environment, clock, logger },
+      rateLimit: { perSecond, burst: options.kubeApiBurst },
+      heartbeatTimeoutMs: Math.min(options.nodeStatusUpdateFrequencyMs, leaseMs),
+    }),
+  });
+}
+
+/** See the module. */
+export class ClusterLink implements ClusterHooks {
+  readonly #given: ClusterLinkOptions;
+  readonly #loaded: Loaded;
+  #objects: ClusterObjects | undefined;
+  #pods: ClusterPods | undefined;
+  #node: BuiltClusterNode | undefined;
+
+  constructor(given: ClusterLinkOptions, loaded: Loaded) {
+    this.#given = given;
+    this.#loaded = loaded;
+  }
+
+  /** The API server, as the kubeconfig names it. */
+  get server(): string {
+    return this.#loaded.clients.server;
+  }
+
+  /** The Node as a part of the cluster; undefined before the agent has joined. */
+  get node(): ClusterNode | undefined {
+    return this.#node?.node;
+  }
+
+  openObjects(listener: ClusterObjectsListener): ClusterObjects {
+    const { clock, logger } = this.#given;
+    this.#objects = this.#loaded.makeObjects({
+      ...{ client: this.#loaded.clients.api, clock, logger },
+      ...listener,
+    });
+    return this.#objects;
+  }
+
+  admit(pod: NodePod): Rejection | undefined {
+    return this.#pods?.admit(pod);
+  }
+
+  podEndChanged(uid: string): void {
+    this.#pods?.podEndChanged(uid);
+  }
+
+  /** Puts the agent's parts and those of the cluster together; once, before {@link run}. */
+  async join({ parts, client, kubeletPort }: JoiningParts): Promise<void> {
+    const { options, nodeName, version, clock, logger } = this.#given;
+    const { clients, labels, taints, ClusterPods } = this.#loaded;
+    const { api, heartbeat } = clients;
+    this.#pods = new ClusterPods({
+      ...{ client: api, nodeName, clock, logger, events: parts.events },
+      agent: buildAgentPods(parts),
+    });
+    this.#node = await buildClusterNode({
+      ...{ options, nodeName, version, parts, client, api, heartbeat, kubeletPort, clock, logger },
+      dropConnection: () => heartbeat.dropConnections(),
+      settings: {
+        ...{ labels, taints, register: options.registerNode, providerId: options.providerId },
+        statusUpdateFrequencyMs: options.nodeStatusUpdateFrequencyMs,
+        statusReportFrequencyMs: options.nodeStatusReportFrequencyMs,
+        leaseDurationMs: options.nodeLeaseDurationSeconds * 1_000,
+        maxImages: options.nodeStatusMaxImages,
+      },
+      onEvent: ({ type, reason, message }) => {
+        logger.info('Event of the node', { node: nodeName, type, reason, message });
+      },
+    });
+  }
+
+  /** Keeps node and cluster in step until the signal aborts; resolves then. The pods go on as they are. */
+  async run(signal: AbortSignal): Promise<void> {
+    const parts = [this.#objects, this.#pods, this.#node];
+    await Promise.all(parts.map(async (part) => part?.run(signal)));
+  }
+
+  /** Ends every connection. Idempotent. */
+  close(): void {
+    this.#loaded.clients.close();
+  }
+}
+
+function attempt<Result>(flag: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw new PodloopError('OPTION_INVALID', `${flag}: ${messageOf(error)}`, { cause: error });
+  }
+}

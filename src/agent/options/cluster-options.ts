@@ -1,0 +1,110 @@
+import { type OptionsTable } from './options-table.js';
+
+/** What an agent is told of the cluster that it is to be a node of. */
+export interface ClusterOptions {
+  /** Empty for an agent on its own. */
+  readonly kubeconfig: string;
+  readonly registerNode: boolean;
+  /** `key=value,key=value`. */
+  readonly nodeLabels: string;
+  /** Each `key=value:Effect`. */
+  readonly registerWithTaints: readonly string[];
+  readonly providerId: string;
+  readonly kubeApiQps: number;
+  readonly kubeApiBurst: number;
+  readonly nodeStatusUpdateFrequencyMs: number;
+  readonly nodeStatusReportFrequencyMs: number;
+  readonly nodeLeaseDurationSeconds: number;
+  readonly nodeStatusMaxImages: number;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+/** The rows of {@link ClusterOptions}. */
+export const CLUSTER_OPTIONS: OptionsTable<ClusterOptions> = {
+  kubeconfig: {
+    type: 'text',
+    default: '',
+    flag: '--kubeconfig',
+    doc: 'Kubeconfig of this node in a cluster: with it the agent joins the cluster and runs the pods that are bound to it as well',
+  },
+  registerNode: {
+    type: 'switch',
+    default: true,
+    flag: '--register-node',
+    field: 'registerNode',
+    fromConfig: (config) => config.registerNode,
+    doc: 'In a cluster: make the Node when there is none; else somebody else has to',
+  },
+  nodeLabels: {
+    type: 'text',
+    default: '',
+    flag: '--node-labels',
+    doc: 'In a cluster: labels of the Node that is made, as in disk=ssd,zone=a',
+  },
+  registerWithTaints: {
+    type: 'list',
+    default: [],
+    flag: '--register-with-taints',
+    field: 'registerWithTaints',
+    fromConfig: (config) => config.registerWithTaints,
+    doc: 'In a cluster: taints of the Node that is made, as in key=value:NoSchedule, with commas between them',
+  },
+  providerId: {
+    type: 'text',
+    default: '',
+    flag: '--provider-id',
+    field: 'providerID',
+    fromConfig: (config) => config.providerID,
+    doc: 'In a cluster: what the cloud calls this machine',
+  },
+  kubeApiQps: {
+    type: 'limit',
+    default: 50,
+    flag: '',
+    field: 'kubeAPIQPS',
+    fromConfig: (config) => config.kubeAPIQPS,
+    doc: 'In a cluster: requests a second to the API server in the long run; a negative number for no limit',
+  },
+  kubeApiBurst: {
+    type: 'count',
+    default: 100,
+    flag: '',
+    field: 'kubeAPIBurst',
+    fromConfig: (config) => config.kubeAPIBurst,
+    doc: 'In a cluster: requests to the API server at once',
+  },
+  nodeStatusUpdateFrequencyMs: {
+    type: 'duration',
+    default: 10 * SECOND,
+    flag: '',
+    field: 'nodeStatusUpdateFrequency',
+    fromConfig: (config) => config.nodeStatusUpdateFrequencyMs,
+    doc: 'In a cluster: how often the status of the Node is computed; it is sent when it has changed',
+  },
+  nodeStatusReportFrequencyMs: {
+    type: 'duration',
+    default: 5 * MINUTE,
+    flag: '',
+    field: 'nodeStatusReportFrequency',
+    fromConfig: (config) => config.nodeStatusReportFrequencyMs ?? config.nodeStatusUpdateFrequencyMs,
+    doc: 'In a cluster: after how long the status of the Node is sent although it has not changed',
+  },
+  nodeLeaseDurationSeconds: {
+    type: 'count',
+    default: 40,
+    flag: '',
+    field: 'nodeLeaseDurationSeconds',
+    fromConfig: (config) => config.nodeLeaseDurationSeconds,
+    doc: 'In a cluster: for how long a sign of life holds; one is given four times as often',
+  },
+  nodeStatusMaxImages: {
+    type: 'limit',
+    default: 50,
+    flag: '',
+    field: 'nodeStatusMaxImages',
+    fromConfig: (config) => config.nodeStatusMaxImages,
+    doc: 'In a cluster: of how many images the Node tells; -1 for all',
+  },
+};

@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PodloopProcess } from '../../integration/podloop-process.js';
+import { type ControlPlane } from './control-plane.js';
+
+/** The image that the embedded runtime always has. */
+export const HOST_IMAGE = 'podloop.local/host';
+
+/** A `podloop run --kubeconfig` on the embedded runtime, with folders of its own. Needs a build. */
+export class ClusterAgent implements AsyncDisposable {
+  readonly nodeName: string;
+  readonly folder: string;
+  readonly #kubeconfig: string;
+  readonly #args: readonly string[];
+  #process: PodloopProcess | undefined;
+
+  /** Starts it; it may not have joined yet. */
+  static async start(plane: ControlPlane, nodeName: string, ...args: string[]): Promise<ClusterAgent> {
+    const folder = await mkdtemp(join(tmpdir(), 'podloop-node-'));
+    const agent = new ClusterAgent(nodeName, folder, await plane.nodeKubeconfig(nodeName), args);
+    agent.start();
+    return agent;
+  }
+
+  private constructor(nodeName: string, folder: string, kubeconfig: string, args: readonly string[]) {
+    this.nodeName = nodeName;
+    this.folder = folder;
+    this.#kubeconfig = kubeconfig;
+    this.#args = args;
+  }
+
+  /** Starts it again, after {@link kill}. */
+  start(...more: string[]): void {
+    const { folder, nodeName } = this;
+    this.#process = new PodloopProcess([
+      ...['run', '--kubeconfig', this.#kubeconfig, '--node-name', nodeName, '--node-ip', '127.0.0.1'],
+      ...['--root-dir', join(folder, 'root'), '--pod-logs-dir', join(folder, 'logs')],
+      ...['--runtime-endpoint', 'embedded', '--network', 'host', '--read-only-port', '0', '-v', '3'],
+      ...this.#args,
+      ...more,
+    ]);
+  }
+
+  /** What it has logged so far. */
+  get log(): string {
+    return this.#process?.stderr.join('\n') ?? '';
+  }
+
+  /** As a power cut would, but for its pods, which go on. */
+  async kill(): Promise<void> {
+    this.#process?.child.kill('SIGKILL');
+    await this.#process?.ended;
+  }
+
+  /** Ends it and its pods, and with them the runtime. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    this.start('--stop-pods');
+    const last = this.#process!;
+    await Promise.race([last.line('stderr', /Started node agent/), last.ended]).catch(() => undefined);
+    last.child.kill('SIGTERM');
+    await last.ended;
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type KubeList, type Lease, type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
+import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
+import { findClusterBinaries } from './harness/cluster-binaries.js';
+import { ControlPlane } from './harness/control-plane.js';
+import { untilAsync } from './harness/until-async.js';
+
+const found = findClusterBinaries();
+const PODS = '/api/v1/namespaces/default/pods';
+
+describe.skipIf('missing' in found)('podloop as a node of a real control plane', () => {
+  let plane: ControlPlane;
+  let agent: ClusterAgent;
+
+  beforeAll(async () => {
+    if ('missing' in found) return;
+    plane = await ControlPlane.start(found);
+    agent = await ClusterAgent.start(plane, 'lab-a', '--node-labels', 'disk=ssd');
+  });
+
+  afterAll(async () => {
+    await agent[Symbol.asyncDispose]();
+    await plane[Symbol.asyncDispose]();
+  });
+
+  const get = async <T>(path: string): Promise<T> => plane.admin.request<T>({ method: 'GET', path });
+  const pods = async (): Promise<readonly Pod[]> => (await get<KubeList<Pod>>(PODS)).items ?? [];
+  const isReady = ({ status }: Pod): boolean =>
+    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
+
+  /** Waits; what never comes is told with the end of the agent's log. */
+  async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
+    try {
+      return await untilAsync(what, look, 90_000);
+    } catch (error) {
+      throw new Error(`${(error as Error).message}; the agent said:\n${agent.log.slice(-6_000)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async function makePod(name: string, spec: object = {}): Promise<void> {
+    const script = 'trap "exit 0" TERM; while :; do sleep 0.2; done';
+    const container = { name: 'main', image: HOST_IMAGE, command: ['sh', '-c', script] };
+    const body = {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name } },
+      spec: { terminationGracePeriodSeconds: 5, containers: [container], ...spec },
+    };
+    await plane.admin.request({ method: 'POST', path: PODS, body });
+  }
+
+  it('is registered, Ready, and gives signs of life', async () => {
+    const node = await until('a Node that is Ready', async () => {
+      const each = await get<Node>('/api/v1/nodes/lab-a');
+      const ready = each.status?.conditions?.find(({ type }) => type === 'Ready');
+      return ready?.status === 'True' && each;
+    });
+    expect(node.metadata?.labels).toMatchObject({
+      ...{ disk: 'ssd', 'kubernetes.io/hostname': 'lab-a', 'kubernetes.io/os': 'linux' },
+    });
+    expect(node.status?.nodeInfo?.kubeletVersion).toMatch(/^v1\.\d+/);
+    const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/lab-a';
+    const lease = await until('a lease', async () => get<Lease>(path));
+    expect(lease.spec).toMatchObject({ holderIdentity: 'lab-a', leaseDurationSeconds: 40 });
+  });
+
+  it('runs the pods that the scheduler gives it, and tells how they are', async () => {
+    await makePod('web');
+    const pod = await until('a pod that is Ready', async () => (await pods()).find(isReady));
+    expect(pod.spec?.nodeName).toBe('lab-a');
+    expect(pod.status).toMatchObject({
+      phase: 'Running',
+      containerStatuses: [{ name: 'main', restartCount: 0 }],
+    });
+  });
+
+  it('tells how a pod has ended', async () => {
+    const container = { name: 'main', image: HOST_IMAGE, command: ['sh', '-c', 'exit 3'] };
+    await makePod('fails', { restartPolicy: 'Never', containers: [container] });
+    const pod = await until('a pod that has failed', async () =>
+      (await pods()).find(({ metadata, status }) => metadata?.name === 'fails' && status?.phase === 'Failed'),
+    );
+    expect(pod.status?.containerStatuses?.[0]?.state?.terminated).toMatchObject({
+      exitCode: 3,
+      reason: 'Error',
+    });
+  });
+
+  it('leaves what is well alone when it is killed and started again', async () => {
+    const idOf = async (): Promise<string | undefined> =>
+      (await get<Pod>(`${PODS}/web`)).status?.containerStatuses?.[0]?.containerID;
+    const before = await idOf();
+    await agent.kill();
+    agent.start();
+    await makePod('later');
+    await until('another pod', async () =>
+      (await pods()).find((pod) => pod.metadata?.name === 'later' && isReady(pod)),
+    );
+    expect(await idOf()).toBe(before);
+    expect((await get<Pod>(`${PODS}/web`)).status?.containerStatuses?.[0]?.restartCount).toBe(0);
+  });
+
+  it('goes on without the API server, and is in step with it again', async () => {
+    await plane.components.apiServer.kill();
+    await plane.components.apiServer.start();
+    await makePod('after');
+    await until('a pod after a restart of the API server', async () =>
+      (await pods()).find((pod) => pod.metadata?.name === 'after' && isReady(pod)),
+    );
+  });
+
+  it('takes pods out of the API once they have ended', async () => {
+    for (const name of ['web', 'fails', 'later', 'after']) {
+      await plane.admin.request({ method: 'DELETE', path: `${PODS}/${name}` });
+    }
+    await until('no pod', async () => (await pods()).length === 0);
+  });
+});
+
+it.runIf('missing' in found)('has no control plane to be a node of', () => {
+  console.warn(`tests on a real control plane are skipped: ${'missing' in found ? found.missing : ''}`);
+});
