@@ -19,6 +19,7 @@ import { type NodePod } from '../../model/node-pod.js';
 import { containerReferences, volumeReferences } from '../../model/pod-references.js';
 import { isClusterPod } from '../../model/read-cluster-pod.js';
 import { type Volume } from '../../model/volume.js';
+import { abortable } from '../../util/abortable.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
@@ -82,9 +83,13 @@ export class ClusterObjects implements PodObjects {
     return this.#referenced.findSecret(pod, name);
   }
 
-  /** Has looked up what the pod's volumes are made of. See {@link ReferencedObjects.fetch}. */
+  /** Has looked up what the pod's volumes are made of, tokens among it. See {@link ReferencedObjects.fetch}. */
   async fetchForVolumes(pod: NodePod, signal: AbortSignal): Promise<void> {
-    if (isClusterPod(pod)) await this.#referenced.fetch(pod, volumeReferences(pod), signal);
+    if (!isClusterPod(pod)) return;
+    // All at the same time; whoever mounts the volume is told what a token cannot be had for.
+    const tokens = tokensIn(pod).map(async (spec) => this.#tokens.get(pod, spec).catch(() => undefined));
+    const objects = this.#referenced.fetch(pod, volumeReferences(pod), signal);
+    await Promise.all([objects, abortable(Promise.all(tokens), signal)]);
   }
 
   /** Has looked up what a container's variables are made of, and what its image is fetched with. */
@@ -138,6 +143,11 @@ export class ClusterObjects implements PodObjects {
       if (!podUids.has(uid)) this.forget(uid);
     }
   }
+}
+
+function tokensIn({ spec }: NodePod): TokenRequestSpec[] {
+  const sources = (spec.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+  return sources.flatMap(({ serviceAccountToken }) => serviceAccountToken ?? []);
 }
 
 /** For whoever hides values of Secrets: a token is one. */

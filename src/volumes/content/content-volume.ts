@@ -19,6 +19,7 @@ import { type DownwardResourceFacts } from '../../model/downward-resource.js';
 import { type PodObjects } from '../../model/config-object.js';
 import { type NodePod } from '../../model/node-pod.js';
 import { type ServiceAccountTokenProjection, type Volume } from '../../model/volume.js';
+import { abortable } from '../../util/abortable.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
@@ -130,8 +131,7 @@ class ContentVolume implements VolumeKind {
     const { objects, downwardFacts } = this.#options;
     const { pod, volume } = work;
     // First: where there is nothing to write, nothing is made.
-    const tokens = await this.#getTokens(work);
-    signal.throwIfAborted();
+    const tokens = await abortable(this.#getTokens(work), signal);
     const payload = this.#kind.collect(volume, { pod, objects, downward: downwardFacts(pod), tokens });
     const writer = this.#writerOf(work);
     await this.#makeFolder(work, writer);
