@@ -138,6 +138,7 @@ export class Agent implements AsyncDisposable {
           const findLogProblem = (): string | undefined => log.findProblem();
           const api = await AgentApi.start({ ...common, metrics, history, options, logger, findLogProblem });
           const kubeletPort = (): number | undefined => (options.port === 0 ? undefined : options.port);
+          if (link !== undefined) await metrics.addClusterNode();
           await link?.join({ parts, client, kubeletPort });
           return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history, link);
         } catch (error) {

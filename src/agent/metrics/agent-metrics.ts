@@ -8,6 +8,7 @@ import { addEventLoopMetrics } from '../../metrics/event-loop-metrics.js';
 import { addHttpServerMetrics } from '../../metrics/http-server-metrics.js';
 import { addImageMetrics } from '../../metrics/image-metrics.js';
 import { addJournalMetrics, type JournalStats } from '../../metrics/journal-metrics.js';
+import { addKubeClientMetrics } from '../../metrics/kube-client-metrics.js';
 import { addLogMetrics, type LogState } from '../../metrics/log-metrics.js';
 import { MetricsRegistry } from '../../metrics/metrics-registry.js';
 import { addNodeMetrics } from '../../metrics/node-metrics.js';
@@ -50,6 +51,7 @@ export class AgentMetrics implements Disposable {
   /** By how much the event loop is late, for whoever else tells it. */
   readonly loopDelay: EventLoopDelay;
   readonly #agent: MetricsRegistry;
+  readonly #clock: Clock;
   readonly #probes: MetricsRegistry;
 
   /** Counts from now on: to be made before anything runs. */
@@ -78,6 +80,7 @@ export class AgentMetrics implements Disposable {
     addPods(registry, given);
     addProbeStats(registry, () => probes.stats);
     this.#agent = registry;
+    this.#clock = clock;
     this.#probes = new MetricsRegistry({ clock });
     addProcessStartTime(this.#probes);
     addProbeMetrics(this.#probes, (uid) => parts.workers.isKnown(uid));
@@ -90,6 +93,7 @@ export class AgentMetrics implements Disposable {
       agentStartedAtMs: startedAtSeconds === undefined ? performance.timeOrigin : startedAtSeconds * 1_000,
       machineStartedAtMs: bootedAtSeconds === undefined ? undefined : bootedAtSeconds * 1_000,
     });
+    addKubeClientMetrics(this.#agent, () => this.#clock.now());
   }
 
   /** The page /metrics. */
