@@ -1,3 +1,5 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeList, type Lease, type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
@@ -107,6 +109,78 @@ describe.skipIf('missing' in found)('podloop as a node of a real control plane',
     await until('a pod after a restart of the API server', async () =>
       (await pods()).find((pod) => pod.metadata?.name === 'after' && isReady(pod)),
     );
+  });
+
+  it('shows its static pods, and keeps them though somebody deletes what shows them', async () => {
+    const manifest = {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'static' } },
+      spec: {
+        terminationGracePeriodSeconds: 1,
+        containers: [{ name: 'main', image: HOST_IMAGE, command: ['sleep', '3600'] }],
+      },
+    };
+    await writeFile(join(agent.manifests, 'static.json'), JSON.stringify(manifest));
+    const find = async (): Promise<Pod | undefined | false> =>
+      (await pods()).find((pod) => pod.metadata?.name === 'static-lab-a' && isReady(pod)) ?? false;
+    const mirror = await until('a mirror pod', find);
+    const { uid } = mirror.metadata ?? {};
+    await plane.admin.request({
+      ...{ method: 'DELETE', path: `${PODS}/static-lab-a` },
+      query: { gracePeriodSeconds: '0' },
+    });
+    await until('another mirror pod', async () => {
+      const next = await find();
+      return next !== false && next !== undefined && next.metadata?.uid !== uid;
+    });
+    await rm(join(agent.manifests, 'static.json'));
+    await until(
+      'no mirror pod',
+      async () => !(await pods()).some(({ metadata }) => metadata?.name === 'static-lab-a'),
+    );
+  });
+
+  it('runs a Deployment, its rollout and its end', async () => {
+    const path = '/apis/apps/v1/namespaces/default/deployments';
+    const container = {
+      name: 'main',
+      image: HOST_IMAGE,
+      command: ['sleep', '3600'],
+      env: [{ name: 'V', value: '1' }],
+    };
+    const spec = (replicas: number, value: string): object => ({
+      ...{ replicas, selector: { matchLabels: { app: 'many' } } },
+      template: {
+        metadata: { labels: { app: 'many' } },
+        spec: {
+          terminationGracePeriodSeconds: 1,
+          containers: [{ ...container, env: [{ name: 'V', value }] }],
+        },
+      },
+    });
+    const ours = async (): Promise<readonly Pod[]> =>
+      (await pods()).filter(({ metadata }) => metadata?.labels?.['app'] === 'many');
+    const areReady = async (count: number, value: string): Promise<boolean> => {
+      const all = await ours();
+      return (
+        all.length === count &&
+        all.every((pod) => isReady(pod) && pod.spec?.containers[0]?.env?.[0]?.value === value)
+      );
+    };
+    const body = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'many' },
+      spec: spec(10, '1'),
+    };
+    await plane.admin.request({ method: 'POST', path, body });
+    await until('ten pods', async () => areReady(10, '1'));
+    await plane.admin.request({ method: 'PATCH', path: `${path}/many`, body: { spec: spec(6, '2') } });
+    await until('six others in their place', async () => areReady(6, '2'));
+    await plane.admin.request({
+      ...{ method: 'DELETE', path: `${path}/many` },
+      body: { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground' },
+    });
+    await until('none', async () => (await ours()).length === 0);
   });
 
   it('takes pods out of the API once they have ended', async () => {

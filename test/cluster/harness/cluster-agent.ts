@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PodloopProcess } from '../../integration/podloop-process.js';
@@ -18,6 +18,7 @@ export class ClusterAgent implements AsyncDisposable {
   /** Starts it; it may not have joined yet. */
   static async start(plane: ControlPlane, nodeName: string, ...args: string[]): Promise<ClusterAgent> {
     const folder = await mkdtemp(join(tmpdir(), 'podloop-node-'));
+    await mkdir(join(folder, 'manifests'));
     const agent = new ClusterAgent(nodeName, folder, await plane.nodeKubeconfig(nodeName), args);
     agent.start();
     return agent;
@@ -30,11 +31,25 @@ export class ClusterAgent implements AsyncDisposable {
     this.#args = args;
   }
 
+  /** Its folder of static pods. */
+  get manifests(): string {
+    return join(this.folder, 'manifests');
+  }
+
   /** Starts it again, after {@link kill}. */
   start(...more: string[]): void {
     const { folder, nodeName } = this;
     this.#process = new PodloopProcess([
-      ...['run', '--kubeconfig', this.#kubeconfig, '--node-name', nodeName, '--node-ip', '127.0.0.1'],
+      ...[
+        'run',
+        this.manifests,
+        '--kubeconfig',
+        this.#kubeconfig,
+        '--node-name',
+        nodeName,
+        '--node-ip',
+        '127.0.0.1',
+      ],
       ...['--root-dir', join(folder, 'root'), '--pod-logs-dir', join(folder, 'logs')],
       ...['--runtime-endpoint', 'embedded', '--network', 'host', '--read-only-port', '0', '-v', '3'],
       ...this.#args,
