@@ -4,11 +4,19 @@ import { JOURNAL_OPTIONS, type JournalOptions } from './options/journal-options.
 import { NODE_OPTIONS, type NodeOptions } from './options/node-options.js';
 import { type OptionsTable } from './options/options-table.js';
 import { POD_OPTIONS, type PodOptions } from './options/pod-options.js';
+import { PRESSURE_OPTIONS, type PressureOptions } from './options/pressure-options.js';
 import { SERVER_OPTIONS, type ServerOptions } from './options/server-options.js';
 
 /** What a node agent can be told. Each is explained in {@link AGENT_OPTIONS}. */
 export interface AgentOptions
-  extends NodeOptions, ClusterOptions, PodOptions, ImageAndLogOptions, JournalOptions, ServerOptions {
+  extends
+    NodeOptions,
+    ClusterOptions,
+    PodOptions,
+    PressureOptions,
+    ImageAndLogOptions,
+    JournalOptions,
+    ServerOptions {
   readonly adopt: boolean;
   readonly stopPods: boolean;
   readonly exitWhenDone: boolean;
@@ -22,6 +30,7 @@ export const AGENT_OPTIONS: OptionsTable<AgentOptions> = {
   ...NODE_OPTIONS,
   ...CLUSTER_OPTIONS,
   ...POD_OPTIONS,
+  ...PRESSURE_OPTIONS,
   ...IMAGE_AND_LOG_OPTIONS,
   ...JOURNAL_OPTIONS,
   ...SERVER_OPTIONS,

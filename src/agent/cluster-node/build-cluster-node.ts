@@ -2,13 +2,14 @@ import { type KubeClient } from '../../cluster/client/kube-client.js';
 import { type ClusterNode } from '../../cluster/node/cluster-node.js';
 import { type NodeEvent } from '../../cluster/node/node-ports.js';
 import { type NodeSettings } from '../../cluster/node/node-settings.js';
-import { type WrittenThresholds } from '../../cluster/node/pressure/eviction-thresholds.js';
+import { parseThresholds } from '../../model/eviction-thresholds.js';
 import { type CriClient } from '../../cri/index.js';
 import { CriPodUsage } from '../../runtime/cri-pod-usage.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
+import { type PressureOptions } from '../options/pressure-options.js';
 import { buildNodeFactsPort } from './node-facts-port.js';
 import { NodeHealthWatch } from './node-health-watch.js';
 import { buildSupplyReaders } from './supply-readers.js';
@@ -17,7 +18,13 @@ import { buildSupplyReaders } from './supply-readers.js';
 export interface ClusterNodeParts {
   readonly options: Pick<
     AgentOptions,
-    'rootDir' | 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved' | 'nodeIp'
+    | 'rootDir'
+    | 'maxPods'
+    | 'podsPerCore'
+    | 'systemReserved'
+    | 'kubeReserved'
+    | 'nodeIp'
+    | keyof PressureOptions
   >;
   /** What was said about the node besides; the kubelet's defaults where nothing was. */
   readonly settings?: Partial<Omit<NodeSettings, 'name' | 'kubeletVersion'>>;
@@ -32,12 +39,6 @@ export interface ClusterNodeParts {
   readonly api: KubeClient;
   /** Drops the connections of `heartbeat`. */
   readonly dropConnection: () => void;
-  /** evictionHard; the kubelet's defaults unless told. */
-  readonly evictionHard?: WrittenThresholds;
-  /** evictionSoft; none unless told. */
-  readonly evictionSoft?: WrittenThresholds;
-  /** evictionPressureTransitionPeriod; 5 min unless told. */
-  readonly pressureTransitionPeriodMs?: number;
   /** Where the API server finds the agent; undefined while nothing listens there. */
   readonly kubeletPort: () => number | undefined;
   readonly onEvent: (event: NodeEvent) => void;
@@ -58,12 +59,10 @@ export interface BuiltClusterNode {
 /** Makes this machine a node of a cluster. Loads what only such a node needs. */
 export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltClusterNode> {
   const { options, nodeName, parts, client, clock, logger } = given;
-  const [{ ClusterNode }, { DEFAULT_NODE_SETTINGS, kubeletVersionOf }, thresholds] = await Promise.all([
+  const [{ ClusterNode }, { DEFAULT_NODE_SETTINGS, kubeletVersionOf }] = await Promise.all([
     import('../../cluster/node/cluster-node.js'),
     import('../../cluster/node/node-settings.js'),
-    import('../../cluster/node/pressure/eviction-thresholds.js'),
   ]);
-  const { parseThresholds, DEFAULT_HARD_THRESHOLDS } = thresholds;
   const settings: NodeSettings = {
     ...DEFAULT_NODE_SETTINGS,
     // The name of a node is its host name, as with a kubelet's --hostname-override.
@@ -86,11 +85,9 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
         usage: new CriPodUsage({ client, timeoutMs: MEASURE_LIMIT_MS }),
         nowMs: () => clock.now(),
       }),
-      hard: parseThresholds(given.evictionHard ?? DEFAULT_HARD_THRESHOLDS),
-      soft: parseThresholds(given.evictionSoft ?? {}),
-      ...(given.pressureTransitionPeriodMs === undefined
-        ? {}
-        : { transitionPeriodMs: given.pressureTransitionPeriodMs }),
+      hard: parseThresholds(options.evictionHard),
+      soft: parseThresholds(options.evictionSoft),
+      transitionPeriodMs: options.evictionPressureTransitionPeriodMs,
     },
     onEvent: given.onEvent,
   });

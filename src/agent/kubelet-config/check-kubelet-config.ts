@@ -1,7 +1,9 @@
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
 import { inRange, ProblemList, type Rule } from '../../model/problem-list.js';
+import { parseThresholds } from '../../model/eviction-thresholds.js';
 import { checkIp, checkSubdomain } from '../../model/name-rules.js';
 import { checkSysctlPattern } from '../../model/sysctl-names.js';
+import { messageOf } from '../../util/errors.js';
 import { findPatternProblem } from '../../util/log-settings.js';
 import { checkCgroupRoot } from '../../runtime/pod-cgroup-names.js';
 import { CIPHER_SUITES } from '../../server/tls/cipher-suites.js';
@@ -73,8 +75,22 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   for (const [index, pattern] of (config.allowedUnsafeSysctls ?? []).entries()) {
     list.check(['allowedUnsafeSysctls', index], pattern, checkSysctlPattern);
   }
+  for (const field of ['evictionHard', 'evictionSoft'] as const) {
+    for (const [signal, text] of Object.entries(config[field] ?? {})) {
+      list.check([field, { key: signal }], text, () => findThresholdProblem(signal, text));
+    }
+  }
   list.add(...checkPairs(config));
   return list.problems;
+}
+
+function findThresholdProblem(signal: string, text: string): string | undefined {
+  try {
+    parseThresholds({ [signal]: text });
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 const mustBeSuite: Rule<string> = (value) =>

@@ -67,4 +67,8 @@ export interface KubeletConfig {
   };
   readonly systemReserved?: Readonly<Record<string, string>>;
   readonly kubeReserved?: Readonly<Record<string, string>>;
+  readonly evictionHard?: Readonly<Record<string, string>>;
+  readonly evictionSoft?: Readonly<Record<string, string>>;
+  readonly evictionPressureTransitionPeriodMs?: number;
+  readonly mergeDefaultEvictionSettings?: boolean;
 }

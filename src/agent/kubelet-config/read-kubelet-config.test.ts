@@ -51,12 +51,24 @@ describe('a KubeletConfiguration', () => {
 
   it('is warned of, field by field, where it says what has no effect', () => {
     const { warnings } = read(
-      'qosReserved: {memory: 50%}\nmaxPods: 5\nevictionHard: {memory.available: 100Mi}\n',
+      'qosReserved: {memory: 50%}\nmaxPods: 5\nevictionMinimumReclaim: {memory.available: 100Mi}\n',
     );
     expect(warnings).toEqual([
       '/etc/podloop/kubelet.yaml:3:1: qosReserved: has no effect: podloop sets limits for containers and pods, and none for all pods together',
-      '/etc/podloop/kubelet.yaml:5:1: evictionHard: has no effect: podloop evicts nothing yet',
+      '/etc/podloop/kubelet.yaml:5:1: evictionMinimumReclaim: has no effect: podloop evicts nothing yet',
     ]);
+  });
+
+  it('says when a node of a cluster is short of something', () => {
+    const { config, warnings } = read(
+      'evictionHard: {memory.available: 5%}\nevictionSoft: {nodefs.available: 1Gi}\n' +
+        'evictionPressureTransitionPeriod: 30s\nmergeDefaultEvictionSettings: true\n',
+    );
+    expect(warnings).toEqual([]);
+    expect(config).toEqual({
+      ...{ evictionHard: { 'memory.available': '5%' }, evictionSoft: { 'nodefs.available': '1Gi' } },
+      ...{ evictionPressureTransitionPeriodMs: 30_000, mergeDefaultEvictionSettings: true },
+    });
   });
 
   it('is warned of what would pin containers, with what to do, unless it pins nothing', () => {
@@ -106,6 +118,11 @@ describe('a KubeletConfiguration', () => {
     ['cgroupDriver: sytemd\n', 'cgroupDriver: Unsupported value: "sytemd"'],
     ['cgroupRoot: /a/../b\n', 'cgroupRoot: Invalid value: "/a/../b": must be the path of a cgroup'],
     ['staticPodURL: ftp://x/\n', 'must be an http:// or https:// URL'],
+    [
+      'evictionHard: {memory.free: 1Gi}\n',
+      'evictionHard[memory.free]: Invalid value: "1Gi": memory.free: use one of memory.available',
+    ],
+    ['evictionSoft: {memory.available: 101%}\n', '"101%" is neither an amount above 0'],
     ['crashLoopBackOff: {maxRestart: 3s}\n', 'crashLoopBackOff.maxRestart: unknown field'],
     ['logging: {format: xml}\n', 'logging.format: '],
     ['logging: {verbosity: -1}\n', 'logging.verbosity: '],

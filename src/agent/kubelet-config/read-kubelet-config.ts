@@ -98,6 +98,7 @@ const DURATIONS = [
   'containerLogMonitorInterval',
   'nodeStatusUpdateFrequency',
   'nodeStatusReportFrequency',
+  'evictionPressureTransitionPeriod',
 ] as const;
 
 const LONGEST_RESTART = 'maxContainerRestartPeriod';
@@ -134,6 +135,9 @@ const AS_WRITTEN = [
   'containerLogMaxFiles',
   'systemReserved',
   'kubeReserved',
+  'evictionHard',
+  'evictionSoft',
+  'mergeDefaultEvictionSettings',
   'registerNode',
   'providerID',
   'nodeStatusMaxImages',

@@ -36,12 +36,8 @@ import { registerNode } from './node-registration.js';
 import { type NodeSettings } from './node-settings.js';
 import { NodeStatusReporter } from './node-status-reporter.js';
 import { OwnNode } from './own-node.js';
-import { type EvictionThreshold } from './pressure/eviction-thresholds.js';
-import {
-  DEFAULT_TRANSITION_PERIOD_MS,
-  PressureWatch,
-  type SupplyReaders,
-} from './pressure/pressure-watch.js';
+import { type EvictionThreshold } from '../../model/eviction-thresholds.js';
+import { DEFAULT_TRANSITION_PERIOD_MS, PressureWatch, type SupplyReaders } from './pressure-watch.js';
 
 /** What {@link ClusterNode} needs. */
 export interface ClusterNodeOptions {

@@ -1,6 +1,6 @@
 import { addQuantities, findQuantity, formatQuantity, type Quantity } from '../../model/quantity.js';
 import { type Amounts } from './node-object.js';
-import { type EvictionThreshold, reservedByThresholds } from './pressure/eviction-thresholds.js';
+import { type EvictionThreshold, reservedByThresholds } from '../../model/eviction-thresholds.js';
 
 /** What a machine has, and what of it is not for pods. */
 export interface ResourceFacts {

@@ -6,7 +6,7 @@ import { KeptFact } from './kept-fact.js';
 import { computeAddresses } from './node-addresses.js';
 import { type NodeAddress, type NodeImage } from './node-object.js';
 import { type MachineInfo, type NodeFactsPort, type RuntimeInfo } from './node-ports.js';
-import { type EvictionThreshold } from './pressure/eviction-thresholds.js';
+import { type EvictionThreshold } from '../../model/eviction-thresholds.js';
 
 /** What {@link NodeFactsWatch} needs. */
 export interface NodeFactsWatchOptions {

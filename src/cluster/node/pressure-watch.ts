@@ -12,14 +12,14 @@
  *
  * @module
  */
-import { type Clock } from '../../../util/clock.js';
-import { messageOf } from '../../../util/errors.js';
-import { formatGoDuration } from '../../../util/go-duration.js';
-import { type Logger } from '../../../util/logger.js';
-import { nodePressureChanged } from '../../../util/node-channels.js';
-import { SharedLook } from '../../../util/shared-look.js';
-import { type NodePressure } from '../compute-conditions.js';
-import { type EvictionSignal, type EvictionThreshold, leastOf } from './eviction-thresholds.js';
+import { type Clock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
+import { formatGoDuration } from '../../util/go-duration.js';
+import { type Logger } from '../../util/logger.js';
+import { nodePressureChanged } from '../../util/node-channels.js';
+import { SharedLook } from '../../util/shared-look.js';
+import { type NodePressure } from './compute-conditions.js';
+import { type EvictionSignal, type EvictionThreshold, leastOf } from '../../model/eviction-thresholds.js';
 
 /** How much is left of something, and how much there is; in bytes or pieces. */
 export interface Supply {

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { findQuantity, toWholeUnits } from '../../../model/quantity.js';
+import { findQuantity, toWholeUnits } from './quantity.js';
 
 /** What can be short, as the configuration names it. */
 export const EVICTION_SIGNALS = [
