@@ -39,7 +39,7 @@ describe.skipIf('missing' in found)('the Node of a machine, at a real control pl
   const read = async (): Promise<Node> => await plane.admin.request<Node>({ method: 'GET', path: PATH });
   const conditionOf = async (type: string) =>
     (await read()).status?.conditions?.find((each) => each.type === type);
-  const untilReady = async (status: string): Promise<void> =>
+  const untilReady = async (status: string): Promise<boolean> =>
     await untilAsync(
       `Ready is ${status}`,
       async () => (await conditionOf('Ready'))?.status === status,

@@ -15,13 +15,13 @@ export interface NodeHealthWatchOptions {
 }
 
 /** That nothing happens is seen by looking. */
-const LOOK_MS = 1_000;
+const LOOK_MS = 5_000;
 /** By then a runtime is not slow to start but away. */
 const KNOWN_AFTER_MS = 10_000;
 
 /**
  * Tells the health of the agent to its Node, and when it has changed: at once where an answer of the runtime makes the
- * change, within a second where the absence of one does.
+ * change, within five seconds where the absence of one does.
  */
 export class NodeHealthWatch implements NodeHealthPort {
   readonly #options: NodeHealthWatchOptions;

@@ -180,6 +180,25 @@ describe('a node that nobody knows', () => {
     expect(events.map(({ reason }) => reason)).toContain('NodeReady');
   });
 
+  it('is registered although a name server or the runtime hangs, and completed when they answer', async () => {
+    const addresses = facts.addresses.bind(facts);
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    facts = {
+      ...facts,
+      addresses: async (signal) => {
+        await answered;
+        return await addresses(signal);
+      },
+    };
+    await start();
+    await clock.advance(1_000);
+    expect(stored().status.addresses).toEqual([]);
+    answer();
+    await clock.settle();
+    expect(stored().status.addresses).toHaveLength(2);
+  });
+
   it('is not made when others are to make it, and taken up once it is there', async () => {
     const node = await start({ register: false });
     await clock.advance(5_000);
@@ -223,6 +242,13 @@ describe('a node that is there already', () => {
     expect(logger.complaints.map(({ fields }) => fields)).toEqual([
       { node: { name: 'here' }, missing: ['label pool=y', 'taint new:NoExecute'] },
     ]);
+  });
+
+  it('is said to have been another machine’s, whose agent may still be running', async () => {
+    const status = { nodeInfo: { machineID: 'other' } };
+    server.put('/api/v1/nodes/here', { metadata: { name: 'here' }, status });
+    await start();
+    expect(logger.complaints).toMatchObject([{ fields: { before: 'other', now: 'm' } }]);
   });
 
   it('is taken up by who may not create it', async () => {

@@ -24,6 +24,7 @@ import { type Clock } from '../../util/clock.js';
 import { linkAbort } from '../../util/linked-abort.js';
 import { type Logger } from '../../util/logger.js';
 import { nodeConnectionDropped, nodeRegistrationStepped } from '../../util/node-channels.js';
+import { settlesWithin } from '../../util/settles-within.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { computeInitialNode } from './compute-initial-node.js';
 import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
@@ -66,6 +67,9 @@ export interface ClusterNodeOptions {
   /** A number in [0, 1); Math.random unless told. */
   readonly random?: () => number;
 }
+
+/** Facts of the machine are there within milliseconds. */
+const FIRST_LOOK_LIMIT_MS = 1_000;
 
 /** See the comment of this module. */
 export class ClusterNode {
@@ -178,11 +182,13 @@ export class ClusterNode {
   }
 
   async #runParts(signal: AbortSignal): Promise<void> {
-    const { statusUpdateFrequencyMs } = this.#options.settings;
-    // What a Node tells of its machine is there with its first version; what hangs is not waited for beyond its time.
-    await Promise.all([this.#facts.refreshMachine(signal), this.#pressure.look(signal)]);
+    const { clock, settings } = this.#options;
+    // What a Node tells of its machine is there with its first version, unless it hangs.
+    const first = Promise.all([this.#facts.refreshMachine(signal), this.#pressure.look(signal)]);
+    await settlesWithin(first, FIRST_LOOK_LIMIT_MS, clock);
+    signal.throwIfAborted();
     await Promise.all([
-      this.#facts.run(statusUpdateFrequencyMs, () => this.#reporter.wake(), signal),
+      this.#facts.run(settings.statusUpdateFrequencyMs, () => this.#reporter.wake(), signal),
       this.#pressure.run(signal),
       this.#beThere(signal),
     ]);

@@ -11,6 +11,8 @@ export interface KeptFactOptions<Value> {
   readonly look: (signal: AbortSignal) => Promise<Value>;
   /** After which nobody waits for a look any more. */
   readonly deadlineMs: number;
+  /** For how long what was found is not looked up again; 0 unless told. */
+  readonly freshForMs?: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -21,6 +23,7 @@ export class KeptFact<Value> {
   readonly #looks: SharedLook<Value>;
   #value: Value | undefined;
   #complaint: string | undefined;
+  #foundAtMs = -Infinity;
 
   constructor(options: KeptFactOptions<Value>) {
     this.#options = options;
@@ -34,11 +37,16 @@ export class KeptFact<Value> {
     return this.#value;
   }
 
-  /** Looks once, or waits for the look that is under way. Resolves when that is over or late; rejects only when aborted. */
+  /**
+   * Looks once, or waits for the look that is under way, unless what is known is fresh. Resolves when that is over or late;
+   * rejects only when aborted.
+   */
   async refresh(signal: AbortSignal): Promise<void> {
-    const { name, logger } = this.#options;
+    const { name, logger, clock, freshForMs = 0 } = this.#options;
+    if (clock.monotonicMs() - this.#foundAtMs < freshForMs) return;
     try {
       this.#value = await this.#looks.get(signal);
+      this.#foundAtMs = clock.monotonicMs();
       this.#complaint = undefined;
     } catch (error) {
       signal.throwIfAborted();

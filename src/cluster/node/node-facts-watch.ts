@@ -20,7 +20,9 @@ export interface NodeFactsWatchOptions {
 /** A disk or a name server that does not answer is not waited for any longer; the heartbeat never waits for any of them. */
 const DEADLINE_MS = 5_000;
 /** The kubelet looks at the images that often; each time is a call of the runtime. */
-const IMAGES_PERIOD_MS = 30_000;
+const IMAGES_FRESH_FOR_MS = 30_000;
+/** What changes only when somebody sits at the machine, or updates its runtime. */
+const RARELY_CHANGED_FRESH_FOR_MS = 60_000;
 
 /** The newest facts of a node, each looked up on its own so that one that hangs holds up no other. */
 export class NodeFactsWatch {
@@ -31,20 +33,23 @@ export class NodeFactsWatch {
   readonly #addresses: KeptFact<readonly NodeAddress[]>;
   readonly #runtime: KeptFact<RuntimeInfo>;
   readonly #images: KeptFact<readonly NodeImage[]>;
-  #imagesAtMs = -Infinity;
 
   constructor({ port, hardThresholds, clock, logger }: NodeFactsWatchOptions) {
     this.#port = port;
     this.#clock = clock;
-    const keep = <Value>(name: string, look: (signal: AbortSignal) => Promise<Value>): KeptFact<Value> =>
-      new KeptFact({ name, look, deadlineMs: DEADLINE_MS, clock, logger });
-    this.#machine = keep('machine', (signal) => port.machine(signal));
-    this.#resources = keep('resources', async (signal) =>
+    const keep = <Value>(
+      name: string,
+      freshForMs: number,
+      look: (signal: AbortSignal) => Promise<Value>,
+    ): KeptFact<Value> => new KeptFact({ name, look, freshForMs, deadlineMs: DEADLINE_MS, clock, logger });
+    const rarely = RARELY_CHANGED_FRESH_FOR_MS;
+    this.#machine = keep('machine', rarely, (signal) => port.machine(signal));
+    this.#resources = keep('resources', rarely, async (signal) =>
       computeResources(await port.resources(signal), hardThresholds),
     );
-    this.#addresses = keep('addresses', async (signal) => computeAddresses(await port.addresses(signal)));
-    this.#runtime = keep('runtime', (signal) => port.runtime(signal));
-    this.#images = keep('images', (signal) => port.images(signal));
+    this.#addresses = keep('addresses', 0, async (signal) => computeAddresses(await port.addresses(signal)));
+    this.#runtime = keep('runtime', rarely, (signal) => port.runtime(signal));
+    this.#images = keep('images', IMAGES_FRESH_FOR_MS, (signal) => port.images(signal));
   }
 
   /** As last found. */
@@ -83,11 +88,8 @@ export class NodeFactsWatch {
     await Promise.all(facts.map(async (fact) => fact.refresh(signal)));
   }
 
-  /** Looks at what the runtime tells; at images only when the last look is half a minute old. */
+  /** Looks at what the runtime tells. */
   async refreshRuntime(signal: AbortSignal): Promise<void> {
-    const nowMs = this.#clock.monotonicMs();
-    const isDue = this.#images.value === undefined || nowMs - this.#imagesAtMs >= IMAGES_PERIOD_MS;
-    if (isDue) this.#imagesAtMs = nowMs;
-    await Promise.all([this.#runtime.refresh(signal), isDue ? this.#images.refresh(signal) : undefined]);
+    await Promise.all([this.#runtime.refresh(signal), this.#images.refresh(signal)]);
   }
 }

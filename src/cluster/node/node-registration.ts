@@ -94,6 +94,15 @@ async function takeUp(
       },
     );
   }
+  const [before, now] = [existing, initial].map(({ status }) => status.nodeInfo?.machineID ?? '');
+  if (before !== '' && now !== '' && before !== now) {
+    logger.warn(
+      'Node was that of another machine; if that is still running, the two take it from one another',
+      {
+        ...{ node: { name: existing.metadata.name }, before, now },
+      },
+    );
+  }
   const { body } = diffNodes(existing, adoptNode(existing, initial));
   return body === undefined ? existing : await api.patchStatus(body, signal);
 }
