@@ -13,12 +13,14 @@ import { join } from 'node:path';
 import { type ApiHandler } from '../server/api-request.js';
 import { type ApiRouter } from '../server/api-router.js';
 import { ApiServer, type ApiServerOptions } from '../server/api-server.js';
+import { authorizeByCluster, type Authenticator, type Authorizer } from '../server/authorize-by-cluster.js';
 import { authorizeKnown } from '../server/authorize-known.js';
 import { allowOwnHosts } from '../server/check-host.js';
 import { closePaths } from '../server/close-paths.js';
 import { type HealthChecks } from '../server/health.js';
 import { type NodePagePath } from '../server/node-pages.js';
 import { buildHealthRouter, buildReadOnlyRouter } from '../server/read-only-routes.js';
+import { type TokenTable } from '../server/token-table.js';
 import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
@@ -37,6 +39,8 @@ export interface AgentServersOptions {
   readonly pages: ReadonlyMap<NodePagePath, ApiHandler>;
   /** Everything that is at the socket, for those who show who they are. */
   readonly router: ApiRouter;
+  /** Says who somebody is and what he may do at the port with TLS; files alone say that when absent. */
+  readonly cluster?: Authenticator & Authorizer;
   readonly rootDir: string;
   /** The port that is open to all where none is asked for; the kubelet's unless told. */
   readonly usualPort?: number;
@@ -159,18 +163,19 @@ export class AgentServers {
   #withTls(): Listener[] {
     const files = this.#files;
     if (files === undefined) return [];
-    const { options, router, clock, logger } = this.#options;
+    const { options, router, cluster, clock, logger } = this.#options;
     const { address, port, anonymousAuth, authorizationMode, clientCaFile, tokenAuthFile } = options;
-    const known = authorizeKnown({
-      tokens: () => files.tokens,
-      isHealthOpen: anonymousAuth,
-      onlyMasters: authorizationMode === 'Webhook',
-    });
+    const tokens = (): TokenTable => files.tokens;
+    const onlyMasters = authorizationMode === 'Webhook';
+    const known =
+      cluster === undefined
+        ? authorizeKnown({ tokens, isHealthOpen: anonymousAuth, onlyMasters })
+        : authorizeByCluster({ tokens, isAnonymousKnown: anonymousAuth, cluster, logger });
     const authorize = closePaths(known, {
       debugging: !options.enableDebuggingHandlers,
       systemLogs: !options.enableSystemLogHandler,
     });
-    if (clientCaFile === '' && tokenAuthFile === '') {
+    if (cluster === undefined && clientCaFile === '' && tokenAuthFile === '') {
       const message = 'Only health is answered: there is neither --token-auth-file nor --client-ca-file';
       logger.warn(message, { flag: TLS_FLAG, port });
     }

@@ -84,7 +84,7 @@ export interface ApiClient {
 }
 
 /** What is asked for, before anything is done about it. */
-export interface AskedRequest extends Pick<ApiRequest, 'method' | 'path' | 'headers'> {
+export interface AskedRequest extends Pick<ApiRequest, 'method' | 'path' | 'headers' | 'signal'> {
   /**
    * The path as it is written where it is served, and `other` where nothing is: what may be done goes by that, for there
    * are many ways to write one path.
@@ -92,8 +92,11 @@ export interface AskedRequest extends Pick<ApiRequest, 'method' | 'path' | 'head
   readonly template: string;
 }
 
-/** Who may do what. Undefined: it may be done; `anonymous`: also by who has not shown who he is, as far as that goes. */
-export type Authorize = (request: AskedRequest, client: ApiClient) => ApiError | 'anonymous' | undefined;
+/** Undefined: it may be done; `anonymous`: also by who has not shown who he is, as far as that goes. */
+export type Verdict = ApiError | 'anonymous' | undefined;
+
+/** Who may do what. Never rejects; others than a cluster know it at once. */
+export type Authorize = (request: AskedRequest, client: ApiClient) => Verdict | Promise<Verdict>;
 
 /** One object as an answer. */
 export function jsonAnswer(

@@ -164,7 +164,7 @@ export class ApiServer implements AsyncDisposable {
     };
     try {
       const asked = toApiRequest(request, abort.signal);
-      const found = this.#find(asked, request);
+      const found = await this.#find(asked, request);
       ended = this.#count(asked, found);
       if ('refusal' in found) throw found.refusal;
       const { route, params, isAnonymous } = found;
@@ -238,7 +238,7 @@ export class ApiServer implements AsyncDisposable {
     let code = 101;
     try {
       const asked = toApiRequest(request, abort.signal);
-      const found = this.#find(asked, request);
+      const found = await this.#find(asked, request);
       ended = this.#count(asked, found);
       if ('refusal' in found) throw found.refusal;
       const { route, params } = found;
@@ -258,10 +258,10 @@ export class ApiServer implements AsyncDisposable {
   }
 
   /** What there is at the path, or why it is not to be had; who may not have it does not learn whether it is there. */
-  #find(asked: ApiRequest, { socket }: IncomingMessage): Finding {
+  async #find(asked: ApiRequest, { socket }: IncomingMessage): Promise<Finding> {
     const found = this.#lookUp(asked);
     const template = 'route' in found ? found.template : 'other';
-    const verdict = this.#options.authorize({ ...asked, template }, toApiClient(socket));
+    const verdict = await this.#options.authorize({ ...asked, template }, toApiClient(socket));
     if (verdict instanceof ApiError) return { refusal: verdict };
     return 'route' in found ? { ...found, isAnonymous: verdict === 'anonymous' } : found;
   }

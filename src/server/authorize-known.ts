@@ -1,8 +1,8 @@
-import { ApiError } from './api-error.js';
-import { type ApiRequest, type Authorize } from './api-request.js';
+import { type Authorize, type Verdict } from './api-request.js';
+import { forbidden, MASTERS, readBearer, unauthorized } from './node-access.js';
 import { findNodePath } from './node-paths.js';
 import { refuseWebPage } from './refuse-web-page.js';
-import { type ApiUser, type TokenTable } from './token-table.js';
+import { ANONYMOUS, type TokenTable } from './token-table.js';
 
 /** What {@link authorizeKnown} goes by. */
 export interface AuthorizeKnownOptions {
@@ -14,10 +14,6 @@ export interface AuthorizeKnownOptions {
   readonly onlyMasters: boolean;
 }
 
-/** Kubernetes lets them do everything, wherever. */
-const MASTERS = 'system:masters';
-const ANONYMOUS: ApiUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
-
 /**
  * Lets those in who show a token or a certificate, in the kubelet's words: 401 for a token that nobody has, 403 for who
  * may not see what he asks for.
@@ -26,33 +22,20 @@ const ANONYMOUS: ApiUser = { name: 'system:anonymous', groups: ['system:unauthen
  * authority has given to all kinds of people.
  */
 export function authorizeKnown({ tokens, isHealthOpen, onlyMasters }: AuthorizeKnownOptions): Authorize {
-  return (request, { certificate }) => {
-    const { headers, template } = request;
+  return ({ headers, template, method, path }, { certificate }): Verdict => {
     const ofPage = refuseWebPage(headers);
     if (ofPage !== undefined) return ofPage;
     const isCertified = certificate !== undefined && certificate.name !== '';
     if (isCertified && (!onlyMasters || certificate.groups.includes(MASTERS))) return undefined;
-    const shown = headers['authorization'];
-    if (shown !== undefined) {
-      const token = /^Bearer +(\S+) *$/i.exec(String(shown))?.[1];
+    if (headers['authorization'] !== undefined) {
+      const token = readBearer(headers);
       return token !== undefined && tokens().find(token) !== undefined ? undefined : unauthorized();
     }
-    if (isCertified) return forbidden(certificate, request);
+    const subresources = findNodePath(path)?.subresources ?? ['proxy'];
+    if (isCertified) return forbidden(certificate, method, subresources);
     if (!isHealthOpen) return unauthorized();
-    return findNodePath(template)?.isHealth === true ? 'anonymous' : forbidden(ANONYMOUS, request);
+    return findNodePath(template)?.isHealth === true
+      ? 'anonymous'
+      : forbidden(ANONYMOUS, method, subresources);
   };
-}
-
-function unauthorized(): ApiError {
-  return new ApiError('Unauthorized', 'Unauthorized');
-}
-
-const VERBS: Readonly<Record<string, string>> = {
-  ...{ POST: 'create', GET: 'get', HEAD: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' },
-};
-
-function forbidden({ name }: ApiUser, { method, path }: Pick<ApiRequest, 'method' | 'path'>): ApiError {
-  const subresources = (findNodePath(path)?.subresources ?? ['proxy']).join(' ');
-  const words = `user=${name}, verb=${VERBS[method] ?? ''}, resource=nodes, subresource(s)=[${subresources}]`;
-  return new ApiError('Forbidden', `Forbidden (${words})`);
 }

@@ -5,7 +5,8 @@ const authorize = allowOwnHosts(['192.0.2.7', 'Node-1']);
 
 function ask(headers: Record<string, string>, localAddress = '127.0.0.1') {
   const client = { localAddress, certificate: undefined };
-  return authorize({ method: 'GET', path: '/metrics', template: '/metrics', headers }, client);
+  const { signal } = new AbortController();
+  return authorize({ method: 'GET', path: '/metrics', template: '/metrics', headers, signal }, client);
 }
 
 describe('the Host of a request to an open port', () => {

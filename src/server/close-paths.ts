@@ -16,8 +16,8 @@ const DEBUGGING = /^\/api\/v1\/namespaces\/:namespace\/pods\/:name\/(log|exec|at
 
 /** Closes paths to everybody who would be let in otherwise, in the kubelet's words. */
 export function closePaths(authorize: Authorize, closed: ClosedPaths): Authorize {
-  return (request, client) => {
-    const verdict = authorize(request, client);
+  return async (request, client) => {
+    const verdict = await authorize(request, client);
     if (verdict instanceof ApiError) return verdict;
     const closedBy = switchesOf(request.template);
     const found = WORDS.find(([name]) => closed[name] && closedBy.includes(name));

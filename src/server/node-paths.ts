@@ -21,6 +21,8 @@ export const NODE_PATHS: Readonly<Record<string, NodePath>> = {
   readyz: { isHealth: true, subresources: ['proxy'] },
   metrics: { subresources: ['metrics'] },
   stats: { subresources: ['stats'] },
+  spec: { subresources: ['spec'] },
+  checkpoint: { subresources: ['checkpoint'] },
   pods: { subresources: ['pods', 'proxy'] },
   runningpods: { subresources: ['pods', 'proxy'], closedBy: ['debugging'] },
   containerLogs: { subresources: ['proxy'], closedBy: ['debugging'] },

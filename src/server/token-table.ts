@@ -4,7 +4,13 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 export interface ApiUser {
   readonly name: string;
   readonly groups: readonly string[];
+  /** What a cluster says of him besides. */
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
+
+/** Who has shown nothing. */
+export const ANONYMOUS: ApiUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /** A line of a token file that is wrong. */
 export class TokenFileError extends Error {

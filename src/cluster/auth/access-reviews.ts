@@ -1,0 +1,90 @@
+import { type Clock } from '../../util/clock.js';
+import { type KubeClient } from '../client/kube-client.js';
+import { askAgain } from './ask-again.js';
+import { KeptAnswers } from './kept-answers.js';
+import { type ClusterUser, isRecord } from './read-user.js';
+
+/** What {@link AccessReviews} work with. */
+export interface AccessReviewsOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly clock: Clock;
+  /** Whose resource `nodes` is asked about. */
+  readonly nodeName: string;
+  /** authorization.webhook.cacheAuthorizedTTL, in milliseconds; 5 min unless told. */
+  readonly authorizedTtlMs?: number;
+  /** authorization.webhook.cacheUnauthorizedTTL, in milliseconds; 30 s unless told. */
+  readonly unauthorizedTtlMs?: number;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+/** What somebody wants to do with the node. */
+export interface NodeAccess {
+  /** `get`, `create`, `update`, `patch` or `delete`. */
+  readonly verb: string;
+  /** `stats`, `metrics`, `proxy` … */
+  readonly subresource: string;
+}
+
+const PATH = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+const AUTHORIZED_TTL_MS = 300_000;
+const UNAUTHORIZED_TTL_MS = 30_000;
+const REQUEST_MS = 10_000;
+/** For all tries. */
+const LIMIT_MS = 30_000;
+const MOST_KEPT = 8_192;
+const MOST_ASKED = 64;
+/** As an API server's own: what somebody has made so long is not kept. */
+const LONGEST_KEY = 10_000;
+
+/**
+ * Who may do what with this node, as the API server says; kept for a while.
+ *
+ * @see https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/#kubelet-authorization
+ */
+export class AccessReviews {
+  readonly #options: AccessReviewsOptions;
+  readonly #answers: KeptAnswers<{ readonly isAllowed: boolean; readonly isKept: boolean }>;
+
+  constructor(options: AccessReviewsOptions) {
+    this.#options = options;
+    const { authorizedTtlMs = AUTHORIZED_TTL_MS, unauthorizedTtlMs = UNAUTHORIZED_TTL_MS } = options;
+    this.#answers = new KeptAnswers({
+      ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MOST_KEPT, mostAsked: MOST_ASKED },
+      ttlMsOf: ({ isAllowed, isKept }) => (!isKept ? 0 : isAllowed ? authorizedTtlMs : unauthorizedTtlMs),
+      late: () => new Error(`the API server has not said within ${LIMIT_MS / 1_000}s who may do what`),
+    });
+  }
+
+  /** Whether he may. Rejects when the API server could not be asked, or could not say. */
+  async authorize(user: ClusterUser, access: NodeAccess, signal: AbortSignal): Promise<boolean> {
+    const { name, uid, groups, extra } = user;
+    const spec = {
+      user: name,
+      ...(uid === undefined ? {} : { uid }),
+      groups,
+      ...(extra === undefined ? {} : { extra }),
+      resourceAttributes: {
+        ...{ group: '', version: 'v1', resource: 'nodes', name: this.#options.nodeName },
+        ...{ verb: access.verb, subresource: access.subresource },
+      },
+    };
+    const key = JSON.stringify(spec);
+    const isKept = key.length <= LONGEST_KEY;
+    const ask = async (inner: AbortSignal) => ({ isAllowed: await this.#ask(spec, inner), isKept });
+    return (await this.#answers.get(key, ask, signal)).isAllowed;
+  }
+
+  async #ask(spec: object, signal: AbortSignal): Promise<boolean> {
+    const { client, clock, random } = this.#options;
+    const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
+    const options = { clock, signal, ...(random === undefined ? {} : { random }) };
+    const review = await askAgain(options, async () =>
+      client.request<unknown>({ method: 'POST', path: PATH, body, timeoutMs: REQUEST_MS, signal }),
+    );
+    const status = isRecord(review) && isRecord(review['status']) ? review['status'] : {};
+    const { allowed, denied } = status;
+    if (typeof allowed !== 'boolean') throw new Error('the answer to a SubjectAccessReview says nothing');
+    return allowed && denied !== true;
+  }
+}

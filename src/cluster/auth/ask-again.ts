@@ -1,0 +1,43 @@
+import { Backoff } from '../../util/backoff.js';
+import { type Clock } from '../../util/clock.js';
+import { ApiError } from '../client/kube-client.js';
+
+/** What {@link askAgain} goes by. */
+export interface AskAgainOptions {
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly signal: AbortSignal;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+/** As a kubelet: five tries, 0.5 s after the first and half as much again after each other, up to a fifth longer by chance. */
+const MOST_TRIES = 5;
+const FIRST_MS = 500;
+const FACTOR = 1.5;
+const JITTER = 0.2;
+
+/**
+ * Does `ask` until it succeeds, at most five times, with growing pauses; rejects as the last try did. What the API server
+ * refuses for good (4xx) is not asked for again.
+ */
+export async function askAgain<T>(
+  { clock, signal, random = Math.random }: AskAgainOptions,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const backoff = new Backoff({ initialMs: FIRST_MS, maxMs: Infinity, factor: FACTOR });
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (signal.aborted || tries === MOST_TRIES || !isPassing(error)) throw error;
+      const pauseMs = backoff.nextMs() * (1 + JITTER * random());
+      const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+      await clock.sleep(Math.max(pauseMs, asked), signal);
+    }
+  }
+}
+
+/** Whether it may be otherwise in a moment: nobody was reached, or whoever was had too much to do. */
+function isPassing(error: unknown): boolean {
+  return !(error instanceof ApiError) || error.code >= 500 || error.code === 429 || error.code === 408;
+}

@@ -1,0 +1,77 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { type Clock } from '../../util/clock.js';
+import { type KubeClient } from '../client/kube-client.js';
+import { askAgain } from './ask-again.js';
+import { KeptAnswers } from './kept-answers.js';
+import { type ClusterUser, isRecord, readStrings, readUser } from './read-user.js';
+
+/** What {@link TokenReviews} work with. */
+export interface TokenReviewsOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly clock: Clock;
+  /** authentication.webhook.cacheTTL, in milliseconds; 2 min unless told. */
+  readonly cacheTtlMs?: number;
+  /** For whom a token must be meant: one of these; whatever the API server takes itself unless told. */
+  readonly audiences?: readonly string[];
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+const PATH = '/apis/authentication.k8s.io/v1/tokenreviews';
+const CACHE_TTL_MS = 120_000;
+/** As a kubelet waits for one. */
+const LIMIT_MS = 10_000;
+const MOST_KEPT = 4_096;
+/** Strangers may show whatever they make up: they must not take all that the client may send. */
+const MOST_ASKED = 32;
+/** No token of a service account comes near it. */
+const LONGEST_TOKEN = 32 * 1024;
+
+/**
+ * Who has which token, as the API server says; kept for a while, also that nobody has it.
+ *
+ * Tokens themselves are not kept: what is kept goes by a keyed digest of each.
+ *
+ * @see https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/#kubelet-authentication
+ */
+export class TokenReviews {
+  readonly #options: TokenReviewsOptions;
+  readonly #answers: KeptAnswers<{ readonly user: ClusterUser | undefined }>;
+  readonly #key = randomBytes(32);
+
+  constructor(options: TokenReviewsOptions) {
+    this.#options = options;
+    this.#answers = new KeptAnswers({
+      ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MOST_KEPT, mostAsked: MOST_ASKED },
+      ttlMsOf: () => options.cacheTtlMs ?? CACHE_TTL_MS,
+      late: () => new Error(`the API server has not said within ${LIMIT_MS / 1_000}s whose token it is`),
+    });
+  }
+
+  /** Undefined for a token that nobody has. Rejects when the API server could not be asked, or did not say. */
+  async authenticate(token: string, signal: AbortSignal): Promise<ClusterUser | undefined> {
+    if (token.length > LONGEST_TOKEN) return undefined;
+    const key = createHmac('sha256', this.#key).update(token).digest('base64');
+    return (await this.#answers.get(key, async (inner) => ({ user: await this.#ask(token, inner) }), signal))
+      .user;
+  }
+
+  async #ask(token: string, signal: AbortSignal): Promise<ClusterUser | undefined> {
+    const { client, clock, audiences = [], random } = this.#options;
+    const body = {
+      ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
+      spec: { token, ...(audiences.length > 0 ? { audiences } : {}) },
+    };
+    const options = { clock, signal, ...(random === undefined ? {} : { random }) };
+    const review = await askAgain(options, async () =>
+      client.request<unknown>({ method: 'POST', path: PATH, body, timeoutMs: LIMIT_MS, signal }),
+    );
+    const status = isRecord(review) && isRecord(review['status']) ? review['status'] : {};
+    if (status['authenticated'] !== true) return undefined;
+    // An API server that says nothing of audiences has not looked at them.
+    const meantFor = readStrings(status['audiences']);
+    if (audiences.length > 0 && !audiences.some((each) => meantFor.includes(each))) return undefined;
+    const user = readUser(status['user']);
+    return user.name === '' ? undefined : user;
+  }
+}

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { LogRecorder } from '../testing/log-recorder.js';
+import { ApiError } from './api-error.js';
+import { authorizeByCluster, type AuthorizeByClusterOptions } from './authorize-by-cluster.js';
+import { type ApiUser, TokenTable } from './token-table.js';
+
+type Cluster = AuthorizeByClusterOptions['cluster'];
+
+interface Asked {
+  readonly path?: string;
+  readonly template?: string;
+  readonly method?: string;
+  readonly token?: string;
+  readonly header?: string;
+  readonly certificate?: ApiUser;
+}
+
+const ANN: ApiUser = { name: 'ann', groups: ['ops'] };
+
+/** A cluster with one user, `ann`, who has the token `anns` and whatever `granted` names. */
+function scene(granted: readonly string[] = [], more: Partial<AuthorizeByClusterOptions & Cluster> = {}) {
+  const asked: string[] = [];
+  const cluster: Cluster = {
+    authenticate: async (token) => Promise.resolve(token === 'anns' ? ANN : undefined),
+    authorize: async ({ name, groups }, { verb, subresource }) => {
+      asked.push(`${name}(${groups.join()}) ${verb} ${subresource}`);
+      return Promise.resolve(granted.includes(`${verb} ${subresource}`));
+    },
+    ...(more.authenticate === undefined ? {} : { authenticate: more.authenticate }),
+    ...(more.authorize === undefined ? {} : { authorize: more.authorize }),
+  };
+  const log = new LogRecorder();
+  const authorize = authorizeByCluster({
+    tokens: () => TokenTable.parse('own,owner,1'),
+    isAnonymousKnown: more.isAnonymousKnown ?? false,
+    ...{ cluster, logger: log },
+  });
+  const ask = async ({
+    path = '/stats/summary',
+    template,
+    method = 'GET',
+    token,
+    header,
+    certificate,
+  }: Asked) => {
+    const authorization = header ?? (token === undefined ? undefined : `Bearer ${token}`);
+    const headers = authorization === undefined ? {} : { authorization };
+    const signal = new AbortController().signal;
+    const request = { method, path, template: template ?? path, headers, signal };
+    const verdict = await authorize(request, { localAddress: '::1', certificate });
+    return verdict instanceof ApiError ? `${verdict.code} ${verdict.message}` : verdict;
+  };
+  return { ask, asked, log };
+}
+
+describe('who is let in by a cluster', () => {
+  it('is who may do what he asks for, by token or certificate, as one of the authenticated', async () => {
+    const { ask, asked } = scene(['get stats']);
+    expect(await ask({ token: 'anns' })).toBeUndefined();
+    expect(await ask({ certificate: { name: 'bob', groups: [] } })).toBeUndefined();
+    expect(asked).toEqual(['ann(ops,system:authenticated) get stats', 'bob(system:authenticated) get stats']);
+  });
+
+  it('is the owner, and the masters, without a question', async () => {
+    const { ask, asked } = scene();
+    expect(await ask({ token: 'own' })).toBeUndefined();
+    expect(await ask({ certificate: { name: 'admin', groups: ['system:masters'] } })).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
+
+  it('is nobody who is not known', async () => {
+    const { ask, asked } = scene(['get stats', 'get proxy']);
+    expect(await ask({})).toBe('401 Unauthorized');
+    expect(await ask({ token: 'made-up' })).toBe('401 Unauthorized');
+    expect(await ask({ header: 'Basic eDp5' })).toBe('401 Unauthorized');
+    expect(await ask({ certificate: { name: '', groups: ['system:masters'] } })).toBe('401 Unauthorized');
+    expect(asked).toEqual([]);
+  });
+
+  it('goes by the certificate where there is a token as well', async () => {
+    const { ask, asked } = scene();
+    await ask({ token: 'anns', certificate: { name: 'bob', groups: [] } });
+    expect(asked).toEqual(['bob(system:authenticated) get stats']);
+  });
+
+  it.each([
+    ['GET', '/pods', 'get pods, get proxy'],
+    ['GET', '/runningpods', 'get pods, get proxy'],
+    ['GET', '/configz', 'get configz, get proxy'],
+    ['GET', '/healthz/ping', 'get healthz, get proxy'],
+    ['GET', '/metrics/cadvisor', 'get metrics'],
+    ['HEAD', '/stats/summary', 'get stats'],
+    ['GET', '/logs/', 'get log'],
+    ['GET', '/spec/', 'get spec'],
+    ['POST', '/checkpoint/ns/pod/c', 'create checkpoint'],
+    ['POST', '/exec/ns/pod/c', 'create proxy'],
+    ['DELETE', '/api/v1/namespaces/ns/pods/a', 'delete proxy'],
+    ['PATCH', '/anything', 'patch proxy'],
+  ])('may %s %s when granted one of: %s', async (method, path, words) => {
+    const { ask, asked } = scene();
+    const names = words.split(', ').map((each) => each.split(' ')[1]);
+    const verb = words.split(' ')[0];
+    expect(await ask({ method, path, token: 'anns' })).toBe(
+      `403 Forbidden (user=ann, verb=${verb}, resource=nodes, subresource(s)=[${names.join(' ')}])`,
+    );
+    expect(asked.map((each) => each.replace(/^\S+ /, ''))).toEqual(words.split(', '));
+  });
+
+  it('goes by the path as it is served, however it is written', async () => {
+    const { ask, asked } = scene();
+    await ask({ path: '/%73tats/summary', template: '/stats/summary', token: 'anns' });
+    expect(asked).toEqual(['ann(ops,system:authenticated) get stats']);
+  });
+
+  it('needs only the wider right', async () => {
+    const { ask } = scene(['get proxy']);
+    expect(await ask({ path: '/pods', token: 'anns' })).toBeUndefined();
+  });
+
+  it('is for health also who has shown nothing, where that is wanted; for all else the cluster is asked', async () => {
+    const { ask, asked } = scene(['get metrics'], { isAnonymousKnown: true });
+    expect(await ask({ path: '/healthz' })).toBe('anonymous');
+    expect(await ask({ path: '/stats/summary' })).toMatch(/^403 Forbidden \(user=system:anonymous, /);
+    expect(await ask({ path: '/metrics' })).toBe('anonymous');
+    expect(await ask({ path: '/healthz', token: 'made-up' })).toBe('401 Unauthorized');
+    expect(asked).toEqual([
+      'system:anonymous(system:unauthenticated) get stats',
+      'system:anonymous(system:unauthenticated) get metrics',
+    ]);
+  });
+
+  it('is nobody while the cluster cannot be asked: 401 and a line in the log, or 500', async () => {
+    const away = async () => Promise.reject(new Error('connect ECONNREFUSED'));
+    const tokens = scene([], { authenticate: away });
+    expect(await tokens.ask({ token: 'anns' })).toBe('401 Unauthorized');
+    expect(JSON.stringify(tokens.log.lines)).toContain('ECONNREFUSED');
+    expect(JSON.stringify(tokens.log.lines)).not.toContain('anns');
+    const access = scene([], { authorize: away });
+    expect(await access.ask({ token: 'anns', path: '/pods' })).toBe(
+      '500 Authorization error (user=ann, verb=get, resource=nodes, subresource=pods)',
+    );
+  });
+});

@@ -1,0 +1,108 @@
+import { messageOf } from '../util/errors.js';
+import { type Logger } from '../util/logger.js';
+import { ApiError } from './api-error.js';
+import { type ApiClient, type AskedRequest, type Authorize, type Verdict } from './api-request.js';
+import { describeAccess, forbidden, MASTERS, readBearer, unauthorized, verbOf } from './node-access.js';
+import { findNodePath } from './node-paths.js';
+import { refuseWebPage } from './refuse-web-page.js';
+import { ANONYMOUS, type ApiUser, type TokenTable } from './token-table.js';
+
+/** Who somebody is, as a cluster says. */
+export interface Authenticator {
+  /** Whose token it is; undefined when it is nobody's. Rejects when that could not be found out. */
+  authenticate(token: string, signal: AbortSignal): Promise<ApiUser | undefined>;
+}
+
+/** What somebody may do, as a cluster says. */
+export interface Authorizer {
+  /** Whether he may do that with `nodes/subresource` of this node. Rejects when that could not be found out. */
+  authorize(
+    user: ApiUser,
+    access: { readonly verb: string; readonly subresource: string },
+    signal: AbortSignal,
+  ): Promise<boolean>;
+}
+
+/** What {@link authorizeByCluster} goes by. */
+export interface AuthorizeByClusterOptions {
+  /** Asked for each request: tokens may change. */
+  readonly tokens: () => TokenTable;
+  /** Who has shown nothing is `system:anonymous`, and may see health; all else as the cluster says. */
+  readonly isAnonymousKnown: boolean;
+  readonly cluster: Authenticator & Authorizer;
+  readonly logger: Logger;
+}
+
+/**
+ * Lets those in whom a cluster lets in, in the kubelet's words: 401 for who is not known, 403 for who may not see what he
+ * asks for, 500 where that could not be found out.
+ *
+ * A certificate goes before a token. Those of podloop's own token file, and members of `system:masters`, to whom an API
+ * server never says no, get in without it.
+ */
+export function authorizeByCluster(options: AuthorizeByClusterOptions): Authorize {
+  return async (request, client) => {
+    const ofPage = refuseWebPage(request.headers);
+    if (ofPage !== undefined) return ofPage;
+    const token = readBearer(request.headers);
+    if (token !== undefined && options.tokens().find(token) !== undefined) return undefined;
+    const user = await findUser(options, request, client, token);
+    if (user === undefined) return unauthorized();
+    const isAnonymous = user === ANONYMOUS;
+    if (isAnonymous && findNodePath(request.template)?.isHealth === true) return 'anonymous';
+    if (!isAnonymous && user.groups.includes(MASTERS)) return undefined;
+    return askAccess(options, request, user, isAnonymous ? 'anonymous' : undefined);
+  };
+}
+
+async function findUser(
+  { cluster, isAnonymousKnown, logger }: AuthorizeByClusterOptions,
+  { headers, signal }: AskedRequest,
+  { certificate }: ApiClient,
+  token: string | undefined,
+): Promise<ApiUser | undefined> {
+  if (certificate !== undefined && certificate.name !== '') return authenticated(certificate);
+  if (token === undefined) {
+    return isAnonymousKnown && headers['authorization'] === undefined ? ANONYMOUS : undefined;
+  }
+  try {
+    const user = await cluster.authenticate(token, signal);
+    return user === undefined ? undefined : authenticated(user);
+  } catch (error) {
+    if (!signal.aborted) {
+      logger.warn('Unable to authenticate the request due to an error', { why: messageOf(error) });
+    }
+    return undefined;
+  }
+}
+
+async function askAccess(
+  { cluster }: AuthorizeByClusterOptions,
+  request: AskedRequest,
+  user: ApiUser,
+  allowed: Verdict,
+): Promise<Verdict> {
+  const verb = verbOf(request.method);
+  const subresources = subresourcesOf(request);
+  for (const subresource of subresources) {
+    try {
+      if (await cluster.authorize(user, { verb, subresource }, request.signal)) return allowed;
+    } catch (error) {
+      const words = describeAccess(user, verb, `subresource=${subresource}`);
+      return new ApiError('InternalError', `Authorization error (${words})`, undefined, { cause: error });
+    }
+  }
+  return forbidden(user, request.method, subresources);
+}
+
+/** What is asked for as rules name it: the first that is granted will do. */
+function subresourcesOf({ template, path }: AskedRequest): readonly string[] {
+  // Where nothing is served the path may be taken as it is written.
+  return findNodePath(template === 'other' ? path : template)?.subresources ?? ['proxy'];
+}
+
+/** As Kubernetes has it of everybody who has shown who he is. */
+function authenticated(user: ApiUser): ApiUser {
+  const group = 'system:authenticated';
+  return user.groups.includes(group) ? user : { ...user, groups: [...user.groups, group] };
+}
