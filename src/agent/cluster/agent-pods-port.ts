@@ -1,28 +1,43 @@
 import { type AgentPods } from '../../cluster/pods/agent-pods.js';
 import { isClusterPod } from '../../model/static-pod.js';
+import { isTerminalPhase } from '../../model/v1-pod-status.js';
 import { toRunDefinition } from '../../sync/asks-for-new-run.js';
 import { type AgentParts } from '../agent-parts.js';
 import { API_SOURCE } from '../pod-sources.js';
 
 /** What the agent does for pods of an API server, and knows of them. */
 export function buildAgentPods(
-  parts: Pick<AgentParts, 'sources' | 'manager' | 'workers' | 'desired' | 'endedPods' | 'loop'>,
+  parts: Pick<AgentParts, 'sources' | 'manager' | 'workers' | 'desired' | 'endedPods' | 'cache'>,
 ): AgentPods {
-  const { sources, manager, workers, desired, endedPods, loop } = parts;
+  const { sources, manager, workers, desired, endedPods, cache } = parts;
+  const isSeenRunning = (uid: string): boolean => {
+    const { sandboxes, containers } = cache.get(uid).status;
+    return [...sandboxes, ...containers].some(({ state }) => state === 'running');
+  };
   return {
     deliver: (pods) => sources.api?.deliver(pods),
     markEnded: (pod, status) => {
       const { uid } = pod.metadata;
-      if (endedPods.find(uid) !== undefined) return;
-      void endedPods.keep(uid, { definition: toRunDefinition(pod), status, isFinished: false });
-      // Whatever runs of it is ended with its next sync.
-      loop.syncSoon([uid]);
+      const { phase, reason = '', message = '' } = status;
+      if (endedPods.find(uid) !== undefined || !isTerminalPhase(phase)) return;
+      const { initContainerStatuses = [], containerStatuses } = status;
+      // Of what the server has running the end is yet to be seen; otherwise its last word is the last word.
+      const isFinished = [...initContainerStatuses, ...containerStatuses].every(
+        ({ state }) => !state.running,
+      );
+      void endedPods.keep(uid, { definition: toRunDefinition(pod), status, isFinished });
+      if (!workers.isKnown(uid)) return;
+      workers.updatePod({ type: 'kill', pod, kill: { statusOverride: { phase, reason, message } } });
     },
     findStatus: (uid) => manager.find(uid),
     findStatusPod: (uid) => manager.findPod(uid),
     statuses: () => manager.list(),
     watchStatuses: () => manager.subscribe(),
-    mayHaveRunning: (uid) => workers.couldHaveRunningContainers(uid),
+    mayHaveRunning: (uid) => {
+      // One that was rejected has never had a worker, and no housekeeping has to say so.
+      const wasNeverBegun = !workers.isKnown(uid) && desired.findRejection(uid) !== undefined;
+      return wasNeverBegun ? isSeenRunning(uid) : workers.couldHaveRunningContainers(uid);
+    },
     // One that was rejected, or came and went, has never had a worker.
     isFinished: (uid) =>
       workers.isKnown(uid) ? workers.isFinished(uid) : !workers.couldHaveRunningContainers(uid),

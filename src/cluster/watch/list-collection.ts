@@ -40,7 +40,12 @@ export async function listCollection<T extends KubeObject>(
 ): Promise<ListedCollection<T>> {
   const get = (more: Readonly<Record<string, string>>): Promise<KubeList<T> | undefined> =>
     client.request<KubeList<T> | undefined>({ method: 'GET', path, query: { ...query, ...more }, signal });
-  const since: Record<string, string> = resourceVersion === '' ? {} : { resourceVersion };
+  // With a limit the server would take any other version for the very one that is wanted, of which it may have no history.
+  const isLeast = resourceVersion !== '' && resourceVersion !== '0';
+  const since: Record<string, string> = {
+    ...(resourceVersion === '' ? {} : { resourceVersion }),
+    ...(isLeast ? { resourceVersionMatch: 'NotOlderThan' } : {}),
+  };
   const items: T[] = [];
   let pages = 0;
   let place = '';
@@ -48,7 +53,8 @@ export async function listCollection<T extends KubeObject>(
     let page: KubeList<T> | undefined;
     try {
       const limit = String(pageSize);
-      page = await get(place === '' ? { ...since, limit } : { limit, continue: place });
+      if (place !== '') page = await get({ limit, continue: place });
+      else page = await get(isLeast ? since : { ...since, limit });
     } catch (error) {
       if (place === '' || !isGone(error)) throw error;
       page = await get(since);

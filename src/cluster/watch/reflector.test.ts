@@ -123,14 +123,16 @@ describe('a reflector', () => {
     api.start();
     await clock.advance(3_000);
     expect(told.slice(2)).toEqual(['replace three,two @104']);
-    expect(api.reads.at(-1)?.query).toMatchObject({ resourceVersion: '102' });
+    // Without a limit, with which only that very version would do.
+    expect(api.reads.at(-1)?.query).toEqual({ resourceVersion: '102', resourceVersionMatch: 'NotOlderThan' });
     expect(reflector.stats).toMatchObject({ lists: 2, expired: 1 });
     await stop();
   });
 
   it('asks for the newest there is when the server has never heard of its version, as after a restored backup', async () => {
-    const { api, told, start, stop, clock, reflector } = scene();
+    const { api, told, put, start, stop, clock, reflector } = scene();
     await start();
+    put('one');
     await clock.advance(2_000);
     let lists = 0;
     api.intercept = (request) => {
@@ -145,7 +147,7 @@ describe('a reflector', () => {
     await clock.advance(5_000);
     expect(lists).toBe(2);
     expect(api.reads.at(-1)?.query).toEqual({ limit: '500' });
-    expect(told).toHaveLength(2);
+    expect(told).toHaveLength(3);
     expect(reflector.problem).toBeUndefined();
     await stop();
   });
@@ -239,6 +241,22 @@ describe('a reflector', () => {
     await start();
     await clock.advance(10_000);
     expect(api.watchRequests.length).toBeLessThan(6);
+    await stop();
+  });
+
+  it('asks for the newest when the server has forgotten even what it has just listed', async () => {
+    const { api, told, put, start, stop, clock } = scene();
+    api.intercept = (request) => {
+      if ('method' in request || request.query['resourceVersion'] !== '100') return;
+      api.passVersions(1);
+      throw new ApiError(410, 'Expired', 'too old');
+    };
+    await start();
+    await clock.advance(2_000);
+    expect(api.reads.map(({ query }) => query?.['resourceVersion'])).toEqual(['0', undefined]);
+    put('one');
+    await clock.settle();
+    expect(told.at(-1)).toBe('upsert one');
     await stop();
   });
 

@@ -177,7 +177,11 @@ export class Reflector<T extends KubeObject> {
     const end = (): void => link.abort();
     const startedAtMs = clock.monotonicMs();
     const whole = clock.setTimer(timeoutSeconds * 1000 + WATCH_GRACE_MS, end, { unref: true });
-    const up = clock.setTimer(SURELY_UP_MS, () => (this.#problem = undefined), { unref: true });
+    const isUp = (): void => {
+      this.#problem = undefined;
+      this.#backoff.reset();
+    };
+    const up = clock.setTimer(SURELY_UP_MS, isUp, { unref: true });
     let silence = clock.setTimer(LONGEST_SILENCE_MS, end, { unref: true });
     let events = 0;
     try {
@@ -225,9 +229,12 @@ export class Reflector<T extends KubeObject> {
     this.#stats.expired++;
     this.#place = undefined;
     this.#logger.info('The server does not know the version', { path: this.#options.path, wasWatching }, 2);
-    // A list that is to be no older than what was seen last needs no history: it is tried before the costly one. Not at
-    // once when the list before led nowhere: it might go on like this.
-    if (wasWatching) return this.#eventsSinceList > 0;
+    // A list that is to be no older than what was seen last needs no history: it is tried before the costly one. Unless
+    // the list before led nowhere: it would go on like this.
+    if (wasWatching) {
+      this.#isPlaceLost = this.#eventsSinceList === 0;
+      return !this.#isPlaceLost;
+    }
     const isFirst = !this.#isPlaceLost;
     this.#isPlaceLost = true;
     return isFirst;
