@@ -40,8 +40,7 @@ export class Services {
           this.#synced.set();
         },
         upsert: (item) => this.#take(item),
-        delete: ({ metadata = {} }) =>
-          void this.#byNamespace.get(metadata.namespace ?? '')?.delete(metadata.name ?? ''),
+        delete: (item) => this.#remove(item),
       },
     });
   }
@@ -76,11 +75,19 @@ export class Services {
   }
 
   #take(service: KubeService): void {
-    const { namespace = '', name = '' } = service.metadata ?? {};
-    const services = this.#byNamespace.get(namespace) ?? new Map<string, AddressedService>();
     const addressed = toAddressedService(service);
-    if (addressed === undefined) services.delete(name);
-    else services.set(name, addressed);
-    if (services.size > 0) this.#byNamespace.set(namespace, services);
+    if (addressed === undefined) {
+      this.#remove(service);
+      return;
+    }
+    const { namespace = '' } = service.metadata ?? {};
+    const services = this.#byNamespace.get(namespace) ?? new Map<string, AddressedService>();
+    this.#byNamespace.set(namespace, services.set(addressed.name, addressed));
+  }
+
+  #remove({ metadata: { namespace = '', name = '' } = {} }: KubeService): void {
+    const services = this.#byNamespace.get(namespace);
+    services?.delete(name);
+    if (services?.size === 0) this.#byNamespace.delete(namespace);
   }
 }
