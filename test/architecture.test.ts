@@ -95,6 +95,14 @@ describe('who may import whom', () => {
     expect(offences).toEqual([]);
   });
 
+  it('loads what joins a cluster only when it is asked for', () => {
+    // Names marked as types one by one leave an import behind that loads the file: "import type" leaves none.
+    const loading =
+      /^(?:import|export) (?!type )[^;]*? from '[^']*\/cluster\/(?:client|node|objects|pods|watch)\//m;
+    const outside = handwritten.filter((file) => !['cluster', 'testing'].includes(folderOf(file)));
+    expect(outside.filter((file) => loading.test(readText(`src/${file}`)))).toEqual([]);
+  });
+
   it('allows no circle of folders', () => {
     const folders = Object.keys(MAY_IMPORT);
     const edges = (folder: string): string[] =>

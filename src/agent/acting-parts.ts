@@ -1,6 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { type ClusterObjects } from '../cluster/objects/cluster-objects.js';
+import type { ClusterObjects } from '../cluster/objects/cluster-objects.js';
 import { PulledImages } from '../gc/pulled-images.js';
 import { recordPulls } from '../gc/record-pulls.js';
 import { ImageManager } from '../images/image-manager.js';

@@ -1,4 +1,4 @@
-import { type ClusterObjects } from '../cluster/objects/cluster-objects.js';
+import type { ClusterObjects } from '../cluster/objects/cluster-objects.js';
 import { type StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';

@@ -1,7 +1,7 @@
-import { type KubeClient } from '../../cluster/client/kube-client.js';
-import { type ClusterNode } from '../../cluster/node/cluster-node.js';
-import { type NodeEvent } from '../../cluster/node/node-ports.js';
-import { type NodeSettings } from '../../cluster/node/node-settings.js';
+import type { KubeClient } from '../../cluster/client/kube-client.js';
+import type { ClusterNode } from '../../cluster/node/cluster-node.js';
+import type { NodeEvent } from '../../cluster/node/node-ports.js';
+import type { NodeSettings } from '../../cluster/node/node-settings.js';
 import { parseThresholds } from '../../model/eviction-thresholds.js';
 import { type CriClient } from '../../cri/index.js';
 import { CriPodUsage } from '../../runtime/cri-pod-usage.js';

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { readdir, readFile } from 'node:fs/promises';
 import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { type NodeFactsPort, type RuntimeInfo } from '../../cluster/node/node-ports.js';
+import type { NodeFactsPort, RuntimeInfo } from '../../cluster/node/node-ports.js';
 import { type CriClient } from '../../cri/index.js';
 import { parseHugepageFolder } from '../../runtime/huge-pages.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';

@@ -1,4 +1,4 @@
-import { type NodeHealth, type NodeHealthPort } from '../../cluster/node/node-ports.js';
+import type { NodeHealth, NodeHealthPort } from '../../cluster/node/node-ports.js';
 import { type CriClient } from '../../cri/index.js';
 import { type Pleg } from '../../pleg/index.js';
 import { type RuntimeState } from '../../sync/runtime-state.js';

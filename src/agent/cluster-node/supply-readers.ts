@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { type SupplyReaders, type Supplies, type Supply } from '../../cluster/node/pressure-watch.js';
+import type { SupplyReaders, Supplies, Supply } from '../../cluster/node/pressure-watch.js';
 import { type CriPodUsage } from '../../runtime/cri-pod-usage.js';
 import { readNodeUsage } from '../../stats/node-usage.js';
 

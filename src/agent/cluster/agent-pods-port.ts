@@ -1,4 +1,4 @@
-import { type AgentPods } from '../../cluster/pods/agent-pods.js';
+import type { AgentPods } from '../../cluster/pods/agent-pods.js';
 import { isClusterPod } from '../../model/static-pod.js';
 import { isTerminalPhase } from '../../model/v1-pod-status.js';
 import { toRunDefinition } from '../../sync/asks-for-new-run.js';

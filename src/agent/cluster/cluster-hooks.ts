@@ -1,4 +1,4 @@
-import { type ClusterObjects, type ClusterObjectsListener } from '../../cluster/objects/cluster-objects.js';
+import type { ClusterObjects, ClusterObjectsListener } from '../../cluster/objects/cluster-objects.js';
 import { type NodePod } from '../../model/node-pod.js';
 import { type Rejection } from '../../sync/desired-pods.js';
 

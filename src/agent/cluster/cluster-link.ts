@@ -6,15 +6,15 @@
  *
  * @module
  */
-import { type KubeClients } from '../../cluster/client/open-kube-clients.js';
-import { type ClusterNode } from '../../cluster/node/cluster-node.js';
-import { type NodeTaint } from '../../cluster/node/node-object.js';
-import {
-  type ClusterObjects,
-  type ClusterObjectsListener,
-  type ClusterObjectsOptions,
+import type { KubeClients } from '../../cluster/client/open-kube-clients.js';
+import type { ClusterNode } from '../../cluster/node/cluster-node.js';
+import type { NodeTaint } from '../../cluster/node/node-object.js';
+import type {
+  ClusterObjects,
+  ClusterObjectsListener,
+  ClusterObjectsOptions,
 } from '../../cluster/objects/cluster-objects.js';
-import { type ClusterPods } from '../../cluster/pods/cluster-pods.js';
+import type { ClusterPods } from '../../cluster/pods/cluster-pods.js';
 import { type CriClient } from '../../cri/index.js';
 import { type NodePod } from '../../model/node-pod.js';
 import { type Rejection } from '../../sync/desired-pods.js';
