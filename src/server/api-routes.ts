@@ -16,6 +16,7 @@ import { deleteObject, type RemoveObject } from './delete-object.js';
 import { deletePod, type DeletePodOptions } from './delete-pod.js';
 import { DISCOVERY } from './discovery.js';
 import { journalEvents, type ServedJournal } from './journal-events.js';
+import { addKubeletStreams } from './kubelet-streams.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
 import { addNodeRoutes, type NodePorts } from './node-routes.js';
 import { type ContainerLogs, readPodLog } from './pod-log.js';
@@ -85,8 +86,12 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   addNodeRoutes(router, ports, { listPods: list, readLog });
   router.answer('GET', '/events', journalEvents({ clock, journal: ports.journal, places: watches }));
   const streaming = { streams: ports.streams, findPod };
-  router.upgrade(`${PODS}/:name/exec`, execInContainer(streaming));
-  router.upgrade(`${PODS}/:name/attach`, attachToContainer(streaming));
-  router.upgrade(`${PODS}/:name/portforward`, forwardPorts(streaming));
+  const exec = execInContainer(streaming);
+  const attach = attachToContainer(streaming);
+  const portForward = forwardPorts(streaming);
+  router.upgrade(`${PODS}/:name/exec`, exec);
+  router.upgrade(`${PODS}/:name/attach`, attach);
+  router.upgrade(`${PODS}/:name/portforward`, portForward);
+  addKubeletStreams(router, { exec, attach, portForward });
   return router;
 }

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { type ApiRequest } from './api-request.js';
+import { ApiRouter } from './api-router.js';
+import { addKubeletStreams } from './kubelet-streams.js';
+
+/** What the handler of Kubernetes' API is asked for behind a kubelet's path. */
+async function ask(method: string, path: string, query = ''): Promise<unknown> {
+  const router = new ApiRouter();
+  const asked: unknown[] = [];
+  const note = (kind: string) => async (request: ApiRequest) => {
+    asked.push([kind, request.params['namespace'], request.params['name'], String(request.query)]);
+    return Promise.resolve(new URL('http://127.0.0.1/'));
+  };
+  addKubeletStreams(router, { exec: note('exec'), attach: note('attach'), portForward: note('ports') });
+  const { route, params } = router.find(method, path);
+  if (route.kind !== 'upgrade') throw new Error('it is no upgrade');
+  await route.handle({
+    ...{ method, path, params, headers: {}, query: new URLSearchParams(query) },
+    ...{ signal: new AbortController().signal, readBody: async () => Promise.resolve(undefined) },
+  });
+  return asked[0];
+}
+
+describe('the streams of a kubelet', () => {
+  it.each(['GET', 'POST'])('are those of the API, by their kubelet’s names: %s', async (method) => {
+    expect(await ask(method, '/exec/ns/web/main', 'command=sh&command=-c&input=1&output=1&tty=1')).toEqual([
+      ...['exec', 'ns', 'web'],
+      'command=sh&command=-c&input=1&output=1&tty=true&container=main&stdin=true&stdout=true&stderr=false',
+    ]);
+    expect(await ask(method, '/attach/ns/web/main', 'output=1&error=1')).toEqual([
+      ...['attach', 'ns', 'web'],
+      'output=1&error=1&container=main&stdin=false&stdout=true&stderr=true&tty=false',
+    ]);
+    expect(await ask(method, '/portForward/ns/web')).toEqual(['ports', 'ns', 'web', '']);
+    expect(await ask(method, '/portForward/ns/web', 'port=80&port=81')).toEqual([
+      ...['ports', 'ns', 'web', 'ports=80&ports=81'],
+    ]);
+  });
+
+  it('take the container from the path, whatever else is asked for', async () => {
+    expect(await ask('GET', '/attach/ns/web/main', 'container=other&output=1&stdin=true')).toEqual([
+      ...['attach', 'ns', 'web', 'container=main&output=1&stdin=false&stdout=true&stderr=false&tty=false'],
+    ]);
+  });
+});
