@@ -65,3 +65,14 @@ it('says nothing that nobody may read, nor logs it', () => {
   expect(JSON.stringify(lines)).toContain('no such file: ***');
   expect(JSON.stringify(lines)).not.toContain('swordfish');
 });
+
+it('tells those who follow it, without what is hidden, until they do no more', () => {
+  const hide = (text: string): string => text.replace('such', '***');
+  const log = new PodEventLog({ clock: new FakeClock(), logger: SILENT_LOGGER, hide });
+  const told: unknown[] = [];
+  const unfollow = log.follow({ record: (pod, event) => void told.push([pod, event]) });
+  log.record(WEB, failed);
+  unfollow();
+  log.record(WEB, started);
+  expect(told).toEqual([[WEB, { ...failed, message: 'Error: no *** file' }]]);
+});

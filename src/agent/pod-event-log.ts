@@ -34,6 +34,7 @@ export class PodEventLog implements PodEventRecorder {
   readonly #options: PodEventLogOptions;
   /** In the order of the last time. */
   readonly #events = new Map<string, RecordedPodEvent>();
+  readonly #followers = new Set<PodEventRecorder>();
   #forgotten = 0;
 
   constructor(options: PodEventLogOptions) {
@@ -43,6 +44,12 @@ export class PodEventLog implements PodEventRecorder {
   /** How many events were given up for newer ones. */
   get forgotten(): number {
     return this.#forgotten;
+  }
+
+  /** Tells `follower` of each event from now on, with nothing in it that nobody may read, until the returned function is called. */
+  follow(follower: PodEventRecorder): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
   }
 
   record(pod: PodRef, told: PodEvent): void {
@@ -76,6 +83,7 @@ export class PodEventLog implements PodEventRecorder {
     const recorded = { ...event, pod, count: count + 1, firstAtMs, lastAtMs };
     this.#events.set(key, recorded);
     podEventRecorded.publish(recorded);
+    for (const follower of this.#followers) follower.record(pod, event);
     if (this.#events.size <= capacity) return;
     const [oldest] = this.#events.keys();
     this.#events.delete(oldest!);

@@ -1,0 +1,276 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type NodePod } from '../../model/node-pod.js';
+import { FakeClock } from '../../testing/fake-clock.js';
+import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
+import { SILENT_LOGGER } from '../../util/logger.js';
+import { ApiError, type KubeRequest } from '../client/kube-client.js';
+import { ClusterEvents, type ClusterEventsOptions } from './cluster-events.js';
+
+const EVENTS = '/api/v1/namespaces/default/events';
+const web = { uid: 'u-1', namespace: 'default', name: 'web' };
+const MINUTE_MS = 60_000;
+
+interface KeptEvent {
+  readonly metadata: { readonly name: string };
+  readonly message: string;
+  readonly count: number;
+  readonly firstTimestamp: string;
+  readonly lastTimestamp: string;
+}
+
+describe('the events of a node', () => {
+  let clock: FakeClock;
+  let api: InMemoryApi;
+  let stop: AbortController;
+  let running: Promise<void> | undefined;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    api = new InMemoryApi({ clock });
+    stop = new AbortController();
+    running = undefined;
+  });
+  afterEach(async () => {
+    stop.abort();
+    await running;
+  });
+
+  const make = (more: Partial<ClusterEventsOptions> = {}): ClusterEvents =>
+    new ClusterEvents({
+      ...{ client: api, nodeName: 'here', clock, logger: SILENT_LOGGER, random: () => 0.5 },
+      findPod: () => undefined,
+      hide: (text) => text.replaceAll('hunter2', '***'),
+      ...more,
+    });
+  const start = (more: Partial<ClusterEventsOptions> = {}): ClusterEvents => {
+    const events = make(more);
+    running = events.run(stop.signal);
+    return events;
+  };
+  const kept = async (path = EVENTS): Promise<KeptEvent[]> =>
+    (await api.request<{ items: KeptEvent[] }>({ method: 'GET', path })).items;
+  const started = (message = 'Container started') =>
+    ({ type: 'Normal', reason: 'Started', message, container: 'app' }) as const;
+
+  it('are Events in the kubelet’s name, about the container of the pod', async () => {
+    start().record(web, started());
+    await clock.advance(0);
+    const [event] = await kept();
+    expect(event!.metadata.name).toMatch(/^web\.[0-9a-f]{16}$/);
+    expect(event).toMatchObject({
+      ...{ type: 'Normal', reason: 'Started', message: 'Container started', count: 1 },
+      ...{ firstTimestamp: '2026-01-02T03:04:05Z', lastTimestamp: '2026-01-02T03:04:05Z' },
+      involvedObject: {
+        ...{ apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'web', uid: 'u-1' },
+        fieldPath: 'spec.containers{app}',
+      },
+      source: { component: 'kubelet', host: 'here' },
+      ...{ reportingComponent: 'kubelet', reportingInstance: 'here' },
+    });
+  });
+
+  it('say which kind of container it is', async () => {
+    const spec = { initContainers: [{ name: 'setup' }], ephemeralContainers: [{ name: 'debug' }] };
+    const events = start({ findPod: () => ({ spec }) as unknown as NodePod });
+    for (const container of ['setup', 'debug', 'app']) events.record(web, { ...started(), container });
+    events.record(web, { type: 'Warning', reason: 'FailedMount', message: 'no such ConfigMap' });
+    await clock.advance(0);
+    const paths = (await kept()).map(
+      (event) => (event as unknown as { involvedObject: { fieldPath?: string } }).involvedObject.fieldPath,
+    );
+    expect(paths).toEqual([
+      ...['spec.initContainers{setup}', 'spec.ephemeralContainers{debug}', 'spec.containers{app}'],
+      undefined,
+    ]);
+  });
+
+  it('of the node are kept in the default namespace, by the node’s name', async () => {
+    start().recordNode({
+      type: 'Normal',
+      reason: 'NodeReady',
+      message: 'Node here status is now: NodeReady',
+    });
+    await clock.advance(0);
+    expect(await kept()).toMatchObject([
+      { involvedObject: { apiVersion: 'v1', kind: 'Node', name: 'here', uid: 'here' }, reason: 'NodeReady' },
+    ]);
+  });
+
+  it('hide what is secret', async () => {
+    start().record(web, started('login with hunter2 failed'));
+    await clock.advance(0);
+    expect((await kept())[0]!.message).toBe('login with *** failed');
+  });
+
+  it('are made once and counted then, with a patch of the count', async () => {
+    const events = start();
+    for (let time = 0; time < 3; time++) {
+      events.record(web, started());
+      await clock.advance(MINUTE_MS);
+    }
+    expect(api.changes.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'PATCH']);
+    expect(api.changes[2]!.body).toEqual({
+      ...{ count: 3, lastTimestamp: '2026-01-02T03:06:05Z', message: 'Container started' },
+    });
+    expect(await kept()).toMatchObject([{ count: 3, firstTimestamp: '2026-01-02T03:04:05Z' }]);
+  });
+
+  it('are made anew when the API server has forgotten them', async () => {
+    const events = start();
+    events.record(web, started());
+    await clock.advance(MINUTE_MS);
+    api.drop(`${EVENTS}/${(await kept())[0]!.metadata.name}`);
+    events.record(web, started());
+    await clock.advance(0);
+    expect(api.changes.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'POST']);
+    expect(await kept()).toMatchObject([{ count: 2, firstTimestamp: '2026-01-02T03:04:05Z' }]);
+  });
+
+  it('that differ in their message only are one from the tenth on, until it has been quiet for ten minutes', async () => {
+    const events = start();
+    const tell = (number: number) =>
+      events.record(web, { type: 'Warning', reason: 'Unhealthy', message: `try ${number}` });
+    for (let number = 1; number <= 12; number++) tell(number);
+    await clock.advance(0);
+    const all = await kept();
+    expect(all).toHaveLength(10);
+    expect(all.at(-1)).toMatchObject({ message: '(combined from similar events): try 12', count: 3 });
+    expect(events.stats).toMatchObject({ combined: 3, folded: 2 });
+    await clock.advance(11 * MINUTE_MS);
+    tell(13);
+    await clock.advance(0);
+    expect((await kept()).map(({ message }) => message)).toContain('try 13');
+  });
+
+  it('of one object are 25 at once and one each five minutes, and none is left uncounted', async () => {
+    const events = start();
+    for (let time = 0; time < 40; time++) {
+      events.record(web, started());
+      await clock.advance(1_000);
+    }
+    expect((await kept())[0]!.count).toBe(25);
+    expect(events.stats.filtered).toBe(15);
+    // Of another object there may be as many.
+    events.record({ ...web, uid: 'u-2', name: 'db' }, started());
+    await clock.advance(5 * MINUTE_MS);
+    events.record(web, started());
+    await clock.advance(0);
+    const counts = (await kept()).map(({ metadata, count }) => [metadata.name.split('.')[0], count]);
+    expect(Object.fromEntries(counts)).toEqual({ web: 41, db: 1 });
+  });
+
+  it('wait for an API server that is away, and are folded meanwhile', async () => {
+    api.stop();
+    const events = start();
+    for (let time = 0; time < 5; time++) events.record(web, started());
+    await clock.advance(30_000);
+    events.record(web, started());
+    expect(events.stats).toMatchObject({ created: 0, abandoned: 0 });
+    api.start();
+    await clock.advance(10_000);
+    expect(await kept()).toMatchObject([{ count: 6 }]);
+    expect(events.stats).toMatchObject({ created: 1, counted: 0, waiting: 0 });
+  });
+
+  it('go at once when the API server is said to be back', async () => {
+    api.stop();
+    const events = start();
+    events.record(web, started());
+    await clock.advance(7_000);
+    api.start();
+    events.retryNow();
+    await clock.advance(0);
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it('are given up after twelve tries, each by itself', async () => {
+    api.stop();
+    const events = start();
+    events.record(web, started());
+    events.record(web, started('something else'));
+    // Five seconds to the second try, ten to each of the others.
+    await clock.advance(104_999);
+    expect(events.stats.abandoned).toBe(0);
+    await clock.advance(1);
+    expect(events.stats).toMatchObject({ abandoned: 1, waiting: 0 });
+    api.start();
+    await clock.advance(10_000);
+    expect((await kept()).map(({ message }) => message)).toEqual(['something else']);
+  });
+
+  it('are no more than have room, the oldest go first', () => {
+    const events = make({ capacity: 2 });
+    for (const name of ['a', 'b', 'c']) events.record({ ...web, name, uid: name }, started());
+    expect(events.stats).toMatchObject({ waiting: 2, overflowed: 1 });
+  });
+
+  it('are told at eventRecordQPS, with eventBurst at once', async () => {
+    const events = start({ eventRecordQps: 1, eventBurst: 2 });
+    for (const name of ['a', 'b', 'c', 'd']) events.record({ ...web, name, uid: name }, started());
+    await clock.advance(0);
+    expect(events.stats.created).toBe(2);
+    await clock.advance(1_000);
+    expect(events.stats.created).toBe(3);
+    await clock.advance(1_000);
+    expect(events.stats.created).toBe(4);
+  });
+
+  it.each([
+    [403, 'Forbidden'],
+    [404, 'NotFound'],
+    [422, 'Invalid'],
+  ])('are dropped and counted when the answer is %i, and do not hold up others', async (code, reason) => {
+    const events = start();
+    api.intercept = ({ path }) => {
+      if (path.includes('/gone/')) throw new ApiError(code, reason, 'no');
+    };
+    events.record({ ...web, namespace: 'gone' }, started());
+    events.record(web, started());
+    await clock.advance(0);
+    expect(events.stats).toMatchObject({ rejected: 1, created: 1 });
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it.each([401, 429, 500, 503])('are tried again when the answer is %i', async (code) => {
+    let isBusy = true;
+    api.intercept = () => {
+      if (isBusy) throw new ApiError(code, '', 'not now', 20_000);
+    };
+    const events = start();
+    events.record(web, started());
+    await clock.advance(19_999);
+    isBusy = false;
+    expect(events.stats.created).toBe(0);
+    await clock.advance(1);
+    expect(events.stats.created).toBe(1);
+  });
+
+  it('are not told twice when an answer was lost', async () => {
+    let isLost = true;
+    api.answer = (request: KubeRequest) => {
+      if (request.method !== 'POST' || !isLost) return undefined;
+      isLost = false;
+      api.put(EVENTS, request.body as Parameters<InMemoryApi['put']>[1]);
+      throw new Error('connection reset');
+    };
+    const events = start();
+    events.record(web, started());
+    await clock.advance(1_000);
+    events.record(web, started());
+    await clock.advance(4_000);
+    expect(await kept()).toMatchObject([{ count: 2 }]);
+    expect(events.stats.rejected).toBe(0);
+  });
+
+  it('about pods without a name are told nowhere', () => {
+    const events = make();
+    events.record({ uid: 'sandbox', namespace: '', name: '' }, started());
+    expect(events.stats).toMatchObject({ nameless: 1, waiting: 0 });
+  });
+
+  it('of objects with the longest names have names that an API server takes', async () => {
+    start().record({ ...web, name: 'n'.repeat(253) }, started());
+    await clock.advance(0);
+    expect((await kept())[0]!.metadata.name).toMatch(/^n{225}-[0-9a-f]{10}\.[0-9a-f]{16}$/);
+  });
+});

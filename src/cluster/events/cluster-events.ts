@@ -1,0 +1,131 @@
+/**
+ * What happens to the node and its pods, as Events of the API server: `kubectl describe pod` and `kubectl get events`.
+ *
+ * ```
+ * pods ─┐                                                        ┌─► POST, once
+ * node ─┴► EventCorrelator: combine, count, filter ─► EventSender ┴─► PATCH of the count
+ * ```
+ *
+ * In: events as they are told, in the kubelet's words. Out: Events of core/v1 in the kubelet's name. Nobody waits for them,
+ * and they are no record: what is too much, or cannot be written within two minutes, is counted and goes.
+ *
+ * A static pod's events name the uid that it has on the node: its mirror pod, which has another one, carries it in
+ * `kubernetes.io/config.mirror`, and `kubectl describe` looks there.
+ *
+ * @see https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+ * @module
+ */
+import { type NodePod } from '../../model/node-pod.js';
+import { type PodEvent, type PodEventRecorder } from '../../model/pod-event-recorder.js';
+import { type PodRef } from '../../model/pod-ref.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { type KubeClient } from '../client/kube-client.js';
+import { type NodeEvent } from '../node/node-ports.js';
+import { EventCorrelator } from './event-correlator.js';
+import { EventSender, type EventSenderStats } from './event-sender.js';
+import { type EventObject } from './kube-event.js';
+
+/** What {@link ClusterEvents} need. */
+export interface ClusterEventsOptions {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly nodeName: string;
+  /** A pod of the node, for where in it a container stands; undefined when it is gone. */
+  readonly findPod: (uid: string) => Pick<NodePod, 'spec'> | undefined;
+  /** Takes out of a message what nobody may read. */
+  readonly hide: (message: string) => string;
+  /** eventRecordQPS: so many a second, 0 for no limit; 50 unless told. */
+  readonly eventRecordQps?: number;
+  /** eventBurst: so many at once after a pause; 100 unless told. */
+  readonly eventBurst?: number;
+  /** How many different events wait at most while the API server is away; 1,000 unless told. */
+  readonly capacity?: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+/** What became of events so far. */
+export interface ClusterEventsStats extends EventSenderStats {
+  /** Went into one event with others that differ in their message only. */
+  readonly combined: number;
+  /** Counted and left out, as their object has too many. */
+  readonly filtered: number;
+  /** About pods of which not even the name is known. */
+  readonly nameless: number;
+}
+
+const DEFAULT_CAPACITY = 1_000;
+const DEFAULT_QPS = 50;
+const DEFAULT_BURST = 100;
+/** The output of a probe, which is the longest that is quoted, and some words round it. */
+const LONGEST_MESSAGE = 12 * 1024;
+
+/** See the module. */
+export class ClusterEvents implements PodEventRecorder {
+  readonly #options: ClusterEventsOptions;
+  readonly #correlator: EventCorrelator;
+  readonly #sender: EventSender;
+  #nameless = 0;
+
+  constructor(options: ClusterEventsOptions) {
+    this.#options = options;
+    const { client, nodeName, clock, logger, random = Math.random } = options;
+    const { eventRecordQps = DEFAULT_QPS, eventBurst = DEFAULT_BURST } = options;
+    this.#correlator = new EventCorrelator(clock);
+    this.#sender = new EventSender({
+      ...{ client, nodeName, clock, logger, random },
+      perSecond: eventRecordQps === 0 ? Infinity : eventRecordQps,
+      ...{ burst: eventBurst, capacity: options.capacity ?? DEFAULT_CAPACITY },
+    });
+  }
+
+  get stats(): ClusterEventsStats {
+    const { combined, filtered } = this.#correlator;
+    return { ...this.#sender.stats, combined, filtered, nameless: this.#nameless };
+  }
+
+  /** Something has happened to a pod. */
+  record({ namespace, name, uid }: PodRef, { container, ...event }: PodEvent): void {
+    if (namespace === '' || name === '') {
+      this.#nameless++;
+      return;
+    }
+    const object = { kind: 'Pod', namespace, name, uid } as const;
+    const fieldPath = container === undefined ? undefined : this.#fieldPath(uid, container);
+    this.#take(fieldPath === undefined ? object : { ...object, fieldPath }, event);
+  }
+
+  /** Something has happened to the node. */
+  recordNode(event: NodeEvent): void {
+    const { nodeName } = this.#options;
+    this.#take({ kind: 'Node', name: nodeName, uid: nodeName }, event);
+  }
+
+  /** The API server is there: what waits for another try is tried now. */
+  retryNow(): void {
+    this.#sender.retryNow();
+  }
+
+  /** Sends what is told, before and from now on, until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#sender.run(signal);
+  }
+
+  #take(object: EventObject, { type, reason, message }: NodeEvent): void {
+    const hidden = this.#options.hide(message);
+    const cut = hidden.length > LONGEST_MESSAGE ? `${hidden.slice(0, LONGEST_MESSAGE)}…` : hidden;
+    const event = this.#correlator.correlate({ object, type, reason, message: cut });
+    if (event !== undefined) this.#sender.push(event);
+  }
+
+  #fieldPath(uid: string, container: string): string {
+    const { initContainers = [], ephemeralContainers = [] } = this.#options.findPod(uid)?.spec ?? {};
+    const has = (list: readonly { readonly name: string }[]): boolean =>
+      list.some(({ name }) => name === container);
+    if (has(initContainers)) return `spec.initContainers{${container}}`;
+    if (has(ephemeralContainers)) return `spec.ephemeralContainers{${container}}`;
+    return `spec.containers{${container}}`;
+  }
+}

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { toV1Time } from '../../model/v1-pod-status.js';
+
+/** What an event is about: an ObjectReference of core/v1. */
+export interface EventObject {
+  readonly kind: 'Pod' | 'Node';
+  /** Absent for a Node. */
+  readonly namespace?: string;
+  readonly name: string;
+  /** Of a Node its name, by which `kubectl describe node` finds what kubelets tell. */
+  readonly uid: string;
+  /** `spec.containers{web}`; absent when it is about the whole object. */
+  readonly fieldPath?: string;
+}
+
+/** Something that happened, as it was told. */
+export interface ToldEvent {
+  readonly object: EventObject;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** An event as it is to stand in the API server: how often it has happened so far. */
+export interface CountedEvent extends ToldEvent {
+  readonly name: string;
+  readonly count: number;
+  /** Wall-clock milliseconds. */
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+}
+
+/**
+ * Who tells, in the kubelet's name: field selectors (`source=kubelet`), alerts and dashboards that are written for nodes
+ * look for it. Which program a node runs stands in its Node's `kubeletVersion`.
+ */
+export const EVENT_COMPONENT = 'kubelet';
+/** Events about what lies in no namespace are kept here. */
+const NODE_EVENT_NAMESPACE = 'default';
+const LONGEST_NAME = 253;
+
+/** `/api/v1/namespaces/NS/events`. */
+export function eventsPath({ namespace = NODE_EVENT_NAMESPACE }: EventObject): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+}
+
+/**
+ * `web.18a3f2c45d6e7f80`: the object's name, and a number that no other event of it has. An object's name that would be too
+ * long with it gives its hash instead of its end.
+ */
+export function eventName({ name }: EventObject, number: bigint): string {
+  const suffix = `.${number.toString(16)}`;
+  if (name.length + suffix.length <= LONGEST_NAME) return `${name}${suffix}`;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 10);
+  const kept = name.slice(0, LONGEST_NAME - suffix.length - hash.length - 1).replace(/[^a-z0-9]+$/, '');
+  return `${kept}-${hash}${suffix}`;
+}
+
+/** The body that makes the event. */
+export function toKubeEvent(event: CountedEvent, nodeName: string): object {
+  const { object, type, reason, message, name, count, firstAtMs, lastAtMs } = event;
+  return {
+    ...{ apiVersion: 'v1', kind: 'Event' },
+    metadata: { name, namespace: object.namespace ?? NODE_EVENT_NAMESPACE },
+    involvedObject: { apiVersion: 'v1', ...object },
+    ...{ type, reason, message, count },
+    ...{ firstTimestamp: toV1Time(firstAtMs), lastTimestamp: toV1Time(lastAtMs) },
+    source: { component: EVENT_COMPONENT, host: nodeName },
+    ...{ reportingComponent: EVENT_COMPONENT, reportingInstance: nodeName },
+  };
+}
+
+/** The body that tells a known event again. */
+export function toCountPatch({ count, lastAtMs, message }: CountedEvent): object {
+  return { count, lastTimestamp: toV1Time(lastAtMs), message };
+}
