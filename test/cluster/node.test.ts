@@ -76,6 +76,21 @@ describe.skipIf('missing' in found)('podloop as a node of a real control plane',
     });
   });
 
+  it('tells what happens to its pods and to itself, where kubectl shows it', async () => {
+    await until('the events of a pod', async () => {
+      const text = await plane.kubectl('describe', 'pod', 'web');
+      return ['Pulled', 'Created', 'Started'].every((reason) =>
+        new RegExp(`Normal +${reason} +.* kubelet +`).test(text),
+      );
+    });
+    await until('the events of the node', async () => {
+      const text = await plane.kubectl('describe', 'node', 'lab-a');
+      return ['Starting', 'NodeHasNoDiskPressure', 'NodeHasSufficientMemory'].every((reason) =>
+        new RegExp(`Normal +${reason} +.* kubelet +`).test(text),
+      );
+    });
+  });
+
   it('tells how a pod has ended', async () => {
     const container = { name: 'main', image: HOST_IMAGE, command: ['sh', '-c', 'exit 3'] };
     await makePod('fails', { restartPolicy: 'Never', containers: [container] });

@@ -23,6 +23,7 @@ import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
+import { buildClusterEvents, type BuiltClusterEvents } from '../cluster-events/build-cluster-events.js';
 import { buildClusterNode, type BuiltClusterNode } from '../cluster-node/build-cluster-node.js';
 import { type ClusterHooks } from './cluster-hooks.js';
 import { buildAgentPods } from './agent-pods-port.js';
@@ -90,6 +91,7 @@ export class ClusterLink implements ClusterHooks {
   #objects: ClusterObjects | undefined;
   #pods: ClusterPods | undefined;
   #node: BuiltClusterNode | undefined;
+  #events: BuiltClusterEvents | undefined;
 
   constructor(given: ClusterLinkOptions, loaded: Loaded) {
     this.#given = given;
@@ -128,6 +130,8 @@ export class ClusterLink implements ClusterHooks {
     const { options, nodeName, version, clock, logger } = this.#given;
     const { clients, labels, taints, ClusterPods } = this.#loaded;
     const { api, heartbeat } = clients;
+    const events = await buildClusterEvents({ nodeName, parts, api, clock, logger });
+    this.#events = events;
     this.#pods = new ClusterPods({
       ...{ client: api, nodeName, clock, logger, events: parts.events },
       agent: buildAgentPods(parts),
@@ -142,7 +146,9 @@ export class ClusterLink implements ClusterHooks {
         leaseDurationMs: options.nodeLeaseDurationSeconds * 1_000,
         maxImages: options.nodeStatusMaxImages,
       },
-      onEvent: ({ type, reason, message }) => {
+      onEvent: (event) => {
+        const { type, reason, message } = event;
+        events.recordNode(event);
         logger.info('Event of the node', { node: nodeName, type, reason, message });
       },
     });
@@ -150,7 +156,7 @@ export class ClusterLink implements ClusterHooks {
 
   /** Keeps node and cluster in step until the signal aborts; resolves then. The pods go on as they are. */
   async run(signal: AbortSignal): Promise<void> {
-    const parts = [this.#objects, this.#pods, this.#node];
+    const parts = [this.#objects, this.#pods, this.#node, this.#events];
     await Promise.all(parts.map(async (part) => part?.run(signal)));
   }
 
