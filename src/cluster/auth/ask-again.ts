@@ -1,6 +1,6 @@
 import { Backoff } from '../../util/backoff.js';
 import { type Clock } from '../../util/clock.js';
-import { ApiError } from '../client/kube-client.js';
+import { ApiError, retryAfterMsOf } from '../client/kube-client.js';
 
 /** What {@link askAgain} goes by. */
 export interface AskAgainOptions {
@@ -31,7 +31,7 @@ export async function askAgain<T>(
     } catch (error) {
       if (signal.aborted || tries === MOST_TRIES || !isPassing(error)) throw error;
       const pauseMs = backoff.nextMs() * (1 + JITTER * random());
-      const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+      const asked = retryAfterMsOf(error);
       await clock.sleep(Math.max(pauseMs, asked), signal);
     }
   }

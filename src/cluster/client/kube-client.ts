@@ -67,3 +67,13 @@ export class ApiError extends Error {
     super(message);
   }
 }
+
+/** Whether an API server answered with one of these HTTP status codes. */
+export function isAnswer(error: unknown, ...codes: readonly number[]): error is ApiError {
+  return error instanceof ApiError && codes.includes(error.code);
+}
+
+/** For how long an API server asked to be left alone, in milliseconds; 0 when it did not. */
+export function retryAfterMsOf(error: unknown): number {
+  return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+}

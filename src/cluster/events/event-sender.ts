@@ -2,7 +2,7 @@ import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { Wakeup } from '../../util/wakeup.js';
-import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { ApiError, isAnswer, type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
 import { RateLimit } from '../client/rate-limit.js';
 import { type CorrelatedEvent } from './event-correlator.js';
 import { eventsPath, toCountPatch, toKubeEvent } from './kube-event.js';
@@ -122,7 +122,7 @@ export class EventSender {
           this.#tell('Unable to write event (retry limit exceeded!)', event, error, 4);
           return;
         }
-        const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+        const askedMs = retryAfterMsOf(error);
         // The first by chance, so that not all nodes come at once to a server that is back.
         const delayMs = tries === 1 ? RETRY_MS * random() : RETRY_MS;
         const waitMs = Math.max(delayMs, Math.min(askedMs, LONGEST_RETRY_MS));
@@ -144,7 +144,7 @@ export class EventSender {
         return;
       } catch (error) {
         // API servers forget events after an hour.
-        if (!isStatus(error, 404)) throw error;
+        if (!isAnswer(error, 404)) throw error;
         record.isStored = false;
       }
     }
@@ -156,7 +156,7 @@ export class EventSender {
       this.#stats.created++;
     } catch (error) {
       // An earlier try got there, though its answer did not get here.
-      if (!(isStatus(error, 409) && error.reason === 'AlreadyExists')) throw error;
+      if (!(isAnswer(error, 409) && error.reason === 'AlreadyExists')) throw error;
       record.isStored = true;
       await this.#patch(event, signal);
     }
@@ -180,8 +180,4 @@ export class EventSender {
 function isWorthRetrying(error: unknown): boolean {
   if (!(error instanceof ApiError)) return true;
   return [401, 408, 429].includes(error.code) || error.code >= 500;
-}
-
-function isStatus(error: unknown, code: number): error is ApiError {
-  return error instanceof ApiError && error.code === code;
 }

@@ -1,4 +1,4 @@
-import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { isAnswer, type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
 import { type NodeObject, readNode } from './node-object.js';
 
 /** The requests about the one Node that is ours. */
@@ -46,17 +46,17 @@ export class NodeApi {
 
 /** Whether there is no such object. */
 export function isGone(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 404;
+  return isAnswer(error, 404);
 }
 
 /** Whether there is such an object already. */
 export function isThereAlready(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 409 && error.reason === 'AlreadyExists';
+  return isAnswer(error, 409) && error.reason === 'AlreadyExists';
 }
 
 /** Whether somebody else has changed the object in between. */
 export function isConflict(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 409 && error.reason !== 'AlreadyExists';
+  return isAnswer(error, 409) && error.reason !== 'AlreadyExists';
 }
 
 /** No node is silent for longer because it was asked to be: its pods would be taken from it. */
@@ -64,5 +64,5 @@ const LONGEST_DELAY_MS = 10_000;
 
 /** For how long the API server wants to be left alone; 0 when it did not say. */
 export function askedDelayMs(error: unknown): number {
-  return error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, LONGEST_DELAY_MS) : 0;
+  return Math.min(retryAfterMsOf(error), LONGEST_DELAY_MS);
 }

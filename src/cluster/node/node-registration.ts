@@ -2,7 +2,7 @@ import { Backoff } from '../../util/backoff.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
-import { ApiError } from '../client/kube-client.js';
+import { isAnswer } from '../client/kube-client.js';
 import { adoptNode, findUnheeded } from './compute-initial-node.js';
 import { askedDelayMs, isGone, isThereAlready, type NodeApi } from './node-api.js';
 import { type NodeObject } from './node-object.js';
@@ -67,7 +67,7 @@ async function tryOnce(options: RegistrationOptions, signal: AbortSignal): Promi
     return { node: created, isNew: true };
   } catch (error) {
     // Who may not create Nodes may still be given one.
-    const isForbidden = error instanceof ApiError && error.code === 403;
+    const isForbidden = isAnswer(error, 403);
     if (!isThereAlready(error) && !isForbidden) throw error;
     const existing = await api.get(signal).catch((problem: unknown) => {
       // What stood in the way of the Node says more than that there is none.

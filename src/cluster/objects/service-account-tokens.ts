@@ -3,7 +3,7 @@ import { type ServiceAccountTokenProjection } from '../../model/volume.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
-import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { isAnswer, type KubeClient } from '../client/kube-client.js';
 
 /** What {@link ServiceAccountTokens} works with. */
 export interface ServiceAccountTokensOptions {
@@ -124,7 +124,7 @@ export class ServiceAccountTokens {
       try {
         return await this.#requestOnce(pod, spec);
       } catch (error) {
-        if (delayMs === undefined || !(error instanceof ApiError) || error.code !== 403) throw error;
+        if (delayMs === undefined || !isAnswer(error, 403)) throw error;
         await clock.sleep(delayMs);
       }
     }

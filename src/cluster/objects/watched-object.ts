@@ -3,7 +3,7 @@ import { hasSameContent } from '../../model/config-object-update.js';
 import { type Clock } from '../../util/clock.js';
 import { linkAbort, type LinkedAbort } from '../../util/linked-abort.js';
 import { type Logger } from '../../util/logger.js';
-import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { isAnswer, type KubeClient } from '../client/kube-client.js';
 import { Reflector } from '../watch/reflector.js';
 import {
   type ConfigObjectId,
@@ -143,5 +143,5 @@ function isSame(one: ConfigObject | undefined, other: ConfigObject | undefined):
 }
 
 function isForbidden(problem: Error | undefined): boolean {
-  return problem instanceof ApiError && problem.code === 403;
+  return isAnswer(problem, 403);
 }

@@ -14,7 +14,7 @@ import { Backoff } from '../../util/backoff.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { Wakeup } from '../../util/wakeup.js';
-import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { ApiError, isAnswer, type KubeClient } from '../client/kube-client.js';
 import { type AgentPods } from './agent-pods.js';
 import { type ApiNode } from './api-node.js';
 import {
@@ -179,7 +179,7 @@ export class MirrorPods {
         body: { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } },
       });
     } catch (error) {
-      if (!(error instanceof ApiError && (error.code === 404 || error.code === 409))) throw error;
+      if (!isAnswer(error, 404, 409)) throw error;
     }
     this.#logger.info('Deleted a mirror pod', { pod: refOf(mirror) }, 2);
     known.delete(mirror);

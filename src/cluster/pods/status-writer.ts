@@ -17,7 +17,7 @@ import { type Clock, type ClockTimer } from '../../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { readUntilAborted } from '../../util/read-until-aborted.js';
 import { SliceYielder } from '../../util/slices.js';
-import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { isAnswer, type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
 import { type AgentPods } from './agent-pods.js';
 import { type ApiPod, hasEndedThere, isMirrorPod, type NamedApiPod, pathOf, refOf } from './api-pod.js';
 import { type KnownPods } from './known-pods.js';
@@ -187,7 +187,7 @@ export class StatusWriter {
     this.#stats.failures++;
     const pod = known.find(uid)?.metadata ?? this.#options.agent.findStatus(uid)?.pod;
     // The name is another pod's by now, or nobody's: what is to be known of that comes by the watch.
-    if (error instanceof ApiError && (error.code === 404 || error.code === 409)) {
+    if (isAnswer(error, 404, 409)) {
       this.#logger.info('Pod is not there to be written', { pod, podUID: uid, err: error.message }, 2);
       this.#retries.delete(uid);
       return;
@@ -199,7 +199,7 @@ export class StatusWriter {
       timer: undefined,
     };
     this.#retries.set(uid, retry);
-    const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+    const asked = retryAfterMsOf(error);
     const delayMs = Math.max(retry.backoff.nextMs(), Math.min(asked, LONGEST_RETRY_MS));
     const fields = { pod, podUID: uid, retryInMs: Math.round(delayMs) };
     this.#logger.error('Failed to update status for pod', error, fields);

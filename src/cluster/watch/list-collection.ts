@@ -1,4 +1,4 @@
-import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { ApiError, isAnswer, type KubeClient } from '../client/kube-client.js';
 import { type KubeList, type KubeObject } from './kube-object.js';
 
 /** Which collection to list, and how. */
@@ -80,5 +80,5 @@ export function isGone(error: unknown): boolean {
  * answers with a 504. After a restore of etcd it never will.
  */
 export function isTooNew(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 504;
+  return isAnswer(error, 504);
 }

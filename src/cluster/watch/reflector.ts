@@ -17,7 +17,7 @@ import { linkAbort } from '../../util/linked-abort.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { readUntilAborted } from '../../util/read-until-aborted.js';
 import { Wakeup } from '../../util/wakeup.js';
-import { ApiError, type KubeClient, type WatchEvent } from '../client/kube-client.js';
+import { type KubeClient, retryAfterMsOf, type WatchEvent } from '../client/kube-client.js';
 import { type KubeObject } from './kube-object.js';
 import { isGone, isTooNew, listCollection } from './list-collection.js';
 
@@ -246,7 +246,7 @@ export class Reflector<T extends KubeObject> {
     if (nowMs - this.#failedAtMs > CALM_MS) this.#backoff.reset();
     this.#stats.failures++;
     this.#problem = error instanceof Error ? error : new Error(String(error));
-    const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+    const askedMs = retryAfterMsOf(error);
     const delayMs = Math.max(this.#backoff.nextMs(), Math.min(askedMs, LONGEST_DELAY_MS));
     this.#failedAtMs = nowMs + delayMs;
     const what = this.#hasSynced ? 'Failed to follow' : 'Failed to list';
