@@ -41,10 +41,17 @@ export function formatMachineFacts(facts: MachineFacts): string {
   );
 }
 
-/** What figures may depend on; not what benchmarks write themselves. */
+/**
+ * What figures may depend on; not what benchmarks write themselves, nor tests, nor what only an agent that has joined a
+ * cluster loads: no scenario joins one.
+ */
 const MEASURED = [
   ...['src', 'proto', 'benchmarks', 'test/containerd/harness', 'test/integration/scale', 'package-lock.json'],
   ...['results', 'plots', 'RESULTS.md'].map((name) => `:(exclude)benchmarks/${name}`),
+  ...['cluster', 'agent/cluster', 'agent/cluster-node', 'agent/cluster-events'].map(
+    (name) => `:(exclude)src/${name}`,
+  ),
+  ':(exclude,glob)**/*.test.ts',
 ];
 
 function readCommit(): string {
