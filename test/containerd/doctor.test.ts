@@ -27,7 +27,7 @@ async function runPod({ driver, names }: Containerd, name: string): Promise<void
   const sandbox = sandboxConfig({ name, cgroupParent: names.cgroupParent });
   const sandboxId = await driver.runSandbox(sandbox);
   const config = containerConfig(sandbox, { name: 'main', script: 'exec sleep 100000' });
-  await driver.startContainer(await driver.createContainer(sandboxId, config, sandbox));
+  await driver.runContainer(sandboxId, config, sandbox);
 }
 
 it('blames nothing on a healthy containerd 2.1, and names the pod that hangs behind chaos', async () => {

@@ -98,9 +98,7 @@ describe('a generator restarted on a node with many exited containers', () => {
     const exited: string[] = [];
     for (let attempt = 0; attempt < EXITED; attempt++) {
       const config = containerConfig(sandbox, { name: 'main', attempt, script: `exit ${attempt % 3}` });
-      const id = await driver.createContainer(sandboxId, config, sandbox);
-      await driver.startContainer(id);
-      exited.push(id);
+      exited.push(await driver.runContainer(sandboxId, config, sandbox));
     }
     return { uid: sandbox.metadata!.uid, running: await runOne(target, sandboxId, EXITED), exited };
   }
@@ -120,9 +118,7 @@ describe('a generator restarted on a node with many exited containers', () => {
   async function runOne(target: Containerd, sandboxId: string, attempt: number): Promise<string> {
     const sandbox = sandboxes.get(sandboxId)!;
     const config = containerConfig(sandbox, { name: 'main', attempt, script: 'exec sleep 100000' });
-    const id = await target.driver.createContainer(sandboxId, config, sandbox);
-    await target.driver.startContainer(id);
-    return id;
+    return target.driver.runContainer(sandboxId, config, sandbox);
   }
 });
 

@@ -14,12 +14,11 @@ async function runToEnd(containerd: Containerd, name: string, script: string, ho
   const { driver } = containerd;
   const sandbox = sandboxConfig({ name, hostNetwork, cgroupParent: containerd.names.cgroupParent });
   const sandboxId = await driver.runSandbox(sandbox);
-  const containerId = await driver.createContainer(
+  const containerId = await driver.runContainer(
     sandboxId,
     containerConfig(sandbox, { name: 'main', script }),
     sandbox,
   );
-  await driver.startContainer(containerId);
   for (;;) {
     const { status: container } = await driver.call(runtimeService.containerStatus, {
       containerId,

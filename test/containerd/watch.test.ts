@@ -11,9 +11,7 @@ async function runPod(containerd: Containerd, name: string, script: string): Pro
   const sandbox = sandboxConfig({ name, cgroupParent: containerd.names.cgroupParent });
   const sandboxId = await containerd.driver.runSandbox(sandbox);
   const config = containerConfig(sandbox, { name: 'main', script });
-  const id = await containerd.driver.createContainer(sandboxId, config, sandbox);
-  await containerd.driver.startContainer(id);
-  return id;
+  return containerd.driver.runContainer(sandboxId, config, sandbox);
 }
 
 describe('podloop watch while containerd is killed', () => {

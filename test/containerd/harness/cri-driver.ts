@@ -97,6 +97,28 @@ export class CriDriver {
     await this.call(runtimeService.startContainer, { containerId });
   }
 
+  /**
+   * Creates a container, starts it and answers with its id. Where the start fell to {@link isShimSocketRace}, the
+   * container is removed and made anew, three times at most: whoever drives pods on such a runtime has to.
+   */
+  async runContainer(
+    podSandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+  ): Promise<string> {
+    for (let triesLeft = 3; ; triesLeft--) {
+      const containerId = await this.createContainer(podSandboxId, config, sandboxConfig);
+      try {
+        await this.startContainer(containerId);
+        return containerId;
+      } catch (error) {
+        if (triesLeft === 0 || !isShimSocketRace(error)) throw error;
+        console.log(`container ${containerId} is made anew: ${String(error)}`);
+        await this.call(runtimeService.removeContainer, { containerId });
+      }
+    }
+  }
+
   /** Stops and removes every sandbox and so every container. Answers with what could not be removed. */
   async removeAllPods(): Promise<string[]> {
     const { items } = await this.call(
@@ -135,4 +157,16 @@ export function codeOf(error: unknown): status | undefined {
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error);
   return code === status.UNAVAILABLE || code === status.CANCELLED || code === status.INTERNAL;
+}
+
+/**
+ * Whether a container was not started because the shim of the one before it in its pod took the new one's socket away.
+ *
+ * Up to containerd 1.7 each start asks at the pod's socket, for 100 ms, whether a shim answers there. On a machine that is
+ * busy for longer, none seems to: the start replaces the socket, and from then on each container of that pod gets a
+ * shim of its own, which ends with it and removes the pod's socket two times. The next start has bound its socket to
+ * that path by the second time, if it is quick, and finds nothing there whose mode it can set.
+ */
+export function isShimSocketRace(error: unknown): boolean {
+  return /create new shim socket: chmod failed for \S+: .*no such file or directory/.test(String(error));
 }
