@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-import { listFiles, readText, REPOSITORY } from './source-tree.js';
+import { isBuildOutOfDate } from './build-state.js';
+import { readText, REPOSITORY } from './source-tree.js';
 
 const run = promisify(execFile);
 
@@ -100,15 +101,6 @@ export class InstalledPackage implements AsyncDisposable {
       await symlink(source, target, 'dir');
     }
   }
-}
-
-function isBuildOutOfDate(): boolean {
-  const stamp = path.join(REPOSITORY, 'dist/.tsbuildinfo');
-  if (!existsSync(stamp)) return true;
-  const builtAtMs = statSync(stamp).mtimeMs;
-  return listFiles('src', '.ts')
-    .filter((file) => !file.endsWith('.test.ts'))
-    .some((file) => statSync(path.join(REPOSITORY, 'src', file)).mtimeMs > builtAtMs);
 }
 
 /** The code in the @module comment of each subpath's entry, as it would stand in a file of its own. */

@@ -2,22 +2,27 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
+import { BUILD_FOLDER, isBuildOutOfDate } from '../build-state.js';
 import { type EmbeddedNode, until } from './embedded-node.js';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const PARTS = ['src/embedded', 'src/spdy', 'src/util', 'src/cri/generated', 'src/cli'];
 
-/** The command `podloop runtime` built into a folder of its own, so that the test needs no build before it. */
+/** The command `podloop runtime`: of the build if that is up to date, else compiled into a folder of its own. */
 export class RuntimeProgram implements AsyncDisposable {
-  readonly #folder: string;
+  /** The file that Node runs. */
+  readonly main: string;
+  readonly #folder: string | undefined;
   readonly #children: ChildProcess[] = [];
 
-  private constructor(folder: string) {
+  private constructor(main: string, folder?: string) {
+    this.main = main;
     this.#folder = folder;
   }
 
   static async build(): Promise<RuntimeProgram> {
+    if (!isBuildOutOfDate()) return new RuntimeProgram(join(BUILD_FOLDER, 'cli/main.js'));
+    const { default: ts } = await import('typescript');
     // Inside of the project, so that its packages are found.
     const cache = join(PROJECT, 'node_modules', '.cache');
     await mkdir(cache, { recursive: true });
@@ -34,7 +39,7 @@ export class RuntimeProgram implements AsyncDisposable {
       }
     }
     await copyFile(join(PROJECT, 'package.json'), join(folder, 'package.json'));
-    return new RuntimeProgram(folder);
+    return new RuntimeProgram(join(folder, 'dist/cli/main.js'), folder);
   }
 
   /** Starts it for a node and resolves once it answers. */
@@ -52,12 +57,7 @@ export class RuntimeProgram implements AsyncDisposable {
 
   /** The command line of `podloop`, to which a command is added. */
   get commandLine(): readonly string[] {
-    return [process.execPath, join(this.#folder, 'dist/cli/main.js')];
-  }
-
-  /** The file that Node runs. */
-  get main(): string {
-    return join(this.#folder, 'dist/cli/main.js');
+    return [process.execPath, this.main];
   }
 
   /** Starts it with these arguments. */
@@ -72,7 +72,7 @@ export class RuntimeProgram implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#children) await end(child, 'SIGKILL');
-    await rm(this.#folder, { recursive: true, force: true });
+    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true });
   }
 }
 
