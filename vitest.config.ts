@@ -1,20 +1,56 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
+/**
+ * What a test file says when it changes or measures the process that it runs in: it replaces modules, counts open files,
+ * looks at memory or processor time.
+ */
+const OF_ITS_PROCESS = /\bvi\.(do)?mock\(|\/proc\/self\/fd|\bprocess\.(memoryUsage|cpuUsage)\(/;
+
+const testsBelow = (folder: string): string[] =>
+  readdirSync(join(import.meta.dirname, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => join(folder, file));
+const ownProcess = testsBelow('src').filter((file) =>
+  OF_ITS_PROCESS.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
+);
+
+/**
+ * Two kinds of test. What stands beside the code has no state outside of a test, since no module has: its files share
+ * processes, so that each module is loaded once and not by hundreds of files. Everything else, which starts programs,
+ * waits for them and measures, has a process for each file.
+ */
 export default defineConfig({
   test: {
-    include: [
-      'src/**/*.test.ts',
-      'test/*.test.ts',
-      'test/integration/**/*.test.ts',
-      'test/critest/**/*.test.ts',
-      'benchmarks/**/*.test.ts',
-    ],
-    exclude: ['test/containerd/**'],
     // Most of them wait for processes; one worker on two cores, as by default, would leave a core idle.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // Generous on purpose: a loaded machine must not fail a test, a hang must.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'benchmarks/**/*.test.ts'],
+          exclude: ownProcess,
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'programs',
+          include: [
+            ...ownProcess,
+            'test/*.test.ts',
+            'test/integration/**/*.test.ts',
+            'test/critest/**/*.test.ts',
+          ],
+        },
+      },
+    ],
   },
 });
