@@ -13,7 +13,7 @@ import { type Logger } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type AgentMetrics } from './metrics/agent-metrics.js';
 import { type AgentOptions } from './agent-options.js';
-import { AgentServers } from './agent-servers.js';
+import { AgentServers, type AgentServersOptions } from './agent-servers.js';
 import { type ApiPortsOptions, buildApiPorts } from './api-ports.js';
 import { CreationTimes } from './creation-times.js';
 import { buildHealthChecks } from './health-checks.js';
@@ -30,6 +30,8 @@ export interface AgentApiOptions extends ApiPortsOptions {
   readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes' | 'loopDelay'>;
   readonly history: Pick<AgentHistory, 'read'>;
   readonly logger: Logger;
+  /** Says who may ask what at the port with TLS; files alone say that when absent. */
+  readonly cluster?: AgentServersOptions['cluster'] | undefined;
   /** Why the log cannot be written; undefined when it can. */
   readonly findLogProblem: () => string | undefined;
 }
@@ -125,12 +127,13 @@ export class AgentApi {
   }
 
   async #startServers(): Promise<void> {
-    const { options, identity, clock, logger } = this.#options;
+    const { options, identity, cluster, clock, logger } = this.#options;
     const { health: checks, pages } = this.#ports;
     const nodeNames = [identity.name, identity.ip].filter((name) => name !== '');
     this.#servers = await AgentServers.start({
       ...{ options, nodeNames, checks, pages, clock, logger },
       ...{ router: this.#router, rootDir: options.rootDir },
+      ...(cluster === undefined ? {} : { cluster }),
     });
   }
 }

@@ -175,10 +175,8 @@ export class AgentServers {
       debugging: !options.enableDebuggingHandlers,
       systemLogs: !options.enableSystemLogHandler,
     });
-    if (cluster === undefined && clientCaFile === '' && tokenAuthFile === '') {
-      const message = 'Only health is answered: there is neither --token-auth-file nor --client-ca-file';
-      logger.warn(message, { flag: TLS_FLAG, port });
-    }
+    const nobodyKnown = findUnknownClients(cluster !== undefined, clientCaFile, tokenAuthFile);
+    if (nobodyKnown !== undefined) logger.warn(nobodyKnown, { flag: TLS_FLAG, port });
     // Whom nobody vouches for may still have a token.
     const tls = { ...files.context, requestCert: clientCaFile !== '', rejectUnauthorized: false };
     const server = new ApiServer({ clock, logger, router, authorize, name: 'readwrite', tls });
@@ -245,6 +243,19 @@ async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | unde
     ...(isAny(address) ? [] : [address]),
   ]);
   return TlsFiles.open({ options, hosts: [...hosts], folder: join(rootDir, 'pki'), clock, logger });
+}
+
+/** Who is not known for want of a file, of whom people would think that he is. */
+function findUnknownClients(
+  isInCluster: boolean,
+  clientCaFile: string,
+  tokenAuthFile: string,
+): string | undefined {
+  if (clientCaFile !== '') return undefined;
+  if (isInCluster)
+    return 'The API server itself is not known, nor is kubectl logs: there is no --client-ca-file';
+  if (tokenAuthFile !== '') return undefined;
+  return 'Only health is answered: there is neither --token-auth-file nor --client-ca-file';
 }
 
 function isAny(address: string): boolean {

@@ -136,9 +136,12 @@ export class Agent implements AsyncDisposable {
         const metrics = await AgentMetrics.start({ ...common, history, log, logger });
         try {
           const findLogProblem = (): string | undefined => log.findProblem();
-          const api = await AgentApi.start({ ...common, metrics, history, options, logger, findLogProblem });
+          const api = await AgentApi.start({
+            ...{ ...common, metrics, history, options, logger, findLogProblem },
+            cluster: link?.auth,
+          });
           const kubeletPort = (): number | undefined => (options.port === 0 ? undefined : options.port);
-          if (link !== undefined) await metrics.addClusterNode();
+          if (link !== undefined) await metrics.addClusterNode({ auth: () => link.auth.stats });
           await link?.join({ parts, client, kubeletPort });
           return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history, link);
         } catch (error) {

@@ -10,7 +10,7 @@ import { type AgentOptionFacts, type AgentOptionType } from './options/options-t
 export type GivenAgentOptions = { readonly [Name in keyof AgentOptions]?: AgentOptions[Name] };
 
 /**
- * What holds: a flag, else the file, else the default of the machine, else the table's. Throws OPTION_INVALID naming the
+ * What holds: a flag, else the file, else the default of the machine, else the table's, for a node of a cluster or not. Throws OPTION_INVALID naming the
  * flag and what would be right.
  */
 export function resolveAgentOptions(
@@ -19,9 +19,11 @@ export function resolveAgentOptions(
   machine: GivenAgentOptions = {},
 ): AgentOptions {
   const names = Object.keys(AGENT_OPTIONS) as (keyof AgentOptions)[];
+  const isInCluster = (given.kubeconfig ?? '') !== '';
   const entries = names.map((name) => {
     const facts: AgentOptionFacts<unknown> = AGENT_OPTIONS[name];
-    const value = given[name] ?? facts.fromConfig?.(config) ?? machine[name] ?? facts.default;
+    const unlessTold = isInCluster ? (facts.defaultInCluster ?? facts.default) : facts.default;
+    const value = given[name] ?? facts.fromConfig?.(config) ?? machine[name] ?? unlessTold;
     const right = expectation(facts.type, value);
     if (right === undefined) return [name, value];
     const place = facts.flag === '' ? (facts.field ?? name) : facts.flag;

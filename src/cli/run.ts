@@ -17,6 +17,7 @@ import { createLog, verbosityOption } from './log-output.js';
 
 interface RunFlags extends Readonly<Record<string, unknown>> {
   readonly config?: string;
+  readonly kubeconfig?: string;
   readonly imageDir?: readonly string[];
   readonly isolation: string;
   readonly network: string;
@@ -109,7 +110,7 @@ function openLog(
 async function run(manifests: string | undefined, flags: RunFlags, host: CliHost): Promise<void> {
   const { clock, stdin, selfCommand } = host;
   const told = openLog(flags, {}, host).logger;
-  const config = flags.config === undefined ? {} : await readConfig(flags.config, told);
+  const config = flags.config === undefined ? {} : await readConfig(flags.config, told, flags.kubeconfig);
   const { logger, lines } = openLog(flags, config, host);
   const options = resolveAgentOptions(givenOptions(manifests, flags), config, machineDefaults(host));
   if (options.podManifestPath === '' && options.manifestUrl === '' && options.kubeconfig === '') {
@@ -224,14 +225,14 @@ function givenOptions(manifests: string | undefined, flags: RunFlags): GivenAgen
   throw new PodloopError('OPTION_INVALID', `manifests are named twice: ${manifests} and --pod-manifest-path`);
 }
 
-async function readConfig(path: string, logger: Logger): Promise<KubeletConfig> {
+async function readConfig(path: string, logger: Logger, kubeconfig = ''): Promise<KubeletConfig> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
     throw new PodloopError('CONFIG_INVALID', `${path} cannot be read: ${messageOf(error)}`, { cause: error });
   }
-  const { config, warnings } = readKubeletConfig(text, resolve(path));
+  const { config, warnings } = readKubeletConfig(text, resolve(path), kubeconfig !== '');
   for (const warning of warnings) logger.warn(warning);
   return config;
 }

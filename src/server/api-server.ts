@@ -20,6 +20,7 @@ import { type Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { type SecureContextOptions } from 'node:tls';
 import { type Clock } from '../util/clock.js';
+import { messageOf } from '../util/errors.js';
 import { httpConnectionDropped, type HttpServerName } from '../util/http-channels.js';
 import { type LinkedAbort, linkAbort } from '../util/linked-abort.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
@@ -284,8 +285,10 @@ export class ApiServer implements AsyncDisposable {
   }
 
   #tell({ method, url }: IncomingMessage, error: unknown): void {
+    const cause = error instanceof Error ? error.cause : undefined;
+    const fields = cause === undefined ? {} : { cause: messageOf(cause) };
     // The query may hold what people type into commands.
-    this.#logger.error('Request to the API failed', error, { method, path: url?.split('?')[0] });
+    this.#logger.error('Request to the API failed', error, { method, path: url?.split('?')[0], ...fields });
   }
 }
 

@@ -106,6 +106,39 @@ describe('who is let in by a cluster', () => {
     expect(asked.map((each) => each.replace(/^\S+ /, ''))).toEqual(words.split(', '));
   });
 
+  it.each([
+    ['/exec/ns/pod/c', '/exec/:namespace/:name/:container'],
+    ['/attach/ns/pod/c', '/attach/:namespace/:name/:container'],
+    ['/portForward/ns/pod', '/portForward/:namespace/:name'],
+    ['/api/v1/namespaces/ns/pods/pod/exec', '/api/v1/namespaces/:namespace/pods/:name/exec'],
+    ['/api/v1/namespaces/ns/pods/pod/attach', '/api/v1/namespaces/:namespace/pods/:name/attach'],
+    ['/api/v1/namespaces/ns/pods/pod/portforward', '/api/v1/namespaces/:namespace/pods/:name/portforward'],
+  ])(
+    'may GET %s only when granted to create, as who may read is not to run commands',
+    async (path, template) => {
+      const { ask } = scene(['get proxy']);
+      expect(await ask({ path, template, token: 'anns' })).toMatch(/^403 Forbidden \(user=ann, verb=create,/);
+      expect(await scene(['create proxy']).ask({ path, template, token: 'anns' })).toBeUndefined();
+    },
+  );
+
+  it('is nobody who has shown nothing, of what is in pods, whatever the cluster says', async () => {
+    const { ask, asked } = scene(['get proxy', 'get log', 'get pods', 'get configz', 'create checkpoint'], {
+      isAnonymousKnown: true,
+    });
+    for (const path of [
+      '/pods',
+      '/logs/',
+      '/containerLogs/a/b/c',
+      '/configz',
+      '/api/v1/pods',
+      '/checkpoint',
+    ]) {
+      expect(await ask({ path, method: path === '/checkpoint' ? 'POST' : 'GET' })).toMatch(/^403 /);
+    }
+    expect(asked).toEqual([]);
+  });
+
   it('goes by the path as it is served, however it is written', async () => {
     const { ask, asked } = scene();
     await ask({ path: '/%73tats/summary', template: '/stats/summary', token: 'anns' });

@@ -27,7 +27,7 @@ export interface Authorizer {
 export interface AuthorizeByClusterOptions {
   /** Asked for each request: tokens may change. */
   readonly tokens: () => TokenTable;
-  /** Who has shown nothing is `system:anonymous`, and may see health; all else as the cluster says. */
+  /** Who has shown nothing is `system:anonymous`, and may see health, and numbers as the cluster says. */
   readonly isAnonymousKnown: boolean;
   readonly cluster: Authenticator & Authorizer;
   readonly logger: Logger;
@@ -38,7 +38,7 @@ export interface AuthorizeByClusterOptions {
  * asks for, 500 where that could not be found out.
  *
  * A certificate goes before a token. Those of podloop's own token file, and members of `system:masters`, to whom an API
- * server never says no, get in without it.
+ * server never says no, get in without it. Whatever a cluster says, nobody who has shown nothing sees pods or gets at them.
  */
 export function authorizeByCluster(options: AuthorizeByClusterOptions): Authorize {
   return async (request, client) => {
@@ -82,9 +82,10 @@ async function askAccess(
   user: ApiUser,
   allowed: Verdict,
 ): Promise<Verdict> {
-  const verb = verbOf(request.method);
+  const verb = verbOf(request.method, request.template);
   const subresources = subresourcesOf(request);
   for (const subresource of subresources) {
+    if (user === ANONYMOUS && !ABOUT_NOBODY.has(subresource)) continue;
     try {
       if (await cluster.authorize(user, { verb, subresource }, request.signal)) return allowed;
     } catch (error) {
@@ -92,8 +93,11 @@ async function askAccess(
       return new ApiError('InternalError', `Authorization error (${words})`, undefined, { cause: error });
     }
   }
-  return forbidden(user, request.method, subresources);
+  return forbidden(user, verb, subresources);
 }
+
+/** What says nothing of what is in a pod. */
+const ABOUT_NOBODY: ReadonlySet<string> = new Set(['healthz', 'metrics', 'stats', 'spec']);
 
 /** What is asked for as rules name it: the first that is granted will do. */
 function subresourcesOf({ template, path }: AskedRequest): readonly string[] {

@@ -1,5 +1,5 @@
 import { type Authorize, type Verdict } from './api-request.js';
-import { forbidden, MASTERS, readBearer, unauthorized } from './node-access.js';
+import { forbidden, MASTERS, readBearer, unauthorized, verbOf } from './node-access.js';
 import { findNodePath } from './node-paths.js';
 import { refuseWebPage } from './refuse-web-page.js';
 import { ANONYMOUS, type TokenTable } from './token-table.js';
@@ -31,11 +31,10 @@ export function authorizeKnown({ tokens, isHealthOpen, onlyMasters }: AuthorizeK
       const token = readBearer(headers);
       return token !== undefined && tokens().find(token) !== undefined ? undefined : unauthorized();
     }
+    const verb = verbOf(method, template);
     const subresources = findNodePath(path)?.subresources ?? ['proxy'];
-    if (isCertified) return forbidden(certificate, method, subresources);
+    if (isCertified) return forbidden(certificate, verb, subresources);
     if (!isHealthOpen) return unauthorized();
-    return findNodePath(template)?.isHealth === true
-      ? 'anonymous'
-      : forbidden(ANONYMOUS, method, subresources);
+    return findNodePath(template)?.isHealth === true ? 'anonymous' : forbidden(ANONYMOUS, verb, subresources);
   };
 }

@@ -9,9 +9,18 @@ const VERBS: Readonly<Record<string, string>> = {
   ...{ POST: 'create', GET: 'get', HEAD: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' },
 };
 
-/** What a method is called in a cluster's rules; empty for one that they have no word for. */
-export function verbOf(method: string): string {
-  return VERBS[method] ?? '';
+/** Streams into containers and to their ports, by a kubelet's paths and by those of Kubernetes' API. */
+const INTO_PODS =
+  /^\/(exec|attach|portForward)\/|^\/api\/v1\/namespaces\/:namespace\/pods\/:name\/(exec|attach|portforward)$/;
+
+/**
+ * What a method is called in a cluster's rules; empty for one that they have no word for.
+ *
+ * A stream into a pod is `create` however its client asks for it: WebSocket knows no method but GET, and who may read
+ * a node may not do whatever its containers can.
+ */
+export function verbOf(method: string, template: string): string {
+  return INTO_PODS.test(template) ? 'create' : (VERBS[method] ?? '');
 }
 
 /** The token of a header `Authorization: Bearer …`. */
@@ -25,8 +34,8 @@ export function unauthorized(): ApiError {
 }
 
 /** 403, in the kubelet's words. */
-export function forbidden(user: ApiUser, method: string, subresources: readonly string[]): ApiError {
-  const words = describeAccess(user, verbOf(method), `subresource(s)=[${subresources.join(' ')}]`);
+export function forbidden(user: ApiUser, verb: string, subresources: readonly string[]): ApiError {
+  const words = describeAccess(user, verb, `subresource(s)=[${subresources.join(' ')}]`);
   return new ApiError('Forbidden', `Forbidden (${words})`);
 }
 

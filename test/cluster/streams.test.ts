@@ -47,7 +47,6 @@ describe.skipIf('missing' in found || found.binaries.kubectl === undefined)(
         ...['--port', String(port), '--address', ip, '--client-ca-file', authorities],
         // A Node has no loopback addresses.
         ...['--node-ip', ip],
-        ...['--authorization-mode', 'Webhook', '--anonymous-auth=false'],
       );
       const command = [process.execPath, '-e', SCRIPT(served)];
       const container = { name: 'main', image: HOST_IMAGE, command, stdin: true };

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { ClusterAuth, ClusterAuthOptions } from '../../cluster/auth/cluster-auth.js';
 import type { KubeClients } from '../../cluster/client/open-kube-clients.js';
 import type { ClusterNode } from '../../cluster/node/cluster-node.js';
 import type { NodeTaint } from '../../cluster/node/node-object.js';
@@ -54,6 +55,7 @@ interface Loaded {
   readonly clients: KubeClients;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly NodeTaint[];
+  readonly makeAuth: (options: ClusterAuthOptions) => ClusterAuth;
   readonly makeObjects: (options: ClusterObjectsOptions) => ClusterObjects;
   readonly ClusterPods: typeof ClusterPods;
 }
@@ -61,7 +63,8 @@ interface Loaded {
 /** Reads the kubeconfig and what it names. Rejects with KUBECONFIG_INVALID or OPTION_INVALID; connects to nobody yet. */
 export async function openClusterLink(given: ClusterLinkOptions): Promise<ClusterLink> {
   const { options, version, environment, clock, logger } = given;
-  const [{ openKubeClients }, { parseNodeLabels, parseTaint }, objects, pods] = await Promise.all([
+  const [auth, { openKubeClients }, { parseNodeLabels, parseTaint }, objects, pods] = await Promise.all([
+    import('../../cluster/auth/cluster-auth.js'),
     import('../../cluster/client/open-kube-clients.js'),
     import('../../cluster/node/node-labels.js'),
     import('../../cluster/objects/cluster-objects.js'),
@@ -74,6 +77,7 @@ export async function openClusterLink(given: ClusterLinkOptions): Promise<Cluste
     taints: attempt('--register-with-taints', () =>
       options.registerWithTaints.map((text) => parseTaint(text)),
     ),
+    makeAuth: (more) => new auth.ClusterAuth(more),
     makeObjects: (more) => new objects.ClusterObjects(more),
     ClusterPods: pods.ClusterPods,
     clients: await openKubeClients({
@@ -86,6 +90,8 @@ export async function openClusterLink(given: ClusterLinkOptions): Promise<Cluste
 
 /** See the module. */
 export class ClusterLink implements ClusterHooks {
+  /** Says who may ask the agent what. */
+  readonly auth: ClusterAuth;
   readonly #given: ClusterLinkOptions;
   readonly #loaded: Loaded;
   #objects: ClusterObjects | undefined;
@@ -96,6 +102,17 @@ export class ClusterLink implements ClusterHooks {
   constructor(given: ClusterLinkOptions, loaded: Loaded) {
     this.#given = given;
     this.#loaded = loaded;
+    const { options, nodeName, clock } = given;
+    this.auth = loaded.makeAuth({
+      ...{ client: loaded.clients.api, nodeName, clock },
+      settings: {
+        areTokensReviewed: options.authenticationTokenWebhook,
+        tokenTtlMs: options.authenticationTokenWebhookCacheTtlMs,
+        mode: options.authorizationMode,
+        authorizedTtlMs: options.authorizationWebhookCacheAuthorizedTtlMs,
+        unauthorizedTtlMs: options.authorizationWebhookCacheUnauthorizedTtlMs,
+      },
+    });
   }
 
   /** The API server, as the kubeconfig names it. */

@@ -24,6 +24,13 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   list.check(['fileCheckFrequency'], config.fileCheckFrequencyMs, atLeastOneSecond);
   list.check(['httpCheckFrequency'], config.httpCheckFrequencyMs, atLeastOneSecond);
   list.check(['runtimeRequestTimeout'], config.runtimeRequestTimeoutMs, atLeastOneSecond);
+  for (const [path, ms] of [
+    [['authentication', 'webhook', 'cacheTTL'], config.authenticationTokenWebhookCacheTtlMs],
+    [['authorization', 'webhook', 'cacheAuthorizedTTL'], config.authorizationWebhookCacheAuthorizedTtlMs],
+    [['authorization', 'webhook', 'cacheUnauthorizedTTL'], config.authorizationWebhookCacheUnauthorizedTtlMs],
+  ] as const) {
+    list.check(path, ms, NOT_NEGATIVE);
+  }
   list.check(['imageMinimumGCAge'], config.imageMinimumGCAgeMs, NOT_NEGATIVE);
   list.check(
     ['containerLogMonitorInterval'],

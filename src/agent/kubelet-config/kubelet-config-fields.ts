@@ -1,6 +1,5 @@
 import { type FieldFacts, type FieldTable, ignored, supported } from '../../model/field-facts.js';
 
-const NOBODY_TO_ASK = 'there is no API server that could be asked who may do what';
 const CONTROL_PLANE = 'it is about an API server, and there is none';
 const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for all pods together';
 const NO_EVICTION = 'podloop evicts nothing yet';
@@ -186,22 +185,22 @@ export const KUBELET_CONFIG_TABLES = {
   CrashLoopBackOffConfig: { maxContainerRestartPeriod: duration() },
   KubeletAuthentication: {
     x509: supported('KubeletX509Authentication'),
-    webhook: ignored('KubeletWebhookAuthentication', NOBODY_TO_ASK),
+    webhook: supported('KubeletWebhookAuthentication'),
     anonymous: supported('KubeletAnonymousAuthentication'),
   },
   KubeletX509Authentication: { clientCAFile: supported('string') },
   KubeletWebhookAuthentication: {
-    enabled: ignored('boolean', NOBODY_TO_ASK),
-    cacheTTL: ignored('string', NOBODY_TO_ASK),
+    enabled: supported('boolean'),
+    cacheTTL: duration(),
   },
   KubeletAnonymousAuthentication: { enabled: supported('boolean') },
   KubeletAuthorization: {
     mode: supported('AlwaysAllow|Webhook'),
-    webhook: ignored('KubeletWebhookAuthorization', NOBODY_TO_ASK),
+    webhook: supported('KubeletWebhookAuthorization'),
   },
   KubeletWebhookAuthorization: {
-    cacheAuthorizedTTL: ignored('string', NOBODY_TO_ASK),
-    cacheUnauthorizedTTL: ignored('string', NOBODY_TO_ASK),
+    cacheAuthorizedTTL: duration(),
+    cacheUnauthorizedTTL: duration(),
   },
   MemorySwapConfiguration: { swapBehavior: ignored('string', NO_POD_LIMITS) },
   ShutdownGracePeriodByPodPriority: {
@@ -210,3 +209,9 @@ export const KUBELET_CONFIG_TABLES = {
   },
   UserNamespaces: { idsPerPod: ignored('int64', 'pods with user namespaces are refused') },
 } as const satisfies Readonly<Record<string, FieldTable>>;
+
+/** Fields that are honoured in a cluster alone, by their paths; what is said of them elsewhere. */
+export const CLUSTER_FIELDS: Readonly<Record<string, string>> = {
+  'authentication.webhook': 'there is no API server that could be asked who may do what',
+  'authorization.webhook': 'there is no API server that could be asked who may do what',
+};

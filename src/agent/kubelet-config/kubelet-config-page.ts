@@ -1,5 +1,6 @@
 import { formatGoDuration } from '../../util/go-duration.js';
 import { AGENT_OPTIONS, type AgentOptions } from '../agent-options.js';
+import { CLUSTER_FIELDS } from './kubelet-config-fields.js';
 import { findReadOnlyPlace } from '../options/read-only-port.js';
 import { type AgentOptionFacts } from '../options/options-table.js';
 
@@ -21,9 +22,14 @@ export function kubeletConfigPage(options: AgentOptions): string {
     const value = name === 'readOnlyPort' ? findReadOnlyPlace(options).port : options[name];
     // What nobody told is not there, but for what is told by being empty.
     if (facts.field === undefined || (value === '' && facts.default === '')) continue;
+    if (options.kubeconfig === '' && isOfClusters(facts.field)) continue;
     put(config, facts.field.split('.'), toField(name, facts, value));
   }
   return `${JSON.stringify({ kubeletconfig: config })}\n`;
+}
+
+function isOfClusters(field: string): boolean {
+  return Object.keys(CLUSTER_FIELDS).some((each) => field === each || field.startsWith(`${each}.`));
 }
 
 function put(config: Record<string, unknown>, path: readonly string[], value: unknown): void {

@@ -21,6 +21,10 @@ export interface KubeletConfig {
   readonly clientCAFile?: string;
   readonly anonymousAuth?: boolean;
   readonly authorizationMode?: 'AlwaysAllow' | 'Webhook';
+  readonly authenticationTokenWebhook?: boolean;
+  readonly authenticationTokenWebhookCacheTtlMs?: number;
+  readonly authorizationWebhookCacheAuthorizedTtlMs?: number;
+  readonly authorizationWebhookCacheUnauthorizedTtlMs?: number;
   readonly enableDebuggingHandlers?: boolean;
   readonly enableSystemLogHandler?: boolean;
   readonly registerNode?: boolean;

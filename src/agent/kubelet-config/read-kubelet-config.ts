@@ -8,7 +8,7 @@ import { messageOf, PodloopError } from '../../util/errors.js';
 import { parseGoDuration } from '../../util/go-duration.js';
 import { parseYamlDocuments, type TextPlace } from '../../util/yaml-document.js';
 import { checkKubeletConfig } from './check-kubelet-config.js';
-import { KUBELET_CONFIG_TABLES } from './kubelet-config-fields.js';
+import { CLUSTER_FIELDS, KUBELET_CONFIG_TABLES } from './kubelet-config-fields.js';
 import { type KubeletConfig } from './kubelet-config.js';
 
 /** What a file of configuration says. */
@@ -25,9 +25,10 @@ const NAMED_PROBLEMS = 20;
 
 /**
  * Reads the text of a KubeletConfiguration file. Paths in it are relative to the folder of `file`, as in a kubelet.
- * Throws CONFIG_INVALID with every problem, each with line, column and field.
+ * Throws CONFIG_INVALID with every problem, each with line, column and field. What only a node of a cluster honours has
+ * no effect unless `isInCluster`.
  */
-export function readKubeletConfig(text: string, file: string): KubeletConfigReading {
+export function readKubeletConfig(text: string, file: string, isInCluster = false): KubeletConfigReading {
   if (Buffer.byteLength(text) > LARGEST_CONFIG_BYTES) {
     throw new PodloopError('CONFIG_INVALID', `${file}: has more than ${LARGEST_CONFIG_BYTES} bytes`);
   }
@@ -51,16 +52,16 @@ export function readKubeletConfig(text: string, file: string): KubeletConfigRead
       problems.map(({ kind, path, message }) => placed(path, message, kind === 'unknown' ? 'key' : 'value')),
     );
   }
-  const warnings = fieldsWithoutEffect(document.value as Written, 'KubeletConfiguration').map(
-    ({ path, why }) => placed(path, `has no effect: ${why}`, 'key'),
-  );
-  return { config, warnings };
+  const idle = fieldsWithoutEffect(document.value as Written, 'KubeletConfiguration', isInCluster);
+  return { config, warnings: idle.map(({ path, why }) => placed(path, `has no effect: ${why}`, 'key')) };
 }
 
 /** Quotes alone would not make a duration of a number. */
 function asDuration(problem: FieldProblem): FieldProblem {
   const field = problem.path.at(-1);
-  const isDuration = [...DURATIONS, LONGEST_RESTART].some((each) => each === field);
+  const isDuration = [...DURATIONS, ...Object.keys(INNER_DURATIONS)].some(
+    (each) => each.split('.').at(-1) === field,
+  );
   if (problem.kind !== 'type' || !isDuration) return problem;
   const message = problem.message.replace(
     'must be a string,',
@@ -74,15 +75,23 @@ interface IdleField {
   readonly why: string;
 }
 
-function fieldsWithoutEffect(value: Written, table: keyof typeof KUBELET_CONFIG_TABLES): IdleField[] {
+function fieldsWithoutEffect(
+  value: Written,
+  table: keyof typeof KUBELET_CONFIG_TABLES,
+  isInCluster: boolean,
+  above: readonly string[] = [],
+): IdleField[] {
   const fields: [string, FieldFacts][] = Object.entries(KUBELET_CONFIG_TABLES[table]);
   return fields.flatMap(([field, { support, neutral, note, type }]): IdleField[] => {
     const written = value[field] ?? null;
+    const path = [...above, field];
     if (written === null || neutral.includes(written as string)) return [];
-    if (support === 'ignored') return [{ path: [field], why: note }];
+    const whyNotHere = isInCluster ? undefined : CLUSTER_FIELDS[path.join('.')];
+    if (whyNotHere !== undefined) return [{ path, why: whyNotHere }];
+    if (support === 'ignored') return [{ path, why: note }];
     if (type.kind !== 'object') return [];
-    const inner = fieldsWithoutEffect(written as Written, type.name as keyof typeof KUBELET_CONFIG_TABLES);
-    return inner.map(({ path, why }) => ({ path: [field, ...path], why }));
+    const inner = type.name as keyof typeof KUBELET_CONFIG_TABLES;
+    return fieldsWithoutEffect(written as Written, inner, isInCluster, path);
   });
 }
 
@@ -101,7 +110,13 @@ const DURATIONS = [
   'evictionPressureTransitionPeriod',
 ] as const;
 
-const LONGEST_RESTART = 'maxContainerRestartPeriod';
+/** Those that stand below other fields, and what they are here. */
+const INNER_DURATIONS = {
+  'crashLoopBackOff.maxContainerRestartPeriod': 'maxContainerRestartPeriodMs',
+  'authentication.webhook.cacheTTL': 'authenticationTokenWebhookCacheTtlMs',
+  'authorization.webhook.cacheAuthorizedTTL': 'authorizationWebhookCacheAuthorizedTtlMs',
+  'authorization.webhook.cacheUnauthorizedTTL': 'authorizationWebhookCacheUnauthorizedTtlMs',
+} as const satisfies Readonly<Record<string, keyof KubeletConfig>>;
 
 const AS_WRITTEN = [
   'port',
@@ -181,16 +196,15 @@ function convert(written: Written, file: string, problems: FieldProblem[]): Kube
   }
   if (written['logging'] !== undefined) config['logging'] = logging(written['logging'] as Written);
   Object.assign(config, whoMayAsk(written, file));
-  const read = (holder: Written | undefined, name: string, to: string, path: FieldPath): void => {
-    const text = holder?.[name] as string | undefined;
+  const read = (path: readonly string[], to: string): void => {
+    const text = path.reduce<unknown>((value, field) => (value as Written | undefined)?.[field], written);
     if (text === undefined) return;
-    const milliseconds = durationOf(text, path, problems);
+    const milliseconds = durationOf(text as string, path, problems);
     // Zero stands for the default, as in a kubelet.
     if (milliseconds !== undefined && milliseconds !== 0) config[to] = milliseconds;
   };
-  for (const field of DURATIONS) read(written, field, `${field}Ms`, [field]);
-  const restarts = written['crashLoopBackOff'] as Written | undefined;
-  read(restarts, LONGEST_RESTART, `${LONGEST_RESTART}Ms`, ['crashLoopBackOff', LONGEST_RESTART]);
+  for (const field of DURATIONS) read([field], `${field}Ms`);
+  for (const [path, to] of Object.entries(INNER_DURATIONS)) read(path.split('.'), to);
   const logSize = findQuantity((written['containerLogMaxSize'] as string | undefined) ?? '');
   if (logSize !== undefined) config['containerLogMaxSizeBytes'] = Number(toWholeUnits(logSize));
   return config;
@@ -215,6 +229,7 @@ interface WhoMayAsk {
   readonly authentication?: {
     readonly x509?: { readonly clientCAFile?: string };
     readonly anonymous?: { readonly enabled?: boolean };
+    readonly webhook?: { readonly enabled?: boolean };
   };
   readonly authorization?: { readonly mode?: KubeletConfig['authorizationMode'] };
 }
@@ -222,11 +237,13 @@ interface WhoMayAsk {
 function whoMayAsk({ authentication, authorization }: WhoMayAsk, file: string): Partial<KubeletConfig> {
   const { clientCAFile } = authentication?.x509 ?? {};
   const { enabled: anonymousAuth } = authentication?.anonymous ?? {};
+  const { enabled: tokens } = authentication?.webhook ?? {};
   // As a kubelet with a file: the authority of a cluster vouches for many who may not do everything.
   const { mode = clientCAFile === undefined ? undefined : 'Webhook' } = authorization ?? {};
   return {
     ...(clientCAFile === undefined ? {} : { clientCAFile: besides(file, clientCAFile) }),
     ...(anonymousAuth === undefined ? {} : { anonymousAuth }),
+    ...(tokens === undefined ? {} : { authenticationTokenWebhook: tokens }),
     ...(mode === undefined ? {} : { authorizationMode: mode }),
   };
 }

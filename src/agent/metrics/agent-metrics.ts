@@ -3,6 +3,7 @@ import { addCertificateMetrics } from '../../metrics/certificate-metrics.js';
 import { addClusterNodeMetrics } from '../../metrics/cluster-node-metrics.js';
 import { addConfigMetrics } from '../../metrics/config-metrics.js';
 import { addContainerEndMetrics } from '../../metrics/container-end-metrics.js';
+import { addDelegatedAuthMetrics, type ReadDelegatedAuth } from '../../metrics/delegated-auth-metrics.js';
 import { addEventGeneratorMetrics } from '../../metrics/event-generator-metrics.js';
 import { addEventLoopMetrics } from '../../metrics/event-loop-metrics.js';
 import { addHttpServerMetrics } from '../../metrics/http-server-metrics.js';
@@ -46,6 +47,11 @@ export interface AgentMetricsOptions {
   readonly clock: Clock;
 }
 
+/** What is read of the parts that only a node of a cluster has. */
+export interface ClusterNodeReaders {
+  readonly auth: ReadDelegatedAuth;
+}
+
 /** The numbers of an agent: each page encoded, in pieces, in the format of Prometheus. */
 export class AgentMetrics implements Disposable {
   /** By how much the event loop is late, for whoever else tells it. */
@@ -87,12 +93,13 @@ export class AgentMetrics implements Disposable {
   }
 
   /** Counts what a node of a cluster does besides: to be called before it does. */
-  async addClusterNode(): Promise<void> {
+  async addClusterNode({ auth }: ClusterNodeReaders): Promise<void> {
     const { startedAtSeconds, bootedAtSeconds } = await readProcessFacts();
     addClusterNodeMetrics(this.#agent, {
       agentStartedAtMs: startedAtSeconds === undefined ? performance.timeOrigin : startedAtSeconds * 1_000,
       machineStartedAtMs: bootedAtSeconds === undefined ? undefined : bootedAtSeconds * 1_000,
     });
+    addDelegatedAuthMetrics(this.#agent, auth);
     addKubeClientMetrics(this.#agent, () => this.#clock.now());
   }
 

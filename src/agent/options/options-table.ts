@@ -23,6 +23,8 @@ export type AgentOptionType =
 export interface AgentOptionFacts<Value> {
   readonly type: AgentOptionType;
   readonly default: Value;
+  /** What it is unless told where there is a cluster; `default` when absent. */
+  readonly defaultInCluster?: Value;
   /** Its flag; empty when only a configuration file can say it. */
   readonly flag: string;
   /** Other names of the flag: the kubelet's, where ours is another. */

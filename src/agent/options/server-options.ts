@@ -18,6 +18,11 @@ export interface ServerOptions {
   readonly clientCaFile: string;
   readonly anonymousAuth: boolean;
   readonly authorizationMode: AuthorizationMode;
+  /** In a cluster: tokens are looked up. */
+  readonly authenticationTokenWebhook: boolean;
+  readonly authenticationTokenWebhookCacheTtlMs: number;
+  readonly authorizationWebhookCacheAuthorizedTtlMs: number;
+  readonly authorizationWebhookCacheUnauthorizedTtlMs: number;
   readonly enableDebuggingHandlers: boolean;
   readonly enableSystemLogHandler: boolean;
   readonly nodeLogsDir: string;
@@ -28,10 +33,13 @@ export const TLS_VERSIONS = ['VersionTLS12', 'VersionTLS13'] as const;
 /** One of {@link TLS_VERSIONS}. */
 export type TlsVersion = (typeof TLS_VERSIONS)[number];
 
-/** Whose client certificates are good for everything, in the kubelet's words. */
+/** What those may do who show who they are, in the kubelet's words. */
 export const AUTHORIZATION_MODES = ['AlwaysAllow', 'Webhook'] as const;
 /** One of {@link AUTHORIZATION_MODES}. */
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
 
 /** The rows of {@link ServerOptions}. */
 export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
@@ -132,18 +140,52 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
   anonymousAuth: {
     type: 'switch',
     default: true,
+    defaultInCluster: false,
     flag: '--anonymous-auth',
     field: 'authentication.anonymous.enabled',
     fromConfig: (config) => config.anonymousAuth,
-    doc: 'Let those who show nothing see health at --port, and nothing else',
+    doc: 'Let those who show nothing see health at --port; in a cluster, where it is off unless told, also metrics and statistics as far as its rules let them; nothing else',
+  },
+  authenticationTokenWebhook: {
+    type: 'switch',
+    default: true,
+    flag: '--authentication-token-webhook',
+    field: 'authentication.webhook.enabled',
+    fromConfig: (config) => config.authenticationTokenWebhook,
+    doc: 'In a cluster: ask the API server whose a token is that somebody shows at --port',
+  },
+  authenticationTokenWebhookCacheTtlMs: {
+    type: 'duration',
+    default: 2 * MINUTE,
+    flag: '--authentication-token-webhook-cache-ttl',
+    field: 'authentication.webhook.cacheTTL',
+    fromConfig: (config) => config.authenticationTokenWebhookCacheTtlMs,
+    doc: 'In a cluster: how long its answer is kept',
   },
   authorizationMode: {
     type: AUTHORIZATION_MODES,
     default: 'AlwaysAllow',
+    defaultInCluster: 'Webhook',
     flag: '--authorization-mode',
     field: 'authorization.mode',
     fromConfig: (config) => config.authorizationMode,
-    doc: 'Whose certificates are good for everything at --port: all that --client-ca-file vouches for (AlwaysAllow), or those of the group system:masters, as there is no API server to be asked of others (Webhook; what a file with a clientCAFile means unless it says more)',
+    doc: 'What those may do at --port who show who they are: everything (AlwaysAllow), or what the API server says (Webhook; unless told in a cluster, and what a file with a clientCAFile means unless it says more). Without a cluster Webhook lets in those alone whose certificate is of the group system:masters',
+  },
+  authorizationWebhookCacheAuthorizedTtlMs: {
+    type: 'duration',
+    default: 5 * MINUTE,
+    flag: '--authorization-webhook-cache-authorized-ttl',
+    field: 'authorization.webhook.cacheAuthorizedTTL',
+    fromConfig: (config) => config.authorizationWebhookCacheAuthorizedTtlMs,
+    doc: 'In a cluster: how long it is kept that somebody may do something',
+  },
+  authorizationWebhookCacheUnauthorizedTtlMs: {
+    type: 'duration',
+    default: 30 * SECOND,
+    flag: '--authorization-webhook-cache-unauthorized-ttl',
+    field: 'authorization.webhook.cacheUnauthorizedTTL',
+    fromConfig: (config) => config.authorizationWebhookCacheUnauthorizedTtlMs,
+    doc: 'In a cluster: how long it is kept that he may not',
   },
   enableDebuggingHandlers: {
     type: 'switch',

@@ -1,8 +1,8 @@
 import { type Clock } from '../../util/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
-import { askAgain } from './ask-again.js';
-import { KeptAnswers } from './kept-answers.js';
-import { type ClusterUser, isRecord } from './read-user.js';
+import { KeptAnswers, type KeptAnswersStats } from './kept-answers.js';
+import { postReview } from './post-review.js';
+import { type ClusterUser } from './read-user.js';
 
 /** What {@link AccessReviews} work with. */
 export interface AccessReviewsOptions {
@@ -50,10 +50,16 @@ export class AccessReviews {
     this.#options = options;
     const { authorizedTtlMs = AUTHORIZED_TTL_MS, unauthorizedTtlMs = UNAUTHORIZED_TTL_MS } = options;
     this.#answers = new KeptAnswers({
+      kind: 'authz',
       ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MOST_KEPT, mostAsked: MOST_ASKED },
       ttlMsOf: ({ isAllowed, isKept }) => (!isKept ? 0 : isAllowed ? authorizedTtlMs : unauthorizedTtlMs),
       late: () => new Error(`the API server has not said within ${LIMIT_MS / 1_000}s who may do what`),
     });
+  }
+
+  /** How many answers there are, and how many are being asked for. */
+  get stats(): KeptAnswersStats {
+    return this.#answers.stats;
   }
 
   /** Whether he may. Rejects when the API server could not be asked, or could not say. */
@@ -76,13 +82,9 @@ export class AccessReviews {
   }
 
   async #ask(spec: object, signal: AbortSignal): Promise<boolean> {
-    const { client, clock, random } = this.#options;
     const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
-    const options = { clock, signal, ...(random === undefined ? {} : { random }) };
-    const review = await askAgain(options, async () =>
-      client.request<unknown>({ method: 'POST', path: PATH, body, timeoutMs: REQUEST_MS, signal }),
-    );
-    const status = isRecord(review) && isRecord(review['status']) ? review['status'] : {};
+    const request = { kind: 'authz', path: PATH, body, timeoutMs: REQUEST_MS } as const;
+    const status = await postReview(this.#options, request, signal);
     const { allowed, denied } = status;
     if (typeof allowed !== 'boolean') throw new Error('the answer to a SubjectAccessReview says nothing');
     return allowed && denied !== true;

@@ -167,9 +167,11 @@ describe('what somebody may do', () => {
     expect(await both.auth.authorize(USER, STATS, STILL)).toBe(false);
   });
 
-  it('is everything where everybody may do everything', async () => {
+  it('is everything where everybody may do everything, but for those who have not shown who they are', async () => {
     const { asked, auth } = scene(() => reviewed({ allowed: false }), { mode: 'AlwaysAllow' });
     expect(await auth.authorize(USER, STATS, STILL)).toBe(true);
+    const nobody = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+    expect(await auth.authorize(nobody, STATS, STILL)).toBe(false);
     expect(asked).toEqual([]);
   });
 
@@ -185,6 +187,7 @@ describe('what somebody may do', () => {
 describe('answers that are kept', () => {
   const make = (most: { readonly mostKept: number; readonly mostAsked: number }) =>
     new KeptAnswers<string>({
+      kind: 'authn',
       ...{ clock: new FakeClock(), ttlMsOf: () => 1_000, limitMs: 1_000, late: () => new Error('late') },
       ...most,
     });
@@ -203,7 +206,7 @@ describe('answers that are kept', () => {
       );
     for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) expect(await get(key)).toBe(key);
     expect(asked).toEqual(['a', 'b', 'c', 'b']);
-    expect(answers).toMatchObject({ size: 2, folded: 2 });
+    expect(answers.stats).toMatchObject({ kept: 2, folded: 2 });
   });
 
   it('are not asked for beyond a bound', async () => {
@@ -211,7 +214,7 @@ describe('answers that are kept', () => {
     const { promise, resolve } = deferred<string>();
     const first = answers.get('a', () => promise, STILL);
     await expect(answers.get('b', () => promise, STILL)).rejects.toThrow('1 questions under way');
-    expect(answers.refused).toBe(1);
+    expect(answers.stats).toMatchObject({ refused: 1, asked: 1, waiting: 0 });
     resolve('done');
     expect(await first).toBe('done');
     expect(await answers.get('b', () => promise, STILL)).toBe('done');

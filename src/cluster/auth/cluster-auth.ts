@@ -12,9 +12,11 @@
  *
  * @module
  */
+import { type AuthQuestionKind } from '../../util/auth-channels.js';
 import { type Clock } from '../../util/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { AccessReviews, type NodeAccess } from './access-reviews.js';
+import { type KeptAnswersStats } from './kept-answers.js';
 import { type ClusterUser } from './read-user.js';
 import { TokenReviews } from './token-reviews.js';
 
@@ -42,6 +44,12 @@ export interface ClusterAuthSettings {
   readonly unauthorizedTtlMs?: number;
 }
 
+/** How {@link ClusterAuth} gets on, by kind of question. */
+export type ClusterAuthStats = Readonly<Record<AuthQuestionKind, KeptAnswersStats | undefined>>;
+
+/** The group of those who have not shown who they are. */
+const UNAUTHENTICATED = 'system:unauthenticated';
+
 /** See the module. */
 export class ClusterAuth {
   readonly #tokens: TokenReviews | undefined;
@@ -66,6 +74,11 @@ export class ClusterAuth {
     }
   }
 
+  /** Of what is not asked for there is nothing. */
+  get stats(): ClusterAuthStats {
+    return { authn: this.#tokens?.stats, authz: this.#access?.stats };
+  }
+
   /** Whose token it is; undefined when it is nobody's. Rejects when that could not be found out. */
   async authenticate(token: string, signal: AbortSignal): Promise<ClusterUser | undefined> {
     return this.#tokens?.authenticate(token, signal);
@@ -73,6 +86,7 @@ export class ClusterAuth {
 
   /** Whether he may do that with the node. Rejects when that could not be found out. */
   async authorize(user: ClusterUser, access: NodeAccess, signal: AbortSignal): Promise<boolean> {
-    return this.#access === undefined || (await this.#access.authorize(user, access, signal));
+    if (this.#access === undefined) return !user.groups.includes(UNAUTHENTICATED);
+    return this.#access.authorize(user, access, signal);
   }
 }

@@ -1,9 +1,12 @@
 import { abortable } from '../../util/abortable.js';
+import { authAnswerGiven, authFetchEnded, type AuthQuestionKind } from '../../util/auth-channels.js';
 import { type Clock } from '../../util/clock.js';
 import { withinTime } from '../../util/within-time.js';
 
 /** What {@link KeptAnswers} work with. */
 export interface KeptAnswersOptions<T> {
+  /** As what it is counted. */
+  readonly kind: AuthQuestionKind;
   readonly clock: Clock;
   /** How long an answer is good for, in milliseconds; not kept when that is 0. */
   readonly ttlMsOf: (answer: T) => number;
@@ -15,6 +18,19 @@ export interface KeptAnswersOptions<T> {
   readonly mostKept: number;
   /** Most questions under way at one time; others are refused. */
   readonly mostAsked: number;
+}
+
+/** How {@link KeptAnswers} get on. */
+export interface KeptAnswersStats {
+  readonly kept: number;
+  /** How many went before their time, for there were too many. */
+  readonly folded: number;
+  /** Questions that were not asked, for too many were under way. */
+  readonly refused: number;
+  /** Questions under way. */
+  readonly asked: number;
+  /** How many wait for the answer to a question that somebody else has asked. */
+  readonly waiting: number;
 }
 
 interface KeptAnswer<T> {
@@ -42,19 +58,17 @@ export class KeptAnswers<T> {
     this.#options = options;
   }
 
-  /** How many are kept. */
-  get size(): number {
-    return this.#kept.size;
-  }
-
-  /** How many went before their time, for there were too many. */
-  get folded(): number {
-    return this.#folded;
-  }
-
-  /** How many questions were not asked, for too many were under way. */
-  get refused(): number {
-    return this.#refused;
+  /** As of now. */
+  get stats(): KeptAnswersStats {
+    const asked = this.#asked.size;
+    const all = [...this.#asked.values()].reduce((sum, { waiting }) => sum + waiting, 0);
+    return {
+      kept: this.#kept.size,
+      folded: this.#folded,
+      refused: this.#refused,
+      asked,
+      waiting: all - asked,
+    };
   }
 
   /**
@@ -63,9 +77,26 @@ export class KeptAnswers<T> {
    */
   async get(key: string, ask: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
+    const { clock, kind } = this.#options;
+    const startedAtMs = clock.monotonicMs();
+    const tell = (wasKept: boolean, failed: boolean): void =>
+      authAnswerGiven.publish({ kind, wasKept, failed, durationMs: clock.monotonicMs() - startedAtMs });
     const kept = this.#find(key);
-    if (kept !== undefined) return kept.answer;
-    const question = this.#asked.get(key) ?? this.#ask(key, ask);
+    if (kept !== undefined) {
+      tell(true, false);
+      return kept.answer;
+    }
+    try {
+      const answer = await this.#wait(key, this.#asked.get(key) ?? this.#ask(key, ask), signal);
+      tell(false, false);
+      return answer;
+    } catch (error) {
+      tell(false, true);
+      throw error;
+    }
+  }
+
+  async #wait(key: string, question: Question<T>, signal: AbortSignal): Promise<T> {
     question.waiting++;
     try {
       return await abortable(question.answer, signal);
@@ -89,17 +120,24 @@ export class KeptAnswers<T> {
   }
 
   #ask(key: string, ask: (signal: AbortSignal) => Promise<T>): Question<T> {
-    const { clock, limitMs, late, mostAsked } = this.#options;
+    const { kind, clock, limitMs, late, mostAsked } = this.#options;
     if (this.#asked.size >= mostAsked) {
       this.#refused++;
       throw new Error(`there are ${mostAsked} questions under way already`);
     }
     const controller = new AbortController();
     const limits = { clock, limitMs, late, signal: controller.signal };
-    const answer = withinTime(limits, ask).then((found) => {
-      if (this.#asked.get(key) === question) this.#keep(key, found);
-      return found;
-    });
+    const answer = withinTime(limits, ask).then(
+      (found) => {
+        authFetchEnded.publish({ kind, failed: false });
+        if (this.#asked.get(key) === question) this.#keep(key, found);
+        return found;
+      },
+      (error: unknown) => {
+        authFetchEnded.publish({ kind, failed: true });
+        throw error;
+      },
+    );
     const question: Question<T> = { answer, controller, waiting: 0 };
     this.#asked.set(key, question);
     return question;

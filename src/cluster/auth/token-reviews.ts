@@ -1,9 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Clock } from '../../util/clock.js';
 import { type KubeClient } from '../client/kube-client.js';
-import { askAgain } from './ask-again.js';
-import { KeptAnswers } from './kept-answers.js';
-import { type ClusterUser, isRecord, readStrings, readUser } from './read-user.js';
+import { KeptAnswers, type KeptAnswersStats } from './kept-answers.js';
+import { postReview } from './post-review.js';
+import { type ClusterUser, readStrings, readUser } from './read-user.js';
 
 /** What {@link TokenReviews} work with. */
 export interface TokenReviewsOptions {
@@ -42,10 +42,16 @@ export class TokenReviews {
   constructor(options: TokenReviewsOptions) {
     this.#options = options;
     this.#answers = new KeptAnswers({
+      kind: 'authn',
       ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MOST_KEPT, mostAsked: MOST_ASKED },
       ttlMsOf: () => options.cacheTtlMs ?? CACHE_TTL_MS,
       late: () => new Error(`the API server has not said within ${LIMIT_MS / 1_000}s whose token it is`),
     });
+  }
+
+  /** How many answers there are, and how many are being asked for. */
+  get stats(): KeptAnswersStats {
+    return this.#answers.stats;
   }
 
   /** Undefined for a token that nobody has. Rejects when the API server could not be asked, or did not say. */
@@ -57,16 +63,13 @@ export class TokenReviews {
   }
 
   async #ask(token: string, signal: AbortSignal): Promise<ClusterUser | undefined> {
-    const { client, clock, audiences = [], random } = this.#options;
+    const { audiences = [] } = this.#options;
     const body = {
       ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
       spec: { token, ...(audiences.length > 0 ? { audiences } : {}) },
     };
-    const options = { clock, signal, ...(random === undefined ? {} : { random }) };
-    const review = await askAgain(options, async () =>
-      client.request<unknown>({ method: 'POST', path: PATH, body, timeoutMs: LIMIT_MS, signal }),
-    );
-    const status = isRecord(review) && isRecord(review['status']) ? review['status'] : {};
+    const request = { kind: 'authn', path: PATH, body, timeoutMs: LIMIT_MS } as const;
+    const status = await postReview(this.#options, request, signal);
     if (status['authenticated'] !== true) return undefined;
     // An API server that says nothing of audiences has not looked at them.
     const meantFor = readStrings(status['audiences']);

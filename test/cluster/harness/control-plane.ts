@@ -34,6 +34,9 @@ export interface ControlPlaneOptions {
   readonly args?: Partial<Record<ComponentName, readonly string[]>>;
 }
 
+/** Who the API server is towards nodes: nobody special, but for what rules let him do. */
+const KUBELET_CLIENT = 'kube-apiserver-kubelet-client';
+
 /** The token of {@link ControlPlane.tokenUser}. */
 export const TEST_TOKEN = 'test-token-of-the-lab';
 
@@ -163,13 +166,25 @@ export class ControlPlane implements AsyncDisposable {
     const { etcd, apiServer, controllerManager, scheduler } = this.components;
     await etcd.start();
     await apiServer.start();
-    await Promise.all([controllerManager.start(), scheduler.start()]);
+    await Promise.all([controllerManager.start(), scheduler.start(), this.#letInToNodes()]);
     // Without it no pod is taken.
     const path = '/api/v1/namespaces/default/serviceaccounts/default';
     await untilAsync('the default service account', async () => {
       await this.admin.request({ method: 'GET', path });
       return true;
     });
+  }
+
+  /** What installers do for the API server's own client. */
+  async #letInToNodes(): Promise<void> {
+    const apiGroup = 'rbac.authorization.k8s.io';
+    const body = {
+      metadata: { name: KUBELET_CLIENT },
+      roleRef: { apiGroup, kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
+      subjects: [{ apiGroup, kind: 'User', name: KUBELET_CLIENT }],
+    };
+    const path = `/apis/${apiGroup}/v1/clusterrolebindings`;
+    await this.admin.request({ method: 'POST', path, body });
   }
 }
 
@@ -183,7 +198,7 @@ async function makeArgs(
   const peerUrl = `http://127.0.0.1:${ports.etcdPeer}`;
   await mkdir(file('certs'));
   await writeFile(file('tokens.csv'), `${TEST_TOKEN},token-user,token-user,"system:authenticated"\n`);
-  await keys.makeClient('apiserver-kubelet', 'kube-apiserver-kubelet-client', 'system:masters');
+  await keys.makeClient('apiserver-kubelet', KUBELET_CLIENT);
   const manager = await keys.makeKubeconfig(server, 'manager', 'system:kube-controller-manager');
   const scheduler = await keys.makeKubeconfig(server, 'scheduler', 'system:kube-scheduler');
   const asks = (kubeconfig: string): string[] => [

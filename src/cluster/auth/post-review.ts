@@ -1,0 +1,48 @@
+import { authReviewEnded, type AuthQuestionKind } from '../../util/auth-channels.js';
+import { type Clock } from '../../util/clock.js';
+import { ApiError, type KubeClient } from '../client/kube-client.js';
+import { askAgain } from './ask-again.js';
+import { isRecord } from './read-user.js';
+
+/** A question for an API server. */
+export interface ReviewRequest {
+  readonly kind: AuthQuestionKind;
+  readonly path: string;
+  readonly body: object;
+  /** For each try. */
+  readonly timeoutMs: number;
+}
+
+/** Who is asked, and by which clock. */
+export interface ReviewPorts {
+  readonly client: Pick<KubeClient, 'request'>;
+  readonly clock: Clock;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+/** What objects are answered with that are made. */
+const CREATED = 201;
+
+/** The status of the answer to a review; empty when there is none. Rejects when there is no answer after all tries. */
+export async function postReview(
+  { client, clock, random }: ReviewPorts,
+  { kind, path, body, timeoutMs }: ReviewRequest,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, unknown>>> {
+  const options = { clock, signal, ...(random === undefined ? {} : { random }) };
+  const review = await askAgain(options, async () => {
+    const startedAtMs = clock.monotonicMs();
+    const tell = (code: number | undefined): void =>
+      authReviewEnded.publish({ kind, code, durationMs: clock.monotonicMs() - startedAtMs });
+    try {
+      const answer = await client.request<unknown>({ method: 'POST', path, body, timeoutMs, signal });
+      tell(CREATED);
+      return answer;
+    } catch (error) {
+      tell(error instanceof ApiError ? error.code : undefined);
+      throw error;
+    }
+  });
+  return isRecord(review) && isRecord(review['status']) ? review['status'] : {};
+}
