@@ -141,7 +141,8 @@ export class Agent implements AsyncDisposable {
             cluster: link?.auth,
           });
           const kubeletPort = (): number | undefined => (options.port === 0 ? undefined : options.port);
-          if (link !== undefined) await metrics.addClusterNode({ auth: () => link.auth.stats });
+          if (link !== undefined)
+            await metrics.addClusterNode({ auth: () => link.auth.stats, parts: () => link.state });
           await link?.join({ parts, client, kubeletPort });
           return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history, link);
         } catch (error) {

@@ -69,6 +69,28 @@ authentication:
     });
   });
 
+  it('asks the API server of a cluster unless told otherwise, and keeps its answers as long as a kubelet', () => {
+    const kubeletsOwn = {
+      ...{ anonymousAuth: false, authorizationMode: 'Webhook', authenticationTokenWebhook: true },
+      ...{ authenticationTokenWebhookCacheTtlMs: 120_000 },
+      authorizationWebhookCacheAuthorizedTtlMs: 300_000,
+      authorizationWebhookCacheUnauthorizedTtlMs: 30_000,
+    };
+    expect(resolveAgentOptions({ kubeconfig: '/k' })).toMatchObject(kubeletsOwn);
+    expect(resolveAgentOptions({})).toMatchObject({ anonymousAuth: true, authorizationMode: 'AlwaysAllow' });
+    const text =
+      'authentication: { anonymous: { enabled: true }, webhook: { enabled: false, cacheTTL: 5s } }\n' +
+      'authorization:\n  mode: AlwaysAllow\n  webhook: { cacheAuthorizedTTL: 1m, cacheUnauthorizedTTL: 0s }\n';
+    const { config, warnings } = readKubeletConfig(HEAD + text, 'k.yaml', true);
+    expect(warnings).toEqual([]);
+    expect(resolveAgentOptions({ kubeconfig: '/k' }, config)).toMatchObject({
+      ...{ anonymousAuth: true, authorizationMode: 'AlwaysAllow', authenticationTokenWebhook: false },
+      ...{ authenticationTokenWebhookCacheTtlMs: 5_000, authorizationWebhookCacheAuthorizedTtlMs: 60_000 },
+      authorizationWebhookCacheUnauthorizedTtlMs: 30_000,
+    });
+    expect(resolveAgentOptions({ kubeconfig: '/k', anonymousAuth: false }, config).anonymousAuth).toBe(false);
+  });
+
   it.each<[GivenAgentOptions, string]>([
     [{ address: 'node-1' }, '--address: "node-1" is not an address, such as 127.0.0.1'],
     [{ address: 'fe80::1%eth0' }, '--address: "fe80::1%eth0" is not an address'],
@@ -93,6 +115,12 @@ authentication:
     ['tlsMinVersion: VersionTLS10\n', 'tlsMinVersion: '],
     ['tlsCipherSuites: [TLS_RSA_WITH_RC4_128_SHA]\n', 'tlsCipherSuites[0]: '],
     ['authorization: { mode: RBAC }\n', 'authorization.mode: '],
+    ['authentication: { webhook: { cacheTTL: 5 } }\n', 'authentication.webhook.cacheTTL: must be a duration'],
+    [
+      'authorization: { webhook: { cacheAuthorizedTTL: -1s } }\n',
+      'authorization.webhook.cacheAuthorizedTTL: ',
+    ],
+    ['eventRecordQPS: -1\n', 'eventRecordQPS: Invalid value: -1'],
     ['authentication: { x509: { caFile: /x } }\n', 'authentication.x509.caFile: '],
     ['authentication: { anonymous: { enabled: "no" } }\n', 'authentication.anonymous.enabled: '],
   ])('is refused in a file as well: %j', (text, message) => {

@@ -17,6 +17,7 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     ...findUselessPeriods(options),
     findWrongQuotaPeriod(options),
     atLeast('nodeLeaseDurationSeconds', options.nodeLeaseDurationSeconds, 1),
+    atLeast('--event-burst', options.eventBurst, 1),
     atLeast('kubeAPIBurst', options.kubeApiBurst, 1),
     atLeast('--container-log-max-files', options.containerLogMaxFiles, 2),
     atLeast('--max-parallel-image-pulls', options.maxParallelImagePulls, 1),

@@ -19,6 +19,8 @@ export interface PodCounts {
   readonly active: CountByOrigin;
   readonly working: Iterable<WorkingPod>;
   readonly ephemeralContainers: number;
+  /** Pods of an API server that stand for static ones. */
+  readonly mirrors: number;
 }
 
 const LIFECYCLES = ['sync', 'terminating', 'terminated'] as const;
@@ -55,8 +57,8 @@ export function addPodCountMetrics(registry: MetricsRegistry, counts: () => PodC
     () => byOrigin(read().active),
   );
   registry.readGauge(
-    { name: 'kubelet_mirror_pods', help: 'Pods that stand for others on an API server: there is none.' },
-    () => 0,
+    { name: 'kubelet_mirror_pods', help: 'Pods that stand for those of manifests on an API server.' },
+    () => read().mirrors,
   );
   registry.readGauge(
     {

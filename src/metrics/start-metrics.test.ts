@@ -133,11 +133,12 @@ describe('the metrics of the pods of a node', () => {
     ];
     addPodCountMetrics(registry, () => ({
       ...{ desired: { static: 3, other: 0 }, active: { static: 2, other: 0 } },
-      ...{ working, ephemeralContainers: 1 },
+      ...{ working, ephemeralContainers: 1, mirrors: 4 },
     }));
     const read = await scrape(registry);
     expect(read('kubelet_desired_pods', { static: 'true' })).toBe(3);
     expect(read('kubelet_desired_pods', { static: '' })).toBe(0);
+    expect(read('kubelet_mirror_pods')).toBe(4);
     expect(read('kubelet_active_pods', { static: 'true' })).toBe(2);
     expect(read('kubelet_managed_ephemeral_containers')).toBe(1);
     const pods = (lifecycle: string, config: string, origin: string) =>

@@ -1,3 +1,4 @@
+import { OwnNode } from '../cluster/node/own-node.js';
 import { type AgentPods, type AgentPodStatus, type AgentStatusChange } from '../cluster/pods/agent-pods.js';
 import { ClusterPods } from '../cluster/pods/cluster-pods.js';
 import { type NodePod } from '../model/node-pod.js';
@@ -94,7 +95,7 @@ export class ClusterPodsScene implements AsyncDisposable {
   readonly events: string[] = [];
   pods!: ClusterPods;
   #abort = new AbortController();
-  #running: Promise<void> | undefined;
+  #running: Promise<unknown> | undefined;
 
   constructor() {
     this.api.put(`/api/v1/nodes/${SCENE_NODE}`, { metadata: { uid: 'node-uid', labels: { disk: 'ssd' } } });
@@ -110,7 +111,12 @@ export class ClusterPodsScene implements AsyncDisposable {
       ...{ client, clock, agent, nodeName: SCENE_NODE, logger: SILENT_LOGGER, random: () => 0.5 },
       events: { record },
     });
-    this.#running = this.pods.run(this.#abort.signal);
+    const { signal } = this.#abort;
+    const node = new OwnNode({
+      ...{ name: SCENE_NODE, client, clock, logger: SILENT_LOGGER },
+      onChange: (seen) => this.pods.seeNode(seen),
+    });
+    this.#running = Promise.all([this.pods.run(signal), node.run(signal)]);
     await clock.settle();
   }
 

@@ -42,6 +42,8 @@ export interface ClusterNodeParts {
   /** Where the API server finds the agent; undefined while nothing listens there. */
   readonly kubeletPort: () => number | undefined;
   readonly onEvent: (event: NodeEvent) => void;
+  /** See {@link ClusterNode}. */
+  readonly onReached: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -89,7 +91,7 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
       soft: parseThresholds(options.evictionSoft),
       transitionPeriodMs: options.evictionPressureTransitionPeriodMs,
     },
-    onEvent: given.onEvent,
+    ...{ onEvent: given.onEvent, onReached: given.onReached },
   });
   return {
     node,

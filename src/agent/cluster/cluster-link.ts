@@ -26,6 +26,7 @@ import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
 import { buildClusterEvents, type BuiltClusterEvents } from '../cluster-events/build-cluster-events.js';
 import { buildClusterNode, type BuiltClusterNode } from '../cluster-node/build-cluster-node.js';
+import { type ClusterPartsState } from '../../metrics/cluster-parts-metrics.js';
 import { type ClusterHooks } from './cluster-hooks.js';
 import { buildAgentPods } from './agent-pods-port.js';
 
@@ -120,6 +121,20 @@ export class ClusterLink implements ClusterHooks {
     return this.#loaded.clients.server;
   }
 
+  /** How its parts get on; undefined before the agent has joined. */
+  get state(): ClusterPartsState | undefined {
+    const [objects, pods, node, events] = [this.#objects, this.#pods, this.#node, this.#events];
+    if (!objects || !pods || !node || !events) return undefined;
+    const { watch, pods: known, mirrors, unknownFields, statuses } = pods.state;
+    const followed = { pods: watch, node: node.node.watch, ...objects.collections };
+    return {
+      followed: Object.entries(followed).map(([collection, state]) => ({ collection, ...state })),
+      pods: { known, mirrors, unknownFields, statuses },
+      objects: objects.stats,
+      events: events.stats,
+    };
+  }
+
   /** The Node as a part of the cluster; undefined before the agent has joined. */
   get node(): ClusterNode | undefined {
     return this.#node?.node;
@@ -147,12 +162,16 @@ export class ClusterLink implements ClusterHooks {
     const { options, nodeName, version, clock, logger } = this.#given;
     const { clients, labels, taints, ClusterPods } = this.#loaded;
     const { api, heartbeat } = clients;
-    const events = await buildClusterEvents({ nodeName, parts, api, clock, logger });
+    const { eventRecordQps, eventBurst } = options;
+    const events = await buildClusterEvents({
+      ...{ nodeName, parts, api, eventRecordQps, eventBurst, clock, logger },
+    });
     this.#events = events;
-    this.#pods = new ClusterPods({
+    const pods = new ClusterPods({
       ...{ client: api, nodeName, clock, logger, events: parts.events },
       agent: buildAgentPods(parts),
     });
+    this.#pods = pods;
     this.#node = await buildClusterNode({
       ...{ options, nodeName, version, parts, client, api, heartbeat, kubeletPort, clock, logger },
       dropConnection: () => heartbeat.dropConnections(),
@@ -168,7 +187,11 @@ export class ClusterLink implements ClusterHooks {
         events.recordNode(event);
         logger.info('Event of the node', { node: nodeName, type, reason, message });
       },
+      onReached: () => {
+        for (const part of [this.#objects, pods, events]) part?.retryNow();
+      },
     });
+    this.#node.node.onNode((node) => pods.seeNode(node));
   }
 
   /** Keeps node and cluster in step until the signal aborts; resolves then. The pods go on as they are. */

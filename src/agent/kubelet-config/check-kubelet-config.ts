@@ -53,6 +53,8 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   list.check(['imageGCLowThresholdPercent'], config.imageGCLowThresholdPercent, inRange(0, 100));
   list.check(['containerLogMaxFiles'], config.containerLogMaxFiles, inRange(2));
   list.check(['containerLogMaxSize'], config.containerLogMaxSizeBytes, inRange(1));
+  list.check(['eventRecordQPS'], config.eventRecordQPS, inRange(0));
+  list.check(['eventBurst'], config.eventBurst, inRange(0));
   list.check(['kubeAPIBurst'], config.kubeAPIBurst, inRange(0));
   list.check(['nodeLeaseDurationSeconds'], config.nodeLeaseDurationSeconds, inRange(1));
   list.check(['nodeStatusMaxImages'], config.nodeStatusMaxImages, inRange(-1));

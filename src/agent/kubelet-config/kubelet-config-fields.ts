@@ -65,8 +65,8 @@ export const KUBELET_CONFIG_TABLES = {
       '[]string',
       'the credentials of registries are the runtime’s',
     ),
-    eventRecordQPS: ignored('int32', CONTROL_PLANE),
-    eventBurst: ignored('int32', CONTROL_PLANE),
+    eventRecordQPS: supported('int32'),
+    eventBurst: supported('int32'),
     enableDebuggingHandlers: supported('boolean'),
     enableContentionProfiling: ignored('boolean', DEBUGGING),
     healthzPort: supported('int32'),
@@ -212,6 +212,8 @@ export const KUBELET_CONFIG_TABLES = {
 
 /** Fields that are honoured in a cluster alone, by their paths; what is said of them elsewhere. */
 export const CLUSTER_FIELDS: Readonly<Record<string, string>> = {
+  eventRecordQPS: CONTROL_PLANE,
+  eventBurst: CONTROL_PLANE,
   'authentication.webhook': 'there is no API server that could be asked who may do what',
   'authorization.webhook': 'there is no API server that could be asked who may do what',
 };

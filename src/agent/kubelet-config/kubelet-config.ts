@@ -33,6 +33,8 @@ export interface KubeletConfig {
   readonly providerID?: string;
   readonly kubeAPIQPS?: number;
   readonly kubeAPIBurst?: number;
+  readonly eventRecordQPS?: number;
+  readonly eventBurst?: number;
   readonly nodeStatusUpdateFrequencyMs?: number;
   readonly nodeStatusReportFrequencyMs?: number;
   readonly nodeLeaseDurationSeconds?: number;

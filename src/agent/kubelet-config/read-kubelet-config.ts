@@ -153,6 +153,7 @@ const AS_WRITTEN = [
   'evictionHard',
   'evictionSoft',
   'mergeDefaultEvictionSettings',
+  'eventRecordQPS',
   'registerNode',
   'providerID',
   'nodeStatusMaxImages',
@@ -162,6 +163,7 @@ const AS_WRITTEN = [
 const NUMBERS_WITH_DEFAULTS = [
   'kubeAPIQPS',
   'kubeAPIBurst',
+  'eventBurst',
   'nodeLeaseDurationSeconds',
 ] as const satisfies readonly (keyof KubeletConfig)[];
 

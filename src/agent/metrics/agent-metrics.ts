@@ -1,6 +1,7 @@
 import { type CriClient } from '../../cri/index.js';
 import { addCertificateMetrics } from '../../metrics/certificate-metrics.js';
 import { addClusterNodeMetrics } from '../../metrics/cluster-node-metrics.js';
+import { addClusterPartsMetrics, type ReadClusterParts } from '../../metrics/cluster-parts-metrics.js';
 import { addConfigMetrics } from '../../metrics/config-metrics.js';
 import { addContainerEndMetrics } from '../../metrics/container-end-metrics.js';
 import { addDelegatedAuthMetrics, type ReadDelegatedAuth } from '../../metrics/delegated-auth-metrics.js';
@@ -50,6 +51,7 @@ export interface AgentMetricsOptions {
 /** What is read of the parts that only a node of a cluster has. */
 export interface ClusterNodeReaders {
   readonly auth: ReadDelegatedAuth;
+  readonly parts: ReadClusterParts;
 }
 
 /** The numbers of an agent: each page encoded, in pieces, in the format of Prometheus. */
@@ -59,6 +61,7 @@ export class AgentMetrics implements Disposable {
   readonly #agent: MetricsRegistry;
   readonly #clock: Clock;
   readonly #probes: MetricsRegistry;
+  #readCluster: ReadClusterParts | undefined;
 
   /** Counts from now on: to be made before anything runs. */
   static async start(given: AgentMetricsOptions): Promise<AgentMetrics> {
@@ -83,7 +86,7 @@ export class AgentMetrics implements Disposable {
     addConfigMetrics(registry);
     addHttpServerMetrics(registry);
     addCertificateMetrics(registry, () => clock.now());
-    addPods(registry, given);
+    addPods(registry, given, () => this.#readCluster?.()?.pods.mirrors ?? 0);
     addProbeStats(registry, () => probes.stats);
     this.#agent = registry;
     this.#clock = clock;
@@ -93,12 +96,14 @@ export class AgentMetrics implements Disposable {
   }
 
   /** Counts what a node of a cluster does besides: to be called before it does. */
-  async addClusterNode({ auth }: ClusterNodeReaders): Promise<void> {
+  async addClusterNode({ auth, parts }: ClusterNodeReaders): Promise<void> {
     const { startedAtSeconds, bootedAtSeconds } = await readProcessFacts();
     addClusterNodeMetrics(this.#agent, {
       agentStartedAtMs: startedAtSeconds === undefined ? performance.timeOrigin : startedAtSeconds * 1_000,
       machineStartedAtMs: bootedAtSeconds === undefined ? undefined : bootedAtSeconds * 1_000,
     });
+    this.#readCluster = parts;
+    addClusterPartsMetrics(this.#agent, parts);
     addDelegatedAuthMetrics(this.#agent, auth);
     addKubeClientMetrics(this.#agent, () => this.#clock.now());
   }
@@ -120,10 +125,14 @@ export class AgentMetrics implements Disposable {
   }
 }
 
-function addPods(registry: MetricsRegistry, { parts, clock, logger }: AgentMetricsOptions): void {
+function addPods(
+  registry: MetricsRegistry,
+  { parts, clock, logger }: AgentMetricsOptions,
+  countMirrors: () => number,
+): void {
   const { workers, loop, desired } = parts;
   const isOurs = (uid: string): boolean => desired.has(uid);
-  addPodCountMetrics(registry, () => countPods(parts));
+  addPodCountMetrics(registry, () => ({ ...countPods(parts), mirrors: countMirrors() }));
   addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
   addStartMetrics(registry);
   addImageMetrics(registry);

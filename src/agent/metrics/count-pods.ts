@@ -16,7 +16,7 @@ export interface CountedParts {
 }
 
 /** Counts the pods of an agent by what is wanted of them, as of now. */
-export function countPods({ desired, workers }: CountedParts): PodCounts {
+export function countPods({ desired, workers }: CountedParts): Omit<PodCounts, 'mirrors'> {
   const wanted = { static: 0, other: 0 };
   const active = { static: 0, other: 0 };
   let ephemeralContainers = 0;

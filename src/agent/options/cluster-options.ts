@@ -12,6 +12,8 @@ export interface ClusterOptions {
   readonly providerId: string;
   readonly kubeApiQps: number;
   readonly kubeApiBurst: number;
+  readonly eventRecordQps: number;
+  readonly eventBurst: number;
   readonly nodeStatusUpdateFrequencyMs: number;
   readonly nodeStatusReportFrequencyMs: number;
   readonly nodeLeaseDurationSeconds: number;
@@ -74,6 +76,22 @@ export const CLUSTER_OPTIONS: OptionsTable<ClusterOptions> = {
     field: 'kubeAPIBurst',
     fromConfig: (config) => config.kubeAPIBurst,
     doc: 'In a cluster: requests to the API server at once',
+  },
+  eventRecordQps: {
+    type: 'count',
+    default: 50,
+    flag: '--event-qps',
+    field: 'eventRecordQPS',
+    fromConfig: (config) => config.eventRecordQPS,
+    doc: 'In a cluster: events a second that are told the API server in the long run; 0 for no limit',
+  },
+  eventBurst: {
+    type: 'count',
+    default: 100,
+    flag: '--event-burst',
+    field: 'eventBurst',
+    fromConfig: (config) => config.eventBurst,
+    doc: 'In a cluster: events that are told the API server at once',
   },
   nodeStatusUpdateFrequencyMs: {
     type: 'duration',

@@ -26,6 +26,7 @@ import { type Logger } from '../../util/logger.js';
 import { nodeConnectionDropped, nodeRegistrationStepped } from '../../util/node-channels.js';
 import { settlesWithin } from '../../util/settles-within.js';
 import { type KubeClient } from '../client/kube-client.js';
+import { type FollowedState } from '../watch/reflector.js';
 import { computeInitialNode } from './compute-initial-node.js';
 import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
 import { isGone, NodeApi } from './node-api.js';
@@ -62,6 +63,8 @@ export interface ClusterNodeOptions {
   };
   /** Takes events about the Node. */
   readonly onEvent: (event: NodeEvent) => void;
+  /** The API server was reached: the first time, and again after heartbeats had failed. */
+  readonly onReached?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** A number in [0, 1); Math.random unless told. */
@@ -138,6 +141,7 @@ export class ClusterNode {
       onRecovered: () => {
         this.#own.retryNow();
         this.#reporter.wake();
+        options.onReached?.();
       },
     });
   }
@@ -145,6 +149,11 @@ export class ClusterNode {
   /** The Node as it was seen last; undefined before the first time, and once it was deleted. */
   get node(): NodeObject | undefined {
     return this.#own.seen;
+  }
+
+  /** How the watch of the Node gets on. */
+  get watch(): FollowedState {
+    return this.#own.state;
   }
 
   /** Calls `listener` with each version of the Node that is seen, and when it is gone, until the returned function is called. */
@@ -213,6 +222,7 @@ export class ClusterNode {
     if (isNew) for (const event of events) onEvent(event);
     this.#own.take(node);
     this.#tellRegistered();
+    this.#options.onReached?.();
     await Promise.all([this.#reporter.run(signal), this.#lease.run(signal), this.#own.run(signal)]);
   }
 

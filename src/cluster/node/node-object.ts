@@ -21,6 +21,8 @@ export interface NodeMetadata {
   /** The API server's; absent in a Node that is to be created. */
   readonly uid?: string;
   readonly resourceVersion?: string;
+  /** Somebody has deleted it, and somebody else keeps it from going yet. */
+  readonly deletionTimestamp?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -113,7 +115,7 @@ export interface NodeRuntimeHandler {
  */
 export function readNode(value: unknown): NodeObject | undefined {
   const { metadata, spec, status } = asRecord(value);
-  const { name, uid, resourceVersion, labels, annotations } = asRecord(metadata);
+  const { name, uid, resourceVersion, deletionTimestamp, labels, annotations } = asRecord(metadata);
   if (typeof name !== 'string' || name === '') return undefined;
   return {
     apiVersion: 'v1',
@@ -122,6 +124,7 @@ export function readNode(value: unknown): NodeObject | undefined {
       name,
       ...(typeof uid === 'string' ? { uid } : {}),
       ...(typeof resourceVersion === 'string' ? { resourceVersion } : {}),
+      ...(typeof deletionTimestamp === 'string' ? { deletionTimestamp } : {}),
       labels: textsOf(labels),
       annotations: textsOf(annotations),
     },

@@ -2,7 +2,7 @@ import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type KubeObject } from '../watch/kube-object.js';
-import { Reflector } from '../watch/reflector.js';
+import { type FollowedState, Reflector } from '../watch/reflector.js';
 import { type NodeObject, readNode } from './node-object.js';
 
 /** What {@link OwnNode} needs. */
@@ -55,6 +55,11 @@ export class OwnNode {
   get watched(): NodeObject | undefined {
     const { hasSynced, problem } = this.#reflector;
     return hasSynced && problem === undefined ? this.#node : undefined;
+  }
+
+  /** How the watch gets on. */
+  get state(): FollowedState {
+    return this.#reflector.state;
   }
 
   /** Follows it until the signal aborts; resolves then. */

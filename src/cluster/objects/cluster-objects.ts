@@ -23,6 +23,7 @@ import { abortable } from '../../util/abortable.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
+import { type FollowedState } from '../watch/reflector.js';
 import { ReferencedObjects, type ReferencedObjectsStats } from './referenced-objects.js';
 import { RuntimeClasses } from './runtime-classes.js';
 import { ServiceAccountTokens, type TokenRequestSpec } from './service-account-tokens.js';
@@ -67,6 +68,16 @@ export class ClusterObjects implements PodObjects {
   /** Objects that pods refer to, and how many of them are watched. */
   get stats(): ReferencedObjectsStats {
     return this.#referenced.stats;
+  }
+
+  /** The collections that are followed as a whole, by name. */
+  get collections(): Readonly<Record<'services' | 'runtimeclasses', FollowedState>> {
+    return { services: this.#services.state, runtimeclasses: this.#classes.state };
+  }
+
+  /** The API server is there: no watch need wait any longer. */
+  retryNow(): void {
+    for (const part of [this.#referenced, this.#services, this.#classes]) part.retryNow();
   }
 
   /** Follows what has to be followed until the signal aborts; resolves then. */

@@ -96,6 +96,11 @@ export class ReferencedObjects implements PodObjects {
     this.#closing.abort();
   }
 
+  /** The API server is there: no watch need wait any longer. */
+  retryNow(): void {
+    for (const { watched } of this.#objects.values()) watched.retryNow();
+  }
+
   /**
    * Has some of what the pod refers to looked up. Resolves when all of it is known, or when nothing came for a while: then
    * whoever asks for it is told. Rejects with the signal's reason.

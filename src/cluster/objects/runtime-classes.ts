@@ -2,7 +2,7 @@ import { type NodePod } from '../../model/node-pod.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
-import { Reflector } from '../watch/reflector.js';
+import { type FollowedState, Reflector } from '../watch/reflector.js';
 import { Synced } from './synced.js';
 
 /** What {@link RuntimeClasses} works with. */
@@ -44,6 +44,16 @@ export class RuntimeClasses {
         delete: ({ metadata }) => void this.#handlers.delete(metadata?.name ?? ''),
       },
     });
+  }
+
+  /** How the watch gets on. */
+  get state(): FollowedState {
+    return this.#reflector.state;
+  }
+
+  /** The API server is there: the watch need not wait any longer. */
+  retryNow(): void {
+    this.#reflector.retryNow();
   }
 
   /** Follows them until the signal aborts; resolves then. */

@@ -89,6 +89,11 @@ export class WatchedObject {
     void reflector.run(link.signal).finally(() => link.unlink());
   }
 
+  /** The API server is there: the watch need not wait any longer. */
+  retryNow(): void {
+    this.#following?.reflector.retryNow();
+  }
+
   /** Closes the watch; what was known stays so. */
   rest(): void {
     this.#following?.link.abort();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../client/kube-client.js';
 import { ClusterPodsScene, podPath, SCENE_NODE } from '../../testing/cluster-pods-scene.js';
 import { aNodePod } from '../../testing/node-pod-builder.js';
+import { podStatusTold } from '../../util/cluster-pod-channels.js';
 import { STATIC_POD_ANNOTATIONS } from '../../model/static-pod.js';
 
 const running = (restartCount = 0) =>
@@ -61,6 +62,27 @@ describe('pods of an API server', () => {
     scene.api.start();
     await scene.clock.advance(31_000);
     expect([...scene.agent.delivered!.keys()]).toEqual(['uid-two', 'uid-three']);
+  });
+
+  it('are listed and told of at once when something else has got through to the server', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.bind('web');
+    await scene.start();
+    const told: number[] = [];
+    const unfollow = podStatusTold.subscribe(({ durationMs }) => told.push(durationMs));
+    scene.api.stop();
+    scene.agent.compute('uid-web', running());
+    await scene.clock.advance(300_000);
+    scene.bind('new');
+    scene.api.start();
+    await scene.clock.settle();
+    expect(scene.statusOf('web')['phase']).toBe('Pending');
+    scene.pods.retryNow();
+    await scene.clock.settle();
+    expect([...scene.agent.delivered!.keys()]).toEqual(['uid-web', 'uid-new']);
+    expect(scene.statusOf('web')['phase']).toBe('Running');
+    unfollow();
+    expect(told).toEqual([300_000]);
   });
 
   it('are not delivered again for what the node itself has told', async () => {

@@ -7,7 +7,7 @@
  *      └──── StatusWriter, MirrorPods ◄─────────────────────┘
  * ```
  *
- * In: a {@link KubeClient} and {@link AgentPods}, what the agent does and knows. Nothing of a pod is kept on disk: what is
+ * In: a {@link KubeClient}, {@link AgentPods}, what the agent does and knows, and the node's object, which somebody else watches. Nothing of a pod is kept on disk: what is
  * true of it is in the API server and in the runtime.
  *
  * @module
@@ -18,7 +18,7 @@ import { isTerminalPhase, type V1PodStatus } from '../../model/v1-pod-status.js'
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
-import { Reflector, type ReflectorStats } from '../watch/reflector.js';
+import { type FollowedState, Reflector } from '../watch/reflector.js';
 import { admitToNode, type NodeRejection } from './admit-to-node.js';
 import { type AgentPods } from './agent-pods.js';
 import { type ApiNode } from './api-node.js';
@@ -47,8 +47,9 @@ export interface ClusterPodsState {
   /** Why they are not in step with the API server now. */
   readonly problem: Error | undefined;
   readonly pods: number;
+  readonly mirrors: number;
   readonly unknownFields: number;
-  readonly watch: ReflectorStats;
+  readonly watch: FollowedState;
   readonly statuses: StatusWriterStats;
 }
 
@@ -58,8 +59,7 @@ export class ClusterPods {
   readonly #source: PodSource;
   readonly #mirrors: MirrorPods;
   readonly #writer: StatusWriter;
-  readonly #podReflector: Reflector<ApiPod>;
-  readonly #nodeReflector: Reflector<ApiNode>;
+  readonly #reflector: Reflector<ApiPod>;
   /** As it was last seen: one that was deleted has the labels that it had. */
   #node: ApiNode | undefined;
   #isNodeThere = false;
@@ -83,35 +83,19 @@ export class ClusterPods {
     this.#writer = new StatusWriter({
       ...{ ...common, known, agent, source: this.#source, mirrors: this.#mirrors },
     });
-    this.#podReflector = new Reflector<ApiPod>({
+    this.#reflector = new Reflector<ApiPod>({
       ...{ ...common, path: '/api/v1/pods', sink: known },
       query: { fieldSelector: `spec.nodeName=${nodeName}` },
-    });
-    const seeNode = (seen: ApiNode): void => {
-      [this.#node, this.#isNodeThere] = [seen, true];
-      this.#source.nodeIsKnown();
-      this.#mirrors.refresh();
-    };
-    this.#nodeReflector = new Reflector<ApiNode>({
-      ...{ ...common, path: '/api/v1/nodes', name: nodeName },
-      sink: {
-        replace: ([only]) => {
-          if (only === undefined) this.#isNodeThere = false;
-          else seeNode(only);
-        },
-        upsert: seeNode,
-        delete: () => (this.#isNodeThere = false),
-      },
     });
   }
 
   /** As of now. */
   get state(): ClusterPodsState {
     return {
-      hasSynced: this.#podReflector.hasSynced && this.#node !== undefined,
-      problem: this.#podReflector.problem ?? this.#nodeReflector.problem,
-      ...{ pods: this.#known.size, unknownFields: this.#source.unknownFields },
-      ...{ watch: this.#podReflector.stats, statuses: this.#writer.stats },
+      hasSynced: this.#reflector.hasSynced && this.#node !== undefined,
+      problem: this.#reflector.problem,
+      ...{ pods: this.#known.size, mirrors: this.#mirrors.size, unknownFields: this.#source.unknownFields },
+      ...{ watch: this.#reflector.state, statuses: this.#writer.stats },
     };
   }
 
@@ -132,16 +116,25 @@ export class ClusterPods {
     this.#mirrors.refresh();
   }
 
+  /** The node's object as it is now; undefined once it is gone. To be called with each version that is seen. */
+  seeNode(node: ApiNode | undefined): void {
+    this.#isNodeThere = node !== undefined;
+    if (node === undefined) return;
+    this.#node = node;
+    this.#source.nodeIsKnown();
+    this.#mirrors.refresh();
+  }
+
   /** Something else has got through to the API server: what waits for another try is tried at once. */
   retryNow(): void {
-    this.#podReflector.retryNow();
-    this.#nodeReflector.retryNow();
+    this.#reflector.retryNow();
+    this.#mirrors.retryNow();
     this.#writer.retryNow();
   }
 
   /** Keeps node and API server in step until the signal aborts; resolves then. The pods go on as they are. */
   async run(signal: AbortSignal): Promise<void> {
-    const parts = [this.#podReflector, this.#nodeReflector, this.#mirrors, this.#writer];
+    const parts = [this.#reflector, this.#mirrors, this.#writer];
     await Promise.all(parts.map(async (part) => part.run(signal)));
   }
 }

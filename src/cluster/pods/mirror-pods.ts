@@ -79,6 +79,11 @@ export class MirrorPods {
     });
   }
 
+  /** How many the API server has. */
+  get size(): number {
+    return this.#mirrors.size;
+  }
+
   /** The mirror pod of a static pod; undefined while there is none. */
   findMirror(staticUid: string): NamedApiPod | undefined {
     const name = this.#names.get(staticUid);
@@ -88,6 +93,12 @@ export class MirrorPods {
   /** The uid on this node of the static pod that a mirror pod stands for. */
   findStaticUid({ metadata }: NamedApiPod): string | undefined {
     return this.#uids.get(fullName(metadata));
+  }
+
+  /** What failed is tried at once: the server is back. */
+  retryNow(): void {
+    for (const failure of this.#failures.values()) failure.retryAtMs = -Infinity;
+    this.refresh();
   }
 
   /** Something may have changed. */

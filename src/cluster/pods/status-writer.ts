@@ -14,6 +14,7 @@
 import { type V1PodStatus } from '../../model/v1-pod-status.js';
 import { Backoff } from '../../util/backoff.js';
 import { type Clock, type ClockTimer } from '../../util/clock.js';
+import { podStatusTold } from '../../util/cluster-pod-channels.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { readUntilAborted } from '../../util/read-until-aborted.js';
 import { SliceYielder } from '../../util/slices.js';
@@ -77,6 +78,8 @@ export class StatusWriter {
   readonly #retries = new Map<string, Retry>();
   /** What the server made nothing of, as it was after it had answered: by pod. It is not told again. */
   readonly #unheard = new Map<string, string>();
+  /** Since when the server does not know how a pod is: of those that have changed and were not told of yet. */
+  readonly #changedAtMs = new Map<string, number>();
   #signal: AbortSignal | undefined;
   readonly #stats = { patches: 0, deletions: 0, failures: 0, folded: 0 };
 
@@ -121,7 +124,8 @@ export class StatusWriter {
     const follow = async (): Promise<void> => {
       for await (const change of readUntilAborted(changes, signal)) {
         if (change.type === 'resync') await this.#touchAll();
-        else this.#noticed(change.type === 'status' ? change.record.pod.uid : change.pod.uid);
+        else if (change.type === 'removed') this.#noticed(change.pod.uid);
+        else this.#changed(change.record.pod.uid);
       }
     };
     const sweep = async (): Promise<void> => {
@@ -136,6 +140,11 @@ export class StatusWriter {
       changes.close();
       for (const { timer } of this.#retries.values()) timer?.cancel();
     }
+  }
+
+  #changed(uid: string): void {
+    if (!this.#changedAtMs.has(uid)) this.#changedAtMs.set(uid, this.#options.clock.monotonicMs());
+    this.#noticed(uid);
   }
 
   #noticed(uid: string): void {
@@ -171,18 +180,24 @@ export class StatusWriter {
 
   /** Never rejects. */
   async #serve(uid: string, signal: AbortSignal): Promise<void> {
+    // What changes while it is written is told of with the next turn.
+    const changedAtMs = this.#changedAtMs.get(uid);
+    this.#changedAtMs.delete(uid);
     try {
-      await this.#write(uid, signal);
+      const isTold = await this.#write(uid, signal);
+      if (isTold && changedAtMs !== undefined) {
+        podStatusTold.publish({ durationMs: this.#options.clock.monotonicMs() - changedAtMs });
+      }
       this.#retries.delete(uid);
     } catch (error) {
-      if (!signal.aborted) this.#failed(uid, error);
+      if (!signal.aborted) this.#failed(uid, error, changedAtMs);
     } finally {
       this.#busy.delete(uid);
       this.#pump();
     }
   }
 
-  #failed(uid: string, error: unknown): void {
+  #failed(uid: string, error: unknown, changedAtMs: number | undefined): void {
     const { clock, random = Math.random, known } = this.#options;
     this.#stats.failures++;
     const pod = known.find(uid)?.metadata ?? this.#options.agent.findStatus(uid)?.pod;
@@ -204,6 +219,7 @@ export class StatusWriter {
     const fields = { pod, podUID: uid, retryInMs: Math.round(delayMs) };
     this.#logger.error('Failed to update status for pod', error, fields);
     this.#waiting.add(uid);
+    if (changedAtMs !== undefined) this.#changedAtMs.set(uid, changedAtMs);
     retry.timer = clock.setTimer(delayMs, () => {
       retry.timer = undefined;
       this.#pump();
@@ -213,6 +229,7 @@ export class StatusWriter {
   #forget(uid: string): void {
     this.#waiting.delete(uid);
     this.#unheard.delete(uid);
+    this.#changedAtMs.delete(uid);
     this.#retries.get(uid)?.timer?.cancel();
     this.#retries.delete(uid);
   }
@@ -222,24 +239,26 @@ export class StatusWriter {
     return known.find(uid) ?? mirrors.findMirror(uid);
   }
 
-  async #write(uid: string, signal: AbortSignal): Promise<void> {
+  /** Whether the server was told how the pod is. */
+  async #write(uid: string, signal: AbortSignal): Promise<boolean> {
     const { agent, source } = this.#options;
     const target = this.#findTarget(uid);
     if (target === undefined) {
       this.#unheard.delete(uid);
-      return;
+      return false;
     }
     const status = agent.findStatus(uid)?.status ?? source.findUnreadable(uid);
-    if (status !== undefined) await this.#patch(uid, target, status, signal);
+    const isTold = status !== undefined && (await this.#patch(uid, target, status, signal));
     await this.#deleteIfOver(uid, signal);
+    return isTold;
   }
 
-  async #patch(uid: string, api: NamedApiPod, status: V1PodStatus, signal: AbortSignal): Promise<void> {
+  async #patch(uid: string, api: NamedApiPod, status: V1PodStatus, signal: AbortSignal): Promise<boolean> {
     const { client, known } = this.#options;
     const patch = this.#compute(uid, api, status);
-    if (patch === undefined) return;
+    if (patch === undefined) return false;
     // Newer fields mean nothing to older servers: it would be told again and again.
-    if (JSON.stringify(patch) === this.#unheard.get(uid)) return;
+    if (JSON.stringify(patch) === this.#unheard.get(uid)) return false;
     const answer = await client.request<ApiPod>({
       ...{ method: 'PATCH', path: `${pathOf(api.metadata)}/status`, body: patch, signal },
     });
@@ -250,6 +269,7 @@ export class StatusWriter {
     const left = after === undefined ? undefined : this.#compute(uid, after, status);
     if (left === undefined) this.#unheard.delete(uid);
     else this.#unheard.set(uid, JSON.stringify(left));
+    return true;
   }
 
   #compute(uid: string, api: NamedApiPod, status: V1PodStatus) {

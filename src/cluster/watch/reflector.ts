@@ -64,6 +64,13 @@ export interface ReflectorStats {
   readonly ignored: number;
 }
 
+/** How a {@link Reflector} gets on. */
+export interface FollowedState {
+  /** The sink knows all there is, and nothing fails. */
+  readonly isInStep: boolean;
+  readonly stats: ReflectorStats;
+}
+
 const FIRST_DELAY_MS = 800;
 const LONGEST_DELAY_MS = 30_000;
 /** As long without a failure, and the next one counts as the first again. */
@@ -128,6 +135,11 @@ export class Reflector<T extends KubeObject> {
   /** The newest version that the sink was told of; empty before the first list. */
   get resourceVersion(): string {
     return this.#lastSeen;
+  }
+
+  /** As of now. */
+  get state(): FollowedState {
+    return { isInStep: this.#hasSynced && this.#problem === undefined, stats: this.stats };
   }
 
   /** Counters as of now. */
