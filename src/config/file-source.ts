@@ -71,6 +71,8 @@ const BETWEEN_LOOKS_MS = 25;
 const MISSING_LOOK_MS = 1_000;
 /** Many files, or large ones: what was read is delivered meanwhile. */
 const DELIVER_EVERY_MS = 200;
+/** Files that are read beside one another at the start; they have {@link ANSWER_DEADLINE_MS} together. */
+const CONFIRMED_AT_ONCE = 16;
 /** So long the first delivery waits for files that are new or change. */
 const HOLD_FIRST_MS = 2_000;
 /** Watches manifests and delivers their pods. */
@@ -89,6 +91,8 @@ export class FileSource {
   #wasFile = false;
   #startedMs = 0;
   #isComplete = false;
+  #hasConfirmed = false;
+  #hasHandedAll = false;
 
   constructor(options: FileSourceOptions) {
     const defaults = {
@@ -175,10 +179,12 @@ export class FileSource {
     this.#versions.moveTo(look.folder);
     this.#watch.follow(look);
     this.#tellOthers(look);
+    if (!this.#hasConfirmed) await this.#confirmKept(look, signal);
+    this.#hasConfirmed = true;
     for (const name of this.#retries.takeDue(startedMs)) this.#steady.release(name);
     const signs = new Map([...look.files].map(([name, { sign }]) => [name, sign]));
     const seen = this.#steady.look(startedMs, signs, await this.#movedHere(look));
-    const { parsed, moved } = await this.#readAll(look, seen.steady, signal);
+    const { parsed, moved, left } = await this.#readAll(look, seen.steady, signal);
     for (const name of seen.restless) this.#versions.complainOfRestless(name);
     this.#versions.forget(seen.gone);
     this.#retries.forget(seen.gone);
@@ -187,19 +193,22 @@ export class FileSource {
       fileCheckFrequencyMs,
       moved ? settleMs : Infinity,
     );
-    const isSettling = moved || seen.unsettled.some((name) => !seen.restless.includes(name));
+    const isSettling =
+      moved ||
+      seen.unsettled.some((name) => !seen.restless.includes(name) && !this.#versions.isConfirmed(name));
     // What was good before the start may be about to be replaced by what changed since, or to go.
     const isHeld = !this.#isComplete && (isSettling || seen.leaving.length > 0);
     if (isHeld && startedMs - this.#startedMs < HOLD_FIRST_MS) return nextLookInMs;
     const isFirst = !this.#isComplete && !isSettling && !this.#versions.hasLost;
     this.#isComplete ||= isFirst;
     const merged = await this.#deliver(look, true);
+    this.#hasHandedAll = true;
     problems.report(FILE_SOURCE, merged.problems);
     if (this.#isComplete && (isFirst || seen.gone.length > 0)) {
       await this.#store.prune(look.folder, this.#versions.names);
     }
     this.#tellEnd(startedMs, parsed, merged, undefined);
-    return nextLookInMs;
+    return left ? 0 : nextLookInMs;
   }
 
   /** The files that came with this look, were not written here, and so are whole. */
@@ -215,23 +224,60 @@ export class FileSource {
     );
   }
 
-  /** Small files first, so that a large one keeps nobody waiting. */
+  /**
+   * What is as the agent before this one left it need neither settle nor be parsed before its pods are known again: it is
+   * parsed later, when nothing else is to be read.
+   */
+  async #confirmKept({ folder, files: found }: PresentLook, signal: AbortSignal): Promise<void> {
+    const { files } = this.#options;
+    const names = this.#versions.unconfirmed.filter((name) => found.has(name));
+    const confirm = async (name: string): Promise<void> => {
+      const content = await files.read(folder, name);
+      if (content.kind === 'read') this.#versions.confirm(name, content.bytes);
+    };
+    try {
+      for (let at = 0; at < names.length; at += CONFIRMED_AT_ONCE) {
+        const some = names.slice(at, at + CONFIRMED_AT_ONCE);
+        await this.#disk.call(async () => Promise.all(some.map(confirm)), signal);
+      }
+    } catch {
+      // What cannot be read is told of when its turn to be parsed comes.
+      signal.throwIfAborted();
+    }
+  }
+
+  /**
+   * Small files first, so that a large one keeps nobody waiting; at last those that were confirmed, and of them only what
+   * a short time is enough for: some may be `left` for the next look.
+   */
   async #readAll(
     look: PresentLook,
     names: readonly string[],
     signal: AbortSignal,
-  ): Promise<{ readonly parsed: number; readonly moved: boolean }> {
+  ): Promise<{ readonly parsed: number; readonly moved: boolean; readonly left: boolean }> {
     const { clock } = this.#options;
     const sizeOf = (name: string): number => look.files.get(name)!.size;
+    const [known, others]: [string[], string[]] = [[], []];
+    for (const name of [...names].sort((one, other) => sizeOf(one) - sizeOf(other))) {
+      (this.#versions.isConfirmed(name) ? known : others).push(name);
+    }
     let parsed = 0;
     let deliveredMs = clock.monotonicMs();
-    for (const name of [...names].sort((one, other) => sizeOf(one) - sizeOf(other))) {
+    for (const name of others) {
       if (await this.#read(look, name, signal)) parsed++;
       if (clock.monotonicMs() - deliveredMs < DELIVER_EVERY_MS) continue;
       await this.#deliver(look, this.#isComplete, true);
       deliveredMs = clock.monotonicMs();
     }
-    return { parsed, moved: parsed < names.length };
+    const moved = parsed < others.length;
+    // Nobody waits for these, and all would wait for them.
+    if (!this.#hasHandedAll) return { parsed, moved, left: known.length > 0 };
+    const startedMs = clock.monotonicMs();
+    let checked = 0;
+    while (checked < known.length && clock.monotonicMs() - startedMs < DELIVER_EVERY_MS) {
+      if (await this.#read(look, known[checked++]!, signal)) parsed++;
+    }
+    return { parsed, moved, left: checked < known.length };
   }
 
   /** False when the file was changed meanwhile. */

@@ -34,6 +34,12 @@ interface FileVersion {
   problems: readonly ConfigProblem[];
   /** As on disk; undefined when nothing is. */
   saved: Holding | undefined;
+  /** Of the content, while nothing is wrong with it. */
+  goodDigest: string | undefined;
+  /** As on disk. */
+  savedDigest: string | undefined;
+  /** It is still, or again, what the agent before this one found good; nobody has parsed it since the start. */
+  isConfirmed: boolean;
   /** It was judged since the start, well or not. */
   isRead: boolean;
 }
@@ -97,10 +103,39 @@ export class FileVersions {
     this.#origin = origin;
     for (const version of kept.versions) {
       if (version.origin !== origin || (onlyName !== undefined && version.name !== onlyName)) continue;
-      const { name, pods, objects } = version;
+      const { name, pods, objects, digest } = version;
       const holding = { pods, objects };
-      this.#files.set(name, { digest: '', holding, problems: [], saved: holding, isRead: false });
+      const kept = { saved: holding, savedDigest: digest, goodDigest: digest };
+      this.#files.set(name, {
+        digest: '',
+        holding,
+        problems: [],
+        ...kept,
+        isRead: false,
+        isConfirmed: false,
+      });
     }
+  }
+
+  /** The files that were restored and not looked into yet, and of which is known what was in them. */
+  get unconfirmed(): readonly string[] {
+    const isUnread = ({ isRead, savedDigest }: FileVersion): boolean => !isRead && savedDigest !== undefined;
+    return this.names.filter((name) => isUnread(this.#files.get(name)!));
+  }
+
+  /**
+   * Takes a file as read when it holds, byte for byte, what its last good version was made of: whatever parsing it again
+   * will say, that version is what it stands for until then.
+   */
+  confirm(name: string, bytes: Uint8Array): void {
+    const file = this.#files.get(name);
+    if (file === undefined || file.isRead || file.savedDigest !== digestOf(bytes)) return;
+    [file.isRead, file.isConfirmed] = [true, true];
+  }
+
+  /** Whether a file was confirmed and is still to be parsed. */
+  isConfirmed(name: string): boolean {
+    return this.#files.get(name)?.isConfirmed === true;
   }
 
   /** Says in which folder the files are. */
@@ -120,7 +155,7 @@ export class FileVersions {
       this.#keepAll(name, `cannot be read: ${content.why}`);
       return 'unreadable';
     }
-    const digest = createHash('sha256').update(content.bytes).digest('hex');
+    const digest = digestOf(content.bytes);
     const before = this.#files.get(name);
     if (before?.digest === digest) return 'judged';
     const { source, nodeName, parser } = this.#options;
@@ -173,13 +208,19 @@ export class FileVersions {
       const holdsNothing = holding.pods.length + holding.objects.length === 0;
       if (saved === undefined && holdsNothing && problems.length > 0) return false;
       if (saved === undefined || this.#saveFaults.has(name) || !isSameHolding(saved, holding)) return true;
+      if (file.goodDigest !== undefined && file.goodDigest !== file.savedDigest) return true;
       file.saved = holding;
       return false;
     });
     if (due.length === 0) return;
-    const versions = due.map(([name, { holding }]): LastGood => ({ origin: this.#origin, name, ...holding }));
+    const versions = due.map(([name, { holding, goodDigest }]): LastGood => ({
+      ...{ origin: this.#origin, name, ...holding, digest: goodDigest },
+    }));
     this.#saveFaults = await this.#options.store.save(versions);
-    for (const [name, file] of due) if (!this.#saveFaults.has(name)) file.saved = file.holding;
+    for (const [name, file] of due) {
+      if (this.#saveFaults.has(name)) continue;
+      [file.saved, file.savedDigest] = [file.holding, file.goodDigest];
+    }
   }
 
   #judge(name: string, digest: string, before: FileVersion | undefined, manifest: ParsedManifest): void {
@@ -190,8 +231,13 @@ export class FileVersions {
     const { pods, kept: keptPods } = keepPods(held.pods, { pods: manifest.pods, problems: all });
     const names = [...keptPods, ...kept.kept];
     const problems = all.map((problem, index) => this.#toConfig(problem, index === 0 ? names : []));
-    const saved = this.#files.get(name)?.saved;
-    this.#files.set(name, { digest, holding: { pods, objects }, problems, saved, isRead: true });
+    const { saved, savedDigest } = this.#files.get(name) ?? {};
+    // What comes from a URL may change with each answer and mean the same: not worth a write each time.
+    const goodDigest = problems.length === 0 && name !== '' ? digest : undefined;
+    this.#files.set(name, {
+      ...{ digest, holding: { pods, objects }, problems, saved, goodDigest, savedDigest },
+      ...{ isRead: true, isConfirmed: false },
+    });
   }
 
   #keepAll(name: string, message: string): void {
@@ -199,7 +245,10 @@ export class FileVersions {
     const holding = before?.holding ?? NOTHING;
     const kept = holdingNames(holding);
     const problem = aboutWhole(this.#options.source, this.#pathOf(name), 'unreadable', message, kept);
-    this.#files.set(name, { digest: '', holding, problems: [problem], saved: before?.saved, isRead: true });
+    this.#files.set(name, {
+      ...{ digest: '', holding, problems: [problem], goodDigest: undefined },
+      ...{ saved: before?.saved, savedDigest: before?.savedDigest, isRead: true, isConfirmed: false },
+    });
   }
 
   /** The same content under another name that is gone: what that one stood for goes along, also when it is broken. */
@@ -225,4 +274,8 @@ export class FileVersions {
   #toConfig(problem: ManifestProblem, kept: readonly string[] = []): ConfigProblem {
     return { ...problem, source: this.#options.source, kept };
   }
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }

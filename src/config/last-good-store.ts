@@ -26,6 +26,8 @@ export interface LastGood {
   readonly name: string;
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
+  /** SHA-256 of the file that nothing was wrong with and that stands for just these; undefined when that is not known. */
+  readonly digest?: string | undefined;
 }
 
 /** What {@link LastGoodStore.load} found. */
@@ -40,7 +42,7 @@ export interface KeptVersions {
 
 const FORMAT = 1;
 /** More wins nothing: the disk brings them together. */
-const WRITES_AT_ONCE = 8;
+const FILES_AT_ONCE = 8;
 /** Some milliseconds. */
 const PODS_PER_SLICE = 10;
 
@@ -53,6 +55,8 @@ interface Header {
   readonly pods: number;
   /** How many lines follow those, each a place, a tab, and a ConfigMap or Secret; none unless told. */
   readonly objects?: number;
+  /** {@link LastGood.digest} */
+  readonly digest?: string;
 }
 
 const TAB = '\t';
@@ -88,19 +92,24 @@ export class LastGoodStore {
       const fault = `last good versions cannot be read: ${messageOf(error)}`;
       return { versions, faults: [fault], isLost: () => true };
     }
-    for (const name of names.filter((each) => each.startsWith(`${source}-`)).sort()) {
-      const path = join(folder, name);
-      try {
-        if (name.endsWith(ENDING)) {
-          versions.push(await this.#decode(await readFile(path, 'utf8'), name, slices));
+    const queue = names.filter((each) => each.startsWith(`${source}-`));
+    const read = async (): Promise<void> => {
+      for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+        const path = join(folder, name);
+        try {
+          if (name.endsWith(ENDING)) {
+            versions.push(await this.#decode(await readFile(path, 'utf8'), name, slices));
+          }
+          // The power went while it was written; the whole one is beside it.
+          else if (name.endsWith('.tmp')) await rm(path, { force: true });
+        } catch (error) {
+          damaged.add(name);
+          faults.push(`the last good version in ${name} cannot be read: ${whyOf(error)}`);
         }
-        // The power went while it was written; the whole one is beside it.
-        else if (name.endsWith('.tmp')) await rm(path, { force: true });
-      } catch (error) {
-        damaged.add(name);
-        faults.push(`the last good version in ${name} cannot be read: ${whyOf(error)}`);
       }
-    }
+    };
+    await Promise.all(Array.from({ length: FILES_AT_ONCE }, read));
+    faults.sort();
     return { versions, faults, isLost: (origin, name) => damaged.has(this.#recordName(origin, name)) };
   }
 
@@ -118,7 +127,7 @@ export class LastGoodStore {
         }
       }
     };
-    await Promise.all(Array.from({ length: WRITES_AT_ONCE }, write));
+    await Promise.all(Array.from({ length: FILES_AT_ONCE }, write));
     // Once for all of them: hundreds may come together, and nothing of them begins to run before this.
     const failure = await syncPath(this.#options.folder).then(() => undefined, messageOf);
     if (failure !== undefined) for (const { name } of versions) faults.set(name, faults.get(name) ?? failure);
@@ -167,7 +176,7 @@ export class LastGoodStore {
       } else objects.push(restoreSourceObject(written, place));
       if (slices.isFull()) await slices.nextSlice();
     }
-    return { origin, name, pods, objects };
+    return { origin, name, pods, objects, digest: header.digest };
   }
 }
 
@@ -176,9 +185,10 @@ function whyOf(error: unknown): string {
   return error instanceof SyntaxError ? 'it is damaged' : messageOf(error);
 }
 
-function encode({ origin, name, pods, objects }: LastGood): string {
+function encode({ origin, name, pods, objects, digest }: LastGood): string {
   const some = objects.length === 0 ? {} : { objects: objects.length };
-  const header: Header = { format: FORMAT, origin, name, pods: pods.length, ...some };
+  const known = digest === undefined ? {} : { digest };
+  const header: Header = { format: FORMAT, origin, name, pods: pods.length, ...some, ...known };
   const lines = [...pods, ...objects].map(({ place, written }) => `${JSON.stringify(place)}${TAB}${written}`);
   return `${[JSON.stringify(header), ...lines].join('\n')}\n`;
 }

@@ -83,6 +83,15 @@ export class SyncLoopEvents {
   }
 }
 
+/** Puts the last things that happened behind those before them; of one pod no more is kept than elsewhere. Pure. */
+export function foldPodEvents({ uid, ...one }: PodEvents, next: PodEvents): PodEvents {
+  return {
+    uid,
+    events: [...one.events, ...next.events].slice(-MOST_PER_POD),
+    diedContainerIds: [...one.diedContainerIds, ...next.diedContainerIds].slice(-MOST_PER_POD),
+  };
+}
+
 /** False when the oldest had to go for it. */
 function keep<T>(list: T[], item: T): boolean {
   list.push(item);

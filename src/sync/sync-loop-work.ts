@@ -5,8 +5,9 @@ import { type ProbeResult } from '../probes/probe-result.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { untilNextBeatMs } from '../util/beat.js';
 import { podRefOf } from '../workers/pod-demand.js';
+import { EarlyEvents } from './early-events.js';
 import { isRunning } from './housekeeping-owner.js';
-import { type SyncLoopEvents } from './sync-loop-events.js';
+import { type PodEvents, type SyncLoopEvents } from './sync-loop-events.js';
 import { type Handoff } from './sync-loop-handoff.js';
 import { type SyncLoopOptions } from './sync-loop-ports.js';
 
@@ -55,6 +56,8 @@ export class SyncLoopWork {
   /** Pods of the update in hand, in the order in which they are handled, and how many of them have been. */
   #podsOfUpdate: readonly NodePod[] = [];
   #handledOfUpdate = 0;
+  /** Events of pods that came before the pods were wanted. */
+  readonly #early: EarlyEvents;
   /** Pods to be synced for no reason of their own: time is up, or events were lost. */
   readonly #dueUids = new Set<string>();
   /** Monotonic milliseconds. */
@@ -68,6 +71,9 @@ export class SyncLoopWork {
     this.#options = options;
     this.#inputs = inputs;
     this.#logger = options.logger ?? SILENT_LOGGER;
+    this.#early = new EarlyEvents({
+      podCapacity: options.podCapacity ?? 10_000,
+    });
     this.#syncPeriodMs = options.syncPeriodMs ?? 1_000;
     this.#housekeepingPeriodMs = options.housekeepingPeriodMs ?? 2_000;
     this.#nextSyncMs = options.clock.monotonicMs() + this.#syncPeriodMs;
@@ -122,7 +128,10 @@ export class SyncLoopWork {
       );
     }
     const pod = this.#podsOfUpdate[this.#handledOfUpdate++];
-    if (pod !== undefined) this.#try(type, () => this.#options.handlers[HANDLERS[type]]([pod]));
+    if (pod !== undefined) {
+      this.#try(type, () => this.#options.handlers[HANDLERS[type]]([pod]));
+      this.#handleEarlyEvents(pod.metadata.uid);
+    }
     if (this.#handledOfUpdate >= pods.length) {
       this.#handledOfUpdate = 0;
       this.#inputs.updates.finish();
@@ -140,7 +149,7 @@ export class SyncLoopWork {
 
   /** Everything that has happened to one pod. */
   #handleEvents(): boolean {
-    const happened = this.#inputs.events.takePod();
+    const happened = this.#inputs.events.takePod() ?? this.#takeNeverWanted();
     if (happened === undefined) {
       if (!this.#inputs.events.takeResync()) return false;
       this.#noteHappening();
@@ -151,12 +160,27 @@ export class SyncLoopWork {
     const { uid, events, diedContainerIds } = happened;
     const { desired, workers } = this.#options;
     const pod = desired.find(uid);
-    // Whatever was removed is of no use to the pod, and it may be we who removed it.
-    const worthy = events.filter(({ type }) => type !== 'ContainerRemoved');
+    // Its manifest may not have been read yet: then it is told of when the pod is wanted.
+    if (pod === undefined && !this.#options.seenAllSources() && this.#early.keep(happened)) return true;
+    const worthy = events.filter(isWorthy);
     for (const event of worthy) this.#logEvent(event, pod);
     if (pod !== undefined && worthy.length > 0) this.#sync('PLEG', [pod]);
     if (pod !== undefined || workers.isKnown(uid)) this.#deleteDeadContainers(uid, diedContainerIds);
     return true;
+  }
+
+  /** What happened to a pod before it was wanted. It is synced anyhow, as it has just come, and with what is in the cache now. */
+  #handleEarlyEvents(uid: string): void {
+    const happened = this.#early.take(uid);
+    const pod = this.#options.desired.find(uid);
+    if (happened === undefined || pod === undefined) return;
+    for (const event of happened.events.filter(isWorthy)) this.#logEvent(event, pod);
+    this.#deleteDeadContainers(uid, happened.diedContainerIds);
+  }
+
+  /** All sources were read and what they want was taken in: who is left is nobody of ours. */
+  #takeNeverWanted(): PodEvents | undefined {
+    return this.#options.seenAllSources() ? this.#early.takeAny() : undefined;
   }
 
   #handleProbeResult(): boolean {
@@ -275,4 +299,9 @@ export class SyncLoopWork {
       this.#logger.error('SyncLoop: handling failed', error, { cause });
     }
   }
+}
+
+/** Whatever was removed is of no use to the pod, and it may be we who removed it. */
+function isWorthy({ type }: PodLifecycleEvent): boolean {
+  return type !== 'ContainerRemoved';
 }

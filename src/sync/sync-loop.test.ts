@@ -130,6 +130,34 @@ describe('lifecycle events', () => {
     );
   });
 
+  it('of pods whose manifests are not read yet are told of and acted on with the pod', async () => {
+    await using h = syncLoopHarness();
+    h.isSeen.all = false;
+    h.cache.set('uid-web', aPodStatus(aPod()), undefined, 1 as Stamp);
+    h.events.push(anEvent('ContainerStarted'));
+    await h.clock.settle();
+    h.events.push(anEvent('ContainerDied'), anEvent('ContainerDied', { name: 'other' }));
+    await h.clock.settle();
+    expect(h.logger.lines.filter(({ message }) => message.includes('PLEG'))).toEqual([]);
+    h.want(web);
+    h.updates.push({ type: 'ADD', source: 'file', pods: [web] });
+    await h.clock.settle();
+    expect(h.calls).toEqual(['handlePodAdditions uid-web', 'dead web-1']);
+    const told = (): unknown[] =>
+      h.logger.lines
+        .filter(({ message }) => message.startsWith('SyncLoop (PLEG)'))
+        .map(({ message, fields }) => [message, (fields['event'] as { Type: string }).Type]);
+    expect(told()).toEqual([
+      ['SyncLoop (PLEG): event for pod', 'ContainerStarted'],
+      ['SyncLoop (PLEG): event for pod', 'ContainerDied'],
+    ]);
+    h.isSeen.all = true;
+    await h.clock.advance(1_000);
+    expect(told().slice(2)).toEqual([
+      ['SyncLoop (PLEG): pod does not exist, ignore irrelevant event', 'ContainerDied'],
+    ]);
+  });
+
   it('sync every pod when some were lost, after the pods that waited', async () => {
     await using h = syncLoopHarness();
     h.want(web, aNodePod({ name: 'db' }));
