@@ -8,7 +8,10 @@ function problems(
   endpoint: 'healthz' | 'livez' | 'readyz' = 'healthz',
 ): Record<string, string> {
   const { lastActiveAgoMs, errors = [], pleg, runtime = [], log } = state;
-  const loop = { lastActiveAgoMs, errors, podsWithEvents: 0, foldedEvents: 0, longestSliceMs: 0 };
+  const loop = {
+    ...{ lastActiveAgoMs, errors, podsWithEvents: 0, foldedEvents: 0, longestSliceMs: 0 },
+    ...{ podsWithEarlyEvents: 0, foldedEarlyEvents: 0 },
+  };
   const health = {
     ...{ healthy: pleg === undefined, message: pleg, reason: undefined, thresholdMs: 1, lastSeenAtMs: 1 },
     ...{ listInFlightMs: undefined, stuckPods: [], stuckPodCount: 0 },

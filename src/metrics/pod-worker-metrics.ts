@@ -18,6 +18,8 @@ export interface LoopStats {
   readonly errors: readonly string[];
   readonly podsWithEvents: number;
   readonly foldedEvents: number;
+  readonly podsWithEarlyEvents: number;
+  readonly foldedEarlyEvents: number;
   readonly longestSliceMs: number;
 }
 
@@ -103,6 +105,20 @@ function addLoop(registry: MetricsRegistry, loop: () => LoopStats): void {
       help: 'Events of which the sync loop kept only that something happened.',
     },
     () => loop().foldedEvents,
+  );
+  registry.readGauge(
+    {
+      name: 'podloop_sync_loop_pods_with_early_events',
+      help: 'Pods with events that came before every source was read, and that nobody wants yet.',
+    },
+    () => loop().podsWithEarlyEvents,
+  );
+  registry.readCounter(
+    {
+      name: 'podloop_sync_loop_early_events_folded_total',
+      help: 'Events of pods that nobody wanted yet that were not kept.',
+    },
+    () => loop().foldedEarlyEvents,
   );
   registry.readGauge(
     {

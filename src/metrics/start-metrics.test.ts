@@ -153,7 +153,7 @@ describe('the metrics of the pods of a node', () => {
       workers: () => ({ byPhase: { syncing: 2 }, syncing: 1, awaitingView: 0, requeued: 2 }),
       loop: () => ({
         ...{ lastActiveAgoMs: 2_500, errors: ['a', 'b'], podsWithEvents: 4 },
-        ...{ foldedEvents: 7, longestSliceMs: 12 },
+        ...{ foldedEvents: 7, podsWithEarlyEvents: 3, foldedEarlyEvents: 5, longestSliceMs: 12 },
       }),
     });
     const end = { uid: 'a', workType: 'SyncPod', waitedMs: 40, durationMs: 100, error: undefined };
@@ -170,6 +170,8 @@ describe('the metrics of the pods of a node', () => {
     expect(read('podloop_sync_loop_last_active_seconds')).toBe(2.5);
     expect(read('podloop_sync_loop_errors')).toBe(2);
     expect(read('podloop_sync_loop_events_folded_total')).toBe(7);
+    expect(read('podloop_sync_loop_pods_with_early_events')).toBe(3);
+    expect(read('podloop_sync_loop_early_events_folded_total')).toBe(5);
   });
 
   it('tell what their sources want and what is wrong with it', async () => {

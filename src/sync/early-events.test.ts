@@ -27,4 +27,16 @@ describe('early events', () => {
     expect(kept.events).toHaveLength(64);
     expect(kept.diedContainerIds.at(-1)).toBe('99');
   });
+
+  it('are counted where there is no room for them', () => {
+    const early = new EarlyEvents({ podCapacity: 1 });
+    for (let at = 0; at < 64; at++) early.keep(happened('a', String(at)));
+    expect([early.size, early.folded]).toEqual([1, 0]);
+    early.keep(happened('a', '64', '65'));
+    expect(early.folded).toBe(2);
+    early.keep(happened('b', '1', '2', '3'));
+    expect(early.folded).toBe(5);
+    early.take('a');
+    expect([early.size, early.folded]).toEqual([0, 5]);
+  });
 });

@@ -71,14 +71,17 @@ export class SyncLoopWork {
     this.#options = options;
     this.#inputs = inputs;
     this.#logger = options.logger ?? SILENT_LOGGER;
-    this.#early = new EarlyEvents({
-      podCapacity: options.podCapacity ?? 10_000,
-    });
+    this.#early = new EarlyEvents({ podCapacity: options.podCapacity ?? 10_000 });
     this.#syncPeriodMs = options.syncPeriodMs ?? 1_000;
     this.#housekeepingPeriodMs = options.housekeepingPeriodMs ?? 2_000;
     this.#nextSyncMs = options.clock.monotonicMs() + this.#syncPeriodMs;
     this.#nextHousekeepingMs = options.clock.monotonicMs() + this.#housekeepingPeriodMs;
     this.#happenedMs = options.clock.monotonicMs();
+  }
+
+  /** Pods with events that came before they were wanted, and how many events there was no room for. */
+  get early(): Pick<EarlyEvents, 'size' | 'folded'> {
+    return this.#early;
   }
 
   /** Milliseconds until time brings something: to be asked when there is nothing else to do. */

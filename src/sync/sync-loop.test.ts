@@ -139,6 +139,7 @@ describe('lifecycle events', () => {
     h.events.push(anEvent('ContainerDied'), anEvent('ContainerDied', { name: 'other' }));
     await h.clock.settle();
     expect(h.logger.lines.filter(({ message }) => message.includes('PLEG'))).toEqual([]);
+    expect(h.loop.state()).toMatchObject({ podsWithEarlyEvents: 2, foldedEarlyEvents: 0 });
     h.want(web);
     h.updates.push({ type: 'ADD', source: 'file', pods: [web] });
     await h.clock.settle();

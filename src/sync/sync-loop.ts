@@ -45,6 +45,10 @@ export interface SyncLoopState {
   readonly podsWithEvents: number;
   /** Events of which nothing was kept but that something happened. */
   readonly foldedEvents: number;
+  /** Pods with events that came before every source was read, and that nobody wants yet. */
+  readonly podsWithEarlyEvents: number;
+  /** Of those events, how many were not kept. */
+  readonly foldedEarlyEvents: number;
   /** The longest time that the event loop was kept from turning, in milliseconds. */
   readonly longestSliceMs: number;
 }
@@ -79,6 +83,8 @@ export class SyncLoop {
       errors: runtimeState.errors(),
       podsWithEvents: this.#events.size,
       foldedEvents: this.#events.folded,
+      podsWithEarlyEvents: this.#work.early.size,
+      foldedEarlyEvents: this.#work.early.folded,
       longestSliceMs: this.#longestSliceMs,
     };
   }
