@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aContainer, aPod, aSandbox } from '../testing/builders.js';
 import { type ObservedPod, type ObservedState } from '../runtime/runtime.js';
-import { diffPods, diffVanished, endsOf, hasDeath } from './diff.js';
+import { diffPods, diffVanished, endsOf, hasDeath, hasUnreplacedEnd } from './diff.js';
 
 const STATES: readonly (ObservedState | 'absent')[] = ['created', 'running', 'exited', 'unknown', 'absent'];
 
@@ -129,5 +129,26 @@ describe('deaths', () => {
 
   it('of containers nobody was told of come with their removal', () => {
     expect(typesOf(endsOf([aContainer(), aSandbox()]))).toBe('Died Removed Died Removed');
+  });
+});
+
+describe('an end that nothing stands for', () => {
+  const pod = (...containers: [id: string, name: string, state: ObservedState][]): ObservedPod =>
+    aPod({
+      sandboxes: [aSandbox({ id: 's1' })],
+      containers: containers.map(([id, name, state], at) =>
+        aContainer({ id, name, state, createdAtNs: BigInt(at) }),
+      ),
+    });
+
+  it.each<[string, ObservedPod, boolean]>([
+    ['that nothing follows', pod(['1', 'a', 'running'], ['2', 'b', 'exited']), true],
+    ['that the same name runs after', pod(['1', 'a', 'exited'], ['2', 'a', 'running']), false],
+    ['that the same name ran before', pod(['1', 'a', 'running'], ['2', 'a', 'exited']), true],
+    ['that the same name was made after', pod(['1', 'a', 'exited'], ['2', 'a', 'created']), false],
+    ['that there is none of', pod(['1', 'a', 'running']), false],
+    ['of a sandbox', { ...pod(), sandboxes: [aSandbox({ state: 'exited' })] }, true],
+  ])('is one %s', (_, observed, isOne) => {
+    expect(hasUnreplacedEnd(observed)).toBe(isOne);
   });
 });

@@ -112,6 +112,26 @@ export function hasDeath(changes: readonly ContainerChange[]): boolean {
   return changes.some((change) => change.type === 'ContainerDied');
 }
 
+/** Whether nothing happened but that containers are gone whose ends were told of before. */
+export function areRemovals(changes: readonly ContainerChange[]): boolean {
+  return changes.every(({ type }) => type === 'ContainerRemoved');
+}
+
+/**
+ * Whether anything of the pod has ended that nothing newer of the same name stands for. At a first look all that ever ended
+ * is told of, and most of it is history.
+ */
+export function hasUnreplacedEnd({ sandboxes, containers }: ObservedPod): boolean {
+  return [sandboxes, containers].some((all) => {
+    const newest = new Map<string, ObservedContainer>();
+    for (const each of all) {
+      const known = newest.get(each.name);
+      if (known === undefined || each.createdAtNs > known.createdAtNs) newest.set(each.name, each);
+    }
+    return [...newest.values()].some(({ state }) => state === 'exited');
+  });
+}
+
 function byId(pod: ObservedPod | undefined): Map<string, ObservedContainer> {
   const map = new Map<string, ObservedContainer>();
   if (pod === undefined) return map;

@@ -65,6 +65,17 @@ export function computeNews(
   return { status, events, context };
 }
 
+/** What was known of a pod, but for what `seen` no longer shows. Pure. */
+export function withoutGone(known: PodStatus, seen: ObservedPod): PodStatus {
+  const left = new Set([...seen.sandboxes, ...seen.containers].map(({ id }) => id));
+  const isLeft = ({ id }: { readonly id: string }): boolean => left.has(id);
+  return {
+    ...known,
+    sandboxes: known.sandboxes.filter(isLeft),
+    containers: known.containers.filter(isLeft),
+  };
+}
+
 /** A pod being torn down has lost its addresses already; what it had is what people still want to know. */
 function keepIps(record: PodRecord, status: PodStatus): PodStatus {
   if (status.ips.length > 0 || record.ips.length === 0) return status;

@@ -1,10 +1,16 @@
 import { emptyPodStatus, type PodStatus, type Runtime } from '../runtime/runtime.js';
 import { type Clock, type Stamp } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
-import { diffPods, diffVanished, hasDeath } from './diff.js';
+import { areRemovals, diffPods, diffVanished, hasDeath, hasUnreplacedEnd } from './diff.js';
 import { DuePods } from './due-pods.js';
 import { type PodLifecycleEvent, type Trigger } from './events.js';
-import { beginAttempt, computeNews, type InspectionAttempt, putBack } from './inspection-attempt.js';
+import {
+  beginAttempt,
+  computeNews,
+  type InspectionAttempt,
+  putBack,
+  withoutGone,
+} from './inspection-attempt.js';
 import { InspectionPool } from './inspection-pool.js';
 import { type EventContext, toLookEvents } from './lifecycle-events.js';
 import { logTransitions } from './log-transitions.js';
@@ -37,6 +43,8 @@ const STOPPED = new Error('the event generator was stopped');
 /**
  * Fetches the status of pods that are due, and on success writes the cache, hands out the events and advances the
  * record, in this order and in one go.
+ *
+ * A pod of which something is only gone, after its end was told of, is told of without one.
  *
  * One inspection per pod at a time. A failed one leaves the record where it is and the pod due: it is tried again
  * at the next look, later with growing delays.
@@ -132,10 +140,16 @@ export class Inspector {
       this.#settle(record);
       return undefined;
     }
+    const isAsKnown = !this.#due.has(record) && !record.reinspect && cache.get(pod.uid).error === undefined;
+    if (isAsKnown && !record.hasFleeting && !conditions.has(pod.uid) && areRemovals(changes)) {
+      this.#acceptRemovals(record, trigger);
+      return undefined;
+    }
     cache.markBehind(pod.uid);
     this.#due.add(record);
     if (wanted) record.trigger ??= trigger;
-    const urgent = hasDeath(changes) || record.hasFleeting;
+    const hasDied = accepted === undefined ? hasUnreplacedEnd(seen) : hasDeath(changes);
+    const urgent = hasDied || record.hasFleeting;
     if (record.inspection !== undefined) {
       if (urgent) record.inspection.hurry();
       return record.slow ? undefined : this.#untilTakenIn(record);
@@ -228,19 +242,42 @@ export class Inspector {
     record.inspected = Promise.race([budgetEnd, ended]);
   }
 
-  #accept(record: PodRecord, attempt: InspectionAttempt, fetched: PodStatus): void {
-    const { cache, clock, logger } = this.#options;
+  /** Of what is left after removals nothing has changed: the runtime has nothing to add to what is known. */
+  #acceptRemovals(record: PodRecord, trigger: Trigger): void {
+    const { cache, conditions, clock } = this.#options;
+    const known = cache.get(record.pod.uid).status;
+    record.trigger ??= trigger;
+    const attempt = beginAttempt(record, conditions);
+    const left = withoutGone(known, attempt.snapshot);
+    const { status, events } = computeNews(record, attempt, left, known, clock.now());
+    this.#write(record, attempt, status, events);
+    this.#settle(record);
+  }
+
+  /** Cache, events and record move together or not at all: nothing throws in here. */
+  #write(
+    record: PodRecord,
+    attempt: InspectionAttempt,
+    status: PodStatus,
+    events: readonly PodLifecycleEvent[],
+  ): void {
+    const { cache, logger } = this.#options;
     const { pod } = record;
-    const known = cache.get(pod.uid).status;
-    const { status, events, context } = computeNews(record, attempt, fetched, known, clock.now());
-    // From here on nothing throws: cache, events and record move together or not at all.
-    this.#due.noteSuccess(record);
     record.ips = status.ips;
     cache.set(pod.uid, status, undefined, attempt.stamp);
     logger.info('PLEG: Write status', { pod, podUID: pod.uid }, 4);
     logTransitions(logger, pod.uid, record.accepted, attempt.snapshot);
-    this.#options.deliver([...events, ...this.#conditionsMet(attempt, status, context)]);
+    this.#options.deliver(events);
     record.accept(attempt.snapshot);
+  }
+
+  #accept(record: PodRecord, attempt: InspectionAttempt, fetched: PodStatus): void {
+    const { cache, clock } = this.#options;
+    const known = cache.get(record.pod.uid).status;
+    const { status, events, context } = computeNews(record, attempt, fetched, known, clock.now());
+    // From here on nothing throws.
+    this.#due.noteSuccess(record);
+    this.#write(record, attempt, status, [...events, ...this.#conditionsMet(attempt, status, context)]);
     if (record.seen === attempt.snapshot && !record.reinspect) this.#settle(record);
     else void this.consider(record, record.trigger ?? 'request', { ignoreDelay: true });
   }

@@ -31,6 +31,8 @@ export interface LooksOptions {
   /** The same of one pod. */
   readonly podListDeadlineMs: number;
   readonly yieldToLoop: (() => Promise<unknown>) | undefined;
+  /** Called when a look at all pods has been compared. */
+  readonly onLooked: () => void;
 }
 
 /** How a look at all pods came about. */
@@ -136,6 +138,7 @@ export class Looks {
       stream.looked(stamp);
       inspector.probe();
       timing.compared();
+      this.#options.onLooked();
       const found = { trigger, pods: pods.length, due: due.length, error: undefined };
       return { inspections: Promise.all(due).then(() => timing.publish(found)) };
     } catch (error) {

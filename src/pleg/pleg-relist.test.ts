@@ -79,6 +79,68 @@ describe.each([
   });
 });
 
+describe('what is gone after its end was told of', () => {
+  it('is told of, and taken out of the cache, without a call', async () => {
+    const { clock, runtime, pleg, events } = setUpPleg();
+    runtime.setPods([podOf('a', { c1: 'exited', c2: 'exited', c3: 'running' }, { s1: 'running' })]);
+    await pleg.relist();
+    const before = pleg.cache.get('a').status;
+    drain(events);
+    runtime.setPods([podOf('a', { c2: 'exited', c3: 'running' }, { s1: 'running' })]);
+    const asked = clock.stamp();
+    await pleg.relist();
+    expect(drain(events)).toEqual(['ContainerRemoved a c1']);
+    expect(runtime.statusCalls()).toBe(1);
+    const { status, stamp, error } = pleg.cache.get('a');
+    expect(status).toEqual({ ...before, containers: before.containers.filter(({ id }) => id !== 'c1') });
+    expect(stamp).toBeGreaterThan(asked);
+    expect(error).toBeUndefined();
+    await pleg.relist();
+    expect(drain(events)).toEqual([]);
+    expect(pleg.state()).toMatchObject({ inspections: { due: 0 } });
+  });
+
+  it('is inspected all the same when more has happened, or is wanted', async () => {
+    const { runtime, pleg, events } = setUpPleg();
+    const all = { c1: 'exited', c2: 'exited', c3: 'running', c4: 'running' } as const;
+    runtime.setPods([podOf('a', all)]);
+    await pleg.relist();
+    drain(events);
+    runtime.setPods([podOf('a', { c2: 'exited', c3: 'exited', c4: 'running' })]);
+    await pleg.relist();
+    expect(drain(events)).toEqual(['ContainerDied a c3', 'ContainerRemoved a c1']);
+    expect(runtime.statusCalls()).toBe(2);
+    // Its end was not told of.
+    runtime.setPods([podOf('a', { c2: 'exited', c3: 'exited' })]);
+    await pleg.relist();
+    expect(drain(events)).toEqual(['ContainerDied a c4', 'ContainerRemoved a c4']);
+    expect(runtime.statusCalls()).toBe(3);
+    pleg.requestReinspect('a');
+    runtime.setPods([podOf('a', { c3: 'exited' })]);
+    await pleg.relist();
+    expect(drain(events)).toEqual(['ContainerRemoved a c2']);
+    expect(runtime.statusCalls()).toBe(4);
+  });
+
+  it('says nothing for a pod that could not be inspected before', async () => {
+    const { clock, runtime, pleg, events } = setUpPleg();
+    runtime.setPods([podOf('a', { c1: 'exited', c2: 'running' })]);
+    await pleg.relist();
+    drain(events);
+    runtime.setPods([podOf('a', { c1: 'exited', c2: 'exited' })]);
+    runtime.failStatus('a', new Error('not now'));
+    await pleg.relist();
+    runtime.setPods([podOf('a', { c2: 'exited' })]);
+    await pleg.relist();
+    expect(drain(events)).toEqual([]);
+    expect(pleg.cache.get('a').error?.message).toBe('not now');
+    runtime.failStatus('a', undefined);
+    await clock.advance(60_000);
+    await pleg.relist();
+    expect(drain(events)).toEqual(['ContainerDied a c2', 'ContainerRemoved a c1']);
+  });
+});
+
 describe('the cache', () => {
   it('holds nothing of a pod that is gone, and gives an empty status without an error', async () => {
     const { runtime, pleg } = setUpPleg();

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { OLDEST_STAMP } from '../util/clock.js';
 import { type CachedPod } from './pod-cache.js';
 import { drain, podOf, setUpPleg, takeAll } from '../testing/pleg-harness.js';
 
@@ -275,5 +276,77 @@ describe('the first relist', () => {
     await clock.advance(1_000);
     expect(takeAll(events).map(({ trigger }) => trigger)).toEqual(['relist']);
     await stop();
+  });
+
+  it('inspects first what has ended and nothing stands for, and then what has only a past', async () => {
+    const { clock, runtime, pleg, events } = setUpPleg({ inspectConcurrency: 1 });
+    const past = podOf('past', { old: 'exited', new: 'running' });
+    const [old, newer] = past.containers.map((each, at) => ({ ...each, name: 'c', createdAtNs: BigInt(at) }));
+    runtime.setPods([
+      podOf('a', { c1: 'running' }),
+      podOf('b', { c2: 'running' }),
+      { ...past, containers: [old!, newer!] },
+      podOf('died', { c4: 'exited' }),
+    ]);
+    runtime.delayStatus(10);
+    const looked = pleg.relist();
+    await clock.advance(100);
+    await looked;
+    const uids = takeAll(events).map((event) => ('pod' in event ? event.pod.uid : ''));
+    // The first has its place before anything else is known.
+    expect([...new Set(uids)]).toEqual(['a', 'died', 'b', 'past']);
+  });
+
+  it('is not followed by another for those who wait for a status that is on its way', async () => {
+    const { clock, runtime, pleg, start } = setUpPleg();
+    const answer = runtime.hangStatus('a');
+    runtime.setPods([podOf('a', { c1: 'running' })]);
+    const stop = start();
+    await clock.settle();
+    const asked = pleg.cache.getNewerThan('a', OLDEST_STAMP);
+    await clock.settle();
+    expect(pleg.state()).toMatchObject({ relists: 1, podRelists: 0 });
+    answer();
+    expect((await asked).status.containers).toHaveLength(1);
+    const hanging = runtime.hangStatus('a');
+    runtime.setContainer('a', 'c1', 'exited');
+    await clock.advance(1_000);
+    // What is on its way was seen before this.
+    const newer = pleg.cache.getNewerThan('a', clock.stamp());
+    await clock.settle();
+    expect(pleg.state()).toMatchObject({ relists: 2, podRelists: 1 });
+    hanging();
+    expect((await newer).status.containers).toHaveLength(1);
+    await stop();
+  });
+
+  it('is told of to those who wait for health, and so is each after it that succeeds', async () => {
+    const { clock, runtime, pleg, start } = setUpPleg();
+    const healthy: boolean[] = [];
+    const stopTelling = pleg.onLook(() => healthy.push(pleg.health().healthy));
+    runtime.failList(new Error('not yet'));
+    const stop = start();
+    await clock.advance(2_500);
+    expect(healthy).toEqual([]);
+    runtime.failList(undefined);
+    await clock.advance(2_000);
+    expect(healthy).toEqual([true, true]);
+    stopTelling();
+    await clock.advance(1_000);
+    expect(healthy).toHaveLength(2);
+    await stop();
+  });
+
+  it('shows pods before their status is there', async () => {
+    const { clock, runtime, pleg } = setUpPleg();
+    const answer = runtime.hangStatus('a');
+    runtime.setPods([podOf('a', { c1: 'running' })]);
+    const looked = pleg.relist();
+    await clock.settle();
+    expect(pleg.findObserved('a')?.containers.map(({ state }) => state)).toEqual(['running']);
+    expect(pleg.findObserved('b')).toBeUndefined();
+    expect(pleg.cache.get('a').status.containers).toEqual([]);
+    answer();
+    await looked;
   });
 });

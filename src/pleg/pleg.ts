@@ -16,8 +16,9 @@
  *
  * @module
  */
+import { type ObservedPod } from '../runtime/runtime.js';
 import { abortable } from '../util/abortable.js';
-import { type Clock } from '../util/clock.js';
+import { type Clock, type Stamp } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { Wakeup } from '../util/wakeup.js';
@@ -52,6 +53,7 @@ export class Pleg {
   readonly #stream: EventStream;
   readonly #looks: Looks;
   readonly #subscriptions = new Set<Subscription>();
+  readonly #lookListeners = new Set<() => void>();
   readonly #eventCounts: Partial<Record<PodLifecycleEvent['type'], number>> = {};
   /** What subscribers that are gone had read, and what was folded for them. */
   readonly #delivered = { delivered: 0, folded: 0 };
@@ -111,10 +113,15 @@ export class Pleg {
       // Not the long deadline of a list: one pod that cannot be listed must not keep the others waiting.
       podListDeadlineMs: this.#options.inspectBudgetMs,
       yieldToLoop: this.#options.yieldToLoop,
+      onLooked: () => {
+        for (const listener of this.#lookListeners) listener();
+      },
     });
     this.#cadence = this.#computeCadence();
     this.#thresholdSinceMs = clock.monotonicMs();
-    cache.onWait((uid) => this.#requests.add(uid, 'request'));
+    cache.onWait((uid, newerThan) => {
+      if (!this.#isOnItsWay(uid, newerThan)) this.#requests.add(uid, 'request');
+    });
   }
 
   /**
@@ -143,6 +150,17 @@ export class Pleg {
    */
   watchCondition(uid: string, key: string, condition: PodCondition): void {
     this.#conditions.set(uid, key, condition);
+  }
+
+  /** Calls `listener` when a look at all pods has been compared: health may be another now. Returns how to stop that. */
+  onLook(listener: () => void): () => void {
+    this.#lookListeners.add(listener);
+    return () => this.#lookListeners.delete(listener);
+  }
+
+  /** The newest look at a pod, which may be newer than its status in the cache; undefined when none has shown it. */
+  findObserved(uid: string): ObservedPod | undefined {
+    return this.#records.find(uid)?.seen;
   }
 
   /** A new reader of events made from now on. Close it, or leave its `for await`, when done. */
@@ -218,6 +236,12 @@ export class Pleg {
       subscriptions: this.#subscriptions,
       delivered: this.#delivered,
     });
+  }
+
+  /** The pod was looked at late enough, and its status is about to come: another look would only be one more. */
+  #isOnItsWay(uid: string, newerThan: Stamp): boolean {
+    const record = this.#records.find(uid);
+    return record?.inspection !== undefined && !record.slow && record.seenStamp > newerThan;
   }
 
   async #lookByPeriod(signal: AbortSignal): Promise<void> {

@@ -31,7 +31,7 @@ export class PodCache {
   /** Uids that the global stamp does not cover. */
   readonly #behind = new Set<string>();
   readonly #waiters = new Map<string, Set<Waiter>>();
-  readonly #waitListeners = new Set<(uid: string) => void>();
+  readonly #waitListeners = new Set<(uid: string, newerThan: Stamp) => void>();
   #globalStamp: Stamp = OLDEST_STAMP;
 
   /** How many pods have an entry. */
@@ -81,7 +81,7 @@ export class PodCache {
       if (waiters === undefined) this.#waiters.set(uid, new Set([waiter]));
       else waiters.add(waiter);
     });
-    for (const listener of this.#waitListeners) listener(uid);
+    for (const listener of this.#waitListeners) listener(uid, stamp);
     return await answer;
   }
 
@@ -90,8 +90,8 @@ export class PodCache {
     return this.#entries.keys();
   }
 
-  /** Calls `listener` with the uid whenever a wait begins that is not satisfied; returns how to stop that. */
-  onWait(listener: (uid: string) => void): () => void {
+  /** Calls `listener` whenever a wait begins that is not satisfied, with what it waits for; returns how to stop that. */
+  onWait(listener: (uid: string, newerThan: Stamp) => void): () => void {
     this.#waitListeners.add(listener);
     return () => this.#waitListeners.delete(listener);
   }
