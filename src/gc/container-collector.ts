@@ -16,6 +16,7 @@ import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
+import { forEachAtOnce } from '../util/for-each-at-once.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { removeContainerLog } from './container-logs.js';
 import {
@@ -27,7 +28,6 @@ import {
   planRemovalsOnDeath,
   planSandboxRemovals,
 } from './dead-containers.js';
-import { forEachAtOnce } from './for-each-at-once.js';
 import { type IsOurs } from '../runtime/ownership.js';
 import { type ObservedPods } from './observed-pods.js';
 

@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../util/errors.js';
+import { forEachAtOnce } from '../util/for-each-at-once.js';
 import { type Logger } from '../util/logger.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 
@@ -30,6 +31,8 @@ export interface ProbeFilesOptions {
 }
 
 const SUFFIX = '.json';
+/** A start waits for all of them. */
+const READS_AT_ONCE = 16;
 
 /**
  * A {@link ProbeMemory} in files: one per pod, written whole, a write at a time per pod and the newest state only.
@@ -55,8 +58,8 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
     const { folder, logger } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const pods = new Map<string, Map<string, RememberedProbes>>();
-    for (const name of await readdir(folder)) {
-      if (!name.endsWith(SUFFIX)) continue;
+    const names = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX));
+    await forEachAtOnce(names, READS_AT_ONCE, async (name) => {
       try {
         pods.set(decodeName(name), parseRecord((await readIfThere(join(folder, name))) ?? '{}'));
       } catch (error) {
@@ -65,7 +68,7 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
           err: messageOf(error),
         });
       }
-    }
+    });
     return new ProbeFiles(options, pods);
   }
 

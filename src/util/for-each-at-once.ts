@@ -6,17 +6,17 @@ export async function forEachAtOnce<T>(
   items: Iterable<T>,
   atOnce: number,
   work: (item: T) => Promise<void>,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<void> {
   const rest = items[Symbol.iterator]();
   const takeAll = async (): Promise<void> => {
     for (;;) {
-      if (signal.aborted) return;
+      if (signal?.aborted === true) return;
       const next = rest.next();
       if (next.done === true) return;
       await work(next.value);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, takeAll));
-  signal.throwIfAborted();
+  signal?.throwIfAborted();
 }
