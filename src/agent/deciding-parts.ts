@@ -4,7 +4,7 @@ import { type CriClient } from '../cri/index.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type PodSpec } from '../model/pod.js';
 import { isClusterPod } from '../model/static-pod.js';
-import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
+import { emptyPodStatus, type ObservedPod, type PodStatus } from '../runtime/runtime.js';
 import { admitPod, findResizeObstacle } from '../sync/admit-pod.js';
 import { admitSecurity, type SecurityFeatures } from '../sync/admit-security.js';
 import { toRunDefinition } from '../sync/asks-for-new-run.js';
@@ -52,6 +52,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   const common = { clock, logger };
 
   const desired = new DesiredPods();
+  const findObserved = (uid: string): ObservedPod | undefined => pleg.findObserved(uid);
   const workers = new PodWorkers({
     ...common,
     ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
@@ -162,7 +163,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     strictGroups: security.strictGroups,
   });
   const handlers = new PodHandlers({
-    ...{ logger, desired, workers, cache, housekeeping, seenAllSources },
+    ...{ logger, desired, workers, housekeeping, seenAllSources, findObserved },
     ...{ findObstacle: (pod) => foreign.findObstacle(pod), findForbidden },
     findEnd: (uid) => endedPods.find(uid),
     admit: (pod, active) => {
@@ -192,7 +193,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   });
   const loop = new SyncLoop({
     ...common,
-    ...{ handlers, desired, workers, cache, runtimeState, seenAllSources, readiness: manager },
+    ...{ handlers, desired, workers, cache, findObserved, runtimeState, seenAllSources, readiness: manager },
     updates: (signal) => adoption.updates(sources.config.updates(signal), signal),
     events: pleg.subscribe(),
     probeResults: probes.subscribe(),
@@ -202,6 +203,8 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       },
     },
   });
+  runtimeState.onAnswer(() => loop.recoverSoon());
+  pleg.onLook(() => loop.recoverSoon());
   return {
     ...{ desired, workers, collectors, volumeLimits, housekeeping, handlers, loop, closing },
     ...{ seenAllSources, wantNothing, forgetLife },

@@ -8,8 +8,8 @@ export function isOwnPod(status: PodStatus, isOurs: IsOurs): boolean {
 }
 
 /** Whether any container or sandbox of the pod runs. */
-export function isRunning(status: PodStatus): boolean {
-  return [...status.sandboxes, ...status.containers].some(({ state }) => state === 'running');
+export function isRunning({ sandboxes, containers }: PodStatus | ObservedPod): boolean {
+  return [...sandboxes, ...containers].some(({ state }) => state === 'running');
 }
 
 /** The pod as a list would have shown it at the time of its status. */

@@ -1,5 +1,5 @@
 import { type NodePod } from '../model/node-pod.js';
-import { type PodCache } from '../pleg/pod-cache.js';
+import { type ObservedPod } from '../runtime/runtime.js';
 import { type Logger } from '../util/logger.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type ResizeObstacle } from './admit-pod.js';
@@ -25,7 +25,8 @@ export interface PodHandlersOptions {
     PodWorkers,
     'updatePod' | 'isKnown' | 'isTerminationRequested' | 'isKnownTerminated'
   >;
-  readonly cache: Pick<PodCache, 'get'>;
+  /** A pod as it was looked at last; undefined for one of which nothing is there. */
+  readonly findObserved: (uid: string) => ObservedPod | undefined;
   readonly housekeeping: Pick<Housekeeping, 'run' | 'isTornDown'> & Partial<Pick<Housekeeping, 'isSettled'>>;
   readonly seenAllSources: () => boolean;
   /** What keeps a pod from running whether it runs or not: a pod of somebody else's. Nothing does unless told. */

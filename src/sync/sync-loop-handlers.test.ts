@@ -9,6 +9,7 @@ import { type Stamp } from '../util/clock.js';
 import { type PodWorkRequest } from '../workers/work-request.js';
 import { toRunDefinition } from './asks-for-new-run.js';
 import { DesiredPods, type Rejection } from './desired-pods.js';
+import { toObservedPod } from './housekeeping-owner.js';
 import { type PodHandlersOptions } from './pod-handlers-options.js';
 import { PodHandlers } from './sync-loop-handlers.js';
 
@@ -26,7 +27,8 @@ function setUp(options: Partial<PodHandlersOptions> = {}) {
       requests.map((request) => ('pod' in request ? request.pod.metadata.uid : request.runningPod.uid)),
     );
   const handlers = new PodHandlers({
-    ...{ desired, cache },
+    desired,
+    findObserved: (uid) => toObservedPod(cache.get(uid).status),
     workers: {
       updatePod: (request) => requests.push(request),
       isKnown: (uid) => known().has(uid),

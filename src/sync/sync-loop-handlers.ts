@@ -9,6 +9,7 @@ import { ActivePods } from './active-pods.js';
 import { asksForNewRun, toRunDefinition } from './asks-for-new-run.js';
 import { type Rejection } from './desired-pods.js';
 import { FOREIGN_POD } from './foreign-pods.js';
+import { isRunning } from './housekeeping-owner.js';
 import { HeldResizes, type HeldResizesOptions } from './held-resizes.js';
 import { type KnownEnd, type PodHandlersOptions } from './pod-handlers-options.js';
 
@@ -249,8 +250,8 @@ export class PodHandlers implements SyncHandlers {
 
   /** What runs was admitted by the agent before this one, and stays. */
   #runsAlready(uid: string): boolean {
-    const { status } = this.#options.cache.get(uid);
-    return [...status.sandboxes, ...status.containers].some(({ state }) => state === 'running');
+    const observed = this.#options.findObserved(uid);
+    return observed !== undefined && isRunning(observed);
   }
 
   #findActive(uid: string): NodePod | undefined {

@@ -2,7 +2,7 @@ import { type PodUpdate } from '../model/pod-update.js';
 import { type PodLifecycleEvent } from '../pleg/events.js';
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type ProbeResult } from '../probes/probe-result.js';
-import { type PodStatus } from '../runtime/runtime.js';
+import { type ObservedPod, type PodStatus } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
@@ -46,6 +46,8 @@ export interface SyncLoopOptions {
     'takeDue' | 'nextDueInMs' | 'retry' | 'isKnown' | 'shouldPodContentBeRemoved'
   >;
   readonly cache: Pick<PodCache, 'get'>;
+  /** A pod as it was looked at last, which may be newer than what the cache has; undefined for one that is not there. */
+  readonly findObserved: (uid: string) => ObservedPod | undefined;
   readonly runtimeState: Pick<RuntimeState, 'errors'>;
   readonly seenAllSources: () => boolean;
   readonly readiness: ProbeReadiness;

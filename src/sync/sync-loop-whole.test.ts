@@ -10,6 +10,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { Pleg } from '../pleg/pleg.js';
 import { LABELS } from '../runtime/labels.js';
 import { ownedBy } from '../runtime/ownership.js';
+import { type ObservedPod } from '../runtime/runtime.js';
 import { aPod } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeRuntime } from '../testing/fake-runtime.js';
@@ -110,12 +111,14 @@ function runNode(clock = new FakeClock(), runtime = new FakeRuntime({ clock })):
     healthChecks: [{ name: 'PLEG', findProblem: () => pleg.health().message }],
   });
   const seenAllSources = (): boolean => config.seenAllSources();
+  const findObserved = (uid: string): ObservedPod | undefined => pleg.findObserved(uid);
   const loop = new SyncLoop({
     ...{ clock, logger, desired, workers, cache, runtimeState, seenAllSources },
     updates: (signal) => config.updates(signal),
     events: pleg.subscribe(),
     probeResults: new PushedItems(),
-    handlers: new PodHandlers({ logger, desired, workers, cache, housekeeping, seenAllSources }),
+    findObserved,
+    handlers: new PodHandlers({ logger, desired, workers, housekeeping, seenAllSources, findObserved }),
     readiness: { setContainerReadiness: () => false, setContainerStartup: () => false },
     deadContainers: {
       deleteContainersBeyondNewest: ({ status, exitedContainerId }) => {

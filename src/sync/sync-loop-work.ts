@@ -6,7 +6,7 @@ import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { untilNextBeatMs } from '../util/beat.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { EarlyEvents } from './early-events.js';
-import { isRunning } from './housekeeping-owner.js';
+import { orderAdditions } from './order-additions.js';
 import { type PodEvents, type SyncLoopEvents } from './sync-loop-events.js';
 import { type Handoff } from './sync-loop-handoff.js';
 import { type SyncLoopOptions } from './sync-loop-ports.js';
@@ -123,7 +123,7 @@ export class SyncLoopWork {
     this.#noteHappening();
     const { type, source, pods } = update;
     if (this.#handledOfUpdate === 0) {
-      this.#podsOfUpdate = type === 'ADD' ? this.#runningFirst(pods) : pods;
+      this.#podsOfUpdate = type === 'ADD' ? orderAdditions(pods, this.#options.findObserved) : pods;
       this.#logger.info(
         `SyncLoop ${type}`,
         { source, pods: pods.map(podRefOf) },
@@ -140,14 +140,6 @@ export class SyncLoopWork {
       this.#inputs.updates.finish();
     }
     return true;
-  }
-
-  /** What runs already has its place on the node; who comes new is judged by what is left. */
-  #runningFirst(pods: readonly NodePod[]): NodePod[] {
-    const { cache } = this.#options;
-    const [running, others]: [NodePod[], NodePod[]] = [[], []];
-    for (const pod of pods) (isRunning(cache.get(pod.metadata.uid).status) ? running : others).push(pod);
-    return [...running, ...others];
   }
 
   /** Everything that has happened to one pod. */

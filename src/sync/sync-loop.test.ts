@@ -340,6 +340,33 @@ describe('while the runtime or a health check is not well', () => {
     expect(h.loop.state().errors).toHaveLength(2);
   });
 
+  it('it goes on as soon as it is told that all is well, and not while that is not so', async () => {
+    await using h = syncLoopHarness();
+    h.want(web);
+    h.errors.push('not ready');
+    h.updates.push({ type: 'ADD', source: 'file', pods: [web] });
+    await h.clock.advance(1_600);
+    const complaints = h.logger.complaints.length;
+    h.loop.recoverSoon();
+    await h.clock.settle();
+    expect(h.logger.complaints).toHaveLength(complaints);
+    expect(h.calls).toEqual([]);
+    h.errors.length = 0;
+    h.loop.recoverSoon();
+    await h.clock.settle();
+    expect(h.calls).toEqual(['handlePodAdditions uid-web']);
+    // The next time it is held up for as long as ever.
+    h.loop.recoverSoon();
+    h.errors.push('not ready');
+    h.updates.push({ type: 'UPDATE', source: 'file', pods: [web] });
+    await h.clock.advance(1);
+    h.errors.length = 0;
+    await h.clock.advance(98);
+    expect(h.calls).toHaveLength(1);
+    await h.clock.advance(2);
+    expect(h.calls).toHaveLength(2);
+  });
+
   it('events are read and folded, and are acted on afterwards', async () => {
     await using h = syncLoopHarness();
     h.want(web);

@@ -13,7 +13,7 @@
  * ```
  *
  * While the runtime is not ready, or a named health check fails, nothing is handed on: the loop says so and tries again
- * after 100 ms, doubling to 5 s. Events are read all the time, whatever the health of those who make them. It assumes
+ * after 100 ms, doubling to 5 s, or as soon as it is told that all may be well. Events are read all the time, whatever the health of those who make them. It assumes
  * that sources and probes fold what is not read; nothing is lost by waiting.
  *
  * Source: the kubelet's sync loop, as operators know it from its log.
@@ -58,6 +58,7 @@ export class SyncLoop {
   readonly #options: SyncLoopOptions;
   readonly #logger: Logger;
   readonly #wakeup = new Wakeup();
+  readonly #recovery = new Wakeup();
   readonly #events: SyncLoopEvents;
   readonly #updates = new Handoff<PodUpdate>({ onArrival: () => this.#wakeup.wake() });
   readonly #probeResults = new Handoff<ProbeResult>({ onArrival: () => this.#wakeup.wake() });
@@ -65,6 +66,7 @@ export class SyncLoop {
   readonly #work: SyncLoopWork;
   #lastActiveMs: number | undefined;
   #longestSliceMs = 0;
+  #isHeldUp = false;
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
@@ -93,6 +95,11 @@ export class SyncLoop {
   housekeepSoon(): void {
     this.#work.housekeepSoon();
     this.#wakeup.wake();
+  }
+
+  /** The runtime has answered, or the generator has looked: what kept pods from being synced may be over. */
+  recoverSoon(): void {
+    if (this.#isHeldUp && this.#options.runtimeState.errors().length === 0) this.#recovery.wake();
   }
 
   /** Syncs these pods soon: what they are made of has changed. Those that are asked for again meanwhile are synced once. */
@@ -139,9 +146,11 @@ export class SyncLoop {
     const errors = runtimeState.errors();
     if (errors.length > 0) {
       this.#logger.error('Skipping pod synchronization', formatErrors(errors));
-      await clock.sleep(this.#backoff.nextMs(), signal);
+      this.#isHeldUp = true;
+      await this.#recovery.wait(clock, this.#backoff.nextMs(), signal);
       return;
     }
+    this.#isHeldUp = false;
     this.#backoff.reset();
     const startedMs = clock.monotonicMs();
     this.#lastActiveMs = startedMs;

@@ -4,6 +4,7 @@ import { type PodLifecycleEvent } from '../pleg/events.js';
 import { PodCache } from '../pleg/pod-cache.js';
 import { type ProbeResult } from '../probes/probe-result.js';
 import { DesiredPods } from '../sync/desired-pods.js';
+import { toObservedPod } from '../sync/housekeeping-owner.js';
 import { SyncLoop } from '../sync/sync-loop.js';
 import { type SyncHandlers } from '../sync/sync-loop-handlers.js';
 import { type SyncLoopOptions } from '../sync/sync-loop-ports.js';
@@ -53,6 +54,7 @@ export function syncLoopHarness(options: Partial<SyncLoopOptions> = {}): SyncLoo
   const loop = new SyncLoop({
     ...{ clock, cache, desired, logger, events, probeResults },
     updates: () => updates,
+    findObserved: (uid) => toObservedPod(cache.get(uid).status),
     handlers: {
       handlePodAdditions: noteAll('handlePodAdditions'),
       handlePodUpdates: noteAll('handlePodUpdates'),
