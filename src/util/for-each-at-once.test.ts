@@ -5,7 +5,7 @@ import { forEachAtOnce } from './for-each-at-once.js';
 function gates(): {
   readonly began: string[];
   readonly work: (item: string) => Promise<void>;
-  end(item: string): Promise<void>;
+  readonly end: (item: string) => Promise<void>;
 } {
   const began: string[] = [];
   const ends = new Map<string, () => void>();
