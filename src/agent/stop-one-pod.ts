@@ -1,4 +1,5 @@
 import { type StoppedPods } from '../config/stopped-pods.js';
+import { isClusterPod } from '../model/static-pod.js';
 import { toV1Time } from '../model/v1-pod-status.js';
 import { ApiError } from '../server/api-error.js';
 import { type ServedPod } from '../server/served-pod.js';
@@ -19,13 +20,17 @@ export interface StopOnePodPorts {
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Stops a pod until its manifest changes. One that nobody wants any more can only be given less time. */
+/**
+ * Stops a pod until its manifest changes. Rejects for one of a cluster, as it would be started again: that is gone when
+ * its API server says so. One that nobody wants any more can only be given less time.
+ */
 export async function stopOnePod(
   { clock, desired, workers, stopped, isEnding }: StopOnePodPorts,
   { pod }: ServedPod,
   asked: number | undefined,
 ): Promise<void> {
   if (isEnding()) throw new ApiError('ServiceUnavailable', 'the agent is ending');
+  if (isClusterPod(pod) && desired.has(pod.metadata.uid)) throw belongsToCluster(pod.metadata);
   const gracePeriodSeconds = asked ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
   if (!desired.has(pod.metadata.uid)) {
     workers.updatePod({ type: 'kill', pod, kill: { gracePeriodSeconds } });
@@ -38,4 +43,10 @@ export async function stopOnePod(
     const message = `the pod was not stopped, as that cannot be kept on the disk: ${messageOf(error)}`;
     throw new ApiError('InternalError', message, undefined, { cause: error });
   }
+}
+
+function belongsToCluster({ namespace, name }: ServedPod['pod']['metadata']): ApiError {
+  const right = `kubectl delete pod ${name}${namespace === 'default' ? '' : ` -n ${namespace}`}`;
+  const message = `pods ${JSON.stringify(name)} is forbidden: it belongs to the cluster that this node is part of; delete it there: ${right}`;
+  return new ApiError('Forbidden', message, { name, kind: 'pods' });
 }

@@ -12,14 +12,20 @@ let clock: FakeClock;
 let api: InMemoryApi;
 let objects: ClusterObjects;
 let hidden: Secret[];
+let changed: (readonly string[])[];
 let abort: AbortController;
 let running: Promise<void>;
 beforeEach(() => {
   clock = new FakeClock();
   api = new InMemoryApi({ clock });
-  hidden = [];
+  [hidden, changed] = [[], []];
   objects = new ClusterObjects({
-    ...{ client: api, clock, onSecret: (secret) => hidden.push(secret), onChanged: () => undefined },
+    ...{
+      client: api,
+      clock,
+      onSecret: (secret) => hidden.push(secret),
+      onChanged: (uids) => changed.push(uids),
+    },
   });
   abort = new AbortController();
 });
@@ -132,6 +138,21 @@ describe('claimed volumes', () => {
     expect(await objects.getClaimed(podOf(), VOLUME, NEVER)).toMatchObject({
       ...{ kind: 'hostPath', path: '/srv', type: 'DirectoryOrCreate' },
     });
+  });
+
+  it('are told of soon after they are there, to pods that lacked them', async () => {
+    await expect(objects.getClaimed(podOf(), VOLUME, NEVER)).rejects.toThrow('not found');
+    await clock.advance(30_000);
+    expect(changed).toEqual([]);
+    api.put(CLAIM, { metadata: { uid: 'c1' }, ...bound });
+    putVolume({ local: { path: '/mnt/disk' } });
+    await clock.advance(6_000);
+    expect(changed).toEqual([['u1']]);
+    // What no pod gets here is not waited for.
+    putVolume({ csi: { driver: 'x' } });
+    await expect(objects.getClaimed(podOf(), VOLUME, NEVER)).rejects.toThrow('not supported');
+    await clock.advance(30_000);
+    expect(changed).toHaveLength(1);
   });
 
   it('may be made for the pod alone', async () => {

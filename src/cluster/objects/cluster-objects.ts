@@ -21,8 +21,10 @@ import { isClusterPod } from '../../model/read-cluster-pod.js';
 import { type Volume } from '../../model/volume.js';
 import { abortable } from '../../util/abortable.js';
 import { type Clock } from '../../util/clock.js';
+import { PodloopError } from '../../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
+import { AwaitedThings } from './awaited-things.js';
 import { type FollowedState } from '../watch/reflector.js';
 import { ReferencedObjects, type ReferencedObjectsStats } from './referenced-objects.js';
 import { RuntimeClasses } from './runtime-classes.js';
@@ -52,6 +54,7 @@ export class ClusterObjects implements PodObjects {
   readonly #services: Services;
   readonly #classes: RuntimeClasses;
   readonly #claims: VolumeClaims;
+  readonly #awaited: AwaitedThings;
 
   constructor({ client, clock, logger = SILENT_LOGGER, onSecret, onChanged }: ClusterObjectsOptions) {
     const common = { client, clock, logger };
@@ -59,6 +62,7 @@ export class ClusterObjects implements PodObjects {
     this.#services = new Services(common);
     this.#classes = new RuntimeClasses(common);
     this.#claims = new VolumeClaims(common);
+    this.#awaited = new AwaitedThings({ clock, onThere: (uid) => onChanged([uid]) });
     this.#tokens = new ServiceAccountTokens({
       ...common,
       onToken: (token) => onSecret(secretOf(token)),
@@ -82,7 +86,7 @@ export class ClusterObjects implements PodObjects {
 
   /** Follows what has to be followed until the signal aborts; resolves then. */
   async run(signal: AbortSignal): Promise<void> {
-    const parts = [this.#referenced, this.#services, this.#classes];
+    const parts = [this.#referenced, this.#services, this.#classes, this.#awaited];
     await Promise.all(parts.map(async (part) => part.run(signal)));
   }
 
@@ -124,12 +128,27 @@ export class ClusterObjects implements PodObjects {
 
   /** See {@link ServiceAccountTokens.get}. */
   async getToken(pod: NodePod, spec: TokenRequestSpec): Promise<string> {
-    return this.#tokens.get(pod, spec);
+    const key = JSON.stringify(['token', spec.audience, spec.expirationSeconds]);
+    return this.#orAwait(pod, key, async () => this.#tokens.get(pod, spec));
   }
 
   /** See {@link VolumeClaims.get}. */
   async getClaimed(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<ClaimedVolume> {
-    return this.#claims.get(pod, volume, signal);
+    const key = JSON.stringify(['claim', volume.name]);
+    return this.#orAwait(pod, key, async (own = signal) => this.#claims.get(pod, volume, own));
+  }
+
+  /** What cannot be had is looked for from then on, and the pod told of when it can. */
+  async #orAwait<T>(pod: NodePod, key: string, get: (signal?: AbortSignal) => Promise<T>): Promise<T> {
+    const { uid } = pod.metadata;
+    try {
+      const found = await get();
+      this.#awaited.found(uid, key);
+      return found;
+    } catch (error) {
+      if (isPassing(error)) this.#awaited.expect(uid, key, async (signal) => isThere(get(signal), signal));
+      throw error;
+    }
   }
 
   /** See {@link RuntimeClasses.getHandler}; a manifest names a handler of the runtime itself. */
@@ -144,15 +163,31 @@ export class ClusterObjects implements PodObjects {
 
   /** The pod is gone: nothing is followed or kept for it. */
   forget(podUid: string): void {
-    this.#referenced.forget(podUid);
-    this.#tokens.forget(podUid);
+    for (const part of [this.#referenced, this.#tokens, this.#awaited]) part.forget(podUid);
   }
 
   /** Forgets all pods but these. */
   keepOnly(podUids: ReadonlySet<string>): void {
-    for (const uid of new Set([...this.#referenced.podUids(), ...this.#tokens.podUids()])) {
+    const parts = [this.#referenced, this.#tokens, this.#awaited];
+    for (const uid of new Set(parts.flatMap((part) => part.podUids()))) {
       if (!podUids.has(uid)) this.forget(uid);
     }
+  }
+}
+
+/** Whether it may be had later: what is of a kind that no pod gets here is not. */
+function isPassing(error: unknown): boolean {
+  return !(error instanceof PodloopError) && !(error instanceof DOMException);
+}
+
+/** Whether it can be had, or cannot ever. Rejects with the signal's reason. */
+async function isThere(getting: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  try {
+    await getting;
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    return !isPassing(error);
   }
 }
 
