@@ -5,6 +5,7 @@ import { PulledImages } from '../gc/pulled-images.js';
 import { recordPulls } from '../gc/record-pulls.js';
 import { ImageManager } from '../images/image-manager.js';
 import { type PodObjects } from '../model/config-object.js';
+import { parseThresholds } from '../model/eviction-thresholds.js';
 import { type NodePod } from '../model/node-pod.js';
 import { ProbeManager } from '../probes/probe-manager.js';
 import { ProbeFiles } from '../probes/probe-memory.js';
@@ -36,6 +37,7 @@ import { memoryUsageOf } from './memory-usage.js';
 import { computeCapacity } from './node-capacity.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
 import { type PodEventLog } from './pod-event-log.js';
+import { readHugePages } from './read-huge-pages.js';
 import { readNodePolicy } from './read-node-policy.js';
 import { type ObservingParts, type ObservingPartsOptions } from './observing-parts.js';
 
@@ -78,12 +80,15 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const capacity = computeCapacity({
     cores: availableParallelism(),
     memoryBytes: totalmem(),
+    storageBytes: await findDiskBytes(options.rootDir),
+    hugePages: await readHugePages(),
+    thresholds: parseThresholds(options.evictionHard),
     maxPods: options.maxPods,
     podsPerCore: options.podsPerCore,
     reserved: [options.systemReserved, options.kubeReserved],
   });
   const hostIps = identity.ip === '' ? [] : [identity.ip];
-  const ephemeralStorageBytes = await findDiskBytes(options.rootDir);
+  const ephemeralStorageBytes = capacity.others.get('ephemeral-storage');
   /** What the downward API tells of the node. */
   const downwardNode: DownwardNode = {
     ...{ name: identity.name, hostIps },

@@ -21,11 +21,7 @@ import { WritableManifests } from './writable-manifests.js';
 
 /** What {@link buildApiPorts} wires. */
 export interface ApiPortsOptions {
-  readonly options: Pick<
-    AgentOptions,
-    'nodeLogsDir' | 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved'
-  > &
-    PolicyOptions;
+  readonly options: Pick<AgentOptions, 'nodeLogsDir' | 'maxPods' | 'podsPerCore'> & PolicyOptions;
   readonly parts: AgentParts;
   readonly identity: NodeIdentity;
   readonly client: CriClient;
@@ -69,11 +65,10 @@ export function buildApiPorts(
 }
 
 function nodeReader({ options, parts, identity, runtime, clock }: ApiPortsOptions): () => ServedNode {
-  const { maxPods, podsPerCore, systemReserved, kubeReserved } = options;
+  const { maxPods, podsPerCore } = options;
   const machine = { cores: availableParallelism(), memoryBytes: totalmem(), maxPods, podsPerCore };
-  const reserved = [systemReserved, kubeReserved];
-  const [capacity, allocatable] = [[], reserved].map((kept) => {
-    const { pods, cpuMilli, memoryBytes } = computeCapacity({ ...machine, reserved: kept });
+  const whole = computeCapacity({ ...machine, reserved: [] });
+  const [capacity, allocatable] = [whole, parts.capacity].map(({ pods, cpuMilli, memoryBytes }) => {
     const cpu = cpuMilli % 1_000n === 0n ? String(cpuMilli / 1_000n) : `${cpuMilli}m`;
     return { cpu, memory: `${memoryBytes / 1_024n}Ki`, pods: String(pods) };
   });

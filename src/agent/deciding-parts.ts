@@ -37,7 +37,7 @@ export interface DecidingPartsOptions {
   /** What pods of an API server refer to. */
   readonly cluster: Pick<ClusterObjects, 'keepOnly'> | undefined;
   /** Who says which pods of an API server may be here, and is told how they end. */
-  readonly link: Pick<ClusterHooks, 'admit' | 'podEndChanged'> | undefined;
+  readonly link: Pick<ClusterHooks, 'admit' | 'extendedResources' | 'podEndChanged'> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -169,8 +169,10 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     admit: (pod, active) => {
       const rejection = link?.admit(pod);
       if (rejection !== undefined) return { admit: false, ...rejection };
-      return admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, capacity);
+      const others = new Map([...capacity.others, ...(link?.extendedResources() ?? [])]);
+      return admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, { ...capacity, others });
     },
+    onPreempted: ({ metadata }, end) => events.record(metadata, { type: 'Warning', ...end }),
     findResizeObstacle: (before, after, active) => findResizeObstacle(before, after, active, capacity),
     onResizeHeld: ({ metadata }, { reason, message }) => {
       const kind = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';

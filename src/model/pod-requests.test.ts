@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Container } from './container.js';
-import { computePodRequests } from './pod-requests.js';
+import { computeOtherRequests, computePodRequests, isExtendedResource } from './pod-requests.js';
 
 function container(cpu: string, memory = '0', more: Partial<Container> = {}): Container {
   return { name: 'c', image: 'i', resources: { requests: { cpu, memory } }, ...more };
@@ -35,6 +35,29 @@ describe('what a pod asks for', () => {
     const overhead = { cpu: '250m', memory: '1Ki' };
     const requests = computePodRequests({ containers: [container('1', '2Ki')], overhead });
     expect(requests).toEqual({ cpuMilli: 1_250n, memoryBytes: 3_072n });
+  });
+
+  it('is counted likewise of everything besides cpu and memory', () => {
+    const asking = (requests: Record<string, string>, more: Partial<Container> = {}): Container =>
+      container('1', '1Ki', { resources: { requests: { cpu: '1', ...requests } }, ...more });
+    expect(computeOtherRequests({ containers: [container('1')] }).size).toBe(0);
+    const others = computeOtherRequests({
+      containers: [
+        asking({ 'ephemeral-storage': '1Ki', 'example.com/gpu': '2' }),
+        asking({ 'ephemeral-storage': '1Ki' }),
+      ],
+      initContainers: [asking({ 'ephemeral-storage': '10Ki' }), asking({ 'hugepages-2Mi': '0' }, SIDECAR)],
+      overhead: { 'ephemeral-storage': '1' },
+    });
+    expect([...others].sort()).toEqual([
+      ['ephemeral-storage', 10_241n],
+      ['example.com/gpu', 2n],
+    ]);
+    expect(
+      ['example.com/gpu', 'ephemeral-storage', 'kubernetes.io/x', 'a.kubernetes.io/x'].map(
+        isExtendedResource,
+      ),
+    ).toEqual([...[true, false, false, false]]);
   });
 
   it('is nothing for a pod that asks for nothing', () => {

@@ -9,6 +9,7 @@ export interface PodRequests {
 }
 
 const NOTHING: PodRequests = { cpuMilli: 0n, memoryBytes: 0n };
+const NO_OTHERS: ReadonlyMap<string, bigint> = new Map();
 
 /**
  * What a pod has to be given at the same time at most: its regular containers and all its sidecars, or an init
@@ -28,24 +29,76 @@ export function podOverhead({ overhead }: Pick<PodSpec, 'overhead'>): PodRequest
 }
 
 /** The same of its containers alone. Pure. */
-export function computeContainerRequests({
-  containers,
-  initContainers = [],
-}: Pick<PodSpec, 'containers' | 'initContainers'>): PodRequests {
-  let sidecars = NOTHING;
-  let mostAtInit = NOTHING;
-  for (const container of initContainers) {
-    const own = requestsOf(container);
-    const isSidecar = container.restartPolicy === 'Always';
-    mostAtInit = larger(mostAtInit, add(sidecars, own));
-    if (isSidecar) sidecars = add(sidecars, own);
-  }
-  const running = containers.reduce((sum, container) => add(sum, requestsOf(container)), sidecars);
-  return larger(running, mostAtInit);
+export function computeContainerRequests(spec: ContainersOfPod): PodRequests {
+  return mostAtOnce(spec, { nothing: NOTHING, of: requestsOf, add, larger });
 }
 
-function requestsOf({ resources }: Container): PodRequests {
-  return amountsOf((name) => resources?.requests?.[name] ?? resources?.limits?.[name] ?? '0');
+/**
+ * The same of every other resource that a pod asks for (ephemeral-storage, hugepages-2Mi, example.com/gpu), by name, in
+ * bytes or pieces. Pure. Those of which it asks for nothing are left out.
+ */
+export function computeOtherRequests(spec: PodSpec): ReadonlyMap<string, bigint> {
+  const { containers, initContainers = [], overhead = {} } = spec;
+  const names = new Set(Object.keys(overhead));
+  for (const { resources: { limits = {}, requests = {} } = {} } of [...initContainers, ...containers]) {
+    for (const name of [...Object.keys(limits), ...Object.keys(requests)]) names.add(name);
+  }
+  for (const name of ['cpu', 'memory']) names.delete(name);
+  if (names.size === 0) return NO_OTHERS;
+  const amounts = [...names].map((name): [string, bigint] => {
+    const ofContainers = mostAtOnce(spec, {
+      nothing: 0n,
+      of: (container) => wholeOf(requestedText(container, name)),
+      add: (one, other) => one + other,
+      larger: (one, other) => (one > other ? one : other),
+    });
+    return [name, ofContainers + wholeOf(overhead[name] ?? '0')];
+  });
+  return new Map(amounts.filter(([, amount]) => amount > 0n));
+}
+
+/** Whether a resource is somebody else's than Kubernetes': `example.com/gpu`. Pure. */
+export function isExtendedResource(name: string): boolean {
+  return name.includes('/') && !/(^|\.)kubernetes\.io\//.test(name);
+}
+
+type ContainersOfPod = Pick<PodSpec, 'containers' | 'initContainers'>;
+
+/** How amounts of one kind are put together. */
+interface Sum<Amount> {
+  readonly nothing: Amount;
+  readonly of: (container: Container) => Amount;
+  readonly add: (one: Amount, other: Amount) => Amount;
+  readonly larger: (one: Amount, other: Amount) => Amount;
+}
+
+function mostAtOnce<Amount>(
+  { containers, initContainers = [] }: ContainersOfPod,
+  { nothing, of, add: sum, larger: max }: Sum<Amount>,
+): Amount {
+  let sidecars = nothing;
+  let mostAtInit = nothing;
+  for (const container of initContainers) {
+    const own = of(container);
+    const isSidecar = container.restartPolicy === 'Always';
+    mostAtInit = max(mostAtInit, sum(sidecars, own));
+    if (isSidecar) sidecars = sum(sidecars, own);
+  }
+  const running = containers.reduce((all, container) => sum(all, of(container)), sidecars);
+  return max(running, mostAtInit);
+}
+
+function requestedText({ resources }: Container, name: string): string {
+  return resources?.requests?.[name] ?? resources?.limits?.[name] ?? '0';
+}
+
+function wholeOf(text: string): bigint {
+  const quantity = findQuantity(text);
+  return quantity === undefined ? 0n : toWholeUnits(quantity);
+}
+
+function requestsOf(container: Container): PodRequests {
+  return amountsOf((name) => requestedText(container, name));
 }
 
 function amountsOf(textOf: (name: string) => string): PodRequests {

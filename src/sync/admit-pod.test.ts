@@ -4,17 +4,27 @@ import { type NodePod } from '../model/node-pod.js';
 import { type Admission, admitPod, type NodeCapacity } from './admit-pod.js';
 import { NodeClaims } from './node-claims.js';
 
-const CAPACITY: NodeCapacity = { pods: 3, cpuMilli: 2_000n, memoryBytes: 1_000n };
+const CAPACITY: NodeCapacity = {
+  ...{ pods: 3, cpuMilli: 2_000n, memoryBytes: 1_000n },
+  others: new Map([
+    ['ephemeral-storage', 10_000n],
+    ['example.com/gpu', 2n],
+  ]),
+};
 
 interface Wish {
   readonly cpu?: string;
   readonly memory?: string;
+  readonly others?: Readonly<Record<string, string>>;
   readonly ports?: readonly ContainerPort[];
   readonly hostNetwork?: boolean;
 }
 
-function pod(name: string, { cpu = '0', memory = '0', ports = [], hostNetwork = false }: Wish = {}): NodePod {
-  const resources = { requests: { cpu, memory } };
+function pod(
+  name: string,
+  { cpu = '0', memory = '0', others = {}, ports = [], hostNetwork = false }: Wish = {},
+): NodePod {
+  const resources = { requests: { cpu, memory, ...others } };
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -38,7 +48,7 @@ describe('admission', () => {
   });
 
   it('rejects one pod too many in the kubelet’s words', () => {
-    expect(admit({}, {}, {}, {})).toEqual({
+    expect(admit({}, {}, {}, {})).toMatchObject({
       admit: false,
       reason: 'OutOfpods',
       message: "Pod was rejected: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3",
@@ -46,13 +56,41 @@ describe('admission', () => {
   });
 
   it('rejects what asks for more cpu or memory than is left', () => {
-    expect(admit({ cpu: '1500m' }, { cpu: '1' })).toEqual({
+    expect(admit({ cpu: '1500m' }, { cpu: '1' })).toMatchObject({
       admit: false,
       reason: 'OutOfcpu',
       message:
         "Pod was rejected: Node didn't have enough resource: cpu, requested: 1500, used: 1000, capacity: 2000",
     });
     expect(admit({ memory: '600' }, { memory: '500' })).toMatchObject({ reason: 'OutOfmemory' });
+  });
+
+  it('rejects what asks for more of anything else than is left, or than there is', () => {
+    expect(
+      admit({ others: { 'ephemeral-storage': '6k' } }, { others: { 'ephemeral-storage': '5k' } }),
+    ).toMatchObject({
+      reason: 'OutOfephemeral-storage',
+      message:
+        "Pod was rejected: Node didn't have enough resource: ephemeral-storage, requested: 6000, used: 5000, capacity: 10000",
+    });
+    expect(admit({ others: { 'hugepages-2Mi': '2Mi' } })).toMatchObject({ reason: 'OutOfhugepages-2Mi' });
+    const gpu = { others: { 'example.com/gpu': '1' } };
+    expect(admit(gpu, gpu)).toEqual({ admit: true });
+    expect(admit(gpu, gpu, gpu)).toMatchObject({ reason: 'OutOfexample.com/gpu' });
+    // Of no node: the scheduler counts it for the whole cluster.
+    expect(admit({ others: { 'example.com/licence': '1' } })).toEqual({ admit: true });
+  });
+
+  it('tells all that is short where that alone is in the way', () => {
+    expect(admit({ cpu: '1500m', memory: '600' }, { cpu: '1', memory: '500' })).toMatchObject({
+      shortages: [
+        { resource: 'cpu', requested: 1_500n, used: 1_000n, capacity: 2_000n },
+        { resource: 'memory', requested: 600n, used: 500n, capacity: 1_000n },
+      ],
+    });
+    const both = admit({ cpu: '3', ...port(80) }, port(80));
+    expect(both).toMatchObject({ reason: 'OutOfcpu' });
+    expect(both).not.toHaveProperty('shortages');
   });
 
   it('takes a pod that asks for nothing even where more was promised than there is', () => {

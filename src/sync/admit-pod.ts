@@ -11,8 +11,7 @@
  * @module
  */
 import { type NodePod } from '../model/node-pod.js';
-import { computePodRequests } from '../model/pod-requests.js';
-
+import { computeOtherRequests, computePodRequests, isExtendedResource } from '../model/pod-requests.js';
 import { hostPortsOf } from './host-ports.js';
 import { type NodeClaims } from './node-claims.js';
 
@@ -22,41 +21,72 @@ export interface NodeCapacity {
   readonly pods: number;
   readonly cpuMilli: bigint;
   readonly memoryBytes: bigint;
+  /** Of every other resource, in bytes or pieces, by name. */
+  readonly others: ReadonlyMap<string, bigint>;
+}
+
+/** What a pod asks for and the node has not got left. */
+export interface Shortage {
+  /** `pods`, `cpu` (in thousandths), `memory`, `ephemeral-storage` … */
+  readonly resource: string;
+  readonly requested: bigint;
+  readonly used: bigint;
+  readonly capacity: bigint;
 }
 
 /** The answer; `reason` and `message` are for the status of a pod that is not admitted. */
-export type Admission =
-  { readonly admit: true } | { readonly admit: false; readonly reason: string; readonly message: string };
+export type Admission = { readonly admit: true } | NotAdmitted;
+
+/** See {@link Admission}. */
+export interface NotAdmitted {
+  readonly admit: false;
+  readonly reason: string;
+  readonly message: string;
+  /** All that the node is short of, where that alone keeps the pod away. */
+  readonly shortages?: readonly Shortage[];
+}
 
 const ADMITTED: Admission = { admit: true };
 
 /** `active`: of every admitted pod that is not finished, without this one. */
 export function admitPod(
   pod: NodePod,
-  active: Pick<NodeClaims, 'pods' | 'requests' | 'collides'>,
+  active: Pick<NodeClaims, 'pods' | 'requests' | 'requested' | 'collides'>,
   capacity: NodeCapacity,
 ): Admission {
-  if (active.pods + 1 > capacity.pods) {
-    return outOf('pods', 1n, BigInt(active.pods), BigInt(capacity.pods));
-  }
-  const wanted = computePodRequests(pod.spec);
+  const shortages = findShortages(pod, active, capacity);
+  const hasPorts = !hostPortsOf(pod).some((port) => active.collides(port));
+  const [first] = shortages;
+  if (first !== undefined) return { ...outOf(first), ...(hasPorts && { shortages }) };
+  if (hasPorts) return ADMITTED;
+  return {
+    admit: false,
+    reason: 'NodePorts',
+    message:
+      "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+  };
+}
+
+/** Everything that the node has too little of for the pod, in the kubelet's order: what a pod asks nothing of is not. Pure. */
+export function findShortages(
+  { spec }: Pick<NodePod, 'spec'>,
+  active: Pick<NodeClaims, 'pods' | 'requests' | 'requested'>,
+  capacity: NodeCapacity,
+): readonly Shortage[] {
+  const { cpuMilli, memoryBytes } = computePodRequests(spec);
   const used = active.requests;
-  const { cpuMilli, memoryBytes } = capacity;
-  if (wanted.cpuMilli > 0n && used.cpuMilli + wanted.cpuMilli > cpuMilli) {
-    return outOf('cpu', wanted.cpuMilli, used.cpuMilli, cpuMilli);
-  }
-  if (wanted.memoryBytes > 0n && used.memoryBytes + wanted.memoryBytes > memoryBytes) {
-    return outOf('memory', wanted.memoryBytes, used.memoryBytes, memoryBytes);
-  }
-  if (hostPortsOf(pod).some((port) => active.collides(port))) {
-    return {
-      admit: false,
-      reason: 'NodePorts',
-      message:
-        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
-    };
-  }
-  return ADMITTED;
+  const asked: readonly Shortage[] = [
+    { resource: 'pods', requested: 1n, used: BigInt(active.pods), capacity: BigInt(capacity.pods) },
+    { resource: 'cpu', requested: cpuMilli, used: used.cpuMilli, capacity: capacity.cpuMilli },
+    { resource: 'memory', requested: memoryBytes, used: used.memoryBytes, capacity: capacity.memoryBytes },
+    ...[...computeOtherRequests(spec)].flatMap(([resource, requested]): Shortage[] => {
+      const all = capacity.others.get(resource);
+      // What no node has is the whole cluster's, and the scheduler's to count.
+      if (all === undefined && isExtendedResource(resource)) return [];
+      return [{ resource, requested, used: active.requested(resource), capacity: all ?? 0n }];
+    }),
+  ];
+  return asked.filter((each) => each.requested > 0n && each.used + each.requested > each.capacity);
 }
 
 /** Why an edited pod that runs cannot have the resources that it asks for now. */
@@ -95,18 +125,18 @@ export function findResizeObstacle(
     if (used + wanted[amount] <= capacity[amount]) continue;
     return {
       reason: `OutOf${resource}`,
-      message: tooLittle(resource, wanted[amount], used, capacity[amount]),
+      message: tooLittle({ resource, requested: wanted[amount], used, capacity: capacity[amount] }),
     };
   }
   return undefined;
 }
 
-function outOf(resource: string, requested: bigint, used: bigint, capacity: bigint): Admission {
-  const message = `Pod was rejected: ${tooLittle(resource, requested, used, capacity)}`;
-  return { admit: false, reason: `OutOf${resource}`, message };
+function outOf(shortage: Shortage): NotAdmitted {
+  const message = `Pod was rejected: ${tooLittle(shortage)}`;
+  return { admit: false, reason: `OutOf${shortage.resource}`, message };
 }
 
-function tooLittle(resource: string, requested: bigint, used: bigint, capacity: bigint): string {
+function tooLittle({ resource, requested, used, capacity }: Shortage): string {
   const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
   return `Node didn't have enough resource: ${resource}, ${amounts}`;
 }

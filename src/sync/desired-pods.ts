@@ -16,6 +16,7 @@ export interface Rejection {
 export class DesiredPods {
   readonly #pods = new Map<string, NodePod>();
   readonly #rejections = new Map<string, Rejection>();
+  readonly #held = new Set<string>();
   #revision = 0;
 
   /** Another number after each change. */
@@ -68,7 +69,27 @@ export class DesiredPods {
     else if (this.#pods.has(uid)) this.#rejections.set(uid, rejection);
   }
 
+  /** Has a desired pod wait for room that others are giving up: it claims that room, and is not worked on. */
+  hold(uid: string): void {
+    if (this.#pods.has(uid)) this.#held.add(uid);
+  }
+
+  isHeld(uid: string): boolean {
+    return this.#held.has(uid);
+  }
+
+  /** Those that wait so, in the order in which that began. */
+  held(): NodePod[] {
+    return [...this.#held].map((uid) => this.#pods.get(uid)!);
+  }
+
+  /** It waits no more. */
+  release(uid: string): void {
+    this.#held.delete(uid);
+  }
+
   remove(uid: string): void {
+    this.#held.delete(uid);
     this.#revision++;
     this.#pods.delete(uid);
     this.#rejections.delete(uid);

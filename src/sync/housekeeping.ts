@@ -195,7 +195,7 @@ export class Housekeeping {
     const { desired, workers, clearRemains, onStartAnew, admitAnew } = this.#options;
     for (const pod of desired.all()) {
       const { uid } = pod.metadata;
-      if (workers.isKnown(uid) || desired.findRejection(uid) !== undefined) continue;
+      if (workers.isKnown(uid) || desired.findRejection(uid) !== undefined || desired.isHeld(uid)) continue;
       if (this.#tornDown.has(uid)) {
         if (clearRemains !== undefined && this.#hasRemains(uid)) {
           clearRemains(uid);

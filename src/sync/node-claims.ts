@@ -1,9 +1,10 @@
 import { type NodePod } from '../model/node-pod.js';
-import { computePodRequests, type PodRequests } from '../model/pod-requests.js';
+import { computeOtherRequests, computePodRequests, type PodRequests } from '../model/pod-requests.js';
 import { collideHostPorts, type HostPort, hostPortsOf } from './host-ports.js';
 
 interface Claim {
   readonly requests: PodRequests;
+  readonly others: ReadonlyMap<string, bigint>;
   readonly ports: readonly HostPort[];
 }
 
@@ -13,6 +14,7 @@ export class NodeClaims {
   readonly #portsByNumber = new Map<number, Set<HostPort>>();
   #cpuMilli = 0n;
   #memoryBytes = 0n;
+  readonly #others = new Map<string, bigint>();
 
   /** How many pods they are. */
   get pods(): number {
@@ -22,6 +24,11 @@ export class NodeClaims {
   /** The sum of all. */
   get requests(): PodRequests {
     return { cpuMilli: this.#cpuMilli, memoryBytes: this.#memoryBytes };
+  }
+
+  /** The sum of what all ask for of a resource besides cpu and memory, in bytes or pieces. */
+  requested(name: string): bigint {
+    return this.#others.get(name) ?? 0n;
   }
 
   /** In the order in which they came. */
@@ -41,10 +48,14 @@ export class NodeClaims {
   add(pod: NodePod): void {
     const { uid } = pod.metadata;
     this.remove(uid);
-    const claim = { requests: computePodRequests(pod.spec), ports: hostPortsOf(pod) };
+    const claim: Claim = {
+      ...{ requests: computePodRequests(pod.spec), others: computeOtherRequests(pod.spec) },
+      ports: hostPortsOf(pod),
+    };
     this.#byUid.set(uid, claim);
     this.#cpuMilli += claim.requests.cpuMilli;
     this.#memoryBytes += claim.requests.memoryBytes;
+    for (const [name, amount] of claim.others) this.#others.set(name, this.requested(name) + amount);
     for (const port of claim.ports) {
       const others = this.#portsByNumber.get(port.port);
       if (others === undefined) this.#portsByNumber.set(port.port, new Set([port]));
@@ -59,6 +70,11 @@ export class NodeClaims {
     this.#byUid.delete(uid);
     this.#cpuMilli -= claim.requests.cpuMilli;
     this.#memoryBytes -= claim.requests.memoryBytes;
+    for (const [name, amount] of claim.others) {
+      const left = this.requested(name) - amount;
+      if (left > 0n) this.#others.set(name, left);
+      else this.#others.delete(name);
+    }
     for (const port of claim.ports) {
       const others = this.#portsByNumber.get(port.port);
       others?.delete(port);

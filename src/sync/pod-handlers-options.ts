@@ -2,13 +2,16 @@ import { type NodePod } from '../model/node-pod.js';
 import { type ObservedPod } from '../runtime/runtime.js';
 import { type Logger } from '../util/logger.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
-import { type ResizeObstacle } from './admit-pod.js';
+import { type ResizeObstacle, type Shortage } from './admit-pod.js';
 import { type DesiredPods, type Rejection } from './desired-pods.js';
 import { type Housekeeping } from './housekeeping.js';
 import { type NodeClaims } from './node-claims.js';
 
 /** Whether a pod may run here. */
-export type AdmissionAnswer = { readonly admit: true } | ({ readonly admit: false } & Rejection);
+export type AdmissionAnswer =
+  | { readonly admit: true }
+  /** `shortages`: all that the node is short of, where that alone keeps the pod away. */
+  | ({ readonly admit: false; readonly shortages?: readonly Shortage[] } & Rejection);
 
 /** How a pod ended. */
 export interface KnownEnd {
@@ -50,6 +53,8 @@ export interface PodHandlersOptions {
   readonly findEnd?: (uid: string) => KnownEnd | undefined;
   /** A pod was not admitted: its status is to say so. `isEnded`: it ran, and its end is under way that says it. */
   readonly onRejected?: (pod: NodePod, rejection: Rejection, isEnded: boolean) => void;
+  /** A pod is ended so that one that is critical for the node can be here, for this reason. */
+  readonly onPreempted?: (pod: NodePod, end: Rejection) => void;
   /** A pod that was rejected may run now: what its status says is no longer true. */
   readonly onRejectionLifted?: (pod: NodePod) => void;
   /** Whether a pod whose status differs from ours needs a sync for it; none does unless told. */

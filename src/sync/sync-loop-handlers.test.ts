@@ -7,6 +7,7 @@ import { aPod, aPodStatus } from '../testing/builders.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
 import { type Stamp } from '../util/clock.js';
 import { type PodWorkRequest } from '../workers/work-request.js';
+import { admitPod } from './admit-pod.js';
 import { toRunDefinition } from './asks-for-new-run.js';
 import { DesiredPods, type Rejection } from './desired-pods.js';
 import { toObservedPod } from './housekeeping-owner.js';
@@ -54,6 +55,91 @@ function edited(pod: NodePod, version: string): NodePod {
 
 const web = aNodePod();
 const db = aNodePod({ name: 'db' });
+
+describe('a pod that is critical for the node, where there is too little left', () => {
+  const ofCluster = (name: string, cpu: string, more: object = {}): NodePod =>
+    aNodePod({
+      ...{ name, source: 'api' },
+      spec: { containers: [{ name: 'main', image: 'i', resources: { requests: { cpu } } }], ...more },
+    });
+  const priority = 2_000_000_000;
+  function scene() {
+    const preempted: string[] = [];
+    const capacity = { pods: 10, cpuMilli: 1_000n, memoryBytes: 1_000n, others: new Map<string, bigint>() };
+    const made = setUp({
+      admit: (pod, active) => admitPod(pod, active, capacity),
+      onPreempted: ({ metadata }, { reason }) => preempted.push(`${metadata.name} ${reason}`),
+    });
+    const killed = (): string[] =>
+      made.requests.flatMap((request) => {
+        if (request.type !== 'kill' || !('pod' in request)) return [];
+        made.ended.add(request.pod.metadata.uid);
+        return [`${request.pod.metadata.name} ${request.kill?.statusOverride?.reason}`];
+      });
+    return { ...made, preempted, killed };
+  }
+
+  it('has others ended for it, and waits until they have', async () => {
+    const { handlers, desired, preempted, killed, rejected, asked, ended } = scene();
+    handlers.handlePodAdditions([ofCluster('low', '600m'), ofCluster('lower', '300m')]);
+    handlers.handlePodAdditions([ofCluster('high', '500m', { priority })]);
+    expect(preempted).toEqual(['low Preempting']);
+    expect(killed()).toEqual(['low Preempting']);
+    ended.delete('uid-low');
+    expect(rejected).toEqual([]);
+    expect(desired.isHeld('uid-high')).toBe(true);
+    handlers.handlePodSyncs([desired.find('uid-high')!]);
+    expect(asked()).not.toContain('create uid-high');
+    expect(asked()).not.toContain('sync uid-high');
+    ended.add('uid-low');
+    handlers.podEndChanged('uid-low');
+    await Promise.resolve();
+    expect(asked().at(-1)).toBe('create uid-high');
+    expect(desired.isHeld('uid-high')).toBe(false);
+    expect(preempted).toHaveLength(1);
+  });
+
+  it('keeps the room that it waits for', () => {
+    const { handlers, rejected } = scene();
+    handlers.handlePodAdditions([ofCluster('low', '900m')]);
+    handlers.handlePodAdditions([ofCluster('high', '900m', { priority })]);
+    handlers.handlePodAdditions([ofCluster('late', '100m')]);
+    expect(rejected.map(([uid]) => uid)).toEqual(['uid-late']);
+  });
+
+  it('is gone when it is deleted while it waits', () => {
+    const { handlers, asked, desired } = scene();
+    handlers.handlePodAdditions([ofCluster('low', '900m')]);
+    const high = ofCluster('high', '900m', { priority });
+    handlers.handlePodAdditions([high]);
+    const deletionTimestamp = '2026-01-02T03:04:05Z';
+    handlers.handlePodUpdates([{ ...high, metadata: { ...high.metadata, deletionTimestamp } }]);
+    expect(desired.isHeld('uid-high')).toBe(false);
+    expect(asked().at(-1)).toBe('create uid-high');
+  });
+
+  it('is rejected when ending others would not help, or nothing of less worth is there', () => {
+    const { handlers, preempted, rejected } = scene();
+    handlers.handlePodAdditions([ofCluster('low', '900m')]);
+    handlers.handlePodAdditions([ofCluster('huge', '2', { priority })]);
+    handlers.handlePodAdditions([ofCluster('usual', '500m', { priority: 1_000_000 })]);
+    expect(preempted).toEqual([]);
+    expect(rejected.map(([uid, { reason }]) => `${uid} ${reason}`)).toEqual([
+      'uid-huge OutOfcpu',
+      'uid-usual OutOfcpu',
+    ]);
+  });
+
+  it('is a static pod, too, but manifests make no room for one another', () => {
+    const { handlers, preempted, rejected } = scene();
+    const asking = { containers: [{ name: 'main', image: 'i', resources: { requests: { cpu: '800m' } } }] };
+    handlers.handlePodAdditions([ofCluster('low', '900m')]);
+    handlers.handlePodAdditions([aNodePod({ name: 'static', spec: asking })]);
+    expect(preempted).toEqual(['low Preempting']);
+    handlers.handlePodAdditions([aNodePod({ name: 'second', spec: { ...asking, priority } })]);
+    expect(rejected.map(([uid]) => uid)).toEqual(['uid-second']);
+  });
+});
 
 describe('the handlers of the sync loop', () => {
   it('keep what is desired, and ask the workers for it', () => {

@@ -2,15 +2,17 @@ import { type NodePod } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { isClusterPod } from '../model/static-pod.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { podRejected } from '../util/admission-channels.js';
 import { podAdded } from '../util/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
-import { type ResizeObstacle } from './admit-pod.js';
+import { type ResizeObstacle, type Shortage } from './admit-pod.js';
 import { ActivePods } from './active-pods.js';
 import { asksForNewRun, toRunDefinition } from './asks-for-new-run.js';
 import { type Rejection } from './desired-pods.js';
 import { FOREIGN_POD } from './foreign-pods.js';
 import { isRunning } from './housekeeping-owner.js';
 import { HeldResizes, type HeldResizesOptions } from './held-resizes.js';
+import { RoomMaker } from './make-room.js';
 import { type KnownEnd, type PodHandlersOptions } from './pod-handlers-options.js';
 
 /** What the sync loop does with what it reads: the kubelet's handlers. None of them waits for a pod. */
@@ -34,12 +36,14 @@ export class PodHandlers implements SyncHandlers {
   /** Those that nobody wants any more and that still hold what they have, until they have ended. */
   readonly #leaving = new Map<string, NodePod>();
   readonly #held: HeldResizes;
+  readonly #room: RoomMaker;
   #willJudgeRejected = false;
 
   constructor(options: PodHandlersOptions) {
-    const { desired, workers, findResizeObstacle, onResizeHeld } = options;
+    const { desired, workers, findResizeObstacle, onResizeHeld, onPreempted } = options;
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
+    this.#room = new RoomMaker({ desired, workers, onPreempted, logger: this.#logger });
     const findObstacle: HeldResizesOptions['findObstacle'] = (before, wish) =>
       findResizeObstacle?.(before, wish, this.#active.claimsBeside(wish.metadata.uid));
     this.#held = new HeldResizes({
@@ -154,8 +158,10 @@ export class PodHandlers implements SyncHandlers {
 
   /** What was torn down and comes again before the remains of its former life are gone is left to housekeeping. */
   #ask(request: { readonly type: 'create' | 'update' | 'sync'; readonly pod: NodePod }): void {
-    const { workers, housekeeping } = this.#options;
+    const { desired, workers, housekeeping } = this.#options;
     const { uid } = request.pod.metadata;
+    if (desired.isHeld(uid) && !isDeleted(request.pod)) return;
+    desired.release(uid);
     if (!workers.isKnown(uid) && housekeeping.isTornDown(uid)) {
       const fields = { pod: podRefOf(request.pod), podUID: uid, updateType: request.type };
       this.#logger.info(
@@ -178,13 +184,20 @@ export class PodHandlers implements SyncHandlers {
     const { uid } = pod.metadata;
     const wasRejected = desired.findRejection(uid) !== undefined;
     desired.setRejection(uid, undefined);
+    desired.release(uid);
     this.#active.changed(uid);
-    const rejection = this.#findRejection(pod);
+    const { rejection, shortages = [] } = this.#judge(pod);
+    const mayMakeRoom = shortages.length > 0;
+    if (mayMakeRoom && this.#room.tryFor(pod, this.#active.claimsBeside(uid), shortages)) {
+      if (wasRejected) onRejectionLifted?.(pod);
+      return false;
+    }
     if (rejection === undefined) {
       if (wasRejected) onRejectionLifted?.(pod);
       return true;
     }
     desired.setRejection(uid, rejection);
+    podRejected.publish(rejection);
     this.#logger.warn('Pod is rejected', { pod: podRefOf(pod), podUID: uid, ...rejection });
     const isEnded = rejection.reason === POD_FORBIDDEN && (this.#runsAlready(uid) || this.#isAtWork(uid));
     if (isEnded) this.#endForbidden(pod, rejection);
@@ -202,14 +215,16 @@ export class PodHandlers implements SyncHandlers {
 
   /** A pod has ended, or gone, or asks for less: once for all to which that happens at the same time. */
   #judgeRejectedSoon(): void {
-    const isNobodyWaiting = this.#options.desired.rejected().length === 0 && this.#held.size === 0;
+    const { desired } = this.#options;
+    const isNobodyWaiting =
+      desired.rejected().length === 0 && desired.held().length === 0 && this.#held.size === 0;
     if (this.#willJudgeRejected || isNobodyWaiting) return;
     this.#willJudgeRejected = true;
     queueMicrotask(() => {
       this.#willJudgeRejected = false;
       // What runs goes before what waits to run, as its pods were there first.
       for (const wish of this.#held.wishes()) if (this.#held.fits(wish)) this.handlePodUpdates([wish]);
-      for (const pod of this.#options.desired.rejected()) {
+      for (const pod of [...desired.held(), ...desired.rejected()]) {
         try {
           this.#judgeAgain(pod);
         } catch (error) {
@@ -220,23 +235,28 @@ export class PodHandlers implements SyncHandlers {
   }
 
   #judgeAgain(pod: NodePod): void {
-    if (isClusterPod(pod) || this.#findRejection(pod) !== undefined || !this.#admit(pod)) return;
+    const isHeld = this.#options.desired.isHeld(pod.metadata.uid);
+    if (!isHeld && (isClusterPod(pod) || this.#judge(pod).rejection !== undefined)) return;
+    if (!this.#admit(pod)) return;
     this.#logger.info('Pod is admitted after all', { pod: podRefOf(pod), podUID: pod.metadata.uid });
     this.#ask({ type: 'create', pod });
   }
 
-  #findRejection(pod: NodePod): Rejection | undefined {
+  /** Why it may not run, if it may not; and what the node is short of, where that is all. */
+  #judge(pod: NodePod): { readonly rejection?: Rejection; readonly shortages?: readonly Shortage[] } {
     const { admit, findObstacle } = this.#options;
     const { uid } = pod.metadata;
     const obstacle = findObstacle?.(pod);
-    if (obstacle?.reason === FOREIGN_POD) return obstacle;
+    if (obstacle?.reason === FOREIGN_POD) return { rejection: obstacle };
     const forbidden = this.#findForbidden(pod);
-    if (forbidden !== undefined) return forbidden;
+    if (forbidden !== undefined) return { rejection: forbidden };
     // One that has ended takes nothing of the node, and how it ended is not to be forgotten for that.
-    if (this.#runsAlready(uid) || this.#findLastingEnd(uid) !== undefined) return undefined;
-    if (obstacle !== undefined || admit === undefined) return obstacle;
-    const answer = admit(pod, this.#active.claimsBeside(uid));
-    return answer.admit ? undefined : { reason: answer.reason, message: answer.message };
+    if (this.#runsAlready(uid) || this.#findLastingEnd(uid) !== undefined) return {};
+    if (obstacle !== undefined) return { rejection: obstacle };
+    const answer = admit?.(pod, this.#active.claimsBeside(uid)) ?? { admit: true };
+    if (answer.admit) return {};
+    const { reason, message, shortages = [] } = answer;
+    return { rejection: { reason, message }, shortages };
   }
 
   /** How a pod ended is not to be forgotten for what it may not do again, unless it is to do it again. */

@@ -1,13 +1,12 @@
 import { lookup } from 'node:dns/promises';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
-import { join } from 'node:path';
 import type { NodeFactsPort, RuntimeInfo } from '../../cluster/node/node-ports.js';
 import { type CriClient } from '../../cri/index.js';
-import { parseHugepageFolder } from '../../runtime/huge-pages.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
 import { type AgentOptions } from '../agent-options.js';
 import { findDiskBytes } from '../downward-facts.js';
+import { readHugePages } from '../read-huge-pages.js';
 import { readMachineInfo } from './read-machine-info.js';
 
 /** What {@link buildNodeFactsPort} needs. */
@@ -23,8 +22,6 @@ export interface NodeFactsPortOptions {
   /** The port at which the API server finds the agent; undefined while none listens. */
   readonly kubeletPort: () => number | undefined;
 }
-
-const HUGE_PAGES = '/sys/kernel/mm/hugepages';
 
 /** Tells the facts of this machine and its runtime that its Node shows. */
 export function buildNodeFactsPort(given: NodeFactsPortOptions): NodeFactsPort {
@@ -77,25 +74,6 @@ async function readRuntimeInfo(
     })),
     ...(features === undefined ? {} : { supplementalGroupsPolicy: features.supplementalGroupsPolicy }),
   };
-}
-
-/** Bytes in huge pages by their size in bytes; a size of which there are none now is 0. */
-async function readHugePages(): Promise<ReadonlyMap<bigint, bigint>> {
-  const folders = await readdir(HUGE_PAGES).catch(() => []);
-  const sizes = await Promise.all(
-    folders.map(async (folder): Promise<readonly [bigint, bigint] | undefined> => {
-      const size = parseHugepageFolder(folder);
-      const count = (
-        await readFile(join(HUGE_PAGES, folder, 'nr_hugepages'), 'latin1').catch(() => '')
-      ).trim();
-      return size === undefined || !/^\d+$/.test(count) ? undefined : [size, BigInt(count) * size];
-    }),
-  );
-  return new Map(
-    sizes
-      .flatMap((each) => (each === undefined ? [] : [each]))
-      .sort(([one], [other]) => (one < other ? -1 : 1)),
-  );
 }
 
 async function lookUp(name: string): Promise<string[]> {

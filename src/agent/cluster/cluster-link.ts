@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { networkInterfaces } from 'node:os';
 import type { ClusterAuth, ClusterAuthOptions } from '../../cluster/auth/cluster-auth.js';
 import type { KubeClients } from '../../cluster/client/open-kube-clients.js';
 import type { ClusterNode } from '../../cluster/node/cluster-node.js';
@@ -18,6 +19,8 @@ import type {
 import type { ClusterPods } from '../../cluster/pods/cluster-pods.js';
 import { type CriClient } from '../../cri/index.js';
 import { type NodePod } from '../../model/node-pod.js';
+import { isExtendedResource } from '../../model/pod-requests.js';
+import { findQuantity, toWholeUnits } from '../../model/quantity.js';
 import { type Rejection } from '../../sync/desired-pods.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
@@ -54,6 +57,8 @@ export interface JoiningParts {
 /** What is known before the agent has its parts, and what only a node of a cluster loads. */
 interface Loaded {
   readonly clients: KubeClients;
+  /** Why the Node has no addresses, and what would be right; undefined when it has. */
+  readonly addressProblem: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly NodeTaint[];
   readonly makeAuth: (options: ClusterAuthOptions) => ClusterAuth;
@@ -71,9 +76,12 @@ export async function openClusterLink(given: ClusterLinkOptions): Promise<Cluste
     import('../../cluster/objects/cluster-objects.js'),
     import('../../cluster/pods/cluster-pods.js'),
   ]);
+  const addressProblem = await findAddressProblem(options.nodeIp);
+  if (addressProblem !== undefined) logger.warn('Node has no addresses', { why: addressProblem });
   const perSecond = options.kubeApiQps < 0 ? Infinity : options.kubeApiQps;
   const leaseMs = options.nodeLeaseDurationSeconds * 1_000;
   return new ClusterLink(given, {
+    addressProblem,
     labels: attempt('--node-labels', () => parseNodeLabels(options.nodeLabels)),
     taints: attempt('--register-with-taints', () =>
       options.registerWithTaints.map((text) => parseTaint(text)),
@@ -153,6 +161,16 @@ export class ClusterLink implements ClusterHooks {
     return this.#pods?.admit(pod);
   }
 
+  extendedResources(): ReadonlyMap<string, bigint> {
+    const { allocatable = {} } = this.#node?.node.node?.status ?? {};
+    return new Map(
+      Object.entries(allocatable).flatMap(([name, text]): [string, bigint][] => {
+        const amount = isExtendedResource(name) ? findQuantity(text) : undefined;
+        return amount === undefined ? [] : [[name, toWholeUnits(amount)]];
+      }),
+    );
+  }
+
   podEndChanged(uid: string): void {
     this.#pods?.podEndChanged(uid);
   }
@@ -192,6 +210,10 @@ export class ClusterLink implements ClusterHooks {
       },
     });
     this.#node.node.onNode((node) => pods.seeNode(node));
+    const { addressProblem } = this.#loaded;
+    if (addressProblem !== undefined) {
+      events.recordNode({ type: 'Warning', reason: 'InvalidNodeIP', message: addressProblem });
+    }
   }
 
   /** Keeps node and cluster in step until the signal aborts; resolves then. The pods go on as they are. */
@@ -204,6 +226,17 @@ export class ClusterLink implements ClusterHooks {
   close(): void {
     this.#loaded.clients.close();
   }
+}
+
+/** Why nobody can reach a node at the address that it was told, and at which it would be reached. */
+async function findAddressProblem(nodeIp: string): Promise<string | undefined> {
+  const { findIpProblem, usableAddresses } = await import('../../cluster/node/node-addresses.js');
+  const interfaces = networkInterfaces();
+  const problem = nodeIp === '' ? undefined : findIpProblem(nodeIp, interfaces);
+  if (problem === undefined) return undefined;
+  const usable = usableAddresses(interfaces);
+  const right = usable.length > 0 ? `; this machine has ${usable.join(', ')}` : '';
+  return `--node-ip ${nodeIp}: ${problem}: the Node has no addresses, and kubectl logs, exec and port-forward do not reach it${right}`;
 }
 
 function attempt<Result>(flag: string, read: () => Result): Result {

@@ -1,4 +1,5 @@
 import { type CriClient } from '../../cri/index.js';
+import { addAdmissionMetrics } from '../../metrics/admission-metrics.js';
 import { addCertificateMetrics } from '../../metrics/certificate-metrics.js';
 import { addClusterNodeMetrics } from '../../metrics/cluster-node-metrics.js';
 import { addClusterPartsMetrics, type ReadClusterParts } from '../../metrics/cluster-parts-metrics.js';
@@ -134,6 +135,7 @@ function addPods(
   const isOurs = (uid: string): boolean => desired.has(uid);
   addPodCountMetrics(registry, () => ({ ...countPods(parts), mirrors: countMirrors() }));
   addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
+  addAdmissionMetrics(registry);
   addStartMetrics(registry);
   addImageMetrics(registry);
   addVolumeMetrics(registry, {

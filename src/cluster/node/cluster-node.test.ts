@@ -220,6 +220,7 @@ describe('a node that is there already', () => {
     spec: { taints: [{ key: 'kept', effect: 'NoSchedule' }] },
     status: {
       capacity: { 'example.org/gpu': '2', 'hugepages-1Gi': '0' },
+      allocatable: { 'example.org/gone': '1' },
       conditions: [{ type: 'NetworkUnavailable', status: 'False' }],
       volumesInUse: ['kept'],
     },
@@ -236,6 +237,8 @@ describe('a node that is there already', () => {
     expect(status.capacity).toEqual({
       ...{ cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '20Gi', 'example.org/gpu': '2' },
     });
+    expect(status.allocatable).toMatchObject({ 'example.org/gpu': '2' });
+    expect(status.allocatable).not.toHaveProperty('example.org/gone');
     expect(status.conditions.map(({ type }) => type)).toEqual([
       ...['NetworkUnavailable', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'],
     ]);

@@ -1,3 +1,4 @@
+import { isExtendedResource } from '../../model/pod-requests.js';
 import { findQuantity, formatQuantity } from '../../model/quantity.js';
 import { computeConditions, type NodePressure } from './compute-conditions.js';
 import { type NodeResources } from './compute-resources.js';
@@ -43,7 +44,7 @@ export function computeNodeStatus(
 ): ComputedNodeStatus {
   const { resources, runtime, images, kubeletPort, pressure, health } = facts;
   const capacity = overlay(previous.capacity, resources?.capacity);
-  const allocatable = overlay(previous.allocatable, resources?.allocatable);
+  const allocatable = handOut(overlay(previous.allocatable, resources?.allocatable), capacity);
   const { conditions, events } = computeConditions(previous.conditions, {
     ...{ nodeName: settings.name, pressure, health, nowMs },
     missingCapacities: REQUIRED.filter((name) => capacity[name] === undefined),
@@ -104,6 +105,13 @@ function overlay(previous: Amounts, own: Amounts | undefined): Amounts {
       canonical(amount),
     ]),
   );
+}
+
+/** What others have said that the node has besides, pods may have: all of it, and nothing that they have taken back. */
+function handOut(allocatable: Amounts, capacity: Amounts): Amounts {
+  const ofNode = Object.entries(allocatable).filter(([name]) => !isExtendedResource(name));
+  const ofOthers = Object.entries(capacity).filter(([name]) => isExtendedResource(name));
+  return Object.fromEntries([...ofNode, ...ofOthers]);
 }
 
 function canonical(amount: string): string {

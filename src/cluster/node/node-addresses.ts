@@ -60,6 +60,12 @@ export function findIpProblem(ip: string, interfaces: Interfaces): string | unde
   return isOwn ? undefined : `node IP: "${ip}" not found in the host's network interfaces`;
 }
 
+/** Those of the machine that a node can have, in the order of its interfaces. Pure. */
+export function usableAddresses(interfaces: Interfaces): readonly string[] {
+  const all = addressesOf(interfaces).map(({ address }) => address);
+  return all.filter((ip) => findIpProblem(ip, interfaces) === undefined);
+}
+
 function findIp({ hostname, interfaces, ofName, route }: AddressFacts): string {
   if (isIP(hostname) !== 0) return hostname;
   const isFine = (ip: string): boolean => findIpProblem(ip, interfaces) === undefined;

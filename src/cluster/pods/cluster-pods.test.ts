@@ -538,6 +538,9 @@ describe('mirror pods', () => {
     await scene.clock.advance(1_000);
     expect(scene.api.find(podPath('good-here'))).toBeDefined();
     await scene.clock.advance(600_000);
+    expect(scene.events).toEqual([
+      'etcd-here FailedMirrorPod The API server does not take the mirror pod: no secrets',
+    ]);
     const tries = scene.api.changes.filter(({ method }) => method === 'POST').length;
     expect(tries).toBeLessThan(20);
   });

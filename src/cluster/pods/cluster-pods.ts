@@ -79,7 +79,7 @@ export class ClusterPods {
       deliver: (pods) => agent.deliver(pods),
     });
     const node = (): ApiNode | undefined => (this.#isNodeThere ? this.#node : undefined);
-    this.#mirrors = new MirrorPods({ ...common, known, agent, node });
+    this.#mirrors = new MirrorPods({ ...common, known, agent, node, events });
     this.#writer = new StatusWriter({
       ...{ ...common, known, agent, source: this.#source, mirrors: this.#mirrors },
     });

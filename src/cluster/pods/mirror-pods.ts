@@ -9,9 +9,12 @@
  * @module
  */
 import { type NodePod } from '../../model/node-pod.js';
+import { type PodEventRecorder } from '../../model/pod-event-recorder.js';
 import { STATIC_POD_ANNOTATIONS } from '../../model/static-pod.js';
+import { type PodRef } from '../../model/pod-ref.js';
 import { Backoff } from '../../util/backoff.js';
 import { type Clock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { Wakeup } from '../../util/wakeup.js';
 import { ApiError, isAnswer, type KubeClient } from '../client/kube-client.js';
@@ -34,6 +37,8 @@ export interface MirrorPodsOptions {
   readonly clock: Clock;
   readonly known: KnownPods;
   readonly agent: Pick<AgentPods, 'staticPods' | 'statuses' | 'isFinished'>;
+  /** Hears of static pods of which the API server does not take a copy. */
+  readonly events: PodEventRecorder;
   /** The node's object; undefined while it is not there. */
   readonly node: () => ApiNode | undefined;
   readonly logger?: Logger;
@@ -42,7 +47,12 @@ export interface MirrorPodsOptions {
 interface Failure {
   readonly backoff: Backoff;
   retryAtMs: number;
+  /** What was told of it last. */
+  told: string;
 }
+
+/** The reason of the event that says why a static pod cannot be seen at the API server. */
+export const FAILED_MIRROR_POD = 'FailedMirrorPod';
 
 /** All is looked at so often whatever was told: that a manifest is gone is told by nobody. */
 const LOOK_MS = 5_000;
@@ -122,7 +132,8 @@ export class MirrorPods {
     this.#names = new Map(wanted.map(({ metadata }) => [metadata.uid, fullName(metadata)]));
     for (const pod of wanted) {
       const name = fullName(pod.metadata);
-      await this.#attempt(name, signal, async () => this.#keep(pod, this.#mirrors.get(name), signal));
+      const keep = async (): Promise<void> => this.#keep(pod, this.#mirrors.get(name), signal);
+      await this.#attempt(name, signal, keep, pod.metadata);
     }
     const ending = new Set(
       [...agent.statuses()].filter(({ pod }) => !agent.isFinished(pod.uid)).map(({ pod }) => fullName(pod)),
@@ -137,8 +148,13 @@ export class MirrorPods {
   }
 
   /** What cannot be done for one keeps none of the others from it. */
-  async #attempt(name: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    const { clock } = this.#options;
+  async #attempt(
+    name: string,
+    signal: AbortSignal,
+    work: () => Promise<void>,
+    staticPod?: PodRef,
+  ): Promise<void> {
+    const { clock, events } = this.#options;
     const failure = this.#failures.get(name);
     if (isAborted(signal) || (failure !== undefined && clock.monotonicMs() < failure.retryAtMs)) return;
     try {
@@ -149,7 +165,11 @@ export class MirrorPods {
       const backoff =
         failure?.backoff ?? new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS, jitter: 0.2 });
       const delayMs = backoff.nextMs();
-      this.#failures.set(name, { backoff, retryAtMs: clock.monotonicMs() + delayMs });
+      const message = `The API server does not take the mirror pod: ${messageOf(error)}`;
+      const isNews = staticPod !== undefined && isRefusal(error) && failure?.told !== message;
+      if (isNews) events.record(staticPod, { type: 'Warning', reason: FAILED_MIRROR_POD, message });
+      const told = isNews ? message : (failure?.told ?? '');
+      this.#failures.set(name, { backoff, retryAtMs: clock.monotonicMs() + delayMs, told });
       this.#logger.error('Failed to keep the mirror pod', error, {
         ...{ pod: name, retryInMs: Math.round(delayMs) },
       });
@@ -219,6 +239,16 @@ export function toMirrorPod(pod: NodePod, { metadata: node }: ApiNode): object {
 
 function fullName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
+}
+
+/** Whether the API server has said no, which another try alone does not change. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof ApiError &&
+    error.code >= 400 &&
+    error.code < 500 &&
+    ![401, 408, 429].includes(error.code)
+  );
 }
 
 /** Asked by a function: it may have aborted while something was waited for. */

@@ -124,6 +124,8 @@ function valueOf(name: string, labels: Readonly<Record<string, string>> = {}): n
 const MAY_BE_EMPTY = new Set([
   // Nobody asks for /stats/summary, and no pod goes.
   ...['kubelet_volume_metric_collection_duration_seconds', 'kubelet_sleep_action_terminated_early_total'],
+  // Everything fits.
+  ...['kubelet_admission_rejections_total', 'kubelet_preemptions'],
   // No port with TLS.
   'podloop_certificate_end_time_seconds',
   ...['kubelet_evictions', 'kubelet_restarted_pods_total', 'kubelet_image_pull_duration_seconds'],
@@ -210,7 +212,11 @@ describe('the pages', () => {
   });
 
   it('have faults by promtool’s rules in names alone that are the kubelet’s', () => {
-    const kubelets = new Set([...readKubeletMetrics().map(({ name }) => name), 'kubelet_evictions']);
+    const kubelets = new Set([
+      ...readKubeletMetrics().map(({ name }) => name),
+      'kubelet_evictions',
+      'kubelet_preemptions',
+    ]);
     const faults = [metrics, probes].flatMap((page) => findMetricsFaults(page));
     expect(faults.filter((fault) => !kubelets.has(fault.split(' ')[0]!))).toEqual([]);
   });

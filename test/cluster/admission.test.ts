@@ -1,0 +1,192 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Pod } from '../../src/cluster/client/kube-objects.js';
+import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
+import { findClusterBinaries } from './harness/cluster-binaries.js';
+import { ControlPlane } from './harness/control-plane.js';
+import { untilAsync } from './harness/until-async.js';
+
+const run = promisify(execFile);
+const found = findClusterBinaries();
+const PODS = '/api/v1/namespaces/default/pods';
+const STAY = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.2; done'];
+
+interface Event {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly involvedObject?: { readonly kind?: string; readonly name?: string };
+}
+
+describe.skipIf('missing' in found)('what a node of a real control plane takes', () => {
+  let plane: ControlPlane;
+  let agent: ClusterAgent;
+  let disk: string;
+
+  beforeAll(async () => {
+    if ('missing' in found) return;
+    disk = await mkdtemp(join(tmpdir(), 'podloop-admission-'));
+    plane = await ControlPlane.start(found);
+    agent = await ClusterAgent.start(plane, 'lab-a');
+    await untilAsync('a node that is ready', async () => {
+      const node = await plane.admin.request<{
+        status?: { conditions?: { type: string; status: string }[] };
+      }>({
+        ...{ method: 'GET', path: '/api/v1/nodes/lab-a' },
+      });
+      return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+    });
+  });
+
+  afterAll(async () => {
+    await agent[Symbol.asyncDispose]();
+    await plane[Symbol.asyncDispose]();
+    await rm(disk, { recursive: true, force: true });
+  });
+
+  /** Puts a pod onto the node, whatever a scheduler would say. */
+  const bind = async (name: string, requests: Record<string, string>, more: object = {}): Promise<void> => {
+    const limits = Object.fromEntries(Object.entries(requests).filter(([key]) => key.includes('/')));
+    const container = { name: 'main', image: HOST_IMAGE, command: STAY, resources: { requests, limits } };
+    const spec = { nodeName: 'lab-a', terminationGracePeriodSeconds: 2, containers: [container], ...more };
+    const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
+    await plane.admin.request({ method: 'POST', path: PODS, body });
+  };
+  const statusOf = async (name: string) =>
+    (await plane.admin.request<Pod>({ method: 'GET', path: `${PODS}/${name}` })).status;
+  const untilPhase = async (name: string, phase: string) =>
+    untilAsync(`${name} to be ${phase}`, async () => {
+      const status = await statusOf(name);
+      return status?.phase === phase && status;
+    });
+  const untilEvent = async (name: string, reason: string): Promise<string> =>
+    untilAsync(`the event ${reason} of ${name}`, async () => {
+      const { items } = await plane.admin.request<{ items: Event[] }>({
+        ...{ method: 'GET', path: '/api/v1/namespaces/default/events' },
+      });
+      return items.find((each) => each.reason === reason && each.involvedObject?.name === name)?.message;
+    });
+
+  it('is told of where nobody can reach it', async () => {
+    expect(await untilEvent('lab-a', 'InvalidNodeIP')).toMatch(
+      /^--node-ip 127\.0\.0\.1: nodeIP can't be a loopback address: the Node has no addresses, and kubectl logs/,
+    );
+    expect(agent.log).toContain('"Node has no addresses"');
+  });
+
+  it('is no more than it has, of everything', async () => {
+    await bind('large', { 'ephemeral-storage': '100Ti' });
+    expect(await untilPhase('large', 'Failed')).toMatchObject({ reason: 'OutOfephemeral-storage' });
+    await bind(
+      'pages',
+      { 'hugepages-2Mi': '2Gi', memory: '1Mi' },
+      {
+        containers: [
+          {
+            ...{ name: 'main', image: HOST_IMAGE, command: STAY },
+            resources: { limits: { 'hugepages-2Mi': '200Gi', memory: '1Mi' } },
+          },
+        ],
+      },
+    );
+    expect(await untilPhase('pages', 'Failed')).toMatchObject({ reason: 'OutOfhugepages-2Mi' });
+  });
+
+  it('is as many of the resources of others as its Node says', async () => {
+    const body = [{ op: 'add', path: '/status/capacity/example.com~1seat', value: '1' }];
+    await plane.kubectl(
+      ...['patch', 'node', 'lab-a', '--subresource=status', '--type=json', '-p', JSON.stringify(body)],
+    );
+    await untilAsync('a Node with a seat', async () => {
+      const node = await plane.admin.request<{ status?: { allocatable?: Record<string, string> } }>({
+        ...{ method: 'GET', path: '/api/v1/nodes/lab-a' },
+      });
+      return node.status?.allocatable?.['example.com/seat'] === '1';
+    });
+    await bind('seated', { 'example.com/seat': '1' });
+    await untilPhase('seated', 'Running');
+    await bind('standing', { 'example.com/seat': '1' });
+    expect(await untilPhase('standing', 'Failed')).toMatchObject({ reason: 'OutOfexample.com/seat' });
+  });
+
+  it('is a critical pod in the place of one that is not', async () => {
+    const node = await plane.admin.request<{ status: { allocatable: Record<string, string> } }>({
+      ...{ method: 'GET', path: '/api/v1/nodes/lab-a' },
+    });
+    const cores = Number(node.status.allocatable['cpu']);
+    await bind('usual', { cpu: `${cores * 1_000 - 100}m` });
+    await untilPhase('usual', 'Running');
+    await bind(
+      'critical',
+      { cpu: '500m' },
+      { priorityClassName: 'system-node-critical', priority: 2_000_001_000 },
+    );
+    expect(await untilPhase('usual', 'Failed')).toMatchObject({
+      ...{ reason: 'Preempting', message: 'Preempted in order to admit critical pod' },
+    });
+    await untilPhase('critical', 'Running');
+    expect(await untilEvent('usual', 'Preempting')).toBe('Preempted in order to admit critical pod');
+  });
+
+  it('says why a static pod cannot be seen there', async () => {
+    const container = { name: 'main', image: HOST_IMAGE, command: STAY };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'own' }, stringData: { a: 'b' } };
+    const spec = { containers: [container], volumes: [{ name: 'own', secret: { secretName: 'own' } }] };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'hidden' }, spec };
+    const list = { apiVersion: 'v1', kind: 'List', items: [secret, pod] };
+    await writeFile(join(agent.manifests, 'hidden.json'), JSON.stringify(list));
+    expect(await untilEvent('hidden-lab-a', 'FailedMirrorPod')).toMatch(/forbidden.*secret/i);
+  });
+
+  it('leaves the end of its pods to their cluster', async () => {
+    await bind('kept', {});
+    await untilPhase('kept', 'Running');
+    const args = [
+      'dist/cli/main.js',
+      'delete',
+      'pod',
+      'kept',
+      '--socket',
+      join(agent.folder, 'root/podloop.sock'),
+    ];
+    await expect(run(process.execPath, args, { timeout: 60_000 })).rejects.toMatchObject({
+      stderr: expect.stringContaining('delete it there: kubectl delete pod kept') as string,
+    });
+    expect((await statusOf('kept'))?.phase).toBe('Running');
+  });
+
+  it('goes on soon after a claim is there that a pod has waited for', async () => {
+    const path = join(disk, 'volume');
+    await mkdir(path);
+    const mounts = [{ name: 'data', mountPath: '/data' }];
+    await bind(
+      'waiting',
+      {},
+      {
+        containers: [{ name: 'main', image: HOST_IMAGE, command: STAY, volumeMounts: mounts }],
+        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'late' } }],
+      },
+    );
+    await untilEvent('waiting', 'FailedMount');
+    const [capacity, accessModes] = [{ storage: '1Gi' }, ['ReadWriteOnce']];
+    const volume = { capacity, accessModes, storageClassName: '', hostPath: { path } };
+    await plane.admin.request({
+      ...{ method: 'POST', path: '/api/v1/persistentvolumes' },
+      body: { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'late' }, spec: volume },
+    });
+    const claim = {
+      accessModes,
+      storageClassName: '',
+      volumeName: 'late',
+      resources: { requests: capacity },
+    };
+    await plane.admin.request({
+      ...{ method: 'POST', path: '/api/v1/namespaces/default/persistentvolumeclaims' },
+      body: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'late' }, spec: claim },
+    });
+    await untilPhase('waiting', 'Running');
+  });
+});
