@@ -146,7 +146,7 @@ export class ControlPlane implements AsyncDisposable {
     if (kubectl === undefined) throw new Error('there is no kubectl in KUBEBUILDER_ASSETS or on the PATH');
     const all = ['--kubeconfig', this.adminKubeconfig, ...args];
     const env = { ...process.env, HOME: this.folder };
-    return (await run(kubectl, all, { timeout: 120_000, env, maxBuffer: 64 * 1024 * 1024 })).stdout;
+    return (await run(kubectl, all, { timeout: 600_000, env, maxBuffer: 64 * 1024 * 1024 })).stdout;
   }
 
   /** Kills and starts again. */
