@@ -24,8 +24,8 @@ const ownProcess = testsBelow('src').filter((file) =>
  */
 export default defineConfig({
   test: {
-    // Most of them wait for processes; one worker on two cores, as by default, would leave a core idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most of the time goes to waiting for programs: as many workers as cores would leave cores idle.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     // Generous on purpose: a loaded machine must not fail a test, a hang must.
     testTimeout: 60_000,
     hookTimeout: 60_000,
