@@ -136,6 +136,38 @@ describe('pods of an API server', () => {
     expect(rejection!.message).toContain('spec.hostUsers');
   });
 
+  it('that do not fit by the labels that were seen last are judged by the node as it is now', async () => {
+    await using scene = new ClusterPodsScene();
+    await scene.start();
+    const node = { name: SCENE_NODE, uid: 'node-uid' };
+    scene.pods.seeNode({ metadata: { ...node, labels: {} } });
+    scene.bind('web', { spec: { nodeSelector: { disk: 'ssd' } } });
+    scene.bind('lost', { spec: { nodeSelector: { disk: 'tape' } } });
+    await scene.clock.settle();
+    const { delivered } = scene.agent;
+    expect([...delivered!.keys()]).toEqual(['uid-web', 'uid-lost']);
+    expect(scene.pods.admit(delivered!.get('uid-web')!)).toBeUndefined();
+    expect(scene.pods.admit(delivered!.get('uid-lost')!)).toMatchObject({ reason: 'NodeAffinity' });
+  });
+
+  it('that do not fit wait no longer than the node can be asked for, and keep nobody else waiting', async () => {
+    await using scene = new ClusterPodsScene();
+    await scene.start();
+    scene.pods.seeNode({ metadata: { name: SCENE_NODE, labels: {} } });
+    let answer: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => (answer = resolve));
+    scene.api.intercept = async (request) => {
+      if (request.path.endsWith(`/nodes/${SCENE_NODE}`)) await asked;
+    };
+    scene.bind('doubted', { spec: { nodeSelector: { disk: 'ssd' } } });
+    scene.bind('web');
+    await scene.clock.settle();
+    expect([...scene.agent.delivered!.keys()]).toEqual(['uid-web']);
+    answer();
+    await scene.clock.settle();
+    expect([...scene.agent.delivered!.keys()]).toEqual(['uid-doubted', 'uid-web']);
+  });
+
   it('that nobody can read fail with the reason, and go when they are deleted', async () => {
     await using scene = new ClusterPodsScene();
     scene.bind('odd', { spec: { containers: 'none' } });

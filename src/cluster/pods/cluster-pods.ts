@@ -22,8 +22,9 @@ import { type FollowedState, Reflector } from '../watch/reflector.js';
 import { admitToNode, type NodeRejection } from './admit-to-node.js';
 import { type AgentPods } from './agent-pods.js';
 import { type ApiNode } from './api-node.js';
-import { type ApiPod } from './api-pod.js';
+import { type ApiPod, type NamedApiPod } from './api-pod.js';
 import { KnownPods } from './known-pods.js';
+import { matchesNodeSelector } from './match-node-selector.js';
 import { MirrorPods } from './mirror-pods.js';
 import { PodSource, UNSUPPORTED_POD } from './pod-source.js';
 import { StatusWriter, type StatusWriterStats } from './status-writer.js';
@@ -53,8 +54,12 @@ export interface ClusterPodsState {
   readonly statuses: StatusWriterStats;
 }
 
+/** So long a pod waits for the node to be asked for. */
+const NODE_LIMIT_MS = 5_000;
+
 /** See the module. */
 export class ClusterPods {
+  readonly #options: ClusterPodsOptions;
   readonly #known = new KnownPods();
   readonly #source: PodSource;
   readonly #mirrors: MirrorPods;
@@ -65,6 +70,7 @@ export class ClusterPods {
   #isNodeThere = false;
 
   constructor(options: ClusterPodsOptions) {
+    this.#options = options;
     const { client, nodeName, agent, events, clock, logger, random } = options;
     const common = { client, clock, logger, ...(random === undefined ? {} : { random }) };
     const known = this.#known;
@@ -77,6 +83,7 @@ export class ClusterPods {
     this.#source = new PodSource({
       ...{ known, events, logger, onEnded },
       deliver: (pods) => agent.deliver(pods),
+      settle: (pod) => this.#settle(pod),
     });
     const node = (): ApiNode | undefined => (this.#isNodeThere ? this.#node : undefined);
     this.#mirrors = new MirrorPods({ ...common, known, agent, node, events });
@@ -130,6 +137,19 @@ export class ClusterPods {
     this.#reflector.retryNow();
     this.#mirrors.retryNow();
     this.#writer.retryNow();
+  }
+
+  /**
+   * A label of the node may have come to the scheduler before it came here, by another watch: what does not fit by labels alone is
+   * judged by the node as it is asked for now, since that is final. As with a kubelet.
+   */
+  #settle(pod: NamedApiPod): Promise<void> | undefined {
+    const { client, nodeName } = this.#options;
+    if (this.#node === undefined || matchesNodeSelector(pod.spec ?? {}, this.#node)) return undefined;
+    const path = `/api/v1/nodes/${encodeURIComponent(nodeName)}`;
+    return client
+      .request<ApiNode>({ method: 'GET', path, timeoutMs: NODE_LIMIT_MS })
+      .then((node) => this.seeNode(node));
   }
 
   /** Keeps node and API server in step until the signal aborts; resolves then. The pods go on as they are. */

@@ -28,6 +28,11 @@ export interface PodSourceOptions {
   /** The API server holds a pod for ended: it is not to run, or not any more. May be told more than once. */
   readonly onEnded: (pod: NodePod, status: V1PodStatus) => void;
   readonly events: PodEventRecorder;
+  /**
+   * Asked about a pod that comes: it is handed out only when the promise has settled, as more has to be known of the node before.
+   * At once where there is none.
+   */
+  readonly settle?: (pod: NamedApiPod) => Promise<void> | undefined;
   readonly logger?: Logger;
 }
 
@@ -48,6 +53,8 @@ export class PodSource {
   readonly #logger: Logger;
   readonly #entries = new Map<string, Entry>();
   readonly #generations = new WeakMap<NodePod, number>();
+  /** Those that wait for more to be known of the node. */
+  readonly #unsettled = new Set<string>();
   #isNodeKnown = false;
   #isComplete = false;
   #willDeliver = false;
@@ -59,6 +66,7 @@ export class PodSource {
     options.known.listen({
       changed: (pod) => this.#take(pod),
       gone: ({ metadata }) => {
+        this.#unsettled.delete(metadata.uid);
         if (this.#entries.delete(metadata.uid)) this.#deliverSoon();
       },
       listed: () => {
@@ -105,7 +113,20 @@ export class PodSource {
     const entry = before !== undefined && isSameWish(before.api, api) ? { ...before, api } : this.#read(api);
     this.#entries.set(uid, entry);
     if (entry.pod !== undefined && hasEndedThere(api)) this.#options.onEnded(entry.pod, toNodeStatus(api));
+    if (before === undefined) this.#settle(api);
     if (entry.pod !== before?.pod) this.#deliverSoon();
+  }
+
+  /** What was there at the first look may run already: it must not be taken for gone. */
+  #settle(api: NamedApiPod): void {
+    const settling = this.#isComplete ? this.#options.settle?.(api) : undefined;
+    if (settling === undefined) return;
+    const { uid } = api.metadata;
+    this.#unsettled.add(uid);
+    const end = (): void => {
+      if (this.#unsettled.delete(uid)) this.#deliverSoon();
+    };
+    settling.then(end, end);
   }
 
   #read(api: NamedApiPod): Entry {
@@ -142,7 +163,8 @@ export class PodSource {
     this.#willDeliver = true;
     setImmediate(() => {
       this.#willDeliver = false;
-      this.#options.deliver([...this.#entries.values()].flatMap(({ pod }) => pod ?? []));
+      const settled = [...this.#entries].filter(([uid]) => !this.#unsettled.has(uid));
+      this.#options.deliver(settled.flatMap(([, { pod }]) => pod ?? []));
     });
   }
 }
