@@ -15,9 +15,17 @@ import { type Logger } from '../../util/logger.js';
 import { ExecPlugin } from './exec-plugin.js';
 import { type Kubeconfig, type PemSource } from './kubeconfig.js';
 
+/** A client certificate and its key in PEM that somebody renews. */
+export interface ClientPairSource {
+  /** As of now, the same object for as long as nothing of it changes; undefined while there is none. */
+  readonly current: { readonly cert: string; readonly key: string } | undefined;
+}
+
 /** What {@link Credentials} need. */
 export interface CredentialsOptions {
   readonly kubeconfig: Kubeconfig;
+  /** What is shown instead of the client certificate that the kubeconfig names; nothing is sent while there is none. */
+  readonly pair?: ClientPairSource;
   /** Of the agent, for programs that hand out credentials. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
@@ -48,6 +56,7 @@ export class Credentials {
   #used: Pems | undefined;
   #identity: TlsIdentity | undefined;
   #token: string | undefined;
+  #pair: ClientPairSource['current'];
   #lookedAtMs = -Infinity;
   #looking: Promise<void> | undefined;
   /** Told already. */
@@ -76,6 +85,9 @@ export class Credentials {
   /** For a new connection. */
   async identity(): Promise<TlsIdentity> {
     await this.#refresh();
+    if (this.#options.pair !== undefined && this.#pair === undefined) {
+      throw new Error('the node has no client certificate yet');
+    }
     return this.#identity!;
   }
 
@@ -99,7 +111,9 @@ export class Credentials {
   }
 
   async #refresh(): Promise<void> {
-    if (this.#options.clock.monotonicMs() - this.#lookedAtMs >= LOOK_AGAIN_MS) {
+    const { pair, clock } = this.#options;
+    const isOther = pair !== undefined && pair.current !== this.#pair;
+    if (isOther || clock.monotonicMs() - this.#lookedAtMs >= LOOK_AGAIN_MS) {
       this.#looking ??= this.#lookAgain().finally(() => (this.#looking = undefined));
     }
     await this.#looking;
@@ -123,14 +137,16 @@ export class Credentials {
   }
 
   async #look(): Promise<void> {
-    const { kubeconfig, clock } = this.#options;
+    const { kubeconfig, pair, clock } = this.#options;
     const { user, authority } = kubeconfig;
     this.#lookedAtMs = clock.monotonicMs();
+    const own = pair?.current;
     const [ca, cert, key] = await Promise.all([
       readPem(kubeconfig.file, 'certificate-authority', authority),
-      readPem(kubeconfig.file, 'client-certificate', user.certificate),
-      readPem(kubeconfig.file, 'client-key', user.key),
+      pair ? own?.cert : readPem(kubeconfig.file, 'client-certificate', user.certificate),
+      pair ? own?.key : readPem(kubeconfig.file, 'client-key', user.key),
     ]);
+    this.#pair = own;
     if (user.tokenFile !== undefined) this.#token = await readToken(kubeconfig.file, user.tokenFile);
     this.#files = { ca, cert, key };
     // A program may have a certificate of its own instead.

@@ -3,14 +3,16 @@ import { resolve } from 'node:path';
 import { type Clock } from '../../util/clock.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
-import { Credentials } from './credentials.js';
+import { type ClientPairSource, Credentials } from './credentials.js';
 import { HttpKubeClient } from './http-kube-client.js';
-import { readKubeconfig } from './kubeconfig.js';
+import { type Kubeconfig, readKubeconfig } from './kubeconfig.js';
 
 /** What {@link openKubeClients} needs. */
 export interface KubeClientsOptions {
-  /** The kubeconfig. */
-  readonly file: string;
+  /** The kubeconfig: its file, or what it says. */
+  readonly file: string | Kubeconfig;
+  /** What is shown instead of its client certificate. */
+  readonly pair?: ClientPairSource;
   /** podloop's version, for the API server's log. */
   readonly version: string;
   /** Requests a second in the long run, and at once: a kubelet's `kubeAPIQPS` and `kubeAPIBurst`. */
@@ -40,10 +42,12 @@ export interface KubeClients {
 
 /** Reads a kubeconfig and what it names; connects to nobody yet. Rejects with KUBECONFIG_INVALID. */
 export async function openKubeClients(options: KubeClientsOptions): Promise<KubeClients> {
-  const { version, rateLimit, heartbeatTimeoutMs, environment, clock, logger } = options;
-  const file = resolve(options.file);
-  const kubeconfig = readKubeconfig(await readText(file), file);
-  const credentials = await Credentials.open({ kubeconfig, environment, clock, logger });
+  const { file, pair, version, rateLimit, heartbeatTimeoutMs, environment, clock, logger } = options;
+  const kubeconfig = typeof file === 'string' ? await readKubeconfigFile(file) : file;
+  const credentials = await Credentials.open({
+    ...{ kubeconfig, environment, clock, logger },
+    ...(pair && { pair }),
+  });
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const userAgent = `podloop/${version} (${process.platform}/${arch})`;
   const common = { kubeconfig, credentials, userAgent, clock };
@@ -56,6 +60,12 @@ export async function openKubeClients(options: KubeClientsOptions): Promise<Kube
       heartbeat.close();
     },
   };
+}
+
+/** Reads a kubeconfig. Rejects with KUBECONFIG_INVALID. */
+export async function readKubeconfigFile(path: string): Promise<Kubeconfig> {
+  const file = resolve(path);
+  return readKubeconfig(await readText(file), file);
 }
 
 async function readText(file: string): Promise<string> {

@@ -32,7 +32,7 @@ import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
 import { isGone, NodeApi } from './node-api.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
 import { NodeLease } from './node-lease.js';
-import { type NodeObject } from './node-object.js';
+import { type NodeAddress, type NodeObject } from './node-object.js';
 import { type NodeEvent, type NodeFactsPort, type NodeHealthPort } from './node-ports.js';
 import { registerNode } from './node-registration.js';
 import { type NodeSettings } from './node-settings.js';
@@ -154,6 +154,11 @@ export class ClusterNode {
   /** How the watch of the Node gets on. */
   get watch(): FollowedState {
     return this.#own.state;
+  }
+
+  /** Under which the machine is found, as it was last looked up; none before. */
+  get addresses(): readonly NodeAddress[] {
+    return this.#facts.facts().addresses ?? [];
   }
 
   /** Calls `listener` with each version of the Node that is seen, and when it is gone, until the returned function is called. */

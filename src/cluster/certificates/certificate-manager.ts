@@ -1,0 +1,298 @@
+/**
+ * Keeps one certificate of a node good: as the API server's client, or as the server that it calls.
+ *
+ * ```
+ * none, or it has ended ─┐
+ * 70 to 90 % of its life ┼─► key on the disk ─► request ─► approved, signed ─► store ─► held
+ * other addresses ───────┘         ▲                           │ denied: another key
+ *                                  └── later, and later yet ◄──┘ late, unreachable: the same one again
+ * ```
+ *
+ * In: whom it is to be about, as of now. Out: what is held, told through a channel. The one before goes on being held until there
+ * is another, also when it has ended. Whatever an agent that was killed had asked for is waited for by the next.
+ *
+ * It goes by the clock on the wall, as those do who look at certificates, and looks at it again and again: a machine may
+ * have slept, or been set right.
+ *
+ * Source: https://kubernetes.io/docs/tasks/tls/certificate-rotation/
+ *
+ * @module
+ */
+import { Backoff } from '../../util/backoff.js';
+import {
+  nodeCertificateFailed,
+  nodeCertificateHeld,
+  type NodeCertificateUse,
+} from '../../util/certificate-channels.js';
+import { type Clock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
+import { linkAbort } from '../../util/linked-abort.js';
+import { type Logger } from '../../util/logger.js';
+import { Wakeup } from '../../util/wakeup.js';
+import { type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
+import { type NodeEvent } from '../node/node-ports.js';
+import { type CertificateStore } from './certificate-store.js';
+import { type CertificateSubject, isSameSubject } from './certificate-subject.js';
+import { type HeldCertificate, isBetter, isFor, isOver } from './held-certificate.js';
+import { obtainCertificate, RequestRefused } from './obtain-certificate.js';
+import { CLIENT_ORDER, SERVING_ORDER } from './signing-request.js';
+
+/** A way to the API server, for as long as one request takes. */
+export interface RequestConnection {
+  readonly client: KubeClient;
+  close(): void;
+}
+
+/** What a {@link CertificateManager} needs. */
+export interface CertificateManagerOptions {
+  readonly use: NodeCertificateUse;
+  /** Where new ones are put. */
+  readonly store: CertificateStore;
+  /** The newest one that there is on this machine; somebody else may have put it there. */
+  readonly find: () => Promise<HeldCertificate | undefined>;
+  /** Whom it is to be about now; undefined while nobody knows. */
+  readonly subject: () => CertificateSubject | undefined;
+  /** Asks for another one in time; else only when there is none that is good. */
+  readonly isRotated: boolean;
+  /** How to ask. `good`: what is held and has not ended. */
+  readonly connect: (good: HeldCertificate | undefined) => Promise<RequestConnection>;
+  /** What is held is another one, and good. What it rejects with is told. */
+  readonly onHeld?: (held: HeldCertificate) => Promise<void>;
+  /** Takes events about the Node. */
+  readonly onEvent: (event: NodeEvent) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A number in [0, 1); Math.random unless told. */
+  readonly random?: () => number;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+/** As client-go: when a request has not been answered by then, one looks whether it is still there. */
+const ANSWER_LIMIT_MS = 15 * MINUTE;
+/** How often the clock, the subject and the files are looked at. */
+const LOOK_MS = 30 * SECOND;
+/** While nobody knows whom it is to be about. */
+const SUBJECT_LOOK_MS = SECOND;
+const FIRST_DELAY_MS = 2 * SECOND;
+const LONGEST_DELAY_MS = 5 * MINUTE;
+/** As client-go: from 70 to 90 % of its life on, so that not all nodes come at once. */
+const LEAST_SHARE = 0.7;
+const SHARE_JITTER = 0.2;
+
+/** See the module. */
+export class CertificateManager {
+  readonly #options: CertificateManagerOptions;
+  readonly #woken = new Wakeup();
+  readonly #waiting = new Set<() => void>();
+  #held: HeldCertificate | undefined;
+  #renewedFromMs = Infinity;
+  /** Whom the one that is held was asked for; what its signer left out is not asked for again. */
+  #askedFor: CertificateSubject | undefined;
+  /** Told already. */
+  #complaint = '';
+
+  constructor(options: CertificateManagerOptions) {
+    this.#options = options;
+  }
+
+  /** What there is; it may have ended. */
+  get held(): HeldCertificate | undefined {
+    return this.#held;
+  }
+
+  /** Resolves once one is held that is good; rejects with the signal's reason. */
+  async whenGood(signal: AbortSignal): Promise<void> {
+    while (this.#good() === undefined) {
+      signal.throwIfAborted();
+      await new Promise<void>((resolve) => {
+        const settle = (): void => {
+          this.#waiting.delete(settle);
+          signal.removeEventListener('abort', settle);
+          resolve();
+        };
+        this.#waiting.add(settle);
+        signal.addEventListener('abort', settle, { once: true });
+      });
+    }
+  }
+
+  /** Takes up what lies on the disk. */
+  async open(): Promise<void> {
+    const found = await this.#options.find();
+    const held = this.#held;
+    if (found === undefined || found.cert === held?.cert) return;
+    if (held === undefined || isBetter(found, held, this.#options.clock.now())) {
+      await this.#take(found, undefined);
+    }
+  }
+
+  /** The subject may be another one: looks at once. */
+  wake(): void {
+    this.#woken.wake();
+  }
+
+  /** Keeps it good until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      // Whoever counts has not been there before.
+      this.#publish(undefined);
+      for (;;) await this.#renew(await this.#untilNeeded(signal), signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** Resolves with whom another one is to be about. */
+  async #untilNeeded(signal: AbortSignal): Promise<CertificateSubject> {
+    const { clock, subject } = this.#options;
+    for (;;) {
+      await this.open();
+      const wanted = subject();
+      if (wanted !== undefined && this.#isNeeded(wanted)) return wanted;
+      const leftMs = Math.max(SECOND, this.#renewedFromMs - clock.now());
+      await this.#woken.wait(
+        clock,
+        Math.min(leftMs, wanted === undefined ? SUBJECT_LOOK_MS : LOOK_MS),
+        signal,
+      );
+    }
+  }
+
+  #isNeeded(wanted: CertificateSubject): boolean {
+    const good = this.#good();
+    if (good === undefined) return true;
+    const { isRotated, clock } = this.#options;
+    if (isRotated && clock.now() >= this.#renewedFromMs) return true;
+    const isAsked = this.#askedFor !== undefined && isSameSubject(this.#askedFor, wanted);
+    return !isAsked && !isFor(good, wanted);
+  }
+
+  /** Tries until there is another one, or none is needed any more. */
+  async #renew(first: CertificateSubject, signal: AbortSignal): Promise<void> {
+    const { use, clock, logger, subject, store, random = Math.random } = this.#options;
+    const backoff = new Backoff({
+      ...{ initialMs: FIRST_DELAY_MS, maxMs: LONGEST_DELAY_MS, jitter: 0.2, random },
+    });
+    let wanted: CertificateSubject | undefined = first;
+    while (wanted !== undefined && this.#isNeeded(wanted)) {
+      try {
+        if (await this.#obtain(wanted, signal)) return;
+      } catch (error) {
+        signal.throwIfAborted();
+        const why = describe(error);
+        if (error instanceof RequestRefused) await store.dropPendingKey().catch(() => undefined);
+        const delayMs = Math.max(backoff.nextMs(), Math.min(retryAfterMsOf(error), LONGEST_DELAY_MS));
+        nodeCertificateFailed.publish({ use });
+        logger.warn(`Certificate of the node as a ${use} cannot be had`, {
+          ...{ err: why, retryInMs: Math.round(delayMs) },
+        });
+        this.#complain(why);
+        await clock.sleep(delayMs, signal);
+        await this.open();
+      }
+      wanted = subject();
+    }
+  }
+
+  /** False when meanwhile it is to be about somebody else. */
+  async #obtain(wanted: CertificateSubject, signal: AbortSignal): Promise<boolean> {
+    const { use, store, connect, clock, logger } = this.#options;
+    const before = this.#held;
+    const order = { ...(use === 'client' ? CLIENT_ORDER : SERVING_ORDER), subject: wanted };
+    const connection = await connect(this.#good());
+    const link = linkAbort(signal);
+    const watching = new AbortController();
+    try {
+      const key = await store.pendingKey();
+      void this.#isOutdated(wanted, watching.signal).then((isOutdated) => {
+        if (isOutdated) link.abort(new SubjectChanged());
+      });
+      const { client } = connection;
+      const cert = await obtainCertificate(
+        { client, order, key, limitMs: ANSWER_LIMIT_MS, clock, logger },
+        link.signal,
+      );
+      this.#askedFor = wanted;
+      this.#complaint = '';
+      await this.#take(await store.put(cert, key), before);
+      return true;
+    } catch (error) {
+      if (error instanceof SubjectChanged) return false;
+      throw error;
+    } finally {
+      watching.abort();
+      link.unlink();
+      connection.close();
+    }
+  }
+
+  /** Resolves with true when it is to be about somebody else, with false when the signal aborts. */
+  async #isOutdated(wanted: CertificateSubject, signal: AbortSignal): Promise<boolean> {
+    const { clock, subject } = this.#options;
+    for (;;) {
+      try {
+        await this.#woken.wait(clock, LOOK_MS, signal);
+      } catch {
+        return false;
+      }
+      const now = subject();
+      if (now !== undefined && !isSameSubject(now, wanted)) return true;
+    }
+  }
+
+  async #take(held: HeldCertificate, before: HeldCertificate | undefined): Promise<void> {
+    const { use, clock, logger, onHeld, random = Math.random } = this.#options;
+    this.#held = held;
+    this.#renewedFromMs = held.fromMs + (held.toMs - held.fromMs) * (LEAST_SHARE + SHARE_JITTER * random());
+    logger.info(`Certificate of the node as a ${use}`, {
+      ...{ name: held.name, expiration: toTime(held.toMs) },
+      ...(this.#options.isRotated && { renewedFrom: toTime(this.#renewedFromMs) }),
+    });
+    this.#publish(before === undefined ? undefined : clock.now() - before.fromMs);
+    if (this.#good() === undefined) return;
+    await onHeld?.(held).catch((error: unknown) => {
+      logger.error('Certificate of the node is there, and not all is done about it', error, { use });
+    });
+    for (const settle of [...this.#waiting]) settle();
+  }
+
+  #good(): HeldCertificate | undefined {
+    const held = this.#held;
+    return held === undefined || isOver(held, this.#options.clock.now()) ? undefined : held;
+  }
+
+  #publish(replacedAgeMs: number | undefined): void {
+    const held = this.#held;
+    if (held === undefined) return;
+    nodeCertificateHeld.publish({
+      ...{ use: this.#options.use, endsAtMs: held.toMs, renewedFromMs: this.#renewedFromMs },
+      ...(replacedAgeMs !== undefined && { replacedAgeMs }),
+    });
+  }
+
+  /** An event for each other reason. */
+  #complain(why: string): void {
+    if (why === this.#complaint) return;
+    this.#complaint = why;
+    const { use, onEvent } = this.#options;
+    const held = this.#held;
+    const until = held === undefined ? 'there is none yet' : `the one there is ends at ${toTime(held.toMs)}`;
+    onEvent({
+      ...{ type: 'Warning', reason: 'CertificateNotRenewed' },
+      message: `Certificate of the node as a ${use} cannot be had (${until}): ${why}`,
+    });
+  }
+}
+
+/** A request that is under way is about somebody else by now. */
+class SubjectChanged extends Error {}
+
+/** Without the request itself, which some answers repeat: it is another one each time. */
+function describe(error: unknown): string {
+  return messageOf(error).replaceAll(/[A-Za-z0-9+/=]{100,}/g, '…');
+}
+
+function toTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
