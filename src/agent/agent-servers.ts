@@ -9,7 +9,6 @@
  * @module
  */
 import { isIPv6 } from 'node:net';
-import { join } from 'node:path';
 import { type ApiHandler } from '../server/api-request.js';
 import { type ApiRouter } from '../server/api-router.js';
 import { ApiServer, type ApiServerOptions } from '../server/api-server.js';
@@ -26,6 +25,7 @@ import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { describeListenFailure } from './describe-listen-failure.js';
+import { certFolderOf } from './options/cert-folder.js';
 import { findReadOnlyPlace, isLoopback } from './options/read-only-port.js';
 import { type ServerOptions } from './options/server-options.js';
 import { TlsFiles } from './tls-files.js';
@@ -242,7 +242,13 @@ async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | unde
     '::1',
     ...(isAny(address) ? [] : [address]),
   ]);
-  return TlsFiles.open({ options, hosts: [...hosts], folder: join(rootDir, 'pki'), clock, logger });
+  return TlsFiles.open({
+    options,
+    hosts: [...hosts],
+    folder: certFolderOf({ ...options, rootDir }),
+    clock,
+    logger,
+  });
 }
 
 /** Who is not known for want of a file, of whom people would think that he is. */

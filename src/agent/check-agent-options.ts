@@ -26,6 +26,9 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findWrongAddress(options),
     findWrongListener('--address', options.address),
     findHalfAPair(options),
+    findWrongCertFolder(options),
+    findLonelyBootstrap(options),
+    findTwoServingPairs(options),
     findSharedPort(options),
     findWrongSuite(options),
     findWrongListener('--healthz-bind-address', options.healthzBindAddress),
@@ -104,6 +107,24 @@ function findHalfAPair({ tlsCertFile: cert, tlsPrivateKeyFile: key }: AgentOptio
   return cert === ''
     ? '--tls-private-key-file: needs --tls-cert-file, too'
     : '--tls-cert-file: needs --tls-private-key-file, too';
+}
+
+function findWrongCertFolder({ certDir }: AgentOptions): string | undefined {
+  return certDir === '' || isAbsolute(certDir)
+    ? undefined
+    : `--cert-dir: ${JSON.stringify(certDir)} is not an absolute path`;
+}
+
+function findLonelyBootstrap({ bootstrapKubeconfig, kubeconfig }: AgentOptions): string | undefined {
+  return bootstrapKubeconfig !== '' && kubeconfig === ''
+    ? '--bootstrap-kubeconfig: needs --kubeconfig, too: the file that is written once there is a certificate'
+    : undefined;
+}
+
+function findTwoServingPairs({ serverTlsBootstrap, tlsCertFile }: AgentOptions): string | undefined {
+  return serverTlsBootstrap && tlsCertFile !== ''
+    ? '--rotate-server-certificates (serverTLSBootstrap): does not go with --tls-cert-file: either the cluster signs the certificate of --port, or it is there'
+    : undefined;
 }
 
 function findSharedPort({ port, readOnlyPort, healthzPort }: AgentOptions): string | undefined {

@@ -1,7 +1,8 @@
 /**
  * What the port with TLS goes by: its certificate and key, the authority of its clients, and their tokens.
  *
- * In: files that options name, and where no certificate is named a self-signed one of the agent's own in its root folder.
+ * In: files that options name; where no certificate is named, what lies in the folder of certificates under a kubelet's names (the
+ * cluster may have signed it), else a self-signed one of the agent's own there.
  * Out: what holds now. Files are read again whenever somebody asks for that; what cannot be used then is told, and what was
  * read before of that one thing holds, for a certificate and its key are hardly ever replaced in one step. A token that was
  * taken back is taken back, however the certificates are.
@@ -20,6 +21,7 @@ import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
+import { certificatesIn, privateKeyIn } from '../util/pem.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 import { KeptReading } from './kept-reading.js';
 import { type ServerOptions } from './options/server-options.js';
@@ -36,8 +38,6 @@ export interface TlsFilesOptions {
   readonly logger: Logger;
 }
 
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
 /** See the module. */
 export class TlsFiles {
   readonly #options: ServerOptions;
@@ -49,9 +49,14 @@ export class TlsFiles {
   static async open(given: TlsFilesOptions): Promise<TlsFiles> {
     const { options, logger } = given;
     const { clientCaFile, tokenAuthFile } = options;
+    let isFirst = true;
     const pair = await KeptReading.open({
       ...{ what: 'Certificate', flag: '--tls-cert-file', logger },
-      read: async () => JSON.stringify(await readPair(given)),
+      read: async () => {
+        const text = JSON.stringify(await readPair(given, isFirst));
+        isFirst = false;
+        return text;
+      },
       parse: (text) => checkPair(JSON.parse(text) as CertificatePair, options),
     });
     const authorities = await KeptReading.open({
@@ -104,7 +109,7 @@ export class TlsFiles {
 
   #tell(): void {
     const endsOf = (text: string): number[] =>
-      (text.match(PEM_CERTIFICATE) ?? []).map((pem) => Date.parse(new X509Certificate(pem).validTo));
+      certificatesIn(text).map((pem) => Date.parse(new X509Certificate(pem).validTo));
     // Behind the server's are its issuers.
     const [serverEndsAtMs = 0] = endsOf(this.#pair.value.cert);
     const ends = endsOf(this.#authorities.value);
@@ -113,18 +118,41 @@ export class TlsFiles {
   }
 }
 
-async function readPair(given: TlsFilesOptions): Promise<CertificatePair> {
+async function readPair(given: TlsFilesOptions, isFirst: boolean): Promise<CertificatePair> {
   const { tlsCertFile, tlsPrivateKeyFile } = given.options;
-  if (tlsCertFile === '') return ownPair(given);
+  if (tlsCertFile === '') return (await readPairThere(given, isFirst)) ?? (await ownPair(given));
   const cert = await readOptionFile('--tls-cert-file', tlsCertFile);
   return { cert, key: await readOptionFile('--tls-private-key-file', tlsPrivateKeyFile) };
+}
+
+/**
+ * What others have put into the folder under a kubelet's names: what the cluster has signed, where that is wanted, else what a
+ * kubelet or a person has left. Undefined when there is none, or it has ended. Two files that do not go together are just being
+ * replaced: then it rejects, but for the first time.
+ */
+async function readPairThere(
+  { options, folder, clock }: TlsFilesOptions,
+  isFirst: boolean,
+): Promise<CertificatePair | undefined> {
+  const [cert, key] = options.serverTlsBootstrap
+    ? ['kubelet-server-current.pem', 'kubelet-server-current.pem']
+    : ['kubelet.crt', 'kubelet.key'];
+  const read = async (name: string): Promise<string> => (await readIfThere(join(folder, name))) ?? '';
+  const [certText, keyText] = [await read(cert), await read(key)];
+  const pair = toPair(certText, keyText);
+  if (pair === undefined && certText !== '' && keyText !== '' && !isFirst) {
+    throw new Error(`${cert} and ${key} in ${folder} are not a certificate and its key`);
+  }
+  const isOver = pair !== undefined && Date.parse(new X509Certificate(pair.cert).validTo) <= clock.now();
+  return isOver ? undefined : pair;
 }
 
 /** The agent's own, made when there is none that is good for long enough. */
 async function ownPair({ folder, hosts, clock, logger }: TlsFilesOptions): Promise<CertificatePair> {
   const file = join(folder, 'podloop.pem');
   const wanted = { hosts, nowMs: clock.now() };
-  const kept = splitPair((await readIfThere(file)) ?? '');
+  const text = (await readIfThere(file)) ?? '';
+  const kept = toPair(text, text);
   if (kept !== undefined && !isOutworn(kept.cert, wanted)) return kept;
   const made = await makeSelfSigned(wanted);
   await makeFolder(folder, 0o700);
@@ -136,10 +164,13 @@ async function ownPair({ folder, hosts, clock, logger }: TlsFilesOptions): Promi
 }
 
 /** Undefined for what is no certificate with its key. */
-function splitPair(text: string): CertificatePair | undefined {
-  const [cert = '', key = ''] = text.split(/(?=-----BEGIN PRIVATE KEY-----)/);
+function toPair(certText: string, keyText: string): CertificatePair | undefined {
+  const [key, certificates] = [privateKeyIn(keyText), certificatesIn(certText)];
+  const [first] = certificates;
+  if (key === undefined || first === undefined) return undefined;
   try {
-    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)) ? { cert, key } : undefined;
+    const isPair = new X509Certificate(first).checkPrivateKey(createPrivateKey(key));
+    return isPair ? { cert: `${certificates.join('\n')}\n`, key: `${key}\n` } : undefined;
   } catch {
     return undefined;
   }
@@ -181,7 +212,7 @@ function toTokens(text: string, file: string): TokenTable {
 }
 
 function certificatesOf(flag: string, file: string, text: string): X509Certificate[] {
-  const blocks = text.match(PEM_CERTIFICATE) ?? [];
+  const blocks = certificatesIn(text);
   if (blocks.length === 0) throw unusableFile(flag, file, 'holds no certificate in PEM');
   return blocks.map((block) =>
     attempt(flag, file, 'holds a certificate that cannot be read', () => new X509Certificate(block)),

@@ -8,8 +8,11 @@
  */
 import { networkInterfaces } from 'node:os';
 import type { ClusterAuth, ClusterAuthOptions } from '../../cluster/auth/cluster-auth.js';
+import type { CertificateManager } from '../../cluster/certificates/certificate-manager.js';
+import type { ClientEnrollment } from '../../cluster/certificates/client-enrollment.js';
 import type { KubeClients } from '../../cluster/client/open-kube-clients.js';
 import type { ClusterNode } from '../../cluster/node/cluster-node.js';
+import type { NodeEvent } from '../../cluster/node/node-ports.js';
 import type { NodeTaint } from '../../cluster/node/node-object.js';
 import type {
   ClusterObjects,
@@ -30,6 +33,7 @@ import { type AgentParts } from '../agent-parts.js';
 import { buildClusterEvents, type BuiltClusterEvents } from '../cluster-events/build-cluster-events.js';
 import { buildClusterNode, type BuiltClusterNode } from '../cluster-node/build-cluster-node.js';
 import { type ClusterPartsState } from '../../metrics/cluster-parts-metrics.js';
+import { certFolderOf } from '../options/cert-folder.js';
 import { type ClusterHooks } from './cluster-hooks.js';
 import { buildAgentPods } from './agent-pods-port.js';
 
@@ -56,6 +60,7 @@ export interface JoiningParts {
 
 /** What is known before the agent has its parts, and what only a node of a cluster loads. */
 interface Loaded {
+  readonly enrollment: ClientEnrollment;
   readonly clients: KubeClients;
   /** Why the Node has no addresses, and what would be right; undefined when it has. */
   readonly addressProblem: string | undefined;
@@ -69,9 +74,9 @@ interface Loaded {
 /** Reads the kubeconfig and what it names. Rejects with KUBECONFIG_INVALID or OPTION_INVALID; connects to nobody yet. */
 export async function openClusterLink(given: ClusterLinkOptions): Promise<ClusterLink> {
   const { options, version, environment, clock, logger } = given;
-  const [auth, { openKubeClients }, { parseNodeLabels, parseTaint }, objects, pods] = await Promise.all([
+  const [auth, { openClientEnrollment }, { parseNodeLabels, parseTaint }, objects, pods] = await Promise.all([
     import('../../cluster/auth/cluster-auth.js'),
-    import('../../cluster/client/open-kube-clients.js'),
+    import('../../cluster/certificates/client-enrollment.js'),
     import('../../cluster/node/node-labels.js'),
     import('../../cluster/objects/cluster-objects.js'),
     import('../../cluster/pods/cluster-pods.js'),
@@ -80,20 +85,23 @@ export async function openClusterLink(given: ClusterLinkOptions): Promise<Cluste
   if (addressProblem !== undefined) logger.warn('Node has no addresses', { why: addressProblem });
   const perSecond = options.kubeApiQps < 0 ? Infinity : options.kubeApiQps;
   const leaseMs = options.nodeLeaseDurationSeconds * 1_000;
+  const labels = attempt('--node-labels', () => parseNodeLabels(options.nodeLabels));
+  const taints = attempt('--register-with-taints', () =>
+    options.registerWithTaints.map((text) => parseTaint(text)),
+  );
+  const enrollment = await openClientEnrollment({
+    ...{ kubeconfig: options.kubeconfig, bootstrapKubeconfig: options.bootstrapKubeconfig },
+    ...{ certFolder: certFolderOf(options), nodeName: given.nodeName },
+    ...{ isRotated: options.rotateCertificates, version, environment, clock, logger },
+    rateLimit: { perSecond, burst: options.kubeApiBurst },
+    heartbeatTimeoutMs: Math.min(options.nodeStatusUpdateFrequencyMs, leaseMs),
+  });
   return new ClusterLink(given, {
     addressProblem,
-    labels: attempt('--node-labels', () => parseNodeLabels(options.nodeLabels)),
-    taints: attempt('--register-with-taints', () =>
-      options.registerWithTaints.map((text) => parseTaint(text)),
-    ),
+    ...{ labels, taints, enrollment, clients: enrollment.clients },
     makeAuth: (more) => new auth.ClusterAuth(more),
     makeObjects: (more) => new objects.ClusterObjects(more),
     ClusterPods: pods.ClusterPods,
-    clients: await openKubeClients({
-      ...{ file: options.kubeconfig, version, environment, clock, logger },
-      rateLimit: { perSecond, burst: options.kubeApiBurst },
-      heartbeatTimeoutMs: Math.min(options.nodeStatusUpdateFrequencyMs, leaseMs),
-    }),
   });
 }
 
@@ -107,6 +115,7 @@ export class ClusterLink implements ClusterHooks {
   #pods: ClusterPods | undefined;
   #node: BuiltClusterNode | undefined;
   #events: BuiltClusterEvents | undefined;
+  #serving: CertificateManager | undefined;
 
   constructor(given: ClusterLinkOptions, loaded: Loaded) {
     this.#given = given;
@@ -200,11 +209,7 @@ export class ClusterLink implements ClusterHooks {
         leaseDurationMs: options.nodeLeaseDurationSeconds * 1_000,
         maxImages: options.nodeStatusMaxImages,
       },
-      onEvent: (event) => {
-        const { type, reason, message } = event;
-        events.recordNode(event);
-        logger.info('Event of the node', { node: nodeName, type, reason, message });
-      },
+      onEvent: (event) => this.#tell(event),
       onReached: () => {
         for (const part of [this.#objects, pods, events]) part?.retryNow();
       },
@@ -214,17 +219,41 @@ export class ClusterLink implements ClusterHooks {
     if (addressProblem !== undefined) {
       events.recordNode({ type: 'Warning', reason: 'InvalidNodeIP', message: addressProblem });
     }
+    if (options.serverTlsBootstrap && kubeletPort() !== undefined) {
+      const { openServingCertificate } = await import('../../cluster/certificates/serving-certificate.js');
+      this.#serving = openServingCertificate({
+        ...{ certFolder: certFolderOf(options), nodeName, client: api, clock, logger },
+        addresses: () => this.node?.addresses ?? [],
+        onEvent: (event) => this.#tell(event),
+      });
+    }
   }
 
   /** Keeps node and cluster in step until the signal aborts; resolves then. The pods go on as they are. */
   async run(signal: AbortSignal): Promise<void> {
-    const parts = [this.#objects, this.#pods, this.#node, this.#events];
-    await Promise.all(parts.map(async (part) => part?.run(signal)));
+    const { enrollment } = this.#loaded;
+    const parts = [this.#objects, this.#pods, this.#node, this.#events, this.#serving];
+    await Promise.all([
+      enrollment.run(signal, (event) => this.#tell(event)),
+      // Nobody is asked anything before the node has something to show; pods that are there go on meanwhile.
+      enrollment.whenKnown(signal).then(
+        async () => Promise.all(parts.map(async (part) => part?.run(signal))),
+        // It has aborted.
+        () => undefined,
+      ),
+    ]);
   }
 
   /** Ends every connection. Idempotent. */
   close(): void {
     this.#loaded.clients.close();
+  }
+
+  #tell(event: NodeEvent): void {
+    const { nodeName, logger } = this.#given;
+    const { type, reason, message } = event;
+    this.#events?.recordNode(event);
+    logger.info('Event of the node', { node: nodeName, type, reason, message });
   }
 }
 

@@ -18,6 +18,8 @@ export interface KubeletConfig {
   readonly tlsPrivateKeyFile?: string;
   readonly tlsMinVersion?: 'VersionTLS12' | 'VersionTLS13';
   readonly tlsCipherSuites?: readonly string[];
+  readonly rotateCertificates?: boolean;
+  readonly serverTLSBootstrap?: boolean;
   readonly clientCAFile?: string;
   readonly anonymousAuth?: boolean;
   readonly authorizationMode?: 'AlwaysAllow' | 'Webhook';

@@ -154,6 +154,8 @@ const AS_WRITTEN = [
   'evictionSoft',
   'mergeDefaultEvictionSettings',
   'eventRecordQPS',
+  'rotateCertificates',
+  'serverTLSBootstrap',
   'registerNode',
   'providerID',
   'nodeStatusMaxImages',

@@ -1,6 +1,6 @@
 import { type CriClient } from '../../cri/index.js';
 import { addAdmissionMetrics } from '../../metrics/admission-metrics.js';
-import { addCertificateMetrics } from '../../metrics/certificate-metrics.js';
+import { addCertificateMetrics, addNodeCertificateMetrics } from '../../metrics/certificate-metrics.js';
 import { addClusterNodeMetrics } from '../../metrics/cluster-node-metrics.js';
 import { addClusterPartsMetrics, type ReadClusterParts } from '../../metrics/cluster-parts-metrics.js';
 import { addConfigMetrics } from '../../metrics/config-metrics.js';
@@ -107,6 +107,7 @@ export class AgentMetrics implements Disposable {
     addClusterPartsMetrics(this.#agent, parts);
     addDelegatedAuthMetrics(this.#agent, auth);
     addKubeClientMetrics(this.#agent, () => this.#clock.now());
+    addNodeCertificateMetrics(this.#agent, () => this.#clock.now());
   }
 
   /** The page /metrics. */

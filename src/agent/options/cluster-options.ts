@@ -4,6 +4,9 @@ import { type OptionsTable } from './options-table.js';
 export interface ClusterOptions {
   /** Empty for an agent on its own. */
   readonly kubeconfig: string;
+  /** Empty when there is no other way to a certificate. */
+  readonly bootstrapKubeconfig: string;
+  readonly rotateCertificates: boolean;
   readonly registerNode: boolean;
   /** `key=value,key=value`. */
   readonly nodeLabels: string;
@@ -30,6 +33,20 @@ export const CLUSTER_OPTIONS: OptionsTable<ClusterOptions> = {
     default: '',
     flag: '--kubeconfig',
     doc: 'Kubeconfig of this node in a cluster: with it the agent joins the cluster and runs the pods that are bound to it as well',
+  },
+  bootstrapKubeconfig: {
+    type: 'text',
+    default: '',
+    flag: '--bootstrap-kubeconfig',
+    doc: 'In a cluster: kubeconfig to ask for a client certificate with while --kubeconfig is not there or its certificate has ended; --kubeconfig is written then',
+  },
+  rotateCertificates: {
+    type: 'switch',
+    default: true,
+    flag: '--rotate-certificates',
+    field: 'rotateCertificates',
+    fromConfig: (config) => config.rotateCertificates,
+    doc: 'In a cluster: renew the client certificate of the node in time',
   },
   registerNode: {
     type: 'switch',

@@ -12,6 +12,9 @@ export interface ServerOptions {
   readonly port: number;
   readonly tlsCertFile: string;
   readonly tlsPrivateKeyFile: string;
+  /** Empty: in the root folder. */
+  readonly certDir: string;
+  readonly serverTlsBootstrap: boolean;
   readonly tlsMinVersion: TlsVersion;
   readonly tlsCipherSuites: readonly string[];
   readonly tokenAuthFile: string;
@@ -106,6 +109,20 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
     field: 'tlsPrivateKeyFile',
     fromConfig: (config) => config.tlsPrivateKeyFile,
     doc: 'Key of --tls-cert-file, in PEM',
+  },
+  certDir: {
+    type: 'text',
+    default: '',
+    flag: '--cert-dir',
+    doc: 'Folder for certificates that the agent makes or is given by its cluster; pki in --root-dir unless told',
+  },
+  serverTlsBootstrap: {
+    type: 'switch',
+    default: false,
+    flag: '--rotate-server-certificates',
+    field: 'serverTLSBootstrap',
+    fromConfig: (config) => config.serverTLSBootstrap,
+    doc: 'In a cluster: have the certificate of --port signed by the cluster, and renew it in time and when addresses change',
   },
   tlsMinVersion: {
     type: TLS_VERSIONS,

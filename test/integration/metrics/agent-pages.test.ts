@@ -126,8 +126,8 @@ const MAY_BE_EMPTY = new Set([
   ...['kubelet_volume_metric_collection_duration_seconds', 'kubelet_sleep_action_terminated_early_total'],
   // Everything fits.
   ...['kubelet_admission_rejections_total', 'kubelet_preemptions'],
-  // No port with TLS.
-  'podloop_certificate_end_time_seconds',
+  // No port with TLS, and no cluster.
+  ...['podloop_certificate_end_time_seconds', 'podloop_certificate_renewal_time_seconds'],
   ...['kubelet_evictions', 'kubelet_restarted_pods_total', 'kubelet_image_pull_duration_seconds'],
   ...['kubelet_run_podsandbox_errors_total', 'podloop_config_changes_folded_total'],
   ...[

@@ -30,6 +30,9 @@ const CASES: Readonly<Record<string, readonly Told[] | 'down'>> = {
   PodloopCertificateEnds: [
     gauge('podloop_certificate_end_time_seconds', 2e9, 1.8e9, { certificate: 'server' }),
   ],
+  PodloopCertificateNotRenewed: [
+    gauge('podloop_certificate_renewal_time_seconds', 2e9, 1.7e9, { certificate: 'client' }),
+  ],
   PodloopMetricsIncomplete: [counter('podloop_metrics_read_errors_total', 0, 1, { metric: 'a' })],
   PodloopUsageUnreadable: [gauge('scrape_error', 0, 1)],
   PlegNotHealthy: [gauge('podloop_pleg_healthy', 1, 0)],

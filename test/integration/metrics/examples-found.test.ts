@@ -57,8 +57,9 @@ const OF_PROMETHEUS = ['up'];
  * that the documentation has, and the values asked for are some that there are.
  */
 const MAY_NOT_HAVE_COUNTED = [
-  // There is no port with TLS.
+  // There is no port with TLS, and no cluster.
   'podloop_certificate_end_time_seconds',
+  'podloop_certificate_renewal_time_seconds',
   'podloop_metrics_read_errors_total',
   'podloop_runtime_operations_timeouts_total',
   'podloop_runtime_operations_abandoned_total',
