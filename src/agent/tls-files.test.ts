@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -67,6 +67,44 @@ describe('the certificate of its own', () => {
     expect(renamed.context.cert).not.toBe(context.cert);
     await writeFile(at('pki/podloop.pem'), `${await readFile(at('pki/podloop.crt'), 'utf8')}half a key`);
     expect((await open({}, ['node-2'])).context.cert).not.toBe(renamed.context.cert);
+  });
+});
+
+describe('what lies in the folder of certificates', () => {
+  const put = async (commonName: string, cert: string, key: string, times = {}): Promise<void> => {
+    const common = { commonName, hosts: [commonName], purpose: 'server' } as const;
+    const always = { validFrom: new Date(0), validTo: new Date(2e12) };
+    const pair = await makeCertificate({ ...common, ...always, ...times });
+    await mkdir(at('pki'), { recursive: true });
+    if (cert === key) await writeFile(at(`pki/${cert}`), pair.cert + pair.key);
+    else await Promise.all([writeFile(at(`pki/${cert}`), pair.cert), writeFile(at(`pki/${key}`), pair.key)]);
+  };
+
+  it('is what the cluster has signed, as soon as it is there, where that is wanted', async () => {
+    await put('signed', 'kubelet-server-current.pem', 'kubelet-server-current.pem');
+    expect(nameOf(await open())).toBe('CN=node-1');
+    await rm(at('pki/kubelet-server-current.pem'));
+    const files = await open({ serverTlsBootstrap: true });
+    expect(nameOf(files)).toBe('CN=node-1');
+    await put('signed', 'kubelet-server-current.pem', 'kubelet-server-current.pem');
+    expect(await files.refresh()).toBe(true);
+    expect(nameOf(files)).toBe('CN=signed');
+    expect(await files.refresh()).toBe(false);
+  });
+
+  it('is what a kubelet has left, until it ends, and nothing of it is touched', async () => {
+    await put('left', 'kubelet.crt', 'kubelet.key', { validTo: new Date(clock.now() + DAY_MS) });
+    const before = await readFile(at('pki/kubelet.crt'), 'utf8');
+    const files = await open();
+    expect(nameOf(files)).toBe('CN=left');
+    await put('other', 'kubelet.crt', 'none', { validTo: new Date(clock.now() + DAY_MS) });
+    // Its key is still to come.
+    expect([await files.refresh(), nameOf(files)]).toEqual([false, 'CN=left']);
+    await writeFile(at('pki/kubelet.crt'), before);
+    await clock.advance(2 * DAY_MS);
+    expect(await files.refresh()).toBe(true);
+    expect(nameOf(files)).toBe('CN=node-1');
+    expect(await readFile(at('pki/kubelet.crt'), 'utf8')).toBe(before);
   });
 });
 

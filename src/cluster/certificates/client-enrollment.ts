@@ -161,7 +161,10 @@ async function look(options: ClientEnrollmentOptions, store: CertificateStore): 
     );
   }
   try {
-    return { base: await readKubeconfigFile(bootstrapKubeconfig), own, isToBeWritten: true, isPlain: false };
+    const { user: _, ...cluster } = await readKubeconfigFile(bootstrapKubeconfig);
+    // As whom one asks for a certificate is not as whom one goes on.
+    const base = { ...cluster, user: { impersonation: {} } };
+    return { base, own, isToBeWritten: true, isPlain: false };
   } catch (error) {
     if (own === undefined || best === undefined) throw error;
     // Pods need an agent, whoever can be asked: it is tried again.

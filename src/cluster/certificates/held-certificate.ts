@@ -25,19 +25,21 @@ export function readHeldCertificate(certText: string, keyText: string): HeldCert
   const x509 = attempt('a certificate that cannot be read', () => new X509Certificate(first));
   const privateKey = attempt('a private key that cannot be read', () => createPrivateKey(key));
   if (!x509.checkPrivateKey(privateKey)) throw new Error('holds a certificate and the key of another one');
-  const { subject } = x509.toLegacyObject() as unknown as { readonly subject: Subject };
   return {
     ...{ cert: `${certificates.join('\n')}\n`, key: `${key}\n`, x509 },
     fromMs: Date.parse(x509.validFrom),
     toMs: Date.parse(x509.validTo),
-    name: formatName({ organization: subject.O ?? '', commonName: subject.CN ?? '' }),
+    name: formatName({ organization: partsOf(x509, 'O'), commonName: partsOf(x509, 'CN') }),
   };
 }
 
-interface Subject {
-  /** A list when there are several. */
-  readonly O?: string | readonly string[];
-  readonly CN?: string | readonly string[];
+/**
+ * The values of a kind in the subject. From its text: the object that Node makes of it has Node load parts of `node:tls` in an
+ * order in which what comes later lacks `createSecureContext`.
+ */
+function partsOf({ subject }: X509Certificate, kind: string): string[] {
+  const parts = subject.split(/\n| \+ /);
+  return parts.filter((part) => part.startsWith(`${kind}=`)).map((part) => part.slice(kind.length + 1));
 }
 
 function attempt<Result>(what: string, work: () => Result): Result {
