@@ -65,7 +65,7 @@ export async function openClientEnrollment(options: ClientEnrollmentOptions): Pr
   const found = await look(options, store);
   if (found.isPlain) {
     const clients = await openKubeClients({ ...options, file: found.base });
-    return { clients, whenKnown: async () => undefined, run: async (signal) => untilAborted(signal) };
+    return { clients, whenKnown: () => Promise.resolve(), run: async (signal) => untilAborted(signal) };
   }
   let { isToBeWritten } = found;
   let isRunning = false;
