@@ -17,8 +17,7 @@ export async function signRequest(
 ): Promise<string> {
   const engine = new CryptoEngine({ name: 'node', crypto: webcrypto });
   const request = CertificationRequest.fromBER(fromPem(pem));
-  if (!(await request.verify(engine)))
-    throw new Error('the request is not signed with its own key');
+  if (!(await request.verify(engine))) throw new Error('the request is not signed with its own key');
   const certificate = new Certificate();
   certificate.version = 2;
   certificate.serialNumber = new Integer({ valueHex: new Uint8Array([1, ...randomBytes(8)]).buffer });
