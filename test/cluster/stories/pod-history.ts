@@ -111,7 +111,9 @@ export class PodHistory {
     const mayRestart = pod.metadata?.labels?.[RESTARTS_LABEL] !== undefined;
     if (mayRestart) this.#mayRestart.add(uid);
     if (before !== undefined) this.#compare(before.pod, pod);
-    if (pod.status?.phase === 'Failed' && !mayRestart) {
+    // One that is killed as it does not end by itself fails, too.
+    const isDeleted = pod.metadata?.deletionTimestamp !== undefined;
+    if (pod.status?.phase === 'Failed' && !mayRestart && !isDeleted) {
       const { reason = '', message = '' } = pod.status;
       if (before?.pod.status?.phase !== 'Failed') this.#complain(pod, `has failed: ${reason} ${message}`);
     }

@@ -14,7 +14,7 @@ import { type KubeList, type Node, type Pod } from '../../../src/cluster/client/
 import { type ClusterBinaries } from '../harness/cluster-binaries.js';
 import { ControlPlane } from '../harness/control-plane.js';
 import { untilAsync } from '../harness/until-async.js';
-import { findDisagreements } from './find-disagreements.js';
+import { findDisagreements, statusesOf, uidOf } from './find-disagreements.js';
 import { PodHistory } from './pod-history.js';
 import { StoryNode } from './story-node.js';
 import { findContainerdProblem } from './story-size.js';
@@ -25,7 +25,14 @@ const LOOK_EVERY_MS = 500;
 const LOG_TAIL = 4_000;
 const PODS = '/api/v1/pods';
 
-/** How soon a node that says nothing is given up, and its pods with it. */
+/** What {@link StoryCluster.start} takes. */
+export interface StoryClusterOptions {
+  readonly binaries: ClusterBinaries;
+  /** A node that says nothing is given up in seconds instead of minutes, and its pods with it; not unless told. */
+  readonly isHasty?: boolean;
+}
+
+/** Of a hasty cluster. */
 const NODE_GRACE_S = 20;
 const NODE_CONFIG = {
   ...{ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' },
@@ -42,15 +49,15 @@ export class StoryCluster implements AsyncDisposable {
   readonly #watching: Promise<void>[] = [];
 
   /** Starts everything and waits until all nodes are Ready. Leaves nothing behind when it rejects. */
-  static async start({ binaries }: { readonly binaries: ClusterBinaries }): Promise<StoryCluster> {
-    const args = {
+  static async start({ binaries, isHasty = false }: StoryClusterOptions): Promise<StoryCluster> {
+    const hasty = {
       apiServer: [
         `--default-not-ready-toleration-seconds=${TOLERATION_S}`,
         `--default-unreachable-toleration-seconds=${TOLERATION_S}`,
       ],
       controllerManager: [`--node-monitor-grace-period=${NODE_GRACE_S}s`, '--node-monitor-period=1s'],
     };
-    const cluster = new StoryCluster(await ControlPlane.start({ binaries, args }));
+    const cluster = new StoryCluster(await ControlPlane.start({ binaries, args: isHasty ? hasty : {} }));
     try {
       await cluster.#startNodes();
       return cluster;
@@ -174,6 +181,25 @@ export class StoryCluster implements AsyncDisposable {
       this.#watching.push(node.watch.run(signal));
     }
     await this.untilReady();
+  }
+
+  /** The node of that name. */
+  node(name: string): StoryNode {
+    const node = this.#findNode(name);
+    if (node === undefined) throw new Error(`there is no node ${name}`);
+    return node;
+  }
+
+  /** Of each container that runs, by node, pod and name: its id. */
+  async running(): Promise<ReadonlyMap<string, string>> {
+    const pods = await this.pods();
+    return new Map(
+      pods.flatMap((pod) =>
+        statusesOf(pod)
+          .filter(({ state }) => state?.running !== undefined)
+          .map(({ name, containerID = '' }) => [`${pod.spec?.nodeName} ${uidOf(pod)} ${name}`, containerID]),
+      ),
+    );
   }
 
   /** Waits until all nodes are Ready. */
