@@ -76,6 +76,7 @@ export class ClusterAgent implements AsyncDisposable {
     await Promise.race([last.line('stderr', /Started node agent/), last.ended]).catch(() => undefined);
     last.child.kill('SIGTERM');
     await last.ended;
-    await rm(this.folder, { recursive: true, force: true });
+    // The runtime ends by itself once the agent has, and may write until then.
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
 }
