@@ -127,3 +127,28 @@ authentication:
     expect(() => readKubeletConfig(HEAD + text, 'k.yaml')).toThrow(message);
   });
 });
+
+describe('what an agent is told of the certificates of its node', () => {
+  it('may come from the file of a kubelet, and is to renew its own unless told', () => {
+    const { config, warnings } = readKubeletConfig(
+      `${HEAD}rotateCertificates: false\nserverTLSBootstrap: true\n`,
+      'k.yaml',
+    );
+    expect(warnings).toEqual([]);
+    const told = { rotateCertificates: false, serverTlsBootstrap: true };
+    expect(resolveAgentOptions({}, config)).toMatchObject(told);
+    const untold = { rotateCertificates: true, serverTlsBootstrap: false, certDir: '' };
+    expect(resolveAgentOptions({})).toMatchObject(untold);
+  });
+
+  it.each<[GivenAgentOptions, string]>([
+    [{ certDir: 'pki' }, '--cert-dir: "pki" is not an absolute path'],
+    [{ bootstrapKubeconfig: '/b.conf' }, '--bootstrap-kubeconfig: needs --kubeconfig, too'],
+    [
+      { serverTlsBootstrap: true, tlsCertFile: '/a.crt', tlsPrivateKeyFile: '/a.key' },
+      '--rotate-server-certificates (serverTLSBootstrap): does not go with --tls-cert-file',
+    ],
+  ])('is refused when it makes no sense: %j', (given, message) => {
+    expect(() => resolveAgentOptions(given)).toThrow(message);
+  });
+});
