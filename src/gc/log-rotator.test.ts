@@ -1,4 +1,5 @@
 import {
+  appendFile,
   chmod,
   mkdir,
   mkdtemp,
@@ -21,6 +22,7 @@ import { FakeClock } from '../testing/fake-clock.js';
 import { removeContainerLog } from './container-logs.js';
 import { LogRotator } from './log-rotator.js';
 import { ownedBy } from '../runtime/ownership.js';
+import { type WatchFile } from './still-logs.js';
 
 const MINE = { [LABELS.nodeInstance]: 'me' };
 const never = new AbortController().signal;
@@ -38,7 +40,7 @@ afterEach(async () => {
 });
 
 /** A rotator of logs of ten bytes, and a runtime that opens a new file when it is told to. */
-function lab(fields: Partial<ContainerStatus> = {}, maxFiles = 5) {
+function lab(fields: Partial<ContainerStatus> = {}, maxFiles = 5, watch?: WatchFile) {
   const clock = new FakeClock();
   const reopened: string[] = [];
   const runtime = { isDown: false };
@@ -58,6 +60,7 @@ function lab(fields: Partial<ContainerStatus> = {}, maxFiles = 5) {
     podLogsDir: join(folder, 'logs'),
     maxSizeBytes: 10,
     maxFiles,
+    ...(watch && { watch }),
   });
   return { clock, rotator, reopened, runtime };
 }
@@ -196,6 +199,40 @@ describe('logs', () => {
     await symlink(outside, log);
     await lab().rotator.rotate(never);
     expect([await names(), (await readdir(folder)).sort()]).toEqual([['0.log'], ['logs', 'outside.log']]);
+  });
+
+  it('are looked at no more while nobody writes to them, and as any other once somebody has', async () => {
+    const news: (() => void)[] = [];
+    const watch = (_: string, onNews: () => void) => {
+      news.push(onNews);
+      return { close: () => undefined };
+    };
+    const { rotator, reopened } = lab({}, 5, watch);
+    await writeFile(log, '123456789');
+    for (let pass = 1; pass <= 5; pass++) await rotator.rotate(never);
+    await appendFile(log, '0');
+    await rotator.rotate(never);
+    expect([await names(), reopened, news.length]).toEqual([['0.log'], [], 1]);
+    news[0]!();
+    await rotator.rotate(never);
+    expect([await names(), reopened]).toEqual([['0.log', '0.log.20260102-030405'], ['a']]);
+  });
+
+  it('are looked at in the usual time when they grow after a quiet one', async () => {
+    const { clock, rotator, reopened } = lab();
+    await writeFile(log, '123456789');
+    for (let pass = 1; pass <= 5; pass++) await rotator.rotate(never);
+    const stop = new AbortController();
+    const running = rotator.run(stop.signal);
+    await appendFile(log, '0');
+    await expect
+      .poll(async () => {
+        await clock.advance(10_000);
+        return reopened;
+      })
+      .toEqual(['a']);
+    stop.abort();
+    await running;
   });
 
   it('are looked at every ten seconds', async () => {

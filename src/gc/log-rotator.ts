@@ -23,6 +23,7 @@ import { findRotatedLogs, isBelow } from './container-logs.js';
 import { planLogRotation, rotatedName } from './log-rotation-plan.js';
 import { type IsOurs } from '../runtime/ownership.js';
 import { type ObservedPods } from './observed-pods.js';
+import { StillLogs, type WatchFile } from './still-logs.js';
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -40,6 +41,8 @@ export interface LogRotatorOptions {
   readonly maxFiles?: number;
   /** 10 s unless told. */
   readonly periodMs?: number;
+  /** See {@link StillLogs}. */
+  readonly watch?: WatchFile;
   readonly logger?: Logger;
 }
 
@@ -53,13 +56,16 @@ interface RunningLog {
 export class LogRotator {
   readonly #options: LogRotatorOptions;
   readonly #logger: Logger;
+  readonly #still: StillLogs;
 
   constructor(options: LogRotatorOptions) {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
+    const { clock, watch } = options;
+    this.#still = new StillLogs({ clock, ...(watch && { watch }) });
   }
 
-  /** Looks at all logs every ten seconds, until the signal aborts. */
+  /** Looks at all logs that may have grown every ten seconds, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, periodMs = 10_000 } = this.#options;
     try {
@@ -69,16 +75,22 @@ export class LogRotator {
       }
     } catch (error) {
       if (!signal.aborted) throw error;
+    } finally {
+      this.#still.close();
     }
   }
 
   /** One pass over the logs of all running containers of ours. Rejects with the signal's reason alone. */
   async rotate(signal: AbortSignal): Promise<void> {
-    for (const log of this.#runningLogs()) {
+    const logs = this.#runningLogs();
+    this.#still.keepOnly(new Set(logs.map(({ path }) => path)));
+    for (const log of logs) {
       signal.throwIfAborted();
+      if (this.#still.isStill(log.path)) continue;
       try {
         await this.#rotateIfFull(log);
       } catch (error) {
+        this.#still.forget(log.path);
         this.#logger.error('Failed to rotate log for container', error, {
           pod: log.pod,
           containerID: log.containerId,
@@ -108,7 +120,15 @@ export class LogRotator {
       await this.#reopen(log);
       facts = await findFile(path);
     }
-    if (facts?.isFile() !== true || facts.size < maxSizeBytes) return;
+    if (facts?.isFile() !== true) {
+      this.#still.forget(log.path);
+      return;
+    }
+    if (facts.size < maxSizeBytes) {
+      this.#still.note(log.path, path, facts);
+      return;
+    }
+    this.#still.forget(log.path);
     await this.#prepare(path);
     await this.#moveAway(log, path);
   }
