@@ -58,6 +58,9 @@ export interface ActingPartsOptions extends ObservingPartsOptions {
   readonly onVolumesReady: (podUid: string) => void;
 }
 
+/** So many times in a row a sync is left out of a pod in which nothing has changed since the last one. */
+const SETTLED_SYNCS = 10;
+
 /** The parts of an agent that do what one pod needs, and keep what was done. */
 export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
 
@@ -176,6 +179,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     resizes,
     memoryUsage: memoryUsageOf(client),
     networkProblem: () => runtimeState.networkErrors()[0],
+    settledForMs: SETTLED_SYNCS * options.syncFrequencyMs,
     containerLogLinksDir: options.containerLogLinksDir === '' ? undefined : options.containerLogLinksDir,
     node: () => node.facts(),
   });

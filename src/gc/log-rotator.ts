@@ -15,6 +15,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { type PodRef } from '../model/pod-ref.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
+import { type PodStatus } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { openLinkFree } from '../util/link-free-folder.js';
@@ -57,6 +58,8 @@ export class LogRotator {
   readonly #options: LogRotatorOptions;
   readonly #logger: Logger;
   readonly #still: StillLogs;
+  /** Nothing of it changes as long as the pod was not looked at anew. */
+  readonly #logsOf = new WeakMap<PodStatus, readonly RunningLog[]>();
 
   constructor(options: LogRotatorOptions) {
     this.#options = options;
@@ -101,14 +104,26 @@ export class LogRotator {
   }
 
   #runningLogs(): RunningLog[] {
-    const { pods, isOurs, podLogsDir } = this.#options;
-    return [...pods.uids()].flatMap((uid) => {
+    const { pods } = this.#options;
+    const all: RunningLog[] = [];
+    for (const uid of pods.uids()) {
       const { status } = pods.get(uid);
-      return status.containers
-        .filter(({ state, labels }) => state === 'running' && isOurs(labels, uid))
-        .filter(({ logPath }) => logPath !== '' && isBelow(logPath, podLogsDir))
-        .map(({ id, logPath }) => ({ pod: status, containerId: id, path: logPath }));
-    });
+      let logs = this.#logsOf.get(status);
+      if (logs === undefined) {
+        logs = this.#findLogs(uid, status);
+        this.#logsOf.set(status, logs);
+      }
+      all.push(...logs);
+    }
+    return all;
+  }
+
+  #findLogs(uid: string, status: PodStatus): RunningLog[] {
+    const { isOurs, podLogsDir } = this.#options;
+    return status.containers
+      .filter(({ state, labels }) => state === 'running' && isOurs(labels, uid))
+      .filter(({ logPath }) => logPath !== '' && isBelow(logPath, podLogsDir))
+      .map(({ id, logPath }) => ({ pod: status, containerId: id, path: logPath }));
   }
 
   async #rotateIfFull(log: RunningLog): Promise<void> {

@@ -58,6 +58,17 @@ describe.each([0, HOUR_MS, -HOUR_MS])('with a clock on the wall that jumps by %i
     expect(times.ranForMs(dead)).toBeLessThanOrEqual(62_000);
   });
 
+  it('counts a pod in which nothing changed as looked at', () => {
+    const running = container();
+    observe(running);
+    clock.stall(600_000);
+    ages.observeSame('uid');
+    const dead = { ...running, state: 'exited', finishedAtNs: nowNs() } as const;
+    clock.jumpWallClock(120_000);
+    clock.stall(2_000);
+    expect(observe(dead).endedForMs(dead)).toBe(0);
+  });
+
   it('believes no more of a start that was not seen before', () => {
     observe();
     const running = container();

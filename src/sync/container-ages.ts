@@ -54,6 +54,12 @@ export class ContainerAges {
     };
   }
 
+  /** The same containers are there as before, as they were. */
+  observeSame(podUid: string): void {
+    const before = this.#pods.get(podUid);
+    if (before !== undefined) this.#pods.set(podUid, { ...before, observedAtMs: this.#clock.monotonicMs() });
+  }
+
   /** The pod is gone. */
   forget(podUid: string): void {
     this.#pods.delete(podUid);

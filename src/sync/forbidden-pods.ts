@@ -30,6 +30,7 @@ export function sparingForbiddenPods(
       if (rejection !== undefined) throw new PodloopError('POD_SYNC_FAILED', rejection.message);
       return await syncer.syncPod(work, signal);
     },
+    isSettled: (pod, observed) => syncer.isSettled?.(pod, observed) === true && !findForbiddenPod(pod),
     syncTerminatingPod: async (work, signal) => await syncer.syncTerminatingPod(work, signal),
     syncTerminatingRuntimePod: async (work, signal) => await syncer.syncTerminatingRuntimePod(work, signal),
     syncTerminatedPod: async (work, signal) => await syncer.syncTerminatedPod(work, signal),

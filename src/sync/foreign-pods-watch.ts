@@ -79,6 +79,7 @@ export function sparingForeignPods(syncer: PodSyncer, isOurs: IsOurs): PodSyncer
       }
       return await syncer.syncPod(work, signal);
     },
+    isSettled: (pod, observed) => syncer.isSettled?.(pod, observed) ?? false,
     syncTerminatingPod: async (work, signal) => {
       if (!isForeign(work.observed, isOurs)) await syncer.syncTerminatingPod(work, signal);
     },

@@ -43,6 +43,11 @@ export class PodPlanner {
     });
   }
 
+  /** Nothing of the pod has changed since its last plan, which holds. */
+  observeSame(podUid: string): void {
+    this.#ages.observeSame(podUid);
+  }
+
   /** Whether the pod was edited, since its newest sandbox was made, in what recreates it. */
   isOutdated(pod: NodePod, { sandboxes }: PodStatus): boolean {
     const [newest] = sandboxes;

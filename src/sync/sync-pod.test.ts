@@ -9,6 +9,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { type PodEvent } from '../model/pod-event-recorder.js';
 import { type PodSpec } from '../model/pod.js';
 import { type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
+import { type PodStatus } from '../runtime/runtime.js';
 import { PodPaths } from '../runtime/pod-paths.js';
 import { StartFailures } from '../status/start-failures.js';
 import { StatusManager } from '../status/status-manager.js';
@@ -35,6 +36,8 @@ class Bench implements AsyncDisposable {
   readonly told: string[] = [];
   readonly probing: string[] = [];
   networkProblem: string | undefined;
+  /** What the last sync was given. */
+  observed: PodStatus | undefined;
   volumeProblem: Error | undefined;
   failedLiveness = new Set<string>();
   tornDown = 0;
@@ -111,6 +114,7 @@ class Bench implements AsyncDisposable {
 
   async sync(pod: NodePod, signal = NEVER): Promise<SyncPodResult> {
     const observed = this.runtime.observe(pod.metadata.uid);
+    this.observed = observed;
     return await this.syncer.syncPod({ reason: 'sync', pod, observed }, signal);
   }
 
@@ -169,6 +173,22 @@ describe('a pod that is new', () => {
     expect(await bench.sync(pod)).toEqual({ isTerminal: false, unchanged: true });
     expect(bench.changes()).toEqual([]);
     expect(bench.status().phase).toBe('Running');
+  });
+
+  it('need not be synced again once there was nothing to do, until something has changed', async () => {
+    const pod = aNodePod({ volumes: [] });
+    await bench.sync(pod);
+    expect(bench.syncer.isSettled(pod, bench.observed!)).toBe(false);
+    await bench.sync(pod);
+    const observed = bench.observed!;
+    expect(bench.syncer.isSettled(pod, observed)).toBe(true);
+    expect(bench.syncer.isSettled({ ...pod }, observed)).toBe(false);
+    expect(bench.syncer.isSettled(pod, { ...observed })).toBe(false);
+    bench.networkProblem = 'cni plugin not initialized';
+    expect(bench.syncer.isSettled(pod, observed)).toBe(false);
+    await expect(bench.sync(pod)).rejects.toMatchObject({ code: 'NETWORK_NOT_READY' });
+    bench.networkProblem = undefined;
+    expect(bench.syncer.isSettled(pod, bench.observed!)).toBe(false);
   });
 
   it('has its volumes, its /etc/hosts and the file for its last words mounted', async () => {

@@ -53,6 +53,7 @@ import { ContainerStarter } from './start-container.js';
 import { SandboxStarter } from './start-sandbox.js';
 import { formatFailures, toSyncError } from './sync-failure.js';
 import { rememberStartFailures, toSyncResult } from './sync-outcome.js';
+import { SettledPods } from './settled-pods.js';
 import { applyPodActions } from './sync-pod-actions.js';
 import { type PodPlanner } from './sync-pod-planner.js';
 import {
@@ -85,7 +86,7 @@ export interface SyncPodOptions {
   readonly statuses: PodStatuses;
   /** Why containers wait; read by whoever computes statuses. */
   readonly startFailures: Pick<StartFailures, 'record' | 'clear' | 'find' | 'forget'>;
-  readonly planner: Pick<PodPlanner, 'plan' | 'isOutdated' | 'forget'>;
+  readonly planner: Pick<PodPlanner, 'plan' | 'observeSame' | 'isOutdated' | 'forget'>;
   readonly baselines: ContainerBaselines;
   readonly networkProblem: NetworkProblem;
   /** Without them the runtime puts pods where it wants. */
@@ -101,6 +102,8 @@ export interface SyncPodOptions {
   readonly paths: PodPaths;
   /** Asked anew for each sandbox and container: a node's facts change. */
   readonly node: () => NodeFacts;
+  /** For how long a sync counts that had nothing to do; see {@link SettledPods}. */
+  readonly settledForMs?: number;
   readonly containerLogLinksDir?: string | undefined;
   /** What the runtime calls itself, which lines have before ids of containers. */
   readonly runtimeName?: string;
@@ -121,6 +124,7 @@ export class SyncPod implements PodSyncer {
   readonly #removed: RemovedEphemeralContainers;
   readonly #signals: UnheededStopSignals;
   readonly #folders: PodFolders;
+  readonly #settled: SettledPods;
 
   constructor(options: SyncPodOptions) {
     const { changes, commands, events, images, volumes, environments, paths, node, cgroups } = options;
@@ -145,6 +149,7 @@ export class SyncPod implements PodSyncer {
     this.#removed = new RemovedEphemeralContainers({ events });
     this.#signals = new UnheededStopSignals({ events });
     this.#folders = new PodFolders({ paths, clock });
+    this.#settled = new SettledPods({ clock, countsForMs: options.settledForMs });
     const { planner, statuses, startFailures, resizes, memoryUsage } = options;
     this.#resizer =
       resizes === undefined
@@ -162,6 +167,7 @@ export class SyncPod implements PodSyncer {
   async syncPod({ pod, observed }: SyncPodWork, signal: AbortSignal): Promise<SyncPodResult> {
     const names = { pod: pod.metadata, podUID: pod.metadata.uid };
     this.#logger.info('SyncPod enter', names, 4);
+    this.#settled.forget(pod.metadata.uid);
     const { statuses, probes } = this.#options;
     // First, so that the status has what probes found out under an earlier agent: what was ready stays so.
     probes.addPod(pod);
@@ -178,10 +184,20 @@ export class SyncPod implements PodSyncer {
       if (areFoldersFresh) await this.#makeFolders(pod);
       await this.#options.referents?.fetchForVolumes(pod, signal);
       await this.#setUpVolumes(pod, seen, signal);
-      return await this.#bringNearer(pod, seen, known, areFoldersFresh, signal);
+      const result = await this.#bringNearer(pod, seen, known, areFoldersFresh, signal);
+      this.#settled.note(pod, observed, result);
+      return result;
     } finally {
       this.#logger.info('SyncPod exit', { ...names, isTerminal }, 4);
     }
+  }
+
+  isSettled(pod: NodePod, observed: PodStatus): boolean {
+    if (!this.#settled.has(pod, observed)) return false;
+    // To be told in the pod's events each time.
+    if (pod.spec.hostNetwork !== true && this.#options.networkProblem() !== undefined) return false;
+    this.#options.planner.observeSame(pod.metadata.uid);
+    return true;
   }
 
   async syncTerminatingPod(work: TerminatingPodWork, signal: AbortSignal): Promise<void> {
@@ -213,7 +229,7 @@ export class SyncPod implements PodSyncer {
     await statuses.update(pod, observed, 'terminated', statusOverride);
     probes.removePod(pod);
     await volumes.tearDown(pod, signal);
-    const own = [this.#recreation, this.#removed, this.#folders];
+    const own = [this.#recreation, this.#removed, this.#folders, this.#settled];
     for (const memory of [statuses, planner, startFailures, ...own]) memory.forget(uid);
     this.#signals.forget(uid);
     this.#options.resizes?.forget(uid);

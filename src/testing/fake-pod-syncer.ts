@@ -1,3 +1,4 @@
+import { type NodePod } from '../model/node-pod.js';
 import {
   type PodSyncer,
   type SyncPodResult,
@@ -49,6 +50,13 @@ export class FakePodSyncer implements PodSyncer {
     const found = this.syncs.findLast((sync) => uid === undefined || sync.uid === uid);
     if (found === undefined) throw new Error(`nothing was asked for ${uid ?? 'any pod'}`);
     return found;
+  }
+
+  /** Uids of pods of which another sync need not be made. */
+  readonly settled = new Set<string>();
+
+  isSettled({ metadata }: NodePod): boolean {
+    return this.settled.has(metadata.uid);
   }
 
   async syncPod(work: SyncPodWork, signal: AbortSignal): Promise<SyncPodResult> {

@@ -73,6 +73,11 @@ export interface PodSyncer {
   /** Starts, restarts and kills containers so that the pod becomes what its manifest says. Its signal aborts on a kill. */
   syncPod(work: SyncPodWork, signal: AbortSignal): Promise<SyncPodResult>;
   /**
+   * Whether another {@link syncPod} of the pod, with the view of the last one, need not be made now: nothing was to be
+   * done, and nothing that it goes by has changed. Cheap. Every sync is made unless told.
+   */
+  isSettled?(pod: NodePod, observed: PodStatus): boolean;
+  /**
    * Ends every container. Resolves once none runs, rejects otherwise; starts none. Its signal aborts when the grace
    * period shrinks: it is called again with the shorter one as soon as it has rejected, so stops under way may be left
    * to themselves then; the shorter ones overtake them.

@@ -282,6 +282,34 @@ describe('the next sync of a pod to which nothing happens', () => {
     expect(workers.takeDue()).toEqual(['uid-web']);
   });
 
+  it('is not synced but due again later while its syncer would find nothing new', async () => {
+    const { workers, syncer, clock, look, succeed } = workersHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await look();
+    await succeed();
+    syncer.settled.add('uid-web');
+    await clock.advance(60_000);
+    expect(workers.takeDue()).toEqual([]);
+    expect(workers.nextDueInMs).toBe(60_000);
+    syncer.settled.clear();
+    await clock.advance(60_000);
+    expect(workers.takeDue()).toEqual(['uid-web']);
+  });
+
+  it('is synced whatever its syncer would find when its status cannot be had, or it is to end', async () => {
+    const { workers, syncer, clock, cache, look, succeed } = workersHarness();
+    for (const name of ['web', 'db']) workers.updatePod({ type: 'create', pod: aNodePod({ name }) });
+    await look();
+    await succeed();
+    syncer.settled.add('uid-web').add('uid-db');
+    cache.set('uid-web', cache.get('uid-web').status, new Error('hung'), clock.stamp());
+    workers.updatePod({ type: 'kill', pod: aNodePod({ name: 'db' }) });
+    await look();
+    syncer.last('uid-db').fail(new Error('no'));
+    await clock.advance(60_000);
+    expect(workers.takeDue().sort()).toEqual(['uid-db', 'uid-web']);
+  });
+
   it('works on the pod as it was last wanted when it is retried', async () => {
     const { workers, syncer, look, succeed } = workersHarness();
     workers.updatePod({ type: 'create', pod: aNodePod({ labels: { version: '7' } }) });

@@ -30,7 +30,7 @@ import { acceptRequest, endOrphan, type RequestEffects } from './accept-request.
 import { PodDemand, podRefOf } from './pod-demand.js';
 import { type PodSyncer } from './pod-syncer.js';
 import { PodWorker, type WorkerHost } from './pod-worker.js';
-import { computeRequeueMs } from './requeue-delay.js';
+import { computeRequeueMs, type SyncOutcome } from './requeue-delay.js';
 import { RequeueTimes } from './requeue-times.js';
 import { StaticPodOrder } from './static-pod-order.js';
 import { SyncTurns } from './sync-turns.js';
@@ -41,7 +41,7 @@ import { type WorkerPhase, type WorkType, workTypeOf } from './worker-state.js';
 export interface PodWorkersOptions {
   readonly clock: Clock;
   readonly logger?: Logger;
-  readonly cache: Pick<PodCache, 'getNewerThan'>;
+  readonly cache: Pick<PodCache, 'getNewerThan' | 'get'>;
   readonly syncer: PodSyncer;
   /** Asks for a look at one pod soon: a sync has changed something of it. Returns at once. */
   readonly requestRelist: (uid: string) => void;
@@ -125,13 +125,7 @@ export class PodWorkers {
       closing: this.#closing.signal,
       mayStart: (worker) =>
         !worker.demand.isStatic || this.#staticOrder.tryStart(nameOf(worker), uidOf(worker)),
-      onSynced: (worker, outcome) => {
-        const { resyncIntervalMs = 60_000, backOffPeriodMs = 10_000, random = Math.random } = options;
-        const afterMs = computeRequeueMs(outcome, { resyncIntervalMs, backOffPeriodMs }, random());
-        const isResync = 'result' in outcome && outcome.result?.requeueAfterMs === undefined;
-        if (isResync) this.#requeueTimes.setAbout(uidOf(worker), afterMs);
-        else this.#requeueTimes.set(uidOf(worker), afterMs);
-      },
+      onSynced: (worker, outcome) => this.#requeue(worker, outcome),
       onChanged: (worker) => options.requestRelist(uidOf(worker)),
       onTerminated: (worker) => options.onTerminatedChanged?.(uidOf(worker)),
       onFinished: (worker) => this.#finish(worker),
@@ -235,9 +229,17 @@ export class PodWorkers {
     return this.#requeueTimes.nextInMs;
   }
 
-  /** Takes the uids whose next sync is due, the most overdue first: call {@link updatePod} or {@link retry} for each. */
+  /**
+   * Takes the uids whose next sync is due, the most overdue first: call {@link updatePod} or {@link retry} for each. Those
+   * of which the syncer says that it would find nothing new come again after another interval.
+   */
   takeDue(): string[] {
-    return this.#requeueTimes.takeDue();
+    return this.#requeueTimes.takeDue().filter((uid) => {
+      const worker = this.#workers.get(uid);
+      if (worker === undefined || !this.#isSettled(worker)) return true;
+      this.#requeue(worker, { result: undefined });
+      return false;
+    });
   }
 
   /** Works on a pod again as it was last wanted; does nothing for one that is finished or not known. */
@@ -315,6 +317,24 @@ export class PodWorkers {
       });
     }
     return unsettled;
+  }
+
+  #requeue(worker: PodWorker, outcome: SyncOutcome): void {
+    const { resyncIntervalMs = 60_000, backOffPeriodMs = 10_000, random = Math.random } = this.#options;
+    const afterMs = computeRequeueMs(outcome, { resyncIntervalMs, backOffPeriodMs }, random());
+    const isResync = 'result' in outcome && outcome.result?.requeueAfterMs === undefined;
+    if (isResync) this.#requeueTimes.setAbout(uidOf(worker), afterMs);
+    else this.#requeueTimes.set(uidOf(worker), afterMs);
+  }
+
+  /** It does nothing now, and nothing is to be done. */
+  #isSettled({ ref, demand, state, syncing }: PodWorker): boolean {
+    const { cache, syncer } = this.#options;
+    const { pod, pending } = demand;
+    if (pod === undefined || pending !== undefined || syncing !== undefined) return false;
+    if (state.isTerminationRequested || state.isFinished) return false;
+    const { status, error } = cache.get(ref.uid);
+    return error === undefined && syncer.isSettled?.(pod, status) === true;
   }
 
   #addWorker(ref: PodRef): PodWorker {

@@ -40,7 +40,8 @@ export class RequeueTimes {
   /** Takes the pods whose time has come, the most overdue first. */
   takeDue(): string[] {
     const now = this.#clock.monotonicMs();
-    const due = [...this.#dueAtMs].filter(([, dueAtMs]) => dueAtMs <= now);
+    const due: (readonly [uid: string, dueAtMs: number])[] = [];
+    for (const [uid, dueAtMs] of this.#dueAtMs) if (dueAtMs <= now) due.push([uid, dueAtMs]);
     for (const [uid] of due) this.#dueAtMs.delete(uid);
     return due.sort(([, one], [, other]) => one - other).map(([uid]) => uid);
   }

@@ -110,7 +110,7 @@ export const NODE_OPTIONS: OptionsTable<NodeOptions> = {
     flag: '--sync-frequency',
     field: 'syncFrequency',
     fromConfig: (config) => config.syncFrequencyMs,
-    doc: 'After how long at most a pod is held against its manifest again',
+    doc: 'After how long at most a pod is held against its manifest again; ten times that where nothing has changed',
   },
   fileCheckFrequencyMs: {
     type: 'duration',

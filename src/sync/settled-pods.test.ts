@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { type Volume } from '../model/volume.js';
+import { aPod, aPodStatus } from '../testing/builders.js';
+import { FakeClock } from '../testing/fake-clock.js';
+import { aNodePod } from '../testing/node-pod-builder.js';
+import { type SyncPodResult } from '../workers/pod-syncer.js';
+import { SettledPods } from './settled-pods.js';
+
+const pod = aNodePod();
+const observed = aPodStatus(aPod());
+const NOTHING_TO_DO: SyncPodResult = { isTerminal: false, unchanged: true };
+
+function withVolumes(volumes: readonly Volume[]) {
+  return { ...pod, spec: { ...pod.spec, volumes } };
+}
+
+describe('a pod whose last sync had nothing to do', () => {
+  it('is settled for ten minutes', async () => {
+    const clock = new FakeClock();
+    const settled = new SettledPods({ clock });
+    settled.note(pod, observed, NOTHING_TO_DO);
+    await clock.advance(10 * 60_000 - 1);
+    expect(settled.has(pod, observed)).toBe(true);
+    await clock.advance(1);
+    expect(settled.has(pod, observed)).toBe(false);
+  });
+
+  it('is not settled once it was edited, or something was seen of it', () => {
+    const settled = new SettledPods({ clock: new FakeClock() });
+    settled.note(pod, observed, NOTHING_TO_DO);
+    expect(settled.has({ ...pod }, observed)).toBe(false);
+    expect(settled.has(pod, { ...observed })).toBe(false);
+    expect(settled.has(pod, observed)).toBe(true);
+    settled.forget(pod.metadata.uid);
+    expect(settled.has(pod, observed)).toBe(false);
+  });
+
+  it.each<[string, readonly Volume[], boolean]>([
+    ['an emptyDir', [{ name: 'a', emptyDir: {} }], true],
+    ['a folder of the node', [{ name: 'a', hostPath: { path: '/srv' } }], false],
+    [
+      'an emptyDir and a ConfigMap',
+      [
+        { name: 'a', emptyDir: {} },
+        { name: 'b', configMap: { name: 'c' } },
+      ],
+      false,
+    ],
+  ])('with %s is settled or not', (_, volumes, expected) => {
+    const settled = new SettledPods({ clock: new FakeClock() });
+    const one = withVolumes(volumes);
+    settled.note(one, observed, NOTHING_TO_DO);
+    expect(settled.has(one, observed)).toBe(expected);
+  });
+});
+
+it.each<[string, SyncPodResult]>([
+  ['changed something', { isTerminal: false }],
+  ['asked for a time', { ...NOTHING_TO_DO, requeueAfterMs: 5_000 }],
+  ['ended the pod', { ...NOTHING_TO_DO, isTerminal: true }],
+])('a pod whose last sync %s is not settled, whatever was before', (_, result) => {
+  const settled = new SettledPods({ clock: new FakeClock() });
+  settled.note(pod, observed, NOTHING_TO_DO);
+  settled.note(pod, observed, result);
+  expect(settled.has(pod, observed)).toBe(false);
+});
