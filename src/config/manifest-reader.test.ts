@@ -7,7 +7,9 @@ import { formatManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
 
 const MANIFESTS = new URL('../../test/manifests/', import.meta.url);
-const EXAMPLES = new URL('../../examples/pods/', import.meta.url);
+const EXAMPLES = ['pods/', 'cluster/control-plane/'].map(
+  (folder) => new URL(`../../examples/${folder}`, import.meta.url),
+);
 
 const POD =
   'apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec: { containers: [{ name: a, image: b }] }\n';
@@ -17,7 +19,7 @@ const read = (text: string): ManifestReading => readManifests(text, { file: 'f.y
 describe('a manifest of real shape', () => {
   const files = [
     ...readdirSync(new URL('good/', MANIFESTS)).map((name) => new URL(`good/${name}`, MANIFESTS)),
-    ...readdirSync(EXAMPLES).map((name) => new URL(name, EXAMPLES)),
+    ...EXAMPLES.flatMap((folder) => readdirSync(folder).map((name) => new URL(name, folder))),
   ];
 
   it.each(files.map((file) => [file.pathname.split('/').at(-1)!, file] as const))('%s is read', (_, file) => {
