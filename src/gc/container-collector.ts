@@ -124,7 +124,9 @@ export class ContainerCollector {
     if (died === undefined) return;
     const { clock, isOurs, mayRemove, policy = KEEP_NEWEST_DEAD } = this.#options;
     const dead = findDead(status, mayRemove(podUid), isOurs);
-    await this.#removeContainers(planRemovalsOnDeath(dead, died.name, policy, clock.now()), signal);
+    const removals = planRemovalsOnDeath(dead, died.name, policy, clock.now());
+    // Of a pod that stays: what it waits for is to start again.
+    await this.#removeContainers(removals, signal, !dead.isGone);
   }
 
   #allPods(): PodStatus[] {
@@ -162,6 +164,7 @@ export class ContainerCollector {
   async #removeContainers(
     removals: readonly DeadContainer[],
     signal: AbortSignal,
+    canWait = false,
   ): Promise<ReadonlySet<string>> {
     const removed = new Set<string>();
     await forEachAtOnce(
@@ -169,14 +172,15 @@ export class ContainerCollector {
       REMOVALS_AT_ONCE,
       async (removal) => {
         const { id } = removal.container;
-        if (await this.#settle(id, removal.pod, () => this.#removeContainer(removal))) removed.add(id);
+        const remove = (): Promise<void> => this.#removeContainer(removal, canWait);
+        if (await this.#settle(id, removal.pod, remove)) removed.add(id);
       },
       signal,
     );
     return removed;
   }
 
-  async #removeContainer({ pod, container }: DeadContainer): Promise<void> {
+  async #removeContainer({ pod, container }: DeadContainer, canWait: boolean): Promise<void> {
     const { changes, paths } = this.#options;
     const { id, name, state, logPath, restartCount } = container;
     const others = this.#options.pods.get(pod.uid).status.containers.filter((other) => other.id !== id);
@@ -190,7 +194,7 @@ export class ContainerCollector {
     if (!others.some((other) => other.name === name && other.restartCount === restartCount)) {
       await rm(paths.terminationMessageFile(pod.uid, name, restartCount), { force: true });
     }
-    await changes.removeContainer(id, { pod });
+    await changes.removeContainer(id, { pod, canWait });
   }
 
   async #removeSandbox(id: string, pod: PodRef): Promise<void> {

@@ -28,6 +28,8 @@ const STOP_LEAVES_AFTER_MS = 1_000;
  * sandboxes before the first of them runs.
  */
 const RANKS: Readonly<Record<string, number>> = { create_container: 1, run_podsandbox: 2, remove_image: 3 };
+/** Of what clears up: a full node that comes back has hundreds of dead containers, and pods to be restarted. */
+const LAST_RANK = 3;
 const STOPS_AT_ONCE = 32;
 const COMMANDS_AT_ONCE = 32;
 /** Of calls that only wait; what a node could have at most. */
@@ -70,8 +72,13 @@ export class ChangeLanes {
     while (this.#underWay.size > 0) await abortable(Promise.allSettled(this.#underWay), signal);
   }
 
-  /** Settles as the work does; the signal ends only the wait for its turn. */
-  async change<T>(operation: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  /** Settles as the work does; the signal ends only the wait for its turn. `canWait`: everything else goes first. */
+  async change<T>(
+    operation: string,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+    canWait = false,
+  ): Promise<T> {
     const measured = async (underWay: number): Promise<T> => {
       const startedMs = this.#clock.monotonicMs();
       let overloaded = false;
@@ -85,7 +92,7 @@ export class ChangeLanes {
         this.#bound.observe({ operation, startedMs, endedMs, underWay, overloaded });
       }
     };
-    return await this.#track(this.#changes.run(measured, signal, RANKS[operation]));
+    return await this.#track(this.#changes.run(measured, signal, canWait ? LAST_RANK : RANKS[operation]));
   }
 
   /** The signal ends the wait at once: a stop that is overtaken by a shorter one need not be waited for. */

@@ -255,6 +255,21 @@ describe('changes that are under way', () => {
     await Promise.all(waiting);
   });
 
+  it('go before removals that can wait, and after those that cannot', async () => {
+    const release = runtime.hang('create');
+    const under = [create('a', 0), create('a', 1)];
+    await clock.settle();
+    const waiting = [
+      changes.removeContainer('container-7', { canWait: true }),
+      changes.runPodSandbox(sandboxConfig),
+      changes.removeContainer('container-8'),
+    ];
+    await clock.settle();
+    release();
+    await Promise.all([...under, ...waiting]);
+    expect(runtime.calls.slice(2).map((call) => call.split(' ')[0])).toEqual(['remove', 'run', 'remove']);
+  });
+
   it('make room for others when they hang', async () => {
     const release = runtime.hang('create');
     const hung = [create('a', 0), create('a', 1)];

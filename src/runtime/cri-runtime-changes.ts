@@ -168,10 +168,9 @@ export class CriRuntimeChanges implements RuntimeChanges {
     );
   }
 
-  async removeContainer(containerId: string, { signal, pod }: ChangeOptions = {}): Promise<void> {
-    await this.#lanes.change('remove_container', signal, () =>
-      unlessGone(this.#client.removeContainer({ containerId }, { pod })),
-    );
+  async removeContainer(containerId: string, { signal, pod, canWait }: ChangeOptions = {}): Promise<void> {
+    const remove = (): Promise<void> => unlessGone(this.#client.removeContainer({ containerId }, { pod }));
+    await this.#lanes.change('remove_container', signal, remove, canWait);
   }
 
   async updateContainerResources(

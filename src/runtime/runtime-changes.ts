@@ -29,6 +29,8 @@ export interface ChangeOptions {
   readonly signal?: AbortSignal | undefined;
   /** The pod it is about, for messages and for the record of calls in flight. */
   readonly pod?: PodRef | undefined;
+  /** Nobody waits for what comes of a removal: changes that make something go before it. */
+  readonly canWait?: boolean | undefined;
 }
 
 /** What a pull takes besides the image. */

@@ -132,9 +132,10 @@ export class PodWorker {
     let work: PendingWork | undefined;
     let outcome: SyncOutcome;
     let beganMs: number | undefined;
+    let leaveTurn: (() => void) | undefined;
     try {
       const observed = await this.#observe(closing);
-      await turns.take(this.state.isTerminationRequested);
+      leaveTurn = await turns.take(this.state.isTerminationRequested);
       closing.throwIfAborted();
       // A pod that only the runtime knew has got a manifest meanwhile: that work needs a view.
       if (observed === undefined && this.demand.pod !== undefined) return;
@@ -162,6 +163,7 @@ export class PodWorker {
       } else logger.error('Error syncing pod, skipping', error, fields);
     } finally {
       this.#syncing = undefined;
+      leaveTurn?.();
       abort.unlink();
     }
     this.#conclude(workType, outcome);

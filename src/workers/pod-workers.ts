@@ -121,7 +121,7 @@ export class PodWorkers {
       logger,
       cache,
       syncer,
-      turns: new SyncTurns({ perTurn: syncsPerTurn, yieldToLoop }),
+      turns: new SyncTurns({ clock, perTurn: syncsPerTurn, yieldToLoop }),
       closing: this.#closing.signal,
       mayStart: (worker) =>
         !worker.demand.isStatic || this.#staticOrder.tryStart(nameOf(worker), uidOf(worker)),

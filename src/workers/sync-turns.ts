@@ -1,24 +1,33 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Clock } from '../util/clock.js';
 
 /** How {@link SyncTurns} cuts the work. */
 export interface SyncTurnsOptions {
+  readonly clock: Clock;
   /** Syncs that begin between two turns of the event loop. */
   readonly perTurn: number;
   /** Lets the event loop turn once; setImmediate unless told. */
-  readonly yieldToLoop?: () => Promise<unknown>;
+  readonly yieldToLoop?: (() => Promise<unknown>) | undefined;
 }
+
+/** Syncs that began a moment ago. */
+const PLACES = 16;
+/** Who takes longer waits for the runtime, and no longer for this process; in milliseconds. */
+const LEAVE_AFTER_MS = 200;
 
 /**
  * Hands out the beginnings of syncs a few per turn of the event loop, pods that are to end first.
  *
- * One relist may wake hundreds of workers at once, and the part of a sync before its first call is computation. How
- * many syncs are under way is not limited here: they wait for the runtime, and calls to the runtime have a bound of
- * their own.
+ * One relist may wake hundreds of workers at once. What a sync does before its first call of the runtime is computation
+ * and many small looks at files: of those that begin together all end late, so only so many are under way, and who came
+ * first is through first. A sync that takes longer than a moment leaves its place: how many wait for the runtime is not
+ * limited here, as calls have a bound of their own. Pods that are to end need no place.
  */
 export class SyncTurns {
   readonly #options: SyncTurnsOptions;
   readonly #ending: (() => void)[] = [];
   readonly #others: (() => void)[] = [];
+  #taken = 0;
   #granting = false;
 
   constructor(options: SyncTurnsOptions) {
@@ -30,12 +39,31 @@ export class SyncTurns {
     return this.#ending.length + this.#others.length;
   }
 
-  /** Resolves when it is the caller's turn. */
-  async take(isEnding: boolean): Promise<void> {
+  /** Resolves when it is the caller's turn, with what is to be called at the end of the sync, whatever became of it. */
+  async take(isEnding: boolean): Promise<() => void> {
     await new Promise<void>((resolve) => {
       (isEnding ? this.#ending : this.#others).push(resolve);
-      if (!this.#granting) void this.#grant();
+      this.#grantSoon();
     });
+    if (isEnding) return () => undefined;
+    let isThere = true;
+    const leave = (): void => {
+      if (!isThere) return;
+      isThere = false;
+      timer.cancel();
+      this.#taken--;
+      this.#grantSoon();
+    };
+    const timer = this.#options.clock.setTimer(LEAVE_AFTER_MS, leave, { unref: true });
+    return leave;
+  }
+
+  #grantSoon(): void {
+    if (!this.#granting && this.#mayGrant()) void this.#grant();
+  }
+
+  #mayGrant(): boolean {
+    return this.#ending.length > 0 || (this.#others.length > 0 && this.#taken < PLACES);
   }
 
   async #grant(): Promise<void> {
@@ -43,10 +71,19 @@ export class SyncTurns {
     const { perTurn, yieldToLoop = nextTurn } = this.#options;
     // Those that ask in the same turn are all there before the first is chosen.
     await Promise.resolve();
-    while (this.waiting > 0) {
-      for (let granted = 0; granted < perTurn; granted++) (this.#ending.shift() ?? this.#others.shift())?.();
+    while (this.#mayGrant()) {
+      for (let granted = 0; granted < perTurn && this.#mayGrant(); granted++) this.#grantOne();
       await yieldToLoop();
     }
     this.#granting = false;
+  }
+
+  #grantOne(): void {
+    const ending = this.#ending.shift();
+    if (ending !== undefined) ending();
+    else {
+      this.#taken++;
+      this.#others.shift()!();
+    }
   }
 }
