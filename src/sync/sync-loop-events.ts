@@ -5,7 +5,7 @@ export interface PodEvents {
   readonly uid: string;
   /** Oldest first; when there were too many, the newest of them. */
   readonly events: readonly PodLifecycleEvent[];
-  /** Containers that died, the newest last; sandboxes are none. */
+  /** Containers that died under this agent, the newest last; sandboxes are none. */
   readonly diedContainerIds: readonly string[];
 }
 
@@ -61,7 +61,8 @@ export class SyncLoopEvents {
       this.#byUid.set(uid, waiting);
     }
     if (!keep(waiting.events, event)) this.#folded++;
-    if (event.type === 'ContainerDied' && event.kind === 'container') {
+    // What the first look finds dead may be hundreds, and a full node that comes back has other things to do.
+    if (event.type === 'ContainerDied' && event.kind === 'container' && event.trigger !== 'initial') {
       keep(waiting.diedContainerIds, event.containerId);
     }
   }

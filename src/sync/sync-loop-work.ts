@@ -58,8 +58,6 @@ export class SyncLoopWork {
   #handledOfUpdate = 0;
   /** Events of pods that came before the pods were wanted. */
   readonly #early: EarlyEvents;
-  /** What is to be removed of pods that came with early events; no more of them than those can be. */
-  readonly #remains: PodEvents[] = [];
   /** Pods to be synced for no reason of their own: time is up, or events were lost. */
   readonly #dueUids = new Set<string>();
   /** Monotonic milliseconds. */
@@ -115,15 +113,7 @@ export class SyncLoopWork {
       this.#handleDue(),
       this.#handleTimers(),
     ];
-    return pieces.includes(true) || this.#handleRemains();
-  }
-
-  /** What had died before a pod was wanted, once nothing else is to be done: nobody waits for its removal. */
-  #handleRemains(): boolean {
-    const next = this.#remains.shift();
-    if (next === undefined) return false;
-    this.#deleteDeadContainers(next.uid, next.diedContainerIds);
-    return true;
+    return pieces.includes(true);
   }
 
   /** One pod of the update in hand. */
@@ -180,7 +170,7 @@ export class SyncLoopWork {
     const pod = this.#options.desired.find(uid);
     if (happened === undefined || pod === undefined) return;
     for (const event of happened.events.filter(isWorthy)) this.#logEvent(event, pod);
-    if (happened.diedContainerIds.length > 0) this.#remains.push(happened);
+    this.#deleteDeadContainers(uid, happened.diedContainerIds);
   }
 
   /** All sources were read and what they want was taken in: who is left is nobody of ours. */

@@ -159,6 +159,15 @@ describe('lifecycle events', () => {
     ]);
   });
 
+  it('of what had died before the agent came remove nothing: that is left to the next pass over dead containers', async () => {
+    await using h = syncLoopHarness();
+    h.want(web);
+    h.cache.set('uid-web', aPodStatus(aPod()), undefined, 1 as Stamp);
+    h.events.push({ ...anEvent('ContainerDied'), trigger: 'initial' } as PodLifecycleEvent);
+    await h.clock.settle();
+    expect(h.calls).toEqual(['handlePodSyncs uid-web']);
+  });
+
   it('sync every pod when some were lost, after the pods that waited', async () => {
     await using h = syncLoopHarness();
     h.want(web, aNodePod({ name: 'db' }));
