@@ -163,7 +163,7 @@ describe('lifecycle events', () => {
     await using h = syncLoopHarness();
     h.want(web);
     h.cache.set('uid-web', aPodStatus(aPod()), undefined, 1 as Stamp);
-    h.events.push({ ...anEvent('ContainerDied'), trigger: 'initial' } as PodLifecycleEvent);
+    h.events.push({ ...anEvent('ContainerDied'), trigger: 'initial' });
     await h.clock.settle();
     expect(h.calls).toEqual(['handlePodSyncs uid-web']);
   });
