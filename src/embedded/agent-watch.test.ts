@@ -39,25 +39,31 @@ function watch(): { readonly end: Promise<FolderLock | undefined>; hasEnded: boo
   return watched;
 }
 
-/** Lets time pass, and the real lock be asked for between the steps, until the watch has looked so often again. */
-async function look(times = 2): Promise<void> {
+/**
+ * Lets time pass, and the real lock be asked for between the steps, until the watch has looked so often again and has its
+ * answer: a lock that is asked for still would be given to it as soon as an agent lets go.
+ */
+async function look(watched: { readonly hasEnded: boolean }, times = 2): Promise<void> {
   const until = looks + times;
   while (looks < until) {
     await clock.advance(100);
     await new Promise((done) => setTimeout(done, 1));
   }
+  // It sleeps again once it was answered.
+  while (clock.nextTimerInMs === undefined && !watched.hasEnded)
+    await new Promise((done) => setTimeout(done, 1));
 }
 
 it('goes on while an agent works in the folder, whichever, and ends when none does', async () => {
   const first = await agent();
   const watched = watch();
-  await look();
+  await look(watched);
   await first.release();
   const second = await agent();
-  await look();
+  await look(watched);
   expect(watched.hasEnded).toBe(false);
   await second.release();
-  await look();
+  await look(watched);
   await using lock = await watched.end;
   expect(lock).toBeDefined();
 });
@@ -65,17 +71,17 @@ it('goes on while an agent works in the folder, whichever, and ends when none do
 it('goes on without an agent while there is something to do', async () => {
   pods = 1;
   const watched = watch();
-  await look();
+  await look(watched);
   expect(watched.hasEnded).toBe(false);
   pods = 0;
-  await look();
+  await look(watched);
   await using lock = await watched.end;
   expect(lock).toBeDefined();
 });
 
 it('keeps a new agent waiting until the end has come', async () => {
   const watched = watch();
-  await look();
+  await look(watched);
   const lock = await watched.end;
   const next = agent();
   let isThere = false;
@@ -93,14 +99,14 @@ it('keeps a new agent waiting until the end has come', async () => {
 it('ends with the folder', async () => {
   await rm(rootDir, { recursive: true });
   const watched = watch();
-  await look(1);
+  await look(watched, 1);
   expect(await watched.end).toBeUndefined();
 });
 
 it('rejects when it is told to end', async () => {
   const owner = await agent();
   const watched = watch();
-  await look();
+  await look(watched);
   ending.abort(new Error('told to end'));
   await expect(watched.end).rejects.toThrow('told to end');
   await owner.release();
