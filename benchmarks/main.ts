@@ -150,7 +150,7 @@ Options:
   --full      more time for each, and the results are kept: benchmarks/results/, benchmarks/plots/ and benchmarks/RESULTS.md
   --keep      keep the results without --full
   --resume    pass over scenarios whose kept results are of this commit, length and settings, and go on in the
-              one that was interrupted, where it keeps what it finds part by part (kubelet)
+              one that was interrupted, where it keeps what it finds part by part (kubelet, latency)
   --page      only make the page anew from the results that are kept
   --help      this text
 

@@ -81,9 +81,10 @@ function plot({ release, bare, modes }: LatencyFigures): Plot[] {
     }),
   });
   return [
+    // The bare observer comes last, so that a mode has its colour in both.
     draw('event', 'its event', [
-      distributionOf('bare', bare.known.everyMs),
       ...modes.map(({ mode, toEvent }) => distributionOf(mode, toEvent.everyMs)),
+      distributionOf('bare', bare.known.everyMs),
     ]),
     draw(
       'replacement',

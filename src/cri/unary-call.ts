@@ -18,7 +18,7 @@ export interface UnaryCallStart {
 /**
  * Makes a unary call on a channel, without what the library's own `makeUnaryRequest` puts between: interceptors, of
  * which there are none, an emitter, and an error that is made beforehand for each call so that a failure can show
- * who made it. That is a fifth of the CPU time of a call, and of a burst of status calls it is felt.
+ * who made it. Each costs a little, and a burst of status calls is thousands of them.
  *
  * It has no deadline.
  */
