@@ -224,8 +224,9 @@ async function findMissingRight(): Promise<string | undefined> {
   return 'the runtime is not root (it lacks CAP_NET_ADMIN or CAP_SYS_ADMIN)';
 }
 
+/** `ip` says it in words of its own for a name that it does not find, and in the kernel’s for one that went meanwhile. */
 function isNoSuchDevice({ stderr }: HelperResult): boolean {
-  return /Cannot find device|does not exist/.test(stderr);
+  return /Cannot find device|does not exist|No such device/.test(stderr);
 }
 
 // What comes back is believed to be a T: the kernel's own program wrote it.
