@@ -141,11 +141,10 @@ export class Credentials {
     const { user, authority } = kubeconfig;
     this.#lookedAtMs = clock.monotonicMs();
     const own = pair?.current;
-    const [ca, cert, key] = await Promise.all([
-      readPem(kubeconfig.file, 'certificate-authority', authority),
-      pair ? own?.cert : readPem(kubeconfig.file, 'client-certificate', user.certificate),
-      pair ? own?.key : readPem(kubeconfig.file, 'client-key', user.key),
-    ]);
+    // One after the other: of two files that cannot be used, or of one that is named twice, it is always the same that is told of.
+    const ca = await readPem(kubeconfig.file, 'certificate-authority', authority);
+    const cert = pair ? own?.cert : await readPem(kubeconfig.file, 'client-certificate', user.certificate);
+    const key = pair ? own?.key : await readPem(kubeconfig.file, 'client-key', user.key);
     this.#pair = own;
     if (user.tokenFile !== undefined) this.#token = await readToken(kubeconfig.file, user.tokenFile);
     this.#files = { ca, cert, key };
