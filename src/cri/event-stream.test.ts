@@ -37,7 +37,7 @@ describe('the stream of container events', () => {
     expect(client.counters.malformedMessages).toBe(0);
   });
 
-  it('passes over a message that cannot be decoded, and counts it', async () => {
+  it('passes over a message that cannot be decoded, tells of it and counts it', async () => {
     const server = await CriTestServer.start({
       rawStreams: {
         getContainerEvents: () => [
@@ -51,8 +51,11 @@ describe('the stream of container events', () => {
     const client = new CriClient({ endpoint: server.endpoint });
     cleanups.push(() => client.close());
     const seen: string[] = [];
-    await readContainerEvents(client, { onEvent: ({ containerId }) => seen.push(containerId) });
-    expect(seen).toEqual(['c1', 'c2']);
+    await readContainerEvents(client, {
+      onEvent: ({ containerId }) => seen.push(containerId),
+      onSkipped: () => seen.push('skipped'),
+    });
+    expect(seen).toEqual(['c1', 'skipped', 'c2']);
     expect(client.counters.malformedMessages).toBe(1);
   });
 

@@ -10,13 +10,15 @@ export interface ContainerEventHandlers {
   /** The runtime has sent its headers. Go's servers send them with the first event only. */
   onOpen?(): void;
   onEvent(event: ContainerEventResponse): void;
+  /** A message came that cannot be decoded. */
+  onSkipped?(): void;
 }
 
 /**
  * Opens GetContainerEvents and reads it without ever waiting, until it ends.
  *
  * An unread stream holds up the runtime in the end, or makes it drop events, so nothing here waits for anybody.
- * A message that cannot be decoded is counted and skipped: the next list shows what it said. Resolves when the
+ * A message that cannot be decoded is counted, told of and skipped: the next list shows what it said. Resolves when the
  * runtime ends the stream, rejects when it breaks, and with the signal's reason.
  */
 export async function readContainerEvents(
@@ -38,6 +40,7 @@ export async function readContainerEvents(
         } catch (error) {
           // Counted by the decoder.
           logger.warn('A container event cannot be decoded and is skipped', { err: messageOf(error) });
+          handlers.onSkipped?.();
           return;
         }
         handlers.onEvent(event);

@@ -32,14 +32,14 @@ export type ItemVisitor = (
 export interface SliceOptions {
   /** What is known of the order of fields; without it every item is read to its end. */
   readonly order?: FieldOrder;
-  /** A slice ends once it has cost this many items; 2,000 unless told. */
+  /** A slice ends once it has cost this many items; 1,000 unless told. */
   readonly sliceItems?: number;
   readonly signal?: AbortSignal | undefined;
   /** Called between two slices: lets the event loop turn. */
   readonly yieldToLoop?: () => Promise<unknown>;
 }
 
-const DEFAULT_SLICE_ITEMS = 2_000;
+const DEFAULT_SLICE_ITEMS = 1_000;
 /** Groups, a form of old that nobody should send, are passed over up to this depth. */
 const DEEPEST_GROUP = 100;
 const ITEM_TAG = (1 << 3) | 2;

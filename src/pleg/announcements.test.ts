@@ -115,6 +115,17 @@ describe('an event', () => {
     expect(counts()).toEqual([0, 0, 2]);
   });
 
+  it('that could not be relied on makes the row begin anew, and counts for nothing else', () => {
+    const { announcements, hear, see, counts, missedCalls } = setUp();
+    hear('started', 'a');
+    see('ContainerStarted', 'a');
+    announcements.distrust();
+    expect([counts(), missedCalls()]).toEqual([[0, 1, 0], 0]);
+    hear('stopped', 'a');
+    see('ContainerDied', 'a');
+    expect(counts()).toEqual([1, 2, 0]);
+  });
+
   it('announces one change, not two', async () => {
     const { clock, announcements, hear, see, counts } = setUp();
     hear('started', 'x');

@@ -112,6 +112,11 @@ export class Announcements {
     else this.#await(key);
   }
 
+  /** What the stream told cannot be relied on: the row begins anew. */
+  distrust(): void {
+    this.#announcedInARow = 0;
+  }
+
   /** Counts changes whose event did not come in time. */
   sweep(): void {
     this.#settleOverdue();

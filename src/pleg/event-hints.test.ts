@@ -17,6 +17,7 @@ function setUp(options: { random?: number; runtime?: Runtime; refuse?: Error } =
   const fake = new FakeRuntime({ clock, onCall: () => connects.push(clock.monotonicMs()) });
   fake.refuseEvents(options.refuse);
   const events: RuntimeEvent[] = [];
+  let skipped = 0;
   const states: StreamState[] = [];
   const hints = new EventHints({
     runtime: given ?? fake,
@@ -24,6 +25,7 @@ function setUp(options: { random?: number; runtime?: Runtime; refuse?: Error } =
     logger: SILENT_LOGGER,
     random: () => random,
     onEvent: (event) => events.push(event),
+    onSkipped: () => skipped++,
     onState: (state) => states.push(state),
   });
   const stopping = new AbortController();
@@ -39,18 +41,20 @@ function setUp(options: { random?: number; runtime?: Runtime; refuse?: Error } =
     await clock.advance(ms);
     return connects.map((atMs) => atMs - startMs);
   };
-  return { clock, runtime: fake, events, states, hints, stop, connectsWithin };
+  return { clock, runtime: fake, events, skipped: () => skipped, states, hints, stop, connectsWithin };
 }
 
 describe('a subscription', () => {
   it('is up as soon as the runtime has taken it, and hands on events in the same tick', async () => {
-    const { clock, runtime, events, states, hints, stop } = setUp();
+    const { clock, runtime, events, skipped, states, hints, stop } = setUp();
     await clock.settle();
     expect(states).toEqual(['connecting', 'up']);
     expect(hints.info).toMatchObject({ state: 'up', connects: 1, failures: 0, connectedAtMs: clock.now() });
     const event = aRuntimeEvent();
     runtime.emitEvent(event);
-    expect(events).toEqual([event]);
+    expect([events, skipped()]).toEqual([[event], 0]);
+    runtime.events.skip();
+    expect([events, skipped()]).toEqual([[event], 1]);
     await stop();
     expect(hints.info).toMatchObject({ state: 'off', connectedAtMs: undefined, failures: 0 });
     expect([runtime.eventReaders, clock.pendingTimers]).toEqual([0, 0]);
@@ -216,13 +220,14 @@ describe('a runtime that misbehaves', () => {
 
   it('by calling back after its end is not heard', async () => {
     const late: (() => void)[] = [];
-    const { clock, hints, events, stop } = setUp({
+    const { clock, hints, events, skipped, stop } = setUp({
       runtime: {
         ...idle,
         watchEvents: async (handlers) => {
           late.push(
             () => handlers.onOpen?.(),
             () => handlers.onEvent(aRuntimeEvent()),
+            () => handlers.onSkipped?.(),
           );
           await Promise.resolve();
           throw BROKEN;
@@ -231,7 +236,7 @@ describe('a runtime that misbehaves', () => {
     });
     await clock.advance(200);
     for (const call of late) call();
-    expect([hints.info.state, events]).toEqual(['waiting', []]);
+    expect([hints.info.state, events, skipped()]).toEqual(['waiting', [], 0]);
     await stop();
   });
 });

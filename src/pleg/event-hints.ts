@@ -51,6 +51,8 @@ export interface EventHintsOptions {
   readonly logger: Logger;
   /** Called for every event, at once and synchronously: must not wait. */
   readonly onEvent: (event: RuntimeEvent) => void;
+  /** Called for every event that could not be read. */
+  readonly onSkipped: () => void;
   readonly onState: (state: StreamState) => void;
   readonly random?: () => number;
 }
@@ -155,6 +157,9 @@ export class EventHints {
             events++;
             this.#transitionTo('up');
             this.#options.onEvent(event);
+          },
+          onSkipped: () => {
+            if (live) this.#options.onSkipped();
           },
         },
         signal,

@@ -40,13 +40,14 @@ export class EventStream {
     const { runtime, clock, logger, random } = options;
     this.#options = options;
     this.#announcements = new Announcements({ clock, onMissed: options.onChange });
-    this.#checks = new HintChecks({ clock, lookAgain: options.onHint });
+    this.#checks = new HintChecks({ clock, lookAgain: options.onHint, onDoubt: () => this.#distrust() });
     this.#hints = new EventHints({
       runtime,
       clock,
       logger,
       random,
       onEvent: (event) => this.#take(event),
+      onSkipped: () => this.#distrust(),
       onState: (state) => this.#enter(state),
     });
   }
@@ -87,7 +88,13 @@ export class EventStream {
   compare(uid: string, before: ObservedPod | undefined, now: ObservedPod | undefined): void {
     if (this.info.state === 'off') return;
     const announcedBefore = this.announcedInARow;
-    for (const change of diffPods(before, now)) this.#announcements.see(change);
+    for (const change of diffPods(before, now)) {
+      this.#announcements.see(change);
+      // No event tells of that, nor, it may be, of what comes next.
+      if (change.type === 'ContainerChanged' && change.container.state === 'unknown') {
+        this.#announcements.distrust();
+      }
+    }
     this.#checks.compare(uid, now);
     this.#sweepSoon();
     if (this.announcedInARow !== announcedBefore) this.#options.onChange();
@@ -113,6 +120,12 @@ export class EventStream {
       this.#options.onHint(event.podUid);
     }
     if (this.announcedInARow !== before) this.#options.onChange();
+  }
+
+  #distrust(): void {
+    if (this.announcedInARow === 0) return;
+    this.#announcements.distrust();
+    this.#options.onChange();
   }
 
   #enter(state: StreamState): void {

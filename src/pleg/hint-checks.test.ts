@@ -9,16 +9,25 @@ function setUp() {
   const startMs = clock.monotonicMs();
   let shown: ObservedPod | undefined = podWith('running');
   const looks: number[] = [];
+  const doubtsAtMs: number[] = [];
   const checks = new HintChecks({
     clock,
     lookAgain: (uid) => {
       looks.push(clock.monotonicMs() - startMs);
       checks.compare(uid, shown);
     },
+    onDoubt: () => doubtsAtMs.push(clock.monotonicMs() - startMs),
   });
   const expectOf = (type: RuntimeEvent['type'], containerId = 'c'): void =>
     checks.expect('uid-web', aRuntimeEvent({ type, containerId }));
-  return { clock, checks, looks, expectOf, show: (pod: ObservedPod | undefined) => (shown = pod) };
+  return {
+    clock,
+    checks,
+    looks,
+    doubtsAtMs,
+    expectOf,
+    show: (pod: ObservedPod | undefined) => (shown = pod),
+  };
 }
 
 function podWith(state: ObservedState | undefined): ObservedPod {
@@ -27,18 +36,19 @@ function podWith(state: ObservedState | undefined): ObservedPod {
 
 describe('an event that the list does not show yet', () => {
   it('is looked for again soon, then later, then left to the period and counted', async () => {
-    const { clock, checks, looks, expectOf } = setUp();
+    const { clock, checks, looks, doubtsAtMs, expectOf } = setUp();
     expectOf('stopped');
     expect([checks.has('uid-web'), checks.has('other'), checks.size]).toEqual([true, false, 1]);
     checks.compare('uid-web', podWith('running'));
     await clock.advance(60_000);
     expect(looks).toEqual([20, 70, 170, 420, 920, 1_920]);
     expect([checks.contradicted, checks.size, checks.has('uid-web')]).toEqual([1, 0, false]);
+    expect(doubtsAtMs).toEqual([1_920]);
     expect(clock.pendingTimers).toBe(0);
   });
 
   it('is not looked for again once a look shows it', async () => {
-    const { clock, checks, looks, expectOf, show } = setUp();
+    const { clock, checks, looks, doubtsAtMs, expectOf, show } = setUp();
     expectOf('stopped');
     checks.compare('uid-web', podWith('running'));
     await clock.advance(100);
@@ -46,6 +56,7 @@ describe('an event that the list does not show yet', () => {
     await clock.advance(60_000);
     expect(looks).toEqual([20, 70, 170]);
     expect([checks.contradicted, checks.size, clock.pendingTimers]).toEqual([0, 0, 0]);
+    expect(doubtsAtMs).toEqual([]);
   });
 
   it('does not lose its tries to looks that others asked for, and sets one timer at a time', async () => {
@@ -112,11 +123,12 @@ describe('what shows an event', () => {
 });
 
 it('keeps no more than a bounded number, of one pod or of many', () => {
-  const { checks } = setUp();
+  const { checks, doubtsAtMs } = setUp();
   for (let i = 0; i < 10_000; i++) {
     checks.expect(i % 2 === 0 ? 'one' : `pod-${i}`, aRuntimeEvent({ type: 'stopped', containerId: `c${i}` }));
   }
   expect(checks.size).toBe(4_096);
+  expect(doubtsAtMs).toHaveLength(10_000 - 4_096);
 });
 
 it('leaves no timer behind when the stream is gone', async () => {

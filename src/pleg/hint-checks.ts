@@ -20,15 +20,18 @@ interface Check {
 export class HintChecks {
   readonly #clock: Clock;
   readonly #lookAgain: (uid: string) => void;
+  readonly #onDoubt: () => void;
   readonly #byUid = new Map<string, Map<string, Check>>();
   /** The next look again at each pod, of which there is one at a time. */
   readonly #timers = new Map<string, ClockTimer>();
   #size = 0;
   #contradicted = 0;
 
-  constructor(options: { clock: Clock; lookAgain: (uid: string) => void }) {
+  /** `onDoubt` is called when an event is left to the period: no look confirmed it, or it is not checked at all. */
+  constructor(options: { clock: Clock; lookAgain: (uid: string) => void; onDoubt: () => void }) {
     this.#clock = options.clock;
     this.#lookAgain = options.lookAgain;
+    this.#onDoubt = options.onDoubt;
   }
 
   /** Events that no look confirmed in the end. */
@@ -52,7 +55,10 @@ export class HintChecks {
     let checks = this.#byUid.get(uid);
     // A later event of the same container makes the earlier one history.
     if (checks?.has(event.containerId) !== true) {
-      if (this.#size >= CHECK_LIMIT) return;
+      if (this.#size >= CHECK_LIMIT) {
+        this.#onDoubt();
+        return;
+      }
       this.#size++;
     }
     if (checks === undefined) this.#byUid.set(uid, (checks = new Map<string, Check>()));
@@ -65,6 +71,7 @@ export class HintChecks {
     if (checks === undefined) return;
     const now = this.#clock.monotonicMs();
     let retryMs: number | undefined;
+    let doubtful = false;
     for (const [containerId, { type, heardMs }] of checks) {
       const shown = shows(pod, containerId, type);
       // By time, not by number of looks: others may have asked for many within the same moment.
@@ -73,7 +80,10 @@ export class HintChecks {
         retryMs = Math.min(retryMs ?? Infinity, heardMs + nextAtMs - now);
         continue;
       }
-      if (!shown) this.#contradicted++;
+      if (!shown) {
+        this.#contradicted++;
+        doubtful = true;
+      }
       checks.delete(containerId);
       this.#size--;
     }
@@ -81,6 +91,7 @@ export class HintChecks {
     this.#timers.delete(uid);
     if (checks.size === 0) this.#byUid.delete(uid);
     if (retryMs !== undefined) this.#lookAgainIn(retryMs, uid);
+    if (doubtful) this.#onDoubt();
   }
 
   /** The stream is gone; a relist follows anyway. */

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { type InspectionEnd, inspectionEnded } from '../util/pleg-channels.js';
-import { type Inspection, InspectionPool, type InspectionHandle } from './inspection-pool.js';
+import {
+  type Inspection,
+  InspectionPool,
+  type InspectionHandle,
+  type InspectionPoolOptions,
+} from './inspection-pool.js';
 
 interface Call {
   readonly name: string;
@@ -15,7 +20,11 @@ interface Submitted {
   readonly outcome: { value: string | undefined; error: Error | undefined; budgetEnded: boolean };
 }
 
-function setUp(limits: { concurrency?: number; slowLimit?: number; deadlineMs?: number } = {}) {
+function setUp(
+  limits: Partial<
+    Pick<InspectionPoolOptions, 'concurrency' | 'slowLimit' | 'deadlineMs' | 'yieldToLoop'>
+  > = {},
+) {
   const clock = new FakeClock();
   const pool = new InspectionPool({
     clock,
@@ -23,6 +32,7 @@ function setUp(limits: { concurrency?: number; slowLimit?: number; deadlineMs?: 
     slowAfterMs: 1_000,
     slowLimit: limits.slowLimit ?? 2,
     deadlineMs: limits.deadlineMs ?? 120_000,
+    yieldToLoop: limits.yieldToLoop,
   });
   const begun: Call[] = [];
   const submit = (
@@ -53,6 +63,76 @@ function setUp(limits: { concurrency?: number; slowLimit?: number; deadlineMs?: 
   const call = (name: string): Call => begun.findLast((one) => one.name === name)!;
   return { clock, pool, submit, names, call, begun };
 }
+
+describe('answers that come together', () => {
+  it('end one inspection in each turn of the event loop, and its place is taken before the next one ends', async () => {
+    const turns: (() => void)[] = [];
+    const { clock, submit, names, call } = setUp({
+      concurrency: 3,
+      yieldToLoop: async () => new Promise<void>((turn) => turns.push(turn)),
+    });
+    const submitted = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => submit(name));
+    for (const name of ['a', 'b', 'c']) call(name).answer('fine');
+    const begun: string[][] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      await clock.settle();
+      begun.push(names().slice(3));
+      turns.shift()!();
+    }
+    expect(begun).toEqual([['d'], ['d', 'e'], ['d', 'e', 'f']]);
+    await clock.settle();
+    expect(submitted.map(({ outcome }) => outcome.value)).toEqual([
+      ...['fine', 'fine', 'fine'],
+      ...[undefined, undefined, undefined],
+    ]);
+  });
+
+  it('are in time while they wait for their turn, and a cancelled one stays cancelled', async () => {
+    const turns: (() => void)[] = [];
+    const { clock, submit, call } = setUp({
+      yieldToLoop: async () => new Promise<void>((turn) => turns.push(turn)),
+    });
+    const [first, late] = [submit('first'), submit('late')];
+    const cancelled = submit('cancelled');
+    call('first').answer('fine');
+    await clock.settle();
+    call('late').answer('fine');
+    call('cancelled').answer('fine');
+    await clock.settle();
+    cancelled.handle.cancel(new Error('stopped'));
+    await clock.advance(200_000);
+    expect([first.outcome.value, late.outcome.value]).toEqual(['fine', undefined]);
+    for (let turn = 0; turn < 3; turn++) {
+      turns.shift()?.();
+      await clock.settle();
+    }
+    expect(late.outcome).toMatchObject({ value: 'fine', error: undefined });
+    expect(cancelled.outcome).toMatchObject({ value: undefined, error: new Error('stopped') });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('are not given up for others while they wait for their turn', async () => {
+    const turns: (() => void)[] = [];
+    const { clock, pool, submit, call } = setUp({
+      ...{ concurrency: 1, slowLimit: 1 },
+      yieldToLoop: async () => new Promise<void>((turn) => turns.push(turn)),
+    });
+    const slow = submit('slow');
+    await clock.advance(1_000);
+    const quick = submit('quick');
+    call('quick').answer('fine');
+    await clock.settle();
+    submit('another');
+    call('slow').answer('late, but there');
+    await clock.advance(1_000);
+    for (let turn = 0; turn < 3; turn++) {
+      turns.shift()?.();
+      await clock.settle();
+    }
+    expect([quick.outcome.value, slow.outcome.value]).toEqual(['fine', 'late, but there']);
+    expect(pool.displaced).toBe(0);
+  });
+});
 
 describe('the budget', () => {
   it('holds no more than its places, and the next begins when one ends', async () => {

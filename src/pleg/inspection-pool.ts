@@ -2,6 +2,7 @@ import { formatPod, type PodRef } from '../model/pod-ref.js';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
+import { OnePerTurn } from '../util/one-per-turn.js';
 import { inspectionEnded } from '../util/pleg-channels.js';
 import { InspectionQueue } from './inspection-queue.js';
 
@@ -46,12 +47,14 @@ export interface InspectionPoolOptions {
   readonly slowLimit: number;
   /** An inspection that takes longer is given up, in milliseconds. */
   readonly deadlineMs: number;
+  /** Lets the event loop turn once between the ends of two inspections; setImmediate unless told. */
+  readonly yieldToLoop?: (() => Promise<unknown>) | undefined;
 }
 
 /** What is left at least to one whose deadline passed while our own event loop was held up: its answer may lie there. */
 const LEAST_LEFT_MS = 50;
 
-type JobState = 'queued' | 'budget' | 'slow' | 'ended';
+type JobState = 'queued' | 'budget' | 'slow' | 'answered' | 'ended';
 type Outcome = { readonly value: unknown } | { readonly error: Error; readonly isCancelled?: boolean };
 
 class Job {
@@ -62,6 +65,7 @@ class Job {
   state: JobState = 'queued';
   waitsIn: InspectionQueue<Job> | undefined;
   startedMs = 0;
+  wasSlow = false;
   timer: ClockTimer | undefined;
   resolve!: (value: unknown) => void;
   reject!: (error: Error) => void;
@@ -82,15 +86,20 @@ class Job {
  * Runs inspections beside one another, within bounds that a hung one cannot use up.
  *
  * ```
- * queued ──► budget ──► slow ──► ended
+ * queued ──► budget ──► slow ──► answered ──► ended
  *    │          └──────────────────▲
  *    └──► slow (known to be slow) ─┘
  * ```
+ *
+ * Whatever is given up or cancelled is ended at once.
  *
  * The budget is `concurrency` places. Who is still there after `slowAfterMs` moves out, to one of `slowLimit`
  * places outside, and goes on until `deadlineMs`. When those are full too, the longest-running of them is given
  * up, so that the budget always comes free. A pod known to be slow begins outside, and waits for a free place
  * there. Deaths go first, then who came first.
+ *
+ * Answers that arrive together end their inspections in one turn of the event loop each, so that the calls which
+ * take their places are sent while the rest is read: the runtime has work, and the answers come less and less at once.
  */
 export class InspectionPool {
   readonly #options: InspectionPoolOptions;
@@ -99,10 +108,12 @@ export class InspectionPool {
   readonly #retries = new InspectionQueue<Job>();
   readonly #budget = new Set<Job>();
   readonly #slow = new Set<Job>();
+  readonly #ends: OnePerTurn;
   #displaced = 0;
 
   constructor(options: InspectionPoolOptions) {
     this.#options = options;
+    this.#ends = new OnePerTurn(options.yieldToLoop);
   }
 
   /** How many wait for a place. */
@@ -163,6 +174,7 @@ export class InspectionPool {
     job.state = state;
     job.waitsIn = undefined;
     job.startedMs = clock.monotonicMs();
+    job.wasSlow = state === 'slow';
     (state === 'budget' ? this.#budget : this.#slow).add(job);
     job.timer =
       state === 'budget'
@@ -171,10 +183,19 @@ export class InspectionPool {
     // A `run` that throws before its first await must end like any other.
     const run = async (): Promise<unknown> => await job.inspection.run(job.controller.signal);
     run().then(
-      (value) => this.#end(job, { value }),
+      (value) => this.#answered(job, { value }),
       (error: unknown) =>
-        this.#end(job, { error: error instanceof Error ? error : new Error(String(error)) }),
+        this.#answered(job, { error: error instanceof Error ? error : new Error(String(error)) }),
     );
+  }
+
+  #answered(job: Job, outcome: Outcome): void {
+    if (job.state === 'ended') return;
+    // It is in time, and given up for nobody, however long the turns before its own take.
+    job.timer?.cancel();
+    this.#slow.delete(job);
+    job.state = 'answered';
+    this.#ends.run(() => this.#end(job, outcome));
   }
 
   /** The budget is over: from here on nobody waits for it. */
@@ -185,6 +206,7 @@ export class InspectionPool {
     this.#budget.delete(job);
     this.#slow.add(job);
     job.state = 'slow';
+    job.wasSlow = true;
     const elapsed = this.#options.clock.monotonicMs() - job.startedMs;
     job.timer = this.#startDeadline(job, Math.max(LEAST_LEFT_MS, this.#options.deadlineMs - elapsed));
     job.leaveBudget();
@@ -246,7 +268,7 @@ export class InspectionPool {
     inspectionEnded.publish({
       pod: job.inspection.pod,
       durationMs: this.#options.clock.monotonicMs() - job.startedMs,
-      wasSlow: job.state === 'slow',
+      wasSlow: job.wasSlow,
       error: 'error' in outcome ? outcome.error.message : undefined,
     });
   }

@@ -31,6 +31,8 @@ export interface InspectorOptions {
   readonly concurrency: number;
   readonly slowAfterMs: number;
   readonly deadlineMs: number;
+  /** Lets the event loop turn once between the ends of two inspections; setImmediate unless told. */
+  readonly yieldToLoop: (() => Promise<unknown>) | undefined;
   /** Hands events to every subscriber; synchronous. */
   readonly deliver: (events: readonly PodLifecycleEvent[]) => void;
 }
@@ -65,6 +67,7 @@ export class Inspector {
       slowAfterMs: options.slowAfterMs,
       slowLimit: options.concurrency * SLOW_LIMIT_FACTOR,
       deadlineMs: options.deadlineMs,
+      yieldToLoop: options.yieldToLoop,
     });
     const { runtime, clock, logger, records } = options;
     this.#due = new DuePods({

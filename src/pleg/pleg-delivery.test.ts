@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type ObservedPod } from '../runtime/runtime.js';
 import { drain, lineOf, podOf, setUpPleg, takeAll } from '../testing/pleg-harness.js';
@@ -24,7 +25,7 @@ function readAll(subscription: Subscription): {
 
 describe('subscribers', () => {
   it('one that never reads slows nobody, keeps to its bounds, and is brought in step in the end', async () => {
-    const { clock, pleg, runtime, events: slow } = setUpPleg();
+    const { clock, pleg, runtime, events: slow } = setUpPleg({ yieldToLoop: nextTurn });
     const quick = pleg.subscribe();
     const { seen, done } = readAll(quick);
     const rounds = 20;

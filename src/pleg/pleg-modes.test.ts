@@ -6,6 +6,9 @@ import { type PlegOptions } from './pleg-options.js';
 
 const BROKEN = new Error('connection reset');
 
+/** How long a stretched period may get. */
+const LONGEST_MS = 60_000;
+
 interface Running extends PlegHarness {
   readonly stop: () => Promise<void>;
   /** Relists of all pods that begin within a time from now. */
@@ -190,10 +193,128 @@ describe('mode auto', () => {
     expect(pleg.state()).toMatchObject({ periodMs: 1_000, stream: { announced: 9 } });
     await change(true);
     expect(pleg.state().periodMs).toBe(10_000);
-    await clock.advance(10_000);
-    expect(await relistsWithin(100_000)).toBe(10);
+    await clock.advance(9_000);
+    expect(await relistsWithin(1_000)).toBe(1);
     await stop();
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('stretches on to a minute, twice as far with each relist that finds nothing new', async () => {
+    const { clock, pleg, stop, change, relistsWithin } = await running('auto');
+    for (let i = 0; i < 10; i++) await change(true);
+    await clock.advance(9_000);
+    const periodsMs: number[] = [];
+    for (const periodMs of [1_000, 20_000, 40_000, LONGEST_MS, LONGEST_MS]) {
+      expect(await relistsWithin(periodMs - 1)).toBe(0);
+      expect(await relistsWithin(1)).toBe(1);
+      periodsMs.push(pleg.state().periodMs);
+      expect(pleg.health()).toMatchObject({ healthy: true, thresholdMs: 180_000 });
+    }
+    expect(periodsMs).toEqual([20_000, 40_000, LONGEST_MS, LONGEST_MS, LONGEST_MS]);
+    // Changes that are announced do not bring it back, and are seen at once.
+    await change(true);
+    expect(pleg.state()).toMatchObject({ periodMs: LONGEST_MS, stream: { announced: 11 } });
+    expect(await relistsWithin(LONGEST_MS - 1)).toBe(0);
+    expect(await relistsWithin(1)).toBe(1);
+    await stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('does not stretch on for looks that somebody asks for', async () => {
+    const h = await running('auto');
+    for (let i = 0; i < 10; i++) await h.change(true);
+    for (let i = 0; i < 5; i++) {
+      await h.pleg.relist();
+      h.pleg.requestRelist('a');
+      await h.clock.advance(1_000);
+    }
+    expect(h.pleg.state().periodMs).toBe(10_000);
+    await h.stop();
+  });
+
+  it.each<readonly [string, (h: Running) => unknown, { inMs?: number; relistByThen?: boolean }]>([
+    [
+      'a change that no event announced',
+      async (h) => h.change(false).then(() => h.pleg.relist()),
+      { inMs: 1_001 },
+    ],
+    // As long as it is held against further looks.
+    ['an event that no look confirms', (h) => emit(h, 'stopped', 'c1'), { inMs: 1_920 }],
+    ['an event that cannot be read', (h) => h.runtime.events.skip(), {}],
+    [
+      'a container in a state that no event tells of',
+      async (h) => {
+        h.runtime.setContainer('b', 'c2', 'unknown');
+        await h.pleg.relist();
+      },
+      {},
+    ],
+    ['the end of the stream', (h) => h.runtime.endEvents(), {}],
+  ])(
+    'returns to a second from the longest period with %s, and begins anew',
+    async (_, surprise, { inMs = 0 }) => {
+      const h = await running('auto');
+      for (let i = 0; i < 10; i++) await h.change(true);
+      await h.clock.advance(3 * LONGEST_MS);
+      expect(h.pleg.state().periodMs).toBe(LONGEST_MS);
+      await surprise(h);
+      await h.clock.advance(inMs);
+      await h.clock.settle();
+      expect(h.pleg.state().periodMs).toBe(1_000);
+      expect(await h.relistsWithin(20_000)).toBeGreaterThanOrEqual(18);
+      // Up again by then, in case that it was gone, but not trusted yet.
+      expect(h.pleg.state()).toMatchObject({ periodMs: 1_000, stream: { state: 'up' } });
+      await h.change(true);
+      expect(h.pleg.state().periodMs).toBe(1_000);
+      for (let i = 0; i < 9; i++) await h.change(true);
+      expect(h.pleg.state().periodMs).toBe(10_000);
+      await h.clock.advance(10_000);
+      expect(h.pleg.state().periodMs).toBe(20_000);
+      await h.stop();
+      expect(h.clock.pendingTimers).toBe(0);
+    },
+  );
+
+  it('returns to ten seconds after a list that failed, and is at a second until one succeeds', async () => {
+    const h = await running('auto');
+    for (let i = 0; i < 10; i++) await h.change(true);
+    await h.clock.advance(3 * LONGEST_MS);
+    h.runtime.failList(BROKEN);
+    await h.clock.advance(LONGEST_MS);
+    expect(await h.relistsWithin(10_000)).toBe(10);
+    h.runtime.failList(undefined);
+    await h.clock.advance(1_000);
+    expect(h.pleg.state().periodMs).toBe(10_000);
+    expect(await h.relistsWithin(9_000)).toBe(0);
+    expect(await h.relistsWithin(1_000)).toBe(1);
+    expect(h.pleg.state().periodMs).toBe(20_000);
+    await h.stop();
+  });
+
+  it('stays at ten seconds while lists take longer than that: the threshold is for both together', async () => {
+    const h = await running('auto');
+    for (let i = 0; i < 10; i++) await h.change(true);
+    h.runtime.delayList(100_000);
+    await h.clock.advance(10_000);
+    for (let i = 0; i < 40; i++) {
+      await h.clock.advance(20_000);
+      expect(h.pleg.state().periodMs).toBe(10_000);
+    }
+    h.runtime.delayList(0);
+    await h.clock.advance(210_000);
+    expect(h.pleg.state().periodMs).toBe(LONGEST_MS);
+    await h.stop();
+  });
+
+  it('finds a change whose event got lost within a minute, at the latest', async () => {
+    const h = await running('auto');
+    for (let i = 0; i < 10; i++) await h.change(true);
+    await h.clock.advance(3 * LONGEST_MS);
+    drain(h.events);
+    h.runtime.setContainer('b', 'c2', 'exited');
+    await h.clock.advance(LONGEST_MS);
+    expect(drain(h.events)).toEqual(['ContainerDied b c2']);
+    await h.stop();
   });
 
   it('counts an event that comes after the change was seen', async () => {
@@ -209,7 +330,7 @@ describe('mode auto', () => {
   });
 
   it.each([
-    ['a stretched relist', async (h: Running) => h.clock.advance(10_000)],
+    ['a stretched relist', async (h: Running) => h.clock.advance(20_000)],
     [
       'a look that somebody asked for',
       async (h: Running) => {
@@ -222,7 +343,7 @@ describe('mode auto', () => {
     const h = await running('auto');
     for (let i = 0; i < 12; i++) await h.change(true);
     await h.clock.advance(10_000);
-    expect(h.pleg.state().periodMs).toBe(10_000);
+    expect(h.pleg.state().periodMs).toBe(20_000);
     drain(h.events);
     await h.change(false);
     await look(h);

@@ -22,6 +22,7 @@ const NUMBERS = [
   'eventedPeriodMs',
   'eventedThresholdMs',
   'stretchedPeriodMs',
+  'longestStretchedPeriodMs',
   'provenAfter',
   'inspectConcurrency',
   'inspectDeadlineMs',

@@ -64,6 +64,7 @@ const OPTION_NAMES: Readonly<Record<keyof PlegOptions, true>> = {
   eventedPeriodMs: true,
   eventedThresholdMs: true,
   stretchedPeriodMs: true,
+  longestStretchedPeriodMs: true,
   provenAfter: true,
   inspectConcurrency: true,
   inspectDeadlineMs: true,
@@ -124,6 +125,7 @@ export function resolvePlegOptions(options: PlegOptions): ResolvedPlegOptions {
     eventedPeriodMs: positive('eventedPeriodMs', DEFAULT_CADENCE.eventedPeriodMs),
     eventedThresholdMs: positive('eventedThresholdMs', DEFAULT_CADENCE.eventedThresholdMs),
     stretchedPeriodMs: positive('stretchedPeriodMs', DEFAULT_CADENCE.stretchedPeriodMs),
+    longestStretchedPeriodMs: positive('longestStretchedPeriodMs', DEFAULT_CADENCE.longestStretchedPeriodMs),
     provenAfter: whole('provenAfter', DEFAULT_CADENCE.provenAfter),
   };
   if (cadence.relistThresholdMs <= cadence.relistPeriodMs) {

@@ -31,7 +31,7 @@ import { PodRecords } from './pod-records.js';
 import { type PlegOptions, type ResolvedPlegOptions, resolvePlegOptions } from './pleg-options.js';
 import { computeHealth, type PlegHealth } from './pleg-health.js';
 import { computePlegState, type PlegState } from './pleg-state.js';
-import { computeCadence, longestThreshold } from './relist-cadence.js';
+import { computeCadence, longestThreshold, provesComplete } from './relist-cadence.js';
 import { RelistRequests } from './relist-requests.js';
 import { Subscription } from './subscription.js';
 import { type PodCondition, WatchConditions } from './watch-conditions.js';
@@ -61,6 +61,8 @@ export class Pleg {
   readonly #requestWakeup = new Wakeup();
   #running = false;
   #cadence: ReturnType<typeof computeCadence>;
+  /** See {@link CadenceInput}. */
+  #quietRelists = 0;
   /** Monotonic milliseconds. */
   #thresholdSinceMs: number;
 
@@ -80,6 +82,7 @@ export class Pleg {
       concurrency: this.#options.inspectConcurrency,
       slowAfterMs: this.#options.inspectBudgetMs,
       deadlineMs: this.#options.inspectDeadlineMs,
+      yieldToLoop: this.#options.yieldToLoop,
       deliver: (events) => this.#deliver(events),
     });
     this.#requests = new RelistRequests({
@@ -245,15 +248,19 @@ export class Pleg {
   }
 
   async #lookByPeriod(signal: AbortSignal): Promise<void> {
+    let byStretchedPeriod = false;
     for (;;) {
+      const startedMs = this.#clock.monotonicMs();
       try {
         const { inspections } = await this.#looks.atAll({ signal, byHand: false });
+        if (byStretchedPeriod) this.#noteQuietRelist(this.#clock.monotonicMs() - startedMs);
         await this.#giveTime(inspections, signal);
       } catch (error) {
         if (signal.aborted) return;
+        this.#quietRelists = 0;
         this.#logger.error('GenericPLEG: Unable to retrieve pods', error);
       }
-      await this.#untilPeriodIsOver(signal);
+      byStretchedPeriod = await this.#untilPeriodIsOver(signal);
       if (signal.aborted) return;
     }
   }
@@ -269,21 +276,32 @@ export class Pleg {
     await abortable(Promise.race([inspected, budget]), signal).finally(() => enough.abort());
   }
 
-  /** The period is a gap, from the end of one relist to the begin of the next, and may change while it runs. */
-  async #untilPeriodIsOver(signal: AbortSignal): Promise<void> {
+  /**
+   * A stretched period is over and a relist has followed: the next one is longer, unless something came up meanwhile.
+   * The change of which an event is missing is known by then, or soon, and brings the period back at once.
+   */
+  #noteQuietRelist(durationMs: number): void {
+    if (!this.#eventsProveComplete) return;
+    // A list that takes long leaves less of the threshold for the wait before it.
+    this.#quietRelists = durationMs > this.#options.cadence.stretchedPeriodMs ? 0 : this.#quietRelists + 1;
+  }
+
+  /**
+   * The period is a gap, from the end of one relist to the begin of the next, and may change while it runs. Returns
+   * whether it was a stretched one in the end.
+   */
+  async #untilPeriodIsOver(signal: AbortSignal): Promise<boolean> {
     const endedMs = this.#clock.monotonicMs();
     for (;;) {
       this.#reconsiderCadence();
-      const periodMs =
-        this.#looks.lastListError === undefined
-          ? this.#cadence.periodMs
-          : this.#options.cadence.relistPeriodMs;
+      const listFailed = this.#looks.lastListError !== undefined;
+      const periodMs = listFailed ? this.#options.cadence.relistPeriodMs : this.#cadence.periodMs;
       const leftMs = endedMs + periodMs - this.#clock.monotonicMs();
-      if (leftMs <= 0 || signal.aborted) return;
+      if (leftMs <= 0 || signal.aborted) return this.#eventsProveComplete && !listFailed;
       try {
         await this.#periodWakeup.wait(this.#clock, leftMs, signal);
       } catch {
-        return;
+        return false;
       }
     }
   }
@@ -333,15 +351,21 @@ export class Pleg {
     this.#delivered.folded += closed.stats.folded;
   }
 
+  get #eventsProveComplete(): boolean {
+    const { info, announcedInARow } = this.#stream;
+    return provesComplete(this.#options.cadence, { stream: info.state, announcedInARow });
+  }
+
   #computeCadence(): ReturnType<typeof computeCadence> {
-    const { state } = this.#stream.info;
     return computeCadence(this.#options.cadence, {
-      stream: state,
+      stream: this.#stream.info.state,
       announcedInARow: this.#stream.announcedInARow,
+      quietRelists: this.#quietRelists,
     });
   }
 
   #reconsiderCadence(): void {
+    if (!this.#eventsProveComplete) this.#quietRelists = 0;
     const { periodMs, thresholdMs } = this.#computeCadence();
     if (periodMs === this.#cadence.periodMs && thresholdMs === this.#cadence.thresholdMs) return;
     if (thresholdMs < this.#cadence.thresholdMs) this.#thresholdSinceMs = this.#clock.monotonicMs();

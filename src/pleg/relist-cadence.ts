@@ -5,7 +5,8 @@ import { type StreamState } from './event-hints.js';
  *
  * - `generic`: by relisting every second. No event stream is opened.
  * - `evented`: by events, with a relist every 300 s while the stream is up, every second while it is not.
- * - `auto`: by both; the relist period stretches to 10 s while the stream proves to announce every change.
+ * - `auto`: by both; the relist period stretches to 10 s while the stream proves to announce every change, and on to
+ *   60 s while relists find nothing that was not announced.
  */
 export type PlegMode = 'generic' | 'evented' | 'auto';
 
@@ -22,8 +23,13 @@ export interface CadenceOptions {
   /** Of `evented` while the stream is up; the kubelet's eventedPlegRelistPeriod and Threshold. */
   readonly eventedPeriodMs: number;
   readonly eventedThresholdMs: number;
-  /** Of `auto` while the stream proves complete. */
+  /** Of `auto` when the stream has proven complete … */
   readonly stretchedPeriodMs: number;
+  /**
+   * … and what it doubles up to, with each relist that finds nothing but what was announced. So long may it take to
+   * see a change whose event got lost, on a stream that has lost none before.
+   */
+  readonly longestStretchedPeriodMs: number;
   /** So many changes in a row must have been announced before `auto` stretches. */
   readonly provenAfter: number;
 }
@@ -35,6 +41,8 @@ export const DEFAULT_CADENCE: Omit<CadenceOptions, 'mode'> = {
   eventedPeriodMs: 300_000,
   eventedThresholdMs: 600_000,
   stretchedPeriodMs: 10_000,
+  // A third of the threshold: a relist may hang for a minute and the next one for another before the node is unhealthy.
+  longestStretchedPeriodMs: 60_000,
   provenAfter: 10,
 };
 
@@ -48,6 +56,16 @@ export function longestThreshold(options: CadenceOptions): number {
 export interface CadenceInput {
   readonly stream: StreamState;
   readonly announcedInARow: number;
+  /** Relists by a stretched period, one after the other, that gave no reason to relist more often. */
+  readonly quietRelists: number;
+}
+
+/** Whether the stream has announced so many changes in a row that it is taken to announce all of them. */
+export function provesComplete(
+  { provenAfter }: CadenceOptions,
+  { stream, announcedInARow }: Omit<CadenceInput, 'quietRelists'>,
+): boolean {
+  return stream === 'up' && announcedInARow >= provenAfter;
 }
 
 /**
@@ -57,21 +75,31 @@ export interface CadenceInput {
  */
 export function computeCadence(
   options: CadenceOptions,
-  { stream, announcedInARow }: CadenceInput,
+  input: CadenceInput,
 ): { readonly periodMs: number; readonly thresholdMs: number } {
   const usual = { periodMs: options.relistPeriodMs, thresholdMs: options.relistThresholdMs };
   const stretched = (periodMs: number, thresholdMs: number): typeof usual => ({
     periodMs: Math.max(usual.periodMs, Math.min(periodMs, thresholdMs / 2)),
     thresholdMs,
   });
-  if (stream !== 'up') return usual;
+  if (input.stream !== 'up') return usual;
   switch (options.mode) {
     case 'generic':
       return usual;
     case 'evented':
       return stretched(options.eventedPeriodMs, longestThreshold(options));
     case 'auto':
-      if (announcedInARow < options.provenAfter) return usual;
-      return stretched(options.stretchedPeriodMs, usual.thresholdMs);
+      if (!provesComplete(options, input)) return usual;
+      return stretched(computeStretchedPeriod(options, input.quietRelists), usual.thresholdMs);
   }
+}
+
+function computeStretchedPeriod(
+  { stretchedPeriodMs, longestStretchedPeriodMs }: CadenceOptions,
+  quietRelists: number,
+): number {
+  return Math.min(
+    stretchedPeriodMs * 2 ** quietRelists,
+    Math.max(stretchedPeriodMs, longestStretchedPeriodMs),
+  );
 }

@@ -29,6 +29,11 @@ export class FakeEventStream {
     for (const reader of [...this.#readers]) reader.handlers.onEvent(event);
   }
 
+  /** Lets every reader know that an event came which cannot be read. */
+  skip(): void {
+    for (const reader of [...this.#readers]) reader.handlers.onSkipped?.();
+  }
+
   /** Keeps the events for the next reader, which gets them as soon as it is connected. */
   keepForNextReader(events: readonly RuntimeEvent[]): void {
     this.#backlog.push(...events);

@@ -1,0 +1,47 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/**
+ * Runs tasks one per turn of the event loop, in the order in which they come; the first one at once.
+ *
+ * For what many answers that arrive together set off: what a task sends leaves the process before the next task
+ * begins, instead of after the last.
+ */
+export class OnePerTurn {
+  readonly #yieldToLoop: () => Promise<unknown>;
+  #waiting: (() => void)[] = [];
+  #next = 0;
+  #isTaken = false;
+
+  /** `yieldToLoop` lets the event loop turn once; setImmediate unless told. */
+  constructor(yieldToLoop: () => Promise<unknown> = nextTurn) {
+    this.#yieldToLoop = yieldToLoop;
+  }
+
+  /** Runs `task` now, or in a turn of its own when this turn has had one, or others wait. */
+  run(task: () => void): void {
+    if (this.#isTaken) {
+      this.#waiting.push(task);
+      return;
+    }
+    this.#take();
+    task();
+  }
+
+  #take(): void {
+    this.#isTaken = true;
+    void this.#yieldToLoop().then(() => this.#turn());
+  }
+
+  #turn(): void {
+    const task = this.#waiting[this.#next++];
+    if (task === undefined) {
+      this.#isTaken = false;
+      this.#waiting = [];
+      this.#next = 0;
+      return;
+    }
+    // Before the task: one that throws must not stop those behind it.
+    this.#take();
+    task();
+  }
+}
