@@ -3,16 +3,39 @@ import path from 'node:path';
 
 const REPOSITORY = path.resolve(import.meta.dirname, '..');
 
-/** Where `npm run build` puts the program. */
-export const BUILD_FOLDER = path.join(REPOSITORY, 'dist');
-
-/** Whether there is no build, or a source is newer than it. */
+/** Whether there is no build, or a part of it is older than what it is made of. */
 export function isBuildOutOfDate(): boolean {
-  const stamp = path.join(BUILD_FOLDER, '.tsbuildinfo');
-  if (!existsSync(stamp)) return true;
-  const builtAtMs = statSync(stamp).mtimeMs;
+  const compiledAtMs = timeOf(stampIn(REPOSITORY));
   const sources = path.join(REPOSITORY, 'src');
-  return readdirSync(sources, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-    .some((file) => statSync(path.join(sources, file)).mtimeMs > builtAtMs);
+  return (
+    timeOf(bundleIn(REPOSITORY)) < compiledAtMs ||
+    readdirSync(sources, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .some((file) => timeOf(path.join(sources, file)) > compiledAtMs)
+  );
+}
+
+/**
+ * The built program that is to be tried: the one that users run, or as it was compiled where somebody has compiled since and
+ * gone no further. Throws when nothing was built.
+ */
+export function findProgram(repository = REPOSITORY): string {
+  const [bundle, compiled] = [bundleIn(repository), path.join(repository, 'dist/cli/main.js')];
+  if (existsSync(bundle) && timeOf(bundle) >= timeOf(stampIn(repository))) return bundle;
+  if (!existsSync(compiled)) throw new Error(`${bundle} is missing: run "npm run build" first`);
+  return compiled;
+}
+
+function bundleIn(repository: string): string {
+  return path.join(repository, 'dist/program/podloop.js');
+}
+
+/** Written whenever something is compiled. */
+function stampIn(repository: string): string {
+  return path.join(repository, 'dist/.tsbuildinfo');
+}
+
+/** When a file was written; before everything for one that is not there. */
+function timeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
 }

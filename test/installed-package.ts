@@ -59,7 +59,9 @@ export class InstalledPackage implements AsyncDisposable {
   /** Builds what is out of date, packs it and unpacks it into a new project. */
   static async create(): Promise<InstalledPackage> {
     if (isBuildOutOfDate()) await run('npm', ['run', '--silent', 'build'], { cwd: REPOSITORY });
-    const installed = new InstalledPackage(await mkdtemp(path.join(tmpdir(), 'podloop-installed-')));
+    // As folders of users may be called.
+    const folder = await mkdtemp(path.join(tmpdir(), 'podloop-installed (1) '));
+    const installed = new InstalledPackage(folder);
     try {
       await installed.#install();
     } catch (error) {

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { type PodLifecycleEvent } from '../agent/observer.js';
 import { toEventRecord } from './event-json.js';
+import { SourcePlaces } from '../util/source-places.js';
 import { formatEventText } from './event-text.js';
 
 /** The forms that events are printed in. */
@@ -17,8 +18,10 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export function createEventPrinter(format: OutputFormat, pid: number): (event: PodLifecycleEvent) => string {
   switch (format) {
     case 'text':
-    case 'wide':
-      return (event) => formatEventText(event, { pid, wide: format === 'wide' });
+    case 'wide': {
+      const options = { pid, places: new SourcePlaces(), wide: format === 'wide' };
+      return (event) => formatEventText(event, options);
+    }
     case 'json':
       return (event) => JSON.stringify(toEventRecord(event));
     case 'yaml':

@@ -1,12 +1,13 @@
 import { type PodLifecycleEvent } from '../agent/observer.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { formatKlogLine } from '../util/klog-text.js';
-import { findSourcePlace } from '../util/source-place.js';
+import { type SourcePlaces } from '../util/source-places.js';
 import { latencyMsOf } from './event-json.js';
 
 /** How {@link formatEventText} writes. */
 export interface EventTextOptions {
   readonly pid: number;
+  readonly places: SourcePlaces;
   /** Adds kind, owner, trigger and latency to every line. */
   readonly wide: boolean;
 }
@@ -18,7 +19,7 @@ export interface EventTextOptions {
  * The keys that the kubelet prints come first and in its order, so that a pattern made for its log matches.
  */
 export function formatEventText(event: PodLifecycleEvent, options: EventTextOptions): string {
-  const place = findSourcePlace();
+  const place = options.places.find();
   const line = { level: 'I', atMs: event.observedAtMs, pid: options.pid, place } as const;
   if (event.type === 'Resync') {
     const fields = { folded: event.folded, trigger: options.wide ? event.trigger : undefined };

@@ -9,6 +9,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { SystemClock } from '../util/clock.js';
+import { SourcePlaces } from '../util/source-places.js';
 import { type CliHost } from './cli-host.js';
 import { listenForInterrupts } from './interrupts.js';
 import { LineOutput } from './line-output.js';
@@ -56,6 +57,11 @@ const host: CliHost = {
   },
   handleSuspension: (handlers) => handleSuspension(process, clock, handlers),
 };
+
+// Node prints it then.
+process.on('uncaughtExceptionMonitor', (error: unknown) => {
+  if (error instanceof Error) error.stack &&= new SourcePlaces().translate(error.stack);
+});
 
 process.exitCode = await runProgram(process.argv.slice(2), host);
 clock.setTimer(EXIT_GRACE_MS, () => process.exit(), { unref: true });

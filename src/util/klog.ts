@@ -3,7 +3,8 @@ import { messageOf } from './errors.js';
 import { formatKlogLine, isObjectName, type KlogLevel, type ObjectName, toJson } from './klog-text.js';
 import { matchesFile, type VModuleRule } from './log-settings.js';
 import { type LogFields, type Logger } from './logger.js';
-import { findSourcePlace, type SourcePlace } from './source-place.js';
+import { type SourcePlace } from './source-place.js';
+import { SourcePlaces } from './source-places.js';
 
 /** Where a {@link KlogLogger} writes and how. */
 export interface KlogLoggerOptions {
@@ -27,6 +28,7 @@ export class KlogLogger implements Logger {
   readonly #highest: number;
   /** By file; there are as many as the source has. */
   readonly #verbosities = new Map<string, number>();
+  readonly #places = new SourcePlaces();
 
   constructor(options: KlogLoggerOptions) {
     this.#options = options;
@@ -36,22 +38,22 @@ export class KlogLogger implements Logger {
 
   info(message: string, fields: LogFields = {}, v = 0): void {
     if (v > this.#highest) return;
-    const place = findSourcePlace(1);
+    const place = this.#places.find(1);
     if (v <= this.#verbosityOf(place)) this.#log('I', v, message, fields, place);
   }
 
   warn(message: string, fields: LogFields = {}): void {
-    this.#log('W', 0, message, fields, findSourcePlace(1));
+    this.#log('W', 0, message, fields, this.#places.find(1));
   }
 
   error(message: string, error?: unknown, fields: LogFields = {}): void {
     const all = error === undefined ? fields : { err: messageOf(error), ...fields };
-    this.#log('E', 0, message, all, findSourcePlace(1));
+    this.#log('E', 0, message, all, this.#places.find(1));
   }
 
   enabled(v: number): boolean {
     if (this.#vmodule.length === 0 || v > this.#highest) return v <= this.#highest;
-    return v <= this.#verbosityOf(findSourcePlace(1));
+    return v <= this.#verbosityOf(this.#places.find(1));
   }
 
   #verbosityOf({ file }: SourcePlace): number {

@@ -1,0 +1,193 @@
+// The second half of `npm run build`: makes a few large files of the program, which the compiler leaves in some 1,400 small ones,
+// for to find and open a file costs more than what is in it. In dist/program are then podloop.js, which users run, the thread that
+// reads manifests, and in files of its own what only some commands need. The libraries are in there too, but for one with native
+// code, and their licences. What is imported from podloop stays as it was compiled.
+//
+//   node scripts/bundle-program.mjs
+//
+// Lines of the log name the file and the line that wrote them (src/util/source-places.ts). Beside each file here is one that
+// tells where its parts come from.
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { rolldown } from 'rolldown';
+
+const repository = path.resolve(import.meta.dirname, '..');
+const compiled = path.join(repository, 'dist');
+const target = path.join(compiled, 'program');
+
+const ENTRIES = {
+  podloop: path.join(compiled, 'cli/main.js'),
+  'manifest-worker': path.join(compiled, 'config/manifest-worker.js'),
+};
+/** Has a binary for each platform, which it finds from where it lies. */
+const WITH_NATIVE_CODE = 'classic-level';
+/** What gRPC has for services that nobody here has, and what ws would use if somebody had installed it. */
+const RARE = ['@grpc/proto-loader', 'bufferutil', 'utf-8-validate'];
+
+const build = await rolldown({
+  input: ENTRIES,
+  cwd: repository,
+  platform: 'node',
+  external: [WITH_NATIVE_CODE, ...RARE],
+  // What is imported for its types alone leaves an import behind that nobody needs: no module of ours does anything when loaded.
+  treeshake: {
+    moduleSideEffects: [{ test: /^(?!.*[\\/]node_modules[\\/])/, external: false, sideEffects: false }],
+  },
+});
+const { output } = await build.generate({
+  dir: target,
+  format: 'esm',
+  sourcemap: true,
+  comments: false,
+  minifyInternalExports: false,
+  chunkFileNames: '[name]-[hash].js',
+});
+await build.close();
+// The maps are files of their own, too, which nobody gets.
+const chunks = output.filter(({ type }) => type === 'chunk');
+
+const contents = new Map([['LICENSES.txt', Buffer.from(describeLicenses())]]);
+for (const chunk of chunks) {
+  contents.set(chunk.fileName, Buffer.from(toAscii(withoutMap(chunk.code))));
+  if (chunk.map) contents.set(chunk.fileName.replace(/\.js$/, '.parts'), describeParts(chunk));
+}
+if (!isThere()) replaceTarget();
+// Newer than what the compiler has left, by which tests know that it is of the same sources.
+const now = new Date();
+utimesSync(path.join(target, 'podloop.js'), now, now);
+
+/** Whether the folder is as it should be: what others are just loading or packing is left alone then. */
+function isThere() {
+  if (!existsSync(target) || readdirSync(target).length !== contents.size) return false;
+  return [...contents].every(([name, content]) => {
+    const file = path.join(target, name);
+    return existsSync(file) && content.equals(readFileSync(file));
+  });
+}
+
+/** All at once, for whoever starts the program meanwhile. */
+function replaceTarget() {
+  // Beside it: folders cannot be moved from one file system to another.
+  const folder = mkdtempSync(path.join(compiled, '.program-'));
+  try {
+    const [fresh, old] = [path.join(folder, 'fresh'), path.join(folder, 'old')];
+    mkdirSync(fresh);
+    for (const [name, content] of contents) writeFileSync(path.join(fresh, name), content);
+    if (existsSync(target)) renameSync(target, old);
+    renameSync(fresh, target);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/**
+ * Where the parts of a file come from that are ours, as `src/util/file-parts.ts` reads it. A part goes as far as lines here and
+ * there go along with one another.
+ */
+function describeParts({ code, map }) {
+  const files = map.sources.map((source) =>
+    path.relative(compiled, path.resolve(target, source)).split(path.sep).join('/'),
+  );
+  const lines = code.split('\n');
+  const [sources, parts] = [[], []];
+  let current = '0';
+  for (const { line, column, source, sourceLine } of segmentsOf(map)) {
+    const file = files[source];
+    const isOurs = !file.startsWith('..');
+    const part = isOurs ? `${file} ${line - sourceLine}` : '0';
+    if (part === current) continue;
+    current = part;
+    if (isOurs && !sources.includes(file)) sources.push(file);
+    const begin = toAscii(lines[line - 1].slice(0, column)).length + 1;
+    const bytes = Buffer.alloc(10);
+    bytes.writeUInt32LE(line, 0);
+    // No line of ours is so long; behind that, a place would be the one before.
+    bytes.writeUInt16LE(Math.min(begin, 0xffff), 4);
+    bytes.writeUInt16LE(isOurs ? sources.indexOf(file) + 1 : 0, 6);
+    bytes.writeUInt16LE(isOurs ? sourceLine : 0, 8);
+    parts.push(bytes);
+  }
+  const count = Buffer.alloc(4);
+  count.writeUInt32LE(parts.length);
+  return Buffer.concat([count, ...parts, Buffer.from(sources.join('\n'))]);
+}
+
+/** Nobody gets the map that the last line names. */
+function withoutMap(code) {
+  return code.replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n');
+}
+
+/** Text beyond Latin-1 takes two bytes a character in memory, all of a file. Outside of comments an escape says the same. */
+function toAscii(code) {
+  return code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** The parts of a source map's text, in the order in which they stand; lines count from 1, columns from 0. */
+function* segmentsOf({ mappings }) {
+  let [source, sourceLine] = [0, 0];
+  for (const [at, line] of mappings.split(';').entries()) {
+    let column = 0;
+    for (const segment of line === '' ? [] : line.split(',')) {
+      const [columns, sources, lines] = readNumbers(segment);
+      column += columns;
+      if (sources === undefined) continue;
+      source += sources;
+      sourceLine += lines;
+      yield { line: at + 1, column, source, sourceLine: sourceLine + 1 };
+    }
+  }
+}
+
+/** Numbers in base 64: five bits each, the lowest first; the sixth says that there are more, the lowest of all is the sign. */
+function readNumbers(segment) {
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+  const numbers = [];
+  let [value, shift] = [0, 0];
+  for (const character of segment) {
+    const digit = digits.indexOf(character);
+    value |= (digit & 31) << shift;
+    shift += 5;
+    if (digit & 32) continue;
+    numbers.push(value & 1 ? -(value >> 1) : value >> 1);
+    [value, shift] = [0, 0];
+  }
+  return numbers;
+}
+
+/** Name, version and licence of each library that is in the files. */
+function describeLicenses() {
+  const modulesOf = new Map();
+  for (const id of chunks.flatMap(({ moduleIds }) => moduleIds)) {
+    const [folder] =
+      /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/.exec(id.replace(/^\0/, '')) ?? [];
+    if (folder !== undefined) modulesOf.set(folder, [...(modulesOf.get(folder) ?? []), id]);
+  }
+  const texts = [...modulesOf].sort().map(([folder, modules]) => {
+    const { name, version, license } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file));
+    const parts = files.map((file) => readFileSync(path.join(folder, file), 'utf8').trim());
+    // Some have their notices at the head of each module instead.
+    if (files.length === 0)
+      parts.push(...new Set(modules.map(readHead).filter((head) => /copyright/i.test(head))));
+    if (parts.length === 0) throw new Error(`${name} says nowhere under which licence it is`);
+    return `${name} ${version}: ${license}\n\n${parts.join('\n\n')}\n`;
+  });
+  return `Parts of these libraries are in the files of this folder.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`;
+}
+
+/** The comment that a module begins with. */
+function readHead(module) {
+  const lines = readFileSync(module, 'utf8').split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('//'));
+  return lines.slice(0, end).join('\n');
+}

@@ -1,0 +1,105 @@
+/**
+ * The program as users get it, a few large files made of many: nothing that it loads or starts later is missing, it names the
+ * places of the code that it was made of, and the licences of what is in it are beside it.
+ *
+ * @module
+ */
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { PodloopProcess } from './integration/podloop-process.js';
+import { InstalledPackage, readPackageJson } from './installed-package.js';
+import { listFiles, readText } from './source-tree.js';
+
+const { bin, dependencies } = readPackageJson();
+const MANIFEST = `apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+  containers: [{ name: web, image: missing.test/web:1, imagePullPolicy: Never }]
+`;
+let installed: InstalledPackage;
+let own: string;
+let program: string;
+
+beforeAll(async () => {
+  installed = await InstalledPackage.create();
+  own = path.join(installed.folder, 'node_modules/podloop');
+  program = path.join(own, bin['podloop']!);
+}, 240_000);
+
+afterAll(async () => {
+  await installed[Symbol.asyncDispose]();
+});
+
+it('runs pods on its own runtime from where it was installed, and names in its log the lines that wrote it', async () => {
+  const manifests = path.join(installed.folder, 'manifests');
+  await mkdir(manifests);
+  await writeFile(path.join(manifests, 'web.yaml'), MANIFEST);
+  const folders = ['--root-dir', path.join(installed.folder, 'root')];
+  folders.push('--pod-logs-dir', path.join(installed.folder, 'logs'));
+  const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'none', '--network', 'host'];
+  const others = ['--node-name', 'lab', '--read-only-port', '0', '--stop-pods'];
+  const args = ['run', manifests, ...folders, ...runtime, ...others];
+  await using podloop = new PodloopProcess(args, { main: program, cwd: installed.folder });
+  await podloop.line('stderr', /"Started node agent"/);
+  // The manifest was read by a thread.
+  await podloop.line('stderr', /"SyncLoop ADD".*default\/web-lab/);
+  await podloop.line('stderr', /missing\.test\/web:1.*(ErrImageNeverPull|not present)/);
+  expect(await podloop.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  const compiled = await readdir(path.join(own, 'dist'), { recursive: true });
+  const lost: string[] = [];
+  for (const line of podloop.stderr) {
+    const [, file, at] = /^[IWE]\d{4} [\d:.]+ +\d+ ([^:]+):(\d+)]/.exec(line) ?? [];
+    const candidates = compiled.filter((each) => path.basename(each) === file && !each.startsWith('program'));
+    const texts = await Promise.all(
+      candidates.map(async (each) => readFile(path.join(own, 'dist', each), 'utf8')),
+    );
+    // A call may begin on the line before.
+    const near = texts.map((text) =>
+      text
+        .split('\n')
+        .slice(Number(at) - 2, Number(at))
+        .join('\n'),
+    );
+    if (!near.some((text) => /\.(info|warn|error)\(|logger/i.test(text))) lost.push(line);
+  }
+  expect(lost).toEqual([]);
+}, 120_000);
+
+it('names the lines of the code that it was made of when it breaks down', async () => {
+  const fault = 'Object.defineProperty(process, "argv", { get() { throw new Error("tried"); } })';
+  const nodeFlags = ['--import', `data:text/javascript,${fault}`];
+  await using podloop = new PodloopProcess([], { main: program, nodeFlags });
+  expect((await podloop.ended).code).toBe(1);
+  const [, line] = /\/dist\/cli\/main\.js:(\d+)$/m.exec(podloop.stderr.join('\n')) ?? [];
+  const main = await readFile(path.join(own, 'dist/cli/main.js'), 'utf8');
+  expect(main.split('\n')[Number(line) - 1]).toContain('process.argv');
+});
+
+it('has every file beside it that it looks for by its own place', async () => {
+  const wanted = listFiles('src', '.ts')
+    .filter((file) => !file.endsWith('.test.ts') && !file.startsWith('testing/'))
+    .flatMap((file) => [...readText(`src/${file}`).matchAll(/new URL\('([^']+)', import\.meta\.url\)/g)])
+    .map((match) => match[1]!);
+  expect(wanted.length).toBeGreaterThan(0);
+  for (const file of wanted) await stat(path.resolve(path.dirname(program), file));
+});
+
+it('is in a character set of one byte, which takes half of the memory', async () => {
+  const folder = path.dirname(program);
+  for (const file of await readdir(folder)) {
+    if (file.endsWith('.js'))
+      expect(await readFile(path.join(folder, file), 'latin1'), file).not.toMatch(/[\x80-\xff]/);
+  }
+});
+
+it('has the licence of every library that is in it beside it, and of no tool', async () => {
+  const text = await readFile(path.join(path.dirname(program), 'LICENSES.txt'), 'utf8');
+  const named = [...text.matchAll(/^(@?[a-z][\w./-]*) \d+\.\d+\.\d+: .+$/gm)].map((match) => match[1]!);
+  const inside = Object.keys(dependencies).filter((name) => name !== 'classic-level');
+  expect(inside.filter((name) => !named.includes(name))).toEqual([]);
+  expect(
+    named.filter((name) => name === 'rolldown' || name === 'typescript' || name === 'classic-level'),
+  ).toEqual([]);
+});
