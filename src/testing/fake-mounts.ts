@@ -1,5 +1,5 @@
 import { type MountEntry } from '../util/mountinfo.js';
-import { type Mounter, type TmpfsMount } from '../volumes/mounter.js';
+import { type Mounter, type TmpfsMount, type UnmountManner } from '../volumes/mounter.js';
 
 /** A node's table of mounts that nothing is behind: what is mounted is in it, and what is unmounted is not. */
 export class FakeMounts implements Mounter {
@@ -32,7 +32,7 @@ export class FakeMounts implements Mounter {
     return Promise.resolve();
   }
 
-  unmount(path: string, { lazily } = { lazily: false }): Promise<void> {
+  unmount(path: string, { lazily = false }: UnmountManner = {}): Promise<void> {
     this.calls.push(`unmount ${path}${lazily ? ' lazily' : ''}`);
     if (this.busy.has(path) && !lazily) return Promise.reject(new Error('umount failed: target is busy'));
     const at = this.entries.findLastIndex(({ mountPoint }) => mountPoint === path);

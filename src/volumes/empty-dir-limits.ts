@@ -61,9 +61,9 @@ export class EmptyDirLimits {
 
   /** Looks once. Never rejects. */
   async check(signal: AbortSignal): Promise<void> {
-    const seen = new Set<string>();
-    for (const pod of [...this.#options.pods()]) {
-      seen.add(pod.metadata.uid);
+    const pods: NodePod[] = [];
+    for (const pod of this.#options.pods()) if ((pod.spec.volumes ?? []).length > 0) pods.push(pod);
+    for (const pod of pods) {
       for (const volume of pod.spec.volumes ?? []) {
         if (signal.aborted) return;
         if (await this.#isOver(pod, volume, signal)) {
@@ -77,6 +77,8 @@ export class EmptyDirLimits {
         }
       }
     }
+    if (this.#unknown.size === 0) return;
+    const seen = new Set(pods.map(({ metadata }) => metadata.uid));
     for (const uid of this.#unknown) if (!seen.has(uid)) this.#unknown.delete(uid);
   }
 

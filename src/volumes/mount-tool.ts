@@ -1,8 +1,13 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
+/** Of util-linux. */
+export type MountTool = 'mount' | 'umount';
+
 /** A mount is quick; what takes longer than this waits for a device or a peer that does not answer. */
-const LIMIT_MS = 60_000;
+export const MOUNT_LIMIT_MS = 60_000;
+/** All that the tools are told of the agent's surroundings. */
+export const MOUNT_ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 
 /**
  * Runs mount(8) or umount(8) to its end. Rejects with what it says, or when it has not ended after a minute; it was
@@ -11,14 +16,14 @@ const LIMIT_MS = 60_000;
  * @param descriptor becomes the tool's descriptor 3.
  */
 export async function runMountTool(
-  tool: 'mount' | 'umount',
+  tool: MountTool,
   args: readonly string[],
   descriptor?: number,
 ): Promise<void> {
   const child = spawn(tool, args, {
     stdio: ['ignore', 'ignore', 'pipe', ...(descriptor === undefined ? [] : [descriptor])],
-    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
-    timeout: LIMIT_MS,
+    env: MOUNT_ENVIRONMENT,
+    timeout: MOUNT_LIMIT_MS,
     killSignal: 'SIGKILL',
   });
   const ended = new Promise<string | undefined>((resolve, reject) => {
@@ -30,7 +35,11 @@ export async function runMountTool(
   // A tool that is not there has nothing to say.
   const said = child.stderr === null ? Promise.resolve('') : text(child.stderr).catch(() => '');
   const [problem, words] = await Promise.all([ended, said]);
-  if (problem === undefined) return;
+  if (problem !== undefined) throw toMountFailure(tool, problem, words);
+}
+
+/** In the tool's last words, or as told where it had none. */
+export function toMountFailure(tool: MountTool, problem: string, words: string): Error {
   const last = words.trim().split('\n').at(-1) ?? '';
-  throw new Error(`${tool} failed: ${last === '' ? problem : last}`);
+  return new Error(`${tool} failed: ${last === '' ? problem : last}`);
 }

@@ -1,3 +1,4 @@
+import { MountShell } from './mount-shell.js';
 import { runMountTool } from './mount-tool.js';
 
 /** A file system in memory to be mounted. */
@@ -19,7 +20,15 @@ export interface Mounter {
   /** Shows the file or folder that a descriptor has open at a path, too: not what is mounted below it. */
   bindDescriptor(descriptor: number, path: string): Promise<void>;
   /** Takes away the topmost mount at a path. Rejects while it is in use, unless it may go lazily. */
-  unmount(path: string, how?: { readonly lazily: boolean }): Promise<void>;
+  unmount(path: string, how?: UnmountManner): Promise<void>;
+}
+
+/** How something is unmounted. */
+export interface UnmountManner {
+  /** Out of sight at once, and away when nobody uses it any more. */
+  readonly lazily?: boolean;
+  /** It is in memory, so that it waits for no device and no peer. */
+  readonly isTmpfs?: boolean;
 }
 
 /** Without it the tools ask /etc/fstab, keep tables of their own, and follow links in what they are told to mount. */
@@ -29,6 +38,7 @@ const AS_TOLD = ['-n', '-i', '-c'];
 export class ToolMounter implements Mounter {
   /** Whether the kernel takes `noswap`; undefined until it was tried. */
   #knowsNoswap: boolean | undefined;
+  readonly #shell = new MountShell();
 
   async mountTmpfs({ folder, sizeBytes, mode, gid }: TmpfsMount): Promise<void> {
     const options = [
@@ -37,7 +47,7 @@ export class ToolMounter implements Mounter {
       ...(gid === undefined ? [] : [`gid=${gid}`]),
     ];
     const mount = (list: readonly string[]): Promise<void> =>
-      runMountTool('mount', [...AS_TOLD, '-t', 'tmpfs', '-o', list.join(','), 'tmpfs', folder]);
+      this.#shell.run('mount', [...AS_TOLD, '-t', 'tmpfs', '-o', list.join(','), 'tmpfs', folder]);
     if (this.#knowsNoswap !== false) {
       try {
         await mount([...options, 'noswap']);
@@ -56,7 +66,8 @@ export class ToolMounter implements Mounter {
     await runMountTool('mount', [...AS_TOLD, '-o', 'bind', '/proc/self/fd/3', path], descriptor);
   }
 
-  async unmount(path: string, { lazily } = { lazily: false }): Promise<void> {
-    await runMountTool('umount', [...AS_TOLD, ...(lazily ? ['-l'] : []), path]);
+  async unmount(path: string, { lazily = false, isTmpfs = false }: UnmountManner = {}): Promise<void> {
+    const args = [...AS_TOLD, ...(lazily ? ['-l'] : []), path];
+    await (isTmpfs ? this.#shell.run('umount', args) : runMountTool('umount', args));
   }
 }

@@ -272,8 +272,12 @@ export class PodVolumes {
 
   /** The table of mounts knows no links: what is compared with it is to have none either. */
   async #findRealPaths(): Promise<void> {
-    await makeFolder(this.#options.podsFolder, FOLDER_MODE);
-    const podsFolder = await realpath(this.#options.podsFolder);
+    const { podsFolder: wanted } = this.#options;
+    const podsFolder = await realpath(wanted).catch(async (error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      await makeFolder(wanted, FOLDER_MODE);
+      return await realpath(wanted);
+    });
     if (podsFolder === this.#paths.podsFolder) return;
     this.#paths = new VolumePaths(podsFolder);
     this.#remover = this.#removerAt(this.#paths);

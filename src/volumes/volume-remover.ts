@@ -57,7 +57,7 @@ export class VolumeRemover {
     }
     const foreign = mounts.find((mount) => !this.#isOurs(mount, uid));
     if (foreign !== undefined) throw inUse(foreign.mountPoint);
-    for (const { mountPoint } of mounts) await this.#unmount(mountPoint);
+    for (const mount of mounts) await this.#unmount(mount);
     // Once more, since nothing is worse than to remove what is mounted.
     const left = (await readMounts()).find(isInside);
     if (left !== undefined) throw inUse(left.mountPoint);
@@ -76,13 +76,13 @@ export class VolumeRemover {
     );
   }
 
-  async #unmount(path: string): Promise<void> {
+  async #unmount({ mountPoint: path, fsType }: MountEntry): Promise<void> {
     const { mounter, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     const sinceMs = this.#stuckSince.get(path);
     const lazily = sinceMs !== undefined && nowMs - sinceMs >= PATIENCE_MS;
     try {
-      await mounter.unmount(path, { lazily });
+      await mounter.unmount(path, { lazily, isTmpfs: fsType === 'tmpfs' });
       this.#stuckSince.delete(path);
     } catch (error) {
       if (sinceMs === undefined) this.#stuckSince.set(path, nowMs);

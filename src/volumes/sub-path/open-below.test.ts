@@ -103,8 +103,10 @@ describe('a path below a volume', () => {
     };
     const swapping = swap();
     const outcomes = { inside: 0, refused: 0 };
+    let tries = 0;
     try {
-      for (let tries = 0; tries < 300; tries++) {
+      // Until both have come about: who is quick may find it swapped every time for a while.
+      for (; tries < 300 || (outcomes.inside === 0 && tries < 30_000); tries++) {
         const found = await open('a/b').catch((error: unknown) => {
           outcomes.refused++;
           return String(error);
@@ -118,7 +120,7 @@ describe('a path below a volume', () => {
       isOver = true;
       await swapping;
     }
-    expect(outcomes.inside + outcomes.refused).toBe(300);
+    expect(outcomes.inside + outcomes.refused).toBe(tries);
     expect(outcomes.inside).toBeGreaterThan(0);
     expect(await openFiles()).toBe(before);
   });

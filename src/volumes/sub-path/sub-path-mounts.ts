@@ -37,8 +37,8 @@ export interface SubPathMount {
   readonly target: string;
 }
 
-/** Setuid and sticky bits are none of a new folder's business. */
-const NEW_MODE_BITS = 0o2777;
+/** What a new folder has of its volume's mode: in that of a tmpfs only owners remove, and the group stays; setuid says nothing. */
+const NEW_MODE_BITS = 0o3777;
 
 /** See the module. */
 export class SubPathMounts {
