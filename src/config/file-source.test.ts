@@ -221,6 +221,35 @@ describe('a folder of manifests', () => {
     await lab.untilPods('a-node:a');
   });
 
+  it('is handed out again only when something about it has changed, however that is found', async () => {
+    await using lab = await Lab.open();
+    await lab.put('one.yaml', manifest('one'));
+    await lab.put('two.yaml', manifest('two'));
+    lab.start('pods', { fileCheckFrequencyMs: 1_000 });
+    await lab.untilPods('one-node:a', 'two-node:a');
+    await lab.moreLooks(2);
+    const before = lab.deliveries.length;
+    await lab.moreLooks(5);
+    lab.touch('one.yaml');
+    await lab.moreLooks(2);
+    expect(lab.deliveries.length).toBe(before);
+    // Nobody is told of these, and each is of the same length as what was there.
+    await writeFile(join(lab.folder, 'one.yaml'), manifest('one', 'b'));
+    await lab.untilPods('one-node:b', 'two-node:a');
+    await rename(join(lab.folder, 'one.yaml'), join(lab.folder, 'old.yaml'));
+    await lab.moreLooks(5);
+    expect(lab.pods).toEqual(['one-node:b', 'two-node:a']);
+    await rm(join(lab.folder, 'old.yaml'));
+    await lab.untilPods('two-node:a');
+    await rm(lab.folder, { recursive: true });
+    await lab.until(() => lab.told.length > 0);
+    await mkdir(lab.folder);
+    await writeFile(join(lab.folder, 'two.yaml'), manifest('two'));
+    const whileMissing = lab.deliveries.length;
+    await lab.until(() => lab.solved.length > 0);
+    expect([lab.pods, lab.deliveries.length > whileMissing]).toEqual([['two-node:a'], true]);
+  });
+
   it('is looked at from time to time where it cannot be watched', async () => {
     await using lab = await Lab.open();
     const watch = (): never => {

@@ -93,6 +93,8 @@ export class FileSource {
   #isComplete = false;
   #hasConfirmed = false;
   #hasHandedAll = false;
+  /** The look after which nothing was left to do, and what it came to: one that shows the same needs no more. */
+  #settled: { readonly look: PresentLook; readonly merged: MergedFiles } | undefined;
 
   constructor(options: FileSourceOptions) {
     const defaults = {
@@ -181,7 +183,13 @@ export class FileSource {
     this.#tellOthers(look);
     if (!this.#hasConfirmed) await this.#confirmKept(look, signal);
     this.#hasConfirmed = true;
-    for (const name of this.#retries.takeDue(startedMs)) this.#steady.release(name);
+    const retried = this.#retries.takeDue(startedMs);
+    if (retried.length === 0 && this.#isSettled(look)) {
+      this.#tellEnd(startedMs, 0, this.#settled!.merged, undefined);
+      return fileCheckFrequencyMs;
+    }
+    this.#settled = undefined;
+    for (const name of retried) this.#steady.release(name);
     const signs = new Map([...look.files].map(([name, { sign }]) => [name, sign]));
     const seen = this.#steady.look(startedMs, signs, await this.#movedHere(look));
     const { parsed, moved, left } = await this.#readAll(look, seen.steady, signal);
@@ -207,8 +215,18 @@ export class FileSource {
     if (this.#isComplete && (isFirst || seen.gone.length > 0)) {
       await this.#store.prune(look.folder, this.#versions.names);
     }
+    const isQuiet = seen.steady.length === 0 && seen.gone.length === 0 && seen.nextLookInMs === undefined;
+    if (isQuiet && !isSettling && this.#isComplete && !this.#versions.hasUnsaved) {
+      this.#settled = { look, merged };
+    }
     this.#tellEnd(startedMs, parsed, merged, undefined);
     return left ? 0 : nextLookInMs;
+  }
+
+  /** Every file is as it was when it was taken, and what all of them stand for was delivered. */
+  #isSettled({ folder, onlyName, files }: PresentLook): boolean {
+    const before = this.#settled?.look;
+    return before?.files === files && before.folder === folder && before.onlyName === onlyName;
   }
 
   /** The files that came with this look, were not written here, and so are whole. */
@@ -310,6 +328,7 @@ export class FileSource {
 
   #unseen(message: string, startedMs: number): void {
     const { path, problems } = this.#options;
+    this.#settled = undefined;
     const merged = this.#versions.merge(() => false, true);
     const problem = aboutWhole(FILE_SOURCE, path, 'unreadable', message, this.#versions.heldNames);
     problems.report(FILE_SOURCE, [problem, ...merged.problems]);

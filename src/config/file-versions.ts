@@ -97,6 +97,11 @@ export class FileVersions {
     return this.#kept.faults.length > 0;
   }
 
+  /** True while something good could not be brought to the disk. */
+  get hasUnsaved(): boolean {
+    return this.#saveFaults.size > 0;
+  }
+
   /** Takes up what was kept of the files of a folder. */
   restore(kept: KeptVersions, origin: string, onlyName?: string): void {
     this.#kept = kept;

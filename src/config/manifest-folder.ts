@@ -2,8 +2,10 @@ import { type BigIntStats, constants } from 'node:fs';
 import { lstat, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { messageOf } from '../util/errors.js';
+import { SliceYielder } from '../util/slices.js';
 import { manifestNameKind } from './manifest-names.js';
 import { LARGEST_MANIFEST_BYTES } from './manifest-reader.js';
+import { QuickStats } from './quick-stats.js';
 
 /** What is there, as of one look. */
 export type FolderLook = PresentLook | { readonly kind: 'missing' };
@@ -17,7 +19,10 @@ export interface PresentLook {
   readonly identity: string;
   /** The only name that counts, where a single file was asked for. */
   readonly onlyName: string | undefined;
-  /** Manifests by name, in the order of names: a sign that changes with the content, and the size. */
+  /**
+   * Manifests by name, in the order of names: a sign that changes with the content, and the size. The map of the look before
+   * when nothing in it has changed.
+   */
   readonly files: ReadonlyMap<string, FileSign>;
   /** Names that are no manifests, and of which somebody may think they were. */
   readonly others: readonly string[];
@@ -47,14 +52,29 @@ export interface ManifestFiles {
   read(folder: string, name: string): Promise<FileContent>;
 }
 
+/** A file as a look found it. */
+interface SeenFile extends FileSign {
+  /** What {@link FileSign.sign} is made of; undefined where it could not be looked at. */
+  readonly facts: SignFacts | undefined;
+}
+
+type SignFacts = Pick<BigIntStats, 'dev' | 'ino' | 'size' | 'mtimeNs' | 'ctimeNs'>;
+
+/** Between two turns of the event loop; a few microseconds each. */
+const FILES_PER_SLICE = 256;
+const NO_FILES: ReadonlyMap<string, SeenFile> = new Map();
+
 /**
  * A folder of manifests, or a single file, on disk.
  *
  * Right in the folder, not below; links are followed. All calls go out one after the other: on a network disk that
- * hangs they must not take all of Node's threads.
+ * hangs they must not take all of Node's threads. Most looks find nothing new, so files that were there before are asked
+ * about in a cheaper way where that cannot hang.
  */
 export class ManifestFolder implements ManifestFiles {
   readonly #path: string;
+  /** Of the last look. */
+  #seen: { readonly folder: string; readonly files: ReadonlyMap<string, SeenFile> } | undefined;
 
   constructor(path: string) {
     this.#path = resolve(path);
@@ -94,35 +114,55 @@ export class ManifestFolder implements ManifestFiles {
   }
 
   async #list(folder: string, top: BigIntStats, onlyName: string | undefined): Promise<PresentLook> {
-    const files = new Map<string, FileSign>();
+    const seen = this.#seen?.folder === folder ? this.#seen.files : NO_FILES;
+    const files = new Map<string, SeenFile>();
     const others: string[] = [];
+    let isAsSeen = true;
+    const slices = new SliceYielder({ itemsPerSlice: FILES_PER_SLICE });
+    const quick = await QuickStats.in(folder);
     const entries = await readdir(folder, { withFileTypes: true });
     for (const entry of entries.sort((one, other) => compare(one.name, other.name))) {
+      if (slices.isFull()) await slices.nextSlice();
       const { name } = entry;
       if (onlyName !== undefined && name !== onlyName) continue;
       const kind = onlyName === undefined ? manifestNameKind(name) : 'manifest';
       if (kind === 'hidden') continue;
-      const found = await this.#sign(join(folder, name), entry.isSymbolicLink());
+      const known = seen.get(name);
+      const path = `${folder}/${name}`;
+      // One that is mounted there by itself is on a file system that nobody has asked about.
+      const isQuick = entry.isFile() && known?.isSole === true && known.facts?.dev === top.dev;
+      const isUnchanged = isQuick && isAsBefore(known, quick.find(path));
+      const found = isUnchanged ? known : await this.#sign(path, entry.isSymbolicLink());
       if (found === undefined) continue;
-      if (kind === 'other' || found === 'no file') others.push(name);
-      else files.set(name, found);
+      if (kind === 'other' || found === 'no file') {
+        others.push(name);
+        continue;
+      }
+      const isSame = known?.sign === found.sign && known.isSole === found.isSole;
+      files.set(name, isSame ? known : found);
+      isAsSeen &&= isSame;
     }
     const identity = `${top.dev}:${top.ino}`;
-    return { kind: 'present', folder, identity, onlyName, files, others };
+    const current = isAsSeen && files.size === seen.size ? seen : files;
+    this.#seen = { folder, files: current };
+    return { kind: 'present', folder, identity, onlyName, files: current, others };
   }
 
   /** Undefined for a folder, and for what vanished between the list and the look. */
-  async #sign(path: string, isLink: boolean): Promise<FileSign | 'no file' | undefined> {
+  async #sign(path: string, isLink: boolean): Promise<SeenFile | 'no file' | undefined> {
     try {
       const facts = await stat(path, { bigint: true });
       if (facts.isDirectory()) return undefined;
       if (!facts.isFile()) return 'no file';
-      return { sign: signOf(facts), size: Number(facts.size), isSole: !isLink && facts.nlink === 1n };
+      const { dev, ino, size, mtimeNs, ctimeNs } = facts;
+      const isSole = !isLink && facts.nlink === 1n;
+      return { sign: signOf(facts), size: Number(size), isSole, facts: { dev, ino, size, mtimeNs, ctimeNs } };
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // A link that leads nowhere is there, and so is a file that may not be looked at.
       const isGone = code === 'ENOENT' && (await lstatIfThere(path)) === undefined;
-      return isGone ? undefined : { sign: `error ${code ?? messageOf(error)}`, size: 0, isSole: false };
+      const sign = `error ${code ?? messageOf(error)}`;
+      return isGone ? undefined : { sign, size: 0, isSole: false, facts: undefined };
     }
   }
 }
@@ -135,8 +175,21 @@ function compare(one: string, other: string): number {
 const BROKEN_LINK = 'it is a link that leads nowhere, or it vanished';
 
 /** ctime besides mtime: who copies a file with its times leaves mtime as it was. */
-function signOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+function signOf({ dev, ino, size, mtimeNs, ctimeNs }: SignFacts): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(':');
+}
+
+function isAsBefore({ facts: before }: SeenFile, now: BigIntStats | undefined): boolean {
+  return (
+    before !== undefined &&
+    now?.isFile() === true &&
+    now.nlink === 1n &&
+    now.ctimeNs === before.ctimeNs &&
+    now.mtimeNs === before.mtimeNs &&
+    now.size === before.size &&
+    now.ino === before.ino &&
+    now.dev === before.dev
+  );
 }
 
 async function statIfThere(path: string): Promise<BigIntStats | undefined> {

@@ -118,6 +118,11 @@ export class PodConfig {
 
   /** Pods were stopped, or may run again: what is wanted is worked out anew. */
   refresh(): void {
+    // One may have been stopped whose manifest had just become another: a source does not say again what it has said.
+    for (const { name, claims, isComplete } of this.#sources.values()) {
+      const pods = claims.map(({ pod }) => pod);
+      this.#stopped?.settle(name, pods, isComplete);
+    }
     this.#arbitrate();
     this.#wake?.();
   }

@@ -142,6 +142,9 @@ describe('the merged sources', () => {
     await stopped.stop(aPod(), END);
     port.deliver([aPod('2'), aPod('1', 'other')]);
     expect(await next()).toBe('UPDATE web');
+    // Whoever stopped that one had looked before it changed.
+    await stopped.stop(aPod(), END);
+    expect([stopped.list(), stopped.find(aPod('2'))]).toEqual([[], undefined]);
     ending.abort();
   });
 });

@@ -52,7 +52,7 @@ export interface HousekeepingOptions {
     | 'syncKnownPods'
     | 'updatePod'
     | 'isKnown'
-    | 'phases'
+    | 'uids'
     | 'couldHaveRunningContainers'
     | 'shouldPodContentBeRemoved'
   >;
@@ -105,8 +105,9 @@ export class Housekeeping {
         return desired.uids();
       },
       get possiblyRunningUids() {
-        const known = [...workers.phases()].map(([uid]) => uid);
-        return new Set(known.filter((uid) => workers.couldHaveRunningContainers(uid)));
+        const uids = new Set<string>();
+        for (const uid of workers.uids()) if (workers.couldHaveRunningContainers(uid)) uids.add(uid);
+        return uids;
       },
       mayRemove: (uid) => this.#mayRemove(uid),
     };
@@ -148,7 +149,7 @@ export class Housekeeping {
 
   #forgetFinished(): void {
     const { workers, desired, clock } = this.#options;
-    const before = [...workers.phases()].map(([uid]) => uid);
+    const before = [...workers.uids()];
     workers.syncKnownPods(desired.all());
     for (const uid of before) {
       if (workers.isKnown(uid)) continue;

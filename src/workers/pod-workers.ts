@@ -151,6 +151,11 @@ export class PodWorkers {
     return this.#revision;
   }
 
+  /** Every uid known, in the order in which they came. */
+  uids(): IterableIterator<string> {
+    return this.#workers.keys();
+  }
+
   /** Every uid known, with its phase, in the order in which they came. */
   *phases(): IterableIterator<readonly [uid: string, phase: WorkerPhase]> {
     for (const [uid, worker] of this.#workers) yield [uid, worker.state.phase];
