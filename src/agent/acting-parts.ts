@@ -37,8 +37,10 @@ import { memoryUsageOf } from './memory-usage.js';
 import { computeCapacity } from './node-capacity.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
 import { type PodEventLog } from './pod-event-log.js';
+import { type ClusterHooks } from './cluster/cluster-hooks.js';
 import { readHugePages } from './read-huge-pages.js';
 import { readNodePolicy } from './read-node-policy.js';
+import { rememberTold } from './remember-told.js';
 import { type ObservingParts, type ObservingPartsOptions } from './observing-parts.js';
 
 /** What {@link buildActingParts} needs. */
@@ -49,6 +51,8 @@ export interface ActingPartsOptions extends ObservingPartsOptions {
   readonly events: PodEventLog;
   /** What pods of an API server refer to; there are none without it. */
   readonly cluster: ClusterObjects | undefined;
+  /** Knows what an agent before this one has told an API server of pods. */
+  readonly link: Pick<ClusterHooks, 'findTold'> | undefined;
   /** Knows what nobody may read in an event or in the log. */
   readonly secrets: SecretHider;
   readonly observing: ObservingParts;
@@ -67,7 +71,7 @@ export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
 /** Makes the parts that act on one pod, up to syncPod. Reads what earlier agents knew of pulls, probes and ends. */
 export async function buildActingParts(given: ActingPartsOptions) {
   const { options, identity, client, runtimeName, objects, events, secrets, observing } = given;
-  const { cluster, clock, logger } = given;
+  const { cluster, link, clock, logger } = given;
   const { runtime, cache, adopted, isOurs, cgroups, security, runtimeState } = observing;
   const common = { clock, logger };
   const changes = new CriRuntimeChanges({ client, ...common });
@@ -78,7 +82,6 @@ export async function buildActingParts(given: ActingPartsOptions) {
     changes: recordPulls({ changes, pulled, ...common }),
   });
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
-  const adoption = new PodAdoption({ ...common, ...{ adopted, runtime, isAdopting: options.adopt } });
   const paths = new PodPaths(options);
   const capacity = computeCapacity({
     cores: availableParallelism(),
@@ -126,6 +129,10 @@ export async function buildActingParts(given: ActingPartsOptions) {
     canMount: () => !runtimeState.conditions.some(({ type, status }) => type === 'Isolation' && !status),
   });
   const memory = await ProbeFiles.open({ folder: join(options.rootDir, 'probes'), logger });
+  const adoption = new PodAdoption({
+    ...{ ...common, adopted, runtime, isAdopting: options.adopt },
+    onAdopted: (uid) => rememberTold(memory, uid, link?.findTold(uid)),
+  });
   const probes = new ProbeManager({
     ...common,
     ...{ memory, targets: observedTargets(cache, identity.ip) },

@@ -38,7 +38,7 @@ export const AGENT_OPTIONS: OptionsTable<AgentOptions> = {
     type: 'switch',
     default: false,
     flag: '--adopt',
-    doc: 'Take over, without a restart, pods that a kubelet left: those with the namespace and name of a manifest',
+    doc: 'Take over, without a restart, pods that a kubelet left: those with the namespace and name of a manifest, and in a cluster its own',
   },
   stopPods: {
     type: 'switch',

@@ -79,6 +79,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const observing = await buildObservingParts({ ...common, options, identity, client });
   const acting = await buildActingParts({
     ...{ ...common, options, identity, client, runtimeName, objects, events, observing, secrets, cluster },
+    link: given.link,
     findHeldResize: (uid) => deciding.handlers.resizeObstacle(uid),
     onVolumesReady: (uid) => deciding.workers.retry(uid),
   });

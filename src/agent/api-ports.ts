@@ -8,6 +8,7 @@ import { type Clock } from '../util/clock.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts } from './agent-parts.js';
 import { applyManifests } from './apply-manifest.js';
+import { containerActions } from './container-actions.js';
 import { containerLogs } from './container-logs.js';
 import { logFileLooks } from './log-file-looks.js';
 import { computeCapacity } from './node-capacity.js';
@@ -21,7 +22,7 @@ import { WritableManifests } from './writable-manifests.js';
 
 /** What {@link buildApiPorts} wires. */
 export interface ApiPortsOptions {
-  readonly options: Pick<AgentOptions, 'nodeLogsDir' | 'maxPods' | 'podsPerCore'> & PolicyOptions;
+  readonly options: Pick<AgentOptions, 'rootDir' | 'nodeLogsDir' | 'maxPods' | 'podsPerCore'> & PolicyOptions;
   readonly parts: AgentParts;
   readonly identity: NodeIdentity;
   readonly client: CriClient;
@@ -61,6 +62,7 @@ export function buildApiPorts(
     looks: logFileLooks({ clock }),
     logs: containerLogs(paths.podLogsDir, cache),
     streams: runtimeStreams({ client, cache }),
+    actions: containerActions({ client, rootDir: options.rootDir, clock }),
   };
 }
 

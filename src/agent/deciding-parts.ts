@@ -4,7 +4,8 @@ import { type CriClient } from '../cri/index.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type PodSpec } from '../model/pod.js';
 import { isClusterPod } from '../model/static-pod.js';
-import { emptyPodStatus, type ObservedPod, type PodStatus } from '../runtime/runtime.js';
+import { emptyPodStatus, type ObservedPod } from '../runtime/runtime.js';
+import { AdoptedPodsCleaner } from '../sync/adopted-pods-cleaner.js';
 import { admitPod, findResizeObstacle } from '../sync/admit-pod.js';
 import { admitSecurity, type SecurityFeatures } from '../sync/admit-security.js';
 import { toRunDefinition } from '../sync/asks-for-new-run.js';
@@ -37,7 +38,8 @@ export interface DecidingPartsOptions {
   /** What pods of an API server refer to. */
   readonly cluster: Pick<ClusterObjects, 'keepOnly'> | undefined;
   /** Who says which pods of an API server may be here, and is told how they end. */
-  readonly link: Pick<ClusterHooks, 'admit' | 'extendedResources' | 'podEndChanged'> | undefined;
+  readonly link:
+    Pick<ClusterHooks, 'admit' | 'extendedResources' | 'isNodeOfKubeletHere' | 'podEndChanged'> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -141,11 +143,11 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     collectors.folders,
     cgroups,
     foreign,
-    {
-      name: 'adopted pods',
-      cleanUp: async (view) =>
-        adoption.forgetGone((uid) => view.mayRemove(uid) && isEmptyPod(cache.get(uid).status)),
-    },
+    new AdoptedPodsCleaner({
+      ...{ adoption, cache, desired, workers, seenAllSources, adopted: observing.adopted, logger },
+      isNodeOfKubeletHere: () => link?.isNodeOfKubeletHere(),
+      isNothingWanted: () => isNothingWanted,
+    }),
   ];
   const housekeeping = new Housekeeping({
     ...common,
@@ -211,10 +213,6 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...{ desired, workers, collectors, volumeLimits, housekeeping, handlers, loop, closing },
     ...{ seenAllSources, wantNothing, forgetLife },
   };
-}
-
-function isEmptyPod({ sandboxes, containers }: PodStatus): boolean {
-  return sandboxes.length + containers.length === 0;
 }
 
 function imagesOf({ initContainers = [], containers, ephemeralContainers = [] }: PodSpec): string[] {

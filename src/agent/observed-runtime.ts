@@ -73,6 +73,7 @@ export class ObservedRuntime implements Runtime {
         events++;
         handlers.onEvent(event);
       },
+      onSkipped: () => handlers.onSkipped?.(),
     };
     let error: unknown;
     try {

@@ -13,7 +13,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { toOpensslCiphers } from '../server/tls/cipher-suites.js';
-import { type CertificatePair } from '../server/tls/make-certificate.js';
+import type { CertificatePair } from '../server/tls/make-certificate.js';
 import { isOutworn, makeSelfSigned } from '../server/tls/self-signed.js';
 import { TokenTable } from '../server/token-table.js';
 import { certificatesRead } from '../util/certificate-channels.js';

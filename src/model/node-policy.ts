@@ -61,12 +61,14 @@ export function parseAllowedHostPath(text: string): AllowedHostPath {
 
 /** Every field of the pod that asks for what the node does not let it have, in the pod's order. Pure. */
 export function findForbidden(pod: Pod, policy: NodePolicy): FieldProblem[] {
+  const { forbid, allowedHostPaths } = policy;
+  // Most nodes forbid nothing, and each pod is asked about again and again.
+  if (forbid.size === 0 && allowedHostPaths === undefined) return [];
   const { spec } = pod;
   const problems: FieldProblem[] = [];
   const refuse = (word: Forbiddable, path: FieldPath): void => {
     problems.push(forbidden(path, `this node runs with --forbid=${word}`));
   };
-  const { forbid } = policy;
   for (const word of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
     if (spec[word] === true && forbid.has(word)) refuse(word, ['spec', word]);
   }

@@ -21,6 +21,7 @@ import { SCHEDULING_TABLES } from './scheduling-fields.js';
 import { VOLUME_TABLES } from './volume-fields.js';
 
 const SCHEDULER = 'only a scheduler reads it, and the pod is here already';
+const OF_CLUSTER = 'a node of a cluster goes by it; elsewhere the pod is here already';
 const API_SERVER = 'an API server writes it';
 const NO_ACCOUNT = 'leave it out: there is no API server to give the pod a token of its account';
 
@@ -70,7 +71,7 @@ const OWN_TABLES = {
     terminationGracePeriodSeconds: supported('int64', { default: 30 }),
     activeDeadlineSeconds: supported('int64'),
     dnsPolicy: supported('ClusterFirstWithHostNet|ClusterFirst|Default|None', { default: 'ClusterFirst' }),
-    nodeSelector: ignored('map[string]string', SCHEDULER),
+    nodeSelector: supported('map[string]string', { note: OF_CLUSTER }),
     serviceAccountName: clustered(refused(NO_ACCOUNT, 'string'), supported('string')),
     serviceAccount: clustered(
       refused(NO_ACCOUNT, 'string'),
@@ -92,7 +93,7 @@ const OWN_TABLES = {
     imagePullSecrets: supported('[]LocalObjectReference'),
     hostname: supported('string'),
     subdomain: supported('string'),
-    affinity: ignored('Affinity', SCHEDULER),
+    affinity: supported('Affinity', { note: OF_CLUSTER }),
     schedulerName: ignored('string', SCHEDULER),
     tolerations: ignored('[]Toleration', SCHEDULER),
     hostAliases: supported('[]HostAlias'),
@@ -129,7 +130,7 @@ const OWN_TABLES = {
       '[]any',
     ),
     resources: refused('give each container its own resources'),
-    hostnameOverride: refused('use hostname', 'string'),
+    hostnameOverride: supported('string'),
     schedulingGroup: clustered(
       refused('leave it out: there is no scheduler here that would wait for the group'),
       ignored('any', SCHEDULER),

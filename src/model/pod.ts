@@ -60,6 +60,8 @@ export interface PodSpec {
   readonly hostname?: string;
   readonly subdomain?: string;
   readonly setHostnameAsFQDN?: boolean;
+  /** What the pod is called inside, in the place of all of these; it has no full name then. */
+  readonly hostnameOverride?: string;
   readonly hostAliases?: readonly HostAlias[];
   /** A RuntimeClass of the API server that the pod is from; of a manifest, a handler of the runtime itself. */
   readonly runtimeClassName?: string;
@@ -70,6 +72,30 @@ export interface PodSpec {
   readonly priority?: number;
   readonly priorityClassName?: string;
   readonly os?: { readonly name: 'linux' };
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly affinity?: Affinity;
+}
+
+/** What a pod requires of its node; what is only preferred, and of other pods, is the scheduler's. */
+export interface Affinity {
+  readonly nodeAffinity?: {
+    readonly requiredDuringSchedulingIgnoredDuringExecution?: {
+      readonly nodeSelectorTerms: readonly NodeSelectorTerm[];
+    };
+  };
+}
+
+/** All of it has to hold. */
+export interface NodeSelectorTerm {
+  readonly matchExpressions?: readonly SelectorRequirement[];
+  readonly matchFields?: readonly SelectorRequirement[];
+}
+
+/** One condition on a label or a field. */
+export interface SelectorRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
 }
 
 /** Additions to /etc/resolv.conf. */

@@ -189,6 +189,7 @@ describe('a pod as written', () => {
       pod: podOf({
         ...{ dnsPolicy: 'ClusterFirst', restartPolicy: 'Always', securityContext: {}, volumes: [] },
         ...{ hostPID: false, priority: 0, os: { name: 'linux' }, imagePullSecrets: [] },
+        nodeSelector: { disk: 'ssd' },
       }),
     });
   });

@@ -1,26 +1,33 @@
-import { type FieldTable, ignored } from './field-facts.js';
+import { type FieldTable, ignored, supported } from './field-facts.js';
 
 const SCHEDULER = 'only a scheduler reads it, and the pod is here already';
 
 const at = (type: string, required = false) => ignored(type, SCHEDULER, { required });
 
-/** The fields that only a scheduler reads: known, so that a misspelt one is an error, and otherwise without effect. */
+/**
+ * The fields that a scheduler reads: known, so that a misspelt one is an error, and otherwise without effect, but for what a
+ * pod requires of its node.
+ */
 export const SCHEDULING_TABLES = {
   Affinity: {
-    nodeAffinity: at('NodeAffinity'),
+    nodeAffinity: supported('NodeAffinity'),
     podAffinity: at('PodAffinity'),
     podAntiAffinity: at('PodAffinity'),
   },
   NodeAffinity: {
-    requiredDuringSchedulingIgnoredDuringExecution: at('NodeSelector'),
+    requiredDuringSchedulingIgnoredDuringExecution: supported('NodeSelector'),
     preferredDuringSchedulingIgnoredDuringExecution: at('[]PreferredSchedulingTerm'),
   },
-  NodeSelector: { nodeSelectorTerms: at('[]NodeSelectorTerm', true) },
+  NodeSelector: { nodeSelectorTerms: supported('[]NodeSelectorTerm', { required: true }) },
   NodeSelectorTerm: {
-    matchExpressions: at('[]SelectorRequirement'),
-    matchFields: at('[]SelectorRequirement'),
+    matchExpressions: supported('[]SelectorRequirement'),
+    matchFields: supported('[]SelectorRequirement'),
   },
-  SelectorRequirement: { key: at('string', true), operator: at('string', true), values: at('[]string') },
+  SelectorRequirement: {
+    key: supported('string', { required: true }),
+    operator: supported('string', { required: true }),
+    values: supported('[]string'),
+  },
   PreferredSchedulingTerm: { weight: at('int32', true), preference: at('NodeSelectorTerm', true) },
   PodAffinity: {
     requiredDuringSchedulingIgnoredDuringExecution: at('[]PodAffinityTerm'),

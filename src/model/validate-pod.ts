@@ -40,6 +40,7 @@ function validateSpec(spec: Draft<PodSpec>, list: ProblemList): void {
   for (const name of ['hostname', 'subdomain'] as const) {
     list.check([...path, name], spec[name], checkLabel);
   }
+  validateHostnameOverride(spec, list);
   for (const name of ['priorityClassName', 'runtimeClassName'] as const) {
     list.check([...path, name], spec[name], checkSubdomain);
   }
@@ -52,6 +53,24 @@ function validateSpec(spec: Draft<PodSpec>, list: ProblemList): void {
   }
   validateDns(spec, list);
   validatePodSecurity(spec, path, list);
+}
+
+const LONGEST_OVERRIDE = 64;
+
+function validateHostnameOverride(spec: Draft<PodSpec>, list: ProblemList): void {
+  const path = ['spec', 'hostnameOverride'];
+  const { hostnameOverride: name } = spec;
+  if (name === undefined) return;
+  list.check(path, name, checkSubdomain);
+  const rule =
+    name.length > LONGEST_OVERRIDE
+      ? `must have at most ${LONGEST_OVERRIDE} characters`
+      : spec.setHostnameAsFQDN === true
+        ? 'leave it out where setHostnameAsFQDN is true'
+        : spec.hostNetwork === true
+          ? 'leave it out where hostNetwork is true: the pod has the name of the node'
+          : undefined;
+  if (rule !== undefined) list.add(invalid(path, name, rule));
 }
 
 function validatePriority({ priority, priorityClassName }: Draft<PodSpec>, list: ProblemList): void {

@@ -112,6 +112,7 @@ export class CriRuntime implements Runtime {
       {
         onOpen: () => handlers.onOpen?.(),
         onEvent: (event) => handlers.onEvent(toRuntimeEvent(event, this.#counters)),
+        onSkipped: () => handlers.onSkipped?.(),
       },
       { signal, logger: this.#logger },
     );

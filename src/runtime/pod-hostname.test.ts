@@ -9,6 +9,14 @@ it('the host name of a pod is its own, else its name, as short as Linux wants it
   expect(computeHostname(aNodePod({ hostname: 'h', subdomain: 's' }), 'cluster.local')).toBe('h');
 });
 
+it('a name that overrides the others may have dots, and there is no full name beside it', () => {
+  const pod = aNodePod({ hostname: 'h', subdomain: 's', hostnameOverride: 'over.example.org' });
+  expect(computeHostNames(pod, 'cluster.local')).toEqual({ short: 'over.example.org', domain: '' });
+  expect(computeHostname(pod, 'cluster.local')).toBe('over.example.org');
+  const long = aNodePod({ hostnameOverride: `${'a'.repeat(62)}.b` });
+  expect(computeHostname(long, '')).toBe('a'.repeat(62));
+});
+
 it('the host name is the full one where the pod asks for that and has a subdomain', () => {
   const full = aNodePod({ hostname: 'h', subdomain: 's', setHostnameAsFQDN: true });
   expect(computeHostname(full, 'cluster.local')).toBe('h.s.default.svc.cluster.local');

@@ -14,8 +14,9 @@ const LONGEST_FULL = 64;
 
 /** The names of a pod: what it says itself, else its own name. Pure. */
 export function computeHostNames({ metadata, spec }: NodePod, clusterDomain: string): PodHostNames {
-  const { hostname = metadata.name, subdomain = '' } = spec;
-  const short = hostname.slice(0, LONGEST_SHORT).replace(/[-.]+$/, '');
+  const { hostnameOverride, hostname = metadata.name } = spec;
+  const short = (hostnameOverride ?? hostname).slice(0, LONGEST_SHORT).replace(/[-.]+$/, '');
+  const subdomain = hostnameOverride === undefined ? (spec.subdomain ?? '') : '';
   const domain = [subdomain, metadata.namespace, 'svc', clusterDomain]
     .filter((part) => part !== '')
     .join('.');

@@ -131,6 +131,8 @@ export interface RuntimeEventHandlers {
   /** The runtime has taken the subscription. May never be called by runtimes that stay silent until an event. */
   onOpen?(): void;
   onEvent(event: RuntimeEvent): void;
+  /** An event came that could not be read, and nobody knows what it said. */
+  onSkipped?(): void;
 }
 
 /**

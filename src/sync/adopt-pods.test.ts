@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodUpdate, type PodUpdateType } from '../model/pod-update.js';
+import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { LABELS } from '../runtime/labels.js';
-import { type ObservedPod } from '../runtime/runtime.js';
+import { type ObservedPod, type PodOwner, type PodStatus } from '../runtime/runtime.js';
 import { aPod, aPodStatus, aSandboxStatus } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { LogRecorder } from '../testing/log-recorder.js';
@@ -28,6 +29,8 @@ interface Scene {
   readonly clock: FakeClock;
   readonly logger: LogRecorder;
   readonly adoption: PodAdoption;
+  /** How often the runtime was asked for all pods. */
+  readonly lists: () => number;
   /** The uids under which the pods of an update come out. */
   readonly send: (type: PodUpdateType, ...pods: NodePod[]) => Promise<string[]>;
 }
@@ -36,10 +39,12 @@ function setUp(listed: readonly ObservedPod[], { isAdopting = true, fails = 0, m
   const clock = new FakeClock();
   const logger = new LogRecorder();
   let failures = fails;
+  let lists = 0;
   const adoption = new PodAdoption({
     ...{ clock, logger, adopted, isAdopting },
     runtime: {
       listPods: async () => {
+        lists++;
         if (failures-- > 0) throw new Error('no runtime');
         return Promise.resolve(listed);
       },
@@ -58,7 +63,7 @@ function setUp(listed: readonly ObservedPod[], { isAdopting = true, fails = 0, m
     for await (const update of adoption.updates(one(), never)) updates.push(update);
     return updates.flatMap((update) => update.pods.map(({ metadata }) => metadata.uid));
   };
-  return { clock, logger, adoption, send };
+  return { clock, logger, adoption, lists: () => lists, send };
 }
 
 describe('taking over pods', () => {
@@ -124,5 +129,56 @@ describe('taking over pods', () => {
     await adoption.forgetGone(() => true);
     expect(adopted.has('left')).toBe(false);
     expect(await setUp([]).send('ADD', web)).toEqual(['uid-web']);
+  });
+
+  it('takes a pod of an API server over under its own uid, and no former pod of its name', async () => {
+    const annotations = { [STATIC_POD_ANNOTATIONS.source]: 'api' };
+    const ofApi = (uid: string): NodePod => aNodePod({ uid, annotations });
+    const { send } = setUp([aPod({ uid: 'one' })]);
+    expect(await send('ADD', ofApi('two'))).toEqual(['two']);
+    expect(adopted.all()).toEqual([]);
+    expect(await send('ADD', ofApi('one'))).toEqual(['one']);
+    expect(adopted.has('one')).toBe(true);
+    // It has the name of one that is on record, and stays what it is.
+    expect(await send('ADD', ofApi('three'))).toEqual(['three']);
+  });
+
+  it('asks the runtime no more for pods of an API server that a kubelet cannot have left', async () => {
+    const annotations = { [STATIC_POD_ANNOTATIONS.source]: 'api' };
+    const ofApi = (uid: string): NodePod => aNodePod({ uid, annotations });
+    const { send, lists } = setUp([aPod({ uid: 'left' })]);
+    await send('ADD', ofApi('new'));
+    expect(lists()).toBe(1);
+    expect(await send('ADD', ofApi('newer'))).toEqual(['newer']);
+    expect(lists()).toBe(1);
+    expect(await send('ADD', ofApi('left'))).toEqual(['left']);
+    expect([lists(), adopted.has('left')]).toEqual([2, true]);
+    // By its name any manifest may be that of a pod that was left.
+    await send('ADD', aNodePod({ name: 'later' }));
+    expect(lists()).toBe(3);
+  });
+
+  it('takes over what a kubelet had from its API server and nobody wants, and nothing else', async () => {
+    const { adoption } = setUp([]);
+    const statusOf = (uid: string, source: string, owner: PodOwner = 'kubernetes', mark = ''): PodStatus => {
+      const pod = aPod({ uid, owner });
+      const labels: Record<string, string> = mark === '' ? {} : { [LABELS.nodeInstance]: mark };
+      const annotations = { [STATIC_POD_ANNOTATIONS.source]: source };
+      const sandboxes = pod.sandboxes.map((each) => aSandboxStatus(each, { labels, annotations }));
+      return aPodStatus(pod, { sandboxes });
+    };
+    const others = [
+      statusOf('of-file', 'file'),
+      statusOf('nobodys', 'api', 'other'),
+      statusOf('marked', 'api', 'kubernetes', 'other'),
+    ];
+    const unwanted = statusOf('unwanted', 'api');
+    const left = adoption.findLeft([...others, unwanted]);
+    expect(left).toEqual([unwanted]);
+    await adoption.takeUnwanted(left);
+    expect(adopted.all().map(({ uid }) => uid)).toEqual(['unwanted']);
+    expect(adoption.findLeft([unwanted])).toEqual([]);
+    await adopted.forget('unwanted');
+    expect(setUp([], { isAdopting: false }).adoption.findLeft([unwanted])).toEqual([]);
   });
 });

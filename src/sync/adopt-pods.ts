@@ -4,7 +4,8 @@
  * In: what the sources want, under the uids that follow from manifests. Out: the same, where a pod was taken over under
  * the uid that it has in the runtime: whoever comes behind knows no other. A pod is taken over when its manifest comes
  * and the runtime has one of the same namespace and name with a kubelet's labels and nobody's mark; that is on the disk
- * before the pod is handed on. One that was taken over once stays so until nothing of it is left.
+ * before the pod is handed on. One that was taken over once stays so until nothing of it is left. A pod of an API server
+ * is taken over under its own uid alone: another one of that name is a former pod, which is not wanted any more.
  *
  * It assumes that the kubelet has ended: both would look after the pod otherwise, each in its own way.
  *
@@ -12,14 +13,14 @@
  */
 import { type NodePod } from '../model/node-pod.js';
 import { type PodUpdate } from '../model/pod-update.js';
-import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
+import { isClusterPod, STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { ownerOf } from '../runtime/labels.js';
-import { type ObservedPod, type Runtime } from '../runtime/runtime.js';
+import { type ObservedPod, type PodStatus, type Runtime } from '../runtime/runtime.js';
 import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 
-import { type AdoptedPods } from './adopted-pods.js';
+import { type AdoptedPod, type AdoptedPods } from './adopted-pods.js';
 
 /** What a {@link PodAdoption} needs. */
 export interface PodAdoptionOptions {
@@ -29,6 +30,8 @@ export interface PodAdoptionOptions {
   readonly runtime: Pick<Runtime, 'listPods' | 'getPodStatus'>;
   /** Whether pods are taken over that were not before. */
   readonly isAdopting: boolean;
+  /** A pod was taken over, under this uid: called before it is handed on. */
+  readonly onAdopted?: (uid: string) => void;
 }
 
 /** See the module. */
@@ -37,6 +40,11 @@ export class PodAdoption {
   readonly #logger: Logger;
   /** The uids under which pods were handed on and are wanted, by those of their manifests. */
   readonly #given = new Map<string, string>();
+  /**
+   * Uids of what a kubelet left, as the first look showed them: it has ended, so what an API server sends later under another
+   * one never was its pod.
+   */
+  #uidsLeft: ReadonlySet<string> | undefined;
 
   constructor(options: PodAdoptionOptions) {
     this.#options = options;
@@ -64,17 +72,53 @@ export class PodAdoption {
     }
   }
 
+  /**
+   * Those that a kubelet had from its API server and that were not taken over. Pods of its manifests are left alone, as their
+   * manifests may just not have been named.
+   */
+  findLeft(observed: Iterable<PodStatus>): PodStatus[] {
+    const { adopted, isAdopting } = this.#options;
+    if (!isAdopting) return [];
+    return [...observed].filter((status) => {
+      const { uid, owner, sandboxes } = status;
+      const isOfApi = sandboxes.some(
+        ({ annotations }) => annotations[STATIC_POD_ANNOTATIONS.source] === 'api',
+      );
+      if (owner !== 'kubernetes' || !isOfApi || adopted.has(uid)) return false;
+      return !isBegun(status);
+    });
+  }
+
+  /** Takes over what nobody wants, so that it ends as one of ours does: a kubelet would have ended it. */
+  async takeUnwanted(left: readonly PodStatus[]): Promise<void> {
+    for (const status of left) {
+      const { uid } = status;
+      await this.#options.adopted.adoptUnwanted(status);
+      this.#logger.info('Pod is taken over to be ended: nobody wants it', { pod: status, podUID: uid }, 0);
+    }
+  }
+
   #uidOf({ metadata }: NodePod): string {
     return this.#given.get(metadata.uid) ?? metadata.uid;
   }
 
   async #adoptAll(pods: readonly NodePod[], signal: AbortSignal): Promise<void> {
-    const { adopted, isAdopting } = this.#options;
-    const unknown = pods.filter((pod) => adopted.find(pod.metadata) === undefined);
+    const { isAdopting } = this.#options;
+    const unknown = pods.filter((pod) => this.#findRecord(pod) === undefined && this.#mayBeLeft(pod));
     if (isAdopting && unknown.length > 0) await this.#tryUntilDone(unknown, signal);
-    for (const { metadata } of pods) {
-      this.#given.set(metadata.uid, adopted.find(metadata)?.uid ?? metadata.uid);
+    for (const pod of pods) {
+      const { uid } = pod.metadata;
+      this.#given.set(uid, this.#findRecord(pod)?.uid ?? uid);
     }
+  }
+
+  #findRecord(pod: NodePod): AdoptedPod | undefined {
+    const { adopted } = this.#options;
+    return isClusterPod(pod) ? adopted.findByUid(pod.metadata.uid) : adopted.find(pod.metadata);
+  }
+
+  #mayBeLeft(pod: NodePod): boolean {
+    return !isClusterPod(pod) || this.#uidsLeft === undefined || this.#uidsLeft.has(pod.metadata.uid);
   }
 
   /** A runtime that cannot be asked keeps the pods waiting: nothing could be started in it either. */
@@ -95,12 +139,13 @@ export class PodAdoption {
   }
 
   async #lookAndAdopt(pods: readonly NodePod[], signal: AbortSignal): Promise<void> {
-    const { runtime, adopted } = this.#options;
+    const { runtime, adopted, onAdopted } = this.#options;
     const listed = await runtime.listPods(signal);
+    this.#uidsLeft ??= new Set(listed.filter(({ owner }) => owner === 'kubernetes').map(({ uid }) => uid));
     for (const pod of pods) {
-      if (adopted.find(pod.metadata) !== undefined) continue;
+      if (this.#findRecord(pod) !== undefined) continue;
       const names = { pod: pod.metadata, podUID: pod.metadata.uid };
-      const [left] = findLeft(pod, listed);
+      const [left] = sortCandidates(pod, listed);
       if (left === undefined) continue;
       if (listed.some(({ uid, owner }) => uid === pod.metadata.uid && owner === 'podloop')) {
         const message = 'Pod is not taken over: ours of the same name is there already';
@@ -108,17 +153,23 @@ export class PodAdoption {
         continue;
       }
       const status = await runtime.getPodStatus(left, signal);
-      const parts = [...status.sandboxes, ...status.containers];
-      // Somebody else has begun to look after it.
-      if (parts.some(({ labels }) => ownerOf(labels) === 'podloop')) continue;
+      if (isBegun(status)) continue;
       await adopted.adopt(pod, status);
+      onAdopted?.(left.uid);
       this.#logger.info('Pod is taken over as it is', { ...names, podUID: left.uid }, 0);
     }
   }
 }
 
+/** Whether a podloop, perhaps another one, has begun to look after it. */
+function isBegun({ sandboxes, containers }: PodStatus): boolean {
+  return [...sandboxes, ...containers].some(({ labels }) => ownerOf(labels) === 'podloop');
+}
+
 /** Pods of a kubelet with the pod's names, the one to take first: what runs before what has ended, then the newest. */
-function findLeft({ metadata }: NodePod, listed: readonly ObservedPod[]): ObservedPod[] {
+function sortCandidates(pod: NodePod, listed: readonly ObservedPod[]): ObservedPod[] {
+  const { metadata } = pod;
+  const isOnlyItself = isClusterPod(pod);
   const isAlive = ({ sandboxes, containers }: ObservedPod): boolean =>
     [...sandboxes, ...containers].some(({ state }) => state === 'running');
   const createdAtNs = ({ sandboxes, containers }: ObservedPod): bigint =>
@@ -126,7 +177,8 @@ function findLeft({ metadata }: NodePod, listed: readonly ObservedPod[]): Observ
       return each.createdAtNs > newest ? each.createdAtNs : newest;
     }, 0n);
   return listed
-    .filter(({ owner, namespace, name }) => {
+    .filter(({ owner, namespace, name, uid }) => {
+      if (isOnlyItself && uid !== metadata.uid) return false;
       return owner === 'kubernetes' && namespace === metadata.namespace && name === metadata.name;
     })
     .toSorted((one, other) => {

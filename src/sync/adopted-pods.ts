@@ -58,6 +58,10 @@ export class AdoptedPods implements ContainerBaselines {
     return this.#byUid.has(uid);
   }
 
+  findByUid(uid: string): AdoptedPod | undefined {
+    return this.#byUid.get(uid);
+  }
+
   /** By the names that the pod has on this node. */
   find({ namespace, name }: { readonly namespace: string; readonly name: string }): AdoptedPod | undefined {
     return this.all().find((pod) => pod.namespace === namespace && pod.name === name);
@@ -79,6 +83,11 @@ export class AdoptedPods implements ContainerBaselines {
     const adopted: AdoptedPod = { namespace, name, uid, parts: partsOf(pod, observed) };
     await this.#change(() => this.#byUid.set(uid, adopted));
     return adopted;
+  }
+
+  /** Takes a pod over that nobody wants: nothing of it is compared with anything. */
+  async adoptUnwanted({ namespace, name, uid }: PodStatus): Promise<void> {
+    await this.#change(() => this.#byUid.set(uid, { namespace, name, uid, parts: [] }));
   }
 
   /** Adds what the record of an adopted pod lacks; of other pods there is nothing to keep. */

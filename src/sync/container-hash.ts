@@ -78,11 +78,14 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   hostname: 'sandbox',
   subdomain: 'sandbox',
   setHostnameAsFQDN: 'sandbox',
+  hostnameOverride: 'sandbox',
   hostAliases: 'sandbox',
   runtimeClassName: 'sandbox',
   priority: 'nothing',
   priorityClassName: 'nothing',
   os: 'nothing',
+  nodeSelector: 'nothing',
+  affinity: 'nothing',
 };
 
 /**

@@ -151,6 +151,11 @@ export class PodHandlers implements SyncHandlers {
     return this.#options.housekeeping.isSettled ?? false;
   }
 
+  /** Something else than pods has changed that pods may have been rejected for. */
+  judgeRejected(): void {
+    this.#judgeRejectedSoon();
+  }
+
   /** Judges a pod that has ended and is to run again, perhaps with other wishes; false: it is rejected. */
   admitAnew(pod: NodePod): boolean {
     return this.#admit(pod);

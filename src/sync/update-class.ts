@@ -49,6 +49,7 @@ export const SPEC_UPDATES: Classes<PodSpec> = {
   hostname: 'pod',
   subdomain: 'pod',
   setHostnameAsFQDN: 'pod',
+  hostnameOverride: 'pod',
   hostAliases: 'pod',
   runtimeClassName: 'pod',
   overhead: 'pod',
@@ -56,6 +57,8 @@ export const SPEC_UPDATES: Classes<PodSpec> = {
   priority: 'pod',
   priorityClassName: 'pod',
   os: 'in place',
+  nodeSelector: 'in place',
+  affinity: 'in place',
 };
 
 /** Fields of containers. */

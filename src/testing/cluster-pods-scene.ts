@@ -24,6 +24,8 @@ export class ScriptedAgentPods implements AgentPods {
   readonly running = new Set<string>();
   readonly finished = new Set<string>();
   statics: NodePod[] | undefined = [];
+  /** How often what was rejected was to be judged again. */
+  judgements = 0;
   readonly #statuses = new Map<string, AgentPodStatus & { readonly nodePod: NodePod | undefined }>();
   readonly #readers = new Set<PushedItems<AgentStatusChange>>();
 
@@ -72,6 +74,10 @@ export class ScriptedAgentPods implements AgentPods {
     return this.statics;
   }
 
+  judgeRejected(): void {
+    this.judgements++;
+  }
+
   /** The agent computes a status of a pod that it was given, or of a static one. */
   compute(uid: string, status: Partial<V1PodStatus>): void {
     const nodePod = this.delivered?.get(uid) ?? this.statics?.find(({ metadata }) => metadata.uid === uid);
@@ -108,6 +114,7 @@ export class ClusterPodsScene implements AsyncDisposable {
     const record = ({ name }: { readonly name: string }, { reason, message }: PodEvent): void =>
       void this.events.push(`${name} ${reason} ${message}`);
     this.pods = new ClusterPods({
+      initialLabels: { zone: 'a' },
       ...{ client, clock, agent, nodeName: SCENE_NODE, logger: SILENT_LOGGER, random: () => 0.5 },
       events: { record },
     });

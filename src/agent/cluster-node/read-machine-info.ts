@@ -40,9 +40,14 @@ export async function readMachineInfo({ osRelease, meminfo }: MachineFiles = FIL
     kernelVersion: release(),
     osImage: findOsImage(releases.find((text) => text !== '') ?? ''),
     operatingSystem: 'linux',
-    architecture: GO_NAMES[arch()] ?? arch(),
+    architecture: ownArchitecture(),
     ...(swapKib === '0' ? {} : { swap: { capacity: Number(swapKib) * 1024 } }),
   };
+}
+
+/** This machine's, as Go calls it. */
+export function ownArchitecture(): string {
+  return GO_NAMES[arch()] ?? arch();
 }
 
 /** PRETTY_NAME of an os-release file, without its quotes; `Linux` when it has none. Pure. */

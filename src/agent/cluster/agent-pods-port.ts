@@ -7,9 +7,9 @@ import { API_SOURCE } from '../pod-sources.js';
 
 /** What the agent does for pods of an API server, and knows of them. */
 export function buildAgentPods(
-  parts: Pick<AgentParts, 'sources' | 'manager' | 'workers' | 'desired' | 'endedPods' | 'cache'>,
+  parts: Pick<AgentParts, 'sources' | 'manager' | 'workers' | 'desired' | 'endedPods' | 'cache' | 'handlers'>,
 ): AgentPods {
-  const { sources, manager, workers, desired, endedPods, cache } = parts;
+  const { sources, manager, workers, desired, endedPods, cache, handlers } = parts;
   const isSeenRunning = (uid: string): boolean => {
     const { sandboxes, containers } = cache.get(uid).status;
     return [...sandboxes, ...containers].some(({ state }) => state === 'running');
@@ -45,5 +45,6 @@ export function buildAgentPods(
       if (!sources.config.seenAllSources(API_SOURCE)) return undefined;
       return [...desired.all()].filter((pod) => !isClusterPod(pod));
     },
+    judgeRejected: () => handlers.judgeRejected(),
   };
 }

@@ -1,15 +1,20 @@
 import type { ClusterObjects, ClusterObjectsListener } from '../../cluster/objects/cluster-objects.js';
 import { type NodePod } from '../../model/node-pod.js';
+import { type V1PodStatus } from '../../model/v1-pod-status.js';
 import { type Rejection } from '../../sync/desired-pods.js';
 
 /** What the parts of an agent ask a cluster, and tell it. */
 export interface ClusterHooks {
   /** What pods of the API server refer to. Once. */
   openObjects(listener: ClusterObjectsListener): ClusterObjects;
-  /** Why a pod of the API server may not be on this node; undefined when it may, and for pods from elsewhere. */
+  /** Why a pod may not be on this node, by what the Node says; undefined when it may. */
   admit(pod: NodePod): Rejection | undefined;
+  /** What the API server knows of a pod, whoever told it; undefined of one that is not from there. */
+  findTold(uid: string): V1PodStatus | undefined;
   /** What others have given the Node to hand out, in pieces by name: `example.com/gpu`. */
   extendedResources(): ReadonlyMap<string, bigint>;
+  /** Whether the Node was that of a kubelet on this very machine before we took it up; undefined until that is known. */
+  isNodeOfKubeletHere(): boolean | undefined;
   /** No container of a pod runs any more, or nothing at all is left of it. */
   podEndChanged(uid: string): void;
 }

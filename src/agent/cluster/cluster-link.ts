@@ -24,6 +24,7 @@ import { type CriClient } from '../../cri/index.js';
 import { type NodePod } from '../../model/node-pod.js';
 import { isExtendedResource } from '../../model/pod-requests.js';
 import { findQuantity, toWholeUnits } from '../../model/quantity.js';
+import { type V1PodStatus } from '../../model/v1-pod-status.js';
 import { type Rejection } from '../../sync/desired-pods.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
@@ -32,6 +33,7 @@ import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
 import { buildClusterEvents, type BuiltClusterEvents } from '../cluster-events/build-cluster-events.js';
 import { buildClusterNode, type BuiltClusterNode } from '../cluster-node/build-cluster-node.js';
+import { ownArchitecture } from '../cluster-node/read-machine-info.js';
 import { type ClusterPartsState } from '../../metrics/cluster-parts-metrics.js';
 import { certFolderOf } from '../options/cert-folder.js';
 import { type ClusterHooks } from './cluster-hooks.js';
@@ -170,6 +172,10 @@ export class ClusterLink implements ClusterHooks {
     return this.#pods?.admit(pod);
   }
 
+  findTold(uid: string): V1PodStatus | undefined {
+    return this.#pods?.findTold(uid);
+  }
+
   extendedResources(): ReadonlyMap<string, bigint> {
     const { allocatable = {} } = this.#node?.node.node?.status ?? {};
     return new Map(
@@ -178,6 +184,10 @@ export class ClusterLink implements ClusterHooks {
         return amount === undefined ? [] : [[name, toWholeUnits(amount)]];
       }),
     );
+  }
+
+  isNodeOfKubeletHere(): boolean | undefined {
+    return this.#node?.node.isOfKubeletHere;
   }
 
   podEndChanged(uid: string): void {
@@ -190,6 +200,7 @@ export class ClusterLink implements ClusterHooks {
     const { clients, labels, taints, ClusterPods } = this.#loaded;
     const { api, heartbeat } = clients;
     const { eventRecordQps, eventBurst } = options;
+    const { computeInitialLabels } = await import('../../cluster/node/compute-initial-node.js');
     const events = await buildClusterEvents({
       ...{ nodeName, parts, api, eventRecordQps, eventBurst, clock, logger },
     });
@@ -197,6 +208,9 @@ export class ClusterLink implements ClusterHooks {
     const pods = new ClusterPods({
       ...{ client: api, nodeName, clock, logger, events: parts.events },
       agent: buildAgentPods(parts),
+      initialLabels: computeInitialLabels({
+        ...{ hostname: nodeName, operatingSystem: 'linux', architecture: ownArchitecture(), labels },
+      }),
     });
     this.#pods = pods;
     this.#node = await buildClusterNode({

@@ -109,7 +109,7 @@ const count = (line: string): number => server.log.filter((each) => each === lin
 
 describe('a node that nobody knows', () => {
   it('is registered with all that is known of it', async () => {
-    await start({
+    const node = await start({
       labels: { disk: 'ssd' },
       taints: [{ key: 'a', effect: 'NoSchedule' }],
       providerId: 'x://1',
@@ -136,6 +136,7 @@ describe('a node that nobody knows', () => {
       },
     });
     expect(conditionOf('Ready')?.status).toBe('True');
+    expect(node.isOfKubeletHere).toBe(false);
   });
 
   it('is tried again while the API server is away: at once, then after 100 ms doubling to 7 s', async () => {
@@ -252,6 +253,24 @@ describe('a node that is there already', () => {
     server.put('/api/v1/nodes/here', { metadata: { name: 'here' }, status });
     await start();
     expect(logger.complaints).toMatchObject([{ fields: { before: 'other', now: 'm' } }]);
+  });
+
+  it.each<[boolean, string, object]>([
+    [true, "the machine's", {}],
+    [false, "another machine's", { machineID: 'other' }],
+    [false, "a copied machine's", { systemUUID: 'other' }],
+    [false, 'one of which that is not known', { machineID: '' }],
+    [false, 'our own of before', { kubeletVersion: kubeletVersionOf('0.0.9') }],
+  ])("counts as that of this machine's kubelet (%s): %s", async (isOfKubeletHere, _, more) => {
+    const nodeInfo = { machineID: 'm', systemUUID: 'S', kubeletVersion: 'v1.36.3', ...more };
+    server.put('/api/v1/nodes/here', { metadata: { name: 'here' }, status: { nodeInfo } });
+    for (const register of [true, false]) {
+      stop.abort();
+      await running;
+      stop = new AbortController();
+      server.put('/api/v1/nodes/here', { metadata: { name: 'here' }, status: { nodeInfo } });
+      expect((await start({ register })).isOfKubeletHere).toBe(isOfKubeletHere);
+    }
   });
 
   it('is taken up by who may not create it', async () => {

@@ -86,6 +86,7 @@ export class ClusterNode {
   readonly #registered: Promise<void>;
   #tellRegistered: () => void = () => undefined;
   readonly #listeners = new Set<(node: NodeObject | undefined) => void>();
+  #isOfKubeletHere: boolean | undefined;
   #wasCordoned = false;
   #wasGone = false;
   #droppedAtMs = -Infinity;
@@ -151,6 +152,11 @@ export class ClusterNode {
     return this.#own.seen;
   }
 
+  /** Whether a kubelet on this very machine kept the Node until it was taken up; undefined before that. */
+  get isOfKubeletHere(): boolean | undefined {
+    return this.#isOfKubeletHere;
+  }
+
   /** How the watch of the Node gets on. */
   get watch(): FollowedState {
     return this.#own.state;
@@ -212,7 +218,7 @@ export class ClusterNode {
     const { settings, clock, logger, onEvent } = this.#options;
     let events: readonly NodeEvent[] = [];
     nodeRegistrationStepped.publish({ step: 'attempt', atMs: clock.now() });
-    const { node, isNew } = await registerNode(
+    const { node, isNew, isOfKubeletHere } = await registerNode(
       {
         ...{ api: this.#api, name: settings.name, register: settings.register, clock, logger },
         computeInitial: () => {
@@ -225,6 +231,7 @@ export class ClusterNode {
     );
     nodeRegistrationStepped.publish({ step: 'registered', atMs: clock.now(), isNew });
     if (isNew) for (const event of events) onEvent(event);
+    this.#isOfKubeletHere = isOfKubeletHere;
     this.#own.take(node);
     this.#tellRegistered();
     this.#options.onReached?.();

@@ -26,6 +26,26 @@ const EMPTY_STATUS: NodeStatus = {
   ...{ conditions: [], addresses: [], images: [] },
 };
 
+/** The labels of a Node that is made: pods of manifests are held against these as long as the Node was not seen. Pure. */
+export function computeInitialLabels({
+  hostname,
+  operatingSystem: os = '',
+  architecture: arch = '',
+  labels,
+}: {
+  readonly hostname: string;
+  readonly operatingSystem?: string;
+  readonly architecture?: string;
+  readonly labels: Readonly<Record<string, string>>;
+}): Readonly<Record<string, string>> {
+  return {
+    'kubernetes.io/hostname': hostname,
+    ...(os === '' ? {} : { 'kubernetes.io/os': os, 'beta.kubernetes.io/os': os }),
+    ...(arch === '' ? {} : { 'kubernetes.io/arch': arch, 'beta.kubernetes.io/arch': arch }),
+    ...labels,
+  };
+}
+
 /** The Node to create where there is none, and what is told of its conditions. Pure. */
 export function computeInitialNode(
   settings: NodeSettings,
@@ -34,18 +54,12 @@ export function computeInitialNode(
 ): { readonly node: NodeObject; readonly events: readonly NodeEvent[] } {
   const { name, hostname, taints, providerId } = settings;
   const { status, events } = computeNodeStatus({ status: EMPTY_STATUS }, facts, settings, nowMs);
-  const { operatingSystem: os = '', architecture: arch = '' } = facts.machine ?? {};
   const node: NodeObject = {
     apiVersion: 'v1',
     kind: 'Node',
     metadata: {
       name,
-      labels: {
-        'kubernetes.io/hostname': hostname,
-        ...(os === '' ? {} : { 'kubernetes.io/os': os, 'beta.kubernetes.io/os': os }),
-        ...(arch === '' ? {} : { 'kubernetes.io/arch': arch, 'beta.kubernetes.io/arch': arch }),
-        ...settings.labels,
-      },
+      labels: computeInitialLabels({ hostname, ...facts.machine, labels: settings.labels }),
       annotations: { [ATTACHED_BY_CONTROLLER]: 'true' },
     },
     spec: {

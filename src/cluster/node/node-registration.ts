@@ -6,6 +6,7 @@ import { isAnswer } from '../client/kube-client.js';
 import { adoptNode, findUnheeded } from './compute-initial-node.js';
 import { askedDelayMs, isGone, isThereAlready, type NodeApi } from './node-api.js';
 import { type NodeObject } from './node-object.js';
+import { isPodloopVersion } from './node-settings.js';
 import { diffNodes } from './node-status-patch.js';
 
 /** What {@link registerNode} needs. */
@@ -27,6 +28,8 @@ export interface Registration {
   readonly node: NodeObject;
   /** It was created, and not there before. */
   readonly isNew: boolean;
+  /** It was there before, and a kubelet on this very machine kept it until we came. */
+  readonly isOfKubeletHere: boolean;
 }
 
 const FIRST_DELAY_MS = 100;
@@ -58,13 +61,20 @@ export async function registerNode(options: RegistrationOptions, signal: AbortSi
 
 async function tryOnce(options: RegistrationOptions, signal: AbortSignal): Promise<Registration> {
   const { api, register, logger } = options;
-  if (!register) return { node: await api.get(signal), isNew: false };
   const initial = options.computeInitial();
+  const taken = (existing: NodeObject): Omit<Registration, 'node'> => ({
+    isNew: false,
+    isOfKubeletHere: isOfKubeletHere(existing, initial),
+  });
+  if (!register) {
+    const node = await api.get(signal);
+    return { node, ...taken(node) };
+  }
   const node = { name: options.name };
   try {
     const created = await api.create(initial, signal);
     logger.info('Successfully registered node', { node });
-    return { node: created, isNew: true };
+    return { node: created, isNew: true, isOfKubeletHere: false };
   } catch (error) {
     // Who may not create Nodes may still be given one.
     const isForbidden = isAnswer(error, 403);
@@ -74,7 +84,7 @@ async function tryOnce(options: RegistrationOptions, signal: AbortSignal): Promi
       throw isForbidden && isGone(problem) ? error : problem;
     });
     logger.info('Node was previously registered', { node });
-    return { node: await takeUp(existing, initial, options, signal), isNew: false };
+    return { node: await takeUp(existing, initial, options, signal), ...taken(existing) };
   }
 }
 
@@ -105,6 +115,17 @@ async function takeUp(
   }
   const { body } = diffNodes(existing, adoptNode(existing, initial));
   return body === undefined ? existing : await api.patchStatus(body, signal);
+}
+
+/**
+ * Machines that were copied may share the one id, so both have to be the same. What podloop has told itself is no sign:
+ * it says so of any Node that it was named.
+ */
+function isOfKubeletHere({ status: { nodeInfo: before } }: NodeObject, initial: NodeObject): boolean {
+  const { nodeInfo: now } = initial.status;
+  if (before === undefined || now === undefined || isPodloopVersion(before.kubeletVersion)) return false;
+  const isSame = (one = '', other = ''): boolean => one !== '' && one.toLowerCase() === other.toLowerCase();
+  return isSame(before.machineID, now.machineID) && isSame(before.systemUUID, now.systemUUID);
 }
 
 /** One line for each new reason why the Node cannot be registered, however often it is tried. */

@@ -51,3 +51,8 @@ const KUBERNETES_VERSION = 'v1.36.3';
 export function kubeletVersionOf(podloopVersion: string): string {
   return `${KUBERNETES_VERSION}+podloop.${podloopVersion.replace(/[^0-9A-Za-z.-]/g, '-')}`;
 }
+
+/** Whether the version that a Node tells is one that {@link kubeletVersionOf} has made. */
+export function isPodloopVersion(kubeletVersion = ''): boolean {
+  return kubeletVersion.includes('+podloop.');
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { admitToNode, tolerates } from './admit-to-node.js';
+import { admitByLabels, admitToNode, tolerates } from './admit-to-node.js';
 import { type ApiPodSpec, type NamedApiPod, type NodeSelectorRequirement } from './api-pod.js';
 
 const node = {
@@ -11,6 +11,7 @@ const node = {
     ],
   },
 };
+const labelled = { metadata: { name: 'here', labels: { disk: 'ssd', 'kubernetes.io/os': 'linux' } } };
 const tolerations = [{ key: 'dedicated', operator: 'Exists' }];
 const podOf = (spec: ApiPodSpec): NamedApiPod => ({
   metadata: { uid: 'u', namespace: 'default', name: 'web' },
@@ -24,6 +25,18 @@ const affinityOf = (...requirements: NodeSelectorRequirement[]): ApiPodSpec => (
       },
     },
   },
+});
+
+it('a static pod is held against labels alone', () => {
+  expect(
+    admitByLabels({ nodeSelector: { disk: 'ssd', 'kubernetes.io/os': 'linux' } }, labelled),
+  ).toBeUndefined();
+  expect(admitByLabels({ nodeSelector: { disk: 'hdd' } }, node)).toMatchObject({ reason: 'NodeAffinity' });
+  expect(admitByLabels({}, node)).toBeUndefined();
+  expect(admitByLabels({ nodeSelector: { 'kubernetes.io/os': 'plan9' } }, labelled)).toEqual({
+    reason: 'PodOSSelectorNodeLabelDoesNotMatch',
+    message: "Pod was rejected: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+  });
 });
 
 describe('a pod that was bound to this node', () => {

@@ -6,7 +6,7 @@
  * @module
  */
 import { type ApiNode, type NodeTaint } from './api-node.js';
-import { type NamedApiPod, type Toleration } from './api-pod.js';
+import { type ApiPodSpec, type NamedApiPod, type Toleration } from './api-pod.js';
 import { matchesNodeSelector } from './match-node-selector.js';
 
 /** Why a pod does not run here: for its status and an event. */
@@ -16,11 +16,13 @@ export interface NodeRejection {
   readonly message: string;
 }
 
+const OS_LABEL = 'kubernetes.io/os';
+const THIS_OS = 'linux';
+
 /** Undefined when it may. */
 export function admitToNode({ spec = {} }: NamedApiPod, node: ApiNode): NodeRejection | undefined {
-  if (!matchesNodeSelector(spec, node)) {
-    return refuse('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
-  }
+  const byLabels = admitByLabels(spec, node);
+  if (byLabels !== undefined) return byLabels;
   if ((spec.nodeName ?? '') !== '' && spec.nodeName !== node.metadata?.name) {
     return refuse('NodeName', "node(s) didn't match the requested node name");
   }
@@ -33,6 +35,31 @@ export function admitToNode({ spec = {} }: NamedApiPod, node: ApiNode): NodeReje
     return refuse('TaintToleration', "node(s) had taints that the pod didn't tolerate");
   }
   return undefined;
+}
+
+/** Of a pod that is not {@link isForThisSystem}. */
+export const WRONG_SYSTEM: NodeRejection = {
+  reason: 'PodOSNotSupported',
+  message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
+};
+
+/** Whether a pod asks for no operating system but Linux. */
+export function isForThisSystem({ spec }: NamedApiPod): boolean {
+  return [THIS_OS, ''].includes(spec?.os?.name ?? '');
+}
+
+/** By labels of the node alone: all that a static pod is asked for. Taints are for those that come from elsewhere. */
+export function admitByLabels(
+  spec: Pick<ApiPodSpec, 'nodeSelector' | 'affinity'>,
+  node: ApiNode,
+): NodeRejection | undefined {
+  const { [OS_LABEL]: os = THIS_OS } = spec.nodeSelector ?? {};
+  if (os !== THIS_OS) {
+    const why = `Failed to admit pod as the \`${OS_LABEL}\` label doesn't match node label`;
+    return { reason: 'PodOSSelectorNodeLabelDoesNotMatch', message: `Pod was rejected: ${why}` };
+  }
+  if (matchesNodeSelector(spec, node)) return undefined;
+  return refuse('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
 }
 
 /** Whether that toleration is of that taint. Pure. */

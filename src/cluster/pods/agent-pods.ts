@@ -40,4 +40,6 @@ export interface AgentPods {
   isFinished(uid: string): boolean;
   /** The pods of manifests that are wanted; undefined while not all sources of them have been seen. */
   staticPods(): readonly NodePod[] | undefined;
+  /** What a static pod was rejected for may not hold any more. */
+  judgeRejected(): void;
 }

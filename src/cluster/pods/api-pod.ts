@@ -28,6 +28,7 @@ export interface ApiPodSpec {
   readonly affinity?: { readonly nodeAffinity?: NodeAffinity };
   readonly tolerations?: readonly Toleration[];
   readonly readinessGates?: readonly { readonly conditionType?: string }[];
+  readonly os?: { readonly name?: string };
 }
 
 /** Only what is required counts once a pod is on a node. */

@@ -3,6 +3,7 @@ import { ApiError } from '../client/kube-client.js';
 import { ClusterPodsScene, podPath, SCENE_NODE } from '../../testing/cluster-pods-scene.js';
 import { aNodePod } from '../../testing/node-pod-builder.js';
 import { podStatusTold } from '../../util/cluster-pod-channels.js';
+import { type NodePod } from '../../model/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '../../model/static-pod.js';
 
 const running = (restartCount = 0) =>
@@ -136,6 +137,16 @@ describe('pods of an API server', () => {
     expect(rejection!.message).toContain('spec.hostUsers');
   });
 
+  it('that are for another operating system are refused in the kubelet’s words', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.bind('web', { spec: { os: { name: 'windows' } } });
+    await scene.start();
+    expect(scene.pods.admit(scene.agent.delivered!.get('uid-web')!)).toEqual({
+      reason: 'PodOSNotSupported',
+      message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
+    });
+  });
+
   it('that do not fit by the labels that were seen last are judged by the node as it is now', async () => {
     await using scene = new ClusterPodsScene();
     await scene.start();
@@ -166,6 +177,24 @@ describe('pods of an API server', () => {
     answer();
     await scene.clock.settle();
     expect([...scene.agent.delivered!.keys()]).toEqual(['uid-doubted', 'uid-web']);
+  });
+
+  it('of manifests are held against the labels of the node, and judged again when these are others', async () => {
+    await using scene = new ClusterPodsScene();
+    const selecting = (nodeSelector: Readonly<Record<string, string>>): NodePod =>
+      aNodePod({ uid: 'static', spec: { ...aNodePod().spec, nodeSelector } });
+    scene.api.intercept = () => Promise.reject(new Error('away'));
+    await scene.start();
+    expect(scene.pods.admit(selecting({ zone: 'a' }))).toBeUndefined();
+    expect(scene.pods.admit(selecting({ disk: 'ssd' }))).toMatchObject({ reason: 'NodeAffinity' });
+    const node = { name: SCENE_NODE, uid: 'node-uid' };
+    const before = scene.agent.judgements;
+    scene.pods.seeNode({ metadata: { ...node, labels: { disk: 'ssd' } } });
+    expect(scene.agent.judgements).toBe(before + 1);
+    expect(scene.pods.admit(selecting({ disk: 'ssd' }))).toBeUndefined();
+    expect(scene.pods.admit(selecting({ zone: 'a' }))).toMatchObject({ reason: 'NodeAffinity' });
+    scene.pods.seeNode({ metadata: { ...node, labels: { disk: 'ssd' }, resourceVersion: '7' } });
+    expect(scene.agent.judgements).toBe(before + 1);
   });
 
   it('that nobody can read fail with the reason, and go when they are deleted', async () => {

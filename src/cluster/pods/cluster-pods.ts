@@ -12,14 +12,22 @@
  *
  * @module
  */
+import { isDeepStrictEqual } from 'node:util';
 import { type NodePod } from '../../model/node-pod.js';
 import { type PodEventRecorder } from '../../model/pod-event-recorder.js';
+import { isClusterPod } from '../../model/static-pod.js';
 import { isTerminalPhase, type V1PodStatus } from '../../model/v1-pod-status.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type FollowedState, Reflector } from '../watch/reflector.js';
-import { admitToNode, type NodeRejection } from './admit-to-node.js';
+import {
+  admitByLabels,
+  admitToNode,
+  isForThisSystem,
+  type NodeRejection,
+  WRONG_SYSTEM,
+} from './admit-to-node.js';
 import { type AgentPods } from './agent-pods.js';
 import { type ApiNode } from './api-node.js';
 import { type ApiPod, type NamedApiPod } from './api-pod.js';
@@ -27,6 +35,7 @@ import { KnownPods } from './known-pods.js';
 import { matchesNodeSelector } from './match-node-selector.js';
 import { MirrorPods } from './mirror-pods.js';
 import { PodSource, UNSUPPORTED_POD } from './pod-source.js';
+import { toNodeStatus } from './to-node-status.js';
 import { StatusWriter, type StatusWriterStats } from './status-writer.js';
 
 /** What {@link ClusterPods} need. */
@@ -34,6 +43,8 @@ export interface ClusterPodsOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
   readonly agent: AgentPods;
+  /** What the Node has when it is made: static pods are held against these until it was seen, as they do not wait for it. */
+  readonly initialLabels: Readonly<Record<string, string>>;
   readonly events: PodEventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -106,15 +117,29 @@ export class ClusterPods {
     };
   }
 
-  /** Why a pod of the API server may not be on this node; undefined when it may, and for pods from elsewhere. */
-  admit({ metadata: { uid } }: NodePod): NodeRejection | undefined {
+  /** Why a pod may not be on this node; undefined when it may. Of pods from elsewhere it is asked what they select alone. */
+  admit(pod: NodePod): NodeRejection | undefined {
+    const { uid } = pod.metadata;
     const api = this.#known.find(uid);
-    if (api === undefined) return undefined;
+    if (api === undefined) return isClusterPod(pod) ? undefined : this.#admitStatic(pod);
     const problems = this.#source.problemsOf(uid);
+    // Of all that the node has not, a kubelet has a word of its own for this.
+    if (!isForThisSystem(api)) return WRONG_SYSTEM;
     if (problems.length > 0) {
       return { reason: UNSUPPORTED_POD, message: `Pod was rejected: ${problems.join('; ')}` };
     }
     return this.#node === undefined ? undefined : admitToNode(api, this.#node);
+  }
+
+  /** What the API server knows of a pod, whoever told it; undefined of one that is not from there. */
+  findTold(uid: string): V1PodStatus | undefined {
+    const api = this.#known.find(uid);
+    return api === undefined ? undefined : toNodeStatus(api);
+  }
+
+  #admitStatic({ spec }: NodePod): NodeRejection | undefined {
+    const { nodeName: name, initialLabels: labels } = this.#options;
+    return admitByLabels(spec, this.#node ?? { metadata: { name, labels } });
   }
 
   /** No container of a pod runs any more, or nothing at all is left of it: to be called as soon as that is so. */
@@ -127,7 +152,10 @@ export class ClusterPods {
   seeNode(node: ApiNode | undefined): void {
     this.#isNodeThere = node !== undefined;
     if (node === undefined) return;
+    const before = this.#node?.metadata?.labels ?? this.#options.initialLabels;
     this.#node = node;
+    // They would have to be written anew otherwise: nobody but a scheduler tries again.
+    if (!isDeepStrictEqual(before, node.metadata?.labels ?? {})) this.#options.agent.judgeRejected();
     this.#source.nodeIsKnown();
     this.#mirrors.refresh();
   }

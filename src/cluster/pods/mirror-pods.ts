@@ -12,6 +12,7 @@ import { type NodePod } from '../../model/node-pod.js';
 import { type PodEventRecorder } from '../../model/pod-event-recorder.js';
 import { STATIC_POD_ANNOTATIONS } from '../../model/static-pod.js';
 import { type PodRef } from '../../model/pod-ref.js';
+import { isTerminalPhase } from '../../model/v1-pod-status.js';
 import { Backoff } from '../../util/backoff.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
@@ -22,6 +23,7 @@ import { type AgentPods } from './agent-pods.js';
 import { type ApiNode } from './api-node.js';
 import {
   type ApiPod,
+  hasEndedThere,
   isMirrorPod,
   MIRROR_ANNOTATION,
   type NamedApiPod,
@@ -36,7 +38,7 @@ export interface MirrorPodsOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
   readonly known: KnownPods;
-  readonly agent: Pick<AgentPods, 'staticPods' | 'statuses' | 'isFinished'>;
+  readonly agent: Pick<AgentPods, 'staticPods' | 'statuses' | 'isFinished' | 'findStatus'>;
   /** Hears of static pods of which the API server does not take a copy. */
   readonly events: PodEventRecorder;
   /** The node's object; undefined while it is not there. */
@@ -179,7 +181,8 @@ export class MirrorPods {
   async #keep(pod: NodePod, mirror: NamedApiPod | undefined, signal: AbortSignal): Promise<void> {
     if (mirror !== undefined) {
       const { metadata } = mirror;
-      const isCurrent = versionOfStatic(metadata.annotations) === versionOfStatic(pod.metadata.annotations);
+      const isSame = versionOfStatic(metadata.annotations) === versionOfStatic(pod.metadata.annotations);
+      const isCurrent = isSame && !this.#isAliveAgain(pod, mirror);
       if (isCurrent && metadata.deletionTimestamp === undefined) return;
       await this.#delete(mirror, signal);
     }
@@ -199,6 +202,12 @@ export class MirrorPods {
       // The watch has not shown it yet.
       if (!(error instanceof ApiError && error.reason === 'AlreadyExists')) throw error;
     }
+  }
+
+  /** What was told to have failed stays so: of a static pod that was rejected and runs after all there is another mirror. */
+  #isAliveAgain({ metadata: { uid } }: NodePod, mirror: NamedApiPod): boolean {
+    const own = this.#options.agent.findStatus(uid);
+    return own !== undefined && hasEndedThere(mirror) && !isTerminalPhase(own.status.phase);
   }
 
   async #delete(mirror: NamedApiPod, signal: AbortSignal): Promise<void> {
