@@ -16,6 +16,7 @@ import { deleteObject, type RemoveObject } from './delete-object.js';
 import { deletePod, type DeletePodOptions } from './delete-pod.js';
 import { DISCOVERY } from './discovery.js';
 import { journalEvents, type ServedJournal } from './journal-events.js';
+import { kubeletPodFinder } from './find-kubelet-pod.js';
 import { addKubeletStreams } from './kubelet-streams.js';
 import { getPod, listPods, podFinder } from './list-pods.js';
 import { addNodeRoutes, type NodePorts } from './node-routes.js';
@@ -83,7 +84,8 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   read(`${NAMESPACE}/configmaps/:name`, 'configmaps', getConfigMap(ports.configMaps));
   read('/api/v1/nodes', 'nodes', listNodes(ports.node, ports.version));
   read('/api/v1/nodes/:name', 'nodes', getNode(ports.node, ports.version));
-  addNodeRoutes(router, ports, { listPods: list, readLog });
+  const findKubeletPod = kubeletPodFinder(findPod);
+  addNodeRoutes(router, ports, { listPods: list, readLog, findPod: findKubeletPod });
   router.answer('GET', '/events', journalEvents({ clock, journal: ports.journal, places: watches }));
   const streaming = { streams: ports.streams, findPod };
   const exec = execInContainer(streaming);
@@ -92,6 +94,6 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.upgrade(`${PODS}/:name/exec`, exec);
   router.upgrade(`${PODS}/:name/attach`, attach);
   router.upgrade(`${PODS}/:name/portforward`, portForward);
-  addKubeletStreams(router, { exec, attach, portForward });
+  addKubeletStreams(router, { exec, attach, portForward }, findKubeletPod);
   return router;
 }

@@ -12,6 +12,7 @@ interface Asked {
   readonly method?: string;
   readonly token?: string;
   readonly header?: string;
+  readonly more?: Readonly<Record<string, string>>;
   readonly certificate?: ApiUser;
 }
 
@@ -41,10 +42,11 @@ function scene(granted: readonly string[] = [], more: Partial<AuthorizeByCluster
     method = 'GET',
     token,
     header,
+    more: others = {},
     certificate,
   }: Asked) => {
     const authorization = header ?? (token === undefined ? undefined : `Bearer ${token}`);
-    const headers = authorization === undefined ? {} : { authorization };
+    const headers = { ...others, ...(authorization === undefined ? {} : { authorization }) };
     const signal = new AbortController().signal;
     const request = { method, path, template: template ?? path, headers, signal };
     const verdict = await authorize(request, { localAddress: '::1', certificate });
@@ -59,6 +61,26 @@ describe('who is let in by a cluster', () => {
     expect(await ask({ token: 'anns' })).toBeUndefined();
     expect(await ask({ certificate: { name: 'bob', groups: [] } })).toBeUndefined();
     expect(asked).toEqual(['ann(ops,system:authenticated) get stats', 'bob(system:authenticated) get stats']);
+  });
+
+  it('is no page of a browser, but an API server that hands on the Origin of a program', async () => {
+    const { ask } = scene(['create exec']);
+    const certificate = { name: 'api-server', groups: [] };
+    const stream = { path: '/exec/ns/pod/c', template: '/exec/:namespace/:name/:container' };
+    const ofPage = { upgrade: 'websocket', connection: 'upgrade', origin: 'http://localhost' };
+    const upgrade = { ...ofPage, 'x-forwarded-for': '10.0.0.1' };
+    const refused = '403 requests of web pages are not answered';
+    expect(await ask({ ...stream, certificate, more: upgrade })).not.toBe(refused);
+    for (const more of [
+      { ...upgrade, 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64)' },
+      { ...upgrade, 'sec-fetch-site': 'cross-site' },
+      ofPage,
+      { origin: 'http://localhost' },
+    ]) {
+      expect(await ask({ ...stream, certificate, more })).toBe(refused);
+    }
+    expect(await ask({ ...stream, token: 'anns', more: upgrade })).toBe(refused);
+    expect(await ask({ ...stream, more: upgrade })).toBe(refused);
   });
 
   it('is the owner, and the masters, without a question', async () => {

@@ -42,7 +42,7 @@ export interface AuthorizeByClusterOptions {
  */
 export function authorizeByCluster(options: AuthorizeByClusterOptions): Authorize {
   return async (request, client) => {
-    const ofPage = refuseWebPage(request.headers);
+    const ofPage = refuseWebPage(request.headers, { handedOn: isUpgradeOfCertified(request, client) });
     if (ofPage !== undefined) return ofPage;
     const token = readBearer(request.headers);
     if (token !== undefined && options.tokens().find(token) !== undefined) return undefined;
@@ -53,6 +53,12 @@ export function authorizeByCluster(options: AuthorizeByClusterOptions): Authoriz
     if (!isAnonymous && user.groups.includes(MASTERS)) return undefined;
     return askAccess(options, request, user, isAnonymous ? 'anonymous' : undefined);
   };
+}
+
+/** As the API server asks for a stream: it names whom it asks for, which no page can do with a WebSocket. */
+function isUpgradeOfCertified({ headers }: AskedRequest, { certificate }: ApiClient): boolean {
+  const isHandedOn = headers['upgrade'] !== undefined && headers['x-forwarded-for'] !== undefined;
+  return isHandedOn && certificate !== undefined && certificate.name !== '';
 }
 
 async function findUser(

@@ -1,4 +1,3 @@
-import { type PodSpec } from '../model/pod.js';
 import { type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
 import { type ApiError, badRequest } from './api-error.js';
 import { type ServedPod } from './served-pod.js';
@@ -7,10 +6,10 @@ import { type ServedPod } from './served-pod.js';
  * The name of the container that a request is about: the one that it names, or the only one. Throws BadRequest, in the
  * words of an API server.
  */
-export function chooseContainer({ pod }: ServedPod, asked: string): string {
-  const { spec, metadata } = pod;
+export function chooseContainer(served: ServedPod, asked: string): string {
+  const { spec, metadata } = served.pod;
   if (asked !== '') {
-    if (namesOf(spec).includes(asked)) return asked;
+    if (containerNamesOf(served).includes(asked)) return asked;
     throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`);
   }
   const regular = spec.containers.map(({ name }) => name);
@@ -39,11 +38,10 @@ export function containerIdOf(containerID: string): string {
   return containerID.slice(containerID.indexOf('://') + 3);
 }
 
-function namesOf(spec: PodSpec): string[] {
-  const { ephemeralContainers = [] } = spec as {
-    readonly ephemeralContainers?: readonly { readonly name: string }[];
-  };
-  return [...spec.containers, ...(spec.initContainers ?? []), ...ephemeralContainers].map(({ name }) => name);
+/** All of them, of every kind. */
+export function containerNamesOf({ pod: { spec } }: ServedPod): string[] {
+  const { containers, initContainers = [], ephemeralContainers = [] } = spec;
+  return [...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name);
 }
 
 function unnamed(pod: string, regular: readonly string[], init: readonly string[]): ApiError {

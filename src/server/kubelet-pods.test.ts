@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { ServedPodsScene } from '../testing/served-pods-scene.js';
-import { notFoundError } from './api-error.js';
 import { type ApiRequest, type StreamAnswer } from './api-request.js';
+import { kubeletPodFinder } from './find-kubelet-pod.js';
 import { listAllPods, listRunningPods, readContainerLog } from './kubelet-pods.js';
-import { listPods } from './list-pods.js';
+import { listPods, podFinder } from './list-pods.js';
 import { WatchPlaces } from './watch-answer.js';
 
 function aRequest(query = '', more: Partial<ApiRequest> = {}): ApiRequest {
@@ -46,21 +46,31 @@ describe("a kubelet's paths of pods", () => {
     });
   });
 
-  it('lead to the logs of one container, and say in a kubelet’s words which pod there is not', async () => {
+  it('lead to the logs of one container, and say in a kubelet’s words what there is not', async () => {
+    const scene = new ServedPodsScene();
+    scene.set({ name: 'web' });
     const asked: string[] = [];
     const params = { namespace: 'default', name: 'web', container: 'main' };
-    const handler = readContainerLog(({ query }) => {
-      asked.push(query.toString());
-      return { kind: 'text', body: '' };
-    });
+    const handler = readContainerLog(
+      ({ query }) => {
+        asked.push(query.toString());
+        return { kind: 'text', body: '' };
+      },
+      kubeletPodFinder(podFinder(scene.table)),
+    );
     await handler(aRequest('follow=true&container=other', { params }));
-    expect(asked).toEqual(['follow=true&container=main']);
-    const refusing = readContainerLog(() => {
-      throw notFoundError('pods', 'web');
+    await handler(aRequest('tail=7', { params }));
+    await handler(aRequest('tail=all&tailLines=3', { params }));
+    expect(asked).toEqual([
+      'follow=true&container=main',
+      'tail=7&container=main&tailLines=7',
+      'tail=all&container=main',
+    ]);
+    await expect(handler(aRequest('', { params: { ...params, name: 'db' } }))).rejects.toMatchObject({
+      ...{ code: 404, message: 'pod "db" does not exist' },
     });
-    await expect(refusing(aRequest('', { params }))).rejects.toMatchObject({
-      code: 404,
-      message: 'pod "web" does not exist',
+    await expect(handler(aRequest('', { params: { ...params, container: 'side' } }))).rejects.toMatchObject({
+      ...{ code: 404, message: 'container "side" not found in pod "web"' },
     });
   });
 });

@@ -1,5 +1,7 @@
 import { ApiError } from './api-error.js';
 import { type ApiHandler, jsonAnswer } from './api-request.js';
+import { containerNamesOf } from './choose-container.js';
+import { type FindKubeletPod } from './find-kubelet-pod.js';
 
 /** A pod as the runtime has it, whoever it belongs to. */
 export interface RunningPod {
@@ -31,18 +33,21 @@ function render({ uid, namespace, name, containers }: RunningPod): object {
 
 /**
  * GET /containerLogs/{namespace}/{pod}/{container}: what it has written, with the options of `kubectl logs`. Words as a
- * kubelet's for what there is not.
+ * kubelet's for what there is not; `tail` is an old name of `tailLines`, of which `all` means none.
  */
-export function readContainerLog(readLog: ApiHandler): ApiHandler {
+export function readContainerLog(readLog: ApiHandler, findPod: FindKubeletPod): ApiHandler {
   return async (request) => {
     const { name = '', container = '' } = request.params;
+    const pod = JSON.stringify(name);
+    const served = findPod(request, `pod ${pod} does not exist`);
+    if (!containerNamesOf(served).includes(container)) {
+      throw new ApiError('NotFound', `container ${JSON.stringify(container)} not found in pod ${pod}`);
+    }
     const query = new URLSearchParams(request.query);
     query.set('container', container);
-    try {
-      return await readLog({ ...request, query });
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.reason !== 'NotFound') throw error;
-      throw new ApiError('NotFound', `pod ${JSON.stringify(name)} does not exist`);
-    }
+    const tail = query.get('tail') ?? '';
+    if (tail !== '') query.set('tailLines', tail);
+    if (tail === 'all') query.delete('tailLines');
+    return readLog({ ...request, query });
   };
 }

@@ -1,5 +1,6 @@
 import { type ApiRequest, type UpgradeHandler } from './api-request.js';
 import { type ApiRouter } from './api-router.js';
+import { type FindKubeletPod } from './find-kubelet-pod.js';
 
 /** Handlers of Kubernetes' API that a kubelet's paths lead to, too. */
 export interface StreamHandlers {
@@ -8,15 +9,27 @@ export interface StreamHandlers {
   readonly portForward: UpgradeHandler;
 }
 
-const CONTAINER = '/:namespace/:name/:container';
+/** With the UID of the pod or without. */
+const PODS = ['/:namespace/:name', '/:namespace/:name/:uid'];
 /** What a kubelet calls the streams of a container, and what an API server does. */
 const STREAMS = { input: 'stdin', output: 'stdout', error: 'stderr' } as const;
 
 /** Adds `/exec`, `/attach` and `/portForward`, as an API server asks a kubelet for what `kubectl` asks of itself. */
-export function addKubeletStreams(router: ApiRouter, { exec, attach, portForward }: StreamHandlers): void {
-  router.upgrade(`/exec${CONTAINER}`, async (request) => exec(toContainerRequest(request)));
-  router.upgrade(`/attach${CONTAINER}`, async (request) => attach(toContainerRequest(request)));
-  router.upgrade('/portForward/:namespace/:name', async (request) => portForward(toPortsRequest(request)));
+export function addKubeletStreams(
+  router: ApiRouter,
+  { exec, attach, portForward }: StreamHandlers,
+  findPod: FindKubeletPod,
+): void {
+  const add = (path: string, handler: UpgradeHandler, translate: (request: ApiRequest) => ApiRequest): void =>
+    router.upgrade(path, async (request) => {
+      findPod(request);
+      return handler(translate(request));
+    });
+  for (const pod of PODS) {
+    add(`/exec${pod}/:container`, exec, toContainerRequest);
+    add(`/attach${pod}/:container`, attach, toContainerRequest);
+    add(`/portForward${pod}`, portForward, toPortsRequest);
+  }
 }
 
 /** Each stream is wanted or not: a kubelet takes none for granted. */

@@ -62,7 +62,7 @@ export function getPod(findPod: (request: ApiRequest) => PodRow, clock: Pick<Clo
  * Finds the pod that a path names, or throws NotFound: the one that is called so, else the only one whose manifest calls
  * it so. Everything that is done to one pod finds it here.
  */
-export function podFinder(table: PodTable): (request: ApiRequest) => PodRow {
+export function podFinder(table: PodTable): (request: Pick<ApiRequest, 'params'>) => PodRow {
   return ({ params }) => {
     const { namespace = '', name = '' } = params;
     table.refreshAll();

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { type CertificatePair, makeCertificate } from './make-certificate.js';
+import type { CertificatePair } from './make-certificate.js';
 
 /** What a self-signed certificate is to be good for. */
 export interface SelfSignedOptions {
@@ -19,6 +19,8 @@ const RENEWED_BEFORE_MS = 60 * DAY_MS;
 
 /** A certificate that vouches for itself: clients take it as it is (`curl -k`), or are given it to trust. */
 export async function makeSelfSigned({ hosts, nowMs }: SelfSignedOptions): Promise<CertificatePair> {
+  // Its library is the largest of all, and most starts find a certificate on the disk.
+  const { makeCertificate } = await import('./make-certificate.js');
   return makeCertificate({
     ...{ commonName: hosts[0] ?? 'podloop', hosts, purpose: 'server' },
     validFrom: new Date(nowMs - BACKDATED_MS),

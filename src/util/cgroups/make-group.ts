@@ -15,18 +15,37 @@ export async function makeGroup(layout: CgroupLayout, group: string): Promise<re
   const made = new Set<string>();
   const names = group.split('/').filter((name) => name !== '');
   for (const hierarchy of layout.hierarchies) {
+    const hasCpuset = hierarchy.controllers.includes('cpuset') && hierarchy.version === 1;
+    // Groups come and go in one that stays: where nothing has to be handed down, the way is taken only if it is missing.
+    if (
+      hierarchy.version === 1 &&
+      !hasCpuset &&
+      (await canMake(layout.io, join(hierarchy.mountpoint, group)))
+    )
+      continue;
     let path = '';
     for (const name of names) {
       if (hierarchy.version === 2) await handDown(layout.io, hierarchy, path);
       path += `/${name}`;
       const isNew = await makeOne(layout.io, join(hierarchy.mountpoint, path));
       if (isNew && path !== group) made.add(path);
-      if (hierarchy.controllers.includes('cpuset') && hierarchy.version === 1) {
+      if (hasCpuset) {
         await inheritCpuset(layout.io, hierarchy, path);
       }
     }
   }
   return [...made];
+}
+
+/** False when what is above it is missing. */
+async function canMake(io: CgroupIo, path: string): Promise<boolean> {
+  try {
+    await makeOne(io, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 /** True when it was not there before. */
