@@ -59,7 +59,7 @@ async function findShell(folder: string): Promise<BasePrograms['shell']> {
 }
 
 /** The dynamic linker and the libraries of a program, as `ldd` finds them; none for a static one. */
-async function librariesOf(file: string): Promise<string[]> {
+export async function librariesOf(file: string): Promise<string[]> {
   const answer = await run('ldd', [file]).catch(() => undefined);
   if (answer === undefined) return [];
   return [...answer.stdout.matchAll(/(?:^|\s)(\/\S+) \(0x/gm)].map((match) => match[1]!);

@@ -9,18 +9,13 @@ export interface RunFacts {
   readonly cgroups: string;
 }
 
-/** Where the table is kept, relative to the project. */
-export const CONFORMANCE_PAGE = 'docs/reference/conformance.md';
-
-const HEAD = `# Conformance: the embedded runtime before critest
-
-<!-- Written by \`npm run test:critest -- --write\`; edit test/critest/conformance-page.ts instead. -->
+const HEAD = `## As a runtime: critest before the embedded runtime
 
 [critest](https://github.com/kubernetes-sigs/cri-tools/blob/master/docs/validation.md) is the public validation suite of
 CRI. \`test/critest\` runs it against \`podloop runtime\`, as root and with images that are made on the spot: the machine's
 busybox under the names that the suite asks for.`;
 
-/** The whole page: how many passed, and every spec with what became of it. */
+/** Its part of the page: how many passed, and every spec with what became of it. */
 export function formatConformancePage(results: readonly SpecResult[], facts: RunFacts): string {
   const { conformance, all } = countPasses(results);
   const groups = [...new Set(results.map(groupOf))];
@@ -59,7 +54,7 @@ function formatGroup(group: string, results: readonly SpecResult[]): string {
     outcomeOf(result),
   ]);
   const table = [['spec', '', 'result'], ['---', '---', '---'], ...rows];
-  return `## ${group}\n\n${table.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}`;
+  return `### ${group}\n\n${table.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}`;
 }
 
 function outcomeOf(result: SpecResult): string {
@@ -79,7 +74,7 @@ export function parsePassed(page: string): Set<string> {
   const passed = new Set<string>();
   let group = '';
   for (const line of page.split('\n')) {
-    if (line.startsWith('## ')) group = line.slice(3).trim();
+    if (line.startsWith('### ')) group = line.slice(4).trim();
     const row = ROW.exec(line)?.groups;
     if (row?.['outcome'] === 'pass') passed.add(`${group}: ${row['spec'] ?? ''}`);
   }

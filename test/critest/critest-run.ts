@@ -9,7 +9,7 @@ import { parseSpecReport, type SpecResult } from './spec-report.js';
 /** What one run of the suite needs; paths absolute. */
 export interface CritestRun {
   readonly critest: string;
-  /** The built command line: dist/cli/main.js. */
+  /** The built command line. */
   readonly podloop: string;
   /** Empty; the runtime's records, the reports and all logs go here. */
   readonly folder: string;

@@ -7,14 +7,15 @@
  *
  * @module
  */
-import { access, constants, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, constants, mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { format, resolveConfig } from 'prettier';
 
+import { findProgram } from '../build-state.js';
+import { CONFORMANCE_PAGE, readPart, writePart } from '../conformance-part.js';
 import { findBasePrograms } from './base-programs.js';
-import { CONFORMANCE_PAGE, formatConformancePage, pageNameOf, parsePassed } from './conformance-page.js';
+import { formatConformancePage, pageNameOf, parsePassed } from './conformance-page.js';
 import { runCritest } from './critest-run.js';
 import { readRunFacts } from './run-facts.js';
 import { preparePrivateNode, runInPrivateNode } from './private-node.js';
@@ -90,20 +91,17 @@ async function run(critest: string, folder: string): Promise<number> {
   const project = process.cwd();
   const results = await runCritest({
     critest,
-    podloop: path.join(project, 'dist/cli/main.js'),
+    podloop: findProgram(project),
     folder,
     imageDir: path.join(folder, 'images'),
     suiteArgs: positionals,
     signal: interrupted(),
   });
   const page = path.join(project, CONFORMANCE_PAGE);
-  const passedBefore = parsePassed(await readFile(page, 'utf8').catch(() => ''));
-  if (values.write) await writePage(page, formatConformancePage(results, await readRunFacts(critest)));
+  const passedBefore = parsePassed(readPart(await readFile(page, 'utf8'), 'critest'));
+  if (values.write)
+    await writePart(page, 'critest', formatConformancePage(results, await readRunFacts(critest)));
   return report(results, passedBefore);
-}
-
-async function writePage(file: string, text: string): Promise<void> {
-  await writeFile(file, await format(text, { ...(await resolveConfig(file)), filepath: file }));
 }
 
 function report(results: readonly SpecResult[], passedBefore: ReadonlySet<string>): number {
