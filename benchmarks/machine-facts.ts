@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';
+import { type Scenario } from './scenario.js';
 
 /** Where and with what a result was measured: absolute figures mean nothing without it. */
 export interface MachineFacts {
@@ -18,11 +19,11 @@ export interface MachineFacts {
   readonly loadBefore: number;
 }
 
-/** Reads them now. */
-export function readMachineFacts(): MachineFacts {
+/** Reads them now; for that scenario, or for one whose agents are on their own. */
+export function readMachineFacts(scenario: Pick<Scenario, 'joinsCluster'> = {}): MachineFacts {
   return {
     date: new Date().toISOString(),
-    commit: readCommit(),
+    commit: readCommit(listMeasured(scenario)),
     node: process.version,
     kernel: `${os.type()} ${os.release()}`,
     cpu: os.cpus()[0]?.model ?? 'unknown',
@@ -41,23 +42,29 @@ export function formatMachineFacts(facts: MachineFacts): string {
   );
 }
 
-/**
- * What figures may depend on; not what benchmarks write themselves, nor tests, nor what only an agent that has joined a
- * cluster loads: no scenario joins one.
- */
+/** What figures of every scenario may depend on; not what benchmarks write themselves, nor tests. */
 const MEASURED = [
   ...['src', 'proto', 'benchmarks', 'test/containerd/harness', 'test/integration/scale', 'package-lock.json'],
   ...['results', 'plots', 'RESULTS.md'].map((name) => `:(exclude)benchmarks/${name}`),
-  ...['cluster', 'agent/cluster', 'agent/cluster-node', 'agent/cluster-events'].map(
-    (name) => `:(exclude)src/${name}`,
-  ),
   ':(exclude,glob)**/*.test.ts',
 ];
+/** What only an agent that has joined a cluster loads, and what only a scenario with such agents is made of. */
+const OF_CLUSTERS = [
+  ...['src/cluster', 'src/agent/cluster', 'src/agent/cluster-node', 'src/agent/cluster-events'],
+  'benchmarks/cluster',
+];
 
-function readCommit(): string {
+/** As git takes them: paths, and paths that are left out. */
+export function listMeasured({ joinsCluster = false }: Pick<Scenario, 'joinsCluster'>): readonly string[] {
+  return joinsCluster
+    ? [...MEASURED, 'test/cluster/harness']
+    : [...MEASURED, ...OF_CLUSTERS.map((path) => `:(exclude)${path}`)];
+}
+
+function readCommit(measured: readonly string[]): string {
   try {
-    const hash = git('log', '-1', '--format=%h', '--', ...MEASURED);
-    return git('status', '--porcelain', '--', ...MEASURED) === '' ? hash : `${hash}+`;
+    const hash = git('log', '-1', '--format=%h', '--', ...measured);
+    return git('status', '--porcelain', '--', ...measured) === '' ? hash : `${hash}+`;
   } catch {
     return 'unknown';
   }

@@ -47,7 +47,7 @@ async function main(signal: AbortSignal): Promise<void> {
   for (const scenario of scenarios) {
     if (isOver()) return;
     const settings = settingsOf(scenario, values, isOn('full'));
-    const { commit } = readMachineFacts();
+    const { commit } = readMachineFacts(scenario);
     if (isDone(kept.get(scenario.name), { commit, settings, full: isOn('full') })) {
       process.stderr.write(`${scenario.name}: done already at this commit with these settings\n`);
       continue;
@@ -83,7 +83,7 @@ interface RunOptions {
 
 async function runOne(scenario: Scenario, options: RunOptions): Promise<void> {
   const { settings, full, keep, resume, signal } = options;
-  const facts = readMachineFacts();
+  const facts = readMachineFacts(scenario);
   const { commit } = facts;
   const partsFile = path.join(PARTS_FOLDER, `${scenario.name}.json`);
   const parts = await PartsFile.open(partsFile, { commit, settings }, resume);
@@ -150,11 +150,13 @@ Options:
   --full      more time for each, and the results are kept: benchmarks/results/, benchmarks/plots/ and benchmarks/RESULTS.md
   --keep      keep the results without --full
   --resume    pass over scenarios whose kept results are of this commit, length and settings, and go on in the
-              one that was interrupted, where it keeps what it finds part by part (kubelet, latency)
+              one that was interrupted, where it keeps what it finds part by part (kubelet,
+              cluster, latency)
   --page      only make the page anew from the results that are kept
   --help      this text
 
-Tables go to stdout, progress to stderr. A kubelet to measure beside is found at KUBELET.
+Tables go to stdout, progress to stderr. A kubelet to measure beside is found at KUBELET,
+the programs of a control plane in the folder KUBEBUILDER_ASSETS.
 `;
 }
 

@@ -6,4 +6,7 @@ it('names the first need that is not there, and what to do', () => {
   expect(findMissingNeed(['kubelet'], {})).toContain('set it to the path');
   expect(findMissingNeed(['kubelet'], { KUBELET: '/no/such/file' })).toContain('KUBELET=/no/such/file');
   expect(findMissingNeed(['kubelet'], { KUBELET: process.execPath })).toBeUndefined();
+  expect(findMissingNeed(['control plane'], {})).toContain('KUBEBUILDER_ASSETS names no folder');
+  const folder = { KUBEBUILDER_ASSETS: '/no/such/folder', PATH: '' };
+  expect(findMissingNeed(['control plane'], folder)).toContain('lacks etcd, apiServer');
 });

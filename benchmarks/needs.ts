@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
+import { findClusterBinaries } from '../test/cluster/harness/cluster-binaries.js';
 import { findInstaller } from '../test/containerd/harness/installed.js';
 import { type Need } from './scenario.js';
 
@@ -23,6 +24,10 @@ const CHECKS: Readonly<
     existsSync(path.join(findInstaller().folder, 'installed.json'))
       ? undefined
       : 'no containerd: run `node scripts/containerd/install.mjs` as root',
+  'control plane': (environment) => {
+    const found = findClusterBinaries({ ...environment });
+    return 'missing' in found ? `no control plane: ${found.missing}` : undefined;
+  },
   kubelet: ({ KUBELET: file = '' }) => {
     if (file === '') return 'KUBELET names no kubelet: set it to the path of the binary';
     try {

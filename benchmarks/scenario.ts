@@ -23,7 +23,7 @@ export interface Setting {
 }
 
 /** What must be there for a scenario to run. */
-export type Need = 'root' | 'containerd' | 'kubelet';
+export type Need = 'root' | 'containerd' | 'kubelet' | 'control plane';
 
 /** What a scenario is given. */
 export interface ScenarioContext {
@@ -60,6 +60,8 @@ export interface Scenario {
   /** What it takes with --full on a quiet machine of two cores, in minutes. */
   readonly fullMinutes: number;
   readonly settings: readonly Setting[];
+  /** Its agents join a cluster, so that its figures depend on what only such agents load. */
+  readonly joinsCluster?: boolean;
   run(context: ScenarioContext): Promise<Outcome>;
 }
 

@@ -1,4 +1,5 @@
 import { BURST } from './burst/burst-scenario.js';
+import { CLUSTER } from './cluster/cluster-scenario.js';
 import { KUBELET } from './kubelet/kubelet-scenario.js';
 import { STARTUP } from './startup/startup-scenario.js';
 import { IDLE } from './idle/idle-scenario.js';
@@ -20,4 +21,5 @@ export const SCENARIOS: readonly Scenario[] = [
   MICRO,
   RELAY,
   KUBELET,
+  CLUSTER,
 ];

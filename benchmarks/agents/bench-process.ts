@@ -1,12 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { findProgram } from '../../test/build-state.js';
 import { endProcess } from './end-process.js';
-
-/** The built program: what users run is what is measured. */
-const MAIN = path.resolve('dist/cli/main.js');
 
 /** An end that takes longer is no end. */
 const END_MS = 120_000;
@@ -26,9 +22,10 @@ export class BenchProcess implements AsyncDisposable {
 
   static async start(args: readonly string[], options: BenchProcessOptions = {}): Promise<BenchProcess> {
     const { onLine, nodeFlags = [] } = options;
-    if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run "npm run build" first`);
+    // What users run is what is measured.
+    const main = findProgram(process.cwd());
     const stdout = onLine === undefined ? 'ignore' : 'pipe';
-    const child = spawn(process.execPath, [...nodeFlags, MAIN, ...args], {
+    const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
       stdio: ['ignore', stdout, 'ignore'],
     });
     if (onLine !== undefined) createInterface({ input: child.stdout! }).on('line', onLine);

@@ -65,8 +65,8 @@ interface Watched {
 
 /** Deaths, each announced by the runtime, after which a generator in mode auto trusts its events. */
 const WARM_UP_DEATHS = 20;
-/** What the warm-up has set off is over by then, collections of dead containers included. */
-const SETTLE_MS = 70_000;
+/** What the warm-up has set off is over by then, collections of dead containers included, and auto's period is at its longest. */
+const SETTLE_MS = 90_000;
 const SHORT_SETTLE_MS = 15_000;
 const WINDOW_S = 10;
 

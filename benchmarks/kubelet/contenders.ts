@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findFreePort } from '../../src/testing/tcp-client.js';
+import { findProgram } from '../../test/build-state.js';
+import { kubeletConfig } from '../../test/containerd/harness/kubelet-config.js';
 import { type HealthAddress } from '../agents/is-healthy.js';
 import { NODE_NAME } from './bench-node.js';
 
@@ -9,6 +11,16 @@ export interface AgentPlace {
   readonly endpoint: string;
   /** Holds its manifests in `manifests`, and whatever it writes. */
   readonly folder: string;
+  /** The cluster of which it is a node; without one it is on its own. */
+  readonly cluster?: JoinedCluster;
+}
+
+/** What an agent needs to join a cluster. */
+export interface JoinedCluster {
+  readonly kubeconfig: string;
+  readonly nodeName: string;
+  /** An address of this machine that is not loopback. */
+  readonly nodeIp: string;
 }
 
 /** How to start an agent, and whom to ask whether it is well. */
@@ -35,48 +47,49 @@ export function createContenders(kubelet: string): readonly Contender[] {
   ];
 }
 
-async function preparePodloop({ endpoint, folder }: AgentPlace): Promise<AgentCommand> {
+async function preparePodloop({ endpoint, folder, cluster }: AgentPlace): Promise<AgentCommand> {
   await mkdir(path.join(folder, 'manifests'), { recursive: true });
   return {
     file: process.execPath,
     args: [
-      ...[path.resolve('dist/cli/main.js'), 'run', path.join(folder, 'manifests')],
-      ...['--runtime-endpoint', endpoint, '--node-name', NODE_NAME, '--max-pods', String(MAX_PODS)],
+      ...[findProgram(process.cwd()), 'run', path.join(folder, 'manifests')],
+      ...['--runtime-endpoint', endpoint, '--node-name', cluster?.nodeName ?? NODE_NAME],
+      ...['--max-pods', String(MAX_PODS)],
       ...['--root-dir', path.join(folder, 'root'), '--pod-logs-dir', path.join(folder, 'logs')],
       ...['--read-only-port', '0', '-v', '2'],
+      ...(cluster === undefined
+        ? []
+        : [
+            ...['--kubeconfig', cluster.kubeconfig, '--node-ip', cluster.nodeIp],
+            // A kubelet has such a port, too.
+            ...['--port', String(await findFreePort())],
+          ]),
     ],
     health: { socketPath: path.join(folder, 'root', 'podloop.sock') },
   };
 }
 
-/** As it can run on one machine without a cluster and without a cgroup tree of its own. */
 async function prepareKubelet(
   file: string,
-  { endpoint, folder }: AgentPlace,
+  { endpoint, folder, cluster }: AgentPlace,
   events: boolean,
 ): Promise<AgentCommand> {
   await mkdir(path.join(folder, 'manifests'), { recursive: true });
   const [port, readOnlyPort] = [await findFreePort(), await findFreePort()];
   const config = {
-    apiVersion: 'kubelet.config.k8s.io/v1beta1',
-    kind: 'KubeletConfiguration',
-    ...{ address: '127.0.0.1', port, readOnlyPort, healthzPort: 0, maxPods: MAX_PODS },
-    authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },
-    authorization: { mode: 'AlwaysAllow' },
-    ...{ containerRuntimeEndpoint: endpoint, cgroupDriver: 'cgroupfs', cgroupsPerQOS: false },
-    ...{ enforceNodeAllocatable: [], evictionHard: {}, localStorageCapacityIsolation: false },
-    ...{ failSwapOn: false, failCgroupV1: false, oomScoreAdj: 0 },
-    staticPodPath: path.join(folder, 'manifests'),
-    podLogsDir: path.join(folder, 'logs'),
-    featureGates: { EventedPLEG: events },
+    ...kubeletConfig({
+      ...{ endpoint, port, manifests: path.join(folder, 'manifests'), podLogsDir: path.join(folder, 'logs') },
+    }),
+    ...{ readOnlyPort, healthzPort: 0, maxPods: MAX_PODS, featureGates: { EventedPLEG: events } },
   };
   const configFile = path.join(folder, 'kubelet.json');
   await writeFile(configFile, JSON.stringify(config));
   return {
     file,
     args: [
-      ...['--config', configFile, '--hostname-override', NODE_NAME, '--v=2'],
+      ...['--config', configFile, '--hostname-override', cluster?.nodeName ?? NODE_NAME, '--v=2'],
       ...['--root-dir', path.join(folder, 'root'), '--cert-dir', path.join(folder, 'pki')],
+      ...(cluster === undefined ? [] : ['--kubeconfig', cluster.kubeconfig, '--node-ip', cluster.nodeIp]),
     ],
     health: { port: readOnlyPort },
   };

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { access, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram } from '../../test/build-state.js';
 import { endProcess } from '../agents/end-process.js';
 import { isHealthy, waitUntilHealthy } from '../agents/is-healthy.js';
 import { readPage } from '../agents/read-page.js';
@@ -96,7 +97,7 @@ class Chaos implements AsyncDisposable {
     const rules = path.join(node.folder, 'rules.json');
     await writeFile(rules, JSON.stringify({ rules: [] }));
     const args = [
-      ...[path.resolve('dist/cli/main.js'), 'chaos', '--upstream', node.containerd.endpoint],
+      ...[findProgram(process.cwd()), 'chaos', '--upstream', node.containerd.endpoint],
       ...['--listen', `unix://${socket}`, '--rules', rules],
     ];
     const child = spawn(process.execPath, args, { stdio: 'ignore' });

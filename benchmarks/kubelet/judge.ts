@@ -4,14 +4,19 @@ import { type DeathFigures } from './follow-deaths.js';
 import { type ContenderFigures, type Findings } from './kubelet-benchmark.js';
 
 /** Reads its values from what was found in one stage; none where that was no part of it. */
-export type Values = (found: Findings) => readonly number[];
+export type Values<Found = Findings> = (found: Found) => readonly number[];
 
 /** What is compared, in the words of the table, with the part of the kubelet's that podloop may take. */
-export interface Comparison {
+export interface Comparison<Found = Findings> {
   readonly what: string;
-  readonly values: Values;
+  readonly values: Values<Found>;
   readonly limit: number;
   readonly words: string;
+}
+
+/** What was found of one contender. */
+export interface RoundsOf<Found> {
+  readonly rounds: readonly Found[];
 }
 
 /** Each death of many must be told of within so long of the first look that showed it. */
@@ -66,14 +71,7 @@ export function judgeKubelet(figures: readonly ContenderFigures[]): Goal[] {
   const [podloop, ...kubelets] = figures;
   if (podloop === undefined || kubelets.length === 0) return [];
   const { rounds } = podloop;
-  const goals = COMPARISONS.map(({ what, values, limit, words }): Goal => {
-    const ratio = ratioToBest(podloop, kubelets, values);
-    return {
-      ...{ what, goal: words },
-      measured: ratio === undefined ? 'nothing' : `${formatRatio(ratio)} times the kubelet’s`,
-      met: ratio === undefined ? undefined : ratio.high <= limit,
-    };
-  });
+  const goals = judgeComparisons(podloop, kubelets, COMPARISONS);
   const all = rounds.flatMap(({ deaths, massKill }) => [deaths ?? [], massKill ?? []].flat());
   const records = rounds.flatMap(({ massKill }) =>
     massKill === undefined ? [] : withMissed(massKill, massKill.recordToEventMs),
@@ -116,11 +114,27 @@ export function judgeKubelet(figures: readonly ContenderFigures[]): Goal[] {
   ];
 }
 
+/** A goal for each comparison, in their order. */
+export function judgeComparisons<Found>(
+  podloop: RoundsOf<Found>,
+  kubelets: readonly RoundsOf<Found>[],
+  comparisons: readonly Comparison<Found>[],
+): Goal[] {
+  return comparisons.map(({ what, values, limit, words }) => {
+    const ratio = ratioToBest(podloop, kubelets, values);
+    return {
+      ...{ what, goal: words },
+      measured: ratio === undefined ? 'nothing' : `${formatRatio(ratio)} times the kubelet’s`,
+      met: ratio === undefined ? undefined : ratio.high <= limit,
+    };
+  });
+}
+
 /** Of the medians, to whichever of the kubelet's two did better; undefined where nobody's was measured. */
-export function ratioToBest(
-  podloop: ContenderFigures,
-  kubelets: readonly ContenderFigures[],
-  values: Values,
+export function ratioToBest<Found>(
+  podloop: RoundsOf<Found>,
+  kubelets: readonly RoundsOf<Found>[],
+  values: Values<Found>,
 ): Estimate | undefined {
   const own = podloop.rounds.flatMap(values);
   const others = kubelets.map(({ rounds }) => rounds.flatMap(values)).filter((each) => each.length > 0);

@@ -31,6 +31,7 @@ import {
   type RestartFigures,
 } from './mass-phases.js';
 import { PhaseRunner, type PhaseFailure } from './phase-runner.js';
+import { runTurns } from './run-turns.js';
 import { measureDeaths, measurePodStarts } from './single-phases.js';
 
 export interface KubeletBenchmarkOptions {
@@ -96,28 +97,14 @@ export async function runKubeletBenchmark(options: KubeletBenchmarkOptions): Pro
   const { kubelet, turns, massTurns, stages, parts, progress, signal } = options;
   await removeAbandonedNodes();
   const contenders = createContenders(kubelet);
-  const found = new Map<string, Findings[]>(contenders.map(({ name }) => [name, []]));
   const turnsOf = { singles: turns, mass: massTurns, hung: 1 };
   const plan = STAGE_NAMES.filter((stage) => stages.includes(stage)).flatMap((stage) =>
     Array.from({ length: turnsOf[stage] }, (_, turn) => ({ stage, turn })),
   );
-  const whole = plan.length * contenders.length;
-  let at = 0;
-  for (const { stage, turn } of plan) {
-    for (let place = 0; place < contenders.length; place++) {
-      signal.throwIfAborted();
-      const contender = contenders[(turn + place) % contenders.length]!;
-      const name = `${stage} ${turn + 1}, ${contender.name}`;
-      const kept = parts.find(name) as Findings | undefined;
-      progress.begin(
-        `kubelet: part ${++at} of ${whole}: ${name}${kept === undefined ? '' : ' (found already)'}`,
-      );
-      const findings = kept ?? (await STAGES[stage](contender, turn, options));
-      if (kept === undefined) await parts.keep(name, findings);
-      found.get(contender.name)!.push(findings);
-    }
-  }
-  return [...found].map(([name, rounds]) => ({ name, rounds }));
+  return await runTurns<(typeof plan)[number], Findings>({
+    ...{ name: 'kubelet', plan, contenders, parts, progress, signal },
+    run: async (contender, { stage, turn }) => STAGES[stage](contender, turn, options),
+  });
 }
 
 async function runSingles(

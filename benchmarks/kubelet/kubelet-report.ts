@@ -1,6 +1,7 @@
-import { median, quantile } from '../stats.js';
+import { median } from '../stats.js';
 import { formatTable } from '../text-table.js';
 import { type DeathFigures } from './follow-deaths.js';
+import { formatFailures, formatValues, seconds, spreadMs } from './format-values.js';
 import { COMPARISONS, formatRatio, ratioToBest, type Values } from './judge.js';
 import { type ContenderFigures, type Findings } from './kubelet-benchmark.js';
 
@@ -137,31 +138,6 @@ function ofRestarts(cell: (restart: NonNullable<Findings['restart']>) => string)
       .flatMap(({ restart = [] }) => restart)
       .map(cell)
       .join(' · ') || 'none';
-}
-
-function formatFailures(figures: readonly ContenderFigures[]): string {
-  const lines = figures.flatMap(({ name, rounds }) =>
-    rounds.flatMap(({ failures }) =>
-      failures.map(({ phase, why }) => `- ${name}, ${phase}: ${why.split('\n')[0]}`),
-    ),
-  );
-  return lines.length === 0 ? '' : `\nFailed:\n\n${lines.join('\n')}\n`;
-}
-
-function formatValues(values: readonly number[], format: (values: readonly number[]) => string): string {
-  if (values.length === 0) return 'none';
-  return values.every(Number.isFinite)
-    ? format(values)
-    : `${format(values.filter(Number.isFinite))}, and some never`;
-}
-
-function spreadMs(values: readonly number[]): string {
-  if (values.length === 0) return '–';
-  return [median(values), quantile(values, 0.99), quantile(values, 1)].map((ms) => ms.toFixed(0)).join(' / ');
-}
-
-function seconds(valuesMs: readonly number[]): string {
-  return valuesMs.length === 0 ? '–' : `${(median(valuesMs) / 1_000).toFixed(1)} s`;
 }
 
 function sums(pairs: readonly (readonly [number, number])[]): string {

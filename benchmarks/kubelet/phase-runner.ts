@@ -34,10 +34,18 @@ export class PhaseRunner {
       return { [name]: found } as { [name in Name]?: Found };
     } catch (error) {
       this.signal.throwIfAborted();
-      const why = error instanceof Error ? error.message : String(error);
+      const why = describe(error);
       this.#progress.begin(`  ${name}: failed after ${took()}: ${why}`);
       this.#failures.push({ phase: name, why });
       return {};
     }
   }
+}
+
+/** What went wrong first, and what did when it was cleared up after that. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // As `await using` throws it.
+  const { error: last, suppressed: first } = error as Error & { error?: unknown; suppressed?: unknown };
+  return first === undefined ? error.message : `${describe(first)}; and then: ${describe(last)}`;
 }

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PlegMode } from '../../src/pleg/relist-cadence.js';
+import { findProgram } from '../../test/build-state.js';
 import { readTrace, traceFlags } from '../agents/trace-calls.js';
 import { waitUntilHealthy } from '../agents/is-healthy.js';
 import { AgentProcess } from '../kubelet/agent-process.js';
@@ -39,7 +40,6 @@ export interface DeathSample {
   readonly nativeMs?: number | undefined;
 }
 
-const MAIN = path.resolve('dist/cli/main.js');
 /** Until what the new pods have set off has been dealt with. */
 const SETTLE_MS = 3_000;
 const POLL_MS = 250;
@@ -78,7 +78,14 @@ async function startAgent(node: BenchNode, mode: PlegMode, traceFile: string): P
   return await AgentProcess.start({
     file: process.execPath,
     args: [
-      ...[...traceFlags(traceFile), MAIN, 'run', path.join(folder, 'manifests'), '--mode', mode],
+      ...[
+        ...traceFlags(traceFile),
+        findProgram(process.cwd()),
+        'run',
+        path.join(folder, 'manifests'),
+        '--mode',
+        mode,
+      ],
       ...['--runtime-endpoint', containerd.endpoint, '--node-name', 'bench', '--max-pods', '600'],
       ...['--root-dir', path.join(folder, 'root'), '--pod-logs-dir', path.join(folder, 'logs')],
       ...['--read-only-port', '0', '-v', '2'],

@@ -1,0 +1,36 @@
+import { type Goal } from '../goals.js';
+import { type Comparison, judgeComparisons } from '../kubelet/judge.js';
+import { median } from '../stats.js';
+import { type ClusterContenderFigures, type ClusterFindings } from './cluster-benchmark.js';
+
+/** All that is a ratio, in the order of the page. */
+export const CLUSTER_COMPARISONS: readonly Comparison<ClusterFindings>[] = [
+  {
+    ...{ what: 'one pod, created to Ready', limit: 0.6, words: '<= 0.6 x' },
+    // One value a round: pods of one agent are not rounds of their own.
+    values: ({ singles = [] }) =>
+      singles.length === 0 ? [] : [median(singles.map(({ readyMs }) => readyMs))],
+  },
+  {
+    ...{ what: 'a Deployment, created to all Ready', limit: 1, words: 'not slower' },
+    values: ({ deployment }) => (deployment === undefined ? [] : [deployment.readyMs]),
+  },
+  {
+    ...{ what: 'it, deleted to the last pod gone', limit: 1, words: 'not slower' },
+    values: ({ deployment }) => (deployment === undefined ? [] : [deployment.goneMs]),
+  },
+  {
+    ...{ what: 'its whole life, own CPU', limit: 1, words: 'not more' },
+    values: ({ deployment }) => (deployment === undefined ? [] : [deployment.cpuMs]),
+  },
+];
+
+/** podloop against the better of the kubelet's two. */
+export function judgeCluster(figures: readonly ClusterContenderFigures[]): Goal[] {
+  const [podloop, ...kubelets] = figures;
+  if (podloop === undefined || kubelets.length === 0) return [];
+  const goals = judgeComparisons(podloop, kubelets, CLUSTER_COMPARISONS);
+  const failures = podloop.rounds.reduce((sum, each) => sum + each.failures.length, 0);
+  const what = 'rounds of podloop’s that failed';
+  return [...goals, { what, goal: '0', measured: String(failures), met: failures === 0 }];
+}
