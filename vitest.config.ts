@@ -48,6 +48,7 @@ export default defineConfig({
             'test/*.test.ts',
             'test/integration/**/*.test.ts',
             'test/critest/**/*.test.ts',
+            'test/e2e/**/*.test.ts',
           ],
         },
       },

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Pod } from '../../src/cluster/client/kube-objects.js';
+import { findProgram } from '../build-state.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
@@ -145,7 +146,7 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
     await bind('kept', {});
     await untilPhase('kept', 'Running');
     const args = [
-      'dist/cli/main.js',
+      findProgram(),
       'delete',
       'pod',
       'kept',

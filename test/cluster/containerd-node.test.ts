@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeList, type Pod } from '../../src/cluster/client/kube-objects.js';
 import { type Containerd, startContainerd } from '../containerd/harness/containerd.js';
-import { BUSYBOX_IMAGE } from '../containerd/harness/image.js';
-import { findInstaller } from '../containerd/harness/installed.js';
+import { BUSYBOX_IMAGE, packPrograms } from '../containerd/harness/image.js';
+import { findInstaller, readInstalled } from '../containerd/harness/installed.js';
+import { LoginRegistry, REGISTRY_PASSWORD } from '../containerd/harness/login-registry.js';
 import { ClusterAgent } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
@@ -80,6 +81,54 @@ describe.skipIf(missing !== undefined)('podloop on containerd as a node of a rea
       body: { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground' },
     });
     await untilAsync('no pod', async () => (await pods()).length === 0);
+  });
+
+  it('fetches an image with the login that a pod names, as soon as there is that Secret', async () => {
+    const { busybox } = await readInstalled();
+    await using registry = await LoginRegistry.start({ layers: [await packPrograms(busybox)] });
+    const pods = '/api/v1/namespaces/default/pods';
+    const container = {
+      ...{ name: 'main', image: `${registry.place}/team/app:1`, imagePullPolicy: 'Always' },
+      command: ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.2; done'],
+    };
+    const body = {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'private' } },
+      spec: {
+        imagePullSecrets: [{ name: 'login' }],
+        terminationGracePeriodSeconds: 2,
+        containers: [container],
+      },
+    };
+    await plane.admin.request({ method: 'POST', path: pods, body });
+    const firstStatus = async () =>
+      (await plane.admin.request<Pod>({ method: 'GET', path: `${pods}/private` })).status
+        ?.containerStatuses?.[0];
+    const refused = await untilAsync('a pull that is refused', async () => {
+      const waiting = (await firstStatus())?.state?.waiting;
+      return waiting?.reason === 'ErrImagePull' && waiting;
+    });
+    expect(refused.message).toMatch(/401 Unauthorized|authorization failed/);
+    await untilAsync('a pull that waits', async () => {
+      return (await firstStatus())?.state?.waiting?.reason === 'ImagePullBackOff';
+    });
+    const auths = { [registry.place]: { username: 'me', password: REGISTRY_PASSWORD } };
+    const secret = {
+      ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'login' } },
+      ...{
+        type: 'kubernetes.io/dockerconfigjson',
+        stringData: { '.dockerconfigjson': JSON.stringify({ auths }) },
+      },
+    };
+    await plane.admin.request({ method: 'POST', path: '/api/v1/namespaces/default/secrets', body: secret });
+    await untilAsync('its container', async () => (await firstStatus())?.state?.running !== undefined);
+    expect(agent.log).not.toContain(REGISTRY_PASSWORD);
+    await plane.admin.request({ method: 'DELETE', path: `${pods}/private` });
+    await untilAsync('no pod', async () =>
+      plane.admin.request({ method: 'GET', path: `${pods}/private` }).then(
+        () => false,
+        () => true,
+      ),
+    );
   });
 });
 

@@ -1,6 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { networkInterfaces } from 'node:os';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Pod } from '../../src/cluster/client/kube-objects.js';
@@ -8,15 +7,8 @@ import { askPort, findFreePort } from '../../src/testing/tcp-client.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
+import { findOwnIp } from './harness/own-ip.js';
 import { untilAsync } from './harness/until-async.js';
-
-/** An IPv4 address of this machine at which others find it. */
-function findOwnIp(): string {
-  const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
-  const own = all.find(({ family, internal }) => family === 'IPv4' && !internal);
-  if (own === undefined) throw new Error('this machine has no address but loopback ones');
-  return own.address;
-}
 
 const run = promisify(execFile);
 const found = findClusterBinaries();
@@ -45,7 +37,6 @@ describe.skipIf('missing' in found || found.binaries.kubectl === undefined)(
         plane,
         'lab-a',
         ...['--port', String(port), '--address', ip, '--client-ca-file', authorities],
-        // A Node has no loopback addresses.
         ...['--node-ip', ip],
       );
       const command = [process.execPath, '-e', SCRIPT(served)];

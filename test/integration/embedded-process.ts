@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BUILD_FOLDER, isBuildOutOfDate } from '../build-state.js';
+import { findProgram, isBuildOutOfDate } from '../build-state.js';
 import { type EmbeddedNode, until } from './embedded-node.js';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
@@ -21,7 +21,7 @@ export class RuntimeProgram implements AsyncDisposable {
   }
 
   static async build(): Promise<RuntimeProgram> {
-    if (!isBuildOutOfDate()) return new RuntimeProgram(join(BUILD_FOLDER, 'cli/main.js'));
+    if (!isBuildOutOfDate()) return new RuntimeProgram(findProgram());
     const { default: ts } = await import('typescript');
     // Inside of the project, so that its packages are found.
     const cache = join(PROJECT, 'node_modules', '.cache');

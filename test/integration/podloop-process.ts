@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { findProgram } from '../build-state.js';
 
 /** The built program. */
-export const PODLOOP_MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+export const PODLOOP_MAIN = findProgram();
 
 /** How a {@link PodloopProcess} is started. */
 export interface PodloopProcessOptions {
@@ -12,6 +11,10 @@ export interface PodloopProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly uid?: number;
   readonly cwd?: string;
+  /** Another program than the built one. */
+  readonly main?: string;
+  /** Node's own, before the program. */
+  readonly nodeFlags?: readonly string[];
   /** What it reads from standard input, up to its end; nothing unless told. */
   readonly stdin?: string;
 }
@@ -34,9 +37,8 @@ export class PodloopProcess implements AsyncDisposable {
   readonly #onLine = new Set<() => void>();
 
   constructor(args: readonly string[], options: PodloopProcessOptions = {}) {
-    if (!existsSync(PODLOOP_MAIN)) throw new Error(`${PODLOOP_MAIN} is missing: run "npm run build" first`);
-    const { env, uid, cwd, stdin } = options;
-    this.child = spawn(process.execPath, [PODLOOP_MAIN, ...args], {
+    const { env, uid, cwd, stdin, main = PODLOOP_MAIN, nodeFlags = [] } = options;
+    this.child = spawn(process.execPath, [...nodeFlags, main, ...args], {
       stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'], ...env },
       ...(uid === undefined ? {} : { uid }),

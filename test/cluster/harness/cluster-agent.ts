@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { unmountBelow } from '../../containerd/harness/leftovers.js';
 import { PodloopProcess } from '../../integration/podloop-process.js';
 import { type ControlPlane } from './control-plane.js';
 
@@ -11,23 +12,28 @@ export const HOST_IMAGE = 'podloop.local/host';
 export class ClusterAgent implements AsyncDisposable {
   readonly nodeName: string;
   readonly folder: string;
-  readonly #kubeconfig: string;
+  readonly kubeconfig: string;
   readonly #args: readonly string[];
   #process: PodloopProcess | undefined;
 
   /** Starts it; it may not have joined yet. */
   static async start(plane: ControlPlane, nodeName: string, ...args: string[]): Promise<ClusterAgent> {
-    const folder = await mkdtemp(join(tmpdir(), 'podloop-node-'));
-    await mkdir(join(folder, 'manifests'));
-    const agent = new ClusterAgent(nodeName, folder, await plane.nodeKubeconfig(nodeName), args);
+    const agent = await ClusterAgent.prepare(plane, nodeName, ...args);
     agent.start();
     return agent;
+  }
+
+  /** Makes its folders and kubeconfig, and does not start it. */
+  static async prepare(plane: ControlPlane, nodeName: string, ...args: string[]): Promise<ClusterAgent> {
+    const folder = await mkdtemp(join(tmpdir(), 'podloop-node-'));
+    await mkdir(join(folder, 'manifests'));
+    return new ClusterAgent(nodeName, folder, await plane.nodeKubeconfig(nodeName), args);
   }
 
   private constructor(nodeName: string, folder: string, kubeconfig: string, args: readonly string[]) {
     this.nodeName = nodeName;
     this.folder = folder;
-    this.#kubeconfig = kubeconfig;
+    this.kubeconfig = kubeconfig;
     this.#args = args;
   }
 
@@ -36,21 +42,29 @@ export class ClusterAgent implements AsyncDisposable {
     return join(this.folder, 'manifests');
   }
 
+  get rootDir(): string {
+    return join(this.folder, 'root');
+  }
+
+  get podLogsDir(): string {
+    return join(this.folder, 'logs');
+  }
+
   /** Starts it again, after {@link kill}. */
   start(...more: string[]): void {
-    const { folder, nodeName } = this;
+    const { nodeName } = this;
     this.#process = new PodloopProcess([
       ...[
         'run',
         this.manifests,
         '--kubeconfig',
-        this.#kubeconfig,
+        this.kubeconfig,
         '--node-name',
         nodeName,
         '--node-ip',
         '127.0.0.1',
       ],
-      ...['--root-dir', join(folder, 'root'), '--pod-logs-dir', join(folder, 'logs')],
+      ...['--root-dir', this.rootDir, '--pod-logs-dir', this.podLogsDir],
       ...['--runtime-endpoint', 'embedded', '--network', 'host', '--read-only-port', '0', '-v', '3'],
       ...this.#args,
       ...more,
@@ -76,6 +90,7 @@ export class ClusterAgent implements AsyncDisposable {
     await Promise.race([last.line('stderr', /Started node agent/), last.ended]).catch(() => undefined);
     last.child.kill('SIGTERM');
     await last.ended;
+    await unmountBelow(this.folder);
     // The runtime ends by itself once the agent has, and may write until then.
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }

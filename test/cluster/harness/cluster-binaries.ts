@@ -9,6 +9,8 @@ export interface ClusterBinaries {
   readonly scheduler: string;
   /** Not needed by the control plane itself. */
   readonly kubectl: string | undefined;
+  /** Nor this one. */
+  readonly kubelet: string | undefined;
 }
 
 /** The binaries, or in words which of them are missing. */
@@ -32,8 +34,8 @@ export function findClusterBinaries(env: NodeJS.ProcessEnv = process.env): Found
   };
   const lacking = Object.entries(found).flatMap(([name, file]) => (file === undefined ? [name] : []));
   if (lacking.length > 0) return { missing: `KUBEBUILDER_ASSETS=${assets} lacks ${lacking.join(', ')}` };
-  const kubectl = find('kubectl', [assets, ...path]);
-  return { binaries: { ...(found as Required<typeof found> as ClusterBinaries), kubectl } };
+  const more = { kubectl: find('kubectl', [assets, ...path]), kubelet: find('kubelet', [assets]) };
+  return { binaries: { ...(found as Required<typeof found> as ClusterBinaries), ...more } };
 }
 
 function isProgram(file: string): boolean {

@@ -67,7 +67,12 @@ export class ClusterKeys {
     const config = {
       ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'lab' },
       clusters: [{ name: 'lab', cluster: { server, 'certificate-authority': this.file('ca.crt') } }],
-      users: [{ name, user: { 'client-certificate': `${name}.crt`, 'client-key': `${name}.key` } }],
+      users: [
+        {
+          name,
+          user: { 'client-certificate': this.file(`${name}.crt`), 'client-key': this.file(`${name}.key`) },
+        },
+      ],
       contexts: [{ name: 'lab', context: { cluster: 'lab', user: name } }],
     };
     const file = this.file(`${name}.kubeconfig`);

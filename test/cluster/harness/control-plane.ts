@@ -36,6 +36,8 @@ export interface ControlPlaneOptions {
 
 /** Who the API server is towards nodes: nobody special, but for what rules let him do. */
 const KUBELET_CLIENT = 'kube-apiserver-kubelet-client';
+/** And towards other API servers. */
+const FRONT_PROXY = 'front-proxy';
 
 /** The token of {@link ControlPlane.tokenUser}. */
 export const TEST_TOKEN = 'test-token-of-the-lab';
@@ -199,6 +201,7 @@ async function makeArgs(
   await mkdir(file('certs'));
   await writeFile(file('tokens.csv'), `${TEST_TOKEN},token-user,token-user,"system:authenticated"\n`);
   await keys.makeClient('apiserver-kubelet', KUBELET_CLIENT);
+  await keys.makeClient(FRONT_PROXY, FRONT_PROXY);
   const manager = await keys.makeKubeconfig(server, 'manager', 'system:kube-controller-manager');
   const scheduler = await keys.makeKubeconfig(server, 'scheduler', 'system:kube-scheduler');
   const asks = (kubeconfig: string): string[] => [
@@ -230,6 +233,12 @@ async function makeArgs(
       `--kubelet-client-certificate=${file('apiserver-kubelet.crt')}`,
       `--kubelet-client-key=${file('apiserver-kubelet.key')}`,
       '--kubelet-preferred-address-types=InternalIP,Hostname',
+      // Servers that it aggregates know it by that.
+      ...[`--requestheader-client-ca-file=${file('ca.crt')}`, `--requestheader-allowed-names=${FRONT_PROXY}`],
+      ...['--requestheader-username-headers=X-Remote-User', '--requestheader-group-headers=X-Remote-Group'],
+      '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+      ...[`--proxy-client-cert-file=${file('front-proxy.crt')}`],
+      `--proxy-client-key-file=${file('front-proxy.key')}`,
     ],
     controllerManager: [
       ...asks(manager),

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { findProgram } from '../../build-state.js';
 import { findInstaller } from '../harness/installed.js';
 import { type EventSource, type PlegMode } from './event-source.js';
 import { type SeenEvent } from './seen-event.js';
@@ -28,7 +29,7 @@ export interface WatchSource extends EventSource {
 /** The built `podloop watch -o json` as a process of its own. Resolves once it says that it watches. */
 export async function openWatchSource(endpoint: string, mode: PlegMode): Promise<WatchSource> {
   const repository = path.resolve(path.dirname(findInstaller().script), '../..');
-  const main = path.join(repository, 'dist/cli/main.js');
+  const main = findProgram(repository);
   const args = [main, 'watch', '--runtime-endpoint', endpoint, '--mode', mode, '-o', 'json'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));

@@ -20,9 +20,21 @@ export interface InstanceNames {
   readonly cgroupParent: string;
 }
 
-/** The configuration file of a release: its own folders and sockets, nothing of the machine's. */
-export function containerdConfig(release: Release, names: InstanceNames): string {
-  return [general(release, names), release === '2.1' ? criVersion3(names) : criVersion2(names)].join('\n');
+/**
+ * The configuration file of a release: its own folders and sockets, nothing of the machine's.
+ *
+ * @param registryHosts a folder with a `hosts.toml` for each registry that another one stands in for.
+ */
+export function containerdConfig(release: Release, names: InstanceNames, registryHosts?: string): string {
+  const [cri, images] =
+    release === '2.1'
+      ? [criVersion3(names), 'io.containerd.cri.v1.images']
+      : [criVersion2(names), 'io.containerd.grpc.v1.cri'];
+  const registry =
+    registryHosts === undefined
+      ? []
+      : [`[plugins."${images}".registry]\n  config_path = "${registryHosts}"\n`];
+  return [general(release, names), cri, ...registry].join('\n');
 }
 
 function general(release: Release, { folder, state, socket }: InstanceNames): string {

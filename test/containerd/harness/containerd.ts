@@ -33,6 +33,8 @@ export interface ContainerdOptions {
   readonly version: Release;
   /** Extra environment of containerd, its shims and runc. */
   readonly env?: Readonly<Record<string, string>>;
+  /** A folder that says which registries others stand in for. */
+  readonly registryHosts?: string;
 }
 
 /** Starts a containerd of that release and waits until it runs pods. */
@@ -47,7 +49,8 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
   try {
     await mkdir(names.cniConfigFolder);
     await writeFile(path.join(names.cniConfigFolder, '10-podloop.conflist'), cniConfig(names));
-    await writeFile(containerd.configFile, containerdConfig(options.version, names));
+    const config = containerdConfig(options.version, names, options.registryHosts);
+    await writeFile(containerd.configFile, config);
     await writeFile(containerd.imagesFile, await packImages(installed.busybox));
     await addBridge(names, installed.busybox);
     await containerd.start();

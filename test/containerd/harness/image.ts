@@ -18,8 +18,7 @@ export const PAUSE_IMAGE = 'podloop.test/pause:1';
  * static busybox, as `ctr images import` takes it. No registry is asked.
  */
 export async function packImages(busybox: string): Promise<Buffer> {
-  const { stdout } = await promisify(execFile)(busybox, ['--list']);
-  const layers = [packTar(rootFolder(await readFile(busybox), stdout.trim().split('\n')))];
+  const layers = [await packPrograms(busybox)];
   const layout = new OciLayout();
   const config = { Env: ['PATH=/bin'], Cmd: ['/bin/sh'] };
   layout.addImage({ names: [BUSYBOX_IMAGE, STORY_IMAGE], layers, config });
@@ -28,6 +27,12 @@ export async function packImages(busybox: string): Promise<Buffer> {
   const sleeping = { Entrypoint: ['/bin/busybox', 'sleep', '1000000'] };
   layout.addImage({ names: [PAUSE_IMAGE], layers, config: sleeping });
   return layout.toTar();
+}
+
+/** A tar of the root that {@link BUSYBOX_IMAGE} has: one layer. */
+export async function packPrograms(busybox: string): Promise<Buffer> {
+  const { stdout } = await promisify(execFile)(busybox, ['--list']);
+  return packTar(rootFolder(await readFile(busybox), stdout.trim().split('\n')));
 }
 
 function rootFolder(busybox: Buffer, applets: readonly string[]): TarMember[] {

@@ -121,13 +121,14 @@ async function mountsBelow(folder: string): Promise<string[]> {
   return lines.map((line) => line.split(' ')[4] ?? '').filter((point) => point.startsWith(`${folder}/`));
 }
 
-/** Unmounts whatever lies below a folder, the latest first; throws when something stays. */
-export async function unmountBelow(folder: string, busybox: string): Promise<void> {
+/** Unmounts whatever lies below a folder, the latest first, by that busybox or the machine's umount; throws when something stays. */
+export async function unmountBelow(folder: string, busybox?: string): Promise<void> {
+  const [program, ...applet] = busybox === undefined ? ['umount'] : [busybox, 'umount'];
   for (let round = 0; round < 10; round++) {
     const mounts = await mountsBelow(folder);
     if (mounts.length === 0) return;
     // Latest first: it may lie on top of an earlier one.
-    for (const point of mounts.reverse()) await run(busybox, ['umount', point]).catch(() => undefined);
+    for (const point of mounts.reverse()) await run(program, [...applet, point]).catch(() => undefined);
     if (round > 0) await sleep(200);
   }
   throw new Error(`mounts are left: ${(await mountsBelow(folder)).join(', ')}`);

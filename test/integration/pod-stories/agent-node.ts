@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type AgentOptions } from '../../../src/agent/agent-options.js';
 import { Agent } from '../../../src/agent/agent.js';
 import { resolveAgentOptions } from '../../../src/agent/resolve-agent-options.js';
@@ -78,12 +79,12 @@ export class AgentNode implements StoryNode, AsyncDisposable {
 
   /** By the runtime, without grace: behind the agent's back. */
   async kill(podName: string, container: string, signal: AbortSignal): Promise<void> {
-    const containerId = this.#containerId(podName, container);
+    const containerId = await this.#containerId(podName, container, signal);
     await this.#client.stopContainer({ containerId, timeout: 0n }, { signal });
   }
 
   async execute(podName: string, container: string, script: string, signal: AbortSignal): Promise<void> {
-    const containerId = this.#containerId(podName, container);
+    const containerId = await this.#containerId(podName, container, signal);
     const cmd = ['sh', '-c', script];
     const { exitCode, stderr } = await this.#client.execSync({ containerId, cmd, timeout: 0n }, { signal });
     if (exitCode !== 0) throw new Error(`it ended with ${exitCode}: ${Buffer.from(stderr).toString()}`);
@@ -105,9 +106,14 @@ export class AgentNode implements StoryNode, AsyncDisposable {
     return this.agent.statuses().find(({ pod }) => pod.name === `${podName}-test`);
   }
 
-  #containerId(podName: string, container: string): string {
-    const { initContainerStatuses = [], containerStatuses = [] } = this.#record(podName)?.status ?? {};
-    const status = [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === container);
-    return status?.containerID?.replace(/^.*:\/\//, '') ?? '';
+  /** A container may have written something before the agent tells of it. */
+  async #containerId(podName: string, container: string, signal: AbortSignal): Promise<string> {
+    for (;;) {
+      const { initContainerStatuses = [], containerStatuses = [] } = this.#record(podName)?.status ?? {};
+      const status = [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === container);
+      const id = status?.containerID?.replace(/^.*:\/\//, '') ?? '';
+      if (id !== '') return id;
+      await sleep(20, undefined, { signal });
+    }
   }
 }
