@@ -31,7 +31,8 @@ import { PodRecords } from './pod-records.js';
 import { type PlegOptions, type ResolvedPlegOptions, resolvePlegOptions } from './pleg-options.js';
 import { computeHealth, type PlegHealth } from './pleg-health.js';
 import { computePlegState, type PlegState } from './pleg-state.js';
-import { computeCadence, longestThreshold, provesComplete } from './relist-cadence.js';
+import { longestThreshold } from './relist-cadence.js';
+import { RelistPeriod } from './relist-period.js';
 import { RelistRequests } from './relist-requests.js';
 import { Subscription } from './subscription.js';
 import { type PodCondition, WatchConditions } from './watch-conditions.js';
@@ -52,19 +53,14 @@ export class Pleg {
   readonly #requests: RelistRequests;
   readonly #stream: EventStream;
   readonly #looks: Looks;
+  readonly #period: RelistPeriod;
   readonly #subscriptions = new Set<Subscription>();
   readonly #lookListeners = new Set<() => void>();
   readonly #eventCounts: Partial<Record<PodLifecycleEvent['type'], number>> = {};
   /** What subscribers that are gone had read, and what was folded for them. */
   readonly #delivered = { delivered: 0, folded: 0 };
-  readonly #periodWakeup = new Wakeup();
   readonly #requestWakeup = new Wakeup();
   #running = false;
-  #cadence: ReturnType<typeof computeCadence>;
-  /** See {@link CadenceInput}. */
-  #quietRelists = 0;
-  /** Monotonic milliseconds. */
-  #thresholdSinceMs: number;
 
   constructor(options: PlegOptions) {
     this.#options = resolvePlegOptions(options);
@@ -99,7 +95,7 @@ export class Pleg {
         if (uid === undefined) this.#requests.addAll('event');
         else this.#requests.add(uid, 'event');
       },
-      onChange: () => this.#reconsiderCadence(),
+      onChange: () => this.#period.reconsider(),
       onUp: () => this.#requests.addAll('relist'),
     });
     this.#looks = new Looks({
@@ -120,8 +116,13 @@ export class Pleg {
         for (const listener of this.#lookListeners) listener();
       },
     });
-    this.#cadence = this.#computeCadence();
-    this.#thresholdSinceMs = clock.monotonicMs();
+    this.#period = new RelistPeriod({
+      clock,
+      logger,
+      cadence: this.#options.cadence,
+      stream: this.#stream,
+      looks: this.#looks,
+    });
     cache.onWait((uid, newerThan) => {
       if (!this.#isOnItsWay(uid, newerThan)) this.#requests.add(uid, 'request');
     });
@@ -211,10 +212,10 @@ export class Pleg {
     const { pods, count } = this.#inspector.stuckPods(100);
     return computeHealth({
       nowMs: this.#clock.now(),
-      thresholdMs: this.#cadence.thresholdMs,
+      thresholdMs: this.#period.thresholdMs,
       longestThresholdMs: longestThreshold(this.#options.cadence),
       lastSeenAgoMs: lastSeenMs === undefined ? undefined : now - lastSeenMs,
-      thresholdAgeMs: now - this.#thresholdSinceMs,
+      thresholdAgeMs: this.#period.thresholdAgeMs,
       listInFlightMs: listStartedMs === undefined ? undefined : now - listStartedMs,
       lastListError,
       fruitlessMs: this.#inspector.fruitlessMs(),
@@ -228,7 +229,7 @@ export class Pleg {
   state(): PlegState {
     return computePlegState({
       mode: this.#options.cadence.mode,
-      periodMs: this.#cadence.periodMs,
+      periodMs: this.#period.periodMs,
       relists: this.#looks.relists,
       podRelists: this.#looks.podRelists,
       records: this.#records,
@@ -253,14 +254,14 @@ export class Pleg {
       const startedMs = this.#clock.monotonicMs();
       try {
         const { inspections } = await this.#looks.atAll({ signal, byHand: false });
-        if (byStretchedPeriod) this.#noteQuietRelist(this.#clock.monotonicMs() - startedMs);
+        if (byStretchedPeriod) this.#period.noteQuietRelist(this.#clock.monotonicMs() - startedMs);
         await this.#giveTime(inspections, signal);
       } catch (error) {
         if (signal.aborted) return;
-        this.#quietRelists = 0;
+        this.#period.noteFailedRelist();
         this.#logger.error('GenericPLEG: Unable to retrieve pods', error);
       }
-      byStretchedPeriod = await this.#untilPeriodIsOver(signal);
+      byStretchedPeriod = await this.#period.untilOver(signal);
       if (signal.aborted) return;
     }
   }
@@ -274,36 +275,6 @@ export class Pleg {
     const inspected = inspections.finally(() => enough.abort());
     const budget = this.#clock.sleep(this.#options.inspectBudgetMs, enough.signal).catch(() => undefined);
     await abortable(Promise.race([inspected, budget]), signal).finally(() => enough.abort());
-  }
-
-  /**
-   * A stretched period is over and a relist has followed: the next one is longer, unless something came up meanwhile.
-   * The change of which an event is missing is known by then, or soon, and brings the period back at once.
-   */
-  #noteQuietRelist(durationMs: number): void {
-    if (!this.#eventsProveComplete) return;
-    // A list that takes long leaves less of the threshold for the wait before it.
-    this.#quietRelists = durationMs > this.#options.cadence.stretchedPeriodMs ? 0 : this.#quietRelists + 1;
-  }
-
-  /**
-   * The period is a gap, from the end of one relist to the begin of the next, and may change while it runs. Returns
-   * whether it was a stretched one in the end.
-   */
-  async #untilPeriodIsOver(signal: AbortSignal): Promise<boolean> {
-    const endedMs = this.#clock.monotonicMs();
-    for (;;) {
-      this.#reconsiderCadence();
-      const listFailed = this.#looks.lastListError !== undefined;
-      const periodMs = listFailed ? this.#options.cadence.relistPeriodMs : this.#cadence.periodMs;
-      const leftMs = endedMs + periodMs - this.#clock.monotonicMs();
-      if (leftMs <= 0 || signal.aborted) return this.#eventsProveComplete && !listFailed;
-      try {
-        await this.#periodWakeup.wait(this.#clock, leftMs, signal);
-      } catch {
-        return false;
-      }
-    }
   }
 
   async #lookByRequest(signal: AbortSignal): Promise<void> {
@@ -349,28 +320,5 @@ export class Pleg {
     if (!this.#subscriptions.delete(closed)) return;
     this.#delivered.delivered += closed.stats.delivered;
     this.#delivered.folded += closed.stats.folded;
-  }
-
-  get #eventsProveComplete(): boolean {
-    const { info, announcedInARow } = this.#stream;
-    return provesComplete(this.#options.cadence, { stream: info.state, announcedInARow });
-  }
-
-  #computeCadence(): ReturnType<typeof computeCadence> {
-    return computeCadence(this.#options.cadence, {
-      stream: this.#stream.info.state,
-      announcedInARow: this.#stream.announcedInARow,
-      quietRelists: this.#quietRelists,
-    });
-  }
-
-  #reconsiderCadence(): void {
-    if (!this.#eventsProveComplete) this.#quietRelists = 0;
-    const { periodMs, thresholdMs } = this.#computeCadence();
-    if (periodMs === this.#cadence.periodMs && thresholdMs === this.#cadence.thresholdMs) return;
-    if (thresholdMs < this.#cadence.thresholdMs) this.#thresholdSinceMs = this.#clock.monotonicMs();
-    this.#cadence = { periodMs, thresholdMs };
-    this.#logger.info('GenericPLEG: Relist period changed', { period: `${periodMs}ms` }, 2);
-    this.#periodWakeup.wake();
   }
 }

@@ -52,6 +52,14 @@ export function longestThreshold(options: CadenceOptions): number {
   return mode === 'evented' ? Math.max(relistThresholdMs, eventedThresholdMs) : relistThresholdMs;
 }
 
+/** What holds for now, in milliseconds. */
+export interface Cadence {
+  /** Between the end of a relist and the next. */
+  readonly periodMs: number;
+  /** How old the last success may get before the node is unhealthy. */
+  readonly thresholdMs: number;
+}
+
 /** What the period depends on. */
 export interface CadenceInput {
   readonly stream: StreamState;
@@ -73,12 +81,9 @@ export function provesComplete(
  *
  * A period is never stretched past half of the threshold: a generator that waits must not seem to be dead.
  */
-export function computeCadence(
-  options: CadenceOptions,
-  input: CadenceInput,
-): { readonly periodMs: number; readonly thresholdMs: number } {
-  const usual = { periodMs: options.relistPeriodMs, thresholdMs: options.relistThresholdMs };
-  const stretched = (periodMs: number, thresholdMs: number): typeof usual => ({
+export function computeCadence(options: CadenceOptions, input: CadenceInput): Cadence {
+  const usual: Cadence = { periodMs: options.relistPeriodMs, thresholdMs: options.relistThresholdMs };
+  const stretched = (periodMs: number, thresholdMs: number): Cadence => ({
     periodMs: Math.max(usual.periodMs, Math.min(periodMs, thresholdMs / 2)),
     thresholdMs,
   });
