@@ -104,14 +104,15 @@ export async function buildActingParts(given: ActingPartsOptions) {
     },
   };
   const policy = readNodePolicy(options);
+  const canMountRecursivelyReadOnly = (pod: NodePod): boolean => {
+    const handler = cluster === undefined ? pod.spec.runtimeClassName : cluster.findRuntimeHandler(pod);
+    return security.canMountRecursivelyReadOnly(handler ?? '');
+  };
   const volumes = buildVolumes({
     ...{ ...common, policy, events, objects, podsFolder: paths.podsDir, memoryBytes: capacity.memoryBytes },
     downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode),
     onReady: given.onVolumesReady,
-    canMountRecursivelyReadOnly: (pod) => {
-      const handler = cluster === undefined ? pod.spec.runtimeClassName : cluster.findRuntimeHandler(pod);
-      return security.canMountRecursivelyReadOnly(handler ?? '');
-    },
+    canMountRecursivelyReadOnly,
     ...(cluster && { cluster }),
   });
   const node = new NodeFactsWatch({
@@ -144,6 +145,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const resizes = new ContainerResizes({ node: () => node.facts() });
   const statuses = new PodStatusUpdater({
     ...{ ...common, manager, startFailures, probes, paths, findBaseline, endedPods, resizes },
+    canMountRecursivelyReadOnly,
     findHeldResize: given.findHeldResize,
     node: () => ({ hostIps, runtimeName }),
   });

@@ -73,6 +73,30 @@ export interface V1ContainerStatus {
   readonly allocatedResources?: ResourceList;
   /** What is in force; absent when nothing was asked for. */
   readonly resources?: ResourceRequirements;
+  /** In the order of the spec; absent when there are none. */
+  readonly volumeMounts?: readonly V1VolumeMountStatus[];
+  /** As whom its program began; absent where the runtime does not tell. */
+  readonly user?: V1ContainerUser;
+}
+
+/** A v1 ContainerUser. */
+export interface V1ContainerUser {
+  readonly linux: {
+    readonly uid: number;
+    readonly gid: number;
+    /** Absent when there are none. */
+    readonly supplementalGroups?: readonly number[];
+  };
+}
+
+/** A v1 VolumeMountStatus. */
+export interface V1VolumeMountStatus {
+  readonly name: string;
+  readonly mountPath: string;
+  /** Absent where it may be written to. */
+  readonly readOnly?: boolean;
+  /** Whether what is mounted below it is read-only as well; absent where it may be written to. */
+  readonly recursiveReadOnly?: 'Disabled' | 'Enabled';
 }
 
 /** A v1 ContainerState: one of the three, or none of them. */

@@ -10,6 +10,7 @@ import { ANNOTATIONS, LABELS } from './labels.js';
 import {
   type ContainerLimits,
   type ContainerStatus,
+  type ContainerUser,
   type ObservedState,
   type RuntimeEvent,
   type SandboxStatus,
@@ -106,7 +107,12 @@ export function toContainerStatus(
       ? {}
       : { resources: toContainerLimits(status.resources.linux) }),
     ...toStopSignal(status.stopSignal),
+    ...(status.user?.linux === undefined ? {} : { user: toContainerUser(status.user.linux) }),
   };
+}
+
+function toContainerUser({ uid, gid, supplementalGroups }: cri.LinuxContainerUser): ContainerUser {
+  return { uid: Number(uid), gid: Number(gid), supplementalGroups: supplementalGroups.map(Number) };
 }
 
 /** `SIGRTMINPLUS3` is SIGRTMIN+3 to people. Nothing for a runtime that does not say, or says what CRI does not know. */

@@ -51,6 +51,9 @@ describe('the status of a pod', () => {
               annotations: request.containerId.endsWith('n3')
                 ? { 'io.kubernetes.container.restartCount': '5' }
                 : {},
+              user: request.containerId.endsWith('n3')
+                ? { linux: { uid: 1000n, gid: 3000n, supplementalGroups: [4000n] } }
+                : undefined,
             },
           }),
         ),
@@ -66,7 +69,10 @@ describe('the status of a pod', () => {
     expect(status.containers).toHaveLength(12);
     const third = status.containers.find(({ id }) => id === 'c-u1-n3');
     expect(third).toMatchObject({ exitCode: 137, reason: 'OOMKilled', restartCount: 5, sandboxId: 's-u1-0' });
-    expect(status.containers.find(({ id }) => id === 'c-u1-n4')!.restartCount).toBe(2);
+    expect(third?.user).toEqual({ uid: 1000, gid: 3000, supplementalGroups: [4000] });
+    const fourth = status.containers.find(({ id }) => id === 'c-u1-n4')!;
+    expect(fourth.restartCount).toBe(2);
+    expect(fourth).not.toHaveProperty('user');
   });
 
   it('asks for few at a time, names the pod in each call, and leaves out what vanished', async () => {

@@ -86,6 +86,16 @@ export interface ContainerStatus {
   readonly resources?: ContainerLimits;
   /** By which it is ended, such as SIGTERM or SIGRTMIN+3; absent where the runtime does not tell. */
   readonly stopSignal?: string;
+  /** As whom its program began; absent where the runtime does not tell. */
+  readonly user?: ContainerUser;
+}
+
+/** The ids of CRI's LinuxContainerUser. */
+export interface ContainerUser {
+  readonly uid: number;
+  readonly gid: number;
+  /** Those of the image among them, unless the pod has them left out. */
+  readonly supplementalGroups: readonly number[];
 }
 
 /** Everything CRI's PodSandboxStatus says of one sandbox. */

@@ -3,9 +3,10 @@ import {
   type V1ContainerState,
   type V1ContainerStatus,
   type V1ContainerTerminated,
+  type V1ContainerUser,
   type V1ContainerWaiting,
 } from '../model/v1-pod-status.js';
-import { type ContainerLimits, type ContainerStatus } from '../runtime/runtime.js';
+import { type ContainerLimits, type ContainerStatus, type ContainerUser } from '../runtime/runtime.js';
 import {
   type ContainerStateContext,
   lostEnd,
@@ -16,6 +17,7 @@ import { computeStatusResources } from './container-status-resources.js';
 import { hasRun, mayBeAlive, type PodContainers } from './pod-containers.js';
 import { type ContainerKind, mayRestart } from './restart-rule.js';
 import { type RestartPolicy } from '../model/pod.js';
+import { computeVolumeMountStatuses } from './volume-mount-statuses.js';
 
 const USED_TO_RUN = 'The container could not be located when the pod was synced. It used to be running.';
 
@@ -43,6 +45,8 @@ export interface ContainerStatusInputs extends ContainerStateContext {
   readonly previous: V1ContainerStatus | undefined;
   /** Which limits hold for a container that runs, as far as anybody can tell. */
   readonly findLimits?: ((container: ContainerStatus) => ContainerLimits | undefined) | undefined;
+  /** Whether the runtime can mount for the pod what is read-only with all that is mounted below it. */
+  readonly canMountRecursivelyReadOnly: boolean;
 }
 
 /** The status of one container of the spec. Pure. */
@@ -60,8 +64,13 @@ export function computeContainerStatus(
   const shown = withStartFailure(kind, container, newest, basis, inputs);
   const started = newest !== undefined && hasStarted(kind, container, newest, shown, inputs);
   const actual = newest?.state === 'running' ? inputs.findLimits?.(newest) : undefined;
-  const resources = computeStatusResources(container, actual);
-  return { ...shown, ...resources, started, ready: isReady(kind, container, newest, shown, started, inputs) };
+  return {
+    ...shown,
+    ...computeStatusResources(container, actual),
+    ...computeVolumeMountStatuses(container, inputs.canMountRecursivelyReadOnly),
+    started,
+    ready: isReady(kind, container, newest, shown, started, inputs),
+  };
 }
 
 function ofContainer(
@@ -83,7 +92,12 @@ function ofContainer(
     imageID: newest.imageRef,
     containerID,
     started: false,
+    ...(newest.user === undefined ? {} : { user: toV1User(newest.user) }),
   };
+}
+
+function toV1User({ uid, gid, supplementalGroups }: ContainerUser): V1ContainerUser {
+  return { linux: { uid, gid, ...(supplementalGroups.length === 0 ? {} : { supplementalGroups }) } };
 }
 
 /** What an earlier status knows of the container before this one, once the runtime has lost it. */

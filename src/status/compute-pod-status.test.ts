@@ -108,6 +108,24 @@ describe('the status of a pod that runs', () => {
 });
 
 describe('a container', () => {
+  it('says what is mounted into it, also before there is one, and as whom it runs', () => {
+    const volumeMounts = [
+      { name: 'data', mountPath: '/data', readOnly: true, recursiveReadOnly: 'IfPossible' as const },
+    ];
+    const spec = { containers: [aSpecContainer('main', { volumeMounts })] };
+    const told = [{ name: 'data', mountPath: '/data', readOnly: true, recursiveReadOnly: 'Enabled' }];
+    const able = { canMountRecursivelyReadOnly: true };
+    expect(main(compute({ spec }, able))).toMatchObject({ volumeMounts: told });
+    expect(main(compute({ spec }, able))).not.toHaveProperty('user');
+    const user = { uid: 1000, gid: 3000, supplementalGroups: [3000, 4000] };
+    const running = compute({ spec, containers: { main: { user } } }, able);
+    expect(main(running)).toMatchObject({ volumeMounts: told, user: { linux: user } });
+    const alone = { uid: 0, gid: 0, supplementalGroups: [] };
+    const ofRoot = compute({ containers: { main: { user: alone } } });
+    expect(main(ofRoot).user).toEqual({ linux: { uid: 0, gid: 0 } });
+    expect(main(ofRoot)).not.toHaveProperty('volumeMounts');
+  });
+
   it.each<[string, SceneBlueprint, Facts, Partial<V1ContainerStatus>]>([
     ['that is not there waits', {}, {}, { state: { waiting: { reason: 'ContainerCreating' } }, imageID: '' }],
     [

@@ -71,6 +71,8 @@ export interface PodStatusInputs {
   readonly isCurrent?: (container: ContainerStatus) => boolean;
   /** Which limits hold for a container that runs; those that its status shows unless told. */
   readonly findLimits?: (container: ContainerStatus) => ContainerLimits | undefined;
+  /** Whether the runtime can mount for the pod what is read-only with all that is mounted below it; not unless told. */
+  readonly canMountRecursivelyReadOnly?: boolean;
   /** Why the pod waits for resources that it was edited to ask for. */
   readonly pendingResize?: PendingResize | undefined;
   /** The pod is being ended: nothing is started again. */
@@ -144,6 +146,7 @@ function computeStatuses(inputs: PodStatusInputs): {
       findStartFailure: inputs.findStartFailure ?? (() => undefined),
       isCurrent: inputs.isCurrent ?? (() => true),
       findLimits: inputs.findLimits ?? (({ resources }) => resources),
+      canMountRecursivelyReadOnly: inputs.canMountRecursivelyReadOnly === true,
       waitingReason: initContainers.length > 0 ? 'PodInitializing' : 'ContainerCreating',
       isBehind,
       previous: before,

@@ -38,6 +38,8 @@ export interface PodStatusUpdaterOptions {
   readonly findBaseline?: ((containerId: string) => string | undefined) | undefined;
   /** Which limits hold for containers that run; those that the runtime showed unless told. */
   readonly resizes?: Pick<ContainerResizes, 'actualOf'> | undefined;
+  /** Whether the runtime can mount for a pod what is read-only with all that is mounted below it; not unless told. */
+  readonly canMountRecursivelyReadOnly?: ((pod: NodePod) => boolean) | undefined;
   /** Why a pod does not have the resources that it was edited to ask for; every pod has them unless told. */
   readonly findHeldResize?: ((podUid: string) => ResizeObstacle | undefined) | undefined;
 }
@@ -145,6 +147,7 @@ export class PodStatusUpdater implements PodStatuses {
       nowMs: clock.now(),
       node: node(),
       ...(resizes === undefined ? {} : { findLimits: (each) => resizes.actualOf(uid, each) }),
+      canMountRecursivelyReadOnly: this.#options.canMountRecursivelyReadOnly?.(pod) === true,
       findStartFailure: (name) => startFailures.find(uid, name),
       findTerminationMessage: (id) => messages.get(id),
       isCurrent: (container) => {
