@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isAnswer, type KubeClient } from '../../src/cluster/client/kube-client.js';
 import { type Node } from '../../src/cluster/client/kube-objects.js';
 import { type ControlPlane } from '../../test/cluster/harness/control-plane.js';
+import { isReady } from '../../test/cluster/harness/is-ready.js';
 import { AgentProcess } from '../kubelet/agent-process.js';
 import { BenchNode } from '../kubelet/bench-node.js';
 import { type Contender } from '../kubelet/contenders.js';
@@ -61,9 +62,8 @@ export async function onJoinedNode<Found>(
 /** Ready, and without the taints that a node has until the cluster has seen that. */
 async function isOpen(client: KubeClient): Promise<boolean> {
   try {
-    const { spec, status } = await client.request<Node>({ method: 'GET', path: NODE });
-    const isReady = status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True');
-    return isReady === true && (spec?.taints ?? []).length === 0;
+    const node = await client.request<Node>({ method: 'GET', path: NODE });
+    return isReady(node) && (node.spec?.taints ?? []).length === 0;
   } catch (error) {
     if (isAnswer(error, 404)) return false;
     throw error;

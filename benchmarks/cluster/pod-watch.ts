@@ -4,6 +4,7 @@ import { type Pod } from '../../src/cluster/client/kube-objects.js';
 import { Reflector } from '../../src/cluster/watch/reflector.js';
 import { containerIdOf } from '../../src/server/choose-container.js';
 import { SystemClock } from '../../src/util/clock.js';
+import { isReady } from '../../test/cluster/harness/is-ready.js';
 
 /** What came of a pod, in wall-clock milliseconds as this process was told of it. */
 export interface WatchedPod {
@@ -72,8 +73,7 @@ export class PodWatch implements AsyncDisposable {
     const pod = this.#pods.get(name) ?? { name };
     this.#pods.set(name, pod);
     if (spec?.nodeName !== undefined) pod.scheduledMs ??= Date.now();
-    const isReady = status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True');
-    if (isReady === true) pod.readyMs ??= Date.now();
+    if (isReady({ status })) pod.readyMs ??= Date.now();
     const { containerID } = status?.containerStatuses?.[0] ?? {};
     if (containerID !== undefined) pod.containerId ??= containerIdOf(containerID);
   }

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Pod } from '../../src/cluster/client/kube-objects.js';
+import { type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
 import { findProgram } from '../build-state.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
+import { isReady } from './harness/is-ready.js';
 import { untilAsync } from './harness/until-async.js';
 
 const run = promisify(execFile);
@@ -32,14 +33,9 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
     disk = await mkdtemp(join(tmpdir(), 'podloop-admission-'));
     plane = await ControlPlane.start(found);
     agent = await ClusterAgent.start(plane, 'lab-a');
-    await untilAsync('a node that is ready', async () => {
-      const node = await plane.admin.request<{
-        status?: { conditions?: { type: string; status: string }[] };
-      }>({
-        ...{ method: 'GET', path: '/api/v1/nodes/lab-a' },
-      });
-      return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-    });
+    await untilAsync('a node that is ready', async () =>
+      isReady(await plane.admin.request<Node>({ method: 'GET', path: '/api/v1/nodes/lab-a' })),
+    );
   });
 
   afterAll(async () => {

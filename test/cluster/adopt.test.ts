@@ -12,6 +12,7 @@ import { ClusterAgent } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { type Component } from './harness/component.js';
 import { ControlPlane } from './harness/control-plane.js';
+import { isReady } from './harness/is-ready.js';
 import { startKubelet } from './harness/kubelet.js';
 import { findOwnIp } from './harness/own-ip.js';
 import { untilAsync } from './harness/until-async.js';
@@ -109,9 +110,8 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
   it('goes on under its name, with podloop', async () => {
     const path = `/api/v1/nodes/${NODE}`;
     await untilAsync('podloop, that is Ready', async () => {
-      const { status } = await plane.admin.request<Node>({ method: 'GET', path });
-      const isOn = status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True');
-      return isOn === true && status?.nodeInfo?.kubeletVersion.includes('podloop');
+      const node = await plane.admin.request<Node>({ method: 'GET', path });
+      return isReady(node) && node.status?.nodeInfo?.kubeletVersion.includes('podloop');
     });
   });
 
@@ -259,10 +259,6 @@ function podOf(name: string, { labels = {}, script = '', withVolumes = false }: 
 function containersOf(pod: Pick<Pod, 'status'> | undefined): readonly object[] {
   const statuses = [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])];
   return statuses.map((status) => ({ resources: {}, ...status, volumeMounts: undefined }));
-}
-
-function isReady({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
 }
 
 function webOf(pods: readonly Pod[]): string {

@@ -10,6 +10,7 @@ import { PodloopProcess } from '../integration/podloop-process.js';
 import { HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
+import { isReady } from './harness/is-ready.js';
 import { untilAsync } from './harness/until-async.js';
 
 const found = findClusterBinaries();
@@ -137,11 +138,8 @@ describe.skipIf('missing' in found || !isRoot)('the certificates of a node of a 
   }
   const clientRequests = async () => requests('kube-apiserver-client-kubelet');
 
-  async function isReady(): Promise<boolean> {
-    const node = await plane.admin.request<Node>({ method: 'GET', path: `/api/v1/nodes/${nodeName}` });
-    return (
-      node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true
-    );
+  async function isNodeReady(): Promise<boolean> {
+    return isReady(await plane.admin.request<Node>({ method: 'GET', path: `/api/v1/nodes/${nodeName}` }));
   }
 
   const readCurrent = async (use: 'client' | 'server') =>
@@ -163,7 +161,7 @@ describe.skipIf('missing' in found || !isRoot)('the certificates of a node of a 
     expect(await clientRequests()).toHaveLength(1);
     await expect(stat(kubeconfig())).rejects.toThrow('ENOENT');
     await plane.kubectl('certificate', 'approve', first!.metadata!.name!);
-    await untilAsync('the node', isReady);
+    await untilAsync('the node', isNodeReady);
     expect((await stat(kubeconfig())).mode & 0o777).toBe(0o600);
     expect(await readFile(kubeconfig(), 'utf8')).toContain(current('client'));
     const before = await readCurrent('client');
@@ -193,7 +191,7 @@ describe.skipIf('missing' in found || !isRoot)('the certificates of a node of a 
     await letAsk();
     await approveClients();
     start();
-    await untilAsync('the node', isReady);
+    await untilAsync('the node', isNodeReady);
     await kill();
     const before = await readCurrent('client');
     await writeBootstrap('abcdef.wrongwrongwrong0');

@@ -9,6 +9,7 @@ import { LoginRegistry, REGISTRY_PASSWORD } from '../containerd/harness/login-re
 import { ClusterAgent } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
+import { isReady } from './harness/is-ready.js';
 import { untilAsync } from './harness/until-async.js';
 
 const found = findClusterBinaries();
@@ -68,9 +69,7 @@ describe.skipIf(missing !== undefined)('podloop on containerd as a node of a rea
     };
     await plane.admin.request({ method: 'POST', path: '/api/v1/namespaces/default/configmaps', body: map });
     const ready = await untilAsync('five pods that are Ready', async () => {
-      const all = (await pods()).filter(({ status }) =>
-        status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
-      );
+      const all = (await pods()).filter(isReady);
       return all.length === 5 && all;
     }).catch((error: unknown) => {
       throw new Error(`${String(error)}; the agent said:\n${agent.log.slice(-6_000)}`);

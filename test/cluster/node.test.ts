@@ -5,6 +5,7 @@ import { type KubeList, type Lease, type Node, type Pod } from '../../src/cluste
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
+import { isReady } from './harness/is-ready.js';
 import { untilAsync } from './harness/until-async.js';
 
 const found = findClusterBinaries();
@@ -27,8 +28,6 @@ describe.skipIf('missing' in found)('podloop as a node of a real control plane',
 
   const get = async <T>(path: string): Promise<T> => plane.admin.request<T>({ method: 'GET', path });
   const pods = async (): Promise<readonly Pod[]> => (await get<KubeList<Pod>>(PODS)).items ?? [];
-  const isReady = ({ status }: Pod): boolean =>
-    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
 
   /** Waits; what never comes is told with the end of the agent's log. */
   async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
@@ -54,8 +53,7 @@ describe.skipIf('missing' in found)('podloop as a node of a real control plane',
   it('is registered, Ready, and gives signs of life', async () => {
     const node = await until('a Node that is Ready', async () => {
       const each = await get<Node>('/api/v1/nodes/lab-a');
-      const ready = each.status?.conditions?.find(({ type }) => type === 'Ready');
-      return ready?.status === 'True' && each;
+      return isReady(each) && each;
     });
     expect(node.metadata?.labels).toMatchObject({
       ...{ disk: 'ssd', 'kubernetes.io/hostname': 'lab-a', 'kubernetes.io/os': 'linux' },

@@ -7,6 +7,7 @@ import { type Pod } from '../../src/cluster/client/kube-objects.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
+import { isReady } from './harness/is-ready.js';
 import { untilAsync } from './harness/until-async.js';
 
 const found = findClusterBinaries();
@@ -49,8 +50,6 @@ describe.skipIf('missing' in found)('pods of a real API server', () => {
       return error instanceof ApiError && error.code === 404;
     });
   };
-  const isReady = ({ status }: Pod): boolean =>
-    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
   /** Writes a line to a file again and again, so that its life shows. */
   const make = async (name: string, spec: object = {}): Promise<void> => {
     const script = `trap "exit 0" TERM; while :; do date +%s%N >${agent.folder}/${name}; sleep 0.2; done`;

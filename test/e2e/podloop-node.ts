@@ -6,6 +6,7 @@ import path from 'node:path';
 
 import { type Node } from '../../src/cluster/client/kube-objects.js';
 import { type ControlPlane } from '../cluster/harness/control-plane.js';
+import { isReady } from '../cluster/harness/is-ready.js';
 import { untilAsync } from '../cluster/harness/until-async.js';
 import { type Containerd } from '../containerd/harness/containerd.js';
 import { unmountBelow } from '../containerd/harness/leftovers.js';
@@ -51,8 +52,7 @@ export class PodloopNode implements AsyncDisposable {
       await untilAsync('a Node that is Ready', async () => {
         if (node.#child.exitCode !== null) return true;
         const asked = { method: 'GET', path: `/api/v1/nodes/${NODE_NAME}` } as const;
-        const { status } = await plane.admin.request<Node>(asked);
-        return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True');
+        return isReady(await plane.admin.request<Node>(asked));
       });
       if (node.#child.exitCode !== null) throw new Error('podloop has ended');
       return node;

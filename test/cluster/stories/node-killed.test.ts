@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Pod } from '../../../src/cluster/client/kube-objects.js';
 import { recordResult } from '../../integration/results-page.js';
+import { isReady } from '../harness/is-ready.js';
 import { RESTARTS_LABEL } from './pod-history.js';
 import { cutPower } from './power-cut.js';
 import { StoryCluster } from './story-cluster.js';
@@ -28,8 +29,6 @@ describe.skipIf('missing' in found)('nodes that are killed with -9', { timeout: 
   const took = (what: string, startedAtMs: number): void => {
     seconds[`${what}, s`] = ((performance.now() - startedAtMs) / 1_000).toFixed(1);
   };
-  const isReady = ({ status }: Pod): boolean =>
-    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
   const podsOf = async (app: string, node?: string): Promise<readonly Pod[]> =>
     (await cluster.pods()).filter(
       ({ metadata, spec }) =>

@@ -13,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type KubeList, type Node, type Pod } from '../../../src/cluster/client/kube-objects.js';
 import { type ClusterBinaries } from '../harness/cluster-binaries.js';
 import { ControlPlane } from '../harness/control-plane.js';
+import { isReady } from '../harness/is-ready.js';
 import { untilAsync } from '../harness/until-async.js';
 import { findDisagreements, statusesOf, uidOf } from './find-disagreements.js';
 import { PodHistory } from './pod-history.js';
@@ -207,11 +208,10 @@ export class StoryCluster implements AsyncDisposable {
     await this.until('nodes that are Ready', async () => {
       const path = '/api/v1/nodes';
       const { items = [] } = await this.plane.admin.request<KubeList<Node>>({ method: 'GET', path });
-      const ready = items.filter(({ status, spec }) => {
-        const isTainted = spec?.taints?.some(({ key }) => key.startsWith('node.kubernetes.io/')) === true;
-        return (
-          !isTainted && status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True')
-        );
+      const ready = items.filter((node) => {
+        const isTainted =
+          node.spec?.taints?.some(({ key }) => key.startsWith('node.kubernetes.io/')) === true;
+        return !isTainted && isReady(node);
       });
       return ready.length === this.#nodes.length;
     });
