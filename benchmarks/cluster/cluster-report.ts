@@ -1,5 +1,5 @@
-import { formatFailures, formatValues, seconds, spreadMs } from '../kubelet/format-values.js';
-import { formatRatio, ratioToBest } from '../kubelet/judge.js';
+import { formatComparisons } from '../kubelet/format-comparisons.js';
+import { formatFailures } from '../kubelet/format-values.js';
 import { distributionOf, linePlot, type Plot } from '../plot.js';
 import { median } from '../stats.js';
 import { formatTable } from '../text-table.js';
@@ -9,9 +9,6 @@ import { CLUSTER_COMPARISONS } from './judge-cluster.js';
 import { type SinglePodFigures } from './single-pods.js';
 
 type Rounds = readonly ClusterFindings[];
-
-/** How the values of each comparison are written, in their order. */
-const FORMATS = [spreadMs, seconds, seconds, seconds];
 
 /** The section of the results page. */
 export function formatClusterReport(figures: readonly ClusterContenderFigures[]): string {
@@ -29,7 +26,7 @@ Deployment has ${replicas ?? 'no'} replicas, which do not heed SIGTERM and have 
 control plane's own part among them. Milliseconds are p50 / p99 / longest of the rounds, of which each is the median of its pods;
 seconds are medians of the rounds. The ratio is podloop's to the better of the kubelet's two. ${counts.join('; ')}.
 
-${formatTable(['what', ...names, 'ratio', 'goal', 'kept'], formatComparisons(figures))}
+${formatComparisons(figures, CLUSTER_COMPARISONS)}
 
 Of what that is made, medians of all:
 
@@ -58,16 +55,6 @@ export function plotCluster(figures: readonly ClusterContenderFigures[]): Plot {
       steps: true,
     }),
   };
-}
-
-function formatComparisons(figures: readonly ClusterContenderFigures[]): string[][] {
-  const [podloop, ...kubelets] = figures;
-  return CLUSTER_COMPARISONS.map(({ what, values, limit, words }, at) => {
-    const cells = figures.map(({ rounds }) => formatValues(rounds.flatMap(values), FORMATS[at]!));
-    const ratio = podloop && ratioToBest(podloop, kubelets, values);
-    const kept = ratio === undefined ? 'not judged' : ratio.high <= limit ? 'yes' : '**no**';
-    return [what, ...cells, ratio === undefined ? '' : formatRatio(ratio), words, kept];
-  });
 }
 
 const BESIDES: readonly [what: string, of: (rounds: Rounds) => string][] = [

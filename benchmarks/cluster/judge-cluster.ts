@@ -1,4 +1,5 @@
 import { type Goal } from '../goals.js';
+import { seconds, spreadMs } from '../kubelet/format-values.js';
 import { type Comparison, judgeComparisons } from '../kubelet/judge.js';
 import { median } from '../stats.js';
 import { type ClusterContenderFigures, type ClusterFindings } from './cluster-benchmark.js';
@@ -7,20 +8,24 @@ import { type ClusterContenderFigures, type ClusterFindings } from './cluster-be
 export const CLUSTER_COMPARISONS: readonly Comparison<ClusterFindings>[] = [
   {
     ...{ what: 'one pod, created to Ready', limit: 0.6, words: '<= 0.6 x' },
+    format: spreadMs,
     // One value a round: pods of one agent are not rounds of their own.
     values: ({ singles = [] }) =>
       singles.length === 0 ? [] : [median(singles.map(({ readyMs }) => readyMs))],
   },
   {
     ...{ what: 'a Deployment, created to all Ready', limit: 1, words: 'not slower' },
+    format: seconds,
     values: ({ deployment }) => (deployment === undefined ? [] : [deployment.readyMs]),
   },
   {
     ...{ what: 'it, deleted to the last pod gone', limit: 1, words: 'not slower' },
+    format: seconds,
     values: ({ deployment }) => (deployment === undefined ? [] : [deployment.goneMs]),
   },
   {
     ...{ what: 'its whole life, own CPU', limit: 1, words: 'not more' },
+    format: seconds,
     values: ({ deployment }) => (deployment === undefined ? [] : [deployment.cpuMs]),
   },
 ];

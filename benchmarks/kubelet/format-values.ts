@@ -38,3 +38,13 @@ export function spreadMs(values: readonly number[]): string {
 export function seconds(valuesMs: readonly number[]): string {
   return valuesMs.length === 0 ? '–' : `${(median(valuesMs) / 1_000).toFixed(1)} s`;
 }
+
+/** The median, of shares of a core. */
+export function percent(values: readonly number[]): string {
+  return `${median(values).toFixed(2)} %`;
+}
+
+/** The median. */
+export function mebibytes(valuesMiB: readonly number[]): string {
+  return `${median(valuesMiB).toFixed(0)} MiB`;
+}

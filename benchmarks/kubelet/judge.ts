@@ -1,6 +1,7 @@
 import { formatEstimate, formatNumber, type Goal } from '../goals.js';
 import { bootstrapRatio, type Estimate, median, quantile } from '../stats.js';
 import { type DeathFigures } from './follow-deaths.js';
+import { mebibytes, percent, seconds, spreadMs } from './format-values.js';
 import { type ContenderFigures, type Findings } from './kubelet-benchmark.js';
 
 /** Reads its values from what was found in one stage; none where that was no part of it. */
@@ -10,6 +11,8 @@ export type Values<Found = Findings> = (found: Found) => readonly number[];
 export interface Comparison<Found = Findings> {
   readonly what: string;
   readonly values: Values<Found>;
+  /** Writes those of the values that ever came, which may be none of them. */
+  readonly format: (values: readonly number[]) => string;
   readonly limit: number;
   readonly words: string;
 }
@@ -28,40 +31,49 @@ const HUNG_SLACK_MS = 250;
 export const COMPARISONS: readonly Comparison[] = [
   {
     ...{ what: 'manifest written to container started', limit: 1, words: 'not slower' },
+    format: spreadMs,
     values: ({ podStartsMs = [] }) => podStartsMs,
   },
   {
     ...{ what: 'end of a process to its event', limit: 1, words: 'faster' },
+    format: spreadMs,
     values: ({ deaths }) => (deaths === undefined ? [] : withMissed(deaths, deaths.toEventMs)),
   },
   {
     ...{ what: 'end of a process to its replacement', limit: 1, words: 'not slower' },
+    format: spreadMs,
     values: ({ deaths }) => (deaths === undefined ? [] : withMissed(deaths, deaths.toReplacementMs)),
   },
   {
     ...{ what: 'many pods at once, all running', limit: 1, words: 'not slower' },
+    format: seconds,
     values: ({ massStart }) => (massStart === undefined ? [] : [massStart.allRunningMs]),
   },
   {
     ...{ what: 'many pods at once, own CPU', limit: 1, words: 'not more' },
+    format: seconds,
     values: ({ massStart }) => (massStart === undefined ? [] : [massStart.cpuMs]),
   },
   {
     ...{ what: 'all killed at once, last death told', limit: 0.5, words: '<= half' },
+    format: seconds,
     values: ({ massKill }) =>
       massKill === undefined ? [] : [Math.max(...withMissed(massKill, massKill.toEventMs))],
   },
   {
     ...{ what: 'all killed at once, all running again', limit: 1, words: 'not slower' },
+    format: seconds,
     values: ({ massKill }) =>
       massKill === undefined ? [] : [Math.max(...withMissed(massKill, massKill.toReplacementMs))],
   },
   {
     ...{ what: 'idle, CPU', limit: 1 / 6, words: '<= 1/6' },
+    format: percent,
     values: ({ idle }) => (idle === undefined ? [] : [idle.cpuPercent]),
   },
   {
     ...{ what: 'idle, memory', limit: 1, words: 'not more' },
+    format: mebibytes,
     values: ({ idle }) => (idle === undefined ? [] : [idle.rssMiB]),
   },
 ];

@@ -1,18 +1,11 @@
-import { median } from '../stats.js';
 import { formatTable } from '../text-table.js';
 import { type DeathFigures } from './follow-deaths.js';
+import { formatComparisons } from './format-comparisons.js';
 import { formatFailures, formatValues, seconds, spreadMs } from './format-values.js';
-import { COMPARISONS, formatRatio, ratioToBest, type Values } from './judge.js';
+import { COMPARISONS } from './judge.js';
 import { type ContenderFigures, type Findings } from './kubelet-benchmark.js';
 
 type Cell = (rounds: readonly Findings[]) => string;
-
-/** How the values of each comparison are written, in their order. */
-const FORMATS: readonly ((values: readonly number[]) => string)[] = [
-  ...[spreadMs, spreadMs, spreadMs, seconds, seconds, seconds, seconds],
-  (values) => `${median(values).toFixed(2)} %`,
-  (values) => `${median(values).toFixed(0)} MiB`,
-];
 
 /** The section of the results page. */
 export function formatKubeletReport(figures: readonly ContenderFigures[]): string {
@@ -22,7 +15,7 @@ pods of one container on the host's network, in turns. Milliseconds are p50 / p9
 medians of the turns; intervals are there where there are several values. Times of containers are the runtime's records,
 those of events the lines of the agents' logs. The ratio is podloop's to the better of the kubelet's two.
 
-${formatTable(['what', ...names, 'better', 'ratio', 'goal', 'kept'], formatComparisons(figures))}
+${formatComparisons(figures, COMPARISONS, { namesBetter: true })}
 
 Besides:
 
@@ -31,27 +24,6 @@ ${formatTable(
   BESIDES.map(([what, of]) => [what, ...figures.map(({ rounds }) => of(rounds))]),
 )}
 ${formatFailures(figures)}`;
-}
-
-function formatComparisons(figures: readonly ContenderFigures[]): string[][] {
-  const [podloop, ...kubelets] = figures;
-  return COMPARISONS.map(({ what, values, limit, words }, at) => {
-    const cells = figures.map(({ rounds }) => formatValues(rounds.flatMap(values), FORMATS[at]!));
-    const ratio = podloop && ratioToBest(podloop, kubelets, values);
-    const kept = ratio === undefined ? 'not judged' : ratio.high <= limit ? 'yes' : '**no**';
-    return [
-      ...[what, ...cells, findBetter(kubelets, values)],
-      ...[ratio === undefined ? '' : formatRatio(ratio), words, kept],
-    ];
-  });
-}
-
-function findBetter(kubelets: readonly ContenderFigures[], values: Values): string {
-  const found = kubelets
-    .map(({ name, rounds }) => ({ name, value: median(rounds.flatMap(values)) }))
-    .filter(({ value }) => Number.isFinite(value))
-    .toSorted((one, other) => one.value - other.value);
-  return found[0]?.name ?? 'none';
 }
 
 const BESIDES: readonly [what: string, of: Cell][] = [

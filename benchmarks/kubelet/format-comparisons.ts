@@ -1,0 +1,44 @@
+import { median } from '../stats.js';
+import { formatTable } from '../text-table.js';
+import { formatValues } from './format-values.js';
+import { type Comparison, formatRatio, ratioToBest, type RoundsOf, type Values } from './judge.js';
+
+/** A contender, and what was found of it. */
+export interface NamedRounds<Found> extends RoundsOf<Found> {
+  readonly name: string;
+}
+
+/** What the table has besides. */
+export interface ComparisonsFormat {
+  /** A column with the name of the kubelet that did better; none unless told. */
+  readonly namesBetter?: boolean;
+}
+
+/**
+ * A table with a row for each comparison, in their order: the values of each contender, the ratio of the first, podloop, to
+ * the better of the others, the goal in words, and whether it was kept, by the worse end of the ratio's interval.
+ */
+export function formatComparisons<Found>(
+  figures: readonly NamedRounds<Found>[],
+  comparisons: readonly Comparison<Found>[],
+  { namesBetter = false }: ComparisonsFormat = {},
+): string {
+  const [podloop, ...kubelets] = figures;
+  const rows = comparisons.map(({ what, values, format, limit, words }) => {
+    const cells = figures.map(({ rounds }) => formatValues(rounds.flatMap(values), format));
+    const better = namesBetter ? [findBetter(kubelets, values)] : [];
+    const ratio = podloop && ratioToBest(podloop, kubelets, values);
+    const kept = ratio === undefined ? 'not judged' : ratio.high <= limit ? 'yes' : '**no**';
+    return [what, ...cells, ...better, ratio === undefined ? '' : formatRatio(ratio), words, kept];
+  });
+  const names = figures.map(({ name }) => name);
+  return formatTable(['what', ...names, ...(namesBetter ? ['better'] : []), 'ratio', 'goal', 'kept'], rows);
+}
+
+function findBetter<Found>(kubelets: readonly NamedRounds<Found>[], values: Values<Found>): string {
+  const found = kubelets
+    .map(({ name, rounds }) => ({ name, value: median(rounds.flatMap(values)) }))
+    .filter(({ value }) => Number.isFinite(value))
+    .toSorted((one, other) => one.value - other.value);
+  return found[0]?.name ?? 'none';
+}
