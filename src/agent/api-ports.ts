@@ -38,7 +38,7 @@ export function buildApiPorts(
   pods: PodTable,
 ): Omit<ApiPorts, 'pages' | 'health' | 'journal'> {
   const { options, parts, identity, client, version, clock } = given;
-  const { sources, desired, workers, stopped, closing, cache, events, paths, objectTimes } = parts;
+  const { sources, desired, adoption, workers, stopped, closing, cache, events, paths, objectTimes } = parts;
   const { objects } = sources.config;
   const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
   const nodeName = identity.name;
@@ -48,7 +48,7 @@ export function buildApiPorts(
   return {
     ...{ clock, version, pods },
     stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
-    apply: applyManifests({ nodeName, manifests, desired, objects, stopped }),
+    apply: applyManifests({ nodeName, manifests, desired, adoption, objects, stopped }),
     remove: removeManifests({ manifests, objects }),
     configMaps: () =>
       objects.all().flatMap(({ source, object }): ServedConfigMap[] => {

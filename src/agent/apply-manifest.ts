@@ -8,6 +8,7 @@ import { formatFieldProblem } from '../model/field-problem.js';
 import { STATIC_POD_ANNOTATIONS, toStaticPod } from '../model/static-pod.js';
 import { type ApiStatusCause } from '../server/api-error.js';
 import { type ApplyObject } from '../server/apply-object.js';
+import { type PodAdoption } from '../sync/adopt-pods.js';
 import { type DesiredPods } from '../sync/desired-pods.js';
 import { explainObstacle } from './explain-obstacle.js';
 import { type WritableManifests } from './writable-manifests.js';
@@ -17,6 +18,7 @@ export interface ApplyManifestsPorts {
   readonly nodeName: string;
   readonly manifests: WritableManifests;
   readonly desired: Pick<DesiredPods, 'find'>;
+  readonly adoption: Pick<PodAdoption, 'uidOf'>;
   readonly objects: { all(): readonly { readonly source: string; readonly object: ConfigObject }[] };
   readonly stopped: Pick<StoppedPods, 'release'>;
 }
@@ -56,10 +58,10 @@ function uidOf({ pods }: ManifestReading, nodeName: string): string | undefined 
 
 /** Whether the agent has taken in what was written. */
 function isSeen({ pods, objects: written }: ManifestReading, ports: ApplyManifestsPorts): boolean {
-  const { desired, objects, nodeName } = ports;
+  const { desired, adoption, objects, nodeName } = ports;
   const areSeen = pods.every(({ pod }) => {
     const { pod: wanted, hash } = toStaticPod(pod, { source: FILE_SOURCE, nodeName });
-    const known = desired.find(wanted.metadata.uid)?.metadata;
+    const known = desired.find(adoption.uidOf(wanted.metadata.uid))?.metadata;
     const isIt = known?.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash] === hash;
     return isIt && known.deletionTimestamp === undefined;
   });

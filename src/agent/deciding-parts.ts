@@ -1,6 +1,7 @@
 import type { ClusterObjects } from '../cluster/objects/cluster-objects.js';
 import { type StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
+import { manifestUidOf } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type PodSpec } from '../model/pod.js';
 import { isClusterPod } from '../model/static-pod.js';
@@ -65,10 +66,10 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     },
     onFinished: (uid) => {
       link?.podEndChanged(uid);
-      void stopped.setOver(uid);
+      const pod = desired.find(uid);
+      void stopped.setOver(manifestUidOf(pod?.metadata ?? { uid }));
       loop.housekeepSoon();
       // Its manifest was edited while no agent ran, or as it ended: as for any edit of a pod that has ended.
-      const pod = desired.find(uid);
       const ended = endedPods.find(uid);
       if (pod === undefined || ended === undefined || isClusterPod(pod)) return;
       if (ended.definition !== toRunDefinition(pod)) {
@@ -123,7 +124,9 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       // What had ended before it was stopped ends no second time.
       name: 'stopped pods',
       cleanUp: async () => {
-        for (const { uid } of stopped.list()) if (workers.isFinished(uid)) await stopped.setOver(uid);
+        for (const stop of stopped.list()) {
+          if (workers.isFinished(stop.uid)) await stopped.setOver(manifestUidOf(stop));
+        }
       },
     },
     {

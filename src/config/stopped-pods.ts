@@ -12,9 +12,12 @@
  * left out. What is said of a stop holds once it is on the disk, and nothing is done about it before; so an agent that is
  * killed at any point is followed by one that goes on with it.
  *
+ * A stop is kept by the uid that the manifest gives, as that is the one that sources know. Whoever stops a pod that was
+ * taken over has it under another one; it says its manifest's itself ({@link manifestUidOf}).
+ *
  * @module
  */
-import { type NodePod } from '../model/node-pod.js';
+import { manifestUidOf, type NodePod } from '../model/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
@@ -22,7 +25,10 @@ import { readIfThere, writeWhole } from '../util/whole-file.js';
 
 /** A pod that was stopped. */
 export interface StoppedPod {
+  /** Under which it runs, or ran. */
   readonly uid: string;
+  /** By which its source knows it, where that is another. */
+  readonly manifestUid?: string;
   readonly namespace: string;
   readonly name: string;
   /** `file`, `http`, `stdin`. */
@@ -43,7 +49,7 @@ export interface StoppedPodsOptions {
   readonly logger?: Logger;
   /** Called after a record has come, changed or gone: pods are to be looked at anew. */
   readonly onChanged?: () => void;
-  /** A pod that was stopped may run again: nothing of its former life counts. */
+  /** A pod that was stopped may run again: nothing of its former life, under that uid, counts. */
   readonly onReleased?: (uid: string) => void;
 }
 
@@ -54,6 +60,7 @@ const VERSION = 1;
 export class StoppedPods {
   readonly #options: StoppedPodsOptions;
   readonly #logger: Logger;
+  /** By the uids of their manifests. */
   #byUid: ReadonlyMap<string, StoppedPod>;
   #revision = 0;
   /** The turn of the newest change; never rejects. */
@@ -65,7 +72,7 @@ export class StoppedPods {
   private constructor(options: StoppedPodsOptions, stops: readonly StoppedPod[]) {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
-    this.#byUid = new Map(stops.map((stop) => [stop.uid, stop]));
+    this.#byUid = new Map(stops.map((stop) => [manifestUidOf(stop), stop]));
   }
 
   /** Reads what is kept. Rejects when that cannot be read: what was stopped would run. */
@@ -81,7 +88,7 @@ export class StoppedPods {
 
   /** The stop of that very pod; undefined when there is none, or its manifest says something else now. */
   find(pod: NodePod): StoppedPod | undefined {
-    const stop = this.#byUid.get(pod.metadata.uid);
+    const stop = this.#byUid.get(manifestUidOf(pod.metadata));
     return stop !== undefined && stop.manifestHash === hashOf(pod) ? stop : undefined;
   }
 
@@ -98,7 +105,7 @@ export class StoppedPods {
   /** Those that have ended and that a source would have run, as far as it has told. */
   heldBack(): StoppedPod[] {
     return this.list().filter(
-      ({ uid, source, isOver }) => isOver && this.#wanted.get(source)?.has(uid) === true,
+      (stop) => stop.isOver && this.#wanted.get(stop.source)?.has(manifestUidOf(stop)) === true,
     );
   }
 
@@ -124,7 +131,7 @@ export class StoppedPods {
     pod: NodePod,
     end: Pick<StoppedPod, 'deletionTimestamp' | 'gracePeriodSeconds'>,
   ): Promise<StoppedPod> {
-    const { uid, namespace, name, annotations } = pod.metadata;
+    const { uid, manifestUid, namespace, name, annotations } = pod.metadata;
     const source = annotations?.[STATIC_POD_ANNOTATIONS.source] ?? '';
     return this.#inTurn(async () => {
       const known = this.find(pod);
@@ -132,22 +139,23 @@ export class StoppedPods {
       const { deletionTimestamp, gracePeriodSeconds } = end;
       const stop: StoppedPod = {
         ...{ uid, namespace, name, source, manifestHash: hashOf(pod) },
+        ...(manifestUid === undefined ? {} : { manifestUid }),
         ...{ deletionTimestamp, gracePeriodSeconds, isOver: known?.isOver ?? false },
       };
-      await this.#change((stops) => stops.set(uid, stop));
+      await this.#change((stops) => stops.set(manifestUidOf(stop), stop));
       this.#logger.info('Pod is stopped until its manifest changes', { pod: { uid, namespace, name } });
       this.#options.onChanged?.();
       return stop;
     });
   }
 
-  /** Nothing of the pod is left to end. Does nothing for one that was not stopped. Never rejects. */
-  async setOver(uid: string): Promise<void> {
+  /** Nothing of the pod of that manifest is left to end. Does nothing for one that was not stopped. Never rejects. */
+  async setOver(manifestUid: string): Promise<void> {
     await this.#inTurn(async () => {
-      const stop = this.#byUid.get(uid);
+      const stop = this.#byUid.get(manifestUid);
       if (stop === undefined || stop.isOver) return;
       const finish = (stops: Map<string, StoppedPod>): void => {
-        if (stops.get(uid) === stop) stops.set(uid, { ...stop, isOver: true });
+        if (stops.get(manifestUid) === stop) stops.set(manifestUid, { ...stop, isOver: true });
       };
       await this.#change(finish).catch((error: unknown) => {
         // It holds as long as this agent does, and the next one has nothing to end twice.
@@ -158,12 +166,13 @@ export class StoppedPods {
     });
   }
 
-  /** The pod may run again. Resolves, with whether it was stopped, once that is on the disk; rejects as {@link stop} does. */
-  async release(uid: string): Promise<boolean> {
+  /** The pod of that manifest may run again. Resolves, with whether it was stopped, once that is on the disk; rejects as {@link stop} does. */
+  async release(manifestUid: string): Promise<boolean> {
     return this.#inTurn(async () => {
-      if (!this.#byUid.has(uid)) return false;
-      await this.#change((stops) => stops.delete(uid));
-      this.#options.onReleased?.(uid);
+      const stop = this.#byUid.get(manifestUid);
+      if (stop === undefined) return false;
+      await this.#change((stops) => stops.delete(manifestUid));
+      this.#options.onReleased?.(stop.uid);
       this.#options.onChanged?.();
       return true;
     });
@@ -178,12 +187,12 @@ export class StoppedPods {
     this.#wanted.set(source, new Set(wanted.keys()));
     const done = this.list().filter((stop) => {
       if (stop.source !== source) return false;
-      const pod = wanted.get(stop.uid);
+      const pod = wanted.get(manifestUidOf(stop));
       return pod === undefined ? isComplete : hashOf(pod) !== stop.manifestHash;
     });
     if (done.length === 0) return;
-    this.#apply((stops) => done.forEach(({ uid }) => stops.delete(uid)));
-    for (const { uid } of done) if (wanted.has(uid)) this.#options.onReleased?.(uid);
+    this.#apply((stops) => done.forEach((stop) => stops.delete(manifestUidOf(stop))));
+    for (const stop of done) if (wanted.has(manifestUidOf(stop))) this.#options.onReleased?.(stop.uid);
     void this.#inTurn(async () => this.#write(this.#byUid).catch((error: unknown) => this.#complain(error)));
   }
 
@@ -238,10 +247,10 @@ function parse(text: string, file: string): StoppedPod[] {
 }
 
 function isStoppedPod(value: unknown): value is StoppedPod {
-  const { uid, manifestHash, deletionTimestamp, gracePeriodSeconds, isOver } = (value ??
+  const { uid, manifestUid, manifestHash, deletionTimestamp, gracePeriodSeconds, isOver } = (value ??
     {}) as Partial<StoppedPod>;
   return (
-    [uid, manifestHash, deletionTimestamp].every((each) => typeof each === 'string') &&
+    [uid, manifestUid ?? '', manifestHash, deletionTimestamp].every((each) => typeof each === 'string') &&
     typeof gracePeriodSeconds === 'number' &&
     typeof isOver === 'boolean'
   );

@@ -2,7 +2,7 @@
  * Takes pods over that a kubelet left, on the way from their manifests to the sync loop.
  *
  * In: what the sources want, under the uids that follow from manifests. Out: the same, where a pod was taken over under
- * the uid that it has in the runtime: whoever comes behind knows no other. A pod is taken over when its manifest comes
+ * the uid that it has in the runtime: whoever comes behind knows it by no other, and finds its source's in `manifestUid`. A pod is taken over when its manifest comes
  * and the runtime has one of the same namespace and name with a kubelet's labels and nobody's mark; that is on the disk
  * before the pod is handed on. One that was taken over once stays so until nothing of it is left. A pod of an API server
  * is taken over under its own uid alone: another one of that name is a former pod, which is not wanted any more.
@@ -59,9 +59,14 @@ export class PodAdoption {
     for await (const update of updates) {
       if (update.type === 'ADD') await this.#adoptAll(update.pods, signal);
       if (signal.aborted) return;
-      yield { ...update, pods: update.pods.map((pod) => withUid(pod, this.#uidOf(pod))) };
+      yield { ...update, pods: update.pods.map((pod) => withUid(pod, this.uidOf(pod.metadata.uid))) };
       if (update.type === 'REMOVE') for (const pod of update.pods) this.#given.delete(pod.metadata.uid);
     }
+  }
+
+  /** The uid under which the pod of that manifest was handed on; the same one unless it was taken over. */
+  uidOf(manifestUid: string): string {
+    return this.#given.get(manifestUid) ?? manifestUid;
   }
 
   /** Forgets pods of which nothing is left and that nobody wants. `isGone`: of those nothing is visible any more. */
@@ -96,10 +101,6 @@ export class PodAdoption {
       await this.#options.adopted.adoptUnwanted(status);
       this.#logger.info('Pod is taken over to be ended: nobody wants it', { pod: status, podUID: uid }, 0);
     }
-  }
-
-  #uidOf({ metadata }: NodePod): string {
-    return this.#given.get(metadata.uid) ?? metadata.uid;
   }
 
   async #adoptAll(pods: readonly NodePod[], signal: AbortSignal): Promise<void> {
@@ -190,5 +191,5 @@ function sortCandidates(pod: NodePod, listed: readonly ObservedPod[]): ObservedP
 function withUid(pod: NodePod, uid: string): NodePod {
   if (pod.metadata.uid === uid) return pod;
   const annotations = { ...pod.metadata.annotations, [STATIC_POD_ANNOTATIONS.uid]: uid };
-  return { ...pod, metadata: { ...pod.metadata, uid, annotations } };
+  return { ...pod, metadata: { ...pod.metadata, uid, manifestUid: pod.metadata.uid, annotations } };
 }
