@@ -41,7 +41,7 @@ async function start() {
     ...{ adopted: await AdoptedPods.open(join(folder, 'adopted-pods.json')), isAdopting: true },
     runtime: {
       listPods: async () => Promise.resolve(listed),
-      getPodStatus: async () => aPodStatus(listed[0]!),
+      getPodStatus: async () => aPodStatus(listed[0]),
     },
   });
   const { signal } = new AbortController();

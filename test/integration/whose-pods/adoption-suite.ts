@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cri } from '../../../src/cri/index.js';
 import { LogRecorder } from '../../../src/testing/log-recorder.js';
 import { until } from '../embedded-node.js';
+import { LocalApiClient } from '../local-api-client.js';
 import { AgentNode } from '../pod-stories/agent-node.js';
 import { type StoryRuntime } from '../pod-stories/story-suite.js';
 import { ForeignNode } from './foreign-node.js';
@@ -150,6 +151,40 @@ export function defineAdoptionTests(start: (folder: string) => Promise<StoryRunt
     await until(
       () => kubelet.uids(),
       (uids) => uids.length === 0,
+    );
+  });
+
+  it('ends an adopted pod that somebody stops, keeps it away over a restart, and forgets that with its manifest', async () => {
+    const api = new LocalApiClient(join(folder, 'node', 'podloop.sock'));
+    const pods = '/api/v1/namespaces/default/pods';
+    const phases = async (): Promise<unknown[]> => {
+      const { items } = (await api.json(pods)) as { items: { status: { phase: string } }[] };
+      return items.map(({ status }) => status.phase);
+    };
+    await kubelet.make(LEFT);
+    await writeManifest(manifest());
+    {
+      await using node = await startAgent(true);
+      await until(
+        () => statusOf(node)?.status.phase,
+        (phase) => phase === 'Running',
+      );
+      expect(statusOf(node)?.pod.uid).toBe(UID);
+      expect((await api.ask(`${pods}/db-test`, 'DELETE')).text).toContain('"deletionTimestamp"');
+      await until(record, (text) => !text.includes(UID));
+      expect([await kubelet.uids(), await phases()]).toEqual([[], []]);
+    }
+    await using _ = await startAgent(true);
+    // Whatever the folder wants has come by then.
+    await until(
+      async () => api.ask('/readyz').catch(() => undefined),
+      (answer) => answer?.code === 200,
+    );
+    expect([await kubelet.uids(), await phases()]).toEqual([[], []]);
+    await rm(join(folder, 'manifests', 'db.yaml'));
+    await until(
+      async () => readFile(join(folder, 'node', 'stopped-pods.json'), 'utf8'),
+      (text) => !text.includes(UID),
     );
   });
 
