@@ -4,9 +4,10 @@
  *
  * @module
  */
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findFreePort } from '../src/testing/tcp-client.js';
 import { PodloopProcess } from './integration/podloop-process.js';
 import { InstalledPackage, readPackageJson } from './installed-package.js';
 import { listFiles, readText } from './source-tree.js';
@@ -18,6 +19,16 @@ metadata: { name: web }
 spec:
   containers: [{ name: web, image: missing.test/web:1, imagePullPolicy: Never }]
 `;
+const LOADER = `import { writeSync } from 'node:fs';
+export async function load(url, context, next) {
+  const loaded = await next(url, context);
+  writeSync(2, 'loaded ' + url.split('/').at(-1) + String.fromCharCode(10));
+  return loaded;
+}`;
+/** Each module's file name on standard error, once it has been read. */
+const TELL_WHAT_IS_LOADED = toDataUrl(
+  `import { register } from 'node:module'; register(${JSON.stringify(toDataUrl(LOADER))});`,
+);
 let installed: InstalledPackage;
 let own: string;
 let program: string;
@@ -103,3 +114,52 @@ it('has the licence of every library that is in it beside it, and of no tool', a
     named.filter((name) => name === 'rolldown' || name === 'typescript' || name === 'classic-level'),
   ).toEqual([]);
 });
+
+it('renews its certificate when its files are gone since it has started, as after an upgrade', async () => {
+  const root = path.join(installed.folder, 'renewing');
+  const port = String(await findFreePort());
+  const folders = ['--root-dir', root, '--pod-logs-dir', path.join(root, 'logs')];
+  const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'none', '--network', 'host'];
+  const ports = ['--port', port, '--address', '127.0.0.1', '--read-only-port', '0', '--stop-pods'];
+  const empty = path.join(installed.folder, 'empty');
+  await mkdir(empty);
+  const args = ['run', empty, ...folders, ...runtime, ...ports];
+  const options = { main: program, cwd: installed.folder };
+  {
+    await using first = new PodloopProcess(args, options);
+    await first.line('stderr', /"Self-signed certificate made"/);
+    await first.line('stderr', /"Started node agent"/);
+    await first.end('SIGTERM');
+  }
+  // Now there is one, so that its start does not make another.
+  await using podloop = new PodloopProcess(args, {
+    ...options,
+    nodeFlags: ['--import', TELL_WHAT_IS_LOADED],
+  });
+  const maker = (await readdir(path.dirname(program))).find((file) => /^make-certificate-.*\.js$/.test(file));
+  for (const file of await withImports(maker!))
+    await podloop.line('stderr', (line) => line === `loaded ${file}`);
+  const [folder, aside] = [path.dirname(program), `${path.dirname(program)}-before`];
+  await rename(folder, aside);
+  try {
+    await rm(path.join(root, 'pki'), { recursive: true });
+    await podloop.line('stderr', /"Self-signed certificate made"/);
+    await podloop.end('SIGTERM');
+  } finally {
+    await rename(aside, folder);
+  }
+}, 120_000);
+
+function toDataUrl(code: string): string {
+  return `data:text/javascript,${encodeURIComponent(code)}`;
+}
+
+/** A file of the program, and all that are loaded with it. */
+async function withImports(first: string): Promise<ReadonlySet<string>> {
+  const files = new Set([first]);
+  for (const file of files) {
+    const code = await readFile(path.join(path.dirname(program), file), 'utf8');
+    for (const [, other] of code.matchAll(/^import .*"\.\/([^"]+)";$/gm)) files.add(other!);
+  }
+  return files;
+}

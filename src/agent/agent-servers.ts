@@ -118,6 +118,8 @@ export class AgentServers {
 
   async #followFiles(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
+    // Not before: nobody's start is to wait for it.
+    await this.#files?.prepareRenewal();
     while (this.#files !== undefined) {
       await clock.sleep(FILES_LOOK_MS, signal).catch(() => undefined);
       if (signal.aborted) return;

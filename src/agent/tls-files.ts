@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { toOpensslCiphers } from '../server/tls/cipher-suites.js';
 import type { CertificatePair } from '../server/tls/make-certificate.js';
-import { isOutworn, makeSelfSigned } from '../server/tls/self-signed.js';
+import { isOutworn, SelfSigner } from '../server/tls/self-signed.js';
 import { TokenTable } from '../server/token-table.js';
 import { certificatesRead } from '../util/certificate-channels.js';
 import { type Clock } from '../util/clock.js';
@@ -44,16 +44,18 @@ export class TlsFiles {
   readonly #pair: KeptReading<CertificatePair>;
   readonly #authorities: KeptReading<string>;
   readonly #tokens: KeptReading<TokenTable>;
+  readonly #signer: SelfSigner;
 
   /** Reads everything. Rejects with OPTION_INVALID naming flag, file and what would be right. */
   static async open(given: TlsFilesOptions): Promise<TlsFiles> {
     const { options, logger } = given;
     const { clientCaFile, tokenAuthFile } = options;
+    const signer = new SelfSigner();
     let isFirst = true;
     const pair = await KeptReading.open({
       ...{ what: 'Certificate', flag: '--tls-cert-file', logger },
       read: async () => {
-        const text = JSON.stringify(await readPair(given, isFirst));
+        const text = JSON.stringify(await readPair(given, signer, isFirst));
         isFirst = false;
         return text;
       },
@@ -69,18 +71,20 @@ export class TlsFiles {
       read: async () => readOptionFile('--token-auth-file', tokenAuthFile, true),
       parse: (text) => toTokens(text, tokenAuthFile),
     });
-    const files = new TlsFiles(options, pair, authorities, tokens);
+    const files = new TlsFiles(options, signer, pair, authorities, tokens);
     files.#tell();
     return files;
   }
 
   private constructor(
     options: ServerOptions,
+    signer: SelfSigner,
     pair: KeptReading<CertificatePair>,
     authorities: KeptReading<string>,
     tokens: KeptReading<TokenTable>,
   ) {
     this.#options = options;
+    this.#signer = signer;
     this.#pair = pair;
     this.#authorities = authorities;
     this.#tokens = tokens;
@@ -95,6 +99,14 @@ export class TlsFiles {
   /** Who has which token. */
   get tokens(): TokenTable {
     return this.#tokens.value;
+  }
+
+  /**
+   * Loads what it takes to renew a certificate of the agent's own, where no other is named: to be called once the agent has started, and
+   * before its files can have been replaced. Never rejects: what cannot be loaded now is tried again at the renewal, and told then.
+   */
+  async prepareRenewal(): Promise<void> {
+    if (this.#options.tlsCertFile === '') await this.#signer.prepare().catch(() => undefined);
   }
 
   /** Takes in what has changed of each; whether new connections get something else. Never rejects. */
@@ -118,9 +130,13 @@ export class TlsFiles {
   }
 }
 
-async function readPair(given: TlsFilesOptions, isFirst: boolean): Promise<CertificatePair> {
+async function readPair(
+  given: TlsFilesOptions,
+  signer: SelfSigner,
+  isFirst: boolean,
+): Promise<CertificatePair> {
   const { tlsCertFile, tlsPrivateKeyFile } = given.options;
-  if (tlsCertFile === '') return (await readPairThere(given, isFirst)) ?? (await ownPair(given));
+  if (tlsCertFile === '') return (await readPairThere(given, isFirst)) ?? (await ownPair(given, signer));
   const cert = await readOptionFile('--tls-cert-file', tlsCertFile);
   return { cert, key: await readOptionFile('--tls-private-key-file', tlsPrivateKeyFile) };
 }
@@ -148,13 +164,16 @@ async function readPairThere(
 }
 
 /** The agent's own, made when there is none that is good for long enough. */
-async function ownPair({ folder, hosts, clock, logger }: TlsFilesOptions): Promise<CertificatePair> {
+async function ownPair(
+  { folder, hosts, clock, logger }: TlsFilesOptions,
+  signer: SelfSigner,
+): Promise<CertificatePair> {
   const file = join(folder, 'podloop.pem');
   const wanted = { hosts, nowMs: clock.now() };
   const text = (await readIfThere(file)) ?? '';
   const kept = toPair(text, text);
   if (kept !== undefined && !isOutworn(kept.cert, wanted)) return kept;
-  const made = await makeSelfSigned(wanted);
+  const made = await signer.make(wanted);
   await makeFolder(folder, 0o700);
   // The certificate alone, for clients that are to trust it.
   await writeWhole(join(folder, 'podloop.crt'), made.cert);

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import type * as Maker from './make-certificate.js';
 import type { CertificatePair } from './make-certificate.js';
 
 /** What a self-signed certificate is to be good for. */
@@ -17,15 +18,38 @@ const BACKDATED_MS = DAY_MS;
 /** What is left when a new one is made. */
 const RENEWED_BEFORE_MS = 60 * DAY_MS;
 
-/** A certificate that vouches for itself: clients take it as it is (`curl -k`), or are given it to trust. */
-export async function makeSelfSigned({ hosts, nowMs }: SelfSignedOptions): Promise<CertificatePair> {
-  // Its library is the largest of all, and most starts find a certificate on the disk.
-  const { makeCertificate } = await import('./make-certificate.js');
-  return makeCertificate({
-    ...{ commonName: hosts[0] ?? 'podloop', hosts, purpose: 'server' },
-    validFrom: new Date(nowMs - BACKDATED_MS),
-    validTo: new Date(nowMs + VALID_MS),
-  });
+/** Makes certificates that vouch for themselves: clients take them as they are (`curl -k`), or are given them to trust. */
+export class SelfSigner {
+  #maker: Promise<typeof Maker> | undefined;
+
+  /**
+   * Loads what {@link make} needs, for whoever may need it much later, when a package that was upgraded under the process has no such
+   * file any more. Rejects when it is gone already; it is tried again then.
+   */
+  async prepare(): Promise<void> {
+    await this.#load();
+  }
+
+  async make({ hosts, nowMs }: SelfSignedOptions): Promise<CertificatePair> {
+    const { makeCertificate } = await this.#load();
+    return makeCertificate({
+      ...{ commonName: hosts[0] ?? 'podloop', hosts, purpose: 'server' },
+      validFrom: new Date(nowMs - BACKDATED_MS),
+      validTo: new Date(nowMs + VALID_MS),
+    });
+  }
+
+  async #load(): Promise<typeof Maker> {
+    // Its library is the largest of all, and most starts find a certificate on the disk. Node looks for the file even of a module that
+    // it has: so that is kept here.
+    this.#maker ??= import('./make-certificate.js');
+    try {
+      return await this.#maker;
+    } catch (error) {
+      this.#maker = undefined;
+      throw error;
+    }
+  }
 }
 
 /** Whether a self-signed certificate has to be made anew: it ends soon, or has not all the names. */
