@@ -51,7 +51,7 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
   const checkPath = allowed && ((path: string): Promise<void> => checkHostPath(path, allowed));
   const findPlace = async (path: string): Promise<LookPlace> => findLookPlace(path, await readOwnMounts());
   const looks = new BoundedLooks({ clock, findPlace });
-  const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts, looks };
+  const ports = { mounter: new ToolMounter({ clock }), readMounts: readOwnMounts, looks };
   const hostPath = new HostPath({ looks, checkPath });
   const claimed = cluster && new ClaimedVolumes({ claims: cluster, hostPath });
   return new PodVolumes({

@@ -36,7 +36,7 @@ export class EmptyDir implements VolumeKind {
    * Once it is there it is the pod's: databases give their folder a mode of their own and do not start with another. So
    * it appears as it is to be, and whoever is killed in between leaves nothing that looks ready.
    */
-  async setUp(work: PodVolume): Promise<void> {
+  async setUp(work: PodVolume, signal?: AbortSignal): Promise<void> {
     if (await this.isReady(work)) return;
     const { pod, volume, folder } = work;
     const gid = pod.spec.securityContext?.fsGroup;
@@ -44,7 +44,8 @@ export class EmptyDir implements VolumeKind {
     if (volume.emptyDir?.medium === 'Memory') {
       await mkdir(folder, { mode: 0o750 }).catch(ignorePresence);
       const sizeBytes = computeMemorySize(pod, volume.emptyDir, this.#options.memoryBytes);
-      await this.#options.mounter.mountTmpfs({ folder, sizeBytes, mode: MEMORY_MODE | bits, gid });
+      const mount = { folder, sizeBytes, mode: MEMORY_MODE | bits, gid };
+      await this.#options.mounter.mountTmpfs(mount, signal);
       return;
     }
     // No volume has a dot in its name.

@@ -1,93 +1,107 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import { type Readable, type Writable } from 'node:stream';
-import {
-  MOUNT_ENVIRONMENT,
-  MOUNT_LIMIT_MS,
-  type MountTool,
-  runMountTool,
-  toMountFailure,
-} from './mount-tool.js';
+import { type Clock, type ClockTimer } from '../util/clock.js';
+import { startFairDeadline } from '../util/fair-deadline.js';
+import { MOUNT_ENVIRONMENT, type MountTool, MountToolFailure, toMountFailure } from './mount-tool.js';
+
+/** What a {@link MountShell} needs. */
+export interface MountShellOptions {
+  readonly clock: Clock;
+  /** What one tool may take, in milliseconds. */
+  readonly limitMs: number;
+  /** The program to be started. */
+  readonly shell: string;
+}
+
+/** There was no shell to begin with: nothing was run. */
+export class NoShellError extends Error {}
 
 interface Job {
   readonly tool: MountTool;
-  readonly args: readonly string[];
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
+  readonly deadline: ClockTimer;
 }
 
 type Shell = ChildProcessByStdio<Writable, Readable, null>;
 
-/** A process that ends by itself as soon as nobody writes to it any more, however the agent ended. */
-const SHELL = 'sh';
-/** Pods come and go together: between them it is not worth a process. */
-const IDLE_MS = 10_000;
-
 /**
- * Runs mount(8) and umount(8) one after the other from a shell that is started once.
+ * One small shell that starts mount(8) and umount(8), one at a time.
  *
- * To start a program, the kernel copies the tables of the memory of whoever starts it, and Node stands still until that is
- * done: milliseconds of CPU for each mount in an agent of usual size, next to nothing in a shell. As one waits for the other,
- * it is only for mounts that wait for nobody: of file systems in memory.
+ * It ends by itself as soon as nobody writes to it any more, however the agent ended. When it ends in the middle of a tool, or the
+ * tool takes too long, both are killed; what the tool has done by then is for the table of mounts to say.
  */
 export class MountShell {
-  readonly #limitMs: number;
-  readonly #idleMs: number;
-  readonly #shell: string;
-  /** The first of them is being run. */
-  readonly #jobs: Job[] = [];
-  #child: Shell | undefined;
-  /** Of the job that is being run, or of the shell that has none. */
-  #timer: NodeJS.Timeout | undefined;
+  /** Resolves when the shell has ended, and every tool that it has started. */
+  readonly ended: Promise<void>;
+  readonly #options: MountShellOptions;
+  readonly #child: Shell;
+  #job: Job | undefined;
   #said = '';
+  #isUsable = true;
 
-  constructor({ limitMs = MOUNT_LIMIT_MS, idleMs = IDLE_MS, shell = SHELL } = {}) {
-    this.#limitMs = limitMs;
-    this.#idleMs = idleMs;
-    this.#shell = shell;
+  /** Undefined when none can be had at once: the machine has no memory left for it, or the agent no descriptors for its pipes. */
+  static start(options: MountShellOptions): MountShell | undefined {
+    const child = spawnShell(options.shell);
+    return child && new MountShell(options, child);
   }
 
-  /** As {@link runMountTool} does. */
-  async run(tool: MountTool, args: readonly string[]): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#jobs.push({ tool, args, resolve, reject });
-      if (this.#jobs.length === 1) this.#runNext();
-    });
-  }
-
-  #runNext(): void {
-    clearTimeout(this.#timer);
-    const job = this.#jobs[0];
-    // An agent that has nothing else to do may end.
-    if (this.#child !== undefined) hold(this.#child, job !== undefined);
-    if (job === undefined) {
-      this.#timer = setTimeout(() => this.#rest(), this.#idleMs).unref();
-      return;
-    }
-    this.#child ??= this.#start();
-    if (this.#child === undefined) {
-      this.#settle(runWithoutShell);
-      return;
-    }
-    const command = [job.tool, ...job.args].map(quote).join(' ');
-    this.#timer = setTimeout(() => this.#giveUp(), this.#limitMs);
-    this.#child.stdin.write(
-      `words=$(${command} </dev/null 2>&1 >/dev/null); printf '%s %s\\0' "$?" "$words"\n`,
-    );
-  }
-
-  #start(): Shell | undefined {
-    const child = spawnShell(this.#shell);
-    if (child === undefined) return undefined;
-    this.#said = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      if (child === this.#child) this.#hear(chunk);
-    });
+  private constructor(options: MountShellOptions, child: Shell) {
+    this.#options = options;
+    this.#child = child;
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#hear(chunk));
     // How the shell ended says more.
     child.stdin.on('error', () => undefined);
-    child.once('error', () => this.#lose(child, 'there is no shell'));
-    child.once('close', () => this.#lose(child, 'its shell has ended'));
-    return child;
+    // A tool that is left alone must not do its work behind whatever comes next at the same place.
+    child.once('exit', () => this.#kill());
+    this.ended = new Promise((resolve) => {
+      child.once('error', (error) => {
+        this.#lose(new NoShellError('there is no shell', { cause: error }));
+        resolve();
+      });
+      // Tools keep the pipe open that this waits for.
+      child.once('close', () => {
+        this.#lose();
+        resolve();
+      });
+    });
+  }
+
+  /** Whether it takes another tool when it has none. */
+  get isUsable(): boolean {
+    return this.#isUsable;
+  }
+
+  /**
+   * Runs a tool to its end; never beside another. Rejects with a {@link MountToolFailure} for what the tool says, with a
+   * {@link NoShellError} when nothing was run, and else when it was killed, or the shell was.
+   */
+  async run(tool: MountTool, args: readonly string[]): Promise<void> {
+    const { clock, limitMs } = this.#options;
+    const child = this.#child;
+    hold(child, true);
+    const work = new Promise<void>((resolve, reject) => {
+      const deadline = startFairDeadline({ clock, deadlineMs: limitMs, onExpired: () => this.#giveUp() });
+      this.#job = { tool, resolve, reject, deadline };
+    });
+    const command = [tool, ...args].map(quote).join(' ');
+    // Descriptor 3 is the shell's own output: it stays open until the tool has ended, too.
+    child.stdin.write(
+      `{ words=$(${command} </dev/null 2>&1 >/dev/null); } 3>&1; printf '%s %s\\0' "$?" "$words"\n`,
+    );
+    try {
+      await work;
+    } finally {
+      // An agent that has nothing else to do may end.
+      hold(child, false);
+    }
+  }
+
+  /** It ends when it has nothing to do any more. */
+  end(): void {
+    this.#isUsable = false;
+    this.#child.stdin.end();
   }
 
   #hear(chunk: string): void {
@@ -98,52 +112,47 @@ export class MountShell {
     this.#said = this.#said.slice(end + 1);
     const [code = '', ...words] = answer.split(' ');
     this.#settle(({ tool, resolve, reject }) => {
-      if (code === '0') resolve();
-      else reject(toMountFailure(tool, `it ended with ${code}`, words.join(' ')));
+      if (code === '0') {
+        resolve();
+        return;
+      }
+      const failure = [tool, `it ended with ${code}`, words.join(' ')] as const;
+      // Somebody has killed it: that is how a shell puts it.
+      reject(Number(code) > 128 ? toMountFailure(...failure) : new MountToolFailure(...failure));
     });
   }
 
-  /** The next job gets a shell of its own. */
   #giveUp(): void {
-    const child = this.#child;
-    this.#child = undefined;
-    if (child?.pid !== undefined) {
-      try {
-        process.kill(-child.pid, 'SIGKILL');
-      } catch {
-        // It has ended by itself.
-      }
-    }
+    this.#isUsable = false;
+    this.#kill();
     this.#settle(({ tool, reject }) => reject(toMountFailure(tool, 'it was ended by SIGKILL', '')));
   }
 
-  #rest(): void {
-    this.#child?.stdin.end();
-    this.#child = undefined;
+  /** All of its group: the number is nobody else's while something of it runs, nor at the moment at which the shell ends. */
+  #kill(): void {
+    const { pid } = this.#child;
+    if (pid === undefined || this.#job === undefined) return;
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // All of it has ended by itself.
+    }
   }
 
-  #lose(child: Shell, why: string): void {
-    if (child !== this.#child) return;
-    this.#child = undefined;
-    this.#settle((job) => {
-      if (child.pid === undefined) runWithoutShell(job);
-      else job.reject(toMountFailure(job.tool, why, ''));
-    });
+  #lose(why?: NoShellError): void {
+    this.#isUsable = false;
+    this.#settle(({ tool, reject }) => reject(why ?? toMountFailure(tool, 'its shell has ended', '')));
   }
 
   #settle(end: (job: Job) => void): void {
-    const job = this.#jobs.shift();
-    if (job !== undefined) end(job);
-    this.#runNext();
+    const job = this.#job;
+    if (job === undefined) return;
+    this.#job = undefined;
+    job.deadline.cancel();
+    end(job);
   }
 }
 
-/** No shell is no reason not to mount. */
-function runWithoutShell({ tool, args, resolve, reject }: Job): void {
-  runMountTool(tool, args).then(resolve, reject);
-}
-
-/** Undefined when it cannot be had at once: the machine has no memory left for it, or the agent no descriptors for its pipes. */
 function spawnShell(shell: string): Shell | undefined {
   let child: ChildProcess;
   try {

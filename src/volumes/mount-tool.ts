@@ -26,16 +26,22 @@ export async function runMountTool(
     timeout: MOUNT_LIMIT_MS,
     killSignal: 'SIGKILL',
   });
-  const ended = new Promise<string | undefined>((resolve, reject) => {
+  const ended = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code, signal) => {
-      resolve(code === 0 ? undefined : code === null ? `it was ended by ${signal}` : `it ended with ${code}`);
-    });
+    child.once('close', (code, signal) => resolve({ code, signal }));
   });
   // A tool that is not there has nothing to say.
   const said = child.stderr === null ? Promise.resolve('') : text(child.stderr).catch(() => '');
-  const [problem, words] = await Promise.all([ended, said]);
-  if (problem !== undefined) throw toMountFailure(tool, problem, words);
+  const [{ code, signal }, words] = await Promise.all([ended, said]);
+  if (code === null) throw toMountFailure(tool, `it was ended by ${signal}`, words);
+  if (code !== 0) throw new MountToolFailure(tool, `it ended with ${code}`, words);
+}
+
+/** What the tool itself says, having ended by itself: not that it was killed, or could not be run. */
+export class MountToolFailure extends Error {
+  constructor(tool: MountTool, problem: string, words: string) {
+    super(toMountFailure(tool, problem, words).message);
+  }
 }
 
 /** In the tool's last words, or as told where it had none. */

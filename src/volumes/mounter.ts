@@ -1,5 +1,6 @@
-import { MountShell } from './mount-shell.js';
-import { runMountTool } from './mount-tool.js';
+import { type Clock } from '../util/clock.js';
+import { MountShells } from './mount-shells.js';
+import { MountToolFailure, runMountTool } from './mount-tool.js';
 
 /** A file system in memory to be mounted. */
 export interface TmpfsMount {
@@ -15,8 +16,8 @@ export interface TmpfsMount {
 
 /** Mounts and unmounts for volumes; what is mounted is read from the node's table of mounts, never remembered. */
 export interface Mounter {
-  /** Mounts a tmpfs whose root is as wanted from its first moment; never to be swapped where the kernel knows how. */
-  mountTmpfs(mount: TmpfsMount): Promise<void>;
+  /** Mounts a tmpfs whose root is as wanted from its first moment; never to be swapped where the kernel knows how. The signal ends the wait for its turn. */
+  mountTmpfs(mount: TmpfsMount, signal?: AbortSignal): Promise<void>;
   /** Shows the file or folder that a descriptor has open at a path, too: not what is mounted below it. */
   bindDescriptor(descriptor: number, path: string): Promise<void>;
   /** Takes away the topmost mount at a path. Rejects while it is in use, unless it may go lazily. */
@@ -35,26 +36,31 @@ export interface UnmountManner {
 const AS_TOLD = ['-n', '-i', '-c'];
 
 /** Mounts with mount(8) and umount(8) of util-linux. */
-export class ToolMounter implements Mounter {
+export class ToolMounter implements Mounter, AsyncDisposable {
   /** Whether the kernel takes `noswap`; undefined until it was tried. */
   #knowsNoswap: boolean | undefined;
-  readonly #shell = new MountShell();
+  readonly #shells: MountShells;
 
-  async mountTmpfs({ folder, sizeBytes, mode, gid }: TmpfsMount): Promise<void> {
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#shells = new MountShells({ clock });
+  }
+
+  async mountTmpfs({ folder, sizeBytes, mode, gid }: TmpfsMount, signal?: AbortSignal): Promise<void> {
     const options = [
       ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`]),
       `mode=${mode.toString(8)}`,
       ...(gid === undefined ? [] : [`gid=${gid}`]),
     ];
     const mount = (list: readonly string[]): Promise<void> =>
-      this.#shell.run('mount', [...AS_TOLD, '-t', 'tmpfs', '-o', list.join(','), 'tmpfs', folder]);
+      this.#shells.run('mount', [...AS_TOLD, '-t', 'tmpfs', '-o', list.join(','), 'tmpfs', folder], signal);
     if (this.#knowsNoswap !== false) {
       try {
         await mount([...options, 'noswap']);
         this.#knowsNoswap = true;
         return;
       } catch (error) {
-        if (this.#knowsNoswap === true) throw error;
+        // A tool that was killed, or never begun, says nothing of the kernel.
+        if (this.#knowsNoswap === true || !(error instanceof MountToolFailure)) throw error;
       }
     }
     await mount(options);
@@ -68,6 +74,11 @@ export class ToolMounter implements Mounter {
 
   async unmount(path: string, { lazily = false, isTmpfs = false }: UnmountManner = {}): Promise<void> {
     const args = [...AS_TOLD, ...(lazily ? ['-l'] : []), path];
-    await (isTmpfs ? this.#shell.run('umount', args) : runMountTool('umount', args));
+    await (isTmpfs ? this.#shells.run('umount', args) : runMountTool('umount', args));
+  }
+
+  /** Lets what is under way come to its end and ends the processes that wait for more; nothing is mounted any more then. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#shells[Symbol.asyncDispose]();
   }
 }

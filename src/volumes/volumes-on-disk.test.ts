@@ -54,7 +54,7 @@ afterEach(async () => {
 function makeVolumes(): PodVolumes {
   const clock = new SystemClock();
   const looks = new BoundedLooks({ clock });
-  const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts, looks };
+  const ports = { mounter: new ToolMounter({ clock }), readMounts: readOwnMounts, looks };
   return new PodVolumes({
     ...{ ...ports, clock, podsFolder: join(folder, 'pods'), events: { record: () => undefined } },
     kinds: {

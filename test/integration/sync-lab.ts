@@ -65,7 +65,7 @@ export class SyncLab implements AsyncDisposable {
     this.statuses = new StatusManager({ clock });
     const common = { paths: this.paths, clock, startFailures: new StartFailures() };
     const looks = new BoundedLooks({ clock });
-    const ports = { mounter: new ToolMounter(), readMounts: readOwnMounts, looks };
+    const ports = { mounter: new ToolMounter({ clock }), readMounts: readOwnMounts, looks };
     this.syncer = new SyncPod({
       ...{ ...common, events, changes: this.changes, commands: this.changes, runtime: this.#runtime },
       images: new ImageManager({ changes: this.changes, events }),

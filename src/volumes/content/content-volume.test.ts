@@ -199,25 +199,25 @@ it('a folder that somebody has put a link in the place of is not written to', as
 
 describe.runIf(IS_ROOT)('as root', () => {
   afterEach(async () => {
-    await new ToolMounter().unmount(join(top, 'kind/v')).catch(() => undefined);
+    await new ToolMounter({ clock: new FakeClock() }).unmount(join(top, 'kind/v')).catch(() => undefined);
   });
 
   it('a Secret is on a tmpfs that is mounted once, also for an agent that was started anew', async () => {
     putSecret('login', { password: 'hunter2' });
     const device = async (): Promise<number> => (await stat(join(top, 'kind/v'))).dev;
-    await kindOf(SECRET, new ToolMounter()).setUp(workOf(SECRET), NEVER);
+    await kindOf(SECRET, new ToolMounter({ clock: new FakeClock() })).setUp(workOf(SECRET), NEVER);
     const mounted = await device();
     expect(mounted).not.toBe((await stat(join(top, 'kind'))).dev);
-    await kindOf(SECRET, new ToolMounter()).setUp(workOf(SECRET), NEVER);
+    await kindOf(SECRET, new ToolMounter({ clock: new FakeClock() })).setUp(workOf(SECRET), NEVER);
     expect([await device(), await read('v/password'), await modeOf('v')]).toEqual([
       mounted,
       'hunter2',
       '1777',
     ]);
-    await new ToolMounter().unmount(join(top, 'kind/v'));
+    await new ToolMounter({ clock: new FakeClock() }).unmount(join(top, 'kind/v'));
     expect(await readdir(join(top, 'kind/v'))).toEqual([]);
     expect(await kindOf(SECRET).isReady(workOf(SECRET))).toBe(false);
-    await kindOf(SECRET, new ToolMounter()).setUp(workOf(SECRET), NEVER);
+    await kindOf(SECRET, new ToolMounter({ clock: new FakeClock() })).setUp(workOf(SECRET), NEVER);
     expect(await read('v/password')).toBe('hunter2');
   });
 
@@ -228,7 +228,7 @@ describe.runIf(IS_ROOT)('as root', () => {
     putConfigMap('settings', { a: '1' });
     putSecret('login', { a: 'hunter2' });
     const spec = { securityContext: { fsGroup: 2000 } };
-    const kind = kindOf(volume, new ToolMounter());
+    const kind = kindOf(volume, new ToolMounter({ clock: new FakeClock() }));
     await kind.setUp(workOf(volume, spec), NEVER);
     await kind.setUp(workOf(volume, spec), NEVER);
     const facts = await stat(join(top, 'kind/v/a'));

@@ -134,7 +134,7 @@ class ContentVolume implements VolumeKind {
     const tokens = await abortable(this.#getTokens(work), signal);
     const payload = this.#kind.collect(volume, { pod, objects, downward: downwardFacts(pod), tokens });
     const writer = this.#writerOf(work);
-    await this.#makeFolder(work, writer);
+    await this.#makeFolder(work, writer, signal);
     signal.throwIfAborted();
     await writer.write(payload);
   }
@@ -160,14 +160,14 @@ class ContentVolume implements VolumeKind {
     return new Map(await Promise.all(given));
   }
 
-  async #makeFolder({ pod, folder }: PodVolume, writer: AtomicWriter): Promise<void> {
+  async #makeFolder({ pod, folder }: PodVolume, writer: AtomicWriter, signal: AbortSignal): Promise<void> {
     const group = pod.spec.securityContext?.fsGroup;
     await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     });
     // Whoever may enter the folder above may read a file that everybody in a container may read.
     if (this.#kind.isSecret) await chmod(dirname(folder), 0o700);
-    const mode = (await this.#ensureMemory(folder, writer)) ? TMPFS_MODE : FOLDER_MODE;
+    const mode = (await this.#ensureMemory(folder, writer, signal)) ? TMPFS_MODE : FOLDER_MODE;
     const wanted = group === undefined ? mode : mode | SETGID;
     const facts = await lstat(folder);
     if (!facts.isDirectory()) throw new Error(`${folder} is not a directory`);
@@ -179,13 +179,13 @@ class ContentVolume implements VolumeKind {
   }
 
   /** Has a secret volume in memory, if that can be; true when it is. */
-  async #ensureMemory(folder: string, writer: AtomicWriter): Promise<boolean> {
+  async #ensureMemory(folder: string, writer: AtomicWriter, signal: AbortSignal): Promise<boolean> {
     if (!this.#kind.isSecret) return false;
     if (await isMountPoint(folder)) return true;
     // What an agent that could not mount has put here is seen by containers; they would never see what is mounted over it.
     if ((await writer.findDefinition()) !== undefined) return false;
     try {
-      await this.#options.mounter.mountTmpfs({ folder, mode: TMPFS_MODE });
+      await this.#options.mounter.mountTmpfs({ folder, mode: TMPFS_MODE }, signal);
       return true;
     } catch (error) {
       if (!MAY_NOT_MOUNT.test(messageOf(error))) throw error;
