@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { SystemClock } from '../util/clock.js';
 import { SourcePlaces } from '../util/source-places.js';
 import { type CliHost } from './cli-host.js';
+import { setEngineFlags } from './engine-flags.js';
 import { listenForInterrupts } from './interrupts.js';
 import { LineOutput } from './line-output.js';
 import { isWrittenOnTheSpot, LogFile, withoutWaiting } from './log-file.js';
@@ -24,6 +25,7 @@ const EXIT_GRACE_MS = 2_000;
 /** What systemd tells one process of a service; nobody else is to speak, or to be watched, in its name. */
 const FOR_THIS_PROCESS_ALONE = ['NOTIFY_SOCKET', 'WATCHDOG_PID', 'WATCHDOG_USEC'];
 
+setEngineFlags(process.versions.node, process.execArgv);
 const clock = new SystemClock();
 const env = { ...process.env };
 for (const name of FOR_THIS_PROCESS_ALONE) Reflect.deleteProperty(process.env, name);

@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { chooseEngineFlags } from './engine-flags.js';
+
+const namesOf = (flags: readonly string[]): string[] => flags.map((flag) => flag.split('=')[0]!);
+
+describe('the flags of the engine', () => {
+  it('are those that a release of Node has', () => {
+    const [budget, growth] = ['--interrupt-budget', '--semi-space-growth-factor'];
+    expect(namesOf(chooseEngineFlags('20.19.0', []))).toEqual([budget, growth]);
+    expect(namesOf(chooseEngineFlags('24.1.0', []))).toEqual([growth]);
+    expect(chooseEngineFlags('99.0.0', [])).toEqual([]);
+  });
+
+  it('are left to whoever sets them', () => {
+    const given = ['--interrupt_budget=5', '--inspect', '--semi-space-growth-factor=2'];
+    expect(chooseEngineFlags('20.20.2', given)).toEqual([]);
+    expect(chooseEngineFlags('20.20.2', ['--interrupt-budget-factor=1'])).toHaveLength(2);
+  });
+
+  it('are known to the Node that runs here, which would say so otherwise', () => {
+    const flags = chooseEngineFlags(process.versions.node, []);
+    const script = `for (const flag of ${JSON.stringify(flags)}) require('node:v8').setFlagsFromString(flag); console.error('end');`;
+    const said = execFileSync('sh', ['-c', 'exec "$0" -e "$1" 2>&1', process.execPath, script], {
+      encoding: 'utf8',
+    });
+    expect(said).toBe('end\n');
+  });
+});
