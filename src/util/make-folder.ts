@@ -17,8 +17,9 @@ export async function makeFolder(path: string, mode = 0o777): Promise<void> {
       await mkdir(path, { mode });
       return;
     } catch (error) {
-      if (await isFolder(path)) return;
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+      // Also where the system says ENOENT for what is there.
+      if ((!isMissing || attempt > 1) && (await isFolder(path))) return;
       if (!isMissing || dirname(path) === path || attempt === MOST_ATTEMPTS) throw error;
     }
     await makeFolder(dirname(path), mode);

@@ -189,11 +189,14 @@ export class PodVolumes {
 
   /** Volumes of which there is something on the disk; those of pods of an earlier agent, too. */
   async #volumesOnDisk(uid: string): Promise<{ readonly kind: string; readonly name: string }[]> {
-    const kinds = Object.values(this.#options.kinds).flatMap(({ folderName }) => folderName ?? []);
-    const found = kinds.map(async (kind) => {
-      const names = await namesIn(this.#paths.kindFolder(uid, kind)).catch(() => []);
-      return names.map((name) => ({ kind, name }));
-    });
+    const ours = new Set(Object.values(this.#options.kinds).map(({ folderName }) => folderName));
+    const kinds = await namesIn(this.#paths.volumesFolder(uid)).catch(() => []);
+    const found = kinds
+      .filter((kind) => ours.has(kind))
+      .map(async (kind) => {
+        const names = await namesIn(this.#paths.kindFolder(uid, kind)).catch(() => []);
+        return names.map((name) => ({ kind, name }));
+      });
     return (await Promise.all(found)).flat();
   }
 

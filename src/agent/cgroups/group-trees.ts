@@ -106,6 +106,8 @@ export class GroupTrees {
 
   /** Removes a group with all below it, from all trees; false when some of it stays. Never ends a process. */
   async remove(path: string): Promise<boolean> {
+    // Runtimes remove what they have made in it: most often nothing is below.
+    if (await this.removeEmpty(path)) return true;
     let isGone = true;
     for (const name of await this.children(path)) {
       if (!(await this.remove(join(path, name)))) isGone = false;

@@ -47,7 +47,7 @@ export interface AtomicWriterOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** A number in [0, 1); Math.random unless told. */
   readonly random?: () => number;
-  /** Remembers large volumes that were found whole; each write looks at everything without. */
+  /** Remembers volumes that were found whole; each write looks at everything without. */
   readonly verified?: VerifiedVolumes;
   /** node:fs/promises unless told. */
   readonly files?: ContentFileSystem;
@@ -107,13 +107,15 @@ export class AtomicWriter {
     const fresh = generationName(this.#clock.now(), this.#random(), this.#definition);
     try {
       await writeGeneration(this.#files, wanted, this.#place(fresh));
-      await this.#replace(CURRENT, fresh, NEXT);
+      if (before === undefined) await this.#make(CURRENT, fresh, NEXT);
+      else await this.#replace(CURRENT, fresh, NEXT);
     } catch (error) {
       // Best effort: the next write clears it as well.
       await this.#clear(fresh).catch(() => undefined);
       throw error;
     }
-    await this.#tidy(wanted, fresh, before);
+    const isTidy = await this.#tidy(wanted, fresh, before);
+    if (digest !== undefined && isTidy) await this.#keep(digest, wanted, fresh);
     return true;
   }
 
@@ -126,7 +128,8 @@ export class AtomicWriter {
 
   async #keep(digest: string, wanted: ContentPayload, current: string): Promise<void> {
     const look = await this.#lookAt(wanted, current);
-    if (look !== undefined) this.#verified!.keep(this.#folder, this.#sumUp(digest), look);
+    if (look !== undefined)
+      this.#verified!.keep(this.#folder, { digest: this.#sumUp(digest), look, files: wanted.size });
   }
 
   #sumUp(digest: string): string {
@@ -167,7 +170,8 @@ export class AtomicWriter {
     const there = await this.#files.readdir(this.#folder);
     for (const name of names) {
       const target = `${CURRENT}/${name}`;
-      if ((await this.#findLink(name)) !== target) await this.#replace(name, target, LINK);
+      if (!there.includes(name)) await this.#make(name, target, LINK);
+      else if ((await this.#findLink(name)) !== target) await this.#replace(name, target, LINK);
     }
     const recent = this.#findRecent(there, current);
     const kept = new Set([CURRENT, current, before, ...names, ...recent]);
@@ -188,6 +192,16 @@ export class AtomicWriter {
         return name < current && agoMs >= 0 && agoMs < KEPT_MS;
       })
       .slice(-MOST_KEPT);
+  }
+
+  /** Puts a link where nothing seems to be. */
+  async #make(name: string, target: string, temporary: string): Promise<void> {
+    try {
+      await this.#files.symlink(target, join(this.#folder, name));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      await this.#replace(name, target, temporary);
+    }
   }
 
   /** Puts a link where something else may be, in one step unless that is a folder. */

@@ -12,6 +12,7 @@
  * @module
  */
 import { createHash } from 'node:crypto';
+import { type Stats } from 'node:fs';
 import { chmod, lchown, lstat, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DownwardFieldFacts } from '../../model/downward-field.js';
@@ -162,12 +163,9 @@ class ContentVolume implements VolumeKind {
 
   async #makeFolder({ pod, folder }: PodVolume, writer: AtomicWriter, signal: AbortSignal): Promise<void> {
     const group = pod.spec.securityContext?.fsGroup;
-    await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    });
-    // Whoever may enter the folder above may read a file that everybody in a container may read.
-    if (this.#kind.isSecret) await chmod(dirname(folder), 0o700);
-    const mode = (await this.#ensureMemory(folder, writer, signal)) ? TMPFS_MODE : FOLDER_MODE;
+    const before = (await findFolder(folder)) ?? (await makeNew(folder));
+    const isMemory = this.#kind.isSecret && (await this.#keepSecret({ folder, before, writer, signal }));
+    const mode = isMemory ? TMPFS_MODE : FOLDER_MODE;
     const wanted = group === undefined ? mode : mode | SETGID;
     const facts = await lstat(folder);
     if (!facts.isDirectory()) throw new Error(`${folder} is not a directory`);
@@ -178,10 +176,19 @@ class ContentVolume implements VolumeKind {
     await chmod(folder, wanted);
   }
 
-  /** Has a secret volume in memory, if that can be; true when it is. */
-  async #ensureMemory(folder: string, writer: AtomicWriter, signal: AbortSignal): Promise<boolean> {
-    if (!this.#kind.isSecret) return false;
-    if (await isMountPoint(folder)) return true;
+  /** Lets nobody else near a secret volume, and has it in memory, if that can be; true when it is. */
+  async #keepSecret(given: {
+    readonly folder: string;
+    readonly before: Stats;
+    readonly writer: AtomicWriter;
+    readonly signal: AbortSignal;
+  }): Promise<boolean> {
+    const { folder, before, writer, signal } = given;
+    const above = await lstat(dirname(folder));
+    // Whoever may enter the folder above may read a file that everybody in a container may read.
+    if ((above.mode & 0o7777) !== 0o700) await chmod(dirname(folder), 0o700);
+    // A mount point.
+    if (before.dev !== above.dev) return true;
     // What an agent that could not mount has put here is seen by containers; they would never see what is mounted over it.
     if ((await writer.findDefinition()) !== undefined) return false;
     try {
@@ -214,7 +221,18 @@ function definitionOf(volume: Volume): string {
   return String(Number.parseInt(hash.slice(0, 12), 16)).padStart(DEFINITION_DIGITS, '0');
 }
 
-async function isMountPoint(folder: string): Promise<boolean> {
-  const [own, above] = await Promise.all([lstat(folder), lstat(dirname(folder))]);
-  return own.dev !== above.dev;
+async function findFolder(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function makeNew(folder: string): Promise<Stats> {
+  await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  });
+  return await lstat(folder);
 }

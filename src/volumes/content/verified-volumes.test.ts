@@ -109,14 +109,26 @@ describe('a large volume', () => {
   });
 });
 
-it('a small volume is looked at whole each time', async () => {
-  await settle(payload(20));
-  await writeFile(join(folder, '..data', 'key-3'), 'xx');
-  expect((await write(payload(20))).changed).toBe(true);
+describe('a small volume', () => {
+  it('is not read again by the syncs that follow its first one', async () => {
+    expect(await write(payload(20))).toMatchObject({ changed: true });
+    expect(await write(payload(20))).toEqual({ changed: false, calls: 3 });
+    await rm(join(folder, 'key-3'));
+    await write(payload(20));
+    expect(await readFile(join(folder, 'key-3'), 'utf8')).toBe('v3');
+  });
+
+  it('is read whole by the sync of the next minute', async () => {
+    await settle(payload(20));
+    await writeFile(join(folder, '..data', 'key-3'), 'xx');
+    clock.jumpWallClock(50_000);
+    expect((await write(payload(20))).changed).toBe(true);
+    expect(await readFile(join(folder, '..data', 'key-3'), 'utf8')).toBe('v3');
+  });
 });
 
 it('no more than a thousand volumes are remembered', () => {
-  for (let at = 0; at <= 1_000; at++) verified.keep(`/v${at}`, 'digest', 'look');
+  for (let at = 0; at <= 1_000; at++) verified.keep(`/v${at}`, { digest: 'digest', look: 'look', files: 1 });
   expect(verified.stands('/v0', 'digest', 'look')).toBe(false);
   expect(verified.stands('/v1', 'digest', 'look')).toBe(true);
 });
