@@ -78,7 +78,8 @@ export class InstalledPackage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
+    // A runtime that an agent had started for itself ends a moment after it.
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 25, retryDelay: 200 });
   }
 
   async #install(): Promise<void> {
