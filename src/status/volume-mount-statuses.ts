@@ -1,4 +1,5 @@
 import { type Container, type VolumeMount } from '../model/container.js';
+import { isRecursivelyReadOnly } from '../model/recursive-read-only.js';
 import { type V1VolumeMountStatus } from '../model/v1-pod-status.js';
 
 /**
@@ -24,10 +25,9 @@ export function computeVolumeMountStatuses(
 }
 
 function recursionOf(
-  { recursiveReadOnly = 'Disabled' }: VolumeMount,
+  mount: VolumeMount,
   isSupported: boolean,
 ): Pick<V1VolumeMountStatus, 'recursiveReadOnly'> {
-  if (recursiveReadOnly === 'Disabled') return { recursiveReadOnly };
-  if (isSupported) return { recursiveReadOnly: 'Enabled' };
-  return recursiveReadOnly === 'IfPossible' ? { recursiveReadOnly: 'Disabled' } : {};
+  const isRecursive = isRecursivelyReadOnly(mount, isSupported);
+  return isRecursive === undefined ? {} : { recursiveReadOnly: isRecursive ? 'Enabled' : 'Disabled' };
 }

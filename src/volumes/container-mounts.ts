@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { type Container, type VolumeMount } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
+import { isRecursivelyReadOnly } from '../model/recursive-read-only.js';
 import { type Volume } from '../model/volume.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
 import { messageOf } from '../util/errors.js';
@@ -102,11 +103,11 @@ export class ContainerMounts {
     }
   }
 
-  #isRecursive(pod: NodePod, { name, recursiveReadOnly = 'Disabled' }: VolumeMount): boolean {
-    if (recursiveReadOnly === 'Disabled') return false;
-    if (this.#options.canMountRecursivelyReadOnly?.(pod) === true) return true;
-    if (recursiveReadOnly === 'IfPossible') return false;
-    const words = `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`;
+  #isRecursive(pod: NodePod, mount: VolumeMount): boolean {
+    const isSupported = this.#options.canMountRecursivelyReadOnly?.(pod) === true;
+    const isRecursive = isRecursivelyReadOnly(mount, isSupported);
+    if (isRecursive !== undefined) return isRecursive;
+    const words = `volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`;
     throw new Error(`failed to resolve recursive read-only mode: ${words}`);
   }
 }

@@ -168,9 +168,10 @@ export class AtomicWriter {
   async #tidy(wanted: ContentPayload, current: string, before?: string): Promise<boolean> {
     const names = new Set([...wanted.keys()].map((path) => path.split('/')[0]!));
     const there = await this.#files.readdir(this.#folder);
+    const taken = new Set(there);
     for (const name of names) {
       const target = `${CURRENT}/${name}`;
-      if (!there.includes(name)) await this.#make(name, target, LINK);
+      if (!taken.has(name)) await this.#make(name, target, LINK);
       else if ((await this.#findLink(name)) !== target) await this.#replace(name, target, LINK);
     }
     const recent = this.#findRecent(there, current);

@@ -1,3 +1,4 @@
+import { type Stats } from 'node:fs';
 import type * as fs from 'node:fs/promises';
 
 /** What the writer of content asks of the system: node:fs/promises, or what a test puts in its place. */
@@ -15,3 +16,16 @@ export type ContentFileSystem = Pick<
   | 'symlink'
   | 'writeFile'
 >;
+
+/** Of what is at a path itself, no link followed; undefined when nothing is there. */
+export async function findFacts(
+  files: Pick<ContentFileSystem, 'lstat'>,
+  path: string,
+): Promise<Stats | undefined> {
+  try {
+    return await files.lstat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -27,6 +27,7 @@ import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { type Mounter } from '../mounter.js';
 import { type PodVolume, type VolumeKind, type VolumeKinds } from '../volume-kind.js';
 import { AtomicWriter, DEFINITION_DIGITS } from './atomic-writer.js';
+import { findFacts } from './content-file-system.js';
 import {
   collectConfigMap,
   collectDownward,
@@ -163,7 +164,7 @@ class ContentVolume implements VolumeKind {
 
   async #makeFolder({ pod, folder }: PodVolume, writer: AtomicWriter, signal: AbortSignal): Promise<void> {
     const group = pod.spec.securityContext?.fsGroup;
-    const before = (await findFolder(folder)) ?? (await makeNew(folder));
+    const before = (await findFacts({ lstat }, folder)) ?? (await makeNew(folder));
     const isMemory = this.#kind.isSecret && (await this.#keepSecret({ folder, before, writer, signal }));
     const mode = isMemory ? TMPFS_MODE : FOLDER_MODE;
     const wanted = group === undefined ? mode : mode | SETGID;
@@ -219,15 +220,6 @@ class ContentVolume implements VolumeKind {
 function definitionOf(volume: Volume): string {
   const hash = createHash('sha256').update(JSON.stringify(volume)).digest('hex');
   return String(Number.parseInt(hash.slice(0, 12), 16)).padStart(DEFINITION_DIGITS, '0');
-}
-
-async function findFolder(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 async function makeNew(folder: string): Promise<Stats> {

@@ -5,7 +5,7 @@
  */
 import { type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { type ContentFileSystem } from './content-file-system.js';
+import { type ContentFileSystem, findFacts } from './content-file-system.js';
 import { type ContentFile, type ContentPayload, foldersAbove } from './content-payload.js';
 
 /** Where a generation is, and whose it is to be. */
@@ -86,7 +86,7 @@ export async function holdsPayload(
   let [filesSeen, foldersSeen] = [0, 0];
   const waiting = [''];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    const facts = await find(files, join(place.folder, folder));
+    const facts = await findFacts(files, join(place.folder, folder));
     if (facts?.isDirectory() !== true || !belongs(facts, folderMode(place.group), place)) return false;
     foldersSeen++;
     for (const name of await files.readdir(join(place.folder, folder))) {
@@ -107,7 +107,7 @@ async function holdsFile(
   place: GenerationPlace,
 ): Promise<boolean> {
   const full = join(place.folder, path);
-  const facts = await find(files, full);
+  const facts = await findFacts(files, full);
   if (facts?.isFile() !== true || facts.size !== file.data.byteLength) return false;
   if (!belongs(facts, modeOf(file, place.group), place) || facts.uid !== ownerOf(file)) return false;
   try {
@@ -142,13 +142,4 @@ export function foldersOf(payload: ContentPayload): string[] {
   const found = new Set<string>();
   for (const path of payload.keys()) for (const folder of foldersAbove(path)) found.add(folder);
   return [...found];
-}
-
-async function find(files: ContentFileSystem, path: string): Promise<Stats | undefined> {
-  try {
-    return await files.lstat(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
