@@ -3,7 +3,7 @@
  *
  * In: a synthetic runtime whose containers are killed, replaced and removed at an even pace. Out, for each mode of
  * the generator: deaths that nobody was told of, the depth of a reader's queue, the resident memory of this process
- * over time, and how long relists took.
+ * over time and what lives in its heap, and how long relists took.
  *
  * @module
  */
@@ -16,6 +16,7 @@ import { relistEnded } from '../../src/util/pleg-channels.js';
 import { type Progress } from '../progress.js';
 import { type Estimate, median, quantile } from '../stats.js';
 import { DeathLedger } from './death-ledger.js';
+import { MemoryOverTime } from './memory-over-time.js';
 import { floorsOf, slopeOf, type TimedValue } from './slope.js';
 
 type Mode = NonNullable<PlegOptions['mode']>;
@@ -47,9 +48,19 @@ export interface ChurnFigures {
   /** From a container's end to its event. */
   readonly delayP50Ms: number;
   readonly delayP99Ms: number;
-  readonly rss: readonly TimedValue[];
-  /** MiB an hour, after a warm-up; from the least of every twenty seconds. */
-  readonly growth: Estimate;
+  readonly memory: Readonly<Record<MemoryPart, MemoryFigures>>;
+}
+
+/** Of {@link MemoryOverTime}. */
+export type MemoryPart = 'resident' | 'heap' | 'external' | 'live';
+
+/** MiB; all but the values themselves after a warm-up, and from the least of every twenty seconds. */
+export interface MemoryFigures {
+  readonly values: readonly TimedValue[];
+  /** NaN where nothing was seen after the warm-up. */
+  readonly first: number;
+  readonly last: number;
+  readonly growthAnHour: Estimate;
 }
 
 const TICKS_PER_SECOND = 10;
@@ -60,7 +71,6 @@ const LAST_CHANCE_MS = 10_000;
 const FLOOR_S = 20;
 /** Of the run: in it caches fill and code is compiled. */
 const WARM_UP_SHARE = 0.25;
-const MIB = 2 ** 20;
 
 /** Runs the benchmark in every mode. */
 export async function runChurnBenchmark(options: ChurnBenchmarkOptions): Promise<ChurnFigures[]> {
@@ -93,7 +103,7 @@ async function measureMode(mode: Mode, options: ChurnBenchmarkOptions): Promise<
     if (scope === 'all') relistsMs.push(durationMs);
   });
   const churn = new Churn(synthetic.control, ledger);
-  const rss: TimedValue[] = [];
+  using memory = new MemoryOverTime();
   try {
     const beganMs = performance.now();
     for (let tick = 0; tick < seconds * TICKS_PER_SECOND; tick++) {
@@ -101,28 +111,29 @@ async function measureMode(mode: Mode, options: ChurnBenchmarkOptions): Promise<
       await churn.tick(shareOf(tick, deathsPerSecond));
       if (tick % TICKS_PER_SECOND !== 0) continue;
       const second = tick / TICKS_PER_SECOND;
-      rss.push({ atS: second, value: process.memoryUsage.rss() / MIB });
+      memory.sample();
       progress.step(second, seconds, 'seconds');
     }
     progress.step(seconds, seconds, 'seconds');
     const lastChanceMs = performance.now() + LAST_CHANCE_MS;
     while (ledger.awaited > 0 && performance.now() < lastChanceMs) await sleep(100, undefined, { signal });
     const { folded } = subscription.stats;
-    const settled = rss.filter(({ atS }) => atS >= WARM_UP_SHARE * seconds);
-    const perSecond = slopeOf(floorsOf(settled, FLOOR_S));
-    const perHour = (value: number): number => value * 3_600;
+    const { resident, heap, external, live } = memory;
+    const figuresOf = (values: readonly TimedValue[]): MemoryFigures =>
+      toFigures(values, WARM_UP_SHARE * seconds);
     return {
-      ...{ mode, seconds, deepestQueue, folded, rss },
+      ...{ mode, seconds, deepestQueue, folded },
       ...{ deaths: ledger.deaths, lost: ledger.awaited, repeated: ledger.repeated },
       relists: relistsMs.length,
       relistP50Ms: median(relistsMs),
       relistP99Ms: quantile(relistsMs, 0.99),
       delayP50Ms: median(ledger.delaysMs),
       delayP99Ms: quantile(ledger.delaysMs, 0.99),
-      growth: {
-        value: perHour(perSecond.value),
-        low: perHour(perSecond.low),
-        high: perHour(perSecond.high),
+      memory: {
+        resident: figuresOf(resident),
+        heap: figuresOf(heap),
+        external: figuresOf(external),
+        live: figuresOf(live),
       },
     };
   } finally {
@@ -133,6 +144,20 @@ async function measureMode(mode: Mode, options: ChurnBenchmarkOptions): Promise<
     await reading;
     client.close();
   }
+}
+
+function toFigures(values: readonly TimedValue[], warmUpS: number): MemoryFigures {
+  const floors = floorsOf(
+    values.filter(({ atS }) => atS >= warmUpS),
+    FLOOR_S,
+  );
+  const { value, low, high } = slopeOf(floors);
+  return {
+    values,
+    first: floors[0]?.value ?? Number.NaN,
+    last: floors.at(-1)?.value ?? Number.NaN,
+    growthAnHour: { value: value * 3_600, low: low * 3_600, high: high * 3_600 },
+  };
 }
 
 /** So many of the deaths of a second belong to this tick: whole ones, evenly spread. */

@@ -26,3 +26,10 @@ it('counts what is told twice, and takes no sandbox for a container', () => {
   ledger.noteEvent(died('a', 1_002));
   expect(ledger).toMatchObject({ deaths: 1, awaited: 0, repeated: 1 });
 });
+
+it('knows after thousands of other deaths that one was told of', () => {
+  const ledger = new DeathLedger();
+  for (let i = 0; i < 9_999; i++) ledger.noteEvent(died(`c${i}`, 1_000));
+  ledger.noteEvent(died('c0', 2_000));
+  expect(ledger.repeated).toBe(1);
+});

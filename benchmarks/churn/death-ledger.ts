@@ -1,6 +1,9 @@
 import { type PodLifecycleEvent } from '../../src/pleg/events.js';
 import { type SyntheticContainer } from '../../src/testing/synthetic-runtime/index.js';
 
+/** Ids in a half: at fifty deaths a second those of 100 s. */
+const REMEMBERED = 5_000;
+
 /**
  * Who was killed, and whether somebody was told: once, and in what time.
  *
@@ -11,7 +14,9 @@ export class DeathLedger {
   readonly #awaited = new Map<string, number>();
   /** Told of before the kill was answered. */
   readonly #early = new Map<string, number>();
-  readonly #recent = new Set<string>();
+  /** Told of; who ended is removed soon, so the older half is forgotten when the newer one is full. */
+  #recent = new Set<string>();
+  #older = new Set<string>();
   readonly #delaysMs: number[] = [];
   #deaths = 0;
   #repeated = 0;
@@ -31,7 +36,7 @@ export class DeathLedger {
   noteEvent(event: PodLifecycleEvent): void {
     if (event.type !== 'ContainerDied' || event.kind === 'sandbox') return;
     const { containerId: id, observedAtMs } = event;
-    if (this.#recent.has(id)) {
+    if (this.#recent.has(id) || this.#older.has(id)) {
       this.#repeated++;
       return;
     }
@@ -64,13 +69,10 @@ export class DeathLedger {
     return this.#delaysMs;
   }
 
-  /** Who ended is removed soon: an id need not be remembered for ever. */
   #remember(id: string): void {
     this.#recent.add(id);
-    if (this.#recent.size <= 10_000) return;
-    for (const oldest of this.#recent) {
-      this.#recent.delete(oldest);
-      break;
-    }
+    if (this.#recent.size < REMEMBERED) return;
+    this.#older = this.#recent;
+    this.#recent = new Set();
   }
 }

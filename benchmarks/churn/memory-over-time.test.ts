@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { MemoryOverTime } from './memory-over-time.js';
+
+it('samples what is resident, and what lives after a full collection', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  using memory = new MemoryOverTime();
+  memory.sample();
+  collect();
+  await sleep(20);
+  const [resident, heap, live] = [memory.resident[0]!, memory.heap[0]!, memory.live[0]!];
+  expect(resident.value).toBeGreaterThan(heap.value);
+  expect(live.value).toBeGreaterThan(1);
+  expect(live.atS).toBeGreaterThanOrEqual(resident.atS);
+});
+
+it('takes no collection of young objects for a full one', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void;
+  using memory = new MemoryOverTime();
+  collect({ type: 'minor' });
+  await sleep(20);
+  expect(memory.live).toEqual([]);
+});
