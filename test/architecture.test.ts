@@ -11,7 +11,7 @@ import { importsOf, listFiles, readText, type SourceImport } from './source-tree
 /** What an agent is made of: for those that put it together. */
 const PARTS = [
   ...['model', 'cri', 'runtime', 'pleg', 'images', 'volumes', 'probes', 'config', 'status', 'workers'],
-  ...['sync', 'gc', 'cluster', 'metrics', 'stats', 'journal', 'server', 'doctor'],
+  ...['sync', 'gc', 'eviction', 'cluster', 'metrics', 'stats', 'journal', 'server', 'doctor'],
 ];
 
 /**
@@ -23,6 +23,7 @@ const PARTS = [
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   util: [],
   model: [],
+  eviction: ['model'],
   cri: ['model'],
   runtime: ['model', 'cri'],
   pleg: ['runtime', 'model'],

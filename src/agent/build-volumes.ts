@@ -5,7 +5,6 @@ import { type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { readOwnMounts } from '../util/mountinfo.js';
-import { podEvicted } from '../util/start-channels.js';
 import {
   contentVolumeKinds,
   type ContentVolumesOptions,
@@ -20,7 +19,7 @@ import { findLookPlace, type LookPlace } from '../volumes/find-look-place.js';
 import { HostPath } from '../volumes/host-path.js';
 import { ToolMounter } from '../volumes/mounter.js';
 import { PodVolumes } from '../volumes/pod-volumes.js';
-import { type PodWorkers } from '../workers/pod-workers.js';
+import { type PodEvictor } from './eviction/pod-evictor.js';
 
 /** What {@link buildVolumes} needs. */
 export interface VolumesOptions {
@@ -72,31 +71,18 @@ export interface VolumeLimitsOptions {
   readonly volumes: PodVolumes;
   /** Every pod that is wanted. */
   readonly pods: () => Iterable<NodePod>;
-  readonly workers: Pick<PodWorkers, 'isKnown' | 'isTerminationRequested' | 'isFinished' | 'updatePod'>;
-  readonly events: PodEventRecorder;
+  readonly evictor: PodEvictor;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** As a kubelet gives those that it evicts at once. */
-const EVICTION_GRACE_SECONDS = 1;
-
 /** Makes what evicts pods whose emptyDirs are over their limits. */
 export function buildVolumeLimits(given: VolumeLimitsOptions): EmptyDirLimits {
-  const { volumes, pods, workers, events, clock, logger } = given;
-  const isActive = ({ metadata: { uid } }: NodePod): boolean =>
-    workers.isKnown(uid) && !workers.isTerminationRequested(uid) && !workers.isFinished(uid);
+  const { volumes, pods, evictor, clock, logger } = given;
   return new EmptyDirLimits({
     ...{ clock, logger },
-    pods: () => [...pods()].filter(isActive),
+    pods: () => [...pods()].filter((pod) => evictor.isActive(pod)),
     folderOf: (pod, volume) => volumes.hostPathOf(pod, volume),
-    evict: (pod, message) => {
-      if (!isActive(pod)) return;
-      events.record(pod.metadata, { type: 'Warning', reason: 'Evicted', message });
-      const statusOverride = { phase: 'Failed', reason: 'Evicted', message } as const;
-      const kill = { gracePeriodSeconds: EVICTION_GRACE_SECONDS, evict: true, statusOverride };
-      workers.updatePod({ type: 'kill', pod, kill });
-      podEvicted.publish({ signal: 'emptydirfs.limit' });
-    },
+    evict: (pod, message) => evictor.evict(pod, { signal: 'emptydirfs.limit', message }),
   });
 }

@@ -22,6 +22,7 @@ import { type AgentOptions } from './agent-options.js';
 import { type ClusterHooks } from './cluster/cluster-hooks.js';
 import { buildVolumeLimits } from './build-volumes.js';
 import { buildCollectors } from './collectors.js';
+import { PodEvictor } from './eviction/pod-evictor.js';
 import { type PodEventLog } from './pod-event-log.js';
 import { type PodSources } from './pod-sources.js';
 import { type ActingParts } from './acting-parts.js';
@@ -96,8 +97,9 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     hasSeenPods: () => pleg.health().healthy,
     desiredImages: () => [...desired.all()].flatMap(({ spec }) => imagesOf(spec)),
   });
+  const evictor = new PodEvictor({ workers, events });
   const volumeLimits = buildVolumeLimits({
-    ...{ ...common, volumes, workers, events, pods: () => desired.all() },
+    ...{ ...common, volumes, evictor, pods: () => desired.all() },
   });
   const foreign = new ForeignPodsWatch({
     ...{ logger, cache, desired, isOurs },
@@ -213,7 +215,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   runtimeState.onAnswer(() => loop.recoverSoon());
   pleg.onLook(() => loop.recoverSoon());
   return {
-    ...{ desired, workers, collectors, volumeLimits, housekeeping, handlers, loop, closing },
+    ...{ desired, workers, collectors, evictor, volumeLimits, housekeeping, handlers, loop, closing },
     ...{ seenAllSources, wantNothing, forgetLife },
   };
 }

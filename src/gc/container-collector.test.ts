@@ -87,6 +87,17 @@ describe('a pass over dead containers', () => {
     expect(calls.slice(3)).toEqual(['stopSandbox old-s', 'removeSandbox old-s']);
   });
 
+  it('takes the last ones of finished pods, too, when the node needs what they take', async () => {
+    const statuses = [pod('done', ['exited']), pod('web', ['exited', 'exited']), pod('old', ['exited'])];
+    const { collector, calls } = lab(statuses, ['uid-old']);
+    const isFinished = (uid: string): boolean => uid === 'uid-done';
+    expect(await collector.collectAll(isFinished, never)).toEqual({ containers: 2, sandboxes: 2, failed: 0 });
+    expect(calls.filter((call) => call.startsWith('remove ')).toSorted()).toEqual([
+      'remove done-0',
+      'remove old-0',
+    ]);
+  });
+
   it('leaves what is not ours', async () => {
     const { collector, calls } = lab([pod('web', ['exited', 'exited'], {})], ['uid-web']);
     expect(await collector.collect(never)).toEqual({ containers: 0, sandboxes: 0, failed: 0 });

@@ -102,6 +102,22 @@ export class ContainerCollector {
     return await this.#collectFrom(statuses, this.#options.mayRemove, signal);
   }
 
+  /**
+   * All that has ended of pods that are gone or finished: the node needs what it takes. Rejects with the signal's reason
+   * alone.
+   */
+  async collectAll(
+    isFinished: (podUid: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<CollectedContainers> {
+    const mayGo = (uid: string): boolean => isFinished(uid) || this.#options.mayRemove(uid);
+    return await this.#collectFrom(
+      this.#allPods().filter(({ uid }) => mayGo(uid)),
+      mayGo,
+      signal,
+    );
+  }
+
   /** Everything of pods that are gone, and nothing else: what housekeeping calls. `more` while there are such pods. */
   async cleanUp(
     view: { mayRemove(podUid: string): boolean },

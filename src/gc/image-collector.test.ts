@@ -112,6 +112,12 @@ describe('the collector of images', () => {
     });
   });
 
+  it('removes all that may go when the node needs it, however much room there is', async () => {
+    const { collector, looks } = await lab({ available: 900, desired: ['registry.example/c:1'] });
+    expect(await collector.collectAll(never)).toMatchObject({ removed: ['sha256:a'], isShort: false });
+    expect(looks).toEqual([]);
+  });
+
   it('never removes what a container has, dead or of another agent', async () => {
     const { collector, statuses } = await lab();
     statuses.push(podWith('sha256:a'), podWith('registry.example/c:1', 'other'));

@@ -81,7 +81,22 @@ export class ImageCollector {
 
   /** One pass. Rejects with the signal's reason, or when disk or images cannot be looked at. */
   async collect(signal: AbortSignal): Promise<CollectedImages> {
-    const { changes, clock, pulled, diskUsage, policy = DEFAULT_IMAGE_POLICY } = this.#options;
+    const { diskUsage, policy = DEFAULT_IMAGE_POLICY } = this.#options;
+    return await this.#free(signal, async () => {
+      const usage = await diskUsage(signal);
+      const toFree = bytesToFree(usage, policy);
+      if (toFree > 0) this.#tellOver(usage, policy, toFree);
+      return toFree;
+    });
+  }
+
+  /** Everything that may go, however full the disk is: the node needs it. Rejects as {@link collect}. */
+  async collectAll(signal: AbortSignal): Promise<CollectedImages> {
+    return await this.#free(signal, async () => Promise.resolve(Infinity));
+  }
+
+  async #free(signal: AbortSignal, howMuch: () => Promise<number>): Promise<CollectedImages> {
+    const { changes, clock, pulled, policy = DEFAULT_IMAGE_POLICY } = this.#options;
     // What is there before what is in use: an image that comes in between is not on the list.
     const images = await changes.listImages(signal);
     const inUse = this.#namesInUse();
@@ -93,9 +108,13 @@ export class ImageCollector {
     const idsInUse = new Set(images.filter(isInUse).map(({ id }) => id));
     await pulled.observe(idsInUse, new Set(images.map(({ id }) => id)), clock.now());
 
-    const usage = await diskUsage(signal);
-    const toFree = bytesToFree(usage, policy);
+    const toFree = await howMuch();
     if (toFree === 0) return NOTHING;
+    const plan = planImageRemovals(images, pulled.all(), isInUse, policy.minAgeMs, clock.now());
+    return await this.#remove(plan, toFree, signal);
+  }
+
+  #tellOver(usage: DiskUsage, policy: ImagePolicy, toFree: number): void {
     this.#logger.info(
       'Disk usage on image filesystem is over the high threshold, trying to free bytes down to the low threshold',
       {
@@ -105,8 +124,6 @@ export class ImageCollector {
         lowThreshold: policy.lowThresholdPercent,
       },
     );
-    const plan = planImageRemovals(images, pulled.all(), isInUse, policy.minAgeMs, clock.now());
-    return await this.#remove(plan, toFree, signal);
   }
 
   async #remove(
@@ -132,7 +149,8 @@ export class ImageCollector {
         this.#logger.error('Failed to remove image', error, { imageID: image.id });
       }
     }
-    const isShort = freedBytes < toFree;
+    // All that may go has no amount that it falls short of.
+    const isShort = Number.isFinite(toFree) && freedBytes < toFree;
     if (isShort) {
       this.#logger.warn('Failed to garbage collect required amount of images', {
         attempted: toFree,

@@ -17,6 +17,11 @@ export const EVICTION_SIGNALS = [
 /** One of them. */
 export type EvictionSignal = (typeof EVICTION_SIGNALS)[number];
 
+/** Whether it is the name of one. */
+export function isEvictionSignal(name: string): name is EvictionSignal {
+  return EVICTION_SIGNALS.some((each) => each === name);
+}
+
 /** From which amount on too little is left. */
 export interface EvictionThreshold {
   readonly signal: EvictionSignal;
@@ -39,8 +44,7 @@ export const DEFAULT_HARD_THRESHOLDS: WrittenThresholds = {
 /** Reads thresholds; `0%` and `100%` switch one off. Throws an Error that says which one is wrong and what would be right. */
 export function parseThresholds(written: WrittenThresholds): EvictionThreshold[] {
   return Object.entries(written).flatMap(([name, text]) => {
-    const signal = EVICTION_SIGNALS.find((each) => each === name);
-    if (signal === undefined) throw new Error(`${name}: use one of ${EVICTION_SIGNALS.join(', ')}`);
+    if (!isEvictionSignal(name)) throw new Error(`${name}: use one of ${EVICTION_SIGNALS.join(', ')}`);
     if (text === '0%' || text === '100%') return [];
     const least = parseLeast(text);
     if (least === undefined) {
@@ -48,7 +52,7 @@ export function parseThresholds(written: WrittenThresholds): EvictionThreshold[]
         `${name}: ${JSON.stringify(text)} is neither an amount above 0, such as 100Mi, nor a share, such as 10%`,
       );
     }
-    return [{ signal, least }];
+    return [{ signal: name, least }];
   });
 }
 

@@ -1,3 +1,5 @@
+import { type NodePod } from './node-pod.js';
+
 /**
  * What a pod's priorityClassName stands for, as far as Kubernetes itself says it: other classes are objects of an API
  * server, which writes their number into the pod.
@@ -12,4 +14,9 @@ const SYSTEM_CLASSES: Readonly<Record<string, number>> = {
 /** The number of one of Kubernetes' own classes; undefined for any other name. Pure. */
 export function priorityOfClass(name: string | undefined): number | undefined {
   return name !== undefined && Object.hasOwn(SYSTEM_CLASSES, name) ? SYSTEM_CLASSES[name] : undefined;
+}
+
+/** As the API server wrote it, or as its class stands for; undefined where neither is known. Pure. */
+export function priorityOf({ spec }: Pick<NodePod, 'spec'>): number | undefined {
+  return spec.priority ?? priorityOfClass(spec.priorityClassName);
 }

@@ -21,7 +21,8 @@ export type PodConditionType =
   | 'Ready'
   | 'ContainersReady'
   | 'PodScheduled'
-  | 'PodResizePending';
+  | 'PodResizePending'
+  | 'DisruptionTarget';
 
 /** A v1 PodStatus. */
 export interface V1PodStatus {

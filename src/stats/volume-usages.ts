@@ -4,6 +4,9 @@ import { type Clock } from '../util/clock.js';
 import { diskAt, usedOf } from './disk-usages.js';
 import { type DiskUse } from './summary-shapes.js';
 
+/** The folder of emptyDirs among a pod's volumes. */
+export const EMPTY_DIR_PLUGIN = 'kubernetes.io~empty-dir';
+
 /** A volume of a pod and what is used of it. */
 export interface VolumeUse {
   readonly name: string;

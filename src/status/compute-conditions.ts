@@ -27,6 +27,8 @@ export interface ConditionInputs {
   readonly hasSandbox: boolean;
   /** Why the pod waits for resources that it was edited to ask for. */
   readonly pendingResize?: PendingResize | undefined;
+  /** Why the node ends the pod for the sake of others. */
+  readonly disruption?: string | undefined;
   /** Those computed before: where the status is the same, so is the time of its last transition. */
   readonly previous: readonly V1PodCondition[];
   /** Milliseconds since the epoch. */
@@ -48,8 +50,16 @@ export function computeConditions(inputs: ConditionInputs): V1PodCondition[] {
     ...(pendingResize === undefined
       ? []
       : [['PodResizePending', { isTrue: true, ...pendingResize }] satisfies [PodConditionType, Verdict]]),
+    ...disruptionOf(inputs),
   ];
   return verdicts.map(([type, verdict]) => toCondition(type, verdict, inputs));
+}
+
+/** Once told it stays: a pod has one end. */
+function disruptionOf({ disruption, previous }: ConditionInputs): [PodConditionType, Verdict][] {
+  const message = disruption ?? previous.find(({ type }) => type === 'DisruptionTarget')?.message;
+  if (message === undefined) return [];
+  return [['DisruptionTarget', { isTrue: true, reason: 'TerminationByKubelet', message }]];
 }
 
 function computeContainersReady(phase: PodPhase, { sidecars, regular }: ContainerStatuses): Verdict {

@@ -403,6 +403,22 @@ describe('the end of a pod', () => {
     expect(compute({ spec, containers: { main: {} } }, { previous }).phase).toBe('Succeeded');
   });
 
+  it('by the node for the sake of others is a disruption, from then on', () => {
+    const evicted = {
+      phase: 'Failed',
+      reason: 'Evicted',
+      message: 'low on memory',
+      disruption: 'low on memory',
+    } as const;
+    const status = compute({ containers: { main: {} } }, { end: evicted });
+    expect(status).not.toHaveProperty('disruption');
+    expect(conditions(status)['DisruptionTarget']).toBe('True TerminationByKubelet');
+    const later = compute({ containers: { main: EXITED } }, { previous: status, isEnding: true });
+    expect(later.conditions.at(-1)).toEqual(status.conditions.at(-1));
+    expect(later.conditions.at(-1)).toMatchObject({ type: 'DisruptionTarget', message: 'low on memory' });
+    expect(conditions(compute({}, { end }))).not.toHaveProperty('DisruptionTarget');
+  });
+
   it('of a pod that runs once, by the loss of its sandbox before all had begun', () => {
     const spec = { restartPolicy: 'Never', containers: [aSpecContainer('a'), aSpecContainer('b')] } as const;
     const status = compute({ spec, sandboxes: [EXITED], containers: { a: EXITED } });

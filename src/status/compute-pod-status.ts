@@ -43,6 +43,8 @@ export interface PodEnd {
   /** DeadlineExceeded, Evicted … */
   readonly reason: string;
   readonly message: string;
+  /** The node ends it for the sake of others: what its condition DisruptionTarget says. */
+  readonly disruption?: string;
 }
 
 /** What of the node shows in the status of its pods. */
@@ -97,6 +99,7 @@ export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
       ...{ phase, statuses, hasSandbox, nowMs },
       previous: conditionsBefore,
       pendingResize: inputs.isEnding === true ? undefined : inputs.pendingResize,
+      disruption: end?.disruption,
     }),
     ...chooseReason(phase, end, previous),
     ...chooseAddresses(inputs),

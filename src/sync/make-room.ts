@@ -1,3 +1,4 @@
+import { isCriticalPod } from '../model/critical-pod.js';
 import { type NodePod } from '../model/node-pod.js';
 import { podPreempted } from '../util/admission-channels.js';
 import { type Logger } from '../util/logger.js';
@@ -6,7 +7,7 @@ import { type PodWorkers } from '../workers/pod-workers.js';
 import { type Shortage } from './admit-pod.js';
 import { type DesiredPods } from './desired-pods.js';
 import { type NodeClaims } from './node-claims.js';
-import { chooseVictims, computeNeeds, isCriticalPod, mayPreempt } from './preemption.js';
+import { chooseVictims, computeNeeds, mayPreempt } from './preemption.js';
 
 /** What {@link RoomMaker} needs. */
 export interface RoomMakerOptions {
@@ -20,6 +21,7 @@ export interface RoomMakerOptions {
 
 /** The kubelet's words. */
 const END = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' } as const;
+const DISRUPTION = 'Pod was preempted by Kubelet to accommodate a critical pod.';
 
 /** Ends pods so that one that is critical for the node can be there. It waits until they have ended. */
 export class RoomMaker {
@@ -49,7 +51,11 @@ export class RoomMaker {
       return false;
     desired.hold(pod.metadata.uid);
     for (const victim of victims) {
-      workers.updatePod({ type: 'kill', pod: victim, kill: { statusOverride: { phase: 'Failed', ...END } } });
+      workers.updatePod({
+        type: 'kill',
+        pod: victim,
+        kill: { statusOverride: { phase: 'Failed', ...END, disruption: DISRUPTION } },
+      });
       podPreempted.publish({ resource: shortages[0]?.resource ?? '' });
       onPreempted?.(victim, END);
     }

@@ -8,24 +8,17 @@
  *
  * @module
  */
+import { isCriticalPod } from '../model/critical-pod.js';
 import { type NodePod } from '../model/node-pod.js';
-import { priorityOfClass } from '../model/pod-priority.js';
+import { priorityOf } from '../model/pod-priority.js';
 import { computePodQos } from '../model/pod-qos.js';
 import { computeOtherRequests, computePodRequests } from '../model/pod-requests.js';
-import { isClusterPod, isStaticPod } from '../model/static-pod.js';
+import { isClusterPod } from '../model/static-pod.js';
 import { type PodQosClass } from '../model/v1-pod-status.js';
 import { type Shortage } from './admit-pod.js';
 
-/** From here on a pod is critical: the priority of `system-cluster-critical`. */
-const CRITICAL = 2_000_000_000;
-
 /** How much of each resource is to be given back. */
 type Needs = ReadonlyMap<string, bigint>;
-
-/** Whether the node is not what it should be without the pod: a static one, or one of the highest priorities. */
-export function isCriticalPod(pod: NodePod): boolean {
-  return isStaticPod(pod) || (priorityOf(pod) ?? 0) >= CRITICAL;
-}
 
 /**
  * Whether a pod may be ended so that another one can be there. Only pods of an API server are: others make those anew
@@ -58,10 +51,6 @@ export function chooseVictims(pods: readonly NodePod[], needs: Needs): readonly 
   const burstable = cover(middle, subtract(needs, [...lowest, ...guaranteed]));
   const bestEffort = cover(lowest, subtract(needs, [...burstable, ...guaranteed]));
   return [...bestEffort, ...burstable, ...guaranteed];
-}
-
-function priorityOf({ spec }: NodePod): number | undefined {
-  return spec.priority ?? priorityOfClass(spec.priorityClassName);
 }
 
 function amountOf({ spec }: NodePod, resource: string): bigint {

@@ -1,3 +1,4 @@
+import { type NodePressure } from '../cluster/node/compute-conditions.js';
 import { OwnNode } from '../cluster/node/own-node.js';
 import { type AgentPods, type AgentPodStatus, type AgentStatusChange } from '../cluster/pods/agent-pods.js';
 import { ClusterPods } from '../cluster/pods/cluster-pods.js';
@@ -99,6 +100,7 @@ export class ClusterPodsScene implements AsyncDisposable {
   readonly api = new InMemoryApi({ clock: this.clock });
   readonly agent = new ScriptedAgentPods();
   readonly events: string[] = [];
+  pressure: NodePressure = { memory: false, disk: false, pid: false };
   pods!: ClusterPods;
   #abort = new AbortController();
   #running: Promise<unknown> | undefined;
@@ -115,6 +117,7 @@ export class ClusterPodsScene implements AsyncDisposable {
       void this.events.push(`${name} ${reason} ${message}`);
     this.pods = new ClusterPods({
       initialLabels: { zone: 'a' },
+      pressure: () => this.pressure,
       ...{ client, clock, agent, nodeName: SCENE_NODE, logger: SILENT_LOGGER, random: () => 0.5 },
       events: { record },
     });

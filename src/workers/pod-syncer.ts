@@ -13,6 +13,8 @@ export interface PodStatusOverride {
   /** CamelCase: Evicted, DeadlineExceeded, Terminated … */
   readonly reason: string;
   readonly message: string;
+  /** The node ends it for the sake of others: what its condition DisruptionTarget says. */
+  readonly disruption?: string;
 }
 
 /** What {@link PodSyncer.syncPod} works on. */

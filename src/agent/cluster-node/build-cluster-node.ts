@@ -3,6 +3,7 @@ import type { ClusterNode } from '../../cluster/node/cluster-node.js';
 import type { NodeEvent } from '../../cluster/node/node-ports.js';
 import type { NodeSettings } from '../../cluster/node/node-settings.js';
 import { parseThresholds } from '../../model/eviction-thresholds.js';
+import { type Supplies } from '../../model/node-supplies.js';
 import { type CriClient } from '../../cri/index.js';
 import { CriPodUsage } from '../../runtime/cri-pod-usage.js';
 import { type Clock } from '../../util/clock.js';
@@ -42,6 +43,8 @@ export interface ClusterNodeParts {
   /** Where the API server finds the agent; undefined while nothing listens there. */
   readonly kubeletPort: () => number | undefined;
   readonly onEvent: (event: NodeEvent) => void;
+  /** Called with each look at what the node has left. */
+  readonly onSupplies: (supplies: Supplies) => void;
   /** See {@link ClusterNode}. */
   readonly onReached: () => void;
   readonly clock: Clock;
@@ -90,6 +93,7 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
       hard: parseThresholds(options.evictionHard),
       soft: parseThresholds(options.evictionSoft),
       transitionPeriodMs: options.evictionPressureTransitionPeriodMs,
+      onLooked: given.onSupplies,
     },
     ...{ onEvent: given.onEvent, onReached: given.onReached },
   });

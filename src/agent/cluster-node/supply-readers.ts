@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
-import type { SupplyReaders, Supplies, Supply } from '../../cluster/node/pressure-watch.js';
+import type { SupplyReaders } from '../../cluster/node/pressure-watch.js';
+import { type Supplies, type Supply } from '../../model/node-supplies.js';
 import { type CriPodUsage } from '../../runtime/cri-pod-usage.js';
 import { readNodeUsage } from '../../stats/node-usage.js';
 

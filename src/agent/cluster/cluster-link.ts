@@ -21,6 +21,7 @@ import type {
 } from '../../cluster/objects/cluster-objects.js';
 import type { ClusterPods } from '../../cluster/pods/cluster-pods.js';
 import { type CriClient } from '../../cri/index.js';
+import { type EvictionManager } from '../../eviction/eviction-manager.js';
 import { type NodePod } from '../../model/node-pod.js';
 import { isExtendedResource } from '../../model/pod-requests.js';
 import { findQuantity, toWholeUnits } from '../../model/quantity.js';
@@ -35,6 +36,7 @@ import { buildClusterEvents, type BuiltClusterEvents } from '../cluster-events/b
 import { buildClusterNode, type BuiltClusterNode } from '../cluster-node/build-cluster-node.js';
 import { ownArchitecture } from '../cluster-node/read-machine-info.js';
 import { type ClusterPartsState } from '../../metrics/cluster-parts-metrics.js';
+import { buildEviction } from '../eviction/build-eviction.js';
 import { certFolderOf } from '../options/cert-folder.js';
 import { type ClusterHooks } from './cluster-hooks.js';
 import { buildAgentPods } from './agent-pods-port.js';
@@ -72,6 +74,9 @@ interface Loaded {
   readonly makeObjects: (options: ClusterObjectsOptions) => ClusterObjects;
   readonly ClusterPods: typeof ClusterPods;
 }
+
+/** Before anybody has looked. */
+const NO_PRESSURE = { memory: false, disk: false, pid: false };
 
 /** Reads the kubeconfig and what it names. Rejects with KUBECONFIG_INVALID or OPTION_INVALID; connects to nobody yet. */
 export async function openClusterLink(given: ClusterLinkOptions): Promise<ClusterLink> {
@@ -118,6 +123,7 @@ export class ClusterLink implements ClusterHooks {
   #node: BuiltClusterNode | undefined;
   #events: BuiltClusterEvents | undefined;
   #serving: CertificateManager | undefined;
+  #eviction: EvictionManager | undefined;
 
   constructor(given: ClusterLinkOptions, loaded: Loaded) {
     this.#given = given;
@@ -208,6 +214,7 @@ export class ClusterLink implements ClusterHooks {
     const pods = new ClusterPods({
       ...{ client: api, nodeName, clock, logger, events: parts.events },
       agent: buildAgentPods(parts),
+      pressure: () => this.#node?.node.pressure ?? NO_PRESSURE,
       initialLabels: computeInitialLabels({
         ...{ hostname: nodeName, operatingSystem: 'linux', architecture: ownArchitecture(), labels },
       }),
@@ -224,10 +231,18 @@ export class ClusterLink implements ClusterHooks {
         maxImages: options.nodeStatusMaxImages,
       },
       onEvent: (event) => this.#tell(event),
+      onSupplies: (supplies) => this.#eviction?.noteSupplies(supplies),
       onReached: () => {
         for (const part of [this.#objects, pods, events]) part?.retryNow();
       },
     });
+    this.#eviction = attempt('evictionHard, evictionSoft', () =>
+      buildEviction({
+        ...{ options, parts, client, clock, logger },
+        node: () => this.#node?.node,
+        onEvent: (event) => this.#tell(event),
+      }),
+    );
     this.#node.node.onNode((node) => pods.seeNode(node));
     const { addressProblem } = this.#loaded;
     if (addressProblem !== undefined) {
@@ -246,7 +261,7 @@ export class ClusterLink implements ClusterHooks {
   /** Keeps node and cluster in step until the signal aborts; resolves then. The pods go on as they are. */
   async run(signal: AbortSignal): Promise<void> {
     const { enrollment } = this.#loaded;
-    const parts = [this.#objects, this.#pods, this.#node, this.#events, this.#serving];
+    const parts = [this.#objects, this.#pods, this.#node, this.#events, this.#serving, this.#eviction];
     await Promise.all([
       enrollment.run(signal, (event) => this.#tell(event)),
       // Nobody is asked anything before the node has something to show; pods that are there go on meanwhile.

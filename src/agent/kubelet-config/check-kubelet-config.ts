@@ -1,9 +1,10 @@
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
 import { inRange, ProblemList, type Rule } from '../../model/problem-list.js';
-import { parseThresholds } from '../../model/eviction-thresholds.js';
+import { EVICTION_SIGNALS, isEvictionSignal, parseThresholds } from '../../model/eviction-thresholds.js';
 import { checkIp, checkSubdomain } from '../../model/name-rules.js';
 import { checkSysctlPattern } from '../../model/sysctl-names.js';
 import { messageOf } from '../../util/errors.js';
+import { parseGoDuration } from '../../util/go-duration.js';
 import { findPatternProblem } from '../../util/log-settings.js';
 import { checkCgroupRoot } from '../../runtime/pod-cgroup-names.js';
 import { CIPHER_SUITES } from '../../server/tls/cipher-suites.js';
@@ -84,11 +85,15 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   for (const [index, pattern] of (config.allowedUnsafeSysctls ?? []).entries()) {
     list.check(['allowedUnsafeSysctls', index], pattern, checkSysctlPattern);
   }
-  for (const field of ['evictionHard', 'evictionSoft'] as const) {
+  for (const field of ['evictionHard', 'evictionSoft', 'evictionMinimumReclaim'] as const) {
     for (const [signal, text] of Object.entries(config[field] ?? {})) {
       list.check([field, { key: signal }], text, () => findThresholdProblem(signal, text));
     }
   }
+  for (const [signal, text] of Object.entries(config.evictionSoftGracePeriod ?? {})) {
+    list.check(['evictionSoftGracePeriod', { key: signal }], text, () => findGraceProblem(signal, text));
+  }
+  list.check(['evictionMaxPodGracePeriod'], config.evictionMaxPodGracePeriod, inRange(0));
   list.add(...checkPairs(config));
   return list.problems;
 }
@@ -99,6 +104,15 @@ function findThresholdProblem(signal: string, text: string): string | undefined 
     return undefined;
   } catch (error) {
     return messageOf(error);
+  }
+}
+
+function findGraceProblem(signal: string, text: string): string | undefined {
+  if (!isEvictionSignal(signal)) return `use one of ${EVICTION_SIGNALS.join(', ')}`;
+  try {
+    return parseGoDuration(text, 'duration') >= 0 ? undefined : 'must not be negative';
+  } catch (error) {
+    return messageOf(error).replace(/^duration: "[^"]*" /, '');
   }
 }
 
@@ -121,6 +135,12 @@ function checkPairs(config: KubeletConfig): FieldProblem[] {
   const { maxParallelImagePulls: pulls, serializeImagePulls: oneByOne } = config;
   if (pulls !== undefined && pulls > 1 && oneByOne === true) {
     problems.push(invalid(['maxParallelImagePulls'], pulls, 'must be 1 while serializeImagePulls is true'));
+  }
+  const { evictionSoft = {}, evictionSoftGracePeriod: graces = {} } = config;
+  for (const [signal, text] of Object.entries(evictionSoft)) {
+    if (Object.hasOwn(graces, signal)) continue;
+    const rule = `evictionSoftGracePeriod has to say how long it may hold, such as {${signal}: 1m30s}`;
+    problems.push(invalid(['evictionSoft', { key: signal }], text, rule));
   }
   return problems;
 }

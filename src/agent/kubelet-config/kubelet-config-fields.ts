@@ -2,7 +2,6 @@ import { type FieldFacts, type FieldTable, ignored, supported } from '../../mode
 
 const CONTROL_PLANE = 'it is about an API server, and there is none';
 const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for all pods together';
-const NO_EVICTION = 'podloop evicts nothing yet';
 const NO_PINNING =
   'podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot';
 /** A manager that would pin something: pods would run without what they were promised. `policies` pin nothing. */
@@ -115,10 +114,10 @@ export const KUBELET_CONFIG_TABLES = {
     maxParallelImagePulls: supported('int32'),
     evictionHard: supported('map[string]string'),
     evictionSoft: supported('map[string]string'),
-    evictionSoftGracePeriod: ignored('map[string]string', NO_EVICTION),
+    evictionSoftGracePeriod: supported('map[string]string'),
     evictionPressureTransitionPeriod: duration(),
-    evictionMaxPodGracePeriod: ignored('int32', NO_EVICTION),
-    evictionMinimumReclaim: ignored('map[string]string', NO_EVICTION),
+    evictionMaxPodGracePeriod: supported('int32'),
+    evictionMinimumReclaim: supported('map[string]string'),
     mergeDefaultEvictionSettings: supported('boolean'),
     podsPerCore: supported('int32'),
     enableControllerAttachDetach: ignored('boolean', CONTROL_PLANE),
@@ -145,7 +144,7 @@ export const KUBELET_CONFIG_TABLES = {
     defaultPodSysctls: ignored('map[string]string', 'write them into the securityContext of the pods'),
     volumePluginDir: ignored('string', 'podloop has no volume plugins'),
     providerID: supported('string'),
-    kernelMemcgNotification: ignored('boolean', NO_EVICTION),
+    kernelMemcgNotification: ignored('boolean', 'what is left is looked at every ten seconds'),
     logging: supported('LoggingConfiguration'),
     enableSystemLogHandler: supported('boolean'),
     enableSystemLogQuery: ignored('boolean', DEBUGGING),
@@ -162,7 +161,10 @@ export const KUBELET_CONFIG_TABLES = {
     registerWithTaints: supported('[]Taint'),
     registerNode: supported('boolean'),
     tracing: ignored('any', 'podloop sends no traces'),
-    localStorageCapacityIsolation: ignored('boolean', NO_EVICTION),
+    localStorageCapacityIsolation: ignored(
+      'boolean',
+      'sizeLimit of a volume always holds; limits of ephemeral-storage are not watched',
+    ),
     containerRuntimeEndpoint: supported('string'),
     imageServiceEndpoint: ignored('string', 'images are asked for at containerRuntimeEndpoint'),
     failCgroupV1: ignored('boolean', NODE_SETTINGS),

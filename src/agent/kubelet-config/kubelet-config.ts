@@ -77,6 +77,11 @@ export interface KubeletConfig {
   readonly kubeReserved?: Readonly<Record<string, string>>;
   readonly evictionHard?: Readonly<Record<string, string>>;
   readonly evictionSoft?: Readonly<Record<string, string>>;
+  /** Durations by signal. */
+  readonly evictionSoftGracePeriod?: Readonly<Record<string, string>>;
+  /** In seconds. */
+  readonly evictionMaxPodGracePeriod?: number;
+  readonly evictionMinimumReclaim?: Readonly<Record<string, string>>;
   readonly evictionPressureTransitionPeriodMs?: number;
   readonly mergeDefaultEvictionSettings?: boolean;
 }

@@ -50,24 +50,26 @@ describe('a KubeletConfiguration', () => {
   });
 
   it('is warned of, field by field, where it says what has no effect', () => {
-    const { warnings } = read(
-      'qosReserved: {memory: 50%}\nmaxPods: 5\nevictionMinimumReclaim: {memory.available: 100Mi}\n',
-    );
+    const { warnings } = read('qosReserved: {memory: 50%}\nmaxPods: 5\nkernelMemcgNotification: true\n');
     expect(warnings).toEqual([
       '/etc/podloop/kubelet.yaml:3:1: qosReserved: has no effect: podloop sets limits for containers and pods, and none for all pods together',
-      '/etc/podloop/kubelet.yaml:5:1: evictionMinimumReclaim: has no effect: podloop evicts nothing yet',
+      '/etc/podloop/kubelet.yaml:5:1: kernelMemcgNotification: has no effect: what is left is looked at every ten seconds',
     ]);
   });
 
-  it('says when a node of a cluster is short of something', () => {
+  it('says when a node of a cluster is short of something, and what pods are evicted for', () => {
     const { config, warnings } = read(
       'evictionHard: {memory.available: 5%}\nevictionSoft: {nodefs.available: 1Gi}\n' +
-        'evictionPressureTransitionPeriod: 30s\nmergeDefaultEvictionSettings: true\n',
+        'evictionPressureTransitionPeriod: 30s\nmergeDefaultEvictionSettings: true\n' +
+        'evictionSoftGracePeriod: {nodefs.available: 1m30s}\nevictionMaxPodGracePeriod: 20\n' +
+        'evictionMinimumReclaim: {nodefs.available: 500Mi}\n',
     );
     expect(warnings).toEqual([]);
     expect(config).toEqual({
       ...{ evictionHard: { 'memory.available': '5%' }, evictionSoft: { 'nodefs.available': '1Gi' } },
       ...{ evictionPressureTransitionPeriodMs: 30_000, mergeDefaultEvictionSettings: true },
+      ...{ evictionSoftGracePeriod: { 'nodefs.available': '1m30s' }, evictionMaxPodGracePeriod: 20 },
+      ...{ evictionMinimumReclaim: { 'nodefs.available': '500Mi' } },
     });
   });
 
@@ -123,6 +125,20 @@ describe('a KubeletConfiguration', () => {
       'evictionHard[memory.free]: Invalid value: "1Gi": memory.free: use one of memory.available',
     ],
     ['evictionSoft: {memory.available: 101%}\n', '"101%" is neither an amount above 0'],
+    [
+      'evictionSoft: {nodefs.available: 1Gi}\nevictionSoftGracePeriod: {memory.available: 1m}\n',
+      'evictionSoft[nodefs.available]: Invalid value: "1Gi": evictionSoftGracePeriod has to say how long it may hold',
+    ],
+    [
+      'evictionSoftGracePeriod: {memory.free: 1m}\n',
+      'evictionSoftGracePeriod[memory.free]: Invalid value: "1m": use one of',
+    ],
+    [
+      'evictionSoftGracePeriod: {memory.available: 1 minute}\n',
+      'evictionSoftGracePeriod[memory.available]: Invalid value: "1 minute": ',
+    ],
+    ['evictionMinimumReclaim: {memory.available: lots}\n', '"lots" is neither an amount above 0'],
+    ['evictionMaxPodGracePeriod: -1\n', 'evictionMaxPodGracePeriod: Invalid value: -1: '],
     ['crashLoopBackOff: {maxRestart: 3s}\n', 'crashLoopBackOff.maxRestart: unknown field'],
     ['logging: {format: xml}\n', 'logging.format: '],
     ['logging: {verbosity: -1}\n', 'logging.verbosity: '],

@@ -27,6 +27,7 @@ import { nodeConnectionDropped, nodeRegistrationStepped } from '../../util/node-
 import { settlesWithin } from '../../util/settles-within.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type FollowedState } from '../watch/reflector.js';
+import { type NodePressure } from './compute-conditions.js';
 import { computeInitialNode } from './compute-initial-node.js';
 import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
 import { isGone, NodeApi } from './node-api.js';
@@ -39,6 +40,7 @@ import { type NodeSettings } from './node-settings.js';
 import { NodeStatusReporter } from './node-status-reporter.js';
 import { OwnNode } from './own-node.js';
 import { type EvictionThreshold } from '../../model/eviction-thresholds.js';
+import { type Supplies } from '../../model/node-supplies.js';
 import { DEFAULT_TRANSITION_PERIOD_MS, PressureWatch, type SupplyReaders } from './pressure-watch.js';
 
 /** What {@link ClusterNode} needs. */
@@ -60,6 +62,8 @@ export interface ClusterNodeOptions {
     readonly soft: readonly EvictionThreshold[];
     /** 5 min unless told. */
     readonly transitionPeriodMs?: number;
+    /** Called with what each look at it has found. */
+    readonly onLooked?: (supplies: Supplies) => void;
   };
   /** Takes events about the Node. */
   readonly onEvent: (event: NodeEvent) => void;
@@ -104,6 +108,7 @@ export class ClusterNode {
       ...{ clock, logger, readers: pressure.readers, thresholds: [...pressure.hard, ...pressure.soft] },
       transitionPeriodMs: pressure.transitionPeriodMs ?? DEFAULT_TRANSITION_PERIOD_MS,
       onChange: () => this.#reporter.wake(),
+      onLooked: pressure.onLooked,
     });
     this.#api = new NodeApi(client, name, timeoutMs);
     this.#own = new OwnNode({
@@ -165,6 +170,16 @@ export class ClusterNode {
   /** Under which the machine is found, as it was last looked up; none before. */
   get addresses(): readonly NodeAddress[] {
     return this.#facts.facts().addresses ?? [];
+  }
+
+  /** What the node is short of now. */
+  get pressure(): NodePressure {
+    return this.#pressure.pressure();
+  }
+
+  /** Measures what is left. Rejects only when aborted. */
+  async measureSupplies(signal: AbortSignal): Promise<Supplies> {
+    return await this.#pressure.look(signal);
   }
 
   /** Calls `listener` with each version of the Node that is seen, and when it is gone, until the returned function is called. */

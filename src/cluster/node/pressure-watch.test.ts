@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../testing/fake-clock.js';
 import { LogRecorder } from '../../testing/log-recorder.js';
 import { parseThresholds } from '../../model/eviction-thresholds.js';
-import { PressureWatch, type Supplies } from './pressure-watch.js';
+import { type Supplies } from '../../model/node-supplies.js';
+import { PressureWatch } from './pressure-watch.js';
 
 const NONE = { memory: false, disk: false, pid: false };
 

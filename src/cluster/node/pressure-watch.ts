@@ -4,7 +4,7 @@
  * In: how much is left of memory, disks and process ids, every ten seconds, and the thresholds. Out: which of the
  * conditions MemoryPressure, DiskPressure and PIDPressure hold. One holds from the first look that finds too little, and
  * for five minutes after the last such look, so that pods do not come and go with it; a grace period of a soft threshold
- * is about evictions, not about the condition.
+ * is about evictions, not about the condition. What is done about a shortage is another's business (src/eviction).
  *
  * What cannot be measured says nothing: it neither begins nor ends a shortage before its time.
  *
@@ -20,15 +20,7 @@ import { nodePressureChanged } from '../../util/node-channels.js';
 import { SharedLook } from '../../util/shared-look.js';
 import { type NodePressure } from './compute-conditions.js';
 import { type EvictionSignal, type EvictionThreshold, leastOf } from '../../model/eviction-thresholds.js';
-
-/** How much is left of something, and how much there is; in bytes or pieces. */
-export interface Supply {
-  readonly available: bigint;
-  readonly capacity: bigint;
-}
-
-/** Supplies by signal; what could not be measured is absent. */
-export type Supplies = Readonly<Partial<Record<EvictionSignal, Supply>>>;
+import { type Supplies, type Supply } from '../../model/node-supplies.js';
 
 /** Measures what is left, one thing after the other apart: what hangs holds up nothing else. */
 export type SupplyReaders = Readonly<Record<string, (signal: AbortSignal) => Promise<Supplies>>>;
@@ -41,6 +33,8 @@ export interface PressureWatchOptions {
   /** evictionPressureTransitionPeriod. */
   readonly transitionPeriodMs: number;
   readonly onChange: () => void;
+  /** Called with what each look has found. */
+  readonly onLooked?: ((supplies: Supplies) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -91,7 +85,7 @@ export class PressureWatch {
   }
 
   /** Measures once. Rejects only when aborted. */
-  async look(signal: AbortSignal): Promise<void> {
+  async look(signal: AbortSignal): Promise<Supplies> {
     const parts = await Promise.all(
       [...this.#looks].map(async ([name, look]) => this.#read(name, look, signal)),
     );
@@ -104,6 +98,8 @@ export class PressureWatch {
       this.#tellShort(threshold, supply);
     }
     this.#tellChanges();
+    this.#options.onLooked?.(supplies);
+    return supplies;
   }
 
   async #read(name: string, look: SharedLook<Supplies>, signal: AbortSignal): Promise<Supplies> {

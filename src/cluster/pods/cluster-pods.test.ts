@@ -137,6 +137,19 @@ describe('pods of an API server', () => {
     expect(rejection!.message).toContain('spec.hostUsers');
   });
 
+  it('that have asked for nothing are refused while the node is short of memory', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.bind('web');
+    await scene.start();
+    const pod = scene.agent.delivered!.get('uid-web')!;
+    expect(scene.pods.admit(pod)).toBeUndefined();
+    scene.pressure = { ...scene.pressure, memory: true };
+    expect(scene.pods.admit(pod)).toEqual({
+      reason: 'Evicted',
+      message: 'The node had condition: [MemoryPressure]. ',
+    });
+  });
+
   it('that are for another operating system are refused in the kubelet’s words', async () => {
     await using scene = new ClusterPodsScene();
     scene.bind('web', { spec: { os: { name: 'windows' } } });

@@ -20,6 +20,7 @@ import { isTerminalPhase, type V1PodStatus } from '../../model/v1-pod-status.js'
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
+import { type NodePressure } from '../node/compute-conditions.js';
 import { type FollowedState, Reflector } from '../watch/reflector.js';
 import {
   admitByLabels,
@@ -28,6 +29,7 @@ import {
   type NodeRejection,
   WRONG_SYSTEM,
 } from './admit-to-node.js';
+import { admitUnderPressure } from './admit-under-pressure.js';
 import { type AgentPods } from './agent-pods.js';
 import { type ApiNode } from './api-node.js';
 import { type ApiPod, type NamedApiPod } from './api-pod.js';
@@ -45,6 +47,8 @@ export interface ClusterPodsOptions {
   readonly agent: AgentPods;
   /** What the Node has when it is made: static pods are held against these until it was seen, as they do not wait for it. */
   readonly initialLabels: Readonly<Record<string, string>>;
+  /** What the node is short of now. */
+  readonly pressure: () => NodePressure;
   readonly events: PodEventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -125,6 +129,8 @@ export class ClusterPods {
     const problems = this.#source.problemsOf(uid);
     // Of all that the node has not, a kubelet has a word of its own for this.
     if (!isForThisSystem(api)) return WRONG_SYSTEM;
+    const pressing = admitUnderPressure(pod, api, this.#options.pressure());
+    if (pressing !== undefined) return pressing;
     if (problems.length > 0) {
       return { reason: UNSUPPORTED_POD, message: `Pod was rejected: ${problems.join('; ')}` };
     }

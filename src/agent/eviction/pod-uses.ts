@@ -1,0 +1,66 @@
+import { type CriClient } from '../../cri/index.js';
+import { type PodUse } from '../../model/pod-use.js';
+import { type PodCache } from '../../pleg/pod-cache.js';
+import { CriPodUsage } from '../../runtime/cri-pod-usage.js';
+import { type PodPaths } from '../../runtime/pod-paths.js';
+import { measurePodUses } from '../../stats/measure-pod-uses.js';
+import { readNodeUsage } from '../../stats/node-usage.js';
+import { UsageLooks } from '../../stats/usage-looks.js';
+import { VolumeUsages } from '../../stats/volume-usages.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { settlesWithin } from '../../util/settles-within.js';
+import { measureFolder } from '../../volumes/measure-folder.js';
+import { VolumePaths } from '../../volumes/volume-paths.js';
+
+/** What {@link PodUses} need. */
+export interface PodUsesOptions {
+  readonly client: CriClient;
+  readonly cache: Pick<PodCache, 'get'>;
+  readonly paths: PodPaths;
+  /** Ends what goes on in the background. */
+  readonly ending: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A runtime under pressure is slow, and a node without memory is lost soon. */
+const CALL_TIMEOUT_MS = 5_000;
+/** Volumes that are not counted by then count for nothing this time. */
+const COUNTING_LIMIT_MS = 10_000;
+
+/** What pods use, asked only while the node is short of something. */
+export class PodUses {
+  readonly #options: PodUsesOptions;
+  readonly #looks: UsageLooks;
+  readonly #volumes: VolumeUsages;
+
+  constructor(options: PodUsesOptions) {
+    this.#options = options;
+    const { client, cache, paths, ending, clock, logger } = options;
+    const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
+    const volumePaths = new VolumePaths(paths.podsDir);
+    this.#looks = new UsageLooks({
+      ...{ clock, logger, readNode: readNodeUsage },
+      listPods: () => usage.listPods(ending),
+      statusOf: (uid) => cache.get(uid).status,
+    });
+    this.#volumes = new VolumeUsages({
+      ...{ clock, measureFolder, signal: ending },
+      volumesDir: (uid) => volumePaths.volumesFolder(uid),
+    });
+  }
+
+  /** By uid. Nothing of a pod is known when the runtime does not answer. Rejects with the signal's reason alone. */
+  async measure(signal: AbortSignal): Promise<ReadonlyMap<string, PodUse>> {
+    const { clock, paths } = this.#options;
+    const volumes = this.#volumes;
+    const look = await this.#looks.look(signal);
+    if (look.problem === undefined) volumes.keepOnly(look.pods.map(({ uid }) => uid));
+    // Asked for once so that they are counted, and then as they were counted.
+    for (const { uid } of look.pods) await volumes.find(uid);
+    await settlesWithin(volumes.settled(), COUNTING_LIMIT_MS, clock);
+    const scene = { look, logsDir: paths.podLogsDir, volumesOf: async (uid: string) => volumes.find(uid) };
+    return await measurePodUses(scene, signal);
+  }
+}

@@ -1,0 +1,49 @@
+import { leastOf } from '../model/eviction-thresholds.js';
+import { type NodePod } from '../model/node-pod.js';
+import { type ContainerUse, type PodUse } from '../model/pod-use.js';
+import { findQuantity, formatQuantity, toWholeUnits } from '../model/quantity.js';
+import { resourceOf, type StarvedResource } from './eviction-rules.js';
+import { type MetThreshold } from './met-thresholds.js';
+
+const NANOS = 1_000_000_000n;
+
+/**
+ * Why a pod is evicted, in the kubelet's words: what was short, and which of its containers used more than they had asked
+ * for. Pure. Each sentence ends with a space, as there.
+ */
+export function toEvictionMessage(
+  { metadata: _, spec }: NodePod,
+  use: PodUse | undefined,
+  { rule, supply }: MetThreshold,
+): string {
+  const resource = resourceOf(rule.signal);
+  const { available, capacity } = supply;
+  const threshold = leastOf(rule, capacity);
+  const sentences = [
+    `The node was low on resource: ${resource}. `,
+    `Threshold quantity: ${format(threshold)}, available: ${format(available)}. `,
+  ];
+  for (const container of [...spec.containers, ...(spec.initContainers ?? [])]) {
+    const own = use?.containers.find(({ name }) => name === container.name);
+    const used = own && usedBy(own, resource);
+    if (used === undefined) continue;
+    const request = findQuantity(container.resources?.requests?.[resource] ?? '0');
+    const asked = request === undefined ? 0n : toWholeUnits(request);
+    if (used <= asked) continue;
+    const amounts = `was using ${format(used)}, request is ${format(asked)}`;
+    sentences.push(`Container ${container.name} ${amounts}, has larger consumption of ${resource}. `);
+  }
+  return sentences.join('');
+}
+
+function usedBy(
+  { memoryBytes, writtenBytes, logBytes }: ContainerUse,
+  resource: StarvedResource,
+): bigint | undefined {
+  if (resource === 'memory') return memoryBytes === undefined ? undefined : BigInt(memoryBytes);
+  return resource === 'ephemeral-storage' ? BigInt((writtenBytes ?? 0) + (logBytes ?? 0)) : undefined;
+}
+
+function format(amount: bigint): string {
+  return formatQuantity({ nanos: amount * NANOS, format: 'BinarySI' });
+}

@@ -1,0 +1,56 @@
+import { type EvictionSignal } from '../model/eviction-thresholds.js';
+import { type NodePod } from '../model/node-pod.js';
+import { computeOtherRequests, computePodRequests } from '../model/pod-requests.js';
+import { type ContainerUse, type PodUse } from '../model/pod-use.js';
+import { resourceOf } from './eviction-rules.js';
+
+/** What of a pod lies on the disk that a signal is about. */
+export interface DiskParts {
+  readonly logsAndVolumes: boolean;
+  /** What containers write beside their volumes. */
+  readonly writtenLayers: boolean;
+}
+
+/** Where images and what containers write have a disk of their own, that is the one of `imagefs`. Pure. */
+export function diskPartsOf(signal: EvictionSignal, hasImageDisk: boolean): DiskParts {
+  if (!hasImageDisk) return { logsAndVolumes: true, writtenLayers: true };
+  const isNodeDisk = signal.startsWith('nodefs.');
+  return { logsAndVolumes: isNodeDisk, writtenLayers: !isNodeDisk };
+}
+
+/** How much of what a signal is about a pod uses; undefined where nobody knows. In bytes, inodes or processes. Pure. */
+export function consumptionOf(signal: EvictionSignal, use: PodUse, parts: DiskParts): number | undefined {
+  switch (resourceOf(signal)) {
+    case 'memory':
+      return use.memoryBytes;
+    case 'pids':
+      return use.processes ?? 0;
+    case 'ephemeral-storage':
+      return (
+        sumOf(use.containers, ({ writtenBytes, logBytes }) => [
+          parts.writtenLayers ? writtenBytes : 0,
+          parts.logsAndVolumes ? logBytes : 0,
+        ]) + (parts.logsAndVolumes ? use.volumeBytes : 0)
+      );
+    case 'inodes':
+      return sumOf(use.containers, ({ writtenInodes, logInodes }) => [
+        parts.writtenLayers ? writtenInodes : 0,
+        parts.logsAndVolumes ? logInodes : 0,
+      ]);
+  }
+}
+
+/** How much of it a pod has asked for; 0 of what nobody can ask for. Pure. */
+export function requestOf(signal: EvictionSignal, { spec }: NodePod): number {
+  const resource = resourceOf(signal);
+  if (resource === 'memory') return Number(computePodRequests(spec).memoryBytes);
+  if (resource === 'ephemeral-storage') return Number(computeOtherRequests(spec).get(resource) ?? 0n);
+  return 0;
+}
+
+function sumOf(
+  containers: readonly ContainerUse[],
+  amounts: (container: ContainerUse) => readonly (number | undefined)[],
+): number {
+  return containers.flatMap(amounts).reduce<number>((sum, amount) => sum + (amount ?? 0), 0);
+}

@@ -1,0 +1,21 @@
+/** What a container that runs uses now; what nobody knows is absent. Bytes and inodes. */
+export interface ContainerUse {
+  readonly name: string;
+  /** Its working set: what the kernel cannot take back without harm. */
+  readonly memoryBytes?: number | undefined;
+  /** What it has written beside its volumes. */
+  readonly writtenBytes?: number | undefined;
+  readonly writtenInodes?: number | undefined;
+  readonly logBytes?: number | undefined;
+  readonly logInodes?: number | undefined;
+}
+
+/** What a pod uses now; what nobody knows is absent. */
+export interface PodUse {
+  /** Working set of all its containers. */
+  readonly memoryBytes?: number | undefined;
+  readonly processes?: number | undefined;
+  readonly containers: readonly ContainerUse[];
+  /** Of its emptyDirs on the disk. */
+  readonly volumeBytes: number;
+}
