@@ -243,8 +243,8 @@ export class Agent implements AsyncDisposable {
    */
   async run(signal: AbortSignal): Promise<AgentEnd> {
     const { clock, logger } = this.#ports;
-    const { sources, pleg, runtimeState, collectors, node, loop, workers, probes, volumes, volumeLimits } =
-      this.#parts;
+    const { sources, pleg, runtimeState, collectors, node, loop, workers, probes, volumes } = this.#parts;
+    const { volumeLimits, storageLimits } = this.#parts;
     const looking = new AbortController();
     const working = new AbortController();
     // Every part waits on one of them; that is no leak.
@@ -283,6 +283,8 @@ export class Agent implements AsyncDisposable {
       ['container collector', collectors.containers.run(working.signal)],
       ['volumes', volumes.run(working.signal)],
       ['limits of volumes', volumeLimits.run(working.signal)],
+      ['limits of storage', storageLimits.run(working.signal)],
+      ['evictions', this.#link?.runEvictions(working.signal) ?? Promise.resolve()],
       ['log rotation', collectors.logs.run(working.signal)],
       ['image collector', collectors.images.run(working.signal)],
     ] as const;

@@ -22,6 +22,7 @@ import { type AgentOptions } from './agent-options.js';
 import { type ClusterHooks } from './cluster/cluster-hooks.js';
 import { buildVolumeLimits } from './build-volumes.js';
 import { buildCollectors } from './collectors.js';
+import { buildStorage } from './eviction/build-storage.js';
 import { PodEvictor } from './eviction/pod-evictor.js';
 import { type PodEventLog } from './pod-event-log.js';
 import { type PodSources } from './pod-sources.js';
@@ -98,6 +99,10 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     desiredImages: () => [...desired.all()].flatMap(({ spec }) => imagesOf(spec)),
   });
   const evictor = new PodEvictor({ workers, events });
+  const storage = buildStorage({
+    ...{ ...common, options, client, cache, paths, evictor, ending: closing.signal },
+    pods: () => desired.all(),
+  });
   const volumeLimits = buildVolumeLimits({
     ...{ ...common, volumes, evictor, pods: () => desired.all() },
   });
@@ -215,7 +220,18 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   runtimeState.onAnswer(() => loop.recoverSoon());
   pleg.onLook(() => loop.recoverSoon());
   return {
-    ...{ desired, workers, collectors, evictor, volumeLimits, housekeeping, handlers, loop, closing },
+    ...{
+      desired,
+      workers,
+      collectors,
+      evictor,
+      ...storage,
+      volumeLimits,
+      housekeeping,
+      handlers,
+      loop,
+      closing,
+    },
     ...{ seenAllSources, wantNothing, forgetLife },
   };
 }

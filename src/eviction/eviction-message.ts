@@ -21,7 +21,7 @@ export function toEvictionMessage(
   const threshold = leastOf(rule, capacity);
   const sentences = [
     `The node was low on resource: ${resource}. `,
-    `Threshold quantity: ${format(threshold)}, available: ${format(available)}. `,
+    `Threshold quantity: ${formatBytes(threshold)}, available: ${formatBytes(available)}. `,
   ];
   for (const container of [...spec.containers, ...(spec.initContainers ?? [])]) {
     const own = use?.containers.find(({ name }) => name === container.name);
@@ -30,7 +30,7 @@ export function toEvictionMessage(
     const request = findQuantity(container.resources?.requests?.[resource] ?? '0');
     const asked = request === undefined ? 0n : toWholeUnits(request);
     if (used <= asked) continue;
-    const amounts = `was using ${format(used)}, request is ${format(asked)}`;
+    const amounts = `was using ${formatBytes(used)}, request is ${formatBytes(asked)}`;
     sentences.push(`Container ${container.name} ${amounts}, has larger consumption of ${resource}. `);
   }
   return sentences.join('');
@@ -44,6 +44,7 @@ function usedBy(
   return resource === 'ephemeral-storage' ? BigInt((writtenBytes ?? 0) + (logBytes ?? 0)) : undefined;
 }
 
-function format(amount: bigint): string {
+/** `100Mi`; what is no round number of those stays as it is. Pure. */
+export function formatBytes(amount: bigint): string {
   return formatQuantity({ nanos: amount * NANOS, format: 'BinarySI' });
 }

@@ -238,7 +238,7 @@ export class ClusterLink implements ClusterHooks {
     });
     this.#eviction = attempt('evictionHard, evictionSoft', () =>
       buildEviction({
-        ...{ options, parts, client, clock, logger },
+        ...{ options, parts, clock, logger },
         node: () => this.#node?.node,
         onEvent: (event) => this.#tell(event),
       }),
@@ -261,7 +261,7 @@ export class ClusterLink implements ClusterHooks {
   /** Keeps node and cluster in step until the signal aborts; resolves then. The pods go on as they are. */
   async run(signal: AbortSignal): Promise<void> {
     const { enrollment } = this.#loaded;
-    const parts = [this.#objects, this.#pods, this.#node, this.#events, this.#serving, this.#eviction];
+    const parts = [this.#objects, this.#pods, this.#node, this.#events, this.#serving];
     await Promise.all([
       enrollment.run(signal, (event) => this.#tell(event)),
       // Nobody is asked anything before the node has something to show; pods that are there go on meanwhile.
@@ -271,6 +271,11 @@ export class ClusterLink implements ClusterHooks {
         () => undefined,
       ),
     ]);
+  }
+
+  /** Evicts pods while the node is short of something, until the signal aborts; resolves then. */
+  async runEvictions(signal: AbortSignal): Promise<void> {
+    await this.#eviction?.run(signal);
   }
 
   /** Ends every connection. Idempotent. */

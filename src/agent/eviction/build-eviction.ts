@@ -1,24 +1,18 @@
 import type { ClusterNode } from '../../cluster/node/cluster-node.js';
 import type { NodeEvent } from '../../cluster/node/node-ports.js';
-import { type CriClient } from '../../cri/index.js';
 import { EvictionManager } from '../../eviction/eviction-manager.js';
 import { toEvictionRules } from '../../eviction/eviction-rules.js';
 import { isClusterPod } from '../../model/static-pod.js';
-import { CriPodUsage } from '../../runtime/cri-pod-usage.js';
 import { type Clock } from '../../util/clock.js';
 import { parseGoDuration } from '../../util/go-duration.js';
 import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
-import { ImageDisk } from './image-disk.js';
-import { PodUses } from './pod-uses.js';
 
 /** What {@link buildEviction} needs. */
 export interface EvictionParts {
   readonly options: AgentOptions;
   readonly parts: AgentParts;
-  /** Of the runtime. */
-  readonly client: CriClient;
   /** The node that looks at what is left; once there is one. */
   readonly node: () => ClusterNode | undefined;
   readonly onEvent: (event: NodeEvent) => void;
@@ -28,15 +22,11 @@ export interface EvictionParts {
 
 /** As often it is looked whether a pod that ends is gone. */
 const GONE_LOOK_MS = 500;
-const CALL_TIMEOUT_MS = 5_000;
 
 /** Wires the evictions of a node to its agent. Throws an Error that says which threshold is wrong. */
 export function buildEviction(given: EvictionParts): EvictionManager {
-  const { options, parts, client, node, onEvent, clock, logger } = given;
-  const { desired, workers, collectors, evictor, cache, paths, closing } = parts;
-  const uses = new PodUses({ client, cache, paths, ending: closing.signal, clock, logger });
-  const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
-  const imageDisk = new ImageDisk({ rootDir: options.rootDir, usage });
+  const { options, parts, node, onEvent, clock, logger } = given;
+  const { desired, workers, collectors, evictor, uses, imageDisk } = parts;
   return new EvictionManager({
     rules: toEvictionRules({
       hard: options.evictionHard,

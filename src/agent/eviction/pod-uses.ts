@@ -1,7 +1,6 @@
-import { type CriClient } from '../../cri/index.js';
 import { type PodUse } from '../../model/pod-use.js';
 import { type PodCache } from '../../pleg/pod-cache.js';
-import { CriPodUsage } from '../../runtime/cri-pod-usage.js';
+import { type CriPodUsage } from '../../runtime/cri-pod-usage.js';
 import { type PodPaths } from '../../runtime/pod-paths.js';
 import { measurePodUses } from '../../stats/measure-pod-uses.js';
 import { readNodeUsage } from '../../stats/node-usage.js';
@@ -15,7 +14,8 @@ import { VolumePaths } from '../../volumes/volume-paths.js';
 
 /** What {@link PodUses} need. */
 export interface PodUsesOptions {
-  readonly client: CriClient;
+  /** A runtime under pressure is slow, and a node without memory is lost soon: with a short limit. */
+  readonly usage: Pick<CriPodUsage, 'listPods'>;
   readonly cache: Pick<PodCache, 'get'>;
   readonly paths: PodPaths;
   /** Ends what goes on in the background. */
@@ -24,12 +24,10 @@ export interface PodUsesOptions {
   readonly logger: Logger;
 }
 
-/** A runtime under pressure is slow, and a node without memory is lost soon. */
-const CALL_TIMEOUT_MS = 5_000;
 /** Volumes that are not counted by then count for nothing this time. */
 const COUNTING_LIMIT_MS = 10_000;
 
-/** What pods use, asked only while the node is short of something. */
+/** What pods use, for those who end them for it. */
 export class PodUses {
   readonly #options: PodUsesOptions;
   readonly #looks: UsageLooks;
@@ -37,8 +35,7 @@ export class PodUses {
 
   constructor(options: PodUsesOptions) {
     this.#options = options;
-    const { client, cache, paths, ending, clock, logger } = options;
-    const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
+    const { usage, cache, paths, ending, clock, logger } = options;
     const volumePaths = new VolumePaths(paths.podsDir);
     this.#looks = new UsageLooks({
       ...{ clock, logger, readNode: readNodeUsage },

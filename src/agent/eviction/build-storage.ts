@@ -1,0 +1,52 @@
+import { type CriClient } from '../../cri/index.js';
+import { StorageLimits } from '../../eviction/storage-limits.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { type PodCache } from '../../pleg/pod-cache.js';
+import { CriPodUsage } from '../../runtime/cri-pod-usage.js';
+import { type PodPaths } from '../../runtime/pod-paths.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
+import { type AgentOptions } from '../agent-options.js';
+import { ImageDisk } from './image-disk.js';
+import { type PodEvictor } from './pod-evictor.js';
+import { PodUses } from './pod-uses.js';
+
+/** What {@link buildStorage} needs. */
+export interface StorageOptions {
+  readonly options: Pick<AgentOptions, 'rootDir'>;
+  readonly client: CriClient;
+  readonly cache: Pick<PodCache, 'get'>;
+  readonly paths: PodPaths;
+  /** Every pod that is wanted. */
+  readonly pods: () => Iterable<NodePod>;
+  readonly evictor: PodEvictor;
+  /** Ends what goes on in the background. */
+  readonly ending: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What knows how much pods use, and what ends those that use more of the disks than they may. */
+export interface Storage {
+  readonly uses: PodUses;
+  readonly imageDisk: ImageDisk;
+  readonly storageLimits: StorageLimits;
+}
+
+const CALL_TIMEOUT_MS = 5_000;
+
+/** Makes them. Nothing is asked of the runtime before somebody is to be ended for what it uses. */
+export function buildStorage(given: StorageOptions): Storage {
+  const { options, client, cache, paths, pods, evictor, ending, clock, logger } = given;
+  const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
+  const uses = new PodUses({ usage, cache, paths, ending, clock, logger });
+  const imageDisk = new ImageDisk({ rootDir: options.rootDir, usage });
+  const storageLimits = new StorageLimits({
+    pods: () => [...pods()].filter((pod) => evictor.isActive(pod)),
+    measurePods: async (signal) => uses.measure(signal),
+    hasImageDisk: async (signal) => imageDisk.isOwn(signal),
+    evict: (pod, eviction) => evictor.evict(pod, eviction),
+    ...{ clock, logger },
+  });
+  return { uses, imageDisk, storageLimits };
+}
