@@ -87,16 +87,18 @@ export class EvictionManager {
 
   /** Acts on what is told until the signal aborts; resolves then. */
   async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) await this.#actOnce(signal);
+  }
+
+  async #actOnce(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
-    while (!signal.aborted) {
-      try {
-        await this.#wakeup.wait(clock, undefined, signal);
-        const supplies = this.#latest;
-        this.#latest = undefined;
-        if (supplies !== undefined) await this.#relieve(supplies, signal);
-      } catch (error) {
-        if (!signal.aborted) logger.error('Eviction manager: failed to relieve the node', error);
-      }
+    try {
+      await this.#wakeup.wait(clock, undefined, signal);
+      const supplies = this.#latest;
+      this.#latest = undefined;
+      if (supplies !== undefined) await this.#relieve(supplies, signal);
+    } catch (error) {
+      if (!signal.aborted) logger.error('Eviction manager: failed to relieve the node', error);
     }
   }
 

@@ -21,7 +21,12 @@ let limits: StorageLimits;
 beforeEach(() => {
   clock = new FakeClock();
   logger = new LogRecorder();
-  [pods, uses, evicted, looks, problem, hasImageDisk] = [[], new Map(), [], 0, undefined, false];
+  pods = [];
+  uses = new Map();
+  evicted = [];
+  looks = 0;
+  problem = undefined;
+  hasImageDisk = false;
   limits = new StorageLimits({
     ...{ clock, logger, pods: () => pods, hasImageDisk: async () => Promise.resolve(hasImageDisk) },
     measurePods: async () => {

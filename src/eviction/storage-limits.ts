@@ -20,8 +20,11 @@ import { formatBytes } from './eviction-message.js';
 export interface StorageLimitsOptions {
   /** Pods that may run and are not being ended. */
   readonly pods: () => readonly NodePod[];
-  /** What pods use, by uid. */
-  readonly measurePods: (signal: AbortSignal) => Promise<ReadonlyMap<string, PodUse>>;
+  /** What these pods use, by uid. */
+  readonly measurePods: (
+    podUids: ReadonlySet<string>,
+    signal: AbortSignal,
+  ) => Promise<ReadonlyMap<string, PodUse>>;
   /** Whether images and what containers write have a disk of their own. */
   readonly hasImageDisk: (signal: AbortSignal) => Promise<boolean>;
   /** Ends the pod for good; returns at once. */
@@ -60,11 +63,17 @@ export class StorageLimits {
   /** Looks once. Never rejects. */
   async check(signal: AbortSignal): Promise<void> {
     const { pods, measurePods, hasImageDisk, evict, logger } = this.#options;
-    if (signal.aborted || !pods().some(isLimited)) return;
+    const limited = new Set(
+      pods()
+        .filter(isLimited)
+        .map(({ metadata }) => metadata.uid),
+    );
+    if (limited.size === 0) return;
     try {
-      const [uses, isElsewhere] = await Promise.all([measurePods(signal), hasImageDisk(signal)]);
+      const [uses, isElsewhere] = await Promise.all([measurePods(limited, signal), hasImageDisk(signal)]);
       this.#complaint = undefined;
-      for (const pod of pods().filter(isLimited)) {
+      for (const pod of pods()) {
+        if (!limited.has(pod.metadata.uid)) continue;
         const use = uses.get(pod.metadata.uid);
         const excess = use && findExcess(pod, use, isElsewhere);
         if (excess !== undefined) evict(pod, excess);

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { emptyPodStatus } from '../runtime/runtime.js';
 import { aContainer, aContainerStatus } from '../testing/builders.js';
-import { aContainerUsage, aPodUsage, NODE_USAGE } from '../testing/usage-builders.js';
+import { aContainerUsage, aPodUsage } from '../testing/usage-builders.js';
 import { measurePodUses } from './measure-pod-uses.js';
-import { type UsageLook } from './usage-looks.js';
+import { type LookedPod } from './usage-looks.js';
 
 const AT_MS = 1_700_000_000_000;
 const never = new AbortController().signal;
@@ -15,14 +15,13 @@ let logsDir: string;
 beforeEach(async () => (logsDir = await mkdtemp(join(tmpdir(), 'podloop-uses-'))));
 afterEach(async () => rm(logsDir, { recursive: true }));
 
-function lookAt(logPath: string): UsageLook {
+function aPodWithLog(logPath: string): LookedPod {
   const writableLayer = { atMs: AT_MS, mountpoint: '/run/c', usedBytes: 7, inodesUsed: 2 };
   const containers = [
     { ...aContainerUsage({ writableLayer }), status: aContainerStatus(aContainer(), { logPath }) },
     { ...aContainerUsage({ name: 'side', memory: undefined }), status: undefined },
   ];
-  const pod = { ...aPodUsage(), status: emptyPodStatus('uid-web'), containers };
-  return { atMs: AT_MS, node: NODE_USAGE, pods: [pod], problem: undefined };
+  return { ...aPodUsage(), status: emptyPodStatus('uid-web'), containers };
 }
 
 it('is memory and processes of a pod, and what its containers and volumes have on the disk', async () => {
@@ -35,7 +34,10 @@ it('is memory and processes of a pod, and what its containers and volumes have o
       { name: 'config', plugin: 'kubernetes.io~configmap', disk: { atMs: AT_MS, usedBytes: 400 } },
       { name: 'unknown', plugin: 'kubernetes.io~empty-dir', disk: { atMs: AT_MS } },
     ]);
-  const uses = await measurePodUses({ look: lookAt(join(folder, '0.log')), logsDir, volumesOf }, never);
+  const uses = await measurePodUses(
+    { pods: [aPodWithLog(join(folder, '0.log'))], logsDir, volumesOf },
+    never,
+  );
   expect([...uses]).toEqual([
     [
       'uid-web',

@@ -1,11 +1,11 @@
 import { type ContainerUse, type PodUse } from '../model/pod-use.js';
 import { logUse } from './disk-usages.js';
-import { type LookedContainer, type UsageLook } from './usage-looks.js';
+import { type LookedContainer, type LookedPod } from './usage-looks.js';
 import { EMPTY_DIR_PLUGIN, type VolumeUse } from './volume-usages.js';
 
 /** What {@link measurePodUses} looks at. */
 export interface PodUsesScene {
-  readonly look: UsageLook;
+  readonly pods: readonly LookedPod[];
   /** The folder of pods' logs; absolute. */
   readonly logsDir: string;
   readonly volumesOf: (podUid: string) => Promise<readonly VolumeUse[]>;
@@ -13,11 +13,11 @@ export interface PodUsesScene {
 
 /** What each pod that runs uses of memory, disks and process ids, by uid. Rejects with the signal's reason alone. */
 export async function measurePodUses(
-  { look, logsDir, volumesOf }: PodUsesScene,
+  { pods, logsDir, volumesOf }: PodUsesScene,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, PodUse>> {
   const uses = new Map<string, PodUse>();
-  for (const { uid, memory, processes, containers } of look.pods) {
+  for (const { uid, memory, processes, containers } of pods) {
     signal.throwIfAborted();
     const volumes = await volumesOf(uid);
     uses.set(uid, {

@@ -22,6 +22,8 @@ export interface VolumeUsagesOptions {
   readonly volumesDir: (podUid: string) => string;
   /** How many bytes a folder takes; may take long. */
   readonly measureFolder: (path: string, signal: AbortSignal) => Promise<bigint>;
+  /** For so long what was measured is good; 2 min unless told. */
+  readonly goodForMs?: number;
   /** Ends what is being measured. */
   readonly signal: AbortSignal;
 }
@@ -91,7 +93,8 @@ export class VolumeUsages {
 
   #ask(path: string): Measured | undefined {
     const known = this.#measured.get(path);
-    const isDue = known === undefined || this.#options.clock.monotonicMs() - known.triedAtMs >= GOOD_FOR_MS;
+    const { clock, goodForMs = GOOD_FOR_MS } = this.#options;
+    const isDue = known === undefined || clock.monotonicMs() - known.triedAtMs >= goodForMs;
     if (isDue && this.#waiting.size < MOST_WAITING && !this.#options.signal.aborted) {
       this.#waiting.add(path);
       this.#working ??= this.#work().finally(() => (this.#working = undefined));

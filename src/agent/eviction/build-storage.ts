@@ -43,7 +43,7 @@ export function buildStorage(given: StorageOptions): Storage {
   const imageDisk = new ImageDisk({ rootDir: options.rootDir, usage });
   const storageLimits = new StorageLimits({
     pods: () => [...pods()].filter((pod) => evictor.isActive(pod)),
-    measurePods: async (signal) => uses.measure(signal),
+    measurePods: async (podUids, signal) => uses.measure(signal, podUids),
     hasImageDisk: async (signal) => imageDisk.isOwn(signal),
     evict: (pod, eviction) => evictor.evict(pod, eviction),
     ...{ clock, logger },

@@ -24,6 +24,8 @@ export interface PodUsesOptions {
   readonly logger: Logger;
 }
 
+/** A little less than the time between two looks at whether a pod uses too much. */
+const COUNT_EVERY_MS = 9_000;
 /** Volumes that are not counted by then count for nothing this time. */
 const COUNTING_LIMIT_MS = 10_000;
 
@@ -43,21 +45,25 @@ export class PodUses {
       statusOf: (uid) => cache.get(uid).status,
     });
     this.#volumes = new VolumeUsages({
-      ...{ clock, measureFolder, signal: ending },
+      ...{ clock, measureFolder, signal: ending, goodForMs: COUNT_EVERY_MS },
       volumesDir: (uid) => volumePaths.volumesFolder(uid),
     });
   }
 
-  /** By uid. Nothing of a pod is known when the runtime does not answer. Rejects with the signal's reason alone. */
-  async measure(signal: AbortSignal): Promise<ReadonlyMap<string, PodUse>> {
+  /**
+   * By uid; of all pods unless told of which. Nothing of a pod is known when the runtime does not answer. Rejects with the
+   * signal's reason alone.
+   */
+  async measure(signal: AbortSignal, podUids?: ReadonlySet<string>): Promise<ReadonlyMap<string, PodUse>> {
     const { clock, paths } = this.#options;
     const volumes = this.#volumes;
     const look = await this.#looks.look(signal);
     if (look.problem === undefined) volumes.keepOnly(look.pods.map(({ uid }) => uid));
     // Asked for once so that they are counted, and then as they were counted.
-    for (const { uid } of look.pods) await volumes.find(uid);
+    const pods = look.pods.filter(({ uid }) => podUids?.has(uid) !== false);
+    for (const { uid } of pods) await volumes.find(uid);
     await settlesWithin(volumes.settled(), COUNTING_LIMIT_MS, clock);
-    const scene = { look, logsDir: paths.podLogsDir, volumesOf: async (uid: string) => volumes.find(uid) };
+    const scene = { pods, logsDir: paths.podLogsDir, volumesOf: async (uid: string) => volumes.find(uid) };
     return await measurePodUses(scene, signal);
   }
 }
