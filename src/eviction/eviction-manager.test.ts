@@ -37,7 +37,7 @@ class Node {
         hard: { 'memory.available': '100', 'nodefs.available': '100', 'imagefs.available': '100' },
         ...{ soft: {}, softGraceMs: {}, minimumReclaim: {} },
       }),
-      pods: () => [...new Set([...this.memory.keys(), ...this.disk.keys()])].map((name) => this.#podOf(name)),
+      pods: () => [...new Set([...this.memory.keys(), ...this.disk.keys()])].map((name) => this.podOf(name)),
       measurePods: async () => {
         if (this.failure.measure !== undefined) throw this.failure.measure;
         return new Map(
@@ -91,7 +91,7 @@ class Node {
     return this.logger.lines.map(({ message }) => message);
   }
 
-  #podOf(name: string): NodePod {
+  podOf(name: string): NodePod {
     const priority = this.priorities[name];
     return aNodePod({ name, source: 'api', ...(priority !== undefined && { spec: { priority } }) });
   }
@@ -151,6 +151,15 @@ describe('a node that is short of memory', () => {
       'Eviction manager: cannot evict a critical pod',
       'Eviction manager: unable to evict any pods from the node',
     ]);
+  });
+
+  it('does not leave a full disk as it is because nobody can go for its memory', async () => {
+    node.memory.set('critical', 950);
+    node.disk.set('other', 950);
+    node.priorities = { critical: 2_000_000_000 };
+    node.start({ pods: () => [node.podOf('critical')] });
+    await node.look();
+    expect(node.done).toEqual(['short of memory', 'short of ephemeral-storage', 'clear up']);
   });
 
   it('waits for one that does not end for half a minute, and then ends another', async () => {

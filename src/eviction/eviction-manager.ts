@@ -20,9 +20,11 @@ import { type NodePod } from '../model/node-pod.js';
 import { type Supplies } from '../model/node-supplies.js';
 import { type PodUse } from '../model/pod-use.js';
 import { type Clock } from '../util/clock.js';
+import { formatGoDuration } from '../util/go-duration.js';
 import { type Logger } from '../util/logger.js';
 import { settlesWithin } from '../util/settles-within.js';
 import { Wakeup } from '../util/wakeup.js';
+import { withinTime } from '../util/within-time.js';
 import { toEvictionMessage } from './eviction-message.js';
 import { type EvictionRule, resourceOf, type StarvedResource } from './eviction-rules.js';
 import { MetThresholds, type MetThreshold } from './met-thresholds.js';
@@ -66,6 +68,9 @@ export interface EvictionManagerOptions {
 const IMMEDIATE_GRACE_SECONDS = 1;
 /** For so long beyond its grace period a pod that is ending is waited for. */
 const CLEAN_UP_LIMIT_MS = 30_000;
+/** For so long what nobody uses is removed; the rest goes when it is done again. */
+const CLEAR_UP_LIMIT_MS = 60_000;
+const MEASURE_LIMIT_MS = 20_000;
 
 /** See the module. */
 export class EvictionManager {
@@ -107,17 +112,31 @@ export class EvictionManager {
     const { clock, measureSupplies } = this.#options;
     let supplies = told;
     for (;;) {
-      const [worst] = this.#met.observe(supplies, clock.monotonicMs());
-      if (worst === undefined) return;
-      const evicted = await this.#relieveOf(worst, signal);
+      const met = this.#met.observe(supplies, clock.monotonicMs());
+      const evicted = await this.#relieveOfOne(met, signal);
       if (evicted === undefined) return;
       await this.#untilGone(evicted, signal);
       supplies = await measureSupplies(signal);
     }
   }
 
-  /** The pod that is being ended for it. */
-  async #relieveOf(met: MetThreshold, signal: AbortSignal): Promise<EndingPod | undefined> {
+  /** The pod that is being ended for the most pressing of them that anybody can be ended for. */
+  async #relieveOfOne(met: readonly MetThreshold[], signal: AbortSignal): Promise<EndingPod | undefined> {
+    const tried = new Set<StarvedResource>();
+    for (const each of met) {
+      const resource = resourceOf(each.rule.signal);
+      // Several thresholds may tell of one disk; the second of two disks is looked after once the first is.
+      if (tried.has(resource)) continue;
+      tried.add(resource);
+      const outcome = await this.#relieveOf(each, signal);
+      if (outcome === 'relieved') return undefined;
+      if (outcome !== 'nobody') return outcome;
+    }
+    return undefined;
+  }
+
+  /** The pod that is being ended for it; or there is enough without that, or nobody can go. */
+  async #relieveOf(met: MetThreshold, signal: AbortSignal): Promise<EndingPod | 'relieved' | 'nobody'> {
     const { logger, onShort } = this.#options;
     const resource = resourceOf(met.rule.signal);
     logger.warn('Eviction manager: attempting to reclaim', { resourceName: resource });
@@ -127,12 +146,12 @@ export class EvictionManager {
       logger.info('Eviction manager: able to reduce resource pressure without evicting pods', {
         resourceName: resource,
       });
-      return undefined;
+      return 'relieved';
     }
     logger.info('Eviction manager: must evict pod(s) to reclaim', { resourceName: resource });
     const evicted = await this.#evictOneFor(rest, signal);
     if (evicted === undefined) logger.info('Eviction manager: unable to evict any pods from the node');
-    return evicted;
+    return evicted ?? 'nobody';
   }
 
   /** What is short all the same; undefined when clearing up was enough. Of memory there is nothing to clear up. */
@@ -141,10 +160,11 @@ export class EvictionManager {
     const { signal: short } = met.rule;
     const resource = resourceOf(short);
     const isOnDisk = resource === 'ephemeral-storage' || resource === 'inodes';
-    // Where they have a disk of their own, nothing of them is on the node's.
-    if (!isOnDisk || (short.startsWith('nodefs.') && (await hasImageDisk(signal)))) return met;
+    if (!isOnDisk) return met;
+    const isElsewhere = await this.#withinTime(MEASURE_LIMIT_MS, signal, hasImageDisk);
+    if (isElsewhere && short.startsWith('nodefs.')) return met;
     try {
-      await clearUp(signal);
+      await this.#withinTime(CLEAR_UP_LIMIT_MS, signal, clearUp);
     } catch (error) {
       signal.throwIfAborted();
       logger.warn('Eviction manager: what nobody uses could not be removed', { err: error });
@@ -156,8 +176,8 @@ export class EvictionManager {
   async #evictOneFor(met: MetThreshold, signal: AbortSignal): Promise<EndingPod | undefined> {
     const { pods, measurePods, hasImageDisk, evict, logger } = this.#options;
     const { signal: short } = met.rule;
-    const uses = await measurePods(signal);
-    const parts = diskPartsOf(short, await hasImageDisk(signal));
+    const uses = await this.#withinTime(MEASURE_LIMIT_MS, signal, measurePods);
+    const parts = diskPartsOf(short, await this.#withinTime(MEASURE_LIMIT_MS, signal, hasImageDisk));
     // Asked after the measuring, which may take seconds.
     const ranked = rankPods(pods(), { signal: short, uses, parts });
     logger.info('Eviction manager: pods ranked for eviction', { pods: ranked.map(nameOf) });
@@ -174,6 +194,16 @@ export class EvictionManager {
       return { pod, gracePeriodSeconds };
     }
     return undefined;
+  }
+
+  /** A node without memory or disk may hang anywhere. */
+  async #withinTime<T>(
+    limitMs: number,
+    signal: AbortSignal,
+    call: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const late = (): Error => new Error(`not done within ${formatGoDuration(limitMs)}`);
+    return await withinTime({ clock: this.#options.clock, signal, late, limitMs }, call);
   }
 
   #graceOf({ spec }: NodePod, { isHard }: EvictionRule): number {
