@@ -30,6 +30,7 @@ import { PodStatusUpdater } from '../sync/sync-pod-status.js';
 import { type ResizeObstacle } from '../sync/admit-pod.js';
 import { SyncPod } from '../sync/sync-pod.js';
 import { readPageSize } from '../util/page-size.js';
+import { ToolMounter } from '../volumes/mounter.js';
 import { buildVolumes } from './build-volumes.js';
 import { computeDownwardFacts, type DownwardNode, findDiskBytes } from './downward-facts.js';
 import { hideInCommands, hideInProbes } from './hide-secrets.js';
@@ -108,7 +109,9 @@ export async function buildActingParts(given: ActingPartsOptions) {
     const handler = cluster === undefined ? pod.spec.runtimeClassName : cluster.findRuntimeHandler(pod);
     return security.canMountRecursivelyReadOnly(handler ?? '');
   };
+  const mounter = new ToolMounter({ clock });
   const volumes = buildVolumes({
+    mounter,
     ...{ ...common, policy, events, objects, podsFolder: paths.podsDir, memoryBytes: capacity.memoryBytes },
     downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode),
     onReady: given.onVolumesReady,
@@ -203,7 +206,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     isOurs,
   );
   return {
-    ...{ changes, pulled, adoption, paths, capacity, volumes, node, memory, probes, manager },
+    ...{ changes, pulled, adoption, paths, capacity, mounter, volumes, node, memory, probes, manager },
     ...{ statuses, endedPods, findForbidden, syncer },
   };
 }

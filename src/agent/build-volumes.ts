@@ -17,13 +17,14 @@ import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
 import { EmptyDir } from '../volumes/empty-dir.js';
 import { findLookPlace, type LookPlace } from '../volumes/find-look-place.js';
 import { HostPath } from '../volumes/host-path.js';
-import { ToolMounter } from '../volumes/mounter.js';
+import { type ToolMounter } from '../volumes/mounter.js';
 import { PodVolumes } from '../volumes/pod-volumes.js';
 import { type PodEvictor } from './eviction/pod-evictor.js';
 
 /** What {@link buildVolumes} needs. */
 export interface VolumesOptions {
   readonly podsFolder: string;
+  readonly mounter: ToolMounter;
   /** What of the node pods may mount. */
   readonly policy: Pick<NodePolicy, 'allowedHostPaths'>;
   readonly objects: PodObjects;
@@ -43,14 +44,14 @@ export interface VolumesOptions {
 
 /** Makes the volumes of pods, of every kind that this node has. */
 export function buildVolumes(given: VolumesOptions): PodVolumes {
-  const { podsFolder, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
+  const { podsFolder, mounter, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
   const { canMountRecursivelyReadOnly, cluster } = given;
   const { clock, logger } = given;
   const { allowedHostPaths: allowed } = policy;
   const checkPath = allowed && ((path: string): Promise<void> => checkHostPath(path, allowed));
   const findPlace = async (path: string): Promise<LookPlace> => findLookPlace(path, await readOwnMounts());
   const looks = new BoundedLooks({ clock, findPlace });
-  const ports = { mounter: new ToolMounter({ clock }), readMounts: readOwnMounts, looks };
+  const ports = { mounter, readMounts: readOwnMounts, looks };
   const hostPath = new HostPath({ looks, checkPath });
   const claimed = cluster && new ClaimedVolumes({ claims: cluster, hostPath });
   return new PodVolumes({
@@ -58,7 +59,7 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
     kinds: {
       ...{ emptyDir: new EmptyDir({ ...ports, memoryBytes }), hostPath },
       ...contentVolumeKinds({
-        ...{ objects, downwardFacts, clock, logger, mounter: ports.mounter },
+        ...{ objects, downwardFacts, clock, logger, mounter },
         ...(cluster && { tokens: cluster }),
       }),
       ...(claimed && { persistentVolumeClaim: claimed, ephemeral: claimed }),

@@ -20,7 +20,8 @@ beforeEach(() => {
   registry = new MetricsRegistry({ clock });
   pods = new Set(['u1', 'u2']);
   const wanted = (): string[] => ['emptyDir', 'emptyDir', 'secret'];
-  addVolumeMetrics(registry, { isKnown: (uid) => pods.has(uid), wanted });
+  const mountTools = () => ({ running: 4, waiting: 7, refused: 1, expired: 2 });
+  addVolumeMetrics(registry, { isKnown: (uid) => pods.has(uid), wanted, mountTools });
 });
 afterEach(() => {
   registry[Symbol.dispose]();
@@ -31,6 +32,14 @@ function setUp(volume: string, isSetUp: boolean, source = 'configMap', podUid = 
 }
 
 describe('the metrics of volumes', () => {
+  it('tell of mounts that wait, and of those that were never begun', async () => {
+    const read = await scrape(registry);
+    expect(read('podloop_mount_tools', { state: 'running' })).toBe(4);
+    expect(read('podloop_mount_tools', { state: 'waiting' })).toBe(7);
+    expect(read('podloop_mount_tools_not_begun_total', { because: 'too_many' })).toBe(1);
+    expect(read('podloop_mount_tools_not_begun_total', { because: 'too_late' })).toBe(2);
+  });
+
   it('time each by its plugin, and tell what the last clean-up came to', async () => {
     setUp('a', true);
     volumeSetUpEnded.publish({

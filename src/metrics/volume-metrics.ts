@@ -14,6 +14,18 @@ export interface VolumePorts {
   readonly isKnown: (podUid: string) => boolean;
   /** For each volume of a pod that is wanted, the field that says what it is: emptyDir, configMap … */
   readonly wanted: () => Iterable<string>;
+  readonly mountTools: () => MountToolStats;
+}
+
+/** How it stands with the tools that mount and unmount. */
+export interface MountToolStats {
+  /** Those that are being run, and those that were killed and have not ended yet. */
+  readonly running: number;
+  readonly waiting: number;
+  /** Since the start: not begun because too many waited. */
+  readonly refused: number;
+  /** Since the start: not begun because their turn did not come in time. */
+  readonly expired: number;
 }
 
 /** The kubelet's names of the plugins that volumes are of, by the field that says what a volume is. */
@@ -33,6 +45,7 @@ export function addVolumeMetrics(registry: MetricsRegistry, ports: VolumePorts):
   addOperations(registry, pluginOf);
   addVolumes(registry, ports, pluginOf);
   addOrphans(registry);
+  addMountTools(registry, registry.oncePerScrape(ports.mountTools));
   const measured = registry.histogram(
     {
       name: 'kubelet_volume_metric_collection_duration_seconds',
@@ -160,5 +173,27 @@ function addOrphans(registry: MetricsRegistry): void {
       help: 'Pods that are gone and whose volumes could not be given back when that was last tried.',
     },
     () => orphans.failed,
+  );
+}
+
+function addMountTools(registry: MetricsRegistry, read: () => MountToolStats): void {
+  registry.readGauge(
+    {
+      name: 'podloop_mount_tools',
+      help: 'Mounts and unmounts of file systems in memory that are under way, or wait for their turn.',
+      labels: ['state'],
+    },
+    () => (['running', 'waiting'] as const).map((state) => ({ labels: { state }, value: read()[state] })),
+  );
+  registry.readCounter(
+    {
+      name: 'podloop_mount_tools_not_begun_total',
+      help: 'Of these, how many were given up before they began, because too many waited or their turn did not come in time.',
+      labels: ['because'],
+    },
+    () => [
+      { labels: { because: 'too_many' }, value: read().refused },
+      { labels: { because: 'too_late' }, value: read().expired },
+    ],
   );
 }

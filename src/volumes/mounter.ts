@@ -1,5 +1,5 @@
 import { type Clock } from '../util/clock.js';
-import { MountShells } from './mount-shells.js';
+import { MountShells, type MountShellsCounts } from './mount-shells.js';
 import { MountToolFailure, runMountTool } from './mount-tool.js';
 
 /** A file system in memory to be mounted. */
@@ -43,6 +43,11 @@ export class ToolMounter implements Mounter, AsyncDisposable {
 
   constructor({ clock }: { readonly clock: Clock }) {
     this.#shells = new MountShells({ clock });
+  }
+
+  /** How it stands with mounts and unmounts of what is in memory. */
+  get counts(): MountShellsCounts {
+    return this.#shells.counts;
   }
 
   async mountTmpfs({ folder, sizeBytes, mode, gid }: TmpfsMount, signal?: AbortSignal): Promise<void> {

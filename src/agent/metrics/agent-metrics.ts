@@ -37,7 +37,7 @@ import { watchPodStarts } from './watch-pod-starts.js';
 
 /** What {@link AgentMetrics} reads. */
 export interface AgentMetricsOptions {
-  readonly parts: Pick<AgentParts, 'pleg' | 'workers' | 'loop' | 'desired' | 'probes'>;
+  readonly parts: Pick<AgentParts, 'pleg' | 'workers' | 'loop' | 'desired' | 'probes' | 'mounter'>;
   readonly client: Pick<CriClient, 'callsInFlight' | 'counters' | 'connectionState' | 'connectionGeneration'>;
   readonly identity: { readonly name: string };
   readonly runtime: { readonly name: string; readonly version: string };
@@ -132,7 +132,7 @@ function addPods(
   { parts, clock, logger }: AgentMetricsOptions,
   countMirrors: () => number,
 ): void {
-  const { workers, loop, desired } = parts;
+  const { workers, loop, desired, mounter } = parts;
   const isOurs = (uid: string): boolean => desired.has(uid);
   addPodCountMetrics(registry, () => ({ ...countPods(parts), mirrors: countMirrors() }));
   addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
@@ -142,6 +142,7 @@ function addPods(
   addVolumeMetrics(registry, {
     isKnown: (uid) => workers.isKnown(uid),
     wanted: () => listWantedVolumes(parts),
+    mountTools: () => mounter.counts,
   });
   const listen: MetricsRegistry['listen'] = (channel, listener) => registry.listen(channel, listener);
   watchPodStarts({ listen, clock, isOurs, logger, observer: addPodStartMetrics(registry) });
