@@ -5,7 +5,6 @@ import type { NodeSettings } from '../../cluster/node/node-settings.js';
 import { parseThresholds } from '../../model/eviction-thresholds.js';
 import { type Supplies } from '../../model/node-supplies.js';
 import { type CriClient } from '../../cri/index.js';
-import { CriPodUsage } from '../../runtime/cri-pod-usage.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
@@ -32,7 +31,7 @@ export interface ClusterNodeParts {
   readonly nodeName: string;
   /** podloop's. */
   readonly version: string;
-  readonly parts: Pick<AgentParts, 'pleg' | 'runtimeState' | 'changes'>;
+  readonly parts: Pick<AgentParts, 'pleg' | 'runtimeState' | 'changes' | 'imageDisk'>;
   readonly client: CriClient;
   /** The API server, over connections of its own that nothing but heartbeats uses. */
   readonly heartbeat: KubeClient;
@@ -43,16 +42,13 @@ export interface ClusterNodeParts {
   /** Where the API server finds the agent; undefined while nothing listens there. */
   readonly kubeletPort: () => number | undefined;
   readonly onEvent: (event: NodeEvent) => void;
-  /** Called with each look at what the node has left. */
+  /** Called every ten seconds with what the node has left. */
   readonly onSupplies: (supplies: Supplies) => void;
   /** See {@link ClusterNode}. */
   readonly onReached: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
-
-/** Nobody waits for the sizes of disks any longer. */
-const MEASURE_LIMIT_MS = 5_000;
 
 /** A node of a cluster, wired to an agent, and what keeps it going. */
 export interface BuiltClusterNode {
@@ -87,7 +83,7 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
     pressure: {
       readers: buildSupplyReaders({
         rootDir: options.rootDir,
-        usage: new CriPodUsage({ client, timeoutMs: MEASURE_LIMIT_MS }),
+        imageDisk: parts.imageDisk,
         nowMs: () => clock.now(),
       }),
       hard: parseThresholds(options.evictionHard),

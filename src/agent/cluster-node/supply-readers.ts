@@ -1,21 +1,19 @@
 import { statfs } from 'node:fs/promises';
 import type { SupplyReaders } from '../../cluster/node/pressure-watch.js';
 import { type Supplies, type Supply } from '../../model/node-supplies.js';
-import { type CriPodUsage } from '../../runtime/cri-pod-usage.js';
 import { readNodeUsage } from '../../stats/node-usage.js';
+import { type ImageDisk } from '../eviction/image-disk.js';
 
 /** What {@link buildSupplyReaders} needs. */
 export interface SupplyReadersOptions {
   readonly rootDir: string;
   /** Where images and what containers write are, as the runtime says. */
-  readonly usage: Pick<CriPodUsage, 'imageFilesystems'>;
+  readonly imageDisk: Pick<ImageDisk, 'mounts'>;
   readonly nowMs: () => number;
 }
 
 /** How much memory, disk and process ids the node has left: what pressure is found by. */
-export function buildSupplyReaders({ rootDir, usage, nowMs }: SupplyReadersOptions): SupplyReaders {
-  /** Where they are mounted does not change while a runtime runs; asked once, so that no look waits for a runtime. */
-  let mounts: { readonly images: string | undefined; readonly containers: string | undefined } | undefined;
+export function buildSupplyReaders({ rootDir, imageDisk, nowMs }: SupplyReadersOptions): SupplyReaders {
   return {
     'memory and process ids': async () => await readMemory(nowMs()),
     'the disk of the root folder': async () => {
@@ -23,13 +21,11 @@ export function buildSupplyReaders({ rootDir, usage, nowMs }: SupplyReadersOptio
       return { 'nodefs.available': space, ...(inodes && { 'nodefs.inodesFree': inodes }) };
     },
     'the disk of images': async (signal) => {
-      if (mounts === undefined) {
-        const { images, containers } = await usage.imageFilesystems(signal);
-        mounts = { images: images?.mountpoint, containers: containers?.mountpoint };
-      }
+      // Known after the first time, so that no look waits for a runtime.
+      const { images, containers } = await imageDisk.mounts(signal);
       return {
-        ...(await readImageDisk(mounts.images, 'imagefs')),
-        ...(await readImageDisk(mounts.containers, 'containerfs')),
+        ...(await readImageDisk(images, 'imagefs')),
+        ...(await readImageDisk(containers, 'containerfs')),
       };
     },
   };

@@ -62,7 +62,7 @@ export interface ClusterNodeOptions {
     readonly soft: readonly EvictionThreshold[];
     /** 5 min unless told. */
     readonly transitionPeriodMs?: number;
-    /** Called with what each look at it has found. */
+    /** Called with what the look at it that comes every ten seconds has found. */
     readonly onLooked?: (supplies: Supplies) => void;
   };
   /** Takes events about the Node. */
@@ -177,7 +177,7 @@ export class ClusterNode {
     return this.#pressure.pressure();
   }
 
-  /** Measures what is left. Rejects only when aborted. */
+  /** Measures what is left, beside the looks that come every ten seconds. Rejects only when aborted. */
   async measureSupplies(signal: AbortSignal): Promise<Supplies> {
     return await this.#pressure.look(signal);
   }

@@ -10,6 +10,7 @@ const NONE = { memory: false, disk: false, pid: false };
 let clock: FakeClock;
 let logger: LogRecorder;
 let changes: number;
+let told: Supplies[];
 let memory: () => Promise<Supplies>;
 let disk: () => Promise<Supplies>;
 let watch: PressureWatch;
@@ -18,12 +19,13 @@ let stop: AbortController;
 beforeEach(() => {
   clock = new FakeClock();
   logger = new LogRecorder();
-  changes = 0;
+  [changes, told] = [0, []];
   stop = new AbortController();
   memory = async () => ({ 'memory.available': { available: 50n, capacity: 100n } });
   disk = async () => ({ 'nodefs.available': { available: 50n, capacity: 100n } });
   watch = new PressureWatch({
     ...{ clock, logger, transitionPeriodMs: 60_000, onChange: () => changes++ },
+    onLooked: (supplies) => told.push(supplies),
     readers: { memory: async () => memory(), disk: async () => disk() },
     thresholds: parseThresholds({
       'memory.available': '10%',
@@ -61,6 +63,18 @@ describe('what a node is short of', () => {
       'Node is short of something',
       'Node is no longer short of something',
     ]);
+  });
+
+  it('is told every ten seconds, and not when somebody asks in between', async () => {
+    const running = watch.run(stop.signal);
+    await clock.settle();
+    expect(await watch.look(stop.signal)).toMatchObject({ 'memory.available': { available: 50n } });
+    await clock.advance(9_999);
+    expect(told).toHaveLength(1);
+    await clock.advance(1);
+    expect(told).toHaveLength(2);
+    stop.abort();
+    await running;
   });
 
   it('is found although something else cannot be measured or hangs; that is said once', async () => {

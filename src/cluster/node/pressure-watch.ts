@@ -33,7 +33,7 @@ export interface PressureWatchOptions {
   /** evictionPressureTransitionPeriod. */
   readonly transitionPeriodMs: number;
   readonly onChange: () => void;
-  /** Called with what each look has found. */
+  /** Called with what each look of {@link PressureWatch.run} has found, and so every ten seconds at most. */
   readonly onLooked?: ((supplies: Supplies) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -79,12 +79,15 @@ export class PressureWatch {
   /** Measures until the signal aborts; resolves then. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.look(signal).catch(() => undefined);
+      await this.look(signal).then(
+        (supplies) => this.#options.onLooked?.(supplies),
+        () => undefined,
+      );
       await this.#options.clock.sleep(PERIOD_MS, signal).catch(() => undefined);
     }
   }
 
-  /** Measures once. Rejects only when aborted. */
+  /** Measures once, for whoever asks: nobody else is told what was found. Rejects only when aborted. */
   async look(signal: AbortSignal): Promise<Supplies> {
     const parts = await Promise.all(
       [...this.#looks].map(async ([name, look]) => this.#read(name, look, signal)),
@@ -98,7 +101,6 @@ export class PressureWatch {
       this.#tellShort(threshold, supply);
     }
     this.#tellChanges();
-    this.#options.onLooked?.(supplies);
     return supplies;
   }
 
