@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EvictionSignal } from '../model/eviction-thresholds.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type Supplies } from '../model/node-supplies.js';
-import { type PodUse } from '../model/pod-use.js';
+import { type PodUse, type PodUseNeeds } from '../model/pod-use.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { LogRecorder } from '../testing/log-recorder.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
@@ -21,11 +21,16 @@ class Node {
   hasImageDisk = false;
   /** Pods that do not end. */
   readonly stubborn = new Set<string>();
+  /** Those whose volumes are not counted yet. */
+  readonly uncounted = new Set<string>();
+  /** For what pods were measured. */
+  readonly needs: PodUseNeeds[] = [];
   priorities: Readonly<Record<string, number>> = {};
   readonly done: string[] = [];
   /** Thrown when the node is cleared up, or pods are measured. */
   failure: { readonly clearUp?: Error; readonly measure?: Error } = {};
   readonly #abort = new AbortController();
+  readonly #ending = new Set<string>();
   #manager: EvictionManager | undefined;
   #running: Promise<void> | undefined;
 
@@ -37,21 +42,32 @@ class Node {
         hard: { 'memory.available': '100', 'nodefs.available': '100', 'imagefs.available': '100' },
         ...{ soft: {}, softGraceMs: {}, minimumReclaim: {} },
       }),
-      pods: () => [...new Set([...this.memory.keys(), ...this.disk.keys()])].map((name) => this.podOf(name)),
-      measurePods: async () => {
+      pods: () =>
+        [...new Set([...this.memory.keys(), ...this.disk.keys()])]
+          .filter((name) => !this.#ending.has(name))
+          .map((name) => this.podOf(name)),
+      measurePods: async (_, needs) => {
+        this.needs.push(needs);
         if (this.failure.measure !== undefined) throw this.failure.measure;
         return new Map(
           [...this.memory.keys(), ...this.disk.keys()].map((name) => [`uid-${name}`, this.#useOf(name)]),
         );
       },
-      measureSupplies: async () => this.supplies(),
+      // As if all who look told of it: what the manager has measured itself is no reason to begin again.
+      measureSupplies: async () => {
+        const supplies = this.supplies();
+        this.#manager!.noteSupplies(supplies);
+        return Promise.resolve(supplies);
+      },
       hasImageDisk: async () => Promise.resolve(this.hasImageDisk),
       clearUp: async () => {
         this.done.push('clear up');
         if (this.failure.clearUp !== undefined) throw this.failure.clearUp;
         this.garbage = 0;
       },
-      evict: ({ metadata: { name } }, { signal, gracePeriodSeconds }) => {
+      evict: ({ metadata: { name } }, { signal, message, disruption, gracePeriodSeconds }) => {
+        this.#ending.add(name);
+        expect(disruption).toBe(message);
         this.done.push(`evict ${name} for ${signal} within ${gracePeriodSeconds} s`);
       },
       whenGone: async ({ metadata: { name } }, signal) => {
@@ -100,7 +116,7 @@ class Node {
     return {
       memoryBytes: this.memory.get(name) ?? 0,
       containers: [{ name: 'main', writtenBytes: this.disk.get(name) ?? 0 }],
-      volumeBytes: 0,
+      volumeBytes: this.uncounted.has(name) ? undefined : 0,
     };
   }
 }
@@ -175,7 +191,45 @@ describe('a node that is short of memory', () => {
     expect(node.done).toHaveLength(2);
     await node.clock.advance(2);
     expect(node.messages()).toContain('Eviction manager: timed out waiting for a pod to be cleaned up');
-    expect(node.done.slice(2, 3)).toEqual(['short of memory']);
+    expect(node.done.slice(2)).toEqual(['short of memory', 'evict next for memory.available within 1 s']);
+  });
+
+  it('rests for ten seconds when nobody can go, however often it is told', async () => {
+    node.memory.set('critical', 950);
+    node.priorities = { critical: 2_000_000_000 };
+    node.start();
+    await node.look();
+    for (let seconds = 0; seconds < 9; seconds++) {
+      await node.clock.advance(1_000);
+      await node.look();
+    }
+    expect(node.done).toEqual(['short of memory']);
+    await node.clock.advance(1_000);
+    expect(node.done).toEqual(['short of memory', 'short of memory']);
+  });
+
+  it('goes by what was measured last, not by what was told while a pod was ending', async () => {
+    for (const name of ['a', 'b']) node.memory.set(name, 480);
+    node.start();
+    await node.look();
+    await node.look();
+    await node.clock.advance(30_000);
+    expect(node.done.filter((each) => each.startsWith('evict'))).toHaveLength(1);
+  });
+
+  it('asks nobody to count files', async () => {
+    node.memory.set('a', 950);
+    node.start();
+    await node.look();
+    expect(node.needs).toEqual([{ logs: false, volumes: false }]);
+  });
+
+  it('says nothing of a pod that ends when the agent does', async () => {
+    node.memory.set('a', 950);
+    node.start();
+    await node.look();
+    await node.stop();
+    expect(node.messages().at(-1)).toBe('Eviction manager: pod is evicted');
   });
 
   it('goes on after pods could not be measured', async () => {
@@ -185,7 +239,9 @@ describe('a node that is short of memory', () => {
     await node.look();
     expect(node.done).toEqual(['short of memory']);
     node.failure = {};
-    await node.look();
+    await node.clock.advance(9_999);
+    expect(node.done).toHaveLength(1);
+    await node.clock.advance(1);
     expect(node.done).toContain('evict a for memory.available within 1 s');
   });
 });
@@ -223,8 +279,41 @@ describe('a node that is short of disk', () => {
     node.start();
     await node.look({ 'nodefs.available': { available: 1n, capacity: 1_000n } });
     expect(node.done).toEqual(['short of ephemeral-storage']);
-    await node.look({ 'imagefs.available': { available: 1n, capacity: 1_000n } });
-    expect(node.done.slice(1)).toEqual(['short of ephemeral-storage', 'clear up']);
+  });
+
+  it('looks after each of two disks', async () => {
+    node.hasImageDisk = true;
+    node.disk.set('a', 950);
+    node.priorities = { a: 2_000_000_000 };
+    node.start();
+    const short = { available: 1n, capacity: 1_000n };
+    await node.look({ 'nodefs.available': short, 'imagefs.available': short, 'nodefs.inodesFree': short });
+    expect(node.done).toEqual(['short of ephemeral-storage', 'short of ephemeral-storage', 'clear up']);
+  });
+
+  it('waits for volumes to be counted for a minute, and then ends a pod of which it is not known', async () => {
+    node.disk.set('known', 900);
+    node.disk.set('large', 50);
+    node.uncounted.add('large');
+    node.start();
+    await node.look();
+    await node.clock.advance(20_000);
+    expect(node.done.filter((each) => each.startsWith('evict'))).toEqual([]);
+    expect(node.messages()).toContain('Eviction manager: volumes are being counted');
+    await node.clock.advance(10_000);
+    expect(node.done).toContain('evict large for nodefs.available within 1 s');
+    expect(node.needs.at(-1)).toEqual({ logs: true, volumes: true });
+  });
+
+  it('ends who has written most once volumes are counted', async () => {
+    node.disk.set('known', 900);
+    node.disk.set('large', 50);
+    node.uncounted.add('large');
+    node.start();
+    await node.look();
+    node.uncounted.clear();
+    await node.clock.advance(10_000);
+    expect(node.done).toContain('evict known for nodefs.available within 1 s');
   });
 });
 
@@ -247,5 +336,23 @@ describe('a pod that is evicted for a soft threshold', () => {
     await node.clock.advance(1_000);
     await node.look();
     expect(node.done).toEqual(['short of memory', `evict a for memory.available ${within}`]);
+  });
+  it('is not waited for while a hard threshold is met', async () => {
+    for (const name of ['a', 'b']) node.memory.set(name, 470);
+    node.stubborn.add('a');
+    const rules = toEvictionRules({
+      ...{ minimumReclaim: {}, softGraceMs: { 'memory.available': 0 } },
+      ...{ hard: { 'memory.available': '50' }, soft: { 'memory.available': '100' } },
+    });
+    node.start({ rules, maxPodGraceSeconds: 600 });
+    await node.look();
+    expect(node.done).toEqual(['short of memory', 'evict a for memory.available within 30 s']);
+    await node.clock.advance(10_000);
+    await node.look();
+    expect(node.done).toHaveLength(2);
+    node.memory.set('a', 500);
+    await node.look();
+    expect(node.done.slice(2)).toEqual(['short of memory', 'evict b for memory.available within 1 s']);
+    expect(node.messages()).toContain('Eviction manager: a hard threshold is met while a pod ends');
   });
 });

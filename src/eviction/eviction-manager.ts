@@ -2,9 +2,10 @@
  * Gives back what the node is short of: clears up what nobody needs, and ends pods when that is not enough.
  *
  * ```
- * supplies ─► thresholds met ─► clear up (disks alone) ─► look again ─► rank pods ─► end the first ─┐
- *                  ▲                                                                                │
- *                  └───────────────────── look again, once its containers have ended ◄──────────────┘
+ * supplies ─► thresholds met ─► clear up (disks alone) ─► look again ─► choose a pod ─► end it ─┐
+ *                  ▲                                                                            │
+ *                  └── look again, once its containers have ended, or ten seconds later if ◄────┘
+ *                      nobody could go
  * ```
  *
  * In: what is left of everything, each time somebody has looked. Out: ends of pods, one at a time and for the most pressing
@@ -15,39 +16,41 @@
  *
  * @module
  */
-import { isCriticalPod } from '../model/critical-pod.js';
+import { leastOf } from '../model/eviction-thresholds.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type Supplies } from '../model/node-supplies.js';
-import { type PodUse } from '../model/pod-use.js';
 import { type Clock } from '../util/clock.js';
-import { formatGoDuration } from '../util/go-duration.js';
 import { type Logger } from '../util/logger.js';
-import { settlesWithin } from '../util/settles-within.js';
 import { Wakeup } from '../util/wakeup.js';
 import { withinTime } from '../util/within-time.js';
 import { toEvictionMessage } from './eviction-message.js';
-import { type EvictionRule, resourceOf, type StarvedResource } from './eviction-rules.js';
+import {
+  AT_ONCE_SECONDS,
+  type EvictionRule,
+  isAboutDisk,
+  resourceOf,
+  type StarvedResource,
+} from './eviction-rules.js';
 import { MetThresholds, type MetThreshold } from './met-thresholds.js';
-import { diskPartsOf } from './pod-consumption.js';
-import { rankPods } from './rank-pods.js';
+import { type DiskParts, diskPartsOf } from './pod-consumption.js';
+import { type EndingPod, untilGone } from './until-gone.js';
+import { nameOf, VictimChoice, type VictimChoiceOptions } from './victim-choice.js';
 
 /** How a pod is to end. */
 export interface Eviction {
   /** As the kubelet's label eviction_signal has it: `memory.available`. */
   readonly signal: string;
   readonly message: string;
+  /** What the pod's condition DisruptionTarget says: it ends for the sake of others. */
+  readonly disruption: string;
   readonly gracePeriodSeconds: number;
 }
 
 /** What {@link EvictionManager} needs. */
-export interface EvictionManagerOptions {
+export interface EvictionManagerOptions extends VictimChoiceOptions {
   readonly rules: readonly EvictionRule[];
   /** evictionMaxPodGracePeriod: the most that a pod gets to end when a soft threshold is met. */
   readonly maxPodGraceSeconds: number;
-  /** Pods that may run and are not being ended. */
-  readonly pods: () => readonly NodePod[];
-  /** What pods use, by uid; those that are not in it use something that nobody knows. */
-  readonly measurePods: (signal: AbortSignal) => Promise<ReadonlyMap<string, PodUse>>;
   /** Measures what is left anew. */
   readonly measureSupplies: (signal: AbortSignal) => Promise<Supplies>;
   /** Whether images and what containers write have a disk of their own. */
@@ -64,30 +67,34 @@ export interface EvictionManagerOptions {
   readonly logger: Logger;
 }
 
-/** As a kubelet gives those that it evicts at once. */
-const IMMEDIATE_GRACE_SECONDS = 1;
-/** For so long beyond its grace period a pod that is ending is waited for. */
-const CLEAN_UP_LIMIT_MS = 30_000;
 /** For so long what nobody uses is removed; the rest goes when it is done again. */
 const CLEAR_UP_LIMIT_MS = 60_000;
-const MEASURE_LIMIT_MS = 20_000;
+/** A node without memory or disk may hang anywhere. */
+const ASK_LIMIT_MS = 10_000;
+/** After a try that ended no pod. As often as a kubelet looks: what can be done now is done. */
+const REST_MS = 10_000;
 
 /** See the module. */
 export class EvictionManager {
   readonly #options: EvictionManagerOptions;
   readonly #met: MetThresholds;
+  readonly #choice: VictimChoice;
   readonly #wakeup = new Wakeup();
   #latest: Supplies | undefined;
+  /** Called when a hard threshold is met. */
+  #onHardShortage: (() => void) | undefined;
 
   constructor(options: EvictionManagerOptions) {
     this.#options = options;
     this.#met = new MetThresholds(options.rules);
+    this.#choice = new VictimChoice(options);
   }
 
   /** Somebody has looked at what is left. Returns at once. */
   noteSupplies(supplies: Supplies): void {
     this.#latest = supplies;
     this.#wakeup.wake();
+    if (this.#options.rules.some((rule) => rule.isHard && isShort(rule, supplies))) this.#onHardShortage?.();
   }
 
   /** Acts on what is told until the signal aborts; resolves then. */
@@ -99,36 +106,44 @@ export class EvictionManager {
     const { clock, logger } = this.#options;
     try {
       await this.#wakeup.wait(clock, undefined, signal);
-      const supplies = this.#latest;
+      if (this.#latest !== undefined) await this.#relieve(this.#latest, signal);
+      // What was told meanwhile is older than what was measured last.
       this.#latest = undefined;
-      if (supplies !== undefined) await this.#relieve(supplies, signal);
     } catch (error) {
-      if (!signal.aborted) logger.error('Eviction manager: failed to relieve the node', error);
+      if (!signal.aborted) logger.error('Eviction manager: failed', error);
     }
   }
 
-  /** Until nothing is short, or nothing more can be done now. */
+  /** Until nothing is short. */
   async #relieve(told: Supplies, signal: AbortSignal): Promise<void> {
-    const { clock, measureSupplies } = this.#options;
+    const { clock, measureSupplies, logger } = this.#options;
     let supplies = told;
     for (;;) {
       const met = this.#met.observe(supplies, clock.monotonicMs());
-      const evicted = await this.#relieveOfOne(met, signal);
-      if (evicted === undefined) return;
-      await this.#untilGone(evicted, signal);
+      if (met.length === 0) return;
+      const evicted = await this.#relieveOfOne(met, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        logger.error('Eviction manager: failed to relieve the node', error);
+        return undefined;
+      });
+      if (evicted === undefined) await clock.sleep(REST_MS, signal);
+      else await this.#untilGone(evicted, signal);
       supplies = await measureSupplies(signal);
     }
   }
 
   /** The pod that is being ended for the most pressing of them that anybody can be ended for. */
   async #relieveOfOne(met: readonly MetThreshold[], signal: AbortSignal): Promise<EndingPod | undefined> {
-    const tried = new Set<StarvedResource>();
+    const tried = new Set<string>();
     for (const each of met) {
-      const resource = resourceOf(each.rule.signal);
-      // Several thresholds may tell of one disk; the second of two disks is looked after once the first is.
-      if (tried.has(resource)) continue;
-      tried.add(resource);
-      const outcome = await this.#relieveOf(each, signal);
+      const { signal: short } = each.rule;
+      const resource = resourceOf(short);
+      const parts = diskPartsOf(short, isAboutDisk(resource) && (await this.#hasImageDisk(signal)));
+      // Several thresholds may tell of one disk.
+      const shortage = `${resource} ${parts.writtenLayers}`;
+      if (tried.has(shortage)) continue;
+      tried.add(shortage);
+      const outcome = await this.#relieveOf(each, parts, signal);
       if (outcome === 'relieved') return undefined;
       if (outcome !== 'nobody') return outcome;
     }
@@ -136,12 +151,16 @@ export class EvictionManager {
   }
 
   /** The pod that is being ended for it; or there is enough without that, or nobody can go. */
-  async #relieveOf(met: MetThreshold, signal: AbortSignal): Promise<EndingPod | 'relieved' | 'nobody'> {
+  async #relieveOf(
+    met: MetThreshold,
+    parts: DiskParts,
+    signal: AbortSignal,
+  ): Promise<EndingPod | 'relieved' | 'nobody'> {
     const { logger, onShort } = this.#options;
     const resource = resourceOf(met.rule.signal);
     logger.warn('Eviction manager: attempting to reclaim', { resourceName: resource });
     onShort(resource);
-    const rest = await this.#clearUpFor(met, signal);
+    const rest = await this.#clearUpFor(met, parts, signal);
     if (rest === undefined) {
       logger.info('Eviction manager: able to reduce resource pressure without evicting pods', {
         resourceName: resource,
@@ -149,22 +168,20 @@ export class EvictionManager {
       return 'relieved';
     }
     logger.info('Eviction manager: must evict pod(s) to reclaim', { resourceName: resource });
-    const evicted = await this.#evictOneFor(rest, signal);
-    if (evicted === undefined) logger.info('Eviction manager: unable to evict any pods from the node');
-    return evicted ?? 'nobody';
+    return (await this.#evictOneFor(rest, parts, signal)) ?? 'nobody';
   }
 
   /** What is short all the same; undefined when clearing up was enough. Of memory there is nothing to clear up. */
-  async #clearUpFor(met: MetThreshold, signal: AbortSignal): Promise<MetThreshold | undefined> {
-    const { clock, clearUp, hasImageDisk, measureSupplies, logger } = this.#options;
-    const { signal: short } = met.rule;
-    const resource = resourceOf(short);
-    const isOnDisk = resource === 'ephemeral-storage' || resource === 'inodes';
-    if (!isOnDisk) return met;
-    const isElsewhere = await this.#withinTime(MEASURE_LIMIT_MS, signal, hasImageDisk);
-    if (isElsewhere && short.startsWith('nodefs.')) return met;
+  async #clearUpFor(
+    met: MetThreshold,
+    parts: DiskParts,
+    signal: AbortSignal,
+  ): Promise<MetThreshold | undefined> {
+    const { clock, clearUp, measureSupplies, logger } = this.#options;
+    // Neither containers nor images are on a disk without written layers.
+    if (!isAboutDisk(resourceOf(met.rule.signal)) || !parts.writtenLayers) return met;
     try {
-      await this.#withinTime(CLEAR_UP_LIMIT_MS, signal, clearUp);
+      await withinTime({ clock, signal, limitMs: CLEAR_UP_LIMIT_MS }, clearUp);
     } catch (error) {
       signal.throwIfAborted();
       logger.warn('Eviction manager: what nobody uses could not be removed', { err: error });
@@ -173,66 +190,48 @@ export class EvictionManager {
     return left.find(({ rule }) => rule === met.rule);
   }
 
-  async #evictOneFor(met: MetThreshold, signal: AbortSignal): Promise<EndingPod | undefined> {
-    const { pods, measurePods, hasImageDisk, evict, logger } = this.#options;
-    const { signal: short } = met.rule;
-    const uses = await this.#withinTime(MEASURE_LIMIT_MS, signal, measurePods);
-    const parts = diskPartsOf(short, await this.#withinTime(MEASURE_LIMIT_MS, signal, hasImageDisk));
-    // Asked after the measuring, which may take seconds.
-    const ranked = rankPods(pods(), { signal: short, uses, parts });
-    logger.info('Eviction manager: pods ranked for eviction', { pods: ranked.map(nameOf) });
-    for (const pod of ranked) {
-      const names = { pod: nameOf(pod), podUID: pod.metadata.uid };
-      if (isCriticalPod(pod)) {
-        logger.warn('Eviction manager: cannot evict a critical pod', names);
-        continue;
-      }
-      const gracePeriodSeconds = this.#graceOf(pod, met.rule);
-      const message = toEvictionMessage(pod, uses.get(pod.metadata.uid), met);
-      evict(pod, { signal: short, message, gracePeriodSeconds });
-      logger.info('Eviction manager: pod is evicted', { ...names, message });
-      return { pod, gracePeriodSeconds };
-    }
-    return undefined;
+  async #evictOneFor(
+    met: MetThreshold,
+    parts: DiskParts,
+    signal: AbortSignal,
+  ): Promise<EndingPod | undefined> {
+    const { evict, logger } = this.#options;
+    const victim = await this.#choice.choose(met.rule.signal, parts, signal);
+    if (victim === undefined) return undefined;
+    const { pod, use } = victim;
+    const { isHard } = met.rule;
+    const gracePeriodSeconds = this.#graceOf(pod, met.rule);
+    const message = toEvictionMessage(pod, use, met);
+    evict(pod, { signal: met.rule.signal, message, disruption: message, gracePeriodSeconds });
+    logger.info('Eviction manager: pod is evicted', {
+      ...{ pod: nameOf(pod), podUID: pod.metadata.uid, message },
+    });
+    return { pod, gracePeriodSeconds, isHard };
   }
 
-  /** A node without memory or disk may hang anywhere. */
-  async #withinTime<T>(
-    limitMs: number,
-    signal: AbortSignal,
-    call: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const late = (): Error => new Error(`not done within ${formatGoDuration(limitMs)}`);
-    return await withinTime({ clock: this.#options.clock, signal, late, limitMs }, call);
+  async #hasImageDisk(signal: AbortSignal): Promise<boolean> {
+    const { clock, hasImageDisk } = this.#options;
+    return await withinTime({ clock, signal, limitMs: ASK_LIMIT_MS }, hasImageDisk);
   }
 
   #graceOf({ spec }: NodePod, { isHard }: EvictionRule): number {
-    if (isHard) return IMMEDIATE_GRACE_SECONDS;
+    if (isHard) return AT_ONCE_SECONDS;
     const { maxPodGraceSeconds } = this.#options;
     return Math.min(maxPodGraceSeconds, spec.terminationGracePeriodSeconds ?? maxPodGraceSeconds);
   }
 
-  async #untilGone({ pod, gracePeriodSeconds }: EndingPod, signal: AbortSignal): Promise<void> {
-    const { whenGone, clock, logger } = this.#options;
-    const limitMs = gracePeriodSeconds * 1_000 + CLEAN_UP_LIMIT_MS;
-    const waiting = new AbortController();
-    const gone = whenGone(pod, AbortSignal.any([signal, waiting.signal]));
-    const names = { pod: nameOf(pod), podUID: pod.metadata.uid };
-    if (await settlesWithin(gone, limitMs, clock)) {
-      logger.info('Eviction manager: pod is cleaned up', names);
-    } else {
-      logger.warn('Eviction manager: timed out waiting for a pod to be cleaned up', names);
+  /** A long grace period is for as long as there is something left: nobody waits for it while a hard threshold is met. */
+  async #untilGone(ending: EndingPod, signal: AbortSignal): Promise<void> {
+    const pressing = new Promise<void>((resolve) => (this.#onHardShortage = resolve));
+    try {
+      await untilGone(ending, { ...this.#options, ...(!ending.isHard && { pressing }) }, signal);
+    } finally {
+      this.#onHardShortage = undefined;
     }
-    waiting.abort();
-    signal.throwIfAborted();
   }
 }
 
-interface EndingPod {
-  readonly pod: NodePod;
-  readonly gracePeriodSeconds: number;
-}
-
-function nameOf({ metadata: { namespace, name } }: NodePod): string {
-  return `${namespace}/${name}`;
+function isShort(rule: EvictionRule, supplies: Supplies): boolean {
+  const supply = supplies[rule.signal];
+  return supply !== undefined && supply.available < leastOf(rule, supply.capacity);
 }

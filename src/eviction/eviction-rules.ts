@@ -37,6 +37,9 @@ export interface WrittenRules {
 
 const NOTHING = { amount: 0n };
 
+/** So long pods get to end that are evicted at once, as a kubelet's. */
+export const AT_ONCE_SECONDS = 1;
+
 const RESOURCES: Readonly<Record<EvictionSignal, StarvedResource>> = {
   'memory.available': 'memory',
   'nodefs.available': 'ephemeral-storage',
@@ -51,6 +54,11 @@ const RESOURCES: Readonly<Record<EvictionSignal, StarvedResource>> = {
 /** Of which there is too little when that signal says so. */
 export function resourceOf(signal: EvictionSignal): StarvedResource {
   return RESOURCES[signal];
+}
+
+/** Whether it is something of a disk. Pure. */
+export function isAboutDisk(resource: StarvedResource): boolean {
+  return resource === 'ephemeral-storage' || resource === 'inodes';
 }
 
 /** Hard ones first. Throws an Error that says which is wrong, and what would be right. */

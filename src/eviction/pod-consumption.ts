@@ -1,8 +1,8 @@
 import { type EvictionSignal } from '../model/eviction-thresholds.js';
 import { type NodePod } from '../model/node-pod.js';
 import { computeOtherRequests, computePodRequests } from '../model/pod-requests.js';
-import { type ContainerUse, type PodUse } from '../model/pod-use.js';
-import { resourceOf } from './eviction-rules.js';
+import { type ContainerUse, type PodUse, type PodUseNeeds } from '../model/pod-use.js';
+import { isAboutDisk, resourceOf } from './eviction-rules.js';
 
 /** What of a pod lies on the disk that a signal is about. */
 export interface DiskParts {
@@ -18,6 +18,12 @@ export function diskPartsOf(signal: EvictionSignal, hasImageDisk: boolean): Disk
   return { logsAndVolumes: isNodeDisk, writtenLayers: !isNodeDisk };
 }
 
+/** What has to be looked at on the disk to know who uses of it: counting files takes long, and nobody waits in vain. Pure. */
+export function needsOf(signal: EvictionSignal, { logsAndVolumes }: DiskParts): PodUseNeeds {
+  const resource = resourceOf(signal);
+  return { logs: isAboutDisk(resource), volumes: resource === 'ephemeral-storage' && logsAndVolumes };
+}
+
 /** How much of what a signal is about a pod uses; undefined where nobody knows. In bytes, inodes or processes. Pure. */
 export function consumptionOf(signal: EvictionSignal, use: PodUse, parts: DiskParts): number | undefined {
   switch (resourceOf(signal)) {
@@ -25,13 +31,14 @@ export function consumptionOf(signal: EvictionSignal, use: PodUse, parts: DiskPa
       return use.memoryBytes;
     case 'pids':
       return use.processes ?? 0;
-    case 'ephemeral-storage':
-      return (
-        sumOf(use.containers, ({ writtenBytes, logBytes }) => [
-          parts.writtenLayers ? writtenBytes : 0,
-          parts.logsAndVolumes ? logBytes : 0,
-        ]) + (parts.logsAndVolumes ? use.volumeBytes : 0)
-      );
+    case 'ephemeral-storage': {
+      const volumeBytes = parts.logsAndVolumes ? use.volumeBytes : 0;
+      const containerBytes = sumOf(use.containers, ({ writtenBytes, logBytes }) => [
+        parts.writtenLayers ? writtenBytes : 0,
+        parts.logsAndVolumes ? logBytes : 0,
+      ]);
+      return volumeBytes === undefined ? undefined : containerBytes + volumeBytes;
+    }
     case 'inodes':
       return sumOf(use.containers, ({ writtenInodes, logInodes }) => [
         parts.writtenLayers ? writtenInodes : 0,

@@ -16,6 +16,13 @@ export interface PodUse {
   readonly memoryBytes?: number | undefined;
   readonly processes?: number | undefined;
   readonly containers: readonly ContainerUse[];
-  /** Of its emptyDirs on the disk. */
-  readonly volumeBytes: number;
+  /** Of its emptyDirs on the disk; undefined as long as one of them was never counted. */
+  readonly volumeBytes?: number | undefined;
+}
+
+/** What of {@link PodUse} is to be looked at on the disk, where it takes its time. */
+export interface PodUseNeeds {
+  readonly logs: boolean;
+  /** Counts files. */
+  readonly volumes: boolean;
 }

@@ -26,7 +26,7 @@ import {
   toTime,
 } from './summary-shapes.js';
 import { type LookedContainer, type LookedPod, type UsageLook } from './usage-looks.js';
-import { EMPTY_DIR_PLUGIN, type VolumeUse } from './volume-usages.js';
+import { type VolumeUse } from './volume-usages.js';
 
 /** What {@link renderSummaryPage} makes the page of. */
 export interface SummaryScene {
@@ -48,6 +48,7 @@ export interface SummaryScene {
 
 /** Pods between two turns of the event loop. */
 const PODS_PER_SLICE = 16;
+const EMPTY_DIR = 'kubernetes.io~empty-dir';
 
 /** Writes the page. */
 export async function renderSummaryPage(scene: SummaryScene, signal: AbortSignal): Promise<string> {
@@ -124,8 +125,7 @@ async function toPodStats(pod: LookedPod, scene: SummaryScene): Promise<Json> {
     containers.push(json);
     ephemeralBytes += usedBytes;
   }
-  for (const { plugin, disk } of volumes)
-    if (plugin === EMPTY_DIR_PLUGIN) ephemeralBytes += disk.usedBytes ?? 0;
+  for (const { plugin, disk } of volumes) if (plugin === EMPTY_DIR) ephemeralBytes += disk.usedBytes ?? 0;
   const swap = sumSwap(pod.containers.flatMap((container) => container.swap ?? []));
   return {
     podRef: { name, namespace, uid },

@@ -2,10 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../util/clock.js';
 import { diskAt, usedOf } from './disk-usages.js';
+import { FolderSizes } from './folder-sizes.js';
 import { type DiskUse } from './summary-shapes.js';
-
-/** The folder of emptyDirs among a pod's volumes. */
-export const EMPTY_DIR_PLUGIN = 'kubernetes.io~empty-dir';
 
 /** A volume of a pod and what is used of it. */
 export interface VolumeUse {
@@ -22,26 +20,14 @@ export interface VolumeUsagesOptions {
   readonly volumesDir: (podUid: string) => string;
   /** How many bytes a folder takes; may take long. */
   readonly measureFolder: (path: string, signal: AbortSignal) => Promise<bigint>;
-  /** For so long what was measured is good; 2 min unless told. */
-  readonly goodForMs?: number;
   /** Ends what is being measured. */
   readonly signal: AbortSignal;
-}
-
-interface Measured {
-  /** When `usedBytes` was counted, in milliseconds since the epoch. */
-  readonly atMs: number;
-  /** When it was last tried to count them, monotonic. */
-  readonly triedAtMs: number;
-  readonly usedBytes: number | undefined;
 }
 
 /** What was measured is good for so long; counting files again and again would be most of what a node does. */
 const GOOD_FOR_MS = 120_000;
 /** Others' pods are shown, too, and their uids are theirs to choose: one that is no name of a folder has none here. */
 const FOLDER_NAME = /^[A-Za-z0-9][-A-Za-z0-9_.]{0,250}$/;
-/** Volumes that wait to be measured; more than any node has. */
-const MOST_WAITING = 10_000;
 
 /**
  * How much the volumes of pods use. Counting may take minutes: it goes on in the background, one volume after another,
@@ -50,12 +36,12 @@ const MOST_WAITING = 10_000;
  */
 export class VolumeUsages {
   readonly #options: VolumeUsagesOptions;
-  readonly #measured = new Map<string, Measured>();
-  readonly #waiting = new Set<string>();
-  #working: Promise<void> | undefined;
+  readonly #sizes: FolderSizes;
 
   constructor(options: VolumeUsagesOptions) {
     this.#options = options;
+    const { clock, measureFolder, signal } = options;
+    this.#sizes = new FolderSizes({ clock, measureFolder, signal, goodForMs: GOOD_FOR_MS });
   }
 
   /** The volumes of a pod, as they were measured last; asks for those that are due to be measured again. */
@@ -66,7 +52,7 @@ export class VolumeUsages {
     for (const plugin of await readdir(root).catch(() => [])) {
       for (const name of await readdir(join(root, plugin)).catch(() => [])) {
         const path = join(root, plugin, name);
-        const known = this.#ask(path);
+        const known = this.#sizes.find(path);
         if (known?.usedBytes === undefined) continue;
         const { atMs, usedBytes } = known;
         found.push({
@@ -82,38 +68,11 @@ export class VolumeUsages {
   /** Forgets the volumes of pods that are gone: those below none of the folders of these. */
   keepOnly(podUids: readonly string[]): void {
     const roots = new Set(podUids.map((uid) => this.#options.volumesDir(uid)));
-    for (const path of this.#measured.keys())
-      if (!roots.has(join(path, '../..'))) this.#measured.delete(path);
+    this.#sizes.keepOnly((path) => roots.has(join(path, '../..')));
   }
 
   /** Resolves when nothing is left to be measured. */
   async settled(): Promise<void> {
-    await this.#working;
-  }
-
-  #ask(path: string): Measured | undefined {
-    const known = this.#measured.get(path);
-    const { clock, goodForMs = GOOD_FOR_MS } = this.#options;
-    const isDue = known === undefined || clock.monotonicMs() - known.triedAtMs >= goodForMs;
-    if (isDue && this.#waiting.size < MOST_WAITING && !this.#options.signal.aborted) {
-      this.#waiting.add(path);
-      this.#working ??= this.#work().finally(() => (this.#working = undefined));
-    }
-    return known;
-  }
-
-  async #work(): Promise<void> {
-    const { clock, measureFolder, signal } = this.#options;
-    for (const path of this.#waiting) {
-      if (signal.aborted) return;
-      const usedBytes = await measureFolder(path, signal).then(Number, () => undefined);
-      this.#waiting.delete(path);
-      const known = usedBytes === undefined ? this.#measured.get(path) : undefined;
-      const { atMs } = known ?? { atMs: clock.now() };
-      this.#measured.set(path, {
-        ...{ atMs, usedBytes: usedBytes ?? known?.usedBytes },
-        triedAtMs: clock.monotonicMs(),
-      });
-    }
+    await this.#sizes.settled();
   }
 }

@@ -1,23 +1,30 @@
-import { type PodUse } from '../../model/pod-use.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { type PodUse, type PodUseNeeds } from '../../model/pod-use.js';
+import { type Volume } from '../../model/volume.js';
 import { type PodCache } from '../../pleg/pod-cache.js';
 import { type CriPodUsage } from '../../runtime/cri-pod-usage.js';
-import { type PodPaths } from '../../runtime/pod-paths.js';
+import { FolderSizes, type FolderSizesOptions } from '../../stats/folder-sizes.js';
 import { measurePodUses } from '../../stats/measure-pod-uses.js';
-import { readNodeUsage } from '../../stats/node-usage.js';
+import { type NodeUsage } from '../../stats/node-usage.js';
 import { UsageLooks } from '../../stats/usage-looks.js';
-import { VolumeUsages } from '../../stats/volume-usages.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { settlesWithin } from '../../util/settles-within.js';
-import { measureFolder } from '../../volumes/measure-folder.js';
-import { VolumePaths } from '../../volumes/volume-paths.js';
+import { withinTime } from '../../util/within-time.js';
 
 /** What {@link PodUses} need. */
 export interface PodUsesOptions {
   /** A runtime under pressure is slow, and a node without memory is lost soon: with a short limit. */
   readonly usage: Pick<CriPodUsage, 'listPods'>;
   readonly cache: Pick<PodCache, 'get'>;
-  readonly paths: PodPaths;
+  readonly readNode: (nowMs: number) => Promise<NodeUsage>;
+  /** Absolute. */
+  readonly logsDir: string;
+  /** Every pod that is wanted: what is known of the volumes of others is forgotten. */
+  readonly pods: () => Iterable<NodePod>;
+  /** Where an emptyDir is on the node. */
+  readonly folderOf: (pod: NodePod, volume: Volume) => string;
+  readonly measureFolder: FolderSizesOptions['measureFolder'];
   /** Ends what goes on in the background. */
   readonly ending: AbortSignal;
   readonly clock: Clock;
@@ -26,44 +33,89 @@ export interface PodUsesOptions {
 
 /** A little less than the time between two looks at whether a pod uses too much. */
 const COUNT_EVERY_MS = 9_000;
-/** Volumes that are not counted by then count for nothing this time. */
-const COUNTING_LIMIT_MS = 10_000;
+/** So that one volume of millions of files does not keep back what is to be known of the others. */
+const COUNTED_AT_ONCE = 4;
+/** Volumes that are not counted by then are as they were counted before; counting goes on. */
+const COUNTING_LIMIT_MS = 8_000;
+/** Two questions to the runtime of five seconds each at most, the counting, and a little for logs. */
+const LIMIT_MS = 20_000;
 
 /** What pods use, for those who end them for it. */
 export class PodUses {
   readonly #options: PodUsesOptions;
   readonly #looks: UsageLooks;
-  readonly #volumes: VolumeUsages;
+  readonly #sizes: FolderSizes;
 
   constructor(options: PodUsesOptions) {
     this.#options = options;
-    const { usage, cache, paths, ending, clock, logger } = options;
-    const volumePaths = new VolumePaths(paths.podsDir);
+    const { usage, cache, readNode, measureFolder, ending, clock, logger } = options;
     this.#looks = new UsageLooks({
-      ...{ clock, logger, readNode: readNodeUsage },
+      ...{ clock, logger, readNode },
       listPods: () => usage.listPods(ending),
       statusOf: (uid) => cache.get(uid).status,
     });
-    this.#volumes = new VolumeUsages({
-      ...{ clock, measureFolder, signal: ending, goodForMs: COUNT_EVERY_MS },
-      volumesDir: (uid) => volumePaths.volumesFolder(uid),
+    this.#sizes = new FolderSizes({
+      ...{ clock, measureFolder, signal: ending, goodForMs: COUNT_EVERY_MS, atOnce: COUNTED_AT_ONCE },
     });
   }
 
   /**
-   * By uid; of all pods unless told of which. Nothing of a pod is known when the runtime does not answer. Rejects with the
-   * signal's reason alone.
+   * Of these pods, by uid; one that the runtime does not tell of is left out. Rejects when the runtime does not answer: nobody
+   * is to go because nothing is known of anybody. Rejects with the signal's reason when aborted.
    */
-  async measure(signal: AbortSignal, podUids?: ReadonlySet<string>): Promise<ReadonlyMap<string, PodUse>> {
-    const { clock, paths } = this.#options;
-    const volumes = this.#volumes;
-    const look = await this.#looks.look(signal);
-    if (look.problem === undefined) volumes.keepOnly(look.pods.map(({ uid }) => uid));
+  async measure(
+    pods: readonly NodePod[],
+    needs: PodUseNeeds,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, PodUse>> {
+    const { clock } = this.#options;
+    return await withinTime({ clock, signal, limitMs: LIMIT_MS }, async (limited) =>
+      this.#measure(pods, needs, limited),
+    );
+  }
+
+  async #measure(
+    pods: readonly NodePod[],
+    needs: PodUseNeeds,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, PodUse>> {
+    const { logsDir } = this.#options;
+    const { pods: looked, problem } = await this.#looks.look(signal);
+    if (problem !== undefined) throw new Error(`the runtime does not tell what pods use: ${problem}`);
+    if (needs.volumes) await this.#countVolumes(pods);
+    const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
+    return await measurePodUses(
+      {
+        pods: looked.filter(({ uid }) => byUid.has(uid)),
+        logsDir: needs.logs ? logsDir : undefined,
+        volumeBytesOf: (uid) => (needs.volumes ? this.#volumeBytesOf(byUid.get(uid)!) : undefined),
+      },
+      signal,
+    );
+  }
+
+  async #countVolumes(pods: readonly NodePod[]): Promise<void> {
+    const { clock, pods: wanted } = this.#options;
+    const kept = new Set([...wanted()].flatMap((pod) => this.#foldersOf(pod)));
+    this.#sizes.keepOnly((path) => kept.has(path));
     // Asked for once so that they are counted, and then as they were counted.
-    const pods = look.pods.filter(({ uid }) => podUids?.has(uid) !== false);
-    for (const { uid } of pods) await volumes.find(uid);
-    await settlesWithin(volumes.settled(), COUNTING_LIMIT_MS, clock);
-    const scene = { pods, logsDir: paths.podLogsDir, volumesOf: async (uid: string) => volumes.find(uid) };
-    return await measurePodUses(scene, signal);
+    for (const pod of pods) for (const path of this.#foldersOf(pod)) this.#sizes.find(path);
+    await settlesWithin(this.#sizes.settled(), COUNTING_LIMIT_MS, clock);
+  }
+
+  /** Undefined as long as one of them was never counted. */
+  #volumeBytesOf(pod: NodePod): number | undefined {
+    const sizes = this.#foldersOf(pod).map((path) => this.#sizes.find(path)?.usedBytes);
+    return sizes.reduce<number | undefined>(
+      (sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes),
+      0,
+    );
+  }
+
+  /** What is in memory takes nothing of the disk, and other volumes are not the pod's own. */
+  #foldersOf(pod: NodePod): string[] {
+    return (pod.spec.volumes ?? [])
+      .filter(({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== 'Memory')
+      .map((volume) => this.#options.folderOf(pod, volume));
   }
 }

@@ -1,0 +1,88 @@
+import { isCriticalPod } from '../model/critical-pod.js';
+import { type EvictionSignal } from '../model/eviction-thresholds.js';
+import { type NodePod } from '../model/node-pod.js';
+import { type PodUse, type PodUseNeeds } from '../model/pod-use.js';
+import { type Clock } from '../util/clock.js';
+import { type Logger } from '../util/logger.js';
+import { withinTime } from '../util/within-time.js';
+import { type DiskParts, needsOf } from './pod-consumption.js';
+import { rankPods } from './rank-pods.js';
+
+/** What {@link VictimChoice} needs. */
+export interface VictimChoiceOptions {
+  /** Pods that may run and are not being ended. */
+  readonly pods: () => readonly NodePod[];
+  /**
+   * What these use, by uid, and nothing that is not needed; those that are not in it use something that nobody knows. Rejects
+   * when that can be told of none.
+   */
+  readonly measurePods: (
+    pods: readonly NodePod[],
+    needs: PodUseNeeds,
+    signal: AbortSignal,
+  ) => Promise<ReadonlyMap<string, PodUse>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A pod that is to go, and what it uses. */
+export interface Victim {
+  readonly pod: NodePod;
+  readonly use: PodUse | undefined;
+}
+
+/** More than any measuring has by itself. */
+const MEASURE_LIMIT_MS = 30_000;
+/** So often nobody is chosen while volumes are being counted: about a minute. A disk is not filled that fast. */
+const MOST_POSTPONED = 3;
+
+/** Chooses who goes for a shortage. */
+export class VictimChoice {
+  readonly #options: VictimChoiceOptions;
+  /** How often in a row. */
+  #postponed = 0;
+
+  constructor(options: VictimChoiceOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined when nobody can go now, which is said. Rejects when nobody knows what pods use. */
+  async choose(short: EvictionSignal, parts: DiskParts, signal: AbortSignal): Promise<Victim | undefined> {
+    const { pods, measurePods, clock, logger } = this.#options;
+    const needs = needsOf(short, parts);
+    const uses = await withinTime({ clock, signal, limitMs: MEASURE_LIMIT_MS }, async (limited) =>
+      measurePods(pods(), needs, limited),
+    );
+    // Asked after the measuring, which may take seconds.
+    const ranked = rankPods(pods(), { signal: short, uses, parts });
+    logger.info('Eviction manager: pods ranked for eviction', { pods: ranked.map(nameOf) });
+    const candidates = ranked.filter((pod) => !isCriticalPod(pod));
+    const uncounted = needs.volumes
+      ? candidates.filter((pod) => isUncounted(uses.get(pod.metadata.uid)))
+      : [];
+    if (uncounted.length > 0 && this.#postponed < MOST_POSTPONED) {
+      this.#postponed++;
+      logger.info('Eviction manager: volumes are being counted', { pods: uncounted.map(nameOf) });
+      return undefined;
+    }
+    this.#postponed = 0;
+    const [pod] = candidates;
+    for (const critical of ranked.slice(0, pod && ranked.indexOf(pod))) {
+      const { uid } = critical.metadata;
+      logger.warn('Eviction manager: cannot evict a critical pod', { pod: nameOf(critical), podUID: uid });
+    }
+    if (pod !== undefined) return { pod, use: uses.get(pod.metadata.uid) };
+    logger.info('Eviction manager: unable to evict any pods from the node');
+    return undefined;
+  }
+}
+
+/** It runs, and how much of the disk its volumes take is not known yet. */
+function isUncounted(use: PodUse | undefined): boolean {
+  return use !== undefined && use.volumeBytes === undefined;
+}
+
+/** Of a pod, for the log. */
+export function nameOf({ metadata: { namespace, name } }: NodePod): string {
+  return `${namespace}/${name}`;
+}
