@@ -15,6 +15,7 @@ import { checkHostPath } from '../volumes/check-host-path.js';
 import { ClaimedVolumes, type VolumeClaimSource } from '../volumes/claimed-volumes.js';
 import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
 import { EmptyDir } from '../volumes/empty-dir.js';
+import { type FolderCounts } from '../volumes/folder-counts.js';
 import { findLookPlace, type LookPlace } from '../volumes/find-look-place.js';
 import { HostPath } from '../volumes/host-path.js';
 import { type ToolMounter } from '../volumes/mounter.js';
@@ -73,17 +74,19 @@ export interface VolumeLimitsOptions {
   /** Every pod that is wanted. */
   readonly pods: () => Iterable<NodePod>;
   readonly evictor: PodEvictor;
+  readonly counts: FolderCounts;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Makes what evicts pods whose emptyDirs are over their limits. */
 export function buildVolumeLimits(given: VolumeLimitsOptions): EmptyDirLimits {
-  const { volumes, pods, evictor, clock, logger } = given;
+  const { volumes, pods, evictor, counts, clock, logger } = given;
   return new EmptyDirLimits({
     ...{ clock, logger },
-    pods: () => [...pods()].filter((pod) => evictor.isActive(pod)),
+    pods: () => [...pods()].filter((pod) => evictor.isHeldToLimits(pod)),
     folderOf: (pod, volume) => volumes.hostPathOf(pod, volume),
     evict: (pod, message) => evictor.evict(pod, { signal: 'emptydirfs.limit', message }),
+    measure: async (folder, signal) => counts.count(folder, signal),
   });
 }

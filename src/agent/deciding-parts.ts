@@ -20,7 +20,6 @@ import { type Logger } from '../util/logger.js';
 import { PodWorkers } from '../workers/pod-workers.js';
 import { type AgentOptions } from './agent-options.js';
 import { type ClusterHooks } from './cluster/cluster-hooks.js';
-import { buildVolumeLimits } from './build-volumes.js';
 import { buildCollectors } from './collectors.js';
 import { buildStorage } from './eviction/build-storage.js';
 import { PodEvictor } from './eviction/pod-evictor.js';
@@ -100,11 +99,8 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   });
   const evictor = new PodEvictor({ workers, events });
   const storage = buildStorage({
-    ...{ ...common, options, client, cache, paths, evictor, ending: closing.signal },
+    ...{ ...common, options, client, cache, paths, volumes, evictor, ending: closing.signal },
     pods: () => desired.all(),
-  });
-  const volumeLimits = buildVolumeLimits({
-    ...{ ...common, volumes, evictor, pods: () => desired.all() },
   });
   const foreign = new ForeignPodsWatch({
     ...{ logger, cache, desired, isOurs },
@@ -226,7 +222,6 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       collectors,
       evictor,
       ...storage,
-      volumeLimits,
       housekeeping,
       handlers,
       loop,

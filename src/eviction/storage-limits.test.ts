@@ -74,6 +74,39 @@ describe('limits of ephemeral storage', () => {
     expect(evicted).toHaveLength(1);
   });
 
+  it('come to what runs at the same time at most, and none is 0', async () => {
+    const limited = (name: string, limit: string, more = {}) => ({
+      ...{ name, image: 'i', resources: { limits: { 'ephemeral-storage': limit } } },
+      ...more,
+    });
+    const containers = [limited('main', '100'), limited('none', '0')];
+    const sidecar = limited('side', '50', { restartPolicy: 'Always' });
+    const initContainers = [limited('first', '40'), sidecar];
+    const used = (main: number, none: number, side: number, first = 0) =>
+      Object.entries({ main, none, side, first }).map(([name, writtenBytes]) => ({ name, writtenBytes }));
+    for (const [name, uses_] of [
+      ['within', used(90, 10, 50)],
+      ['over', used(100, 1, 50)],
+      ['side', used(0, 0, 51)],
+      ['early', used(0, 0, 0, 41)],
+    ] as const) {
+      pods.push(aNodePod({ name, spec: { containers, initContainers } }));
+      uses.set(`uid-${name}`, { volumeBytes: 0, containers: uses_ });
+    }
+    await limits.check(never);
+    expect(evicted).toEqual([
+      'over ephemeralpodfs.limit Pod ephemeral local storage usage exceeds the total limit of containers 150. ',
+      'side ephemeralcontainerfs.limit Container side exceeded its local ephemeral storage limit "50". ',
+    ]);
+  });
+
+  it('hold for what is known to be written while volumes are being counted', async () => {
+    add('within', ['100'], { volumeBytes: undefined, containers: [{ name: 'c0', logBytes: 100 }] });
+    add('over', ['100'], { volumeBytes: undefined, containers: [{ name: 'other', logBytes: 101 }] });
+    await limits.check(never);
+    expect(evicted.map((each) => each.split(' ')[0])).toEqual(['over']);
+  });
+
   it('are looked at every ten seconds, and not while nobody has any', async () => {
     const stop = new AbortController();
     const running = limits.run(stop.signal);

@@ -8,21 +8,24 @@
  *
  * @module
  */
+import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
+import { computeOtherLimit } from '../model/pod-requests.js';
 import { type PodUse } from '../model/pod-use.js';
 import { findQuantity, toWholeUnits } from '../model/quantity.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
+import { repeatWithRests } from '../util/repeat-with-rests.js';
 import { formatBytes } from './eviction-message.js';
 
 /** What {@link StorageLimits} needs. */
 export interface StorageLimitsOptions {
-  /** Pods that may run and are not being ended. */
+  /** Pods that are held to their limits: they may run and are not being ended. */
   readonly pods: () => readonly NodePod[];
-  /** What these pods use, by uid. */
+  /** What these pods use, by uid. Rejects when that can be told of none. */
   readonly measurePods: (
-    podUids: ReadonlySet<string>,
+    pods: readonly NodePod[],
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, PodUse>>;
   /** Whether images and what containers write have a disk of their own. */
@@ -34,10 +37,6 @@ export interface StorageLimitsOptions {
 }
 
 const RESOURCE = 'ephemeral-storage';
-/** As often as a kubelet looks. */
-const PERIOD_MS = 10_000;
-/** How many times as long as measuring took nothing is measured. */
-const REST_FACTOR = 9;
 
 /** See the module. */
 export class StorageLimits {
@@ -50,30 +49,19 @@ export class StorageLimits {
 
   /** Looks again and again until the signal aborts; resolves then. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    let restMs = PERIOD_MS;
-    while (!signal.aborted) {
-      await clock.sleep(restMs, signal).catch(() => undefined);
-      const startedMs = clock.monotonicMs();
-      await this.check(signal);
-      restMs = Math.max(PERIOD_MS, REST_FACTOR * (clock.monotonicMs() - startedMs));
-    }
+    await repeatWithRests(this.#options.clock, signal, async () => this.check(signal));
   }
 
   /** Looks once. Never rejects. */
   async check(signal: AbortSignal): Promise<void> {
     const { pods, measurePods, hasImageDisk, evict, logger } = this.#options;
-    const limited = new Set(
-      pods()
-        .filter(isLimited)
-        .map(({ metadata }) => metadata.uid),
-    );
-    if (limited.size === 0) return;
+    const limited = pods().filter(({ spec }) => computeOtherLimit(spec, RESOURCE) !== undefined);
+    if (limited.length === 0) return;
     try {
       const [uses, isElsewhere] = await Promise.all([measurePods(limited, signal), hasImageDisk(signal)]);
       this.#complaint = undefined;
+      // As they are now: measuring may take seconds.
       for (const pod of pods()) {
-        if (!limited.has(pod.metadata.uid)) continue;
         const use = uses.get(pod.metadata.uid);
         const excess = use && findExcess(pod, use, isElsewhere);
         if (excess !== undefined) evict(pod, excess);
@@ -90,33 +78,31 @@ export class StorageLimits {
 /** Which limit a pod is beyond, and why it ends: its own before those of its containers. Pure. */
 function findExcess(
   { spec }: NodePod,
-  { containers: uses, volumeBytes }: PodUse,
+  { containers: uses, volumeBytes = 0 }: PodUse,
   hasImageDisk: boolean,
 ): { readonly signal: string; readonly message: string } | undefined {
-  const limits = [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ name, resources }) => {
-    const text = resources?.limits?.[RESOURCE];
-    const limit = text === undefined ? undefined : findQuantity(text);
-    return limit === undefined ? [] : [{ name, text, bytes: toWholeUnits(limit) }];
-  });
+  // Of volumes that were not counted yet it is at least that much.
   const written = uses.reduce((sum, use) => sum + (use.writtenBytes ?? 0) + (use.logBytes ?? 0), volumeBytes);
-  const total = limits.reduce((sum, { bytes }) => sum + bytes, 0n);
+  const total = computeOtherLimit(spec, RESOURCE);
   // The spaces at the ends are a kubelet's.
-  if (BigInt(written) > total) {
+  if (total !== undefined && BigInt(written) > total) {
     const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${formatBytes(total)}. `;
     return { signal: 'ephemeralpodfs.limit', message };
   }
-  for (const { name, text, bytes } of limits) {
+  for (const { name, resources } of stayingContainersOf(spec)) {
+    const text = resources?.limits?.[RESOURCE];
+    const limit = text === undefined ? undefined : findQuantity(text);
+    if (limit === undefined || limit.nanos === 0n) continue;
     const use = uses.find((each) => each.name === name);
     const own = (use?.logBytes ?? 0) + (hasImageDisk ? 0 : (use?.writtenBytes ?? 0));
-    if (BigInt(own) <= bytes) continue;
+    if (BigInt(own) <= toWholeUnits(limit)) continue;
     const message = `Container ${name} exceeded its local ephemeral storage limit "${text}". `;
     return { signal: 'ephemeralcontainerfs.limit', message };
   }
   return undefined;
 }
 
-function isLimited({ spec }: NodePod): boolean {
-  return [...spec.containers, ...(spec.initContainers ?? [])].some(
-    ({ resources }) => resources?.limits?.[RESOURCE] !== undefined,
-  );
+/** Those that run to the end of the pod: an init container's own limit is not looked at, as it is soon over. */
+function stayingContainersOf({ containers, initContainers = [] }: NodePod['spec']): readonly Container[] {
+  return [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')];
 }

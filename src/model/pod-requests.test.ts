@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type Container } from './container.js';
-import { computeOtherRequests, computePodRequests, isExtendedResource } from './pod-requests.js';
+import {
+  computeOtherLimit,
+  computeOtherRequests,
+  computePodRequests,
+  isExtendedResource,
+} from './pod-requests.js';
 
 function container(cpu: string, memory = '0', more: Partial<Container> = {}): Container {
   return { name: 'c', image: 'i', resources: { requests: { cpu, memory } }, ...more };
@@ -66,4 +71,18 @@ describe('what a pod asks for', () => {
       memoryBytes: 0n,
     });
   });
+});
+
+it('the limit of a pod on a resource is of what runs at the same time at most, where any container has one', () => {
+  const limited = (text?: string, more: Partial<Container> = {}): Container => ({
+    ...{ name: 'c', image: 'i', ...more },
+    ...(text !== undefined && { resources: { limits: { 'ephemeral-storage': text } } }),
+  });
+  const limitOf = (containers: Container[], initContainers: Container[] = [], overhead = {}) =>
+    computeOtherLimit({ containers, initContainers, overhead }, 'ephemeral-storage');
+  expect(limitOf([limited()])).toBeUndefined();
+  expect(limitOf([limited()], [], { 'ephemeral-storage': '5' })).toBeUndefined();
+  expect(limitOf([limited('1'), limited()], [limited('2', SIDECAR)], { 'ephemeral-storage': '5' })).toBe(8n);
+  expect(limitOf([limited('1')], [limited('9'), limited('2', SIDECAR)])).toBe(9n);
+  expect(limitOf([limited('0')], [], { 'ephemeral-storage': '5' })).toBe(0n);
 });

@@ -46,15 +46,22 @@ export function computeOtherRequests(spec: PodSpec): ReadonlyMap<string, bigint>
   for (const name of ['cpu', 'memory']) names.delete(name);
   if (names.size === 0) return NO_OTHERS;
   const amounts = [...names].map((name): [string, bigint] => {
-    const ofContainers = mostAtOnce(spec, {
-      nothing: 0n,
-      of: (container) => wholeOf(requestedText(container, name)),
-      add: (one, other) => one + other,
-      larger: (one, other) => (one > other ? one : other),
-    });
+    const ofContainers = mostWholeAtOnce(spec, (container) => requestedText(container, name));
     return [name, ofContainers + wholeOf(overhead[name] ?? '0')];
   });
   return new Map(amounts.filter(([, amount]) => amount > 0n));
+}
+
+/**
+ * What the limits of a pod's containers on such a resource come to, put together as what they ask for is; undefined where none
+ * has one. Pure. The pod's overhead counts, as with a kubelet.
+ */
+export function computeOtherLimit(spec: PodSpec, name: string): bigint | undefined {
+  const { containers, initContainers = [], overhead = {} } = spec;
+  const limitOf = ({ resources }: Container): string | undefined => resources?.limits?.[name];
+  if (![...initContainers, ...containers].some((each) => limitOf(each) !== undefined)) return undefined;
+  const ofContainers = mostWholeAtOnce(spec, (container) => limitOf(container) ?? '0');
+  return ofContainers === 0n ? 0n : ofContainers + wholeOf(overhead[name] ?? '0');
 }
 
 /** Whether a resource is somebody else's than Kubernetes': `example.com/gpu`. Pure. */
@@ -86,6 +93,15 @@ function mostAtOnce<Amount>(
   }
   const running = containers.reduce((all, container) => sum(all, of(container)), sidecars);
   return max(running, mostAtInit);
+}
+
+function mostWholeAtOnce(spec: ContainersOfPod, textOf: (container: Container) => string): bigint {
+  return mostAtOnce(spec, {
+    nothing: 0n,
+    of: (container) => wholeOf(textOf(container)),
+    add: (one, other) => one + other,
+    larger: (one, other) => (one > other ? one : other),
+  });
 }
 
 function requestedText({ resources }: Container, name: string): string {

@@ -13,6 +13,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { type Volume } from '../model/volume.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { repeatWithRests } from '../util/repeat-with-rests.js';
 import { sizeLimitOf } from './empty-dir.js';
 import { measureFolder } from './measure-folder.js';
 
@@ -30,11 +31,6 @@ export interface EmptyDirLimitsOptions {
   readonly measure?: (folder: string, signal: AbortSignal) => Promise<bigint>;
 }
 
-/** As often as a kubelet looks for what its node is short of. */
-const PERIOD_MS = 10_000;
-/** How many times as long as measuring took nothing is measured. */
-const REST_FACTOR = 9;
-
 /** See the module. */
 export class EmptyDirLimits {
   readonly #options: EmptyDirLimitsOptions;
@@ -49,14 +45,7 @@ export class EmptyDirLimits {
 
   /** Looks again and again until the signal aborts; resolves then. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    let restMs = PERIOD_MS;
-    while (!signal.aborted) {
-      await clock.sleep(restMs, signal).catch(() => undefined);
-      const startedMs = clock.monotonicMs();
-      await this.check(signal);
-      restMs = Math.max(PERIOD_MS, REST_FACTOR * (clock.monotonicMs() - startedMs));
-    }
+    await repeatWithRests(this.#options.clock, signal, async () => this.check(signal));
   }
 
   /** Looks once. Never rejects. */

@@ -36,7 +36,7 @@ export function buildEviction(given: EvictionParts): EvictionManager {
     }),
     maxPodGraceSeconds: options.evictionMaxPodGracePeriodSeconds,
     pods: () => [...desired.all()].filter((pod) => evictor.isActive(pod)),
-    measurePods: async (signal) => uses.measure(signal),
+    measurePods: async (active, needs, signal) => uses.measure(active, needs, signal),
     measureSupplies: async (signal) => (await node()?.measureSupplies(signal)) ?? {},
     hasImageDisk: async (signal) => imageDisk.isOwn(signal),
     clearUp: async (signal) => {

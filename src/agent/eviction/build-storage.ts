@@ -4,9 +4,15 @@ import { type NodePod } from '../../model/node-pod.js';
 import { type PodCache } from '../../pleg/pod-cache.js';
 import { CriPodUsage } from '../../runtime/cri-pod-usage.js';
 import { type PodPaths } from '../../runtime/pod-paths.js';
+import { readNodeUsage } from '../../stats/node-usage.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
+import { type EmptyDirLimits } from '../../volumes/empty-dir-limits.js';
+import { FolderCounts } from '../../volumes/folder-counts.js';
+import { measureFolder } from '../../volumes/measure-folder.js';
+import { type PodVolumes } from '../../volumes/pod-volumes.js';
 import { type AgentOptions } from '../agent-options.js';
+import { buildVolumeLimits } from '../build-volumes.js';
 import { ImageDisk } from './image-disk.js';
 import { type PodEvictor } from './pod-evictor.js';
 import { PodUses } from './pod-uses.js';
@@ -17,6 +23,7 @@ export interface StorageOptions {
   readonly client: CriClient;
   readonly cache: Pick<PodCache, 'get'>;
   readonly paths: PodPaths;
+  readonly volumes: PodVolumes;
   /** Every pod that is wanted. */
   readonly pods: () => Iterable<NodePod>;
   readonly evictor: PodEvictor;
@@ -31,22 +38,29 @@ export interface Storage {
   readonly uses: PodUses;
   readonly imageDisk: ImageDisk;
   readonly storageLimits: StorageLimits;
+  readonly volumeLimits: EmptyDirLimits;
 }
 
 const CALL_TIMEOUT_MS = 5_000;
 
 /** Makes them. Nothing is asked of the runtime before somebody is to be ended for what it uses. */
 export function buildStorage(given: StorageOptions): Storage {
-  const { options, client, cache, paths, pods, evictor, ending, clock, logger } = given;
+  const { options, client, cache, paths, volumes, pods, evictor, ending, clock, logger } = given;
   const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
-  const uses = new PodUses({ usage, cache, paths, ending, clock, logger });
+  const counts = new FolderCounts({ measure: measureFolder, ending, clock });
+  const uses = new PodUses({
+    ...{ usage, cache, pods, ending, clock, logger, readNode: readNodeUsage, logsDir: paths.podLogsDir },
+    folderOf: (pod, volume) => volumes.hostPathOf(pod, volume),
+    measureFolder: async (path, signal) => counts.count(path, signal),
+  });
   const imageDisk = new ImageDisk({ rootDir: options.rootDir, usage });
   const storageLimits = new StorageLimits({
-    pods: () => [...pods()].filter((pod) => evictor.isActive(pod)),
-    measurePods: async (podUids, signal) => uses.measure(signal, podUids),
+    pods: () => [...pods()].filter((pod) => evictor.isHeldToLimits(pod)),
+    measurePods: async (limited, signal) => uses.measure(limited, { logs: true, volumes: true }, signal),
     hasImageDisk: async (signal) => imageDisk.isOwn(signal),
     evict: (pod, eviction) => evictor.evict(pod, eviction),
     ...{ clock, logger },
   });
-  return { uses, imageDisk, storageLimits };
+  const volumeLimits = buildVolumeLimits({ volumes, pods, evictor, counts, clock, logger });
+  return { uses, imageDisk, storageLimits, volumeLimits };
 }

@@ -1,5 +1,8 @@
+import { AT_ONCE_SECONDS } from '../../eviction/eviction-rules.js';
+import { isCriticalPod } from '../../model/critical-pod.js';
 import { type NodePod } from '../../model/node-pod.js';
 import { type PodEventRecorder } from '../../model/pod-event-recorder.js';
+import { isClusterPod } from '../../model/static-pod.js';
 import { podEvicted } from '../../util/start-channels.js';
 import { type PodWorkers } from '../../workers/pod-workers.js';
 
@@ -14,11 +17,11 @@ export interface PodEviction {
   /** As the kubelet's label eviction_signal has it. */
   readonly signal: string;
   readonly message: string;
+  /** What its condition DisruptionTarget says: it ends for the sake of others. One that is beyond its own limits has none. */
+  readonly disruption?: string;
   /** As a kubelet gives those that it evicts at once unless told. */
   readonly gracePeriodSeconds?: number;
 }
-
-const AT_ONCE_SECONDS = 1;
 
 /** Ends pods for good, for what they use of the node, in the kubelet's words. */
 export class PodEvictor {
@@ -34,12 +37,22 @@ export class PodEvictor {
     return workers.isKnown(uid) && !workers.isTerminationRequested(uid) && !workers.isFinished(uid);
   }
 
+  /**
+   * Whether a pod that is beyond its own limits ends for it. A critical pod of a cluster does not, as with a kubelet: the node is
+   * not what it should be without it. A static one does, unlike there: it is held to what its manifest says.
+   */
+  isHeldToLimits(pod: NodePod): boolean {
+    return this.isActive(pod) && !(isClusterPod(pod) && isCriticalPod(pod));
+  }
+
   /** Returns at once. Does nothing to a pod that is not active. */
-  evict(pod: NodePod, { signal, message, gracePeriodSeconds = AT_ONCE_SECONDS }: PodEviction): void {
+  evict(pod: NodePod, eviction: PodEviction): void {
     if (!this.isActive(pod)) return;
+    const { signal, message, disruption, gracePeriodSeconds = AT_ONCE_SECONDS } = eviction;
     const { workers, events } = this.#options;
     events.record(pod.metadata, { type: 'Warning', reason: 'Evicted', message });
-    const statusOverride = { phase: 'Failed', reason: 'Evicted', message, disruption: message } as const;
+    const end = { phase: 'Failed', reason: 'Evicted', message } as const;
+    const statusOverride = { ...end, ...(disruption !== undefined && { disruption }) };
     workers.updatePod({ type: 'kill', pod, kill: { gracePeriodSeconds, evict: true, statusOverride } });
     podEvicted.publish({ signal });
   }
