@@ -95,7 +95,11 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...{ ...common, isOurs },
     mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
     hasSeenPods: () => pleg.health().healthy,
-    desiredImages: () => [...desired.all()].flatMap(({ spec }) => imagesOf(spec)),
+    // What has ended for good starts nothing any more; its manifest may be edited, a pod of a cluster never.
+    desiredImages: () =>
+      [...desired.all()]
+        .filter((pod) => !(isClusterPod(pod) && workers.isFinished(pod.metadata.uid)))
+        .flatMap(({ spec }) => imagesOf(spec)),
   });
   const evictor = new PodEvictor({ workers, events });
   const storage = buildStorage({

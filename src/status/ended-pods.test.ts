@@ -33,7 +33,9 @@ describe('ends of pods', () => {
     await first.keep('u2', END);
     const last = { ...END, status: { ...STATUS, podIP: '10.0.0.1' }, isFinished: true };
     await first.keep('u1', last);
+    expect([first.isKept('u1'), first.isKept('u3')]).toEqual([true, false]);
     const next = await open();
+    expect(next.isKept('u1')).toBe(true);
     expect(next.find('u1')).toEqual(last);
     expect(next.find('u2')).toEqual(END);
     expect([...next.uids()].sort()).toEqual(['u1', 'u2']);
@@ -45,6 +47,7 @@ describe('ends of pods', () => {
     first.forget('u1');
     first.forget('u1');
     expect(first.find('u1')).toBeUndefined();
+    expect(first.isKept('u1')).toBe(false);
     await first.settled('u1');
     expect((await open()).find('u1')).toBeUndefined();
   });

@@ -42,6 +42,8 @@ export class EndedPods {
   readonly #options: EndedPodsOptions;
   readonly #logger: Logger;
   readonly #byUid: Map<string, EndedPod>;
+  /** Of which an end is on the disk: an earlier agent's word for it as well. */
+  readonly #kept: Set<string>;
   /** Per pod the write or removal under way, and with it their order. Never rejects. */
   readonly #writing = new Map<string, Promise<void>>();
 
@@ -49,6 +51,7 @@ export class EndedPods {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
     this.#byUid = ended;
+    this.#kept = new Set(ended.keys());
   }
 
   /**
@@ -81,6 +84,11 @@ export class EndedPods {
     return this.#byUid.get(uid);
   }
 
+  /** Whether an agent that is started now would know that the pod has ended. */
+  isKept(uid: string): boolean {
+    return this.#kept.has(uid);
+  }
+
   /** Every pod that has ended. */
   uids(): IterableIterator<string> {
     return this.#byUid.keys();
@@ -98,12 +106,14 @@ export class EndedPods {
       if (this.#byUid.get(uid) !== ended) return;
       await mkdir(paths.podDir(uid), { recursive: true, mode: 0o750 });
       await writeWhole(paths.endFile(uid), `${JSON.stringify({ version: VERSION, uid, ...ended })}\n`);
+      this.#kept.add(uid);
     });
   }
 
   /** The pod runs anew, or is gone. The record is out of the way when {@link settled} resolves. */
   forget(uid: string): void {
     if (!this.#byUid.delete(uid)) return;
+    this.#kept.delete(uid);
     void this.#inTurn(uid, async () => {
       if (!this.#byUid.has(uid)) await rm(this.#options.paths.endFile(uid), { force: true });
     });

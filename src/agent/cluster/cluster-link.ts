@@ -240,6 +240,7 @@ export class ClusterLink implements ClusterHooks {
       buildEviction({
         ...{ options, parts, clock, logger },
         node: () => this.#node?.node,
+        findTold: (uid) => this.findTold(uid),
         onEvent: (event) => this.#tell(event),
       }),
     );

@@ -2,12 +2,14 @@ import type { ClusterNode } from '../../cluster/node/cluster-node.js';
 import type { NodeEvent } from '../../cluster/node/node-ports.js';
 import { EvictionManager } from '../../eviction/eviction-manager.js';
 import { toEvictionRules } from '../../eviction/eviction-rules.js';
-import { isClusterPod } from '../../model/static-pod.js';
+import { type V1PodStatus } from '../../model/v1-pod-status.js';
 import { type Clock } from '../../util/clock.js';
 import { parseGoDuration } from '../../util/go-duration.js';
 import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
+import { clearUp } from './clear-up.js';
+import { toIsOver, untilFinished } from './finished-pods.js';
 
 /** What {@link buildEviction} needs. */
 export interface EvictionParts {
@@ -15,18 +17,18 @@ export interface EvictionParts {
   readonly parts: AgentParts;
   /** The node that looks at what is left; once there is one. */
   readonly node: () => ClusterNode | undefined;
+  /** What the API server knows of a pod's status; undefined when it knows none. */
+  readonly findTold: (podUid: string) => V1PodStatus | undefined;
   readonly onEvent: (event: NodeEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** As often it is looked whether a pod that ends is gone. */
-const GONE_LOOK_MS = 500;
-
 /** Wires the evictions of a node to its agent. Throws an Error that says which threshold is wrong. */
 export function buildEviction(given: EvictionParts): EvictionManager {
   const { options, parts, node, onEvent, clock, logger } = given;
-  const { desired, workers, collectors, evictor, uses, imageDisk } = parts;
+  const { desired, workers, cache, collectors, seenAllSources, evictor, uses, imageDisk } = parts;
+  const isOver = toIsOver({ ...parts, findTold: given.findTold });
   return new EvictionManager({
     rules: toEvictionRules({
       hard: options.evictionHard,
@@ -39,16 +41,9 @@ export function buildEviction(given: EvictionParts): EvictionManager {
     measurePods: async (active, needs, signal) => uses.measure(active, needs, signal),
     measureSupplies: async (signal) => (await node()?.measureSupplies(signal)) ?? {},
     hasImageDisk: async (signal) => imageDisk.isOwn(signal),
-    clearUp: async (signal) => {
-      await collectors.containers.collectAll((uid) => isOver(uid), signal);
-      await collectors.images.collectAll(signal);
-    },
+    clearUp: async (signal) => clearUp({ collectors, cache, seenAllSources, isOver, clock }, signal),
     evict: (pod, eviction) => evictor.evict(pod, eviction),
-    whenGone: async (pod, signal) => {
-      while (!workers.isFinished(pod.metadata.uid) && workers.isKnown(pod.metadata.uid)) {
-        await clock.sleep(GONE_LOOK_MS, signal);
-      }
-    },
+    whenGone: async (pod, signal) => untilFinished(pod.metadata.uid, { workers, clock }, signal),
     onShort: (resource) =>
       onEvent({
         type: 'Warning',
@@ -57,12 +52,6 @@ export function buildEviction(given: EvictionParts): EvictionManager {
       }),
     ...{ clock, logger },
   });
-
-  /** Nothing of it is started again, whatever becomes of its containers. */
-  function isOver(uid: string): boolean {
-    const pod = desired.find(uid);
-    return pod !== undefined && isClusterPod(pod) && workers.isFinished(uid);
-  }
 }
 
 function toMilliseconds(durations: Readonly<Record<string, string>>): Record<string, number> {
