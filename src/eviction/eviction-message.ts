@@ -12,7 +12,7 @@ const NANOS = 1_000_000_000n;
  * for. Pure. Each sentence ends with a space, as there.
  */
 export function toEvictionMessage(
-  { metadata: _, spec }: NodePod,
+  { spec }: Pick<NodePod, 'spec'>,
   use: PodUse | undefined,
   { rule, supply }: MetThreshold,
 ): string {

@@ -20,6 +20,13 @@ it('puts hard and soft thresholds together with their grace periods and what is 
 
 it('asks for a grace period with every soft threshold', () => {
   expect(() => toEvictionRules({ ...NONE, soft: { 'nodefs.available': '10%' } })).toThrow(
-    'nodefs.available: evictionSoftGracePeriod has to say for how long',
+    'evictionSoftGracePeriod: has to say for how long nodefs.available may hold',
+  );
+});
+
+it.each(['hard', 'soft', 'minimumReclaim'] as const)('says which field is wrong: %s', (key) => {
+  const field = { hard: 'evictionHard', soft: 'evictionSoft', minimumReclaim: 'evictionMinimumReclaim' }[key];
+  expect(() => toEvictionRules({ ...NONE, [key]: { 'nodefs.available': 'lots' } })).toThrow(
+    `${field}: nodefs.available: "lots" is neither`,
   );
 });

@@ -10,9 +10,11 @@ import {
   type EvictionSignal,
   type EvictionThreshold,
   leastOf,
+  parseReclaims,
   parseThresholds,
   type WrittenThresholds,
 } from '../model/eviction-thresholds.js';
+import { messageOf } from '../util/errors.js';
 
 /** What pods are evicted for. */
 export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';
@@ -61,21 +63,33 @@ export function isAboutDisk(resource: StarvedResource): boolean {
   return resource === 'ephemeral-storage' || resource === 'inodes';
 }
 
-/** Hard ones first. Throws an Error that says which is wrong, and what would be right. */
+/** Hard ones first. Throws an Error that says which field and signal is wrong, and what would be right. */
 export function toEvictionRules({ hard, soft, softGraceMs, minimumReclaim }: WrittenRules): EvictionRule[] {
-  const reclaims = new Map(parseThresholds(minimumReclaim).map(({ signal, least }) => [signal, least]));
+  const reclaims = new Map(
+    readField('evictionMinimumReclaim', () => parseReclaims(minimumReclaim)).map(
+      ({ signal, least }) => [signal, least] as const,
+    ),
+  );
   const reclaimOf = (signal: EvictionSignal): EvictionThreshold['least'] => reclaims.get(signal) ?? NOTHING;
   return [
-    ...parseThresholds(hard).map((each) => ({
+    ...readField('evictionHard', () => parseThresholds(hard)).map((each) => ({
       ...{ ...each, isHard: true, graceMs: 0, reclaim: reclaimOf(each.signal) },
     })),
-    ...parseThresholds(soft).map((each) => {
+    ...readField('evictionSoft', () => parseThresholds(soft)).map((each) => {
       const graceMs = softGraceMs[each.signal];
       if (graceMs === undefined)
-        throw new Error(`${each.signal}: evictionSoftGracePeriod has to say for how long`);
+        throw new Error(`evictionSoftGracePeriod: has to say for how long ${each.signal} may hold`);
       return { ...each, isHard: false, graceMs, reclaim: reclaimOf(each.signal) };
     }),
   ];
+}
+
+function readField<Result>(field: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`${field}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** How much has to be left, of so much in all, for it to be enough again after pods were evicted. Pure. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leastOf, parseThresholds, reservedByThresholds } from './eviction-thresholds.js';
+import { leastOf, parseReclaims, parseThresholds, reservedByThresholds } from './eviction-thresholds.js';
 
 describe('thresholds', () => {
   it('are amounts, or shares of what there is', () => {
@@ -25,6 +25,24 @@ describe('thresholds', () => {
     ],
   ])('are refused: %s<%s', (signal, text, message) => {
     expect(() => parseThresholds({ [signal]: text })).toThrow(message);
+  });
+
+  it.each([
+    ['0', 0n],
+    ['0Mi', 0n],
+    ['0%', 0n],
+    ['500Mi', 500n << 20n],
+    ['10%', 100n],
+  ])('have a minimum reclaim of nothing as well: %s', (text, amount) => {
+    const [reclaim] = parseReclaims({ 'nodefs.available': text });
+    expect(leastOf(reclaim!, 1_000n)).toBe(amount);
+  });
+
+  it.each([
+    ['lots', '"lots" is neither an amount, such as 100Mi, nor a share'],
+    ['-1', '"-1" is neither an amount,'],
+  ])('have no minimum reclaim of %s', (text, message) => {
+    expect(() => parseReclaims({ 'nodefs.available': text })).toThrow(message);
   });
 
   it('keep back memory and the node’s disk, and nothing that no resource stands for', () => {

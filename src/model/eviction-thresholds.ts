@@ -44,23 +44,34 @@ export const DEFAULT_HARD_THRESHOLDS: WrittenThresholds = {
 /** Reads thresholds; `0%` and `100%` switch one off. Throws an Error that says which one is wrong and what would be right. */
 export function parseThresholds(written: WrittenThresholds): EvictionThreshold[] {
   return Object.entries(written).flatMap(([name, text]) => {
-    if (!isEvictionSignal(name)) throw new Error(`${name}: use one of ${EVICTION_SIGNALS.join(', ')}`);
-    if (text === '0%' || text === '100%') return [];
-    const least = parseLeast(text);
-    if (least === undefined) {
-      throw new Error(
-        `${name}: ${JSON.stringify(text)} is neither an amount above 0, such as 100Mi, nor a share, such as 10%`,
-      );
-    }
-    return [{ signal: name, least }];
+    const threshold = toThreshold(name, text, 'an amount above 0');
+    return text === '0%' || text === '100%' ? [] : [threshold];
   });
+}
+
+/** Reads how much more is to be left again: written as thresholds are, but 0 is nothing more. Throws likewise. */
+export function parseReclaims(written: WrittenThresholds): EvictionThreshold[] {
+  return Object.entries(written).map(([name, text]) => toThreshold(name, text, 'an amount'));
+}
+
+function toThreshold(
+  name: string,
+  text: string,
+  amount: 'an amount' | 'an amount above 0',
+): EvictionThreshold {
+  if (!isEvictionSignal(name)) throw new Error(`${name}: use one of ${EVICTION_SIGNALS.join(', ')}`);
+  const least = parseLeast(text);
+  const isNothing = least !== undefined && 'amount' in least && least.amount === 0n;
+  if (least !== undefined && (amount === 'an amount' || !isNothing)) return { signal: name, least };
+  const rule = `is neither ${amount}, such as 100Mi, nor a share, such as 10%`;
+  throw new Error(`${name}: ${JSON.stringify(text)} ${rule}`);
 }
 
 function parseLeast(text: string): EvictionThreshold['least'] | undefined {
   const percent = /^(\d+(?:\.\d+)?|\.\d+)%$/.exec(text)?.[1];
   if (percent !== undefined) return Number(percent) <= 100 ? { share: Number(percent) / 100 } : undefined;
   const quantity = findQuantity(text);
-  return quantity === undefined || quantity.nanos <= 0n ? undefined : { amount: toWholeUnits(quantity) };
+  return quantity === undefined || quantity.nanos < 0n ? undefined : { amount: toWholeUnits(quantity) };
 }
 
 /** From how much on it is too little, of so much in all. Pure. */

@@ -236,7 +236,7 @@ export class ClusterLink implements ClusterHooks {
         for (const part of [this.#objects, pods, events]) part?.retryNow();
       },
     });
-    this.#eviction = attempt('evictionHard, evictionSoft', () =>
+    this.#eviction = attempt('the configuration', () =>
       buildEviction({
         ...{ options, parts, clock, logger },
         node: () => this.#node?.node,

@@ -56,5 +56,7 @@ export function buildEviction(given: EvictionParts): EvictionManager {
 
 function toMilliseconds(durations: Readonly<Record<string, string>>): Record<string, number> {
   const entries = Object.entries(durations);
-  return Object.fromEntries(entries.map(([signal, text]) => [signal, parseGoDuration(text, signal)]));
+  return Object.fromEntries(
+    entries.map(([signal, text]) => [signal, parseGoDuration(text, `evictionSoftGracePeriod: ${signal}`)]),
+  );
 }

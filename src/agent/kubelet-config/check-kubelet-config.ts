@@ -1,6 +1,12 @@
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
 import { inRange, ProblemList, type Rule } from '../../model/problem-list.js';
-import { EVICTION_SIGNALS, isEvictionSignal, parseThresholds } from '../../model/eviction-thresholds.js';
+import {
+  EVICTION_SIGNALS,
+  isEvictionSignal,
+  parseReclaims,
+  parseThresholds,
+  type WrittenThresholds,
+} from '../../model/eviction-thresholds.js';
 import { checkIp, checkSubdomain } from '../../model/name-rules.js';
 import { checkSysctlPattern } from '../../model/sysctl-names.js';
 import { messageOf } from '../../util/errors.js';
@@ -85,9 +91,13 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   for (const [index, pattern] of (config.allowedUnsafeSysctls ?? []).entries()) {
     list.check(['allowedUnsafeSysctls', index], pattern, checkSysctlPattern);
   }
-  for (const field of ['evictionHard', 'evictionSoft', 'evictionMinimumReclaim'] as const) {
+  for (const [field, parse] of [
+    ['evictionHard', parseThresholds],
+    ['evictionSoft', parseThresholds],
+    ['evictionMinimumReclaim', parseReclaims],
+  ] as const) {
     for (const [signal, text] of Object.entries(config[field] ?? {})) {
-      list.check([field, { key: signal }], text, () => findThresholdProblem(signal, text));
+      list.check([field, { key: signal }], text, () => findThresholdProblem({ [signal]: text }, parse));
     }
   }
   for (const [signal, text] of Object.entries(config.evictionSoftGracePeriod ?? {})) {
@@ -98,9 +108,12 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   return list.problems;
 }
 
-function findThresholdProblem(signal: string, text: string): string | undefined {
+function findThresholdProblem(
+  written: WrittenThresholds,
+  parse: (written: WrittenThresholds) => unknown,
+): string | undefined {
   try {
-    parseThresholds({ [signal]: text });
+    parse(written);
     return undefined;
   } catch (error) {
     return messageOf(error);

@@ -62,14 +62,14 @@ describe('a KubeletConfiguration', () => {
       'evictionHard: {memory.available: 5%}\nevictionSoft: {nodefs.available: 1Gi}\n' +
         'evictionPressureTransitionPeriod: 30s\nmergeDefaultEvictionSettings: true\n' +
         'evictionSoftGracePeriod: {nodefs.available: 1m30s}\nevictionMaxPodGracePeriod: 20\n' +
-        'evictionMinimumReclaim: {nodefs.available: 500Mi}\n',
+        'evictionMinimumReclaim: {nodefs.available: 500Mi, memory.available: 0Mi}\n',
     );
     expect(warnings).toEqual([]);
     expect(config).toEqual({
       ...{ evictionHard: { 'memory.available': '5%' }, evictionSoft: { 'nodefs.available': '1Gi' } },
       ...{ evictionPressureTransitionPeriodMs: 30_000, mergeDefaultEvictionSettings: true },
       ...{ evictionSoftGracePeriod: { 'nodefs.available': '1m30s' }, evictionMaxPodGracePeriod: 20 },
-      ...{ evictionMinimumReclaim: { 'nodefs.available': '500Mi' } },
+      ...{ evictionMinimumReclaim: { 'nodefs.available': '500Mi', 'memory.available': '0Mi' } },
     });
   });
 
@@ -137,7 +137,7 @@ describe('a KubeletConfiguration', () => {
       'evictionSoftGracePeriod: {memory.available: 1 minute}\n',
       'evictionSoftGracePeriod[memory.available]: Invalid value: "1 minute": ',
     ],
-    ['evictionMinimumReclaim: {memory.available: lots}\n', '"lots" is neither an amount above 0'],
+    ['evictionMinimumReclaim: {memory.available: lots}\n', '"lots" is neither an amount, such as'],
     ['evictionMaxPodGracePeriod: -1\n', 'evictionMaxPodGracePeriod: Invalid value: -1: '],
     ['crashLoopBackOff: {maxRestart: 3s}\n', 'crashLoopBackOff.maxRestart: unknown field'],
     ['logging: {format: xml}\n', 'logging.format: '],
