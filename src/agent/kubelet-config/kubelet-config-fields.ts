@@ -163,7 +163,7 @@ export const KUBELET_CONFIG_TABLES = {
     tracing: ignored('any', 'podloop sends no traces'),
     localStorageCapacityIsolation: ignored(
       'boolean',
-      'sizeLimit of a volume always holds; limits of ephemeral-storage are not watched',
+      'sizeLimit of a volume and limits of ephemeral-storage always hold: it cannot be switched off',
     ),
     containerRuntimeEndpoint: supported('string'),
     imageServiceEndpoint: ignored('string', 'images are asked for at containerRuntimeEndpoint'),

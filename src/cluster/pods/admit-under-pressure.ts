@@ -11,7 +11,7 @@ const MEMORY_TAINT = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSch
 /**
  * Why a node that is short of something does not take a pod; undefined when it does. Pure, in the kubelet's words.
  *
- * Critical pods come in always. While memory alone is short, so does what has asked for some, or tolerates it.
+ * Critical pods come in always. While memory alone is short, so does what is not BestEffort, or tolerates it.
  *
  * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-conditions
  */
