@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
@@ -27,19 +27,25 @@ interface Event {
   readonly involvedObject?: { readonly name?: string };
 }
 
-/** A node whose root folder is on a disk of 200 MiB of its own, of which 80 have to be left. */
+const MEBIBYTE = 2 ** 20;
+
+/** A node whose root folder is on a disk of 200 MiB of its own, of which 80 have to be left. Each test begins with an empty one. */
 describe.skipIf('missing' in found)('a node of a real control plane that is short of disk', () => {
   let plane: ControlPlane;
   let agent: ClusterAgent;
-  let folder: string;
+  /** Of what there is, the last one first. */
+  const ends: (() => Promise<void>)[] = [];
 
   beforeAll(async () => {
     if ('missing' in found) return;
-    folder = await mkdtemp(join(tmpdir(), 'podloop-eviction-'));
+    const folder = await mkdtemp(join(tmpdir(), 'podloop-eviction-'));
+    ends.unshift(async () => rm(folder, { recursive: true, force: true }));
     const config = join(folder, 'kubelet.yaml');
     await writeFile(config, CONFIG);
     plane = await ControlPlane.start(found);
+    ends.unshift(async () => plane[Symbol.asyncDispose]());
     agent = await ClusterAgent.prepare(plane, 'lab-a', '--config', config);
+    ends.unshift(async () => agent[Symbol.asyncDispose]());
     await mkdir(agent.rootDir);
     await run('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'podloop-test', agent.rootDir]);
     agent.start();
@@ -47,9 +53,16 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
   });
 
   afterAll(async () => {
-    await agent[Symbol.asyncDispose]();
-    await plane[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true, force: true });
+    for (const end of ends) await end();
+  });
+
+  beforeEach(async () => {
+    await plane.admin.request({ method: 'DELETE', path: PODS });
+    await untilAsync('a node without pods', async () => {
+      const { items } = await plane.admin.request<{ items: Pod[] }>({ method: 'GET', path: PODS });
+      return items.length === 0;
+    });
+    await untilAsync('a node that is short of nothing', async () => !(await isShort()));
   });
 
   const node = async (): Promise<Node> =>
@@ -86,6 +99,12 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
       return items.find((each) => each.reason === reason && each.involvedObject?.name === name)?.message;
     });
 
+  /** A pod that was evicted so that others can go on. */
+  const disruption = (message: unknown): unknown =>
+    expect.objectContaining({
+      ...{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message },
+    });
+
   it('evicts who has written most, but nobody who is critical, and says why', async () => {
     await bind('critical', 70, CRITICAL);
     await bind('modest', 10);
@@ -96,18 +115,17 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
       /^The node was low on resource: ephemeral-storage\. Threshold quantity: 80Mi, available: \d+Ki\. /,
     ) as string;
     expect(status).toMatchObject({ reason: 'Evicted', message });
-    expect(status.conditions).toContainEqual(
-      expect.objectContaining({
-        ...{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message },
-      }),
-    );
+    expect(status.conditions).toContainEqual(disruption(message));
     expect(await untilEvent('greedy', 'Evicted')).toEqual(message);
     expect(await untilEvent('lab-a', 'EvictionThresholdMet')).toBe('Attempting to reclaim ephemeral-storage');
+    await untilAsync('a node that is short no more', async () => !(await isShort()));
     for (const name of ['critical', 'modest'])
       expect(await statusOf(name)).toMatchObject({ phase: 'Running' });
   });
 
   it('takes critical pods alone while it is short, and all of them again once it is not', async () => {
+    const ballast = join(agent.rootDir, 'ballast');
+    await writeFile(ballast, Buffer.alloc(130 * MEBIBYTE));
     await untilAsync('a node that says that it is short', isShort);
     await bind('late', 1);
     expect(await untilPhase('late', 'Failed')).toMatchObject({
@@ -115,19 +133,49 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
     });
     await bind('critical-late', 1, CRITICAL);
     await untilPhase('critical-late', 'Running');
+    expect(await isShort()).toBe(true);
+    await rm(ballast);
     await untilAsync('a node that is short no more', async () => !(await isShort()));
     await bind('welcome', 1);
     await untilPhase('welcome', 'Running');
+    expect(await statusOf('critical-late')).toMatchObject({ phase: 'Running' });
   });
 
   it('evicts who is beyond its own limit, though it is short of nothing', async () => {
+    await bind('within', 4, {}, '5Mi');
+    await untilPhase('within', 'Running');
     await bind('limited', 6, {}, '5Mi');
-    expect(await untilPhase('limited', 'Failed')).toMatchObject({
+    await bind('critical-limited', 6, CRITICAL, '5Mi');
+    const status = await untilPhase('limited', 'Failed');
+    expect(status).toMatchObject({
       reason: 'Evicted',
       message: 'Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. ',
     });
-    await bind('within', 4, {}, '5Mi');
-    await untilPhase('within', 'Running');
+    expect(status.conditions?.map(({ type }) => type)).not.toContain('DisruptionTarget');
+    for (const name of ['within', 'critical-limited'])
+      expect(await statusOf(name)).toMatchObject({ phase: 'Running' });
     expect(await isShort()).toBe(false);
+  });
+
+  it('leaves an evicted pod as it is after the agent was killed', async () => {
+    await bind('hog', 130);
+    await untilPhase('hog', 'Failed');
+    await agent.kill();
+    agent.start();
+    await untilAsync('a node that is short no more', async () => !(await isShort()));
+    await bind('after', 1);
+    await untilPhase('after', 'Running');
+    const { metadata, status } = await plane.admin.request<Pod>({ method: 'GET', path: `${PODS}/hog` });
+    const message = expect.stringContaining('The node was low on resource: ephemeral-storage. ') as string;
+    expect(status).toMatchObject({ phase: 'Failed', reason: 'Evicted', message });
+    expect(status?.conditions).toContainEqual(disruption(message));
+    expect(status?.containerStatuses?.filter(({ state }) => state?.running)).toEqual([]);
+    const volume = join(agent.rootDir, 'pods', metadata!.uid!, 'volumes/kubernetes.io~empty-dir/data');
+    await untilAsync('its volume to be gone', async () =>
+      access(volume).then(
+        () => false,
+        () => true,
+      ),
+    );
   });
 });
