@@ -3,7 +3,6 @@ import { type StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
 import { manifestUidOf } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
-import { type PodSpec } from '../model/pod.js';
 import { isClusterPod } from '../model/static-pod.js';
 import { emptyPodStatus, type ObservedPod } from '../runtime/runtime.js';
 import { AdoptedPodsCleaner } from '../sync/adopted-pods-cleaner.js';
@@ -21,6 +20,7 @@ import { PodWorkers } from '../workers/pod-workers.js';
 import { type AgentOptions } from './agent-options.js';
 import { type ClusterHooks } from './cluster/cluster-hooks.js';
 import { buildCollectors } from './collectors.js';
+import { desiredImagesOf } from './desired-images.js';
 import { buildStorage } from './eviction/build-storage.js';
 import { PodEvictor } from './eviction/pod-evictor.js';
 import { type PodEventLog } from './pod-event-log.js';
@@ -95,11 +95,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...{ ...common, isOurs },
     mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
     hasSeenPods: () => pleg.health().healthy,
-    // What has ended for good starts nothing any more; its manifest may be edited, a pod of a cluster never.
-    desiredImages: () =>
-      [...desired.all()]
-        .filter((pod) => !(isClusterPod(pod) && workers.isFinished(pod.metadata.uid)))
-        .flatMap(({ spec }) => imagesOf(spec)),
+    desiredImages: () => desiredImagesOf(desired.all(), (uid) => workers.isFinished(uid)),
   });
   const evictor = new PodEvictor({ workers, events });
   const storage = buildStorage({
@@ -233,8 +229,4 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     },
     ...{ seenAllSources, wantNothing, forgetLife },
   };
-}
-
-function imagesOf({ initContainers = [], containers, ephemeralContainers = [] }: PodSpec): string[] {
-  return [...initContainers, ...containers, ...ephemeralContainers].map(({ image }) => image);
 }
