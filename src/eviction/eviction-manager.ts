@@ -78,7 +78,7 @@ const REST_MS = 10_000;
 export class EvictionManager {
   readonly #options: EvictionManagerOptions;
   readonly #met: MetThresholds;
-  readonly #choice: VictimChoice;
+  #choice: VictimChoice;
   readonly #wakeup = new Wakeup();
   #latest: Supplies | undefined;
   /** Called when a hard threshold is met. */
@@ -117,6 +117,7 @@ export class EvictionManager {
   /** Until nothing is short. */
   async #relieve(told: Supplies, signal: AbortSignal): Promise<void> {
     const { clock, measureSupplies, logger } = this.#options;
+    this.#choice = new VictimChoice(this.#options);
     let supplies = told;
     for (;;) {
       const met = this.#met.observe(supplies, clock.monotonicMs());

@@ -36,7 +36,7 @@ const MEASURE_LIMIT_MS = 30_000;
 /** So often nobody is chosen while volumes are being counted: about a minute. A disk is not filled that fast. */
 const MOST_POSTPONED = 3;
 
-/** Chooses who goes for a shortage. */
+/** Chooses who goes, from when a node is short of something until it is short of nothing. */
 export class VictimChoice {
   readonly #options: VictimChoiceOptions;
   /** How often in a row. */
@@ -65,7 +65,8 @@ export class VictimChoice {
       logger.info('Eviction manager: volumes are being counted', { pods: uncounted.map(nameOf) });
       return undefined;
     }
-    this.#postponed = 0;
+    // What is short of something else, of which no files are counted, says nothing of it.
+    if (needs.volumes) this.#postponed = 0;
     const [pod] = candidates;
     for (const critical of ranked.slice(0, pod && ranked.indexOf(pod))) {
       const { uid } = critical.metadata;
