@@ -217,6 +217,22 @@ describe('a node that is short of memory', () => {
     expect(node.done.filter((each) => each.startsWith('evict'))).toHaveLength(1);
   });
 
+  it('ends no pod that came while the others were measured, nor one that ended', async () => {
+    for (const [name, bytes] of [
+      ['early', 500],
+      ['rest', 450],
+    ] as const)
+      node.memory.set(name, bytes);
+    const measurePods = async () => {
+      node.memory.set('late', 1);
+      node.memory.delete('early');
+      return Promise.resolve(new Map([['uid-rest', { memoryBytes: 450, containers: [] }]]));
+    };
+    node.start({ measurePods });
+    await node.look();
+    expect(node.done).toEqual(['short of memory', 'evict rest for memory.available within 1 s']);
+  });
+
   it('asks nobody to count files', async () => {
     node.memory.set('a', 950);
     node.start();

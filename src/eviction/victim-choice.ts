@@ -50,11 +50,14 @@ export class VictimChoice {
   async choose(short: EvictionSignal, parts: DiskParts, signal: AbortSignal): Promise<Victim | undefined> {
     const { pods, measurePods, clock, logger } = this.#options;
     const needs = needsOf(short, parts);
+    const measured = pods();
     const uses = await withinTime({ clock, signal, limitMs: MEASURE_LIMIT_MS }, async (limited) =>
-      measurePods(pods(), needs, limited),
+      measurePods(measured, needs, limited),
     );
-    // Asked after the measuring, which may take seconds.
-    const ranked = rankPods(pods(), { signal: short, uses, parts });
+    // It may take seconds: who has ended by now cannot go, and of who has come nobody has asked what it uses.
+    const asked = new Set(measured.map(({ metadata }) => metadata.uid));
+    const present = pods().filter(({ metadata }) => asked.has(metadata.uid));
+    const ranked = rankPods(present, { signal: short, uses, parts });
     logger.info('Eviction manager: pods ranked for eviction', { pods: ranked.map(nameOf) });
     const candidates = ranked.filter((pod) => !isCriticalPod(pod));
     const uncounted = needs.volumes
