@@ -14,6 +14,7 @@ export interface EventGeneratorState {
     readonly displaced: number;
     readonly queued: number;
     readonly due: number;
+    readonly told: { readonly used: number; readonly agreed: number; readonly refuted: number };
   };
   readonly inspectionsInFlight: { readonly length: number };
   readonly requests: { readonly queued: number; readonly coalesced: number; readonly folded: number };
@@ -106,6 +107,18 @@ function addInspections(registry: MetricsRegistry, read: () => EventGeneratorSta
   for (const [name, help, field] of counters) {
     registry.readCounter({ name, help }, () => read().inspections[field]);
   }
+  registry.readCounter(
+    {
+      name: 'podloop_pleg_told_statuses_total',
+      help: 'Statuses of pods that came with events: used without asking, and what became of those that the runtime was asked about all the same.',
+      labels: ['result'],
+    },
+    () =>
+      (['used', 'agreed', 'refuted'] as const).map((result) => ({
+        labels: { result },
+        value: read().inspections.told[result],
+      })),
+  );
   registry.readGauge(
     { name: 'podloop_pleg_requests_queued', help: 'Pods for which a look of their own was asked.' },
     () => read().requests.queued,

@@ -20,6 +20,7 @@ function setUp({ events = true } = {}) {
     onHint: (uid) => told.push(`hint ${uid ?? 'all'}`),
     onChange: () => told.push(`change`),
     onUp: () => told.push('up'),
+    onDown: () => undefined,
   });
   const stopping = new AbortController();
   const running = stream.run(stopping.signal);

@@ -1,4 +1,4 @@
-import { type ObservedPod, type Runtime, type RuntimeEvent } from '../runtime/runtime.js';
+import { type ObservedPod, type Runtime, type RuntimeEvent, type ToldStatuses } from '../runtime/runtime.js';
 import { type Clock, type ClockTimer, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { runtimeEventReceived } from '../util/pleg-channels.js';
@@ -19,7 +19,12 @@ export interface EventStreamOptions {
   readonly onChange: () => void;
   /** The stream is up: whatever happened while it was not has to be looked for. */
   readonly onUp: () => void;
+  /** The stream is gone: another runtime may be there when it comes back. */
+  readonly onDown: () => void;
 }
+
+/** More pods with events that nobody has looked at yet are asked about. */
+const TOLD_LIMIT = 4_096;
 
 /**
  * The runtime's events as the generator uses them: hints about where to look, checked against what the looks show,
@@ -30,6 +35,8 @@ export class EventStream {
   readonly #hints: EventHints;
   readonly #announcements: Announcements;
   readonly #checks: HintChecks;
+  /** What the newest event of a pod told of it, by uid, until it was used. */
+  readonly #told = new Map<string, { readonly stamp: Stamp; readonly read: () => ToldStatuses }>();
   /** A look with a newer stamp has seen everything from before the stream was up. */
   #upStamp: Stamp = OLDEST_STAMP;
   #sweepTimer: ClockTimer | undefined;
@@ -100,6 +107,17 @@ export class EventStream {
     if (this.announcedInARow !== announcedBefore) this.#options.onChange();
   }
 
+  /** What the newest event of a pod told of it, if that came before a look with this stamp. */
+  findTold(uid: string, stamp: Stamp): ToldStatuses | undefined {
+    const told = this.#told.get(uid);
+    return told === undefined || told.stamp >= stamp ? undefined : told.read();
+  }
+
+  /** What was told of a pod has been used, or the pod is gone. */
+  forgetTold(uid: string): void {
+    this.#told.delete(uid);
+  }
+
   /** A look at all pods with this stamp is complete. */
   looked(stamp: Stamp): void {
     if (this.info.state === 'up' && stamp > this.#upStamp) this.#announcements.caughtUp();
@@ -116,10 +134,19 @@ export class EventStream {
     this.#announcements.hear(event);
     // A container that was created only is no news: its start, or its end, comes with an event of its own.
     if (event.type !== 'created') {
-      if (event.podUid !== undefined) this.#checks.expect(event.podUid, event);
+      if (event.podUid !== undefined) {
+        this.#checks.expect(event.podUid, event);
+        this.#keepTold(event.podUid, event);
+      }
       this.#options.onHint(event.podUid);
     }
     if (this.announcedInARow !== before) this.#options.onChange();
+  }
+
+  #keepTold(uid: string, event: RuntimeEvent): void {
+    this.#told.delete(uid);
+    if (event.statuses === undefined || this.#told.size >= TOLD_LIMIT) return;
+    this.#told.set(uid, { stamp: this.#options.clock.stamp(), read: () => event.statuses!() });
   }
 
   #distrust(): void {
@@ -143,6 +170,8 @@ export class EventStream {
       case 'unsupported':
         this.#announcements.disconnected();
         this.#checks.clear();
+        this.#told.clear();
+        this.#options.onDown();
         break;
     }
     this.#options.onChange();

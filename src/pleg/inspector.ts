@@ -1,4 +1,4 @@
-import { emptyPodStatus, type PodStatus, type Runtime } from '../runtime/runtime.js';
+import { emptyPodStatus, type PodStatus, type Runtime, type ToldStatuses } from '../runtime/runtime.js';
 import { type Clock, type Stamp } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { areRemovals, diffPods, diffVanished, hasDeath, hasUnreplacedEnd } from './diff.js';
@@ -18,6 +18,8 @@ import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
 import { RuntimeProbe } from './runtime-probe.js';
 import { type StuckPods } from './stuck-pods.js';
+import { statusAsTold } from './told-status.js';
+import { type ToldStats, ToldTrust } from './told-trust.js';
 import { type WatchConditions } from './watch-conditions.js';
 
 /** What the inspector works on and reports to. */
@@ -31,10 +33,29 @@ export interface InspectorOptions {
   readonly concurrency: number;
   readonly slowAfterMs: number;
   readonly deadlineMs: number;
+  /** So many statuses in events have to prove true before they are believed. */
+  readonly believedAfter: number;
   /** Lets the event loop turn once between the ends of two inspections; setImmediate unless told. */
   readonly yieldToLoop: (() => Promise<unknown>) | undefined;
   /** Hands events to every subscriber; synchronous. */
   readonly deliver: (events: readonly PodLifecycleEvent[]) => void;
+}
+
+/** Counts of {@link Inspector}. */
+export interface InspectorStats {
+  readonly inspections: number;
+  readonly failures: number;
+  readonly displaced: number;
+  readonly queued: number;
+  readonly due: number;
+  readonly told: ToldStats;
+}
+
+/** What events have told of a pod. */
+export interface ToldOfPod {
+  /** Undefined when none has come before the look, or all that was told has been used. */
+  find(): ToldStatuses | undefined;
+  forget(): void;
 }
 
 /** So many times the concurrency may hang outside of the budget. */
@@ -46,7 +67,8 @@ const STOPPED = new Error('the event generator was stopped');
  * Fetches the status of pods that are due, and on success writes the cache, hands out the events and advances the
  * record, in this order and in one go.
  *
- * A pod of which something is only gone, after its end was told of, is told of without one.
+ * A pod of which something is only gone, after its end was told of, is told of without one; so is one of which an event of the
+ * runtime has told everything, once such events have proven themselves ({@link ToldTrust}).
  *
  * One inspection per pod at a time. A failed one leaves the record where it is and the pod due: it is tried again
  * at the next look, later with growing delays.
@@ -56,11 +78,13 @@ export class Inspector {
   readonly #pool: InspectionPool;
   readonly #probe: RuntimeProbe;
   readonly #due: DuePods;
+  readonly #trust: ToldTrust;
   #inspections = 0;
   #failures = 0;
 
   constructor(options: InspectorOptions) {
     this.#options = options;
+    this.#trust = new ToldTrust(options);
     this.#pool = new InspectionPool({
       clock: options.clock,
       concurrency: options.concurrency,
@@ -88,7 +112,7 @@ export class Inspector {
   }
 
   /** Counters for metrics. */
-  get stats(): { inspections: number; failures: number; displaced: number; queued: number; due: number } {
+  get stats(): InspectorStats {
     const { displaced, queued } = this.#pool;
     return {
       inspections: this.#inspections + this.#probe.probes,
@@ -96,6 +120,7 @@ export class Inspector {
       displaced,
       queued,
       due: this.#due.size,
+      told: this.#trust.stats,
     };
   }
 
@@ -124,6 +149,11 @@ export class Inspector {
     this.#due.forgetDelays();
   }
 
+  /** The runtime's events may be those of another one from now on. */
+  distrustEvents(): void {
+    this.#trust.reset();
+  }
+
   /**
    * A look has shown the pod. Inspects it if that is called for.
    *
@@ -132,7 +162,7 @@ export class Inspector {
   consider(
     record: PodRecord,
     trigger: Trigger,
-    options: { ignoreDelay: boolean },
+    options: { readonly ignoreDelay: boolean; readonly told?: ToldOfPod },
   ): Promise<void> | undefined {
     const { cache, conditions } = this.#options;
     const { pod, accepted, seen } = record;
@@ -144,9 +174,16 @@ export class Inspector {
       return undefined;
     }
     const isAsKnown = !this.#due.has(record) && !record.reinspect && cache.get(pod.uid).error === undefined;
-    if (isAsKnown && !record.hasFleeting && !conditions.has(pod.uid) && areRemovals(changes)) {
-      this.#acceptRemovals(record, trigger);
-      return undefined;
+    if (isAsKnown && !record.hasFleeting && !conditions.has(pod.uid)) {
+      if (areRemovals(changes)) {
+        this.#acceptKnown(record, trigger, withoutGone(cache.get(pod.uid).status, seen));
+        return undefined;
+      }
+      const status = options.told && this.#findTold(record, options.told);
+      if (status !== undefined) {
+        this.#acceptKnown(record, trigger, status);
+        return undefined;
+      }
     }
     cache.markBehind(pod.uid);
     this.#due.add(record);
@@ -245,15 +282,28 @@ export class Inspector {
     record.inspected = Promise.race([budgetEnd, ended]);
   }
 
-  /** Of what is left after removals nothing has changed: the runtime has nothing to add to what is known. */
-  #acceptRemovals(record: PodRecord, trigger: Trigger): void {
+  /** The status that an event told, where that may be used; else it is kept, to be held against the answer. */
+  #findTold(record: PodRecord, { find, forget }: ToldOfPod): PodStatus | undefined {
+    const told = record.inspection === undefined ? find() : undefined;
+    if (told === undefined) return undefined;
+    const { seen, accepted } = record;
+    const known = this.#options.cache.get(record.pod.uid).status;
+    const status = statusAsTold({ seen, accepted, known, told });
+    if (status === undefined) return undefined;
+    forget();
+    if (this.#trust.use()) return status;
+    record.told = { seen, status };
+    return undefined;
+  }
+
+  /** The runtime has nothing to add: nothing has changed in what is left, or an event has told all of it. */
+  #acceptKnown(record: PodRecord, trigger: Trigger, status: PodStatus): void {
     const { cache, conditions, clock } = this.#options;
-    const known = cache.get(record.pod.uid).status;
     record.trigger ??= trigger;
     const attempt = beginAttempt(record, conditions);
-    const left = withoutGone(known, attempt.snapshot);
-    const { status, events } = computeNews(record, attempt, left, known, clock.now());
-    this.#write(record, attempt, status, events);
+    const known = cache.get(record.pod.uid).status;
+    const news = computeNews(record, attempt, status, known, clock.now());
+    this.#write(record, attempt, news.status, news.events);
     this.#settle(record);
   }
 
@@ -279,6 +329,9 @@ export class Inspector {
     const known = cache.get(record.pod.uid).status;
     const { status, events, context } = computeNews(record, attempt, fetched, known, clock.now());
     // From here on nothing throws.
+    if (record.told?.seen === attempt.snapshot)
+      this.#trust.compare(attempt.snapshot, record.told.status, fetched);
+    record.told = undefined;
     this.#due.noteSuccess(record);
     this.#write(record, attempt, status, [...events, ...this.#conditionsMet(attempt, status, context)]);
     if (record.seen === attempt.snapshot && !record.reinspect) this.#settle(record);

@@ -295,16 +295,24 @@ export class Looks {
     trigger: Trigger,
     byHand: boolean,
   ): Promise<void> | undefined {
+    const { stream } = this.#options;
     const known = this.#options.records.find(uid);
-    this.#options.stream.compare(uid, known?.seen, pod);
+    stream.compare(uid, known?.seen, pod);
     if (pod === undefined) {
+      stream.forgetTold(uid);
       if (known === undefined) this.#options.conditions.forget(uid);
       else this.#options.inspector.remove(known, stamp, trigger);
       return undefined;
     }
     const record = known ?? this.#options.records.ensure(pod);
     record.see(pod, stamp);
-    return this.#options.inspector.consider(record, trigger, { ignoreDelay: byHand });
+    return this.#options.inspector.consider(record, trigger, {
+      ignoreDelay: byHand,
+      told: {
+        find: () => stream.findTold(uid, stamp),
+        forget: () => stream.forgetTold(uid),
+      },
+    });
   }
 
   async #list<T>(

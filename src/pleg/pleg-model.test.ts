@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type ObservedState } from '../runtime/runtime.js';
+import { type ObservedState, type ToldStatuses } from '../runtime/runtime.js';
 import { aRuntimeEvent } from '../testing/builders.js';
 import { Believer } from '../testing/believer.js';
 import { FakeClock } from '../testing/fake-clock.js';
@@ -22,7 +22,15 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ op: fc.constant('create' as const), uid }) },
   {
     weight: 8,
-    arbitrary: fc.record({ op: fc.constant('moveOn' as const), uid, pick, announced: fc.boolean() }),
+    arbitrary: fc.record({
+      ...{ op: fc.constant('moveOn' as const), uid, pick },
+      announced: fc.constantFrom(
+        'not' as const,
+        'bare' as const,
+        'with news' as const,
+        'with old news' as const,
+      ),
+    }),
   },
   { weight: 3, arbitrary: fc.record({ op: fc.constant('remove' as const), uid, pick }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('sandbox' as const), uid, ready: fc.boolean() }) },
@@ -103,8 +111,9 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
     fc.asyncProperty(
       fc.constantFrom(...PLEG_MODES),
       fc.integer({ min: 1, max: 2 }),
-      fc.array(step, { maxLength: 70 }),
-      async (mode, inspectConcurrency, steps) => {
+      fc.constantFrom(1, 2, 8),
+      fc.array(step, { maxLength: 70, size: 'max' }),
+      async (mode, inspectConcurrency, believedAfter, steps) => {
         const clock = new FakeClock({ settleRounds: 2 });
         const runtime = new FakeRuntime({ clock });
         const pleg = new Pleg({
@@ -112,6 +121,7 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
           clock,
           mode,
           inspectConcurrency,
+          believedAfter,
           inspectDeadlineMs: 20_000,
           random: () => 0.5,
         });
@@ -132,13 +142,19 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
         const podsNow = new Map<string, Map<string, ObservedState>>();
         const waits: { readonly uid: string; readonly wait: Promise<CachedPod>; ended: boolean }[] = [];
         const relists: Promise<unknown>[] = [];
-        const say = (podUid: string, containerId: string, type: 'started' | 'stopped' | 'deleted'): void =>
+        const say = (
+          podUid: string,
+          containerId: string,
+          type: 'started' | 'stopped' | 'deleted',
+          statuses?: ToldStatuses,
+        ): void =>
           runtime.emitEvent(
             aRuntimeEvent({
               type,
               containerId,
               podUid,
               createdAtNs: BigInt(Math.trunc(clock.now())) * 1_000_000n,
+              ...(statuses && { statuses: () => statuses }),
             }),
           );
         let stopping: AbortController | undefined;
@@ -154,6 +170,11 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
         };
         start();
 
+        for (const uid of UIDS.slice(0, 3)) {
+          const ids = [`x${made++}`, `x${made++}`];
+          podsNow.set(uid, new Map(ids.map((id) => [id, 'created'])));
+          runtime.setPod(podOf(uid, Object.fromEntries(podsNow.get(uid)!), { [`s${made++}`]: 'running' }));
+        }
         for (const one of steps) {
           const pod = 'uid' in one ? podsNow.get(one.uid) : undefined;
           switch (one.op) {
@@ -180,9 +201,13 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
               const to = next[one.pick % next.length]!;
               exitCodes.set(id, one.pick);
               pod!.set(id, to);
+              const oldNews = runtime.toldStatuses(one.uid);
               runtime.setContainer(one.uid, id, to, { exitCode: one.pick });
-              if (one.announced && to !== 'unknown')
-                say(one.uid, id, to === 'running' ? 'started' : 'stopped');
+              if (one.announced !== 'not' && to !== 'unknown') {
+                const news = one.announced === 'with news' ? runtime.toldStatuses(one.uid) : oldNews;
+                const type = to === 'running' ? 'started' : 'stopped';
+                say(one.uid, id, type, one.announced === 'bare' ? undefined : news);
+              }
               break;
             }
             case 'remove': {

@@ -22,6 +22,8 @@ export interface PlegOptions extends Partial<Omit<CadenceOptions, 'mode'>> {
   readonly inspectBudgetMs?: number;
   /** A list call is given up after so many milliseconds; 2 min unless told. */
   readonly listDeadlineMs?: number;
+  /** So many statuses in events have to be what the runtime answers before they are believed; 8 unless told. */
+  readonly believedAfter?: number;
   /** Events kept for each subscriber before they fold; 1000 unless told, the kubelet's plegChannelCapacity. */
   readonly queueCapacity?: number;
   /** A number in [0, 1) for jitter; Math.random unless told. */
@@ -41,6 +43,7 @@ export interface ResolvedPlegOptions {
   readonly inspectDeadlineMs: number;
   readonly inspectBudgetMs: number;
   readonly listDeadlineMs: number;
+  readonly believedAfter: number;
   readonly queueCapacity: number;
   readonly random: () => number;
   readonly yieldToLoop: (() => Promise<unknown>) | undefined;
@@ -70,6 +73,7 @@ const OPTION_NAMES: Readonly<Record<keyof PlegOptions, true>> = {
   inspectDeadlineMs: true,
   inspectBudgetMs: true,
   listDeadlineMs: true,
+  believedAfter: true,
   queueCapacity: true,
   random: true,
   yieldToLoop: true,
@@ -144,6 +148,7 @@ export function resolvePlegOptions(options: PlegOptions): ResolvedPlegOptions {
     inspectDeadlineMs: positive('inspectDeadlineMs', 120_000),
     inspectBudgetMs: positive('inspectBudgetMs', 1_000),
     listDeadlineMs: positive('listDeadlineMs', 120_000),
+    believedAfter: whole('believedAfter', 8),
     queueCapacity: whole('queueCapacity', 1_000),
     random: options.random ?? Math.random,
     yieldToLoop: options.yieldToLoop,

@@ -78,6 +78,7 @@ export class Pleg {
       concurrency: this.#options.inspectConcurrency,
       slowAfterMs: this.#options.inspectBudgetMs,
       deadlineMs: this.#options.inspectDeadlineMs,
+      believedAfter: this.#options.believedAfter,
       yieldToLoop: this.#options.yieldToLoop,
       deliver: (events) => this.#deliver(events),
     });
@@ -97,6 +98,7 @@ export class Pleg {
       },
       onChange: () => this.#period.reconsider(),
       onUp: () => this.#requests.addAll('relist'),
+      onDown: () => this.#inspector.distrustEvents(),
     });
     this.#looks = new Looks({
       runtime,

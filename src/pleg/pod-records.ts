@@ -1,5 +1,5 @@
 import { type PodRef } from '../model/pod-ref.js';
-import { type ObservedContainer, type ObservedPod } from '../runtime/runtime.js';
+import { type ObservedContainer, type ObservedPod, type PodStatus } from '../runtime/runtime.js';
 import { Backoff } from '../util/backoff.js';
 import { type ClockTimer, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Trigger } from './events.js';
@@ -60,6 +60,8 @@ export class PodRecord {
   ips: readonly string[] = [];
   /** The look of all pods that saw it last, to find out which are gone. */
   generation = 0;
+  /** What an event told of a look, to be held against what the runtime answers. */
+  told: { readonly seen: ObservedPod; readonly status: PodStatus } | undefined = undefined;
   /** A list showed it twice; said once. */
   toldOfDuplicate = false;
   /**

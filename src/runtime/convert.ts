@@ -14,6 +14,7 @@ import {
   type ObservedState,
   type RuntimeEvent,
   type SandboxStatus,
+  type ToldStatuses,
 } from './runtime.js';
 
 /** What is counted while converting. */
@@ -151,6 +152,19 @@ export function toRuntimeEvent(event: cri.ContainerEventResponse, counters: Conv
     containerId: event.containerId,
     podUid: podUidOf(event),
     createdAtNs: event.createdAt,
+    // Most are never asked for, as those of containers that were only created.
+    ...(event.podSandboxStatus && { statuses: () => toToldStatuses(event, counters) }),
+  };
+}
+
+function toToldStatuses(
+  { podSandboxStatus, containersStatuses }: cri.ContainerEventResponse,
+  counters: ConvertCounters,
+): ToldStatuses {
+  const sandboxId = podSandboxStatus?.id ?? '';
+  return {
+    sandboxes: podSandboxStatus ? [toSandboxStatus(podSandboxStatus, { id: '' }, counters)] : [],
+    containers: containersStatuses.map((each) => toContainerStatus(each, { id: '', sandboxId }, counters)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { cri } from '../cri/index.js';
+import { type RuntimeEvent } from './runtime.js';
 import { CriRuntimeHarness, kubernetesLabels } from '../testing/cri-runtime-harness.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { untilTrue } from '../testing/until-true.js';
@@ -36,13 +37,52 @@ describe('watching events', () => {
     const handlers = { onOpen: () => opened++, onEvent: (event: unknown) => seen.push(event) };
     await runtime.watchEvents(handlers, new AbortController().signal);
     expect(opened).toBe(1);
+    const statuses: unknown = expect.any(Function);
     expect(seen).toEqual([
-      { type: 'started', containerId: 'c1', podUid: 'u1', createdAtNs: 7n },
-      { type: 'stopped', containerId: 'c2', podUid: 'by-hand', createdAtNs: 0n },
+      { type: 'started', containerId: 'c1', podUid: 'u1', createdAtNs: 7n, statuses },
+      { type: 'stopped', containerId: 'c2', podUid: 'by-hand', createdAtNs: 0n, statuses },
       { type: 'deleted', containerId: 'sb', podUid: undefined, createdAtNs: 0n },
       { type: 'unknown', containerId: 'c3', podUid: 'u2', createdAtNs: 0n },
     ]);
     expect(runtime.counters.unknownEnums).toBe(1);
+  });
+
+  it('hands out what an event tells of its pod, as the runtime would answer it', async () => {
+    const labels = kubernetesLabels('u1');
+    const sandbox = { id: 'sb', metadata: { uid: 'u1', name: 'web', attempt: 1 }, createdAt: 5n, labels };
+    const container = {
+      id: 'c1',
+      metadata: { name: 'main' },
+      state: 1 as const,
+      createdAt: 7n,
+      startedAt: 8n,
+      labels,
+    };
+    const podSandboxStatus = cri.PodSandboxStatus.create({ ...sandbox, network: { ip: '10.0.0.7' } });
+    const containerStatus = cri.ContainerStatus.create(container);
+    await using h = await CriRuntimeHarness.start({
+      listPodSandbox: (_, reply) => reply(null, cri.ListPodSandboxResponse.create({ items: [sandbox] })),
+      listContainers: (_, reply) => {
+        const containers = [{ ...container, podSandboxId: 'sb' }];
+        reply(null, cri.ListContainersResponse.create({ containers }));
+      },
+      podSandboxStatus: (_, reply) =>
+        reply(null, cri.PodSandboxStatusResponse.create({ status: podSandboxStatus })),
+      containerStatus: (_, reply) =>
+        reply(null, cri.ContainerStatusResponse.create({ status: containerStatus })),
+      getContainerEvents: (call) => {
+        const event = { containerId: 'c1', podSandboxStatus, containersStatuses: [containerStatus] };
+        call.write(cri.ContainerEventResponse.create(event));
+        call.end();
+      },
+    });
+    const events: RuntimeEvent[] = [];
+    const { signal } = new AbortController();
+    await h.runtime.watchEvents({ onEvent: (event) => events.push(event) }, signal);
+    const [pod] = await h.runtime.listPods();
+    const { sandboxes, containers } = await h.runtime.getPodStatus(pod!);
+    expect(events[0]!.statuses!()).toEqual({ sandboxes, containers });
+    expect(containers).toMatchObject([{ id: 'c1', sandboxId: 'sb', state: 'running' }]);
   });
 
   it('has no deadline, and ends with the reason of its signal', async () => {

@@ -1,8 +1,8 @@
 import { CallGroup, type CriClient } from '../cri/index.js';
 import { PodloopError, isNotFound } from '../util/errors.js';
 
+import { composePodStatus } from './compose-pod-status.js';
 import { type ConvertCounters, toContainerStatus, toSandboxStatus } from './convert.js';
-import { inOrderOfCreation, newestAttemptFirst } from './listed-item.js';
 import {
   type ContainerStatus,
   type ObservedContainer,
@@ -35,7 +35,6 @@ export async function readPodStatus(pod: ObservedPod, options: PodStatusReaderOp
 }
 
 async function readAll(pod: ObservedPod, options: GroupedOptions): Promise<PodStatus> {
-  const { uid, namespace, name, owner } = pod;
   const sandboxes: SandboxStatus[] = [];
   const containers: ContainerStatus[] = [];
   const wanted = [...pod.sandboxes, ...pod.containers];
@@ -51,10 +50,7 @@ async function readAll(pod: ObservedPod, options: GroupedOptions): Promise<PodSt
     }
   };
   await Promise.all(Array.from({ length: Math.min(CALLS_AT_ONCE, wanted.length) }, worker));
-  sandboxes.sort(newestAttemptFirst);
-  containers.sort(inOrderOfCreation);
-  const ips = sandboxes.find(({ state }) => state === 'running')?.ips ?? [];
-  return { uid, namespace, name, owner, ips, sandboxes, containers };
+  return composePodStatus(pod, sandboxes, containers);
 }
 
 async function findSandbox(

@@ -134,6 +134,14 @@ export interface RuntimeEvent {
   readonly podUid: string | undefined;
   /** Nanoseconds since the epoch by the runtime's clock; 0n when it did not say. */
   readonly createdAtNs: bigint;
+  /** What the runtime knew of the pod when it made the event; absent when it did not say. Read each time it is called. */
+  statuses?(): ToldStatuses;
+}
+
+/** What an event tells of a pod: its newest sandbox, and the containers in that. */
+export interface ToldStatuses {
+  readonly sandboxes: readonly SandboxStatus[];
+  readonly containers: readonly ContainerStatus[];
 }
 
 /** What {@link Runtime.watchEvents} calls, always synchronously and never waiting for it. */

@@ -12,6 +12,8 @@ export class Believer {
   /** By pod and container; what is gone stays, as gone. */
   readonly believed = new Map<string, Map<string, Told>>();
   readonly #cache: PodCache;
+  /** Pods of which nothing was known when it was to look. */
+  readonly #unknown = new Set<string>();
 
   constructor(cache: PodCache) {
     this.#cache = cache;
@@ -19,6 +21,7 @@ export class Believer {
 
   /** Takes in one event. */
   hear(event: PodLifecycleEvent): void {
+    if ('pod' in event && this.#unknown.has(event.pod.uid)) this.#lookAt(event.pod.uid);
     switch (event.type) {
       case 'ContainerStarted':
       case 'ContainerDied':
@@ -53,7 +56,11 @@ export class Believer {
   #lookAt(uid: string): void {
     const { status, error } = this.#cache.get(uid);
     // Nothing is known then; another event follows once the pod answers.
-    if (error !== undefined) return;
+    if (error !== undefined) {
+      this.#unknown.add(uid);
+      return;
+    }
+    this.#unknown.delete(uid);
     const pod = this.#of(uid);
     const seen = new Set<string>();
     for (const { id, state } of [...status.containers, ...status.sandboxes]) {

@@ -1,3 +1,4 @@
+import { composePodStatus } from '../runtime/compose-pod-status.js';
 import {
   type ContainerStatus,
   type ObservedContainer,
@@ -8,7 +9,7 @@ import {
   type SandboxStatus,
 } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
-import { aContainer, aContainerStatus, aPodStatus, aSandbox, aSandboxStatus } from './builders.js';
+import { aContainer, aContainerStatus, aSandbox, aSandboxStatus } from './builders.js';
 
 const EVENT_OF_STATE = {
   created: 'created',
@@ -56,12 +57,11 @@ export class FakePods {
     const now = this.#pods.get(pod.uid);
     const sandboxes = present(now?.sandboxes, pod.sandboxes);
     const containers = present(now?.containers, pod.containers);
-    return aPodStatus(pod, {
-      sandboxes: sandboxes.map((sandbox) => aSandboxStatus(sandbox, this.#sandboxFacts.get(sandbox.id))),
-      containers: containers.map((container) =>
-        aContainerStatus(container, this.#containerFacts.get(container.id)),
-      ),
-    });
+    return composePodStatus(
+      pod,
+      sandboxes.map((sandbox) => aSandboxStatus(sandbox, this.#sandboxFacts.get(sandbox.id))),
+      containers.map((container) => aContainerStatus(container, this.#containerFacts.get(container.id))),
+    );
   }
 
   /** Puts a pod in, or another in place of the one of that uid. */

@@ -7,6 +7,7 @@ import {
   type Runtime,
   type RuntimeEvent,
   type SandboxStatus,
+  type ToldStatuses,
 } from '../runtime/runtime.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { CallGate } from './call-gate.js';
@@ -19,8 +20,11 @@ export interface FakeRuntimeOptions {
   readonly clock?: Clock;
   /** Whether the runtime has an event stream at all; true unless told. */
   readonly events?: boolean;
-  /** Whether each change made through the `set…` and `remove…` methods is announced on that stream; false unless told. */
-  readonly announce?: boolean;
+  /**
+   * Whether each change made through the `set…` and `remove…` methods is announced on that stream; false unless told.
+   * `with statuses`: and what was known of the pod then.
+   */
+  readonly announce?: boolean | 'with statuses';
   /** Called at the start of each call, before anything delays it. */
   readonly onCall?: (call: FakeCall) => void;
 }
@@ -62,7 +66,10 @@ export class FakeRuntime implements Runtime {
     this.#pods = new FakePods({
       clock: this.#clock,
       onChange: (event) => {
-        if (options.announce === true) this.events.emit(event);
+        const { announce = false } = options;
+        if (announce === false) return;
+        const statuses = announce === true ? undefined : this.toldStatuses(event.podUid ?? '');
+        this.events.emit({ ...event, ...(statuses && { statuses: () => statuses }) });
       },
     });
     this.#listGate = new CallGate({ clock: this.#clock });
@@ -150,6 +157,20 @@ export class FakeRuntime implements Runtime {
   /** Takes a sandbox out and leaves its containers. */
   removeSandbox(uid: string, id: string): void {
     this.#pods.removeSandbox(uid, id);
+  }
+
+  /** What an event would tell of a pod now: its newest sandbox and what is in that; undefined without a sandbox. */
+  toldStatuses(uid: string): ToldStatuses | undefined {
+    const pod = this.#pods.find(uid);
+    const status = pod && this.#pods.statusOf(pod);
+    const [sandbox, ...older] = status?.sandboxes ?? [];
+    if (status === undefined || sandbox === undefined) return undefined;
+    const isOfOlder = (container: ContainerStatus): boolean =>
+      older.some(({ id }) => id === container.sandboxId);
+    return {
+      sandboxes: [sandbox],
+      containers: status.containers.filter((container) => !isOfOlder(container)),
+    };
   }
 
   // --- what goes wrong ---

@@ -1,0 +1,56 @@
+import { composePodStatus } from '../runtime/compose-pod-status.js';
+import {
+  type ObservedContainer,
+  type ObservedPod,
+  type ObservedState,
+  type PodStatus,
+  type ToldStatuses,
+} from '../runtime/runtime.js';
+
+/** What {@link statusAsTold} is made of. */
+export interface ToldStatusInputs {
+  /** As a look shows the pod that began after the event had come. */
+  readonly seen: ObservedPod;
+  /** The look that `known` is of; undefined for a pod that is new. */
+  readonly accepted: ObservedPod | undefined;
+  readonly known: PodStatus;
+  /** What the event told. */
+  readonly told: ToldStatuses;
+}
+
+/**
+ * The status of a pod out of what an event told of it, so that nobody has to ask. Pure.
+ *
+ * The event alone proves nothing; the look does. What that shows in the state in which the event had it is as the event said: a
+ * container has each state once, and but for its limits, of which no look tells either, nothing about it changes
+ * meanwhile. What the event did not tell of, as it belongs to another sandbox, is as it was known where the look shows it
+ * unchanged. Undefined when anything is missing, or has moved on.
+ */
+export function statusAsTold({ seen, accepted, known, told }: ToldStatusInputs): PodStatus | undefined {
+  const sandboxes = findAll(seen.sandboxes, told.sandboxes, accepted?.sandboxes, known.sandboxes);
+  const containers = findAll(seen.containers, told.containers, accepted?.containers, known.containers);
+  if (sandboxes === undefined || containers === undefined) return undefined;
+  return composePodStatus(seen, sandboxes, containers);
+}
+
+interface Member {
+  readonly id: string;
+  readonly state: ObservedState;
+}
+
+function findAll<Status extends Member>(
+  members: readonly ObservedContainer[],
+  told: readonly Status[],
+  before: readonly ObservedContainer[] = [],
+  known: readonly Status[],
+): readonly Status[] | undefined {
+  const found: Status[] = [];
+  for (const member of members) {
+    const isSame = ({ id, state }: Member): boolean => id === member.id && state === member.state;
+    // The same object stands for the same in two looks.
+    const status = told.find(isSame) ?? (before.includes(member) ? known.find(isSame) : undefined);
+    if (status === undefined) return undefined;
+    found.push(status);
+  }
+  return found;
+}

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { type ObservedState, type PodStatus } from '../runtime/runtime.js';
+import { aContainer, aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
+import { ToldTrust } from './told-trust.js';
+
+const see = (state: ObservedState) => aPod({ containers: [aContainer({ state })] });
+const say = (state: ObservedState, exitCode = 0): PodStatus =>
+  aPodStatus(see(state), { containers: [aContainerStatus(aContainer({ state }), { exitCode })] });
+
+const EXITED = see('exited');
+const agree = (trust: ToldTrust): void => trust.compare(EXITED, say('exited', 3), say('exited', 3));
+
+it('is there once the runtime has said the same so many times in a row, and gone when it says something else', () => {
+  const trust = new ToldTrust({ believedAfter: 2 });
+  agree(trust);
+  expect(trust.use()).toBe(false);
+  agree(trust);
+  expect(trust.use()).toBe(true);
+  trust.compare(EXITED, say('exited', 3), say('exited', 4));
+  expect(trust.use()).toBe(false);
+  agree(trust);
+  expect(trust.use()).toBe(false);
+  expect(trust.stats).toEqual({ used: 1, agreed: 3, refuted: 1 });
+});
+
+it('is not touched by what has moved on between the look and the answer', () => {
+  const trust = new ToldTrust({ believedAfter: 1 });
+  agree(trust);
+  trust.compare(see('running'), say('running'), say('exited', 3));
+  trust.compare(see('running'), say('running'), aPodStatus(see('running'), { containers: [] }));
+  expect(trust.use()).toBe(true);
+  expect(trust.stats).toMatchObject({ agreed: 1, refuted: 0 });
+});
+
+it('goes on being checked, one in 64, until the answer is there', () => {
+  const trust = new ToldTrust({ believedAfter: 1 });
+  agree(trust);
+  const uses = (): boolean[] => Array.from({ length: 70 }, () => trust.use());
+  expect(uses().filter(Boolean)).toHaveLength(63);
+  agree(trust);
+  expect(uses().filter(Boolean)).toHaveLength(63);
+  agree(trust);
+  trust.reset();
+  expect(trust.use()).toBe(false);
+});

@@ -1,0 +1,17 @@
+import { inOrderOfCreation, newestAttemptFirst } from './listed-item.js';
+import { type ContainerStatus, type ObservedPod, type PodStatus, type SandboxStatus } from './runtime.js';
+
+/** What was said of the sandboxes and containers of a pod, in any order, as one status. Pure. */
+export function composePodStatus(
+  { uid, namespace, name, owner }: Pick<ObservedPod, 'uid' | 'namespace' | 'name' | 'owner'>,
+  sandboxes: readonly SandboxStatus[],
+  containers: readonly ContainerStatus[],
+): PodStatus {
+  const newestFirst = [...sandboxes].sort(newestAttemptFirst);
+  const ips = newestFirst.find(({ state }) => state === 'running')?.ips ?? [];
+  return {
+    ...{ uid, namespace, name, owner, ips },
+    sandboxes: newestFirst,
+    containers: [...containers].sort(inOrderOfCreation),
+  };
+}
