@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 
-import { type RuntimeEvent } from '../../runtime/runtime.js';
+import { statusAsTold } from '../../pleg/told-status.js';
+import { emptyPodStatus, type RuntimeEvent } from '../../runtime/runtime.js';
 import { type CaseScope } from './case-scope.js';
 
 /** What a runtime with events must tell. They are hints: none may be wrong about the pod, any may be missing its type. */
@@ -24,6 +25,23 @@ export const EVENT_CASES: Readonly<Record<string, (scope: CaseScope) => Promise<
     await scope.awaitValue('the start is told', () => reader.find(pod.sandboxId, 'started'));
     await scope.driver.stopSandbox(pod.sandboxId);
     await scope.awaitValue('the end is told', () => reader.find(pod.sandboxId, 'stopped'));
+  },
+
+  'tells of a pod, where it does, what it then answers': async (scope) => {
+    await using reader = await read(scope);
+    const pod = await scope.makePod();
+    const id = await scope.runContainer(pod);
+    await scope.awaitValue('the start is told', () => reader.find(id, 'started'));
+    await scope.driver.killContainer(id);
+    const { statuses } = await scope.awaitValue('the end is told', () => reader.find(id, 'stopped'));
+    if (statuses === undefined) return;
+    const seen = await scope.awaitValue('the end is shown', async () => {
+      const found = await scope.runtime.findPod(pod.uid, scope.signal);
+      return found?.containers[0]?.state === 'exited' ? found : undefined;
+    });
+    const known = emptyPodStatus(pod.uid);
+    const told = statusAsTold({ seen, accepted: undefined, known, told: statuses() });
+    assert.deepEqual(told, await scope.runtime.getPodStatus(seen, scope.signal));
   },
 
   'stops telling when the signal aborts, and rejects with its reason': async (scope) => {
