@@ -54,8 +54,8 @@ export interface InspectorStats {
 /** What events have told of a pod. */
 export interface ToldOfPod {
   /** Undefined when none has come before the look, or all that was told has been used. */
-  find(): ToldStatuses | undefined;
-  forget(): void;
+  readonly find: () => ToldStatuses | undefined;
+  readonly forget: () => void;
 }
 
 /** So many times the concurrency may hang outside of the budget. */

@@ -135,7 +135,7 @@ export interface RuntimeEvent {
   /** Nanoseconds since the epoch by the runtime's clock; 0n when it did not say. */
   readonly createdAtNs: bigint;
   /** What the runtime knew of the pod when it made the event; absent when it did not say. Read each time it is called. */
-  statuses?(): ToldStatuses;
+  readonly statuses?: () => ToldStatuses;
 }
 
 /** What an event tells of a pod: its newest sandbox, and the containers in that. */
