@@ -1,4 +1,4 @@
-import { emptyPodStatus, type PodStatus, type Runtime, type ToldStatuses } from '../runtime/runtime.js';
+import { emptyPodStatus, type PodStatus, type Runtime } from '../runtime/runtime.js';
 import { type Clock, type Stamp } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { areRemovals, diffPods, diffVanished, hasDeath, hasUnreplacedEnd } from './diff.js';
@@ -18,8 +18,8 @@ import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
 import { RuntimeProbe } from './runtime-probe.js';
 import { type StuckPods } from './stuck-pods.js';
-import { statusAsTold } from './told-status.js';
-import { type ToldStats, ToldTrust } from './told-trust.js';
+import { ToldInspections, type ToldOfPod } from './told-inspections.js';
+import { type ToldStats } from './told-trust.js';
 import { type WatchConditions } from './watch-conditions.js';
 
 /** What the inspector works on and reports to. */
@@ -51,13 +51,6 @@ export interface InspectorStats {
   readonly told: ToldStats;
 }
 
-/** What events have told of a pod. */
-export interface ToldOfPod {
-  /** Undefined when none has come before the look, or all that was told has been used. */
-  readonly find: () => ToldStatuses | undefined;
-  readonly forget: () => void;
-}
-
 /** So many times the concurrency may hang outside of the budget. */
 const SLOW_LIMIT_FACTOR = 4;
 /** Why an inspection was cancelled by ourselves: it counts for nothing. */
@@ -68,7 +61,7 @@ const STOPPED = new Error('the event generator was stopped');
  * record, in this order and in one go.
  *
  * A pod of which something is only gone, after its end was told of, is told of without one; so is one of which an event of the
- * runtime has told everything, once such events have proven themselves ({@link ToldTrust}).
+ * runtime has told everything, once such events have proven themselves ({@link ToldInspections}).
  *
  * One inspection per pod at a time. A failed one leaves the record where it is and the pod due: it is tried again
  * at the next look, later with growing delays.
@@ -78,13 +71,13 @@ export class Inspector {
   readonly #pool: InspectionPool;
   readonly #probe: RuntimeProbe;
   readonly #due: DuePods;
-  readonly #trust: ToldTrust;
+  readonly #told: ToldInspections;
   #inspections = 0;
   #failures = 0;
 
   constructor(options: InspectorOptions) {
     this.#options = options;
-    this.#trust = new ToldTrust(options);
+    this.#told = new ToldInspections(options);
     this.#pool = new InspectionPool({
       clock: options.clock,
       concurrency: options.concurrency,
@@ -120,7 +113,7 @@ export class Inspector {
       displaced,
       queued,
       due: this.#due.size,
-      told: this.#trust.stats,
+      told: this.#told.stats,
     };
   }
 
@@ -151,7 +144,7 @@ export class Inspector {
 
   /** The runtime's events may be those of another one from now on. */
   distrustEvents(): void {
-    this.#trust.reset();
+    this.#told.reset();
   }
 
   /**
@@ -179,7 +172,7 @@ export class Inspector {
         this.#acceptKnown(record, trigger, withoutGone(cache.get(pod.uid).status, seen));
         return undefined;
       }
-      const status = options.told && this.#findTold(record, options.told);
+      const status = options.told && this.#told.find(record, cache.get(pod.uid).status, options.told);
       if (status !== undefined) {
         this.#acceptKnown(record, trigger, status);
         return undefined;
@@ -282,20 +275,6 @@ export class Inspector {
     record.inspected = Promise.race([budgetEnd, ended]);
   }
 
-  /** The status that an event told, where that may be used; else it is kept, to be held against the answer. */
-  #findTold(record: PodRecord, { find, forget }: ToldOfPod): PodStatus | undefined {
-    const told = record.inspection === undefined ? find() : undefined;
-    if (told === undefined) return undefined;
-    const { seen, accepted } = record;
-    const known = this.#options.cache.get(record.pod.uid).status;
-    const status = statusAsTold({ seen, accepted, known, told });
-    if (status === undefined) return undefined;
-    forget();
-    if (this.#trust.use()) return status;
-    record.told = { seen, status };
-    return undefined;
-  }
-
   /** The runtime has nothing to add: nothing has changed in what is left, or an event has told all of it. */
   #acceptKnown(record: PodRecord, trigger: Trigger, status: PodStatus): void {
     const { cache, conditions, clock } = this.#options;
@@ -329,9 +308,7 @@ export class Inspector {
     const known = cache.get(record.pod.uid).status;
     const { status, events, context } = computeNews(record, attempt, fetched, known, clock.now());
     // From here on nothing throws.
-    if (record.told?.seen === attempt.snapshot)
-      this.#trust.compare(attempt.snapshot, record.told.status, fetched);
-    record.told = undefined;
+    this.#told.compare(record, attempt.snapshot, fetched);
     this.#due.noteSuccess(record);
     this.#write(record, attempt, status, [...events, ...this.#conditionsMet(attempt, status, context)]);
     if (record.seen === attempt.snapshot && !record.reinspect) this.#settle(record);
