@@ -70,7 +70,6 @@ function formatGrowth({ value, low, high }: Estimate): string {
 function formatChurnReport(figures: readonly ChurnFigures[], pods: number, deathsPerSecond: number): string {
   return `${deathsPerSecond} of the containers of ${pods} pods are killed each second, replaced half a second later and removed after five seconds.
 
-
 ${formatTable(
   [
     'mode',
