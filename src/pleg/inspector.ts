@@ -18,12 +18,12 @@ import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
 import { RuntimeProbe } from './runtime-probe.js';
 import { type StuckPods } from './stuck-pods.js';
-import { ToldInspections, type ToldOfPod } from './told-inspections.js';
+import { ToldInspections, type ToldInspectionsOptions } from './told-inspections.js';
 import { type ToldStats } from './told-trust.js';
 import { type WatchConditions } from './watch-conditions.js';
 
 /** What the inspector works on and reports to. */
-export interface InspectorOptions {
+export interface InspectorOptions extends ToldInspectionsOptions {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -33,8 +33,6 @@ export interface InspectorOptions {
   readonly concurrency: number;
   readonly slowAfterMs: number;
   readonly deadlineMs: number;
-  /** So many statuses in events have to prove true before they are believed. */
-  readonly believedAfter: number;
   /** Lets the event loop turn once between the ends of two inspections; setImmediate unless told. */
   readonly yieldToLoop: (() => Promise<unknown>) | undefined;
   /** Hands events to every subscriber; synchronous. */
@@ -155,7 +153,7 @@ export class Inspector {
   consider(
     record: PodRecord,
     trigger: Trigger,
-    options: { readonly ignoreDelay: boolean; readonly told?: ToldOfPod },
+    options: { readonly ignoreDelay: boolean },
   ): Promise<void> | undefined {
     const { cache, conditions } = this.#options;
     const { pod, accepted, seen } = record;
@@ -168,11 +166,8 @@ export class Inspector {
     }
     const isAsKnown = !this.#due.has(record) && !record.reinspect && cache.get(pod.uid).error === undefined;
     if (isAsKnown && !record.hasFleeting && !conditions.has(pod.uid)) {
-      if (areRemovals(changes)) {
-        this.#acceptKnown(record, trigger, withoutGone(cache.get(pod.uid).status, seen));
-        return undefined;
-      }
-      const status = options.told && this.#told.find(record, cache.get(pod.uid).status, options.told);
+      const known = cache.get(pod.uid).status;
+      const status = areRemovals(changes) ? withoutGone(known, seen) : this.#told.find(record, known);
       if (status !== undefined) {
         this.#acceptKnown(record, trigger, status);
         return undefined;

@@ -306,13 +306,7 @@ export class Looks {
     }
     const record = known ?? this.#options.records.ensure(pod);
     record.see(pod, stamp);
-    return this.#options.inspector.consider(record, trigger, {
-      ignoreDelay: byHand,
-      told: {
-        find: () => stream.findTold(uid, stamp),
-        forget: () => stream.forgetTold(uid),
-      },
-    });
+    return this.#options.inspector.consider(record, trigger, { ignoreDelay: byHand });
   }
 
   async #list<T>(

@@ -79,6 +79,8 @@ export class Pleg {
       slowAfterMs: this.#options.inspectBudgetMs,
       deadlineMs: this.#options.inspectDeadlineMs,
       believedAfter: this.#options.believedAfter,
+      findTold: (uid, stamp) => this.#stream.findTold(uid, stamp),
+      forgetTold: (uid) => this.#stream.forgetTold(uid),
       yieldToLoop: this.#options.yieldToLoop,
       deliver: (events) => this.#deliver(events),
     });

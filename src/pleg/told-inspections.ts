@@ -1,20 +1,25 @@
 import { type ObservedPod, type PodStatus, type ToldStatuses } from '../runtime/runtime.js';
+import { type Stamp } from '../util/clock.js';
 import { type PodRecord } from './pod-records.js';
 import { statusAsTold } from './told-status.js';
 import { type ToldStats, ToldTrust } from './told-trust.js';
 
-/** What events have told of a pod. */
-export interface ToldOfPod {
-  /** Undefined when none has come before the look, or all that was told has been used. */
-  readonly find: () => ToldStatuses | undefined;
-  readonly forget: () => void;
+/** What {@link ToldInspections} need. */
+export interface ToldInspectionsOptions {
+  /** So many statuses in events have to prove true before they are believed. */
+  readonly believedAfter: number;
+  /** What an event told of a pod that came before a look with this stamp; undefined where none has, or all of it has been used. */
+  readonly findTold: (podUid: string, stamp: Stamp) => ToldStatuses | undefined;
+  readonly forgetTold: (podUid: string) => void;
 }
 
 /** Finds out whether what an event told of a pod may stand for an inspection of it. */
 export class ToldInspections {
+  readonly #options: ToldInspectionsOptions;
   readonly #trust: ToldTrust;
 
-  constructor(options: { readonly believedAfter: number }) {
+  constructor(options: ToldInspectionsOptions) {
+    this.#options = options;
     this.#trust = new ToldTrust(options);
   }
 
@@ -22,14 +27,18 @@ export class ToldInspections {
     return this.#trust.stats;
   }
 
-  /** The status that an event told, where it may be used; else it is kept, to be held against the answer. */
-  find(record: PodRecord, known: PodStatus, { find, forget }: ToldOfPod): PodStatus | undefined {
-    const told = record.inspection === undefined ? find() : undefined;
+  /**
+   * The status that an event told of a pod as it was last seen, where it may be used; else it is kept, to be held against the
+   * answer.
+   */
+  find(record: PodRecord, known: PodStatus): PodStatus | undefined {
+    if (record.inspection !== undefined) return undefined;
+    const { pod, seen, seenStamp, accepted } = record;
+    const told = this.#options.findTold(pod.uid, seenStamp);
     if (told === undefined) return undefined;
-    const { seen, accepted } = record;
     const status = statusAsTold({ seen, accepted, known, told });
     if (status === undefined) return undefined;
-    forget();
+    this.#options.forgetTold(pod.uid);
     if (this.#trust.use()) return status;
     record.told = { seen, status };
     return undefined;

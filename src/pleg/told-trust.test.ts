@@ -39,6 +39,7 @@ it('goes on being checked, one in 64, until the answer is there', () => {
   expect(uses().filter(Boolean)).toHaveLength(63);
   agree(trust);
   expect(uses().filter(Boolean)).toHaveLength(63);
+  expect(trust.stats).toEqual({ used: 126, agreed: 2, refuted: 0 });
   agree(trust);
   trust.reset();
   expect(trust.use()).toBe(false);

@@ -24,6 +24,8 @@ export class ToldTrust {
   /** So many times in a row the runtime has to answer what its events have told before they are believed. */
   readonly #believedAfter: number;
   #inARow = 0;
+  /** Used since the runtime was asked last. */
+  #unchecked = 0;
   #used = 0;
   #agreed = 0;
   #refuted = 0;
@@ -38,7 +40,8 @@ export class ToldTrust {
 
   /** Whether this one is to be used without asking; counts it then. */
   use(): boolean {
-    if (this.#inARow < this.#believedAfter || this.#used % SAMPLE === SAMPLE - 1) return false;
+    if (this.#inARow < this.#believedAfter || this.#unchecked >= SAMPLE - 1) return false;
+    this.#unchecked++;
     this.#used++;
     return true;
   }
@@ -49,8 +52,7 @@ export class ToldTrust {
     if (isDeepStrictEqual(told, asked)) {
       this.#inARow++;
       this.#agreed++;
-      // The next sample is due after as many.
-      if (this.#used % SAMPLE === SAMPLE - 1) this.#used++;
+      this.#unchecked = 0;
     } else {
       this.#inARow = 0;
       this.#refuted++;
