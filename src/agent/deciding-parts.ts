@@ -216,17 +216,8 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   runtimeState.onAnswer(() => loop.recoverSoon());
   pleg.onLook(() => loop.recoverSoon());
   return {
-    ...{
-      desired,
-      workers,
-      collectors,
-      evictor,
-      ...storage,
-      housekeeping,
-      handlers,
-      loop,
-      closing,
-    },
+    ...{ desired, workers, collectors, evictor, housekeeping, handlers, loop, closing },
+    ...storage,
     ...{ seenAllSources, wantNothing, forgetLife },
   };
 }

@@ -1,8 +1,7 @@
 import { type NodeCapacity } from '../sync/admit-pod.js';
 import { type EvictionThreshold, reservedByThresholds } from '../model/eviction-thresholds.js';
-import { findQuantity, formatQuantity, toMilliUnits, toWholeUnits } from '../model/quantity.js';
+import { findQuantity, formatBytes, toMilliUnits, toWholeUnits } from '../model/quantity.js';
 
-const NANOS = 1_000_000_000n;
 const NO_PAGES: ReadonlyMap<bigint, bigint> = new Map();
 
 /** What the machine has and what is kept back from pods. */
@@ -49,7 +48,7 @@ export function computeCapacity(facts: CapacityFacts): NodeCapacity {
   const others = new Map<string, bigint>();
   if (storageBytes !== undefined) others.set('ephemeral-storage', leftOf('ephemeral-storage', storageBytes));
   for (const [size, bytes] of hugePages) {
-    const name = `hugepages-${formatQuantity({ nanos: size * NANOS, format: 'BinarySI' })}`;
+    const name = `hugepages-${formatBytes(size)}`;
     others.set(name, leftOf(name, bytes));
   }
   return {

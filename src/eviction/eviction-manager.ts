@@ -16,9 +16,9 @@
  *
  * @module
  */
-import { leastOf } from '../model/eviction-thresholds.js';
 import { type NodePod } from '../model/node-pod.js';
-import { type Supplies } from '../model/node-supplies.js';
+import { formatPod } from '../model/pod-ref.js';
+import { findShortage, type Supplies } from '../model/node-supplies.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { Wakeup } from '../util/wakeup.js';
@@ -34,7 +34,7 @@ import {
 import { MetThresholds, type MetThreshold } from './met-thresholds.js';
 import { type DiskParts, diskPartsOf } from './pod-consumption.js';
 import { type EndingPod, untilGone } from './until-gone.js';
-import { nameOf, VictimChoice, type VictimChoiceOptions } from './victim-choice.js';
+import { VictimChoice, type VictimChoiceOptions } from './victim-choice.js';
 
 /** How a pod is to end. */
 export interface Eviction {
@@ -94,7 +94,8 @@ export class EvictionManager {
   noteSupplies(supplies: Supplies): void {
     this.#latest = supplies;
     this.#wakeup.wake();
-    if (this.#options.rules.some((rule) => rule.isHard && isShort(rule, supplies))) this.#onHardShortage?.();
+    if (this.#options.rules.some((rule) => rule.isHard && findShortage(rule, supplies)))
+      this.#onHardShortage?.();
   }
 
   /** Acts on what is told until the signal aborts; resolves then. */
@@ -205,7 +206,7 @@ export class EvictionManager {
     const message = toEvictionMessage(pod, use, met);
     evict(pod, { signal: met.rule.signal, message, disruption: message, gracePeriodSeconds });
     logger.info('Eviction manager: pod is evicted', {
-      ...{ pod: nameOf(pod), podUID: pod.metadata.uid, message },
+      ...{ pod: formatPod(pod.metadata), podUID: pod.metadata.uid, message },
     });
     return { pod, gracePeriodSeconds, isHard };
   }
@@ -230,9 +231,4 @@ export class EvictionManager {
       this.#onHardShortage = undefined;
     }
   }
-}
-
-function isShort(rule: EvictionRule, supplies: Supplies): boolean {
-  const supply = supplies[rule.signal];
-  return supply !== undefined && supply.available < leastOf(rule, supply.capacity);
 }

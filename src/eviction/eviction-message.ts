@@ -1,11 +1,9 @@
 import { leastOf } from '../model/eviction-thresholds.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type ContainerUse, type PodUse } from '../model/pod-use.js';
-import { findQuantity, formatQuantity, toWholeUnits } from '../model/quantity.js';
+import { formatBytes, wholeUnitsOf } from '../model/quantity.js';
 import { resourceOf, type StarvedResource } from './eviction-rules.js';
 import { type MetThreshold } from './met-thresholds.js';
-
-const NANOS = 1_000_000_000n;
 
 /**
  * Why a pod is evicted, in the kubelet's words: what was short, and which of its containers used more than they had asked
@@ -27,8 +25,7 @@ export function toEvictionMessage(
     const own = use?.containers.find(({ name }) => name === container.name);
     const used = own && usedBy(own, resource);
     if (used === undefined) continue;
-    const request = findQuantity(container.resources?.requests?.[resource] ?? '0');
-    const asked = request === undefined ? 0n : toWholeUnits(request);
+    const asked = wholeUnitsOf(container.resources?.requests?.[resource] ?? '0');
     if (used <= asked) continue;
     const amounts = `was using ${formatBytes(used)}, request is ${formatBytes(asked)}`;
     sentences.push(`Container ${container.name} ${amounts}, has larger consumption of ${resource}. `);
@@ -42,9 +39,4 @@ function usedBy(
 ): bigint | undefined {
   if (resource === 'memory') return memoryBytes === undefined ? undefined : BigInt(memoryBytes);
   return resource === 'ephemeral-storage' ? BigInt((writtenBytes ?? 0) + (logBytes ?? 0)) : undefined;
-}
-
-/** `100Mi`; what is no round number of those stays as it is. Pure. */
-export function formatBytes(amount: bigint): string {
-  return formatQuantity({ nanos: amount * NANOS, format: 'BinarySI' });
 }

@@ -12,12 +12,11 @@ import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { computeOtherLimit } from '../model/pod-requests.js';
 import { type PodUse } from '../model/pod-use.js';
-import { findQuantity, toWholeUnits } from '../model/quantity.js';
+import { formatBytes, wholeUnitsOf } from '../model/quantity.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { repeatWithRests } from '../util/repeat-with-rests.js';
-import { formatBytes } from './eviction-message.js';
 
 /** What {@link StorageLimits} needs. */
 export interface StorageLimitsOptions {
@@ -90,12 +89,12 @@ function findExcess(
     return { signal: 'ephemeralpodfs.limit', message };
   }
   for (const { name, resources } of stayingContainersOf(spec)) {
-    const text = resources?.limits?.[RESOURCE];
-    const limit = text === undefined ? undefined : findQuantity(text);
-    if (limit === undefined || limit.nanos === 0n) continue;
+    const text = resources?.limits?.[RESOURCE] ?? '0';
+    const limit = wholeUnitsOf(text);
+    if (limit === 0n) continue;
     const use = uses.find((each) => each.name === name);
     const own = (use?.logBytes ?? 0) + (hasImageDisk ? 0 : (use?.writtenBytes ?? 0));
-    if (BigInt(own) <= toWholeUnits(limit)) continue;
+    if (BigInt(own) <= limit) continue;
     const message = `Container ${name} exceeded its local ephemeral storage limit "${text}". `;
     return { signal: 'ephemeralcontainerfs.limit', message };
   }

@@ -1,8 +1,8 @@
 import { type NodePod } from '../model/node-pod.js';
+import { formatPod } from '../model/pod-ref.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { settlesWithin } from '../util/settles-within.js';
-import { nameOf } from './victim-choice.js';
 
 /** A pod that was told to end. */
 export interface EndingPod {
@@ -38,7 +38,7 @@ export async function untilGone(
   waiting.abort();
   signal.throwIfAborted();
   const outcome = isInTime ? await ended : 'late';
-  const names = { pod: nameOf(pod), podUID: pod.metadata.uid };
+  const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };
   if (outcome === 'gone') logger.info('Eviction manager: pod is cleaned up', names);
   else if (outcome === 'pressed')
     logger.info('Eviction manager: a hard threshold is met while a pod ends', names);

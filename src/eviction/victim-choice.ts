@@ -1,6 +1,7 @@
 import { isCriticalPod } from '../model/critical-pod.js';
 import { type EvictionSignal } from '../model/eviction-thresholds.js';
 import { type NodePod } from '../model/node-pod.js';
+import { formatPod } from '../model/pod-ref.js';
 import { type PodUse, type PodUseNeeds } from '../model/pod-use.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
@@ -58,14 +59,18 @@ export class VictimChoice {
     const asked = new Set(measured.map(({ metadata }) => metadata.uid));
     const present = pods().filter(({ metadata }) => asked.has(metadata.uid));
     const ranked = rankPods(present, { signal: short, uses, parts });
-    logger.info('Eviction manager: pods ranked for eviction', { pods: ranked.map(nameOf) });
+    logger.info('Eviction manager: pods ranked for eviction', {
+      pods: ranked.map(({ metadata }) => formatPod(metadata)),
+    });
     const candidates = ranked.filter((pod) => !isCriticalPod(pod));
     const uncounted = needs.volumes
       ? candidates.filter((pod) => isUncounted(uses.get(pod.metadata.uid)))
       : [];
     if (uncounted.length > 0 && this.#postponed < MOST_POSTPONED) {
       this.#postponed++;
-      logger.info('Eviction manager: volumes are being counted', { pods: uncounted.map(nameOf) });
+      logger.info('Eviction manager: volumes are being counted', {
+        pods: uncounted.map(({ metadata }) => formatPod(metadata)),
+      });
       return undefined;
     }
     // What is short of something else, of which no files are counted, says nothing of it.
@@ -73,7 +78,10 @@ export class VictimChoice {
     const [pod] = candidates;
     for (const critical of ranked.slice(0, pod && ranked.indexOf(pod))) {
       const { uid } = critical.metadata;
-      logger.warn('Eviction manager: cannot evict a critical pod', { pod: nameOf(critical), podUID: uid });
+      logger.warn('Eviction manager: cannot evict a critical pod', {
+        pod: formatPod(critical.metadata),
+        podUID: uid,
+      });
     }
     if (pod !== undefined) return { pod, use: uses.get(pod.metadata.uid) };
     logger.info('Eviction manager: unable to evict any pods from the node');
@@ -84,9 +92,4 @@ export class VictimChoice {
 /** It runs, and how much of the disk its volumes take is not known yet. */
 function isUncounted(use: PodUse | undefined): boolean {
   return use !== undefined && use.volumeBytes === undefined;
-}
-
-/** Of a pod, for the log. */
-export function nameOf({ metadata: { namespace, name } }: NodePod): string {
-  return `${namespace}/${name}`;
 }

@@ -1,6 +1,6 @@
 import { type Container } from './container.js';
 import { type PodSpec } from './pod.js';
-import { findQuantity, toMilliUnits, toWholeUnits } from './quantity.js';
+import { findQuantity, toMilliUnits, toWholeUnits, wholeUnitsOf } from './quantity.js';
 
 /** What a pod asks for. */
 export interface PodRequests {
@@ -47,7 +47,7 @@ export function computeOtherRequests(spec: PodSpec): ReadonlyMap<string, bigint>
   if (names.size === 0) return NO_OTHERS;
   const amounts = [...names].map((name): [string, bigint] => {
     const ofContainers = mostWholeAtOnce(spec, (container) => requestedText(container, name));
-    return [name, ofContainers + wholeOf(overhead[name] ?? '0')];
+    return [name, ofContainers + wholeUnitsOf(overhead[name] ?? '0')];
   });
   return new Map(amounts.filter(([, amount]) => amount > 0n));
 }
@@ -61,7 +61,7 @@ export function computeOtherLimit(spec: PodSpec, name: string): bigint | undefin
   const limitOf = ({ resources }: Container): string | undefined => resources?.limits?.[name];
   if (![...initContainers, ...containers].some((each) => limitOf(each) !== undefined)) return undefined;
   const ofContainers = mostWholeAtOnce(spec, (container) => limitOf(container) ?? '0');
-  return ofContainers === 0n ? 0n : ofContainers + wholeOf(overhead[name] ?? '0');
+  return ofContainers === 0n ? 0n : ofContainers + wholeUnitsOf(overhead[name] ?? '0');
 }
 
 /** Whether a resource is somebody else's than Kubernetes': `example.com/gpu`. Pure. */
@@ -98,7 +98,7 @@ function mostAtOnce<Amount>(
 function mostWholeAtOnce(spec: ContainersOfPod, textOf: (container: Container) => string): bigint {
   return mostAtOnce(spec, {
     nothing: 0n,
-    of: (container) => wholeOf(textOf(container)),
+    of: (container) => wholeUnitsOf(textOf(container)),
     add: (one, other) => one + other,
     larger: (one, other) => (one > other ? one : other),
   });
@@ -106,11 +106,6 @@ function mostWholeAtOnce(spec: ContainersOfPod, textOf: (container: Container) =
 
 function requestedText({ resources }: Container, name: string): string {
   return resources?.requests?.[name] ?? resources?.limits?.[name] ?? '0';
-}
-
-function wholeOf(text: string): bigint {
-  const quantity = findQuantity(text);
-  return quantity === undefined ? 0n : toWholeUnits(quantity);
 }
 
 function requestsOf(container: Container): PodRequests {

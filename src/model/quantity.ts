@@ -79,6 +79,11 @@ export function formatQuantity({ nanos, format }: Quantity): string {
   return `${number}${DECIMAL_SUFFIXES[power]!}`;
 }
 
+/** So many bytes in the canonical form: `100Mi`; what is no round number of those is written as it is. */
+export function formatBytes(bytes: bigint): string {
+  return formatQuantity({ nanos: bytes * NANOS, format: 'BinarySI' });
+}
+
 /** Below 0, 0 or above 0, as `one` is less than, equal to or greater than `other`. */
 export function compareQuantities(one: Quantity, other: Quantity): -1 | 0 | 1 {
   if (one.nanos === other.nanos) return 0;
@@ -88,6 +93,12 @@ export function compareQuantities(one: Quantity, other: Quantity): -1 | 0 | 1 {
 /** In whole units (bytes, pieces), rounded away from zero as Kubernetes' Value(). */
 export function toWholeUnits(quantity: Quantity): bigint {
   return divideUp(quantity.nanos, NANOS);
+}
+
+/** The same of what was written; 0n where that is no quantity. */
+export function wholeUnitsOf(text: string): bigint {
+  const quantity = findQuantity(text);
+  return quantity === undefined ? 0n : toWholeUnits(quantity);
 }
 
 /** In thousandths (millicores of cpu), rounded away from zero as Kubernetes' MilliValue(). */

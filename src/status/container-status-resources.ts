@@ -1,5 +1,5 @@
 import { type Container, type ResourceList, type ResourceRequirements } from '../model/container.js';
-import { formatQuantity, getQuantity, toMilliUnits, toWholeUnits } from '../model/quantity.js';
+import { formatBytes, formatQuantity, getQuantity, toMilliUnits, toWholeUnits } from '../model/quantity.js';
 import { toShares } from '../runtime/container-resources.js';
 import { type ContainerLimits } from '../runtime/runtime.js';
 
@@ -43,7 +43,7 @@ function inForce(
       'memory',
       memoryBytes,
       (text) => toWholeUnits(getQuantity(text)),
-      (amount) => formatQuantity({ nanos: amount * 1_000_000_000n, format: 'BinarySI' }),
+      formatBytes,
     ),
     requests: isPromised ? requests : { ...requests, cpu: fromMilli((cpuShares * 1000n + 1023n) / 1024n) },
   };

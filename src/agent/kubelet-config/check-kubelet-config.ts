@@ -10,11 +10,11 @@ import {
 import { checkIp, checkSubdomain } from '../../model/name-rules.js';
 import { checkSysctlPattern } from '../../model/sysctl-names.js';
 import { messageOf } from '../../util/errors.js';
-import { parseGoDuration } from '../../util/go-duration.js';
 import { findPatternProblem } from '../../util/log-settings.js';
 import { checkCgroupRoot } from '../../runtime/pod-cgroup-names.js';
 import { CIPHER_SUITES } from '../../server/tls/cipher-suites.js';
 import { type KubeletConfig } from './kubelet-config.js';
+import { readDuration } from './read-duration.js';
 
 const SECOND_MS = 1_000;
 const MOST_PORT = 65_535;
@@ -122,11 +122,8 @@ function findThresholdProblem(
 
 function findGraceProblem(signal: string, text: string): string | undefined {
   if (!isEvictionSignal(signal)) return `use one of ${EVICTION_SIGNALS.join(', ')}`;
-  try {
-    return parseGoDuration(text, 'duration') >= 0 ? undefined : 'must not be negative';
-  } catch (error) {
-    return messageOf(error).replace(/^duration: "[^"]*" /, '');
-  }
+  const read = readDuration(text);
+  return 'problem' in read ? read.problem : NOT_NEGATIVE(read.ms);
 }
 
 const mustBeSuite: Rule<string> = (value) =>

@@ -4,12 +4,12 @@ import { type FieldFacts } from '../../model/field-facts.js';
 import { type FieldPath, formatFieldPath, toPlainPath } from '../../model/field-path.js';
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
 import { findQuantity, toWholeUnits } from '../../model/quantity.js';
-import { messageOf, PodloopError } from '../../util/errors.js';
-import { parseGoDuration } from '../../util/go-duration.js';
+import { PodloopError } from '../../util/errors.js';
 import { parseYamlDocuments, type TextPlace } from '../../util/yaml-document.js';
 import { checkKubeletConfig } from './check-kubelet-config.js';
 import { CLUSTER_FIELDS, KUBELET_CONFIG_TABLES } from './kubelet-config-fields.js';
 import { type KubeletConfig } from './kubelet-config.js';
+import { readDuration } from './read-duration.js';
 
 /** What a file of configuration says. */
 export interface KubeletConfigReading {
@@ -206,9 +206,10 @@ function convert(written: Written, file: string, problems: FieldProblem[]): Kube
   const read = (path: readonly string[], to: string): void => {
     const text = path.reduce<unknown>((value, field) => (value as Written | undefined)?.[field], written);
     if (text === undefined) return;
-    const milliseconds = durationOf(text as string, path, problems);
+    const duration = readDuration(text as string);
+    if ('problem' in duration) problems.push(invalid(path, text, duration.problem));
     // Zero stands for the default, as in a kubelet.
-    if (milliseconds !== undefined && milliseconds !== 0) config[to] = milliseconds;
+    else if (duration.ms !== 0) config[to] = duration.ms;
   };
   for (const field of DURATIONS) read([field], `${field}Ms`);
   for (const [path, to] of Object.entries(INNER_DURATIONS)) read(path.split('.'), to);
@@ -253,15 +254,6 @@ function whoMayAsk({ authentication, authorization }: WhoMayAsk, file: string): 
     ...(tokens === undefined ? {} : { authenticationTokenWebhook: tokens }),
     ...(mode === undefined ? {} : { authorizationMode: mode }),
   };
-}
-
-function durationOf(text: string, path: FieldPath, problems: FieldProblem[]): number | undefined {
-  try {
-    return parseGoDuration(text, 'duration');
-  } catch (error) {
-    problems.push(invalid(path, text, messageOf(error).replace(/^duration: "[^"]*" /, '')));
-    return undefined;
-  }
 }
 
 function at(file: string, { line, column }: TextPlace, path: FieldPath, message: string): string {

@@ -1,4 +1,10 @@
-import { addQuantities, findQuantity, formatQuantity, type Quantity } from '../../model/quantity.js';
+import {
+  addQuantities,
+  findQuantity,
+  formatBytes,
+  formatQuantity,
+  type Quantity,
+} from '../../model/quantity.js';
 import { type Amounts } from './node-object.js';
 import { type EvictionThreshold, reservedByThresholds } from '../../model/eviction-thresholds.js';
 
@@ -47,8 +53,7 @@ export function computeResources(
     pods: decimal(BigInt(podsPerCore > 0 ? Math.min(maxPods, podsPerCore * cores) : maxPods)),
     ...(storageBytes === undefined ? {} : { 'ephemeral-storage': binary(storageBytes) }),
   };
-  for (const [size, bytes] of hugePages)
-    capacity[`hugepages-${formatQuantity(binary(size))}`] = binary(bytes);
+  for (const [size, bytes] of hugePages) capacity[`hugepages-${formatBytes(size)}`] = binary(bytes);
   const allocatable = Object.entries(capacity).map(([name, amount]): [string, Quantity] => {
     const lists = reserved.flatMap((list) => findQuantity(list[name] ?? '0') ?? []);
     const kept = lists.reduce(addQuantities, decimal(keptBack[name] ?? 0n));

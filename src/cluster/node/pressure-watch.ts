@@ -20,7 +20,7 @@ import { nodePressureChanged } from '../../util/node-channels.js';
 import { SharedLook } from '../../util/shared-look.js';
 import { type NodePressure } from './compute-conditions.js';
 import { type EvictionSignal, type EvictionThreshold, leastOf } from '../../model/eviction-thresholds.js';
-import { type Supplies, type Supply } from '../../model/node-supplies.js';
+import { findShortage, type Supplies, type Supply } from '../../model/node-supplies.js';
 
 /** Measures what is left, one thing after the other apart: what hangs holds up nothing else. */
 export type SupplyReaders = Readonly<Record<string, (signal: AbortSignal) => Promise<Supplies>>>;
@@ -95,8 +95,8 @@ export class PressureWatch {
     const supplies: Supplies = Object.assign({}, ...parts) as Supplies;
     const nowMs = this.#options.clock.monotonicMs();
     for (const threshold of this.#options.thresholds) {
-      const supply = supplies[threshold.signal];
-      if (supply === undefined || supply.available >= leastOf(threshold, supply.capacity)) continue;
+      const supply = findShortage(threshold, supplies);
+      if (supply === undefined) continue;
       this.#shortAtMs.set(conditionOf(threshold.signal), nowMs);
       this.#tellShort(threshold, supply);
     }
