@@ -17,6 +17,7 @@ import { type Progress } from '../progress.js';
 import { type Estimate, median, quantile } from '../stats.js';
 import { DeathLedger } from './death-ledger.js';
 import { MemoryOverTime } from './memory-over-time.js';
+import { OffHeapNumbers } from './off-heap-numbers.js';
 import { floorsOf, slopeOf, type TimedValue } from './slope.js';
 
 type Mode = NonNullable<PlegOptions['mode']>;
@@ -98,9 +99,9 @@ async function measureMode(mode: Mode, options: ChurnBenchmarkOptions): Promise<
       deepestQueue = Math.max(deepestQueue, subscription.stats.queued);
     }
   })();
-  const relistsMs: number[] = [];
+  const relists = new OffHeapNumbers();
   const stopListening = relistEnded.subscribe(({ scope, durationMs }) => {
-    if (scope === 'all') relistsMs.push(durationMs);
+    if (scope === 'all') relists.push(durationMs);
   });
   const churn = new Churn(synthetic.control, ledger);
   using memory = new MemoryOverTime();
@@ -118,6 +119,7 @@ async function measureMode(mode: Mode, options: ChurnBenchmarkOptions): Promise<
     const lastChanceMs = performance.now() + LAST_CHANCE_MS;
     while (ledger.awaited > 0 && performance.now() < lastChanceMs) await sleep(100, undefined, { signal });
     const { folded } = subscription.stats;
+    const [relistsMs, { delaysMs }] = [relists.toArray(), ledger];
     const { resident, heap, external, live } = memory;
     const figuresOf = (values: readonly TimedValue[]): MemoryFigures =>
       toFigures(values, WARM_UP_SHARE * seconds);
@@ -127,8 +129,8 @@ async function measureMode(mode: Mode, options: ChurnBenchmarkOptions): Promise<
       relists: relistsMs.length,
       relistP50Ms: median(relistsMs),
       relistP99Ms: quantile(relistsMs, 0.99),
-      delayP50Ms: median(ledger.delaysMs),
-      delayP99Ms: quantile(ledger.delaysMs, 0.99),
+      delayP50Ms: median(delaysMs),
+      delayP99Ms: quantile(delaysMs, 0.99),
       memory: {
         resident: figuresOf(resident),
         heap: figuresOf(heap),

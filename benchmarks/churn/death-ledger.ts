@@ -1,5 +1,6 @@
 import { type PodLifecycleEvent } from '../../src/pleg/events.js';
 import { type SyntheticContainer } from '../../src/testing/synthetic-runtime/index.js';
+import { OffHeapNumbers } from './off-heap-numbers.js';
 
 /** Ids in a half: at fifty deaths a second those of 100 s. */
 const REMEMBERED = 5_000;
@@ -17,7 +18,7 @@ export class DeathLedger {
   /** Told of; who ended is removed soon, so the older half is forgotten when the newer one is full. */
   #recent = new Set<string>();
   #older = new Set<string>();
-  readonly #delaysMs: number[] = [];
+  readonly #delaysMs = new OffHeapNumbers();
   #deaths = 0;
   #repeated = 0;
 
@@ -66,7 +67,7 @@ export class DeathLedger {
 
   /** From each end to its event, milliseconds. */
   get delaysMs(): readonly number[] {
-    return this.#delaysMs;
+    return this.#delaysMs.toArray();
   }
 
   #remember(id: string): void {

@@ -1,5 +1,6 @@
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
+import { OffHeapNumbers } from './off-heap-numbers.js';
 import { type TimedValue } from './slope.js';
 
 const MIB = 2 ** 20;
@@ -9,20 +10,17 @@ const MIB = 2 ** 20;
  *
  * What is resident does not tell a leak from memory that V8 or malloc hold on to because they may; what a full
  * collection leaves does. Only V8's own collections are looked at: to ask for one would shrink what is measured
- * beside it.
+ * beside it. The values themselves are kept outside of the heap.
  */
 export class MemoryOverTime {
-  readonly resident: TimedValue[] = [];
-  /** Of V8's heap, in use or not. */
-  readonly heap: TimedValue[] = [];
-  /** Buffers and what else lies outside of the heap and is known to V8. */
-  readonly external: TimedValue[] = [];
-  /** In use right after each full collection. */
-  readonly live: TimedValue[] = [];
+  readonly #resident = new OffHeapSeries();
+  readonly #heap = new OffHeapSeries();
+  readonly #external = new OffHeapSeries();
+  readonly #live = new OffHeapSeries();
   readonly #beganMs = performance.now();
   readonly #observer = new PerformanceObserver((entries) => {
     const isFull = entries.getEntries().some(isFullCollection);
-    if (isFull) this.live.push(this.#now(getHeapStatistics().used_heap_size));
+    if (isFull) this.#live.push(this.#nowS(), getHeapStatistics().used_heap_size / MIB);
   });
 
   constructor() {
@@ -31,17 +29,52 @@ export class MemoryOverTime {
 
   sample(): void {
     const { rss, heapTotal, external } = process.memoryUsage();
-    this.resident.push(this.#now(rss));
-    this.heap.push(this.#now(heapTotal));
-    this.external.push(this.#now(external));
+    const atS = this.#nowS();
+    this.#resident.push(atS, rss / MIB);
+    this.#heap.push(atS, heapTotal / MIB);
+    this.#external.push(atS, external / MIB);
+  }
+
+  get resident(): readonly TimedValue[] {
+    return this.#resident.toArray();
+  }
+
+  /** Of V8's heap, in use or not. */
+  get heap(): readonly TimedValue[] {
+    return this.#heap.toArray();
+  }
+
+  /** Buffers and what else lies outside of the heap and is known to V8. */
+  get external(): readonly TimedValue[] {
+    return this.#external.toArray();
+  }
+
+  /** In use right after each full collection. */
+  get live(): readonly TimedValue[] {
+    return this.#live.toArray();
   }
 
   [Symbol.dispose](): void {
     this.#observer.disconnect();
   }
 
-  #now(bytes: number): TimedValue {
-    return { atS: round((performance.now() - this.#beganMs) / 1_000), value: round(bytes / MIB) };
+  #nowS(): number {
+    return (performance.now() - this.#beganMs) / 1_000;
+  }
+}
+
+class OffHeapSeries {
+  readonly #atS = new OffHeapNumbers();
+  readonly #values = new OffHeapNumbers();
+
+  push(atS: number, value: number): void {
+    this.#atS.push(round(atS));
+    this.#values.push(round(value));
+  }
+
+  toArray(): TimedValue[] {
+    const values = this.#values.toArray();
+    return this.#atS.toArray().map((atS, i) => ({ atS, value: values[i]! }));
   }
 }
 
