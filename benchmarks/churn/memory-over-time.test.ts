@@ -1,7 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { PerformanceObserver } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
+import { untilTrue } from '../../src/testing/until-true.js';
 import { MemoryOverTime } from './memory-over-time.js';
 
 it('samples what is resident, and what lives after a full collection', async () => {
@@ -10,7 +11,7 @@ it('samples what is resident, and what lives after a full collection', async () 
   using memory = new MemoryOverTime();
   memory.sample();
   collect();
-  await sleep(20);
+  await untilTrue(() => memory.live.length > 0);
   const [resident, heap, live] = [memory.resident[0]!, memory.heap[0]!, memory.live[0]!];
   expect(resident.value).toBeGreaterThan(heap.value);
   expect(live.value).toBeGreaterThan(1);
@@ -21,7 +22,12 @@ it('takes no collection of young objects for a full one', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void;
   using memory = new MemoryOverTime();
+  let seen = 0;
+  // Made after the other, and told after it.
+  const observer = new PerformanceObserver((entries) => void (seen += entries.getEntries().length));
+  observer.observe({ entryTypes: ['gc'] });
   collect({ type: 'minor' });
-  await sleep(20);
+  await untilTrue(() => seen > 0);
+  observer.disconnect();
   expect(memory.live).toEqual([]);
 });
