@@ -4,24 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
+import { type Node } from '../../src/cluster/client/kube-objects.js';
 import { findProgram } from '../build-state.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
 import { isReady } from './harness/is-ready.js';
+import { PODS, statusOf, untilEvent, untilPhase } from './harness/pods-seen.js';
 import { untilAsync } from './harness/until-async.js';
 
 const run = promisify(execFile);
 const found = findClusterBinaries();
-const PODS = '/api/v1/namespaces/default/pods';
 const STAY = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.2; done'];
-
-interface Event {
-  readonly reason?: string;
-  readonly message?: string;
-  readonly involvedObject?: { readonly kind?: string; readonly name?: string };
-}
 
 describe.skipIf('missing' in found)('what a node of a real control plane takes', () => {
   let plane: ControlPlane;
@@ -52,23 +46,8 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
     const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
     await plane.admin.request({ method: 'POST', path: PODS, body });
   };
-  const statusOf = async (name: string) =>
-    (await plane.admin.request<Pod>({ method: 'GET', path: `${PODS}/${name}` })).status;
-  const untilPhase = async (name: string, phase: string) =>
-    untilAsync(`${name} to be ${phase}`, async () => {
-      const status = await statusOf(name);
-      return status?.phase === phase && status;
-    });
-  const untilEvent = async (name: string, reason: string): Promise<string> =>
-    untilAsync(`the event ${reason} of ${name}`, async () => {
-      const { items } = await plane.admin.request<{ items: Event[] }>({
-        ...{ method: 'GET', path: '/api/v1/namespaces/default/events' },
-      });
-      return items.find((each) => each.reason === reason && each.involvedObject?.name === name)?.message;
-    });
-
   it('is told of where nobody can reach it', async () => {
-    expect(await untilEvent('lab-a', 'InvalidNodeIP')).toMatch(
+    expect(await untilEvent(plane, 'lab-a', 'InvalidNodeIP')).toMatch(
       /^--node-ip 127\.0\.0\.1: nodeIP can't be a loopback address: the Node has no addresses, and kubectl logs/,
     );
     expect(agent.log).toContain('"Node has no addresses"');
@@ -76,7 +55,7 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
 
   it('is no more than it has, of everything', async () => {
     await bind('large', { 'ephemeral-storage': '100Ti' });
-    expect(await untilPhase('large', 'Failed')).toMatchObject({ reason: 'OutOfephemeral-storage' });
+    expect(await untilPhase(plane, 'large', 'Failed')).toMatchObject({ reason: 'OutOfephemeral-storage' });
     await bind(
       'pages',
       { 'hugepages-2Mi': '2Gi', memory: '1Mi' },
@@ -89,7 +68,7 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
         ],
       },
     );
-    expect(await untilPhase('pages', 'Failed')).toMatchObject({ reason: 'OutOfhugepages-2Mi' });
+    expect(await untilPhase(plane, 'pages', 'Failed')).toMatchObject({ reason: 'OutOfhugepages-2Mi' });
   });
 
   it('is as many of the resources of others as its Node says', async () => {
@@ -104,9 +83,9 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
       return node.status?.allocatable?.['example.com/seat'] === '1';
     });
     await bind('seated', { 'example.com/seat': '1' });
-    await untilPhase('seated', 'Running');
+    await untilPhase(plane, 'seated', 'Running');
     await bind('standing', { 'example.com/seat': '1' });
-    expect(await untilPhase('standing', 'Failed')).toMatchObject({ reason: 'OutOfexample.com/seat' });
+    expect(await untilPhase(plane, 'standing', 'Failed')).toMatchObject({ reason: 'OutOfexample.com/seat' });
   });
 
   it('is a critical pod in the place of one that is not', async () => {
@@ -115,17 +94,17 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
     });
     const cores = Number(node.status.allocatable['cpu']);
     await bind('usual', { cpu: `${cores * 1_000 - 100}m` });
-    await untilPhase('usual', 'Running');
+    await untilPhase(plane, 'usual', 'Running');
     await bind(
       'critical',
       { cpu: '500m' },
       { priorityClassName: 'system-node-critical', priority: 2_000_001_000 },
     );
-    expect(await untilPhase('usual', 'Failed')).toMatchObject({
+    expect(await untilPhase(plane, 'usual', 'Failed')).toMatchObject({
       ...{ reason: 'Preempting', message: 'Preempted in order to admit critical pod' },
     });
-    await untilPhase('critical', 'Running');
-    expect(await untilEvent('usual', 'Preempting')).toBe('Preempted in order to admit critical pod');
+    await untilPhase(plane, 'critical', 'Running');
+    expect(await untilEvent(plane, 'usual', 'Preempting')).toBe('Preempted in order to admit critical pod');
   });
 
   it('says why a static pod cannot be seen there', async () => {
@@ -135,12 +114,12 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'hidden' }, spec };
     const list = { apiVersion: 'v1', kind: 'List', items: [secret, pod] };
     await writeFile(join(agent.manifests, 'hidden.json'), JSON.stringify(list));
-    expect(await untilEvent('hidden-lab-a', 'FailedMirrorPod')).toMatch(/forbidden.*secret/i);
+    expect(await untilEvent(plane, 'hidden-lab-a', 'FailedMirrorPod')).toMatch(/forbidden.*secret/i);
   });
 
   it('leaves the end of its pods to their cluster', async () => {
     await bind('kept', {});
-    await untilPhase('kept', 'Running');
+    await untilPhase(plane, 'kept', 'Running');
     const args = [
       findProgram(),
       'delete',
@@ -152,7 +131,7 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
     await expect(run(process.execPath, args, { timeout: 60_000 })).rejects.toMatchObject({
       stderr: expect.stringContaining('delete it there: kubectl delete pod kept') as string,
     });
-    expect((await statusOf('kept'))?.phase).toBe('Running');
+    expect((await statusOf(plane, 'kept'))?.phase).toBe('Running');
   });
 
   it('goes on soon after a claim is there that a pod has waited for', async () => {
@@ -167,7 +146,7 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
         volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'late' } }],
       },
     );
-    await untilEvent('waiting', 'FailedMount');
+    await untilEvent(plane, 'waiting', 'FailedMount');
     const [capacity, accessModes] = [{ storage: '1Gi' }, ['ReadWriteOnce']];
     const volume = { capacity, accessModes, storageClassName: '', hostPath: { path } };
     await plane.admin.request({
@@ -184,6 +163,6 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
       ...{ method: 'POST', path: '/api/v1/namespaces/default/persistentvolumeclaims' },
       body: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'late' }, spec: claim },
     });
-    await untilPhase('waiting', 'Running');
+    await untilPhase(plane, 'waiting', 'Running');
   });
 });

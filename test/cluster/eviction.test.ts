@@ -9,23 +9,17 @@ import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
 import { isReady } from './harness/is-ready.js';
+import { PODS, statusOf, untilEvent, untilPhase } from './harness/pods-seen.js';
 import { untilAsync } from './harness/until-async.js';
 
 const run = promisify(execFile);
 const found = findClusterBinaries();
-const PODS = '/api/v1/namespaces/default/pods';
 const CRITICAL = { priorityClassName: 'system-node-critical', priority: 2_000_001_000 };
 const CONFIG = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 evictionHard: {nodefs.available: 40%}
 evictionPressureTransitionPeriod: 15s
 `;
-
-interface Event {
-  readonly reason?: string;
-  readonly message?: string;
-  readonly involvedObject?: { readonly name?: string };
-}
 
 const MEBIBYTE = 2 ** 20;
 
@@ -84,21 +78,6 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
     const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
     await plane.admin.request({ method: 'POST', path: PODS, body });
   };
-  const statusOf = async (name: string) =>
-    (await plane.admin.request<Pod>({ method: 'GET', path: `${PODS}/${name}` })).status;
-  const untilPhase = async (name: string, phase: string) =>
-    untilAsync(`${name} to be ${phase}`, async () => {
-      const status = await statusOf(name);
-      return status?.phase === phase && status;
-    });
-  const untilEvent = async (name: string, reason: string): Promise<string> =>
-    untilAsync(`the event ${reason} of ${name}`, async () => {
-      const { items } = await plane.admin.request<{ items: Event[] }>({
-        ...{ method: 'GET', path: '/api/v1/events' },
-      });
-      return items.find((each) => each.reason === reason && each.involvedObject?.name === name)?.message;
-    });
-
   /** A pod that was evicted so that others can go on. */
   const disruption = (message: unknown): unknown =>
     expect.objectContaining({
@@ -108,19 +87,21 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
   it('evicts who has written most, but nobody who is critical, and says why', async () => {
     await bind('critical', 70, CRITICAL);
     await bind('modest', 10);
-    for (const name of ['critical', 'modest']) await untilPhase(name, 'Running');
+    for (const name of ['critical', 'modest']) await untilPhase(plane, name, 'Running');
     await bind('greedy', 50);
-    const status = await untilPhase('greedy', 'Failed');
+    const status = await untilPhase(plane, 'greedy', 'Failed');
     const message = expect.stringMatching(
       /^The node was low on resource: ephemeral-storage\. Threshold quantity: 80Mi, available: \d+Ki\. /,
     ) as string;
     expect(status).toMatchObject({ reason: 'Evicted', message });
     expect(status.conditions).toContainEqual(disruption(message));
-    expect(await untilEvent('greedy', 'Evicted')).toEqual(message);
-    expect(await untilEvent('lab-a', 'EvictionThresholdMet')).toBe('Attempting to reclaim ephemeral-storage');
+    expect(await untilEvent(plane, 'greedy', 'Evicted')).toEqual(message);
+    expect(await untilEvent(plane, 'lab-a', 'EvictionThresholdMet')).toBe(
+      'Attempting to reclaim ephemeral-storage',
+    );
     await untilAsync('a node that is short no more', async () => !(await isShort()));
     for (const name of ['critical', 'modest'])
-      expect(await statusOf(name)).toMatchObject({ phase: 'Running' });
+      expect(await statusOf(plane, name)).toMatchObject({ phase: 'Running' });
   });
 
   it('takes critical pods alone while it is short, and all of them again once it is not', async () => {
@@ -128,43 +109,43 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
     await writeFile(ballast, Buffer.alloc(130 * MEBIBYTE));
     await untilAsync('a node that says that it is short', isShort);
     await bind('late', 1);
-    expect(await untilPhase('late', 'Failed')).toMatchObject({
+    expect(await untilPhase(plane, 'late', 'Failed')).toMatchObject({
       ...{ reason: 'Evicted', message: 'The node had condition: [DiskPressure]. ' },
     });
     await bind('critical-late', 1, CRITICAL);
-    await untilPhase('critical-late', 'Running');
+    await untilPhase(plane, 'critical-late', 'Running');
     expect(await isShort()).toBe(true);
     await rm(ballast);
     await untilAsync('a node that is short no more', async () => !(await isShort()));
     await bind('welcome', 1);
-    await untilPhase('welcome', 'Running');
-    expect(await statusOf('critical-late')).toMatchObject({ phase: 'Running' });
+    await untilPhase(plane, 'welcome', 'Running');
+    expect(await statusOf(plane, 'critical-late')).toMatchObject({ phase: 'Running' });
   });
 
   it('evicts who is beyond its own limit, though it is short of nothing', async () => {
     await bind('within', 4, {}, '5Mi');
-    await untilPhase('within', 'Running');
+    await untilPhase(plane, 'within', 'Running');
     await bind('limited', 6, {}, '5Mi');
     await bind('critical-limited', 6, CRITICAL, '5Mi');
-    const status = await untilPhase('limited', 'Failed');
+    const status = await untilPhase(plane, 'limited', 'Failed');
     expect(status).toMatchObject({
       reason: 'Evicted',
       message: 'Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. ',
     });
     expect(status.conditions?.map(({ type }) => type)).not.toContain('DisruptionTarget');
     for (const name of ['within', 'critical-limited'])
-      expect(await statusOf(name)).toMatchObject({ phase: 'Running' });
+      expect(await statusOf(plane, name)).toMatchObject({ phase: 'Running' });
     expect(await isShort()).toBe(false);
   });
 
   it('leaves an evicted pod as it is after the agent was killed', async () => {
     await bind('hog', 130);
-    await untilPhase('hog', 'Failed');
+    await untilPhase(plane, 'hog', 'Failed');
     await agent.kill();
     agent.start();
     await untilAsync('a node that is short no more', async () => !(await isShort()));
     await bind('after', 1);
-    await untilPhase('after', 'Running');
+    await untilPhase(plane, 'after', 'Running');
     const { metadata, status } = await plane.admin.request<Pod>({ method: 'GET', path: `${PODS}/hog` });
     const message = expect.stringContaining('The node was low on resource: ephemeral-storage. ') as string;
     expect(status).toMatchObject({ phase: 'Failed', reason: 'Evicted', message });
