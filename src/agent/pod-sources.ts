@@ -11,6 +11,7 @@ import { type StoppedPods } from '../config/stopped-pods.js';
 import { STDIN_SOURCE, StdinSource } from '../config/stdin-source.js';
 import { type AppliedObject } from '../config/manifest-writer.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
+import { PromptManifestParser } from '../config/prompt-manifest-parser.js';
 import { ThreadedManifestParser } from '../config/threaded-manifest-parser.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
@@ -34,7 +35,7 @@ export interface PodSourcesOptions {
   readonly stdin: Readable;
   /** Objects that pods may refer to have changed. */
   readonly onObjectsChanged: (change: ObjectChange) => void;
-  /** A thread of its own unless told. */
+  /** Unless told, small manifests are read at once, others in a thread. */
   readonly parser?: ManifestParser | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -64,7 +65,7 @@ export class PodSources {
   /** Where the pods of an API server come in; undefined for an agent on its own. */
   readonly api: PodSourcePort | undefined;
   readonly #sources: readonly Source[];
-  readonly #ownParser: ThreadedManifestParser | undefined;
+  readonly #thread: ThreadedManifestParser;
   readonly #stopped: StoppedPods;
 
   constructor(given: PodSourcesOptions) {
@@ -76,8 +77,8 @@ export class PodSources {
     });
     const objects = new ConfigObjects({ onChanged: given.onObjectsChanged });
     this.config = new PodConfig({ problems, objects, logger, stopped });
-    this.#ownParser = given.parser === undefined ? new ThreadedManifestParser({ clock }) : undefined;
-    const parser = given.parser ?? this.#ownParser!;
+    this.#thread = new ThreadedManifestParser({ clock });
+    const parser = given.parser ?? new PromptManifestParser({ others: this.#thread, clock });
     const lastGoodFolder = join(options.rootDir, 'manifests-last-good');
     const common = { nodeName, problems, parser, lastGoodFolder, clock, logger };
     const { podManifestPath: path, manifestUrl, manifestUrlHeader: headers } = options;
@@ -111,7 +112,7 @@ export class PodSources {
     try {
       await Promise.all(this.#sources.map(async (source) => source.run(signal)));
     } finally {
-      await this.#ownParser?.[Symbol.asyncDispose]();
+      await this.#thread[Symbol.asyncDispose]();
     }
   }
 }
