@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { bootstrapRatio, createRandom, mean, median, quantile } from './stats.js';
+import {
+  bootstrapRatio,
+  bootstrapRatioOfBlocks,
+  createRandom,
+  fitSlope,
+  mean,
+  median,
+  quantile,
+} from './stats.js';
 
 describe('the statistics of the benchmarks', () => {
   it('take quantiles between neighbours and leave the input alone', () => {
@@ -12,6 +20,19 @@ describe('the statistics of the benchmarks', () => {
     expect(median([7])).toBe(7);
     expect(quantile([], 0.5)).toBeNaN();
     expect(mean([1, 2, 6])).toBe(3);
+  });
+
+  it('know a quantile among values that never came', () => {
+    const never = Number.POSITIVE_INFINITY;
+    expect(quantile([1, never, never, never], 0.9)).toBe(never);
+    expect(quantile([1, 2, 3, never], 0.5)).toBe(2.5);
+    expect(quantile([1, 2, 3, never], 0.99)).toBe(never);
+  });
+
+  it('lay a line through points', () => {
+    expect(fitSlope([1, 2, 5].map((x) => ({ x, y: 3 * x - 1 })))).toBeCloseTo(3);
+    expect(fitSlope([{ x: 1, y: 1 }])).toBeNaN();
+    expect(fitSlope([])).toBeNaN();
   });
 
   it('draw evenly, and the same for the same seed', () => {
@@ -46,5 +67,24 @@ describe('the statistics of the benchmarks', () => {
   it('refuse rounds that are not paired', () => {
     expect(() => bootstrapRatio([1], [1, 2], mean)).toThrow(RangeError);
     expect(() => bootstrapRatio([], [], mean)).toThrow(RangeError);
+  });
+
+  it('draw sides that were not paired each by itself, block by block', () => {
+    const same = bootstrapRatioOfBlocks([[4, 4], [4]], [[2], [2, 2], [2]], median);
+    expect(same).toEqual({ value: 2, low: 2, high: 2 });
+    // Within a block all is alike: two blocks are two pieces of evidence, however long they are.
+    const long = (value: number): number[] => new Array<number>(500).fill(value);
+    const { low, high } = bootstrapRatioOfBlocks([long(1), long(3)], [long(1)], mean);
+    expect({ low, high }).toEqual({ low: 1, high: 3 });
+  });
+
+  it('hold what never came against the side that missed it, and nothing against a side that shows nothing', () => {
+    const never = Number.POSITIVE_INFINITY;
+    expect(bootstrapRatioOfBlocks([[1, never]], [[1, 1]], mean)).toEqual({
+      ...{ value: never, low: never, high: never },
+    });
+    expect(bootstrapRatioOfBlocks([[1, 1]], [[1, never]], mean).value).toBeNaN();
+    expect(bootstrapRatioOfBlocks([[1]], [[], []], mean).high).toBeNaN();
+    expect(bootstrapRatioOfBlocks([], [[1]], mean).high).toBeNaN();
   });
 });

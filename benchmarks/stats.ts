@@ -1,21 +1,19 @@
 /**
- * The statistics that the benchmarks use: quantiles, and bootstrap intervals of ratios of paired rounds.
+ * The statistics that the benchmarks use: quantiles, straight lines, and bootstrap intervals of both and of ratios.
  *
  * @module
  */
 
-/** A value with the interval that holds it with the confidence asked for. */
+/** A value with its 95 % interval. */
 export interface Estimate {
   readonly value: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** How {@link bootstrapRatio} draws. */
+/** How often {@link bootstrap} draws, and what. */
 export interface BootstrapOptions {
   readonly resamples?: number;
-  /** Share of resamples inside the interval: 0.95 unless told. */
-  readonly confidence?: number;
   /** The same seed gives the same interval. */
   readonly seed?: number;
 }
@@ -33,6 +31,8 @@ export function quantile(values: readonly number[], q: number): number {
   const below = Math.floor(at);
   const low = sorted[below]!;
   const high = sorted[Math.ceil(at)]!;
+  // From infinity to infinity there is no way.
+  if (low === high) return low;
   return low + (high - low) * (at - below);
 }
 
@@ -41,8 +41,45 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
+/** A point of what {@link fitSlope} lays a line through. */
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** How much y grows with each x, by least squares; NaN of points that all have one x. */
+export function fitSlope(points: readonly Point[]): number {
+  const meanX = mean(points.map(({ x }) => x));
+  const meanY = mean(points.map(({ y }) => y));
+  let [shared, spread] = [0, 0];
+  for (const { x, y } of points) {
+    shared += (x - meanX) * (y - meanY);
+    spread += (x - meanX) ** 2;
+  }
+  return spread === 0 ? Number.NaN : shared / spread;
+}
+
 /**
- * The ratio `statistic(numerator) / statistic(denominator)` of paired rounds, with its percentile bootstrap interval.
+ * A value with its percentile bootstrap interval. `draw` computes it from samples that were drawn anew; where nothing
+ * comes of a draw (NaN), it is left out.
+ */
+export function bootstrap(
+  value: number,
+  draw: (random: () => number) => number,
+  { resamples = 5000, seed = 1 }: BootstrapOptions = {},
+): Estimate {
+  const random = createRandom(seed);
+  const drawn = Array.from({ length: resamples }, () => draw(random)).filter((each) => !Number.isNaN(each));
+  return { value, low: quantile(drawn, 0.025), high: quantile(drawn, 0.975) };
+}
+
+/** As many of the values, each drawn from all of them. */
+export function drawAnew<Value>(values: readonly Value[], random: () => number): Value[] {
+  return values.map(() => values[Math.floor(random() * values.length)]!);
+}
+
+/**
+ * The ratio `statistic(numerator) / statistic(denominator)` of paired rounds, with its bootstrap interval.
  *
  * Rounds are drawn as pairs, so that what disturbed both sides of a round alike stays together.
  */
@@ -50,30 +87,41 @@ export function bootstrapRatio(
   numerator: readonly number[],
   denominator: readonly number[],
   statistic: (values: readonly number[]) => number,
-  { resamples = 5000, confidence = 0.95, seed = 1 }: BootstrapOptions = {},
+  options: BootstrapOptions = {},
 ): Estimate {
   if (numerator.length !== denominator.length || numerator.length === 0) {
     throw new RangeError(`rounds must be paired: ${numerator.length} and ${denominator.length}`);
   }
-  const random = createRandom(seed);
-  const rounds = numerator.length;
-  const above = new Array<number>(rounds);
-  const below = new Array<number>(rounds);
-  const ratios: number[] = [];
-  for (let i = 0; i < resamples; i++) {
-    for (let round = 0; round < rounds; round++) {
-      const drawn = Math.floor(random() * rounds);
-      above[round] = numerator[drawn]!;
-      below[round] = denominator[drawn]!;
-    }
-    ratios.push(statistic(above) / statistic(below));
-  }
-  const tail = (1 - confidence) / 2;
-  return {
-    value: statistic(numerator) / statistic(denominator),
-    low: quantile(ratios, tail),
-    high: quantile(ratios, 1 - tail),
+  const rounds = numerator.map((_, round) => round);
+  const ratioOf = (drawn: readonly number[]): number =>
+    statistic(drawn.map((round) => numerator[round]!)) / statistic(drawn.map((round) => denominator[round]!));
+  return bootstrap(ratioOf(rounds), (random) => ratioOf(drawAnew(rounds, random)), options);
+}
+
+/**
+ * The ratio `statistic(numerator) / statistic(denominator)` of two sides that were not measured in pairs, with its
+ * bootstrap interval; NaN where a side has nothing.
+ *
+ * Each side comes in blocks, what was measured in one go, and is drawn anew block by block: values of one block had the
+ * same disturbances, and count as one piece of evidence. An infinite value is one that never came. A numerator of
+ * infinity makes the ratio infinite; against an infinite denominator nothing finite can be held, and the ratio is NaN.
+ */
+export function bootstrapRatioOfBlocks(
+  numerator: readonly (readonly number[])[],
+  denominator: readonly (readonly number[])[],
+  statistic: (values: readonly number[]) => number,
+  options: BootstrapOptions = {},
+): Estimate {
+  const ratioOf = (above: readonly (readonly number[])[], below: readonly (readonly number[])[]): number => {
+    const [own, others] = [statistic(above.flat()), statistic(below.flat())];
+    if (own === Number.POSITIVE_INFINITY) return Number.isNaN(others) ? Number.NaN : own;
+    return Number.isFinite(others) ? own / others : Number.NaN;
   };
+  return bootstrap(
+    ratioOf(numerator, denominator),
+    (random) => ratioOf(drawAnew(numerator, random), drawAnew(denominator, random)),
+    options,
+  );
 }
 
 /** Numbers in [0, 1) that depend on the seed alone (a 32-bit mixing generator: enough to draw rounds with). */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fitExponent } from './growth.js';
+import { fitExponent, ratioOfOne } from './growth.js';
 
 const noise = [0.98, 1, 1.02, 0.99, 1.01];
 const grown = (exponent: number) =>
@@ -17,4 +17,12 @@ it('finds the exponent with which time grows', () => {
 
 it('says nothing of one size', () => {
   expect(fitExponent(grown(1).slice(0, 1))).toBeUndefined();
+});
+
+it('says how many times as much one costs on a larger node', () => {
+  const [small, , large] = grown(2);
+  const { value, low, high } = ratioOfOne(large!, small!);
+  expect(value).toBeCloseTo(10);
+  expect(low).toBeGreaterThan(9.5);
+  expect(high).toBeLessThan(10.5);
 });

@@ -1,4 +1,4 @@
-import { createRandom, type Estimate, median, quantile } from '../stats.js';
+import { bootstrap, bootstrapRatioOfBlocks, drawAnew, type Estimate, fitSlope, median } from '../stats.js';
 
 const RESAMPLES = 2_000;
 
@@ -15,24 +15,17 @@ export interface SizedSamples {
  */
 export function fitExponent(sizes: readonly SizedSamples[]): Estimate | undefined {
   if (sizes.length < 2) return undefined;
-  const random = createRandom(5);
-  const exponents: number[] = [];
-  for (let i = 0; i < RESAMPLES; i++)
-    exponents.push(
-      fit(
-        sizes.map(({ size, wallMs }) => ({
-          size,
-          wallMs: wallMs.map(() => wallMs[Math.floor(random() * wallMs.length)]!),
-        })),
-      ),
-    );
-  return { value: fit(sizes), low: quantile(exponents, 0.025), high: quantile(exponents, 0.975) };
+  const exponentOf = (rounds: (wallMs: readonly number[]) => readonly number[]): number =>
+    fitSlope(sizes.map(({ size, wallMs }) => ({ x: Math.log(size), y: Math.log(median(rounds(wallMs))) })));
+  return bootstrap(
+    exponentOf((wallMs) => wallMs),
+    (random) => exponentOf((wallMs) => drawAnew(wallMs, random)),
+    { resamples: RESAMPLES },
+  );
 }
 
-function fit(sizes: readonly SizedSamples[]): number {
-  const points = sizes.map(({ size, wallMs }) => ({ x: Math.log(size), y: Math.log(median(wallMs)) }));
-  const meanX = points.reduce((sum, { x }) => sum + x, 0) / points.length;
-  const meanY = points.reduce((sum, { y }) => sum + y, 0) / points.length;
-  const shared = points.reduce((sum, { x, y }) => sum + (x - meanX) * (y - meanY), 0);
-  return shared / points.reduce((sum, { x }) => sum + (x - meanX) ** 2, 0);
+/** What one item takes at one size, as so many times what it takes at another; by the medians. */
+export function ratioOfOne(large: SizedSamples, small: SizedSamples): Estimate {
+  const [above, below] = [large, small].map(({ size, wallMs }) => wallMs.map((ms) => [ms / size]));
+  return bootstrapRatioOfBlocks(above!, below!, median, { resamples: RESAMPLES });
 }
