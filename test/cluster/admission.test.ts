@@ -46,6 +46,7 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
     const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
     await plane.admin.request({ method: 'POST', path: PODS, body });
   };
+
   it('is told of where nobody can reach it', async () => {
     expect(await untilEvent(plane, 'lab-a', 'InvalidNodeIP')).toMatch(
       /^--node-ip 127\.0\.0\.1: nodeIP can't be a loopback address: the Node has no addresses, and kubectl logs/,
@@ -164,5 +165,23 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
       body: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'late' }, spec: claim },
     });
     await untilPhase(plane, 'waiting', 'Running');
+  });
+
+  it('goes on soon after an account is there whose token a pod has waited for', async () => {
+    const path = '/api/v1/namespaces/default/serviceaccounts';
+    const body = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'late' } };
+    // The API server takes no pod whose account is not there; it may go before the pod has a node.
+    await plane.admin.request({ method: 'POST', path, body });
+    await bind('homeless', {}, { nodeName: undefined, schedulerName: 'nobody', serviceAccountName: 'late' });
+    await plane.admin.request({ method: 'DELETE', path: `${path}/late` });
+    const target = { apiVersion: 'v1', kind: 'Node', name: 'lab-a' };
+    await plane.admin.request({
+      ...{ method: 'POST', path: `${PODS}/homeless/binding` },
+      body: { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'homeless' }, target },
+    });
+    expect(await untilEvent(plane, 'homeless', 'FailedMount')).toMatch(/kube-api-access.*"late" not found/s);
+    expect((await statusOf(plane, 'homeless'))?.phase).toBe('Pending');
+    await plane.admin.request({ method: 'POST', path, body });
+    await untilPhase(plane, 'homeless', 'Running');
   });
 });

@@ -78,6 +78,7 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
     const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
     await plane.admin.request({ method: 'POST', path: PODS, body });
   };
+
   /** A pod that was evicted so that others can go on. */
   const disruption = (message: unknown): unknown =>
     expect.objectContaining({
