@@ -47,7 +47,8 @@ export function createContenders(kubelet: string): readonly Contender[] {
   ];
 }
 
-async function preparePodloop({ endpoint, folder, cluster }: AgentPlace): Promise<AgentCommand> {
+/** podloop, as it is unless told. */
+export async function preparePodloop({ endpoint, folder, cluster }: AgentPlace): Promise<AgentCommand> {
   await mkdir(path.join(folder, 'manifests'), { recursive: true });
   return {
     file: process.execPath,

@@ -81,7 +81,7 @@ async function measureRelease(
       // Who begins changes from round to round.
       const mode = MODES[(round + at) % MODES.length]!;
       const own = { mode, name: `${mode}-${round}`, deaths: count, withBare: mode === 'generic' };
-      samples.modes[mode].push(...(await turn({ ...own, everyMs: EVERY_MS })));
+      samples.modes[mode].push(await turn({ ...own, everyMs: EVERY_MS }));
     }
     // Spread over the run, as the others are.
     const due = Math.min(PODS, Math.round((alone * (round + 1)) / rounds) - samples.alone.length);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { type PlegMode } from '../../src/pleg/relist-cadence.js';
 
 import { type Samples, toLatencyFigures } from './latency-figures.js';
 import { type DeathSample } from './latency-turn.js';
@@ -14,7 +15,13 @@ function death(toldMs: number, more: Partial<DeathSample> = {}): DeathSample {
   return { told: parts(toldMs), replaced: parts(toldMs + 100, 2), times: 1, ...more };
 }
 
-function figuresOf(modes: Partial<Samples['modes']>, alone: DeathSample[] = []) {
+/** All of a mode in one turn. */
+function figuresOf(modes: Partial<Record<PlegMode, DeathSample[]>>, alone: DeathSample[] = []) {
+  const turns = Object.entries(modes).map(([mode, deaths]) => [mode, [deaths]]);
+  return figuresOfTurns(Object.fromEntries(turns) as Partial<Samples['modes']>, alone);
+}
+
+function figuresOfTurns(modes: Partial<Samples['modes']>, alone: DeathSample[] = []) {
   const { modes: found, ...rest } = toLatencyFigures('1.7', '1.7.24', PLAN, {
     modes: { generic: [], evented: [], auto: [], ...modes },
     alone,
@@ -57,12 +64,32 @@ it('compares each mode with the bare observer, which watched the deaths of the g
   expect(found.of('evented').p99RatioToBare.value).toBeCloseTo(2);
 });
 
-it('pairs only deaths that both saw', () => {
+it('lets what one side missed count against that side, and drops nothing of the other', () => {
   const generic = [death(500, { bareMs: 10 }), death(500), death(500, { bareMs: 10 })];
   const evented = [death(20), death(9_000), death(20)];
-  const { bare, of } = figuresOf({ generic, evented });
-  expect(bare.missed).toBe(1);
-  expect(of('evented').p99RatioToBare.value).toBeCloseTo(2);
+  const slow = figuresOf({ generic: generic.map((each) => ({ ...each, bareMs: 10 })), evented });
+  // The p99 of 20, 20 and 9,000 lies near to 9,000.
+  expect(slow.of('evented').p99RatioToBare.value).toBeGreaterThan(800);
+  const never = figuresOf({
+    generic: generic.map((each) => ({ ...each, bareMs: 10 })),
+    evented: [death(20), death(20, { told: undefined })],
+  });
+  expect(never.of('evented').p99RatioToBare.value).toBe(Number.POSITIVE_INFINITY);
+  const blind = figuresOf({ generic, evented });
+  expect(blind.bare.missed).toBe(1);
+  expect(blind.of('evented').p99RatioToBare.value).toBeNaN();
+  expect(blind.of('evented').p50RatioToBare.value).toBeCloseTo(2);
+});
+
+it('draws turns, not deaths: what is alike within a turn is one piece of evidence', () => {
+  const turn = (ms: number, bareMs?: number): DeathSample[] =>
+    Array.from({ length: 20 }, () => death(ms, { bareMs }));
+  const { of } = figuresOfTurns({
+    generic: [turn(500, 10), turn(500, 10), turn(500, 10)],
+    evented: [turn(20), turn(40)],
+  });
+  expect(of('evented')).toMatchObject({ turns: 2, deaths: 40 });
+  expect(of('evented').p50RatioToBare).toEqual({ value: 3, low: 2, high: 4 });
 });
 
 it('gives no ratio where nothing can be compared', () => {

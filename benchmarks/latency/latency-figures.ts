@@ -1,12 +1,13 @@
 import { type PlegMode } from '../../src/pleg/relist-cadence.js';
 import { type Release } from '../../test/containerd/harness/installed.js';
-import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';
+import { bootstrapRatioOfBlocks, type Estimate, mean, median, quantile } from '../stats.js';
 import { type DeathSample } from './latency-turn.js';
 import { type LatencyParts } from './part-latency.js';
 
 /** What was seen of every death. */
 export interface Samples {
-  readonly modes: Readonly<Record<PlegMode, DeathSample[]>>;
+  /** By turn: what disturbed one death of a turn disturbed others, too. */
+  readonly modes: Readonly<Record<PlegMode, DeathSample[][]>>;
   /** Of the generic mode, one at a time. */
   readonly alone: DeathSample[];
 }
@@ -35,13 +36,15 @@ export interface PartedFigures extends Spread {
 export interface ModeFigures {
   readonly mode: PlegMode;
   readonly deaths: number;
+  /** Its own, or the bare observer's where these are fewer: so much evidence the ratios have. */
+  readonly turns: number;
   /** Never told of, or never replaced. */
   readonly missed: number;
   /** Told of more than once. */
   readonly repeated: number;
   readonly toEvent: PartedFigures;
   readonly toReplacement: PartedFigures;
-  /** Of the p99s to the event. */
+  /** Of the p99s to the event; what was never told of took for ever. */
   readonly p99RatioToBare: Estimate;
   readonly p50RatioToBare: Estimate;
 }
@@ -74,31 +77,26 @@ export function toLatencyFigures(
   { pods, everyMs: paceMs }: { readonly pods: number; readonly everyMs: number },
   { modes, alone }: Samples,
 ): LatencyFigures {
-  const bare = modes.generic.map(({ bareMs }) => bareMs);
+  const bareMs = modes.generic.map((turn) => turn.map((death) => death.bareMs ?? Number.POSITIVE_INFINITY));
   return {
     ...{ release, containerdVersion, pods, paceMs },
-    bare: toBareFigures(modes.generic),
+    bare: toBareFigures(modes.generic.flat()),
     alone: toBareFigures(alone),
-    modes: Object.entries(modes).map(([mode, samples]) => toModeFigures(mode as PlegMode, samples, bare)),
+    modes: Object.entries(modes).map(([mode, turns]) => toModeFigures(mode as PlegMode, turns, bareMs)),
   };
 }
 
 function toModeFigures(
   mode: PlegMode,
-  samples: readonly DeathSample[],
-  bare: readonly (number | undefined)[],
+  turns: readonly (readonly DeathSample[])[],
+  bareMs: readonly (readonly number[])[],
 ): ModeFigures {
-  const pairs = samples.flatMap(({ told }, at) => {
-    const other = bare[at];
-    return told === undefined || other === undefined ? [] : [[told.totalMs, other] as const];
-  });
-  const ratioOf = (share: number): Estimate => {
-    if (pairs.length === 0) return { value: Number.NaN, low: Number.NaN, high: Number.NaN };
-    const [own, others] = [pairs.map(([value]) => value), pairs.map(([, value]) => value)];
-    return bootstrapRatio(own, others, (values) => quantile(values, share));
-  };
+  const toldMs = turns.map((turn) => turn.map(({ told }) => told?.totalMs ?? Number.POSITIVE_INFINITY));
+  const ratioOf = (share: number): Estimate =>
+    bootstrapRatioOfBlocks(toldMs, bareMs, (values) => quantile(values, share));
+  const samples = turns.flat();
   return {
-    ...{ mode, deaths: samples.length },
+    ...{ mode, deaths: samples.length, turns: Math.min(turns.length, bareMs.length) },
     missed: samples.filter(({ told, replaced }) => told === undefined || replaced === undefined).length,
     repeated: samples.filter(({ times }) => times > 1).length,
     toEvent: toPartedFigures(samples.map(({ told }) => told)),

@@ -19,6 +19,9 @@ own. It watches the deaths of the mode \`generic\`, which does not read the stre
 event was there, \`calls\` while at least one call about the pod was not answered, as podloop saw it, and \`podloop\` all the rest:
 its share is of the sum of all times. Waiting for the next look, which the mode \`generic\` does once a second, is podloop's, too.
 
+\`p99 to bare\` is the ratio of the p99s, what was missed taken for one that lasted for ever. Turns, what was put down and killed in one
+go, are drawn anew for its interval, of each side by itself.
+
 To the event (the line that says ContainerDied; lines have whole milliseconds, and are taken for one later):
 
 ${formatTable(

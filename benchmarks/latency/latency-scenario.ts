@@ -1,13 +1,10 @@
-import { type Goal, ratioAtMost } from '../goals.js';
 import { distributionOf, linePlot, type Plot, type Series } from '../plot.js';
 import { type Scenario, toCount } from '../scenario.js';
 import { type Release, RELEASES } from '../../test/containerd/harness/installed.js';
 import { runLatencyBenchmark } from './latency-benchmark.js';
+import { judgeLatency } from './judge-latency.js';
 import { type LatencyFigures } from './latency-figures.js';
 import { formatLatencyReport } from './latency-report.js';
-
-/** By how much an event may come later than by a bare stream and one status call. */
-const P99_LIMIT = 3;
 
 /** From a process's end to its event and to its replacement. */
 export const LATENCY: Scenario = {
@@ -50,24 +47,11 @@ export const LATENCY: Scenario = {
     return {
       figures,
       text: formatLatencyReport(figures),
-      goals: figures.flatMap(judge),
+      goals: figures.flatMap(judgeLatency),
       plots: figures.flatMap(plot),
     };
   },
 };
-
-function judge({ release, modes }: LatencyFigures): Goal[] {
-  return modes
-    .filter(({ mode }) => mode !== 'generic')
-    .map(({ mode, p99RatioToBare }) =>
-      ratioAtMost(
-        `p99 from end to event, ${mode}, containerd ${release}`,
-        p99RatioToBare,
-        P99_LIMIT,
-        'a bare event stream and one status call',
-      ),
-    );
-}
 
 function plot({ release, bare, modes }: LatencyFigures): Plot[] {
   const draw = (name: string, what: string, series: readonly Series[]): Plot => ({

@@ -2,10 +2,10 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PlegMode } from '../../src/pleg/relist-cadence.js';
-import { findProgram } from '../../test/build-state.js';
 import { readTrace, traceFlags } from '../agents/trace-calls.js';
 import { waitUntilHealthy } from '../agents/is-healthy.js';
 import { AgentProcess } from '../kubelet/agent-process.js';
+import { preparePodloop } from '../kubelet/contenders.js';
 import { type BenchNode, podNameOf, type Target, toMs } from '../kubelet/bench-node.js';
 import { withDeadline } from '../with-deadline.js';
 import { BareObserver } from './bare-observer.js';
@@ -55,7 +55,7 @@ export async function measureTurn(options: TurnOptions): Promise<DeathSample[]> 
   let seen: Awaited<ReturnType<typeof killAll>>;
   try {
     await waitUntilHealthy(agent.health, signal);
-    const bare = withBare ? await BareObserver.start(node.containerd.endpoint) : undefined;
+    const bare = withBare ? await BareObserver.start(node.containerd.endpoint, signal) : undefined;
     try {
       seen = await killAll(options, agent, bare);
     } finally {
@@ -75,22 +75,10 @@ export async function measureTurn(options: TurnOptions): Promise<DeathSample[]> 
 
 async function startAgent(node: BenchNode, mode: PlegMode, traceFile: string): Promise<AgentProcess> {
   const { folder, containerd } = node;
+  const command = await preparePodloop({ endpoint: containerd.endpoint, folder });
   return await AgentProcess.start({
-    file: process.execPath,
-    args: [
-      ...[
-        ...traceFlags(traceFile),
-        findProgram(process.cwd()),
-        'run',
-        path.join(folder, 'manifests'),
-        '--mode',
-        mode,
-      ],
-      ...['--runtime-endpoint', containerd.endpoint, '--node-name', 'bench', '--max-pods', '600'],
-      ...['--root-dir', path.join(folder, 'root'), '--pod-logs-dir', path.join(folder, 'logs')],
-      ...['--read-only-port', '0', '-v', '2'],
-    ],
-    health: { socketPath: path.join(folder, 'root', 'podloop.sock') },
+    ...command,
+    args: [...traceFlags(traceFile), ...command.args, '--mode', mode],
   });
 }
 

@@ -70,7 +70,7 @@ export async function runMicroBenchmark(options: MicroBenchmarkOptions): Promise
       await readers.product();
     }
     const [handWritten, product] = await measurePairedRounds([readers.handWritten, readers.product], {
-      ...{ minRounds: rounds, runsPerRound: 20, isEnough: () => true },
+      ...{ minRounds: rounds, runsPerRound: 20, isEnough: () => true, signal },
       onRound: (done) => progress.step(done, rounds, 'rounds of decoding'),
     });
     signal.throwIfAborted();

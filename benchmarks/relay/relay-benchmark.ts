@@ -14,8 +14,10 @@ import { GrpcTransport } from '../../src/cri/grpc-transport.js';
 import { ContainerStatusRequest, ListContainersResponse } from '../../src/cri/generated/runtime/v1/cri.js';
 import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
 import { type Progress } from '../progress.js';
-import { measurePairedRounds, measureSide, type SideSamples } from '../relist/paired-rounds.js';
+import { measureUntilNarrow } from '../relist/narrow-rounds.js';
+import { measureSide, type SideSamples } from '../relist/paired-rounds.js';
 import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';
+import { Endings } from './endings.js';
 import { RELAY_KINDS, type RelayKind, type RelayProcess, startRelayProcess } from './start-relay-process.js';
 
 export interface RelayBenchmarkOptions {
@@ -24,6 +26,7 @@ export interface RelayBenchmarkOptions {
   /** More rounds are taken until the intervals are narrow, or for so many milliseconds a comparison. */
   readonly budgetMs: number;
   readonly progress: Progress;
+  readonly signal: AbortSignal;
 }
 
 /** One kind of call through one kind of process, held against the bare pipe. */
@@ -85,8 +88,6 @@ const LOADS: readonly Load[] = [
 
 const CONTAINERS_PER_POD = 2;
 const WARM_UP_RUNS = 50;
-const NARROW = 0.05;
-const ROUND_MS = 25;
 
 /** Runs every kind of call through every kind of process. */
 export async function runRelayBenchmark(options: RelayBenchmarkOptions): Promise<RelayFigures[]> {
@@ -104,7 +105,7 @@ async function measureLoad(load: Load, options: RelayBenchmarkOptions): Promise<
     const upstream = synthetic.endpoint.replace('unix://', '');
     const through = async (kind: RelayKind): Promise<Through> => {
       const socket = path.join(folder, `${kind.replaceAll(' ', '-')}.sock`);
-      const relay = stack.use(await startRelayProcess(kind, upstream, socket));
+      const relay = stack.use(await startRelayProcess(kind, upstream, socket, options.signal));
       return {
         relay,
         transport: stack.defer(new GrpcTransport({ socketPath: socket, maxReceiveMessageBytes: -1 })),
@@ -135,23 +136,15 @@ async function compare(
   kind: RelayKind,
   ids: readonly string[],
   { barePipe, other }: { readonly barePipe: Through; readonly other: Through },
-  { minRounds, budgetMs, progress }: RelayBenchmarkOptions,
+  options: RelayBenchmarkOptions,
 ): Promise<RelayFigures> {
-  const sides = [barePipe, other].map((side) => () => load.run(side.transport, ids)) as [
-    () => Promise<unknown>,
-    () => Promise<unknown>,
-  ];
+  const sides = [() => load.run(barePipe.transport, ids), () => load.run(other.transport, ids)] as const;
   for (const run of sides) await measureSide(run, WARM_UP_RUNS);
-  const { wallMs } = await measureSide(sides[0], WARM_UP_RUNS);
-  const runsPerRound = Math.max(1, Math.round(ROUND_MS / median(wallMs)));
   const cpuBefore = [await barePipe.relay.cpuMs(), await other.relay.cpuMs()] as const;
-  const deadlineMs = performance.now() + budgetMs;
-  const [bare, relayed] = await measurePairedRounds(sides, {
-    minRounds,
+  const {
     runsPerRound,
-    isEnough: (samples) => performance.now() > deadlineMs || areNarrow(samples),
-    onRound: (done) => progress.step(done, Math.ceil(done / minRounds) * minRounds, 'rounds'),
-  });
+    samples: [bare, relayed],
+  } = await measureUntilNarrow(sides, options);
   const runs = bare.wallMs.length * runsPerRound;
   return {
     kind,
@@ -170,32 +163,6 @@ async function compare(
   };
 }
 
-function areNarrow([bare, relayed]: readonly [SideSamples, SideSamples]): boolean {
-  return [mean, median].every((statistic) => {
-    const { low, high } = bootstrapRatio(relayed.wallMs, bare.wallMs, statistic, { resamples: 500 });
-    return high - low < NARROW;
-  });
-}
-
 function rounded({ wallMs }: SideSamples): number[] {
   return wallMs.map((ms) => Math.round(ms * 1000) / 1000);
-}
-
-/** Ends what it was given, the last first. (Node 20 has no AsyncDisposableStack.) */
-class Endings implements AsyncDisposable {
-  readonly #endings: (() => unknown)[] = [];
-
-  use<T extends AsyncDisposable>(resource: T): T {
-    this.#endings.push(() => resource[Symbol.asyncDispose]());
-    return resource;
-  }
-
-  defer<T extends { close(): void }>(resource: T): T {
-    this.#endings.push(() => resource.close());
-    return resource;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const end of this.#endings.reverse()) await end();
-  }
 }

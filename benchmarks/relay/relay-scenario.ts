@@ -1,7 +1,7 @@
-import { ratioAtMost } from '../goals.js';
 import { type Scenario, toCount } from '../scenario.js';
+import { judgeRelay } from './judge-relay.js';
 import { runRelayBenchmark } from './relay-benchmark.js';
-import { formatRelayReport, TIME_LIMIT } from './relay-report.js';
+import { formatRelayReport } from './relay-report.js';
 
 /** Calls through the relay of frames and through chaos, next to a bare byte pipe. */
 export const RELAY: Scenario = {
@@ -21,18 +21,16 @@ export const RELAY: Scenario = {
       full: '60',
     },
   ],
-  run: async ({ setting, progress }) => {
+  run: async ({ setting, progress, signal }) => {
     const figures = await runRelayBenchmark({
       minRounds: toCount(setting('rounds')),
       budgetMs: toCount(setting('relay-budget')) * 1_000,
-      progress,
+      ...{ progress, signal },
     });
     return {
       figures,
       text: formatRelayReport(figures),
-      goals: figures.map(({ kind, load, ratioOfMeans }) =>
-        ratioAtMost(`${load}, through ${kind}`, ratioOfMeans, TIME_LIMIT, 'a bare pipe'),
-      ),
+      goals: figures.map(judgeRelay),
     };
   },
 };

@@ -1,6 +1,5 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { ForkedProcess } from '../forked-process.js';
 
 /** What stands between client and runtime. */
 export const RELAY_KINDS = ['pipe', 'relay', 'chaos', 'chaos by pod'] as const;
@@ -8,7 +7,6 @@ export type RelayKind = (typeof RELAY_KINDS)[number];
 
 /** A process that was started for a benchmark. Disposing ends it. */
 export interface RelayProcess extends AsyncDisposable {
-  readonly socketPath: string;
   /** Milliseconds of CPU time that it has used so far. */
   cpuMs(): Promise<number>;
 }
@@ -18,23 +16,14 @@ export async function startRelayProcess(
   kind: RelayKind,
   upstreamPath: string,
   socketPath: string,
+  signal: AbortSignal,
 ): Promise<RelayProcess> {
   const program = fileURLToPath(new URL('./relay-process.js', import.meta.url));
-  const child = fork(program, [kind, upstreamPath, socketPath]);
-  const exited = once(child, 'exit');
-  const ready = await Promise.race([once(child, 'message').then(() => true), exited.then(() => false)]);
-  if (!ready) throw new Error(`the process of the ${kind} ended before it listened`);
+  const forked = await ForkedProcess.start(program, {
+    ...{ name: `the process of the ${kind}`, args: [kind, upstreamPath, socketPath], signal },
+  });
   return {
-    socketPath,
-    cpuMs: async () => {
-      const answered = once(child, 'message');
-      child.send('cpu');
-      const [answer] = (await answered) as [{ cpuMs: number }];
-      return answer.cpuMs;
-    },
-    [Symbol.asyncDispose]: async () => {
-      child.disconnect();
-      await exited;
-    },
+    cpuMs: async () => ((await forked.ask('cpu')) as { readonly cpuMs: number }).cpuMs,
+    [Symbol.asyncDispose]: () => forked[Symbol.asyncDispose](),
   };
 }

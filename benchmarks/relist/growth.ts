@@ -1,5 +1,8 @@
+import { type RelistFigures } from './relist-benchmark.js';
 import { bootstrap, bootstrapRatioOfBlocks, drawAnew, type Estimate, fitSlope, median } from '../stats.js';
 
+/** Below so many containers what every call costs is the larger part, and growth says nothing. */
+export const GROWTH_FROM = 500;
 const RESAMPLES = 2_000;
 
 /** What something took at one size of the node, of every round. */
@@ -28,4 +31,16 @@ export function fitExponent(sizes: readonly SizedSamples[]): Estimate | undefine
 export function ratioOfOne(large: SizedSamples, small: SizedSamples): Estimate {
   const [above, below] = [large, small].map(({ size, wallMs }) => wallMs.map((ms) => [ms / size]));
   return bootstrapRatioOfBlocks(above!, below!, median, { resamples: RESAMPLES });
+}
+
+/** How the time of a side grows with the number of containers; undefined where too few sizes were measured. */
+export function growthOf(figures: readonly RelistFigures[], side: 'bare' | 'relist'): Estimate | undefined {
+  return fitExponent(
+    figures.filter(({ containers }) => containers >= GROWTH_FROM).map((one) => toSized(one, side)),
+  );
+}
+
+/** One side at one size of the node. */
+export function toSized(figures: RelistFigures, side: 'bare' | 'relist'): SizedSamples {
+  return { size: figures.containers, wallMs: figures[side].wallMs };
 }

@@ -1,16 +1,27 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { longest, probeLoop, splitAt } from './loop-probe.js';
+import { longest, probeLoop, recordTurns, splitAt } from './loop-probe.js';
 
-it('sees how long the loop was kept', async () => {
-  const keepLoop = async (): Promise<void> => {
-    await new Promise((resolve) => setImmediate(resolve));
-    const end = performance.now() + 30;
-    while (performance.now() < end);
-    await new Promise((resolve) => setImmediate(resolve));
-  };
-  const use = await probeLoop(keepLoop);
-  expect(use.longestTurnMs).toBeGreaterThanOrEqual(30);
-  expect(use.longestDelayMs).toBeGreaterThanOrEqual(25);
+it('sees every turn that the loop made meanwhile', async () => {
+  let nowMs = 0;
+  const turns = await recordTurns(
+    async () => {
+      nowMs += 1;
+      await nextTurn();
+      nowMs += 30;
+      await nextTurn();
+      nowMs += 2;
+    },
+    () => nowMs,
+  );
+  expect(longest(turns, [])).toBe(30);
+  expect(turns[0]?.beganMs).toBe(0);
+  expect(turns.at(-1)?.endedMs).toBe(33);
+});
+
+it('knows no work of podloop’s own where its client made no call', async () => {
+  const use = await probeLoop(nextTurn);
+  expect(use.longestTurnMs).toBeGreaterThan(0);
   expect(use.longestOwnMs).toBeNaN();
 });
 

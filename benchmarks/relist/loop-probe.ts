@@ -77,14 +77,18 @@ export function longest(stretches: readonly Stretch[], pauses: readonly Stretch[
   }, 0);
 }
 
-async function recordTurns(run: () => Promise<unknown>): Promise<Stretch[]> {
+/** All turns of the loop while something runs, by `now`. */
+export async function recordTurns(
+  run: () => Promise<unknown>,
+  now: () => number = () => performance.now(),
+): Promise<Stretch[]> {
   const turns: Stretch[] = [];
-  let last = performance.now();
+  let last = now();
   let probing = true;
   const visit = (): void => {
-    const now = performance.now();
-    turns.push({ beganMs: last, endedMs: now });
-    last = now;
+    const visitedMs = now();
+    turns.push({ beganMs: last, endedMs: visitedMs });
+    last = visitedMs;
     if (probing) setImmediate(visit);
   };
   setImmediate(visit);

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { measurePairedRounds } from './paired-rounds.js';
 
+const { signal } = new AbortController();
+
 it('lets the sides take turns at being first, with as many runs as told', async () => {
   const order: string[] = [];
   const progress: number[] = [];
@@ -10,6 +12,7 @@ it('lets the sides take turns at being first, with as many runs as told', async 
       minRounds: 3,
       runsPerRound: 2,
       isEnough: () => true,
+      signal,
       onRound: (done) => progress.push(done),
     },
   );
@@ -28,6 +31,25 @@ it('goes on until it is enough, a whole number of series', async () => {
     minRounds: 4,
     runsPerRound: 1,
     isEnough: () => ++asked === 3,
+    signal,
   });
   expect(samples.wallMs.length).toBe(12);
+});
+
+it('takes more than two sides, each of which is the first in its turn', async () => {
+  const order: string[] = [];
+  const sides = ['a', 'b', 'c'].map((name) => async () => order.push(name));
+  await measurePairedRounds(sides, { minRounds: 4, runsPerRound: 1, isEnough: () => true, signal });
+  expect(order.join('')).toBe('abc' + 'bca' + 'cab' + 'abc');
+});
+
+it('ends before the next round when it is told to', async () => {
+  const stop = new AbortController();
+  let runs = 0;
+  const run = async (): Promise<void> => {
+    if (++runs === 3) stop.abort();
+  };
+  const options = { minRounds: 10, runsPerRound: 1, isEnough: () => true, signal: stop.signal };
+  await expect(measurePairedRounds([run, run], options)).rejects.toThrow('aborted');
+  expect(runs).toBe(4);
 });

@@ -6,29 +6,40 @@ export interface SideSamples {
   readonly cpuMs: number[];
 }
 
-export interface PairedRoundsOptions {
+/** Does once what is timed. */
+export type Run = () => Promise<unknown>;
+
+/** Of each side, in the order of the sides. */
+export type SamplesOf<Sides extends readonly Run[]> = { readonly [Side in keyof Sides]: SideSamples };
+
+export interface PairedRoundsOptions<Sides extends readonly Run[]> {
   /** So many rounds are taken at least. */
   readonly minRounds: number;
   /** Runs of each side in one round: more where one is too short to be timed alone. */
   readonly runsPerRound: number;
   /** Asked after `minRounds`, and again each time when as many more were taken: whether that is enough. */
-  readonly isEnough: (samples: readonly [SideSamples, SideSamples]) => boolean;
+  readonly isEnough: (samples: SamplesOf<Sides>) => boolean;
   readonly onRound?: (done: number) => void;
+  /** Looked at before each round. */
+  readonly signal: AbortSignal;
 }
 
 /**
- * Times two ways of doing something in alternating rounds, so that whatever else the machine does hits both.
+ * Times several ways of doing something in alternating rounds, so that whatever else the machine does hits all of them.
  *
- * The side that begins changes from round to round: who runs second finds the other's garbage.
+ * The side that begins changes from round to round: who runs next finds the other's garbage.
  */
-export async function measurePairedRounds(
-  sides: readonly [() => Promise<unknown>, () => Promise<unknown>],
-  { minRounds, runsPerRound, isEnough, onRound }: PairedRoundsOptions,
-): Promise<readonly [SideSamples, SideSamples]> {
-  const samples = [createSamples(), createSamples()] as const;
+export async function measurePairedRounds<const Sides extends readonly Run[]>(
+  sides: Sides,
+  { minRounds, runsPerRound, isEnough, onRound, signal }: PairedRoundsOptions<Sides>,
+): Promise<SamplesOf<Sides>> {
+  const all = sides.map(createSamples);
+  const samples = all as SamplesOf<Sides>;
   for (let round = 0; round === 0 || round % minRounds !== 0 || !isEnough(samples); round++) {
-    for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      await measureOnce(sides[side], runsPerRound, samples[side]);
+    signal.throwIfAborted();
+    for (let turn = 0; turn < sides.length; turn++) {
+      const side = (round + turn) % sides.length;
+      await measureOnce(sides[side]!, runsPerRound, all[side]!);
     }
     onRound?.(round + 1);
   }
@@ -36,13 +47,13 @@ export async function measurePairedRounds(
 }
 
 /** Times one side alone, a run to a round. */
-export async function measureSide(run: () => Promise<unknown>, rounds: number): Promise<SideSamples> {
+export async function measureSide(run: Run, rounds: number): Promise<SideSamples> {
   const samples = createSamples();
   for (let round = 0; round < rounds; round++) await measureOnce(run, 1, samples);
   return samples;
 }
 
-async function measureOnce(run: () => Promise<unknown>, runs: number, samples: SideSamples): Promise<void> {
+async function measureOnce(run: Run, runs: number, samples: SideSamples): Promise<void> {
   const cpuBefore = process.cpuUsage();
   const before = performance.now();
   for (let i = 0; i < runs; i++) await run();

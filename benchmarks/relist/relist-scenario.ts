@@ -1,13 +1,8 @@
-import { atMost, formatEstimate, formatNumber, type Goal, ratioAtMost } from '../goals.js';
 import { linePlot, type Plot } from '../plot.js';
 import { type Scenario, toCount, toCounts } from '../scenario.js';
+import { judgeGrowth, judgeRelist } from './judge-relist.js';
 import { type RelistFigures, runRelistBenchmark } from './relist-benchmark.js';
-import { CPU_LIMIT, formatRelistReport, growthOf, TIME_LIMIT } from './relist-report.js';
-
-/** No slice of work may keep the event loop for longer, in milliseconds. */
-const SLICE_LIMIT_MS = 10;
-/** Time in proportion to the containers, with a tenth for what caches no longer hold. */
-const EXPONENT_LIMIT = 1.1;
+import { formatRelistReport } from './relist-report.js';
 
 /** Idle relists, next to the bare list calls. */
 export const RELIST: Scenario = {
@@ -34,53 +29,22 @@ export const RELIST: Scenario = {
       full: '110',
     },
   ],
-  run: async ({ full, setting, progress }) => {
+  run: async ({ full, setting, progress, signal }) => {
     const figures = await runRelistBenchmark({
       sizes: toCounts(setting('sizes')),
       minRounds: toCount(setting('rounds')),
       budgetMs: toCount(setting('budget')) * 1_000,
       probeRounds: full ? 30 : 10,
-      progress,
+      ...{ progress, signal },
     });
     return {
       figures,
       text: formatRelistReport(figures),
-      goals: [...figures.flatMap(judge), ...judgeGrowth(figures)],
+      goals: [...figures.flatMap(judgeRelist), ...judgeGrowth(figures)],
       plots: [growth(figures)],
     };
   },
 };
-
-function judge({ containers, ratioOfMeans, cpuRatio, relist, bare }: RelistFigures): Goal[] {
-  const at = `at ${containers} containers`;
-  return [
-    ratioAtMost(`wall time of a relist ${at}`, ratioOfMeans, TIME_LIMIT, 'the bare lists'),
-    ratioAtMost(`CPU of a relist ${at}`, cpuRatio, CPU_LIMIT, 'the bare lists'),
-    atMost(
-      `longest slice of podloop’s own work in a relist ${at}, collector’s pauses apart`,
-      ...([relist.loop.longestOwnMs, SLICE_LIMIT_MS, 'ms'] as const),
-    ),
-    {
-      what: `longest turn of the event loop in a relist ${at}, transport and collector included`,
-      goal: 'the bare lists have it too',
-      measured: `${formatNumber(relist.loop.longestTurnMs)} ms, bare ${formatNumber(bare.loop.longestTurnMs)} ms`,
-      met: undefined,
-    },
-  ];
-}
-
-function judgeGrowth(figures: readonly RelistFigures[]): Goal[] {
-  const exponent = growthOf(figures, 'relist');
-  if (exponent === undefined) return [];
-  return [
-    {
-      what: 'growth of a relist’s time with the containers',
-      goal: `power <= ${formatNumber(EXPONENT_LIMIT)}`,
-      measured: formatEstimate(exponent),
-      met: exponent.high <= EXPONENT_LIMIT,
-    },
-  ];
-}
 
 function growth(figures: readonly RelistFigures[]): Plot {
   const side = (label: string, of: (one: RelistFigures) => number) => ({
