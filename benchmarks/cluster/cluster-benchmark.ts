@@ -14,7 +14,6 @@
  */
 import { findClusterBinaries } from '../../test/cluster/harness/cluster-binaries.js';
 import { ControlPlane } from '../../test/cluster/harness/control-plane.js';
-import { removeAbandonedNodes } from '../kubelet/abandoned-nodes.js';
 import { type Contender, createContenders } from '../kubelet/contenders.js';
 import { type PhaseFailure, PhaseRunner } from '../kubelet/phase-runner.js';
 import { runTurns } from '../kubelet/run-turns.js';
@@ -77,7 +76,6 @@ export async function runClusterBenchmark(
   const plan = stages.flatMap(({ name, turns: count, measure }) =>
     Array.from({ length: count }, (_, turn) => ({ stage: name, turn, measure })),
   );
-  await removeAbandonedNodes();
   await using plane = new LazyControlPlane();
   return await runTurns<(typeof plan)[number], ClusterFindings>({
     ...{ name: 'cluster', plan, contenders, parts, progress, signal },

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,13 +13,18 @@ import { type Containerd, startContainerd } from '../../test/containerd/harness/
 import { runtimeService } from '../../test/containerd/harness/cri-driver.js';
 import { BUSYBOX_IMAGE } from '../../test/containerd/harness/image.js';
 import { type Release } from '../../test/containerd/harness/installed.js';
-import { NODE_FOLDER_PREFIX, ownNodeFolder, removeNodeFolder } from './abandoned-nodes.js';
+import { findProcess, type ProcessIdentity } from '../../test/containerd/harness/processes.js';
+import {
+  NODE_FOLDER_PREFIX,
+  ownNodeFolder,
+  removeAbandonedNodes,
+  removeNodeFolder,
+} from './abandoned-nodes.js';
 
-/** A container that runs, and its first process. */
-export interface Target {
+/** A container that runs, and its first process, which is the one that is to be killed though its pid is another's by then. */
+export interface Target extends ProcessIdentity {
   readonly containerId: string;
   readonly podName: string;
-  readonly pid: number;
 }
 
 /** What is waited for, and for how long. */
@@ -44,12 +49,19 @@ export class BenchNode implements AsyncDisposable {
   readonly containerd: Containerd;
   readonly folder: string;
 
+  /** What benchmarks that were killed have left is taken away before. */
   static async start(release: Release): Promise<BenchNode> {
-    const containerd = await startContainerd({ version: release });
+    await removeAbandonedNodes();
     const folder = await mkdtemp(path.join(tmpdir(), NODE_FOLDER_PREFIX));
-    await ownNodeFolder(folder);
-    await mkdir(path.join(folder, 'manifests'));
-    return new BenchNode(containerd, folder);
+    try {
+      await ownNodeFolder(folder);
+      await mkdir(path.join(folder, 'manifests'));
+      // Last: a containerd that is there and nobody's would stay.
+      return new BenchNode(await startContainerd({ version: release }), folder);
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
   }
 
   private constructor(containerd: Containerd, folder: string) {
@@ -96,12 +108,14 @@ export class BenchNode implements AsyncDisposable {
     return (await this.#inspect(containerId)).status;
   }
 
-  /** Running main containers with their processes. */
+  /** Running main containers with their processes; one that ends meanwhile is left out. */
   async targets(): Promise<Target[]> {
     const targets: Target[] = [];
     for (const { id } of await this.running()) {
       const { status, pid } = await this.#inspect(id);
-      targets.push({ containerId: id, podName: podNameOf(status), pid });
+      // To kill 0 is to kill ourselves, with all that is in our group.
+      const identity = pid > 0 ? await findProcess(pid) : undefined;
+      if (identity !== undefined) targets.push({ ...identity, containerId: id, podName: podNameOf(status) });
     }
     return targets;
   }
@@ -120,8 +134,11 @@ export class BenchNode implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.containerd[Symbol.asyncDispose]();
-    await removeNodeFolder(this.folder);
+    try {
+      await this.containerd[Symbol.asyncDispose]();
+    } finally {
+      await removeNodeFolder(this.folder);
+    }
   }
 
   async #inspect(containerId: string): Promise<{ status: ContainerStatus; pid: number }> {

@@ -4,6 +4,7 @@ import { access, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findProgram } from '../../test/build-state.js';
+import { signalProcess } from '../../test/containerd/harness/processes.js';
 import { endProcess } from '../agents/end-process.js';
 import { isHealthy, waitUntilHealthy } from '../agents/is-healthy.js';
 import { readPage } from '../agents/read-page.js';
@@ -56,14 +57,14 @@ export async function measureHungPods(
   const hung = targets.slice(0, hungPods);
   await chaos.hang(hung.map(({ podName }) => `default/${podName}`));
   // A hang shows only where somebody asks: their ends make it so.
-  for (const { pid } of hung) process.kill(pid, 'SIGKILL');
+  for (const target of hung) await signalProcess(target, 'SIGKILL');
   const killed = targets.slice(hungPods, hungPods + deaths);
   const endedMs = new Map<string, number>();
-  for (const { pid, containerId } of killed) {
+  for (const target of killed) {
     await sleep(everyMs, undefined, { signal });
-    process.kill(pid, 'SIGKILL');
+    await signalProcess(target, 'SIGKILL');
     await sleep(500, undefined, { signal });
-    endedMs.set(containerId, toMs((await node.statusOf(containerId)).finishedAt));
+    endedMs.set(target.containerId, toMs((await node.statusOf(target.containerId)).finishedAt));
   }
   const isTold = ({ containerId }: { readonly containerId: string }): boolean =>
     agent.events.findDeath(containerId) !== undefined;

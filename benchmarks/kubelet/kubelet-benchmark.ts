@@ -15,7 +15,6 @@ import { waitUntilHealthy } from '../agents/is-healthy.js';
 import { type FoundParts } from '../parts-file.js';
 import { type Progress } from '../progress.js';
 import { createRandom } from '../stats.js';
-import { removeAbandonedNodes } from './abandoned-nodes.js';
 import { AgentProcess } from './agent-process.js';
 import { BenchNode } from './bench-node.js';
 import { type Contender, createContenders } from './contenders.js';
@@ -95,7 +94,6 @@ const STAGES: Readonly<Record<StageName, Stage>> = { singles: runSingles, mass: 
 /** Runs the benchmark; who begins changes from turn to turn. */
 export async function runKubeletBenchmark(options: KubeletBenchmarkOptions): Promise<ContenderFigures[]> {
   const { kubelet, turns, massTurns, stages, parts, progress, signal } = options;
-  await removeAbandonedNodes();
   const contenders = createContenders(kubelet);
   const turnsOf = { singles: turns, mass: massTurns, hung: 1 };
   const plan = STAGE_NAMES.filter((stage) => stages.includes(stage)).flatMap((stage) =>

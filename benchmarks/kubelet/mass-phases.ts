@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { signalProcess } from '../../test/containerd/harness/processes.js';
 import { isHealthy } from '../agents/is-healthy.js';
 import { readProcessUsage, usageBetween } from '../agents/process-usage.js';
 import { toMs } from './bench-node.js';
@@ -75,7 +76,7 @@ export async function measureIdle(
 /** Kills every container that runs, at once. */
 export async function measureMassKill(context: PhaseContext): Promise<DeathFigures> {
   const targets = await context.node.targets();
-  for (const { pid } of targets) process.kill(pid, 'SIGKILL');
+  await Promise.all(targets.map((target) => signalProcess(target, 'SIGKILL')));
   return await followDeaths(context, targets, { waitMs: MASS_WAIT_MS, pollMs: MASS_POLL_MS });
 }
 
@@ -102,7 +103,7 @@ export async function measureAfterRestart(
   await sleep(SETTLE_MS, undefined, { signal });
   const after = new Set((await node.running()).map(({ id }) => id));
   const targets = (await node.targets()).filter(({ podName }) => podName.startsWith(ofPods)).slice(0, kills);
-  for (const { pid } of targets) process.kill(pid, 'SIGKILL');
+  await Promise.all(targets.map((target) => signalProcess(target, 'SIGKILL')));
   const follow = { waitMs: RESTART_WAIT_MS, pollMs: MASS_POLL_MS };
   const deaths = await followDeaths(context, targets, follow);
   return {
