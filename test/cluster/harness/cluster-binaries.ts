@@ -9,8 +9,9 @@ export interface ClusterBinaries {
   readonly scheduler: string;
   /** Not needed by the control plane itself. */
   readonly kubectl: string | undefined;
-  /** Nor this one. */
+  /** Nor these. */
   readonly kubelet: string | undefined;
+  readonly kubeadm: string | undefined;
 }
 
 /** The binaries, or in words which of them are missing. */
@@ -34,7 +35,11 @@ export function findClusterBinaries(env: NodeJS.ProcessEnv = process.env): Found
   };
   const lacking = Object.entries(found).flatMap(([name, file]) => (file === undefined ? [name] : []));
   if (lacking.length > 0) return { missing: `KUBEBUILDER_ASSETS=${assets} lacks ${lacking.join(', ')}` };
-  const more = { kubectl: find('kubectl', [assets, ...path]), kubelet: find('kubelet', [assets]) };
+  const more = {
+    kubectl: find('kubectl', [assets, ...path]),
+    kubelet: find('kubelet', [assets]),
+    kubeadm: find('kubeadm', [assets]),
+  };
   return { binaries: { ...(found as Required<typeof found> as ClusterBinaries), ...more } };
 }
 
