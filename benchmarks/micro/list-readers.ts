@@ -2,11 +2,14 @@ import { CONTAINER_LIST, cri, FieldOrder, scanList } from '../../src/cri/index.j
 import { type GrpcTransport } from '../../src/cri/grpc-transport.js';
 import { PodIndex } from '../../src/runtime/pod-index.js';
 import { decodeBareList, listBare } from '../relist/bare-lists.js';
+import { KnownList } from './known-list.js';
 
-/** Two ways of reading id and state of every container from one answer, and the bare calls for both lists. */
+/** Ways of reading id and state of every container from one answer, and the bare calls for both lists. */
 export interface ListReaders {
-  /** Read by hand into a table from id to state. */
+  /** Read by hand and compared with what is known, by bytes: no more than an idle relist has to do. */
   readonly handWritten: () => Promise<unknown>;
+  /** Read by hand into a table from id to state, with a string and an object for each: what is written first. */
+  readonly table: () => Promise<unknown>;
   /** As an idle relist does it: each id found among those that are known, each state compared. */
   readonly product: () => Promise<unknown>;
   readonly listBoth: (transport: GrpcTransport) => Promise<unknown>;
@@ -39,12 +42,19 @@ export async function createListReaders(answer: Buffer): Promise<ListReaders> {
   };
   await product();
   const known = added;
+  const byHand = new KnownList(decodeBareList(answer, CONTAINER_LIST.stateField), CONTAINER_LIST.stateField);
   return {
     product: async () => {
       await product();
       if (added !== known) throw new Error('a container that was known was taken for a new one');
     },
     handWritten: () => {
+      const pass = byHand.compare(answer);
+      if (pass.seen !== known || pass.changed > 0)
+        throw new Error(`${pass.changed} of ${pass.seen} containers were taken for changed`);
+      return Promise.resolve(pass);
+    },
+    table: () => {
       const states = new Map(
         decodeBareList(answer, CONTAINER_LIST.stateField).map(({ id, state }) => [id, state]),
       );

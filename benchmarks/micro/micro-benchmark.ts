@@ -2,7 +2,7 @@
  * The operations that a relist is made of, each by itself: how many a second, and what they allocate.
  *
  * In: the answers of a synthetic runtime, kept as bytes. Out: operations a second, the reading of a list held
- * against a decoder written by hand for the same fields, bytes allocated for each container by an idle relist, and
+ * against a scan written by hand for the same purpose, bytes allocated for each container by an idle relist, and
  * where its CPU time goes.
  *
  * @module
@@ -27,14 +27,33 @@ export interface MicroBenchmarkOptions {
   readonly signal: AbortSignal;
 }
 
+/** How often something can be done. */
+export interface MeasuredOperation {
+  readonly name: string;
+  /** The median over rounds. */
+  readonly perSecond: number;
+  /** Of every round, in their order. */
+  readonly everyPerSecond: readonly number[];
+}
+
 /** What was found. */
 export interface MicroFigures {
   readonly containers: number;
-  readonly operations: readonly { readonly name: string; readonly perSecond: number }[];
-  /** Reading id and state of every container, against the decoder written by hand. */
+  readonly operations: readonly MeasuredOperation[];
+  /** Reading id and state of every container, against the scan written by hand for the same purpose. */
   readonly decodeRatio: Estimate;
+  /** The same against the decoder written by hand that makes a table of what it reads. */
+  readonly tableRatio: Estimate;
+  /** Medians. */
   readonly decodeMs: number;
   readonly handWrittenMs: number;
+  readonly tableMs: number;
+  /** Of every round, in their order, milliseconds for one answer. */
+  readonly decodeRounds: {
+    readonly product: readonly number[];
+    readonly handWritten: readonly number[];
+    readonly table: readonly number[];
+  };
   /** Bytes of V8's heap for each container on the node. */
   readonly allocated: { readonly relist: number; readonly bareLists: number };
   /** Of idle relists, list calls included: the functions with the largest shares. */
@@ -68,17 +87,19 @@ export async function runMicroBenchmark(options: MicroBenchmarkOptions): Promise
     for (let run = 0; run < WARM_UP_RUNS; run++) {
       await readers.handWritten();
       await readers.product();
+      await readers.table();
     }
-    const [handWritten, product] = await measurePairedRounds([readers.handWritten, readers.product], {
+    const sides = [readers.handWritten, readers.product, readers.table] as const;
+    const [handWritten, product, table] = await measurePairedRounds(sides, {
       ...{ minRounds: rounds, runsPerRound: 20, isEnough: () => true, signal },
       onRound: (done) => progress.step(done, rounds, 'rounds of decoding'),
     });
     signal.throwIfAborted();
     const operations = await createOperations(client);
-    const measured: { name: string; perSecond: number }[] = [];
+    const measured: MeasuredOperation[] = [];
     for (const operation of operations) {
       signal.throwIfAborted();
-      measured.push({ name: operation.name, perSecond: measureOperation(operation, rounds) });
+      measured.push(measureOperation(operation, rounds));
       progress.step(measured.length, operations.length, 'operations');
     }
     const pleg = new Pleg({ runtime: new CriRuntime({ client }), mode: 'generic' });
@@ -98,6 +119,9 @@ export async function runMicroBenchmark(options: MicroBenchmarkOptions): Promise
       decodeRatio: bootstrapRatio(product.wallMs, handWritten.wallMs, mean),
       decodeMs: median(product.wallMs),
       handWrittenMs: median(handWritten.wallMs),
+      tableRatio: bootstrapRatio(product.wallMs, table.wallMs, mean),
+      tableMs: median(table.wallMs),
+      decodeRounds: { product: product.wallMs, handWritten: handWritten.wallMs, table: table.wallMs },
       allocated: {
         relist: relist / WARM_UP_RUNS / containers,
         bareLists: bareLists / WARM_UP_RUNS / containers,
@@ -114,8 +138,7 @@ export async function runMicroBenchmark(options: MicroBenchmarkOptions): Promise
 /** What the operations gave: kept where everybody could see it, so that none of them is left out by the compiler. */
 export const sink: { last: unknown } = { last: undefined };
 
-/** The median over rounds. */
-function measureOperation({ run }: Operation, rounds: number): number {
+function measureOperation({ name, run }: Operation, rounds: number): MeasuredOperation {
   const rates: number[] = [];
   // The first round is for the compiler.
   for (let round = 0; round <= rounds; round++) {
@@ -128,5 +151,5 @@ function measureOperation({ run }: Operation, rounds: number): number {
     }
     if (round > 0) rates.push((done / tookMs) * 1_000);
   }
-  return median(rates);
+  return { name, perSecond: median(rates), everyPerSecond: rates };
 }

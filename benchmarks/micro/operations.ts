@@ -18,6 +18,7 @@ export async function createOperations(client: CriClient): Promise<Operation[]> 
   const counters = { unknownEnums: 0 };
   const runtime = new CriRuntime({ client });
   const pods = await runtime.listPods();
+  const copies = structuredClone(pods);
   const pod = pods[0]!;
   const { containers } = await client.listContainers({ filter: { podSandboxId: pod.sandboxes[0]!.id } });
   const listed = Buffer.from(cri.Container.encode(containers[0]!).finish());
@@ -46,8 +47,13 @@ export async function createOperations(client: CriClient): Promise<Operation[]> 
       run: () => toContainerStatus(answer.status!, { id, sandboxId }, counters),
     },
     {
-      name: 'diff a pod that is the same',
+      // What an idle relist does: its runtime hands out the same objects where nothing changed.
+      name: 'diff a pod with itself, the same object',
       run: (at) => diffPods(pods[at % pods.length], pods[at % pods.length]),
+    },
+    {
+      name: 'diff a pod with an equal copy',
+      run: (at) => diffPods(pods[at % pods.length], copies[at % pods.length]),
     },
     { name: 'diff a pod whose containers ended', run: () => diffPods(pod, ended) },
     { name: 'read a pod from the cache', run: (at) => cache.get(pods[at % pods.length]!.uid) },
