@@ -2,9 +2,10 @@ import { expect, it } from 'vitest';
 import { isDone } from './is-done.js';
 import { readMachineFacts } from './machine-facts.js';
 
-const facts = { ...readMachineFacts(), commit: 'abc123' };
+const facts = { ...readMachineFacts(), commit: 'abc123', versions: { kubelet: 'v1.36.3' } };
+const versions = { kubelet: 'v1.36.3' };
 const kept = { full: true, settings: { pods: '500' }, facts };
-const run = { full: true, settings: { pods: '500' }, commit: 'abc123' };
+const run = { full: true, settings: { pods: '500' }, commit: 'abc123', versions };
 
 it('passes over what was found at the same commit with the same settings', () => {
   expect(isDone(kept, run)).toBe(true);
@@ -17,6 +18,7 @@ it('measures again what is of another commit, length or setting', () => {
   expect(isDone(kept, { ...run, settings: { pods: '10' } })).toBe(false);
   expect(isDone(kept, { ...run, settings: { pods: '500', starts: '3' } })).toBe(false);
   expect(isDone(kept, { ...run, settings: {} })).toBe(false);
+  expect(isDone(kept, { ...run, versions: { kubelet: 'v1.37.0' } })).toBe(false);
 });
 
 it('measures again what was measured with files that are in no commit', () => {

@@ -1,20 +1,26 @@
+import { type MachineFacts } from './machine-facts.js';
 import { type KeptResult } from './results-page.js';
 
 /** What a run would be of. */
-export type RunIdentity = Pick<KeptResult, 'full' | 'settings'> & { readonly commit: string };
+export type RunIdentity = Pick<KeptResult, 'full' | 'settings'> & Pick<MachineFacts, 'commit' | 'versions'>;
 
 /**
- * Whether a result that is kept is what a run would find again: of the same commit, length and settings. What was
+ * Whether a result that is kept is what a run would find again: of the same commit, length and settings, with the
+ * same programs beside. What was
  * measured with files that are in no commit is of no use: nobody knows which they were.
  */
 export function isDone(
   kept: Pick<KeptResult, 'full' | 'settings' | 'facts'> | undefined,
-  { commit, full, settings }: RunIdentity,
+  { commit, full, settings, versions }: RunIdentity,
 ): boolean {
   if (kept === undefined || kept.full !== full || kept.facts.commit !== commit) return false;
   if (!isKnownCommit(commit)) return false;
-  const names = new Set([...Object.keys(settings), ...Object.keys(kept.settings)]);
-  return [...names].every((name) => kept.settings[name] === settings[name]);
+  return isSame(kept.settings, settings) && isSame(kept.facts.versions ?? {}, versions ?? {});
+}
+
+function isSame(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].every((name) => one[name] === other[name]);
 }
 
 /** False where files that are in no commit are part of what was measured. */

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';
+import { readVersions } from './needs.js';
 import { type Scenario } from './scenario.js';
 
 /** Where and with what a result was measured: absolute figures mean nothing without it. */
@@ -17,10 +18,17 @@ export interface MachineFacts {
   readonly memoryGiB: number;
   /** Average of the last minute before the run: others at work make every figure worse. */
   readonly loadBefore: number;
+  /** Of the programs that were measured beside, or on; none where all is podloop's own. Earlier results lack it. */
+  readonly versions?: Readonly<Record<string, string>>;
 }
 
+/** The share of a core's time above which others were at work. */
+const BUSY_PER_CORE = 0.5;
+
 /** Reads them now; for that scenario, or for one whose agents are on their own. */
-export function readMachineFacts(scenario: Pick<Scenario, 'joinsCluster'> = {}): MachineFacts {
+export function readMachineFacts(
+  scenario: Pick<Scenario, 'joinsCluster' | 'needs'> = { needs: [] },
+): MachineFacts {
   return {
     date: new Date().toISOString(),
     commit: readCommit(listMeasured(scenario)),
@@ -30,16 +38,24 @@ export function readMachineFacts(scenario: Pick<Scenario, 'joinsCluster'> = {}):
     cores: os.cpus().length,
     memoryGiB: Math.round(os.totalmem() / 2 ** 30),
     loadBefore: os.loadavg()[0]!,
+    versions: readVersions(scenario.needs),
   };
 }
 
 /** One line for people. */
 export function formatMachineFacts(facts: MachineFacts): string {
-  const { date, commit, node, kernel, cpu, cores, memoryGiB, loadBefore } = facts;
+  const { date, commit, node, kernel, cpu, cores, memoryGiB, loadBefore, versions = {} } = facts;
+  const beside = Object.entries(versions).map(([name, version]) => `${name} ${version}, `);
   return (
     `${date.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}, Node ${node}, ${kernel}, ` +
-    `${cores} × ${cpu}, ${memoryGiB} GiB, load before ${loadBefore.toFixed(2)}`
+    `${beside.join('')}${cores} × ${cpu}, ${memoryGiB} GiB, ` +
+    `load before ${loadBefore.toFixed(2)}${isBusy(facts) ? ' (**others were at work**)' : ''}`
   );
+}
+
+/** Whether others were at work on the machine before: absolute figures are worse then, and intervals wider. */
+export function isBusy({ loadBefore, cores }: Pick<MachineFacts, 'loadBefore' | 'cores'>): boolean {
+  return loadBefore / cores > BUSY_PER_CORE;
 }
 
 /** What figures of every scenario may depend on; not what benchmarks write themselves, nor tests. */

@@ -6,11 +6,19 @@
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { isDone } from './is-done.js';
-import { readMachineFacts } from './machine-facts.js';
+import { isBusy, type MachineFacts, readMachineFacts } from './machine-facts.js';
 import { findMissingNeed } from './needs.js';
-import { PartsFile } from './parts-file.js';
+import { PartsFile, partsFileOf } from './parts-file.js';
 import { Progress } from './progress.js';
-import { formatGoals, type KeptResult, ResultsFolder } from './results-page.js';
+import { formatGoals, ResultsFolder } from './results-page.js';
+import {
+  checkSettings,
+  chooseScenarios,
+  isFullRun,
+  mayReplace,
+  type Settings,
+  settingsOf,
+} from './run-plan.js';
 import { type Scenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
 
@@ -27,7 +35,10 @@ async function main(signal: AbortSignal): Promise<void> {
     options: {
       ...Object.fromEntries([...settings].map((name) => [name, { type: 'string' as const }])),
       ...Object.fromEntries(
-        ['full', 'keep', 'resume', 'page', 'help'].map((name) => [name, { type: 'boolean' as const }]),
+        ['full', 'keep', 'replace', 'resume', 'page', 'help'].map((name) => [
+          name,
+          { type: 'boolean' as const },
+        ]),
       ),
     },
   });
@@ -40,15 +51,24 @@ async function main(signal: AbortSignal): Promise<void> {
     await results.writePage(SCENARIOS);
     return;
   }
-  const scenarios = choose(positionals, isOn('full'));
-  const kept = isOn('resume') ? await results.read() : new Map<string, KeptResult>();
+  const scenarios = chooseScenarios(SCENARIOS, positionals, isOn('full'));
+  checkSettings(SCENARIOS, scenarios, values);
+  // Figures of what somebody built before would be given the name of this commit.
+  const stale = scenarios.some(({ needs }) => needs.includes('build'))
+    ? findMissingNeed(['build'])
+    : undefined;
+  if (stale !== undefined) throw new Error(stale);
+  const kept = await results.read();
   const failed: string[] = [];
   const isOver = (): boolean => signal.aborted;
   for (const scenario of scenarios) {
     if (isOver()) return;
     const settings = settingsOf(scenario, values, isOn('full'));
-    const { commit } = readMachineFacts(scenario);
-    if (isDone(kept.get(scenario.name), { commit, settings, full: isOn('full') })) {
+    const full = isFullRun(scenario, settings, isOn('full'));
+    const facts = readMachineFacts(scenario);
+    const { commit, versions } = facts;
+    const before = kept.get(scenario.name);
+    if (isOn('resume') && isDone(before, { ...{ commit, settings, full }, ...(versions && { versions }) })) {
       process.stderr.write(`${scenario.name}: done already at this commit with these settings\n`);
       continue;
     }
@@ -60,8 +80,17 @@ async function main(signal: AbortSignal): Promise<void> {
       continue;
     }
     try {
-      const [full, resume] = [isOn('full'), isOn('resume')];
-      await runOne(scenario, { settings, full, keep: full || isOn('keep'), resume, signal });
+      const isAsked = isOn('full') || isOn('keep') || isOn('replace');
+      const keep = isAsked && (isOn('replace') || mayReplace(before, { full }));
+      if (isAsked && !keep)
+        process.stderr.write(
+          `${scenario.name}: what is kept is of a full run, and stays: this one is less; see --replace\n`,
+        );
+      if (isOn('full') && isBusy(facts))
+        process.stderr.write(
+          `${scenario.name}: others are at work: load ${facts.loadBefore.toFixed(2)} on ${facts.cores} cores\n`,
+        );
+      await runOne(scenario, { settings, facts, full, keep, resume: isOn('resume'), signal });
     } catch (error) {
       if (isOver()) return;
       process.stderr.write(
@@ -74,7 +103,8 @@ async function main(signal: AbortSignal): Promise<void> {
 }
 
 interface RunOptions {
-  readonly settings: Readonly<Record<string, string>>;
+  readonly settings: Settings;
+  readonly facts: MachineFacts;
   readonly full: boolean;
   readonly keep: boolean;
   readonly resume: boolean;
@@ -82,11 +112,11 @@ interface RunOptions {
 }
 
 async function runOne(scenario: Scenario, options: RunOptions): Promise<void> {
-  const { settings, full, keep, resume, signal } = options;
-  const facts = readMachineFacts(scenario);
-  const { commit } = facts;
-  const partsFile = path.join(PARTS_FOLDER, `${scenario.name}.json`);
-  const parts = await PartsFile.open(partsFile, { commit, settings }, resume);
+  const { settings, facts, full, keep, resume, signal } = options;
+  const { commit, versions } = facts;
+  const partsFile = partsFileOf(PARTS_FOLDER, scenario.name, full, settings);
+  const run = { ...{ commit, settings }, ...(versions && { versions }) };
+  const parts = await PartsFile.open(partsFile, run, resume);
   const beganMs = performance.now();
   const outcome = await scenario.run({
     ...{ full, signal, progress: new Progress(), parts },
@@ -109,27 +139,6 @@ async function runOne(scenario: Scenario, options: RunOptions): Promise<void> {
   await parts.remove();
 }
 
-/** Those that were named; all that are short enough, or with --full all. */
-function choose(names: readonly string[], full: boolean): readonly Scenario[] {
-  const unknown = names.find((name) => !SCENARIOS.some((known) => known.name === name));
-  if (unknown !== undefined) throw new Error(`there is no scenario "${unknown}"; see --help`);
-  if (names.length > 0) return SCENARIOS.filter(({ name }) => names.includes(name));
-  return full ? SCENARIOS : SCENARIOS.filter(({ needs }) => !needs.includes('kubelet'));
-}
-
-/** Each setting of a scenario: as told, else by the length of the run. */
-function settingsOf(
-  scenario: Scenario,
-  values: Readonly<Record<string, unknown>>,
-  full: boolean,
-): Record<string, string> {
-  const chosen = scenario.settings.map(({ name, short, full: long = short }): [string, string] => {
-    const value = values[name];
-    return [name, typeof value === 'string' ? value : full ? long : short];
-  });
-  return Object.fromEntries(chosen);
-}
-
 function formatHelp(): string {
   const lines = SCENARIOS.flatMap(({ name, about, runtimes, settings, fullMinutes }) => [
     `  ${name.padEnd(12)}${about}`,
@@ -148,8 +157,9 @@ ${lines.join('\n')}
 
 Options:
   --full      more time for each, and the results are kept: benchmarks/results/, benchmarks/plots/ and benchmarks/RESULTS.md
-  --keep      keep the results without --full
-  --resume    pass over scenarios whose kept results are of this commit, length and settings, and go on in the
+  --keep      keep the results without --full; a full run's results stay in the place of lesser ones
+  --replace   keep them even then
+  --resume    pass over scenarios whose kept results are of this commit, length, settings and programs, and go on in the
               one that was interrupted, where it keeps what it finds part by part (kubelet,
               cluster, latency)
   --page      only make the page anew from the results that are kept

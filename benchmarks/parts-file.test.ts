@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { PartsFile } from './parts-file.js';
+import { PartsFile, partsFileOf } from './parts-file.js';
 
 let folder: string;
 let file: string;
@@ -12,13 +12,13 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(folder, { recursive: true, force: true }));
 
-const run = { commit: 'abc', settings: { turns: '1', mass: '20' } };
+const run = { commit: 'abc', settings: { turns: '1', mass: '20' }, versions: { kubelet: 'v1.36.3' } };
 
 it('gives back what a run that was interrupted had found', async () => {
   const before = await PartsFile.open(file, run, false);
   await before.keep('one', { deaths: [1, 2] });
   await before.keep('two', { deaths: [3] });
-  const after = await PartsFile.open(file, { commit: 'abc', settings: { mass: '20', turns: '1' } }, true);
+  const after = await PartsFile.open(file, { ...run, settings: { mass: '20', turns: '1' } }, true);
   expect(after.find('one')).toEqual({ deaths: [1, 2] });
   expect(after.find('two')).toEqual({ deaths: [3] });
   expect(after.find('three')).toBeUndefined();
@@ -28,6 +28,7 @@ it.each([
   ['unless asked to', run, false],
   ['of another commit', { ...run, commit: 'def' }, true],
   ['of files that are in no commit', { ...run, commit: 'abc+' }, true],
+  ['of another kubelet', { ...run, versions: { kubelet: 'v1.37.0' } }, true],
   ['of other settings', { ...run, settings: { ...run.settings, mass: '200' } }, true],
 ])('takes up nothing %s', async (_, other, resume) => {
   const before = { ...run, commit: other.commit.endsWith('+') ? other.commit : run.commit };
@@ -43,4 +44,15 @@ it('begins anew where the file is none of its own, and where it was removed', as
   await parts.remove();
   await parts.remove();
   expect((await PartsFile.open(file, run, true)).find('one')).toBeUndefined();
+});
+
+it('has another file for each length and each set of settings', () => {
+  const files = [
+    partsFileOf(folder, 'kubelet', true, { turns: '1', mass: '20' }),
+    partsFileOf(folder, 'kubelet', false, { turns: '1', mass: '20' }),
+    partsFileOf(folder, 'kubelet', true, { turns: '2', mass: '20' }),
+    partsFileOf(folder, 'cluster', true, { turns: '1', mass: '20' }),
+  ];
+  expect(new Set(files).size).toBe(files.length);
+  expect(partsFileOf(folder, 'kubelet', true, { mass: '20', turns: '1' })).toBe(files[0]);
 });

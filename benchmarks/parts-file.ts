@@ -1,6 +1,9 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isKnownCommit, type RunIdentity } from './is-done.js';
+import { type Settings } from './run-plan.js';
+import { writeWhole } from './write-whole.js';
 
 /** What a long scenario has found so far, part by part: it goes on from there when it was interrupted. */
 export interface FoundParts {
@@ -10,11 +13,18 @@ export interface FoundParts {
 }
 
 /** Whatever makes figures comparable: parts of one run are of no use in another. */
-export type PartsRun = Pick<RunIdentity, 'commit' | 'settings'>;
+export type PartsRun = Pick<RunIdentity, 'commit' | 'settings' | 'versions'>;
 
 interface FileContent {
   readonly run: PartsRun;
   readonly parts: Readonly<Record<string, unknown>>;
+}
+
+/** Where they are kept in `folder`: a short run leaves alone what a long one found before it was interrupted. */
+export function partsFileOf(folder: string, scenario: string, full: boolean, settings: Settings): string {
+  const text = JSON.stringify([full, Object.entries(settings).toSorted()]);
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 12);
+  return path.join(folder, `${scenario}-${hash}.json`);
 }
 
 /** {@link FoundParts} in a file, which is written whole after each part. */
@@ -43,11 +53,8 @@ export class PartsFile implements FoundParts {
 
   async keep(name: string, part: unknown): Promise<void> {
     this.#parts.set(name, part);
-    await mkdir(path.dirname(this.#file), { recursive: true });
     const content: FileContent = { run: this.#run, parts: Object.fromEntries(this.#parts) };
-    const temporary = `${this.#file}.new`;
-    await writeFile(temporary, JSON.stringify(content));
-    await rename(temporary, this.#file);
+    await writeWhole(this.#file, JSON.stringify(content));
   }
 
   /** Once all of it is in the results. */
@@ -65,6 +72,6 @@ async function readContent(file: string): Promise<FileContent | undefined> {
   }
 }
 
-function identify({ commit, settings }: PartsRun): string {
-  return JSON.stringify([commit, Object.entries(settings).toSorted()]);
+function identify({ commit, settings, versions = {} }: PartsRun): string {
+  return JSON.stringify([commit, ...[settings, versions].map((each) => Object.entries(each).toSorted())]);
 }

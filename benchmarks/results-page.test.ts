@@ -9,9 +9,12 @@ const FACTS: MachineFacts = {
   ...{ date: '2026-01-02T03:04:05.678Z', commit: 'abc', node: 'v20', kernel: 'Linux 6' },
   ...{ cpu: 'CPU', cores: 2, memoryGiB: 24, loadBefore: 0.1 },
 };
-const scenario = (name: string) => ({ name, title: `On ${name}`, runtimes: 'synthetic' });
-const run = (name: string, full = true) => ({
-  ...{ scenario: scenario(name), facts: FACTS, full, tookSeconds: 125, settings: { rounds: '30' } },
+const scenario = (name: string) => ({
+  ...{ name, title: `On ${name}`, runtimes: 'synthetic' },
+  settings: [{ name: 'rounds', placeholder: 'N', about: 'x', short: '5', full: '30' }],
+});
+const run = (name: string, full = true, rounds = '30') => ({
+  ...{ scenario: scenario(name), facts: FACTS, full, tookSeconds: 125, settings: { rounds } },
 });
 const outcome = (text: string, met: boolean | undefined) => ({
   figures: { wallMs: [1.23456789, 2, 3], name: 'x' },
@@ -25,7 +28,7 @@ afterEach(async () => rm(folder, { recursive: true, force: true }));
 
 it('makes the page of all that is kept, in the order of the scenarios, goals first', async () => {
   const results = new ResultsFolder(folder);
-  await results.keep(run('b', false), outcome('about b', undefined));
+  await results.keep(run('b', false, '5'), outcome('about b', undefined));
   await results.keep(run('a'), {
     ...outcome('what was before', true),
     plots: [{ name: 'a-growth', alt: 'growth', svg: '<svg/>' }],
@@ -42,6 +45,8 @@ it('makes the page of all that is kept, in the order of the scenarios, goals fir
   expect(page).toContain('about a');
   expect(page).not.toContain('what was before');
   expect(page).toContain('full run, 2 min. Runtimes: synthetic.');
+  expect(page).toContain('short run (not as in a full run: `--rounds 5`), 2 min.');
+  expect(page).toMatch(/On missing +\| not run yet/);
   expect(page).toContain('![growth](plots/a-growth.svg)');
   expect(await readFile(path.join(folder, 'plots/a-growth.svg'), 'utf8')).toBe('<svg/>');
 });

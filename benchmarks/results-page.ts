@@ -5,13 +5,15 @@
  *
  * @module
  */
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Goal } from './goals.js';
 import { formatMachineFacts, type MachineFacts } from './machine-facts.js';
 import { type Plot } from './plot.js';
+import { listUnusual } from './run-plan.js';
 import { type Outcome, type Scenario } from './scenario.js';
 import { formatTable } from './text-table.js';
+import { writeWhole } from './write-whole.js';
 
 /** One scenario's results, as they are kept. */
 export interface KeptResult {
@@ -68,22 +70,39 @@ export class ResultsFolder {
   }
 
   /** Writes the page anew, with the scenarios in the order given. */
-  async writePage(scenarios: readonly Pick<Scenario, 'name'>[]): Promise<void> {
-    const results = await this.read();
-    const known = scenarios.flatMap(({ name }) => results.get(name) ?? []);
-    await writeWhole(path.join(this.#folder, 'RESULTS.md'), formatPage(known));
+  async writePage(scenarios: readonly PageScenario[]): Promise<void> {
+    await writeWhole(path.join(this.#folder, 'RESULTS.md'), formatPage(scenarios, await this.read()));
   }
 }
 
-/** The page. */
-export function formatPage(results: readonly KeptResult[]): string {
+/** What the page says of a scenario besides its results. */
+export type PageScenario = Pick<Scenario, 'name' | 'title' | 'settings'>;
+
+/** The page, of results by the name of their scenario. */
+export function formatPage(
+  scenarios: readonly PageScenario[],
+  results: ReadonlyMap<string, KeptResult>,
+): string {
+  const known = scenarios.flatMap(({ name }) => results.get(name) ?? []);
+  const missing = scenarios.filter(({ name }) => !results.has(name));
   const parts = [
     '# Results',
     `Written by \`npm run bench\`. Absolute figures belong to the machine and the hour: compare within a section only. Brackets hold
 95 % intervals; a goal for a ratio is met when the end of its interval that is worse meets it.`,
     '## Goals',
-    formatGoals(results),
-    ...results.flatMap(formatSection),
+    formatGoals(known),
+    ...(missing.length === 0
+      ? []
+      : [
+          formatTable(
+            ['scenario', 'results'],
+            missing.map(({ title }) => [title, 'not run yet']),
+          ),
+        ]),
+    ...scenarios.flatMap((scenario) => {
+      const kept = results.get(scenario.name);
+      return kept === undefined ? [] : formatSection(kept, scenario);
+    }),
   ];
   return `${parts.map((part) => part.trim()).join('\n\n')}\n`;
 }
@@ -103,20 +122,19 @@ export function formatGoals(results: readonly Pick<KeptResult, 'title' | 'goals'
   return formatTable(['scenario', 'what', 'goal', 'measured', 'met'], rows);
 }
 
-function formatSection({ title, runtimes, facts, full, tookSeconds, text, plots }: KeptResult): string[] {
+function formatSection(
+  { title, runtimes, facts, full, tookSeconds, settings, text, plots }: KeptResult,
+  scenario: PageScenario,
+): string[] {
+  const unusual = listUnusual(scenario, settings);
+  const otherwise = unusual.length === 0 ? '' : ` (not as in a full run: \`${unusual.join(' ')}\`)`;
   const minutes = Math.max(1, Math.round(tookSeconds / 60));
   return [
     `## ${title}`,
-    `${formatMachineFacts(facts)}; ${full ? 'full run' : 'short run'}, ${minutes} min. Runtimes: ${runtimes}.`,
+    `${formatMachineFacts(facts)}; ${full ? 'full run' : 'short run'}${otherwise}, ${minutes} min. Runtimes: ${runtimes}.`,
     text,
     ...plots.map(({ name, alt }) => `![${alt}](plots/${name}.svg)`),
   ];
-}
-
-/** The next run reads it, whenever this one is ended. */
-async function writeWhole(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.new`, text);
-  await rename(`${file}.new`, file);
 }
 
 /** Readable, with lists of numbers on one line: there are thousands of them. */

@@ -22,8 +22,8 @@ export interface Setting {
   readonly full?: string;
 }
 
-/** What must be there for a scenario to run. */
-export type Need = 'root' | 'containerd' | 'kubelet' | 'control plane';
+/** What must be there for a scenario to run; `build` is the built program, as users run it. */
+export type Need = 'root' | 'build' | 'containerd' | 'kubelet' | 'control plane';
 
 /** What a scenario is given. */
 export interface ScenarioContext {

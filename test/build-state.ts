@@ -4,11 +4,11 @@ import path from 'node:path';
 const REPOSITORY = path.resolve(import.meta.dirname, '..');
 
 /** Whether there is no build, or a part of it is older than what it is made of. */
-export function isBuildOutOfDate(): boolean {
-  const compiledAtMs = timeOf(stampIn(REPOSITORY));
-  const sources = path.join(REPOSITORY, 'src');
+export function isBuildOutOfDate(repository = REPOSITORY): boolean {
+  const compiledAtMs = timeOf(stampIn(repository));
+  const sources = path.join(repository, 'src');
   return (
-    timeOf(bundleIn(REPOSITORY)) < compiledAtMs ||
+    timeOf(bundleIn(repository)) < compiledAtMs ||
     readdirSync(sources, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
       .some((file) => timeOf(path.join(sources, file)) > compiledAtMs)

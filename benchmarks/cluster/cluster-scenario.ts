@@ -9,7 +9,7 @@ export const CLUSTER: Scenario = {
   title: 'Beside the kubelet in a cluster',
   about: 'podloop and the Go kubelet as nodes of a real control plane, one after the other in turns',
   runtimes: 'containerd 1.7',
-  needs: ['root', 'containerd', 'kubelet', 'control plane'],
+  needs: ['root', 'build', 'containerd', 'kubelet', 'control plane'],
   fullMinutes: 75,
   joinsCluster: true,
   settings: [

@@ -21,7 +21,7 @@ export const IDLE: Scenario = {
   title: 'Idle',
   about: 'CPU, wake-ups and memory on a node on which nothing happens',
   runtimes: 'in memory, in a process of its own',
-  needs: ['root'],
+  needs: ['root', 'build'],
   fullMinutes: 26,
   settings: [
     { name: 'idle-pods', placeholder: 'N,N', about: 'pods on the node', short: '110', full: '110,500' },

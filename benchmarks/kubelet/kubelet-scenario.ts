@@ -9,7 +9,7 @@ export const KUBELET: Scenario = {
   title: 'Beside the kubelet',
   about: 'podloop and the Go kubelet on the same containerd, one after the other in turns',
   runtimes: 'containerd 1.7',
-  needs: ['root', 'containerd', 'kubelet'],
+  needs: ['root', 'build', 'containerd', 'kubelet'],
   fullMinutes: 75,
   settings: [
     {

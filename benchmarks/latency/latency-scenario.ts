@@ -12,7 +12,7 @@ export const LATENCY: Scenario = {
   title: 'Latency',
   about: 'from a process’s end to its event and to its replacement',
   runtimes: 'containerd',
-  needs: ['root', 'containerd'],
+  needs: ['root', 'build', 'containerd'],
   fullMinutes: 45,
   settings: [
     {

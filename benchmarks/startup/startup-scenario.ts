@@ -13,7 +13,7 @@ export const STARTUP: Scenario = {
   title: 'Start-up',
   about: 'from the start of a process to its first event and to healthy; from a manifest to its container',
   runtimes: 'in memory, in a process of its own',
-  needs: ['root'],
+  needs: ['root', 'build'],
   fullMinutes: 6,
   settings: [
     { name: 'startup-pods', placeholder: 'N', about: 'pods on the node', short: '100', full: '500' },

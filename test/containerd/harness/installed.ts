@@ -18,7 +18,7 @@ export interface Installed {
 }
 
 /** The file that the installer writes last. */
-interface InstalledFile {
+export interface InstalledFile {
   readonly tools: { readonly runc: string; readonly busybox: string; readonly cni: string };
   readonly releases: Readonly<Record<Release, { readonly version: string; readonly bin: string }>>;
 }
