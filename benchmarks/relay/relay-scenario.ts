@@ -10,7 +10,7 @@ export const RELAY: Scenario = {
   about: 'calls through the relay of frames and through chaos, next to a bare byte pipe',
   runtimes: 'synthetic, in a process of its own',
   needs: [],
-  fullMinutes: 25,
+  fullMinutes: 14,
   settings: [
     { name: 'rounds', placeholder: 'N', about: 'timed rounds of each comparison, at least', short: '30' },
     {

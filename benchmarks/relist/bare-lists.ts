@@ -1,6 +1,7 @@
 /**
  * The bare list calls that an idle relist is held against: both lists in flight together over the product's own
- * transport, and from each item the id and the state, read by hand. Less cannot be done by whoever polls.
+ * transport, and from each item the id and the state, read by hand into an object each. Of the calls, less cannot be done
+ * by whoever polls; of the reading it can: what comparing by bytes takes is measured apart, by the benchmark `micro`.
  *
  * Written apart from the product's decoders on purpose; it shares no code with them.
  *
