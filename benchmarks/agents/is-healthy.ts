@@ -1,12 +1,10 @@
-import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withDeadline } from '../with-deadline.js';
+import { type HealthAddress, readPage } from './read-page.js';
 
-/** Whom to ask: a socket, or a port of this machine. */
-export type HealthAddress = { readonly socketPath: string } | { readonly port: number };
+export { type HealthAddress } from './read-page.js';
 
 const POLL_MS = 5;
-const ANSWER_MS = 5_000;
 /** An agent that is not well by then never will be. */
 const HEALTHY_MS = 120_000;
 
@@ -19,22 +17,7 @@ export async function waitUntilHealthy(address: HealthAddress, signal: AbortSign
 
 /** Whether it says so now; false when nobody answers. */
 export async function isHealthy(address: HealthAddress, signal: AbortSignal): Promise<boolean> {
-  return await new Promise((resolve) => {
-    // Named one by one: an address may be an object whose socket is a getter, which a spread leaves out.
-    const peer =
-      'socketPath' in address
-        ? { socketPath: address.socketPath }
-        : { host: '127.0.0.1', port: address.port };
-    const options = { ...peer, path: '/healthz', signal, timeout: ANSWER_MS };
-    const asked = request(options, (answer) => {
-      answer.resume();
-      answer.once('close', () => resolve(answer.statusCode === 200));
-    });
-    asked.once('timeout', () => asked.destroy());
-    // Nobody listens yet, or nobody answers.
-    asked.once('error', () => resolve(false));
-    asked.end();
-  });
+  return (await readPage(address, '/healthz', signal)) !== undefined;
 }
 
 function describe(address: HealthAddress): string {

@@ -1,11 +1,17 @@
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryRuntime } from '../../test/integration/scale/memory-runtime.js';
+import { withDeadline } from '../with-deadline.js';
 import { BenchProcess, type BenchProcessOptions } from './bench-process.js';
 
 const POLL_MS = 20;
+/** Pods of which a runtime in memory has not all by then will not come. */
+const RUNNING_MS = 300_000;
+/** Then the id of the process whose folder it is. */
+const FOLDER_PREFIX = 'podloop-bench-memory-';
 
 /**
  * A runtime in the memory of this process, a folder of manifests, and what runs on them in processes of their own:
@@ -17,7 +23,8 @@ export class MemoryNode implements AsyncDisposable {
   readonly #processes: BenchProcess[] = [];
 
   static async start(): Promise<MemoryNode> {
-    const folder = await mkdtemp(path.join(tmpdir(), 'podloop-bench-'));
+    await removeAbandonedFolders();
+    const folder = await mkdtemp(path.join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
     await mkdir(path.join(folder, 'manifests'));
     return new MemoryNode(folder, await MemoryRuntime.start());
   }
@@ -85,24 +92,42 @@ export class MemoryNode implements AsyncDisposable {
     await process.kill();
   }
 
-  /** Until so many containers run. */
+  /** Until so many containers run; throws when they do not within five minutes. */
   async untilRunning(count: number, signal: AbortSignal): Promise<void> {
-    while (this.runtime.pods.running().length !== count) {
-      const ended = this.#processes.find(({ isRunning }) => !isRunning);
-      if (ended !== undefined) throw new Error(`podloop, process ${ended.pid}, has ended by itself`);
-      await sleep(POLL_MS, undefined, { signal });
-    }
+    await withDeadline(`until ${count} containers run`, RUNNING_MS, signal, async (within) => {
+      while (this.runtime.pods.running().length !== count) {
+        const ended = this.#processes.find(({ isRunning }) => !isRunning);
+        if (ended !== undefined) throw new Error(`podloop, process ${ended.pid}, has ended by itself`);
+        await sleep(POLL_MS, undefined, { signal: within });
+      }
+    });
   }
 
+  /** All of it, whatever of it fails; what failed is told afterwards. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const process of this.#processes) await process[Symbol.asyncDispose]();
-    await this.runtime[Symbol.asyncDispose]();
-    await rm(this.#folder, { recursive: true, force: true });
+    const steps = [
+      ...this.#processes.map((each) => async () => each[Symbol.asyncDispose]()),
+      async () => this.runtime[Symbol.asyncDispose](),
+      async () => rm(this.#folder, { recursive: true, force: true }),
+    ];
+    const failures: unknown[] = [];
+    for (const step of steps) await step().catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw new AggregateError(failures, 'not all of a node was taken away');
   }
 
   async #start(args: readonly string[], options: BenchProcessOptions): Promise<BenchProcess> {
     const started = await BenchProcess.start(args, options);
     this.#processes.push(started);
     return started;
+  }
+}
+
+/** Those of benchmarks that were killed. An id that somebody else has by now only keeps its folder a while longer. */
+async function removeAbandonedFolders(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(FOLDER_PREFIX)) continue;
+    const owner = Number.parseInt(name.slice(FOLDER_PREFIX.length), 10);
+    if (existsSync(`/proc/${owner}`)) continue;
+    await rm(path.join(tmpdir(), name), { recursive: true, force: true });
   }
 }

@@ -1,6 +1,8 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { type HealthAddress } from './is-healthy.js';
+
+/** Whom to ask: a socket, or a port of this machine. */
+export type HealthAddress = { readonly socketPath: string } | { readonly port: number };
 
 const ANSWER_MS = 5_000;
 
@@ -11,7 +13,12 @@ export async function readPage(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   return await new Promise((resolve) => {
-    const asked = request({ ...address, host: '127.0.0.1', path, signal, timeout: ANSWER_MS }, (answer) => {
+    // Named one by one: an address may be an object whose socket is a getter, which a spread leaves out.
+    const peer =
+      'socketPath' in address
+        ? { socketPath: address.socketPath }
+        : { host: '127.0.0.1', port: address.port };
+    const asked = request({ ...peer, path, signal, timeout: ANSWER_MS }, (answer) => {
       if (answer.statusCode === 200) text(answer).then(resolve, () => resolve(undefined));
       else {
         answer.resume();
@@ -19,6 +26,7 @@ export async function readPage(
       }
     });
     asked.once('timeout', () => asked.destroy());
+    // Nobody listens yet, or nobody answers.
     asked.once('error', () => resolve(undefined));
     asked.end();
   });
