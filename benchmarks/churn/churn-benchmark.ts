@@ -15,7 +15,7 @@ import { spawnSyntheticRuntime, type SyntheticControl } from '../../src/testing/
 import { relistEnded } from '../../src/util/pleg-channels.js';
 import { type Progress } from '../progress.js';
 import { type Estimate, median, quantile } from '../stats.js';
-import { DeathLedger } from './death-ledger.js';
+import { DeathLedger, FULL_AFTER_DEATHS } from './death-ledger.js';
 import { MemoryOverTime } from './memory-over-time.js';
 import { OffHeapNumbers } from './off-heap-numbers.js';
 import { floorsOf, slopeOf, type TimedValue } from './slope.js';
@@ -35,11 +35,18 @@ export interface ChurnBenchmarkOptions {
 export interface ChurnFigures {
   readonly mode: Mode;
   readonly seconds: number;
+  /** What the kills really took; more than `seconds` where they were late. */
+  readonly elapsedSeconds: number;
   readonly deaths: number;
+  /** Asked for, and really made. */
+  readonly deathsPerSecond: number;
+  readonly madePerSecond: number;
   /** Not told of ten seconds after the last kill. */
   readonly lost: number;
   /** Told of more than once. */
   readonly repeated: number;
+  /** Told of containers that nobody killed. */
+  readonly unfounded: number;
   /** Folded in the queue of a reader that keeps up. */
   readonly folded: number;
   readonly deepestQueue: number;
@@ -49,6 +56,10 @@ export interface ChurnFigures {
   /** From a container's end to its event. */
   readonly delayP50Ms: number;
   readonly delayP99Ms: number;
+  /** From when on memory is looked at: see {@link WARM_UP_SHARE}. */
+  readonly warmUpSeconds: number;
+  /** Whether the benchmark's own records had stopped growing by then. */
+  readonly isSettled: boolean;
   readonly memory: Readonly<Record<MemoryPart, MemoryFigures>>;
 }
 
@@ -57,11 +68,17 @@ export type MemoryPart = 'resident' | 'heap' | 'external' | 'live';
 
 /** MiB; all but the values themselves after a warm-up, and from the least of every twenty seconds. */
 export interface MemoryFigures {
-  readonly values: readonly TimedValue[];
+  readonly values: TimedValues;
   /** NaN where nothing was seen after the warm-up. */
   readonly first: number;
   readonly last: number;
   readonly growthAnHour: Estimate;
+}
+
+/** As two lists: thousands of pairs would each take four lines of the results. */
+export interface TimedValues {
+  readonly atS: readonly number[];
+  readonly value: readonly number[];
 }
 
 const TICKS_PER_SECOND = 10;
@@ -70,8 +87,8 @@ const RESTART_AFTER_MS = 500;
 const REMOVE_AFTER_MS = 5_000;
 const LAST_CHANCE_MS = 10_000;
 const FLOOR_S = 20;
-/** Of the run: in it caches fill and code is compiled. */
-const WARM_UP_SHARE = 0.25;
+/** Of the run: in it caches fill, code is compiled and, at 50 deaths a second for 600 s, the ledger's sets fill. */
+const WARM_UP_SHARE = 0.4;
 
 /** Runs the benchmark in every mode. */
 export async function runChurnBenchmark(options: ChurnBenchmarkOptions): Promise<ChurnFigures[]> {
@@ -108,23 +125,28 @@ async function measureMode(mode: Mode, options: ChurnBenchmarkOptions): Promise<
   try {
     const beganMs = performance.now();
     for (let tick = 0; tick < seconds * TICKS_PER_SECOND; tick++) {
-      await sleep(beganMs + (tick * 1_000) / TICKS_PER_SECOND - performance.now(), undefined, { signal });
+      await sleepUntil(beganMs + (tick * 1_000) / TICKS_PER_SECOND, signal);
       await churn.tick(shareOf(tick, deathsPerSecond));
       if (tick % TICKS_PER_SECOND !== 0) continue;
       const second = tick / TICKS_PER_SECOND;
       memory.sample();
       progress.step(second, seconds, 'seconds');
     }
+    await sleepUntil(beganMs + seconds * 1_000, signal);
+    const elapsedSeconds = (performance.now() - beganMs) / 1_000;
     progress.step(seconds, seconds, 'seconds');
     const lastChanceMs = performance.now() + LAST_CHANCE_MS;
     while (ledger.awaited > 0 && performance.now() < lastChanceMs) await sleep(100, undefined, { signal });
     const { folded } = subscription.stats;
     const [relistsMs, { delaysMs }] = [relists.toArray(), ledger];
     const { resident, heap, external, live } = memory;
-    const figuresOf = (values: readonly TimedValue[]): MemoryFigures =>
-      toFigures(values, WARM_UP_SHARE * seconds);
+    const warmUpSeconds = WARM_UP_SHARE * seconds;
+    const madePerSecond = ledger.deaths / elapsedSeconds;
+    const figuresOf = (values: readonly TimedValue[]): MemoryFigures => toFigures(values, warmUpSeconds);
     return {
-      ...{ mode, seconds, deepestQueue, folded },
+      ...{ mode, seconds, elapsedSeconds, deathsPerSecond, madePerSecond, deepestQueue, folded },
+      ...{ warmUpSeconds, isSettled: warmUpSeconds * madePerSecond >= FULL_AFTER_DEATHS },
+      unfounded: ledger.unfounded,
       ...{ deaths: ledger.deaths, lost: ledger.awaited, repeated: ledger.repeated },
       relists: relistsMs.length,
       relistP50Ms: median(relistsMs),
@@ -155,11 +177,16 @@ function toFigures(values: readonly TimedValue[], warmUpS: number): MemoryFigure
   );
   const { value, low, high } = slopeOf(floors);
   return {
-    values,
+    values: { atS: values.map(({ atS }) => atS), value: values.map((each) => each.value) },
     first: floors[0]?.value ?? Number.NaN,
     last: floors.at(-1)?.value ?? Number.NaN,
     growthAnHour: { value: value * 3_600, low: low * 3_600, high: high * 3_600 },
   };
+}
+
+/** At once when that is over. */
+async function sleepUntil(atMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(Math.max(0, atMs - performance.now()), undefined, { signal });
 }
 
 /** So many of the deaths of a second belong to this tick: whole ones, evenly spread. */

@@ -1,10 +1,10 @@
 import { PLEG_MODES } from '../../src/pleg/relist-cadence.js';
-import { atMost, formatNumber, type Goal } from '../goals.js';
+import { formatNumber } from '../goals.js';
 import { linePlot, type Plot } from '../plot.js';
 import { type Scenario, toCount } from '../scenario.js';
-import { type Estimate } from '../stats.js';
 import { formatTable } from '../text-table.js';
 import { type ChurnFigures, type MemoryPart, runChurnBenchmark } from './churn-benchmark.js';
+import { formatGrowth, judgeChurn } from './judge-churn.js';
 
 const MEMORY_PARTS = [
   ['resident', 'resident'],
@@ -12,8 +12,6 @@ const MEMORY_PARTS = [
   ['external', 'buffers'],
   ['live', 'lives in the heap'],
 ] as const satisfies readonly (readonly [MemoryPart, string])[];
-/** In a shorter run memory has not settled. */
-const JUDGED_FROM_S = 300;
 
 /** Deaths without end. */
 export const CHURN: Scenario = {
@@ -39,33 +37,11 @@ export const CHURN: Scenario = {
     return {
       figures: { pods, deathsPerSecond, modes: figures },
       text: formatChurnReport(figures, pods, deathsPerSecond),
-      goals: figures.flatMap(judge),
+      goals: figures.flatMap(judgeChurn),
       plots: [plotMemory(figures)],
     };
   },
 };
-
-function judge({ mode, lost, repeated, memory, seconds }: ChurnFigures): Goal[] {
-  return [
-    atMost(`deaths that nobody was told of, ${mode}`, lost, 0),
-    atMost(`deaths told of twice, ${mode}`, repeated, 0),
-    flat(`growth of what lives in the heap, ${mode}`, memory.live.growthAnHour, seconds),
-    flat(`growth of resident memory, ${mode}`, memory.resident.growthAnHour, seconds),
-  ];
-}
-
-function flat(what: string, growth: Estimate, seconds: number): Goal {
-  return {
-    what,
-    goal: 'none beyond its noise',
-    measured: `${formatGrowth(growth)} MiB an hour`,
-    met: seconds < JUDGED_FROM_S || Number.isNaN(growth.low) ? undefined : growth.low <= 0,
-  };
-}
-
-function formatGrowth({ value, low, high }: Estimate): string {
-  return `${formatNumber(value)} [${formatNumber(low)}, ${formatNumber(high)}]`;
-}
 
 function formatChurnReport(figures: readonly ChurnFigures[], pods: number, deathsPerSecond: number): string {
   return `${deathsPerSecond} of the containers of ${pods} pods are killed each second, replaced half a second later and removed after five seconds.
@@ -74,8 +50,10 @@ ${formatTable(
   [
     'mode',
     'deaths',
+    'a second',
     'lost',
     'twice',
+    'never were',
     'folded',
     'deepest queue',
     'event p50 ms',
@@ -86,7 +64,9 @@ ${formatTable(
   ],
   figures.map((one) => [
     one.mode,
-    ...[one.deaths, one.lost, one.repeated, one.folded, one.deepestQueue].map(String),
+    String(one.deaths),
+    one.madePerSecond.toFixed(1),
+    ...[one.lost, one.repeated, one.unfounded, one.folded, one.deepestQueue].map(String),
     ...[one.delayP50Ms, one.delayP99Ms].map((ms) => ms.toFixed(1)),
     String(one.relists),
     ...[one.relistP50Ms, one.relistP99Ms].map((ms) => ms.toFixed(1)),
@@ -95,7 +75,7 @@ ${formatTable(
 
 Memory is that of the whole process, the benchmark included, in MiB: all that is resident; V8's heap, in use or not; buffers outside
 of it; and what was in use after each full collection that V8 made. Its growth is that of the least of every twenty seconds, after the first
-quarter of the run.
+${formatNumber(figures[0]?.warmUpSeconds ?? 0)} seconds, when the benchmark's own records of who died have stopped growing.
 
 ${formatTable(
   ['mode', 'memory', 'least at first', 'at last', 'growth MiB/h'],
@@ -120,7 +100,7 @@ function plotMemory(figures: readonly ChurnFigures[]): Plot {
       series: figures.flatMap(({ mode, memory }) =>
         (['resident', 'live'] as const).map((part) => ({
           label: `${mode}, ${part}`,
-          points: memory[part].values.map(({ atS, value }) => ({ x: atS, y: value })),
+          points: memory[part].values.atS.map((x, at) => ({ x, y: memory[part].values.value[at]! })),
         })),
       ),
       steps: true,

@@ -33,3 +33,11 @@ it('knows after thousands of other deaths that one was told of', () => {
   ledger.noteEvent(died('c0', 2_000));
   expect(ledger.repeated).toBe(1);
 });
+
+it('counts events of deaths that never were', () => {
+  const ledger = new DeathLedger();
+  ledger.noteEvent(died('a', 1_001));
+  ledger.noteEvent(died('b', 1_001));
+  ledger.noteKilled(killed('a', 1_000));
+  expect(ledger).toMatchObject({ deaths: 1, awaited: 0, unfounded: 1 });
+});

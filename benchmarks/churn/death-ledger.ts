@@ -4,6 +4,8 @@ import { OffHeapNumbers } from './off-heap-numbers.js';
 
 /** Ids in a half: at fifty deaths a second those of 100 s. */
 const REMEMBERED = 5_000;
+/** Both halves are full for the first time after so many deaths: until then the ledger itself grows. */
+export const FULL_AFTER_DEATHS = 2 * REMEMBERED;
 
 /**
  * Who was killed, and whether somebody was told: once, and in what time.
@@ -58,6 +60,11 @@ export class DeathLedger {
 
   get deaths(): number {
     return this.#deaths;
+  }
+
+  /** Events of deaths that never were; to be asked when all kills have been answered. */
+  get unfounded(): number {
+    return this.#early.size;
   }
 
   /** Events of a death that was told before. */

@@ -32,3 +32,13 @@ it('takes what is left after each collection', () => {
     { atS: 20, value: 100 },
   ]);
 });
+
+it('is less sure of a value that stays a while where it is', () => {
+  const widthOf = (value: (at: number) => number): number => {
+    const { low, high } = slopeOf(every(64, value));
+    return high - low;
+  };
+  const slow = widthOf((at) => Math.floor(at / 8) % 2);
+  expect(slow).toBeGreaterThan(2 * widthOf((at) => at % 2));
+  expect(slopeOf(every(64, (at) => Math.floor(at / 8) % 2)).low).toBeLessThan(0);
+});

@@ -1,4 +1,4 @@
-import { formatEstimate, ratioAtMost } from '../goals.js';
+import { formatEstimate } from '../goals.js';
 import { barPlot, type Plot } from '../plot.js';
 import { type Scenario, toCount, toCounts } from '../scenario.js';
 import { formatTable } from '../text-table.js';
@@ -9,11 +9,7 @@ import {
   PROGRAMS,
   runIdleBenchmark,
 } from './idle-benchmark.js';
-
-/** At this size … */
-const JUDGED_AT = 500;
-/** … mode auto may cost so much of what generic costs. */
-const AUTO_LIMIT = 0.25;
+import { judgeIdle } from './judge-idle.js';
 
 /** Nothing happens. */
 export const IDLE: Scenario = {
@@ -36,16 +32,7 @@ export const IDLE: Scenario = {
     return {
       figures,
       text: formatIdleReport(figures),
-      goals: figures
-        .filter(({ pods }) => pods === JUDGED_AT)
-        .map(({ pods, ratios }) =>
-          ratioAtMost(
-            `CPU of an idle agent with ${pods} pods, mode auto`,
-            ratios.agent,
-            AUTO_LIMIT,
-            'mode generic',
-          ),
-        ),
+      goals: figures.flatMap(judgeIdle),
       plots: [plotCpu(figures)],
     };
   },

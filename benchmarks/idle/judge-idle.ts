@@ -1,0 +1,14 @@
+import { type Goal, ratioAtMost } from '../goals.js';
+import { type IdleSizeFigures } from './idle-benchmark.js';
+
+/** At this size … */
+const JUDGED_AT = 500;
+/** … mode auto may cost so much of what generic costs. */
+const AUTO_LIMIT = 0.25;
+
+/** What is judged at one size; nothing at another. */
+export function judgeIdle({ pods, ratios }: Pick<IdleSizeFigures, 'pods' | 'ratios'>): Goal[] {
+  if (pods !== JUDGED_AT) return [];
+  const what = `CPU of an idle agent with ${pods} pods, mode auto`;
+  return [ratioAtMost(what, ratios.agent, AUTO_LIMIT, 'mode generic')];
+}
