@@ -157,8 +157,8 @@ ${lines.join('\n')}
 
 Options:
   --full      more time for each, and the results are kept: benchmarks/results/, benchmarks/plots/ and benchmarks/RESULTS.md
-  --keep      keep the results without --full; a full run's results stay in the place of lesser ones
-  --replace   keep them even then
+  --keep      keep the results without --full, unless what is kept is of a full run
+  --replace   keep them even in the place of a full run's, also with --full and settings that make it less
   --resume    pass over scenarios whose kept results are of this commit, length, settings and programs, and go on in the
               one that was interrupted, where it keeps what it finds part by part (kubelet,
               cluster, latency)

@@ -75,7 +75,7 @@ ${formatTable(
 
 Memory is that of the whole process, the benchmark included, in MiB: all that is resident; V8's heap, in use or not; buffers outside
 of it; and what was in use after each full collection that V8 made. Its growth is that of the least of every twenty seconds, after the first
-${formatNumber(figures[0]?.warmUpSeconds ?? 0)} seconds, when the benchmark's own records of who died have stopped growing.
+${formatNumber(figures[0]?.warmUpSeconds ?? 0)} seconds. It is judged only where the benchmark's own records of who died were full by then.
 
 ${formatTable(
   ['mode', 'memory', 'least at first', 'at last', 'growth MiB/h'],
