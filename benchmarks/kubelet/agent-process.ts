@@ -4,6 +4,7 @@ import { endProcess } from '../agents/end-process.js';
 import { type HealthAddress } from '../agents/is-healthy.js';
 import { type AgentCommand } from './contenders.js';
 import { EventLog } from './event-log.js';
+import { HealthLog } from './health-log.js';
 
 const END_MS = 30_000;
 /** Of what it wrote last, for when it ends by itself. */
@@ -13,21 +14,26 @@ const KEPT_BYTES = 4_000;
 export class AgentProcess implements AsyncDisposable {
   readonly health: HealthAddress;
   readonly events = new EventLog();
+  readonly healthLog = new HealthLog();
+  /** So much later than its log says an event may have been, milliseconds. */
+  readonly logStepMs: number;
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   #lastWords = '';
 
-  static async start({ file, args, health }: AgentCommand): Promise<AgentProcess> {
-    const child = spawn(file, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  static async start(command: AgentCommand): Promise<AgentProcess> {
+    const child = spawn(command.file, command.args, { stdio: ['ignore', 'ignore', 'pipe'] });
     await once(child, 'spawn');
-    return new AgentProcess(child, health);
+    return new AgentProcess(child, command);
   }
 
-  private constructor(child: ChildProcess, health: HealthAddress) {
+  private constructor(child: ChildProcess, { health, logStepMs = 0 }: AgentCommand) {
     this.health = health;
+    this.logStepMs = logStepMs;
     this.#child = child;
     this.#ended = once(child, 'exit');
     this.events.read(child.stderr!);
+    this.healthLog.read(child.stderr!);
     child.stderr!.on('data', (chunk: Buffer) => {
       this.#lastWords = (this.#lastWords + chunk.toString()).slice(-KEPT_BYTES);
     });

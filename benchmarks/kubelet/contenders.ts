@@ -28,6 +28,8 @@ export interface AgentCommand {
   readonly file: string;
   readonly args: readonly string[];
   readonly health: HealthAddress;
+  /** Its log's times are rounded down to so many milliseconds; to less than matters unless told. */
+  readonly logStepMs?: number;
 }
 
 /** One of those that are held against one another. */
@@ -37,11 +39,13 @@ export interface Contender {
 }
 
 const MAX_PODS = 600;
+/** The contender that is ours. */
+export const PODLOOP = 'podloop';
 
 /** podloop as it is unless told, and the kubelet with both of its generators. */
 export function createContenders(kubelet: string): readonly Contender[] {
   return [
-    { name: 'podloop', prepare: preparePodloop },
+    { name: PODLOOP, prepare: preparePodloop },
     { name: 'kubelet', prepare: (place) => prepareKubelet(kubelet, place, false) },
     { name: 'kubelet, events on', prepare: (place) => prepareKubelet(kubelet, place, true) },
   ];
@@ -67,6 +71,8 @@ export async function preparePodloop({ endpoint, folder, cluster }: AgentPlace):
           ]),
     ],
     health: { socketPath: path.join(folder, 'root', 'podloop.sock') },
+    // A kubelet's log has microseconds.
+    logStepMs: 1,
   };
 }
 

@@ -17,7 +17,7 @@ import { type Progress } from '../progress.js';
 import { createRandom } from '../stats.js';
 import { AgentProcess } from './agent-process.js';
 import { BenchNode } from './bench-node.js';
-import { type Contender, createContenders } from './contenders.js';
+import { type Contender, createContenders, PODLOOP } from './contenders.js';
 import { type DeathFigures } from './follow-deaths.js';
 import { type HungPodFigures, measureHungPods } from './hung-pods.js';
 import {
@@ -50,6 +50,10 @@ export interface KubeletBenchmarkOptions {
   readonly idleMs: number;
   /** For how long ends are waited for while calls hang. */
   readonly hungWaitMs: number;
+  /** In how many turns calls hang. */
+  readonly hungTurns: number;
+  /** At least so long they do. */
+  readonly hangMs: number;
   /** Those that are run. */
   readonly stages: readonly StageName[];
   readonly parts: FoundParts;
@@ -93,9 +97,9 @@ const STAGES: Readonly<Record<StageName, Stage>> = { singles: runSingles, mass: 
 
 /** Runs the benchmark; who begins changes from turn to turn. */
 export async function runKubeletBenchmark(options: KubeletBenchmarkOptions): Promise<ContenderFigures[]> {
-  const { kubelet, turns, massTurns, stages, parts, progress, signal } = options;
+  const { kubelet, turns, massTurns, hungTurns, stages, parts, progress, signal } = options;
   const contenders = createContenders(kubelet);
-  const turnsOf = { singles: turns, mass: massTurns, hung: 1 };
+  const turnsOf = { singles: turns, mass: massTurns, hung: hungTurns };
   const plan = STAGE_NAMES.filter((stage) => stages.includes(stage)).flatMap((stage) =>
     Array.from({ length: turnsOf[stage] }, (_, turn) => ({ stage, turn })),
   );
@@ -154,14 +158,17 @@ async function runMass(
 async function runHung(
   contender: Contender,
   _: number,
-  { hungWaitMs: waitMs, progress, signal }: KubeletBenchmarkOptions,
+  { hungWaitMs: waitMs, hangMs, progress, signal }: KubeletBenchmarkOptions,
 ): Promise<Findings> {
   const phases = new PhaseRunner(progress, signal);
   const hung: HungPodFigures[] = [];
   for (const hungPods of [1, 3]) {
-    const options = { ...HUNG, hungPods, waitMs, signal };
+    const options = { ...HUNG, hungPods, waitMs, hangMs, signal };
     const found = await phases.run(`hung ${hungPods}`, () => measureHungPods(contender, options));
     hung.push(...Object.values(found).filter((each) => each !== undefined));
+    // podloop inspects whatever ended: nothing held is nothing tried. A kubelet with events on may ask for nothing.
+    if (contender.name === PODLOOP && hung.at(-1)?.heldCalls === 0)
+      await phases.run(`hung ${hungPods}: calls held`, () => Promise.reject(new Error('no call was held')));
   }
   return { hung, failures: phases.failures };
 }

@@ -88,11 +88,18 @@ const BESIDES: readonly [what: string, of: Cell][] = [
         }),
       ],
       [
-        `${calls}: healthy; hung pods named`,
+        `${calls}: for, s; unhealthy first after, s; calls held; hung pods named`,
         of((found) =>
           found
-            .map(({ isHealthyAtEnd, named }) => `${yesNo(isHealthyAtEnd)}; ${named ?? 'no page'}`)
-            .join(', '),
+            .map(({ hungForMs, firstUnhealthyMs, heldCalls, named }) =>
+              [
+                (hungForMs / 1_000).toFixed(0),
+                firstUnhealthyMs === undefined ? 'never' : (firstUnhealthyMs / 1_000).toFixed(0),
+                heldCalls === 0 ? '**none held: nothing hung**' : heldCalls,
+                named ?? 'no page',
+              ].join('; '),
+            )
+            .join(' · '),
         ),
       ],
     ];

@@ -45,6 +45,20 @@ export const KUBELET: Scenario = {
       full: '330',
     },
     {
+      name: 'hung-turns',
+      placeholder: 'N',
+      about: 'turns in which calls about some pods hang',
+      short: '1',
+      full: '2',
+    },
+    {
+      name: 'hang-for',
+      placeholder: 'SECONDS',
+      about: 'at least, for which calls hang; judged from 240',
+      short: '20',
+      full: '240',
+    },
+    {
       name: 'stages',
       placeholder: 'NAME,NAME',
       about: `of ${STAGE_NAMES.join(', ')}: those to run`,
@@ -62,6 +76,8 @@ export const KUBELET: Scenario = {
       exited: toCount(setting('exited')),
       idleMs: toCount(setting('idle-for')) * 1_000,
       hungWaitMs: toCount(setting('hung-wait')) * 1_000,
+      hungTurns: toCount(setting('hung-turns')),
+      hangMs: toCount(setting('hang-for')) * 1_000,
       stages: setting('stages').split(',').map(toStage),
       ...{ parts, progress, signal },
     });
