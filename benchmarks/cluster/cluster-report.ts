@@ -23,8 +23,9 @@ export function formatClusterReport(figures: readonly ClusterContenderFigures[])
   return `podloop in its default mode, and a kubelet with its generator that only relists and with events on, each the one node of the same control
 plane, on a containerd of its own, in turns. Pods have one container on the host's network and the volume of their service account; the
 Deployment has ${replicas ?? 'no'} replicas, which do not heed SIGTERM and have 2 s for their end. All times are those of a client that watches the pods, the
-control plane's own part among them. Milliseconds are p50 / p99 / longest of the rounds, of which each is the median of its pods;
-seconds are medians of the rounds. The ratio is podloop's to the better of the kubelet's two. ${counts.join('; ')}.
+control plane's own part among them. Milliseconds are p50 / p99 / longest of all pods;
+seconds are medians of the rounds. The ratio is podloop's to the better of the kubelet's two, of the medians of rounds, of which each is
+the median of its pods. ${counts.join('; ')}.
 
 ${formatComparisons(figures, CLUSTER_COMPARISONS)}
 

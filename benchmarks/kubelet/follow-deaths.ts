@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { ContainerState, type ContainerStatus } from '../../src/cri/generated/runtime/v1/cri.js';
+import { signalProcess } from '../../test/containerd/harness/processes.js';
 import { type AgentProcess } from './agent-process.js';
 import { type BenchNode, isRunningMain, podNameOf, type Target, toMs } from './bench-node.js';
 
@@ -16,14 +17,22 @@ export interface PhaseContext {
 export interface DeathFigures {
   readonly killed: number;
   readonly toEventMs: readonly number[];
-  /** From the first list of the runtime's that shows the end; below 0 where the agent was told before anybody looked. */
+  /**
+   * From the last list of the runtime's that did not show the end yet: no event was later than so long after the runtime's
+   * record of it.
+   */
   readonly recordToEventMs: readonly number[];
+  /** Until the first list that showed it; lists show an end later than the time that it bears. */
+  readonly toShownMs: readonly number[];
   /** Until the runtime's record of the start of the replacement. */
   readonly toReplacementMs: readonly number[];
   /** Not told of. */
   readonly missed: number;
   /** Told of more than once. */
   readonly repeated: number;
+  readonly notReplaced: number;
+  /** Collected before anybody read when they ended: there are no times of theirs but those since the record. */
+  readonly unknownEnds: number;
 }
 
 /** How {@link followDeaths} waits. */
@@ -34,66 +43,94 @@ export interface FollowOptions {
   readonly pollMs: number;
 }
 
-/** Waits until each of these ends was told of and each container replaced. */
+/** What {@link followDeaths} looks at. */
+export interface FollowContext {
+  readonly node: Pick<BenchNode, 'containers' | 'statusOf'>;
+  readonly agent: Pick<AgentProcess, 'check' | 'logStepMs'> & {
+    readonly events: Pick<AgentProcess['events'], 'findDeath'>;
+  };
+  readonly signal: AbortSignal;
+}
+
+/** Kills these containers with `kill`, and waits until each end was told of and each container replaced. */
 export async function followDeaths(
-  { node, agent, signal }: PhaseContext,
+  { node, agent, signal }: FollowContext,
   targets: readonly Target[],
   { waitMs, pollMs }: FollowOptions,
+  kill: (target: Target) => Promise<void> = (target) => signalProcess(target, 'SIGKILL'),
 ): Promise<DeathFigures> {
   const deadlineMs = performance.now() + waitMs;
   const gone = new Set(targets.map(({ containerId }) => containerId));
-  const shownMs = new Map<string, number>();
+  /** Of each end: when a list was asked for last that did not show it, and when one had come that did. */
+  const seen = new Map<string, { readonly notShownMs: number; readonly shownMs: number }>();
   const finishedMs = new Map<string, number>();
   let replaced = new Map<string, string>();
+  let notShownMs = Date.now();
+  // Beside the looks, which are to stay dense, and one after the other, which costs the runtime less.
+  let reading = Promise.resolve();
+  await Promise.all(targets.map(kill));
   for (;;) {
     agent.check();
+    const askedMs = Date.now();
     const containers = await node.containers();
-    const nowMs = Date.now();
-    const ended = containers.filter(
-      ({ id, state }) => state === ContainerState.CONTAINER_EXITED && gone.has(id) && !shownMs.has(id),
+    const shownMs = Date.now();
+    const alive = new Set(
+      containers.filter(({ state }) => state !== ContainerState.CONTAINER_EXITED).map(({ id }) => id),
     );
-    for (const { id } of ended) shownMs.set(id, nowMs);
-    // At once: agents remove what has ended, some time.
-    for (const { id } of ended) {
-      const record = await findStatus(node, id);
-      if (record !== undefined) finishedMs.set(id, toMs(record.finishedAt));
-    }
+    // One that is in no list any more has ended, too.
+    const ended = [...gone].filter((id) => !alive.has(id) && !seen.has(id));
+    for (const id of ended) seen.set(id, { notShownMs, shownMs });
+    notShownMs = askedMs;
+    if (ended.length > 0)
+      reading = reading.then(async () => {
+        // At once: agents remove what has ended, some time.
+        for (const id of ended) {
+          const record = await findStatus(node, id);
+          if (record !== undefined) finishedMs.set(id, toMs(record.finishedAt));
+        }
+      });
+    // Awaited below: until then nobody has to hear of it.
+    reading.catch(() => undefined);
     const news = containers.filter((each) => isRunningMain(each) && !gone.has(each.id));
     replaced = new Map(news.map((each) => [podNameOf(each), each.id]));
     const isDone = targets.every(
       ({ containerId, podName }) =>
-        agent.events.findDeath(containerId) !== undefined &&
-        shownMs.has(containerId) &&
-        replaced.has(podName),
+        agent.events.findDeath(containerId) !== undefined && seen.has(containerId) && replaced.has(podName),
     );
     if (isDone || performance.now() > deadlineMs) break;
     await sleep(pollMs, undefined, { signal });
   }
+  await reading;
   const found = {
-    ...{ killed: targets.length, missed: 0, repeated: 0 },
+    ...{ killed: targets.length, missed: 0, repeated: 0, notReplaced: 0, unknownEnds: 0 },
     toEventMs: [] as number[],
     recordToEventMs: [] as number[],
+    toShownMs: [] as number[],
     toReplacementMs: [] as number[],
   };
   for (const { containerId, podName } of targets) {
     const endedMs = finishedMs.get(containerId);
-    if (endedMs === undefined) throw new Error(`the runtime never said when ${containerId} ended`);
+    if (endedMs === undefined) found.unknownEnds++;
+    const look = seen.get(containerId);
+    if (endedMs !== undefined && look !== undefined) found.toShownMs.push(look.shownMs - endedMs);
     const told = agent.events.findDeath(containerId);
     if (told === undefined) found.missed++;
     else {
-      found.toEventMs.push(told.atMs - endedMs);
-      found.recordToEventMs.push(told.atMs - shownMs.get(containerId)!);
+      const toldMs = told.atMs + agent.logStepMs;
+      if (endedMs !== undefined) found.toEventMs.push(toldMs - endedMs);
+      found.recordToEventMs.push(toldMs - (look?.notShownMs ?? notShownMs));
+      if (told.times > 1) found.repeated++;
     }
-    if ((told?.times ?? 0) > 1) found.repeated++;
     const replacement = await findStatus(node, replaced.get(podName));
-    if (replacement !== undefined) found.toReplacementMs.push(toMs(replacement.startedAt) - endedMs);
+    if (replacement === undefined) found.notReplaced++;
+    else if (endedMs !== undefined) found.toReplacementMs.push(toMs(replacement.startedAt) - endedMs);
   }
   return found;
 }
 
 /** Undefined when it is gone. */
 async function findStatus(
-  node: BenchNode,
+  node: FollowContext['node'],
   containerId: string | undefined,
 ): Promise<ContainerStatus | undefined> {
   if (containerId === undefined) return undefined;
@@ -111,8 +148,11 @@ export function addUp(figures: readonly DeathFigures[]): DeathFigures {
     killed: sum(({ killed }) => killed),
     toEventMs: figures.flatMap(({ toEventMs }) => toEventMs),
     recordToEventMs: figures.flatMap(({ recordToEventMs }) => recordToEventMs),
+    toShownMs: figures.flatMap(({ toShownMs }) => toShownMs),
     toReplacementMs: figures.flatMap(({ toReplacementMs }) => toReplacementMs),
     missed: sum(({ missed }) => missed),
     repeated: sum(({ repeated }) => repeated),
+    notReplaced: sum(({ notReplaced }) => notReplaced),
+    unknownEnds: sum(({ unknownEnds }) => unknownEnds),
   };
 }

@@ -12,7 +12,10 @@ const COMPARISON: Comparison<Found> = {
   format: seconds,
   values: ({ ms = [] }) => ms,
 };
-const contender = (name: string, ...ms: number[]) => ({ name, rounds: [ms.length === 0 ? {} : { ms }] });
+const contender = (name: string, ...ms: number[]) => ({
+  name,
+  rounds: [1, 2, 3].map(() => (ms.length === 0 ? {} : { ms })),
+});
 /** The cells of each line but the rule. */
 const cellsOf = (table: string): string[][] =>
   table
@@ -29,14 +32,14 @@ it('holds the first against the better of the others, whom it names when told to
   const figures = [contender('podloop', 1_000), contender('slow', 9_000), contender('fast', 2_000)];
   const [values, verdict] = [
     ['1.0 s', '9.0 s', '2.0 s'],
-    ['0.500', '<= half', 'yes'],
+    ['0.500', '3', '<= half', 'yes'],
   ];
   expect(cellsOf(formatComparisons(figures, [COMPARISON]))).toEqual([
-    ['what', 'podloop', 'slow', 'fast', 'ratio', 'goal', 'kept'],
+    ['what', 'podloop', 'slow', 'fast', 'ratio', 'turns', 'goal', 'kept'],
     ['all of it', ...values, ...verdict],
   ]);
   expect(cellsOf(formatComparisons(figures, [COMPARISON], { namesBetter: true }))).toEqual([
-    ['what', 'podloop', 'slow', 'fast', 'better', 'ratio', 'goal', 'kept'],
+    ['what', 'podloop', 'slow', 'fast', 'better', 'ratio', 'turns', 'goal', 'kept'],
     ['all of it', ...values, 'fast', ...verdict],
   ]);
 });
@@ -50,12 +53,12 @@ it('says so when a goal is missed, and when nobody’s value is there to judge b
   ]);
   expect(rowOf(contender('podloop', 1_000), contender('failed'))).toEqual([
     ...['all of it', '1.0 s', 'none', 'none'],
-    ...['', '<= half', 'not judged'],
+    ...['', '0', '<= half', 'not judged'],
   ]);
 });
 
 it('takes what never came for longer than anything that did', () => {
   const never = contender('podloop', 1_000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
   const row = cellsOf(formatComparisons([never, contender('kubelet', 9_000, 9_000, 9_000)], [COMPARISON]))[1];
-  expect(row).toEqual(['all of it', '1.0 s, and some never', '9.0 s', '∞', '<= half', '**no**']);
+  expect(row).toEqual(['all of it', '1.0 s, and some never', '9.0 s', '∞', '3', '<= half', '**no**']);
 });

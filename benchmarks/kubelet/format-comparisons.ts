@@ -2,6 +2,7 @@ import { median } from '../stats.js';
 import { formatTable } from '../text-table.js';
 import { formatValues } from './format-values.js';
 import { type Comparison, formatRatio, ratioToBest, type RoundsOf, type Values } from './judge.js';
+import { formatTurns, judgeTurns, valueOfTurn } from './turn-ratio.js';
 
 /** A contender, and what was found of it. */
 export interface NamedRounds<Found> extends RoundsOf<Found> {
@@ -27,17 +28,25 @@ export function formatComparisons<Found>(
   const rows = comparisons.map(({ what, values, format, limit, words }) => {
     const cells = figures.map(({ rounds }) => formatValues(rounds.flatMap(values), format));
     const better = namesBetter ? [findBetter(kubelets, values)] : [];
-    const ratio = podloop && ratioToBest(podloop, kubelets, values);
-    const kept = ratio === undefined ? 'not judged' : ratio.high <= limit ? 'yes' : '**no**';
-    return [what, ...cells, ...better, ratio === undefined ? '' : formatRatio(ratio), words, kept];
+    const compared = podloop && ratioToBest(podloop, kubelets, values);
+    const met = compared && judgeTurns(compared, limit);
+    const kept = met === undefined ? 'not judged' : met ? 'yes' : '**no**';
+    const ratio = compared === undefined ? ['', '0'] : [formatRatio(compared.ratio), formatTurns(compared)];
+    return [what, ...cells, ...better, ...ratio, words, kept];
   });
   const names = figures.map(({ name }) => name);
-  return formatTable(['what', ...names, ...(namesBetter ? ['better'] : []), 'ratio', 'goal', 'kept'], rows);
+  return formatTable(
+    ['what', ...names, ...(namesBetter ? ['better'] : []), 'ratio', 'turns', 'goal', 'kept'],
+    rows,
+  );
 }
 
 function findBetter<Found>(kubelets: readonly NamedRounds<Found>[], values: Values<Found>): string {
   const found = kubelets
-    .map(({ name, rounds }) => ({ name, value: median(rounds.flatMap(values)) }))
+    .map(({ name, rounds }) => ({
+      name,
+      value: median(rounds.flatMap((found) => valueOfTurn(values(found)) ?? [])),
+    }))
     .filter(({ value }) => Number.isFinite(value))
     .toSorted((one, other) => one.value - other.value);
   return found[0]?.name ?? 'none';

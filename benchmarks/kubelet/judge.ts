@@ -1,9 +1,17 @@
 import { formatEstimate, formatNumber, type Goal } from '../goals.js';
-import { bootstrapRatio, type Estimate, median, quantile } from '../stats.js';
+import { type Estimate, median, quantile } from '../stats.js';
 import { type DeathFigures } from './follow-deaths.js';
 import { mebibytes, percent, seconds, spreadMs } from './format-values.js';
 import { type HungPodFigures } from './hung-pods.js';
 import { type ContenderFigures, type Findings } from './kubelet-benchmark.js';
+import {
+  compareTurns,
+  formatTurns,
+  judgeTurns,
+  LEAST_TURNS,
+  type TurnRatio,
+  valueOfTurn,
+} from './turn-ratio.js';
 
 /** Reads its values from what was found in one stage; none where that was no part of it. */
 export type Values<Found = Findings> = (found: Found) => readonly number[];
@@ -23,7 +31,7 @@ export interface RoundsOf<Found> {
   readonly rounds: readonly Found[];
 }
 
-/** Each death of many must be told of within so long of the first look that showed it. */
+/** Each death of many must be told of within so long of the last look that did not show it. */
 const DEATH_LIMIT_MS = 1_000;
 /** Beyond the usual longest delay of an event (p99), that much is nobody's fault. */
 const HUNG_SLACK_MS = 250;
@@ -40,12 +48,13 @@ export const COMPARISONS: readonly Comparison[] = [
   {
     ...{ what: 'end of a process to its event', limit: 1, words: 'faster' },
     format: spreadMs,
-    values: ({ deaths }) => (deaths === undefined ? [] : withMissed(deaths, deaths.toEventMs)),
+    values: ({ deaths }) => (deaths === undefined ? [] : withMissed(deaths.toEventMs, deaths.missed)),
   },
   {
     ...{ what: 'end of a process to its replacement', limit: 1, words: 'not slower' },
     format: spreadMs,
-    values: ({ deaths }) => (deaths === undefined ? [] : withMissed(deaths, deaths.toReplacementMs)),
+    values: ({ deaths }) =>
+      deaths === undefined ? [] : withMissed(deaths.toReplacementMs, deaths.notReplaced),
   },
   {
     ...{ what: 'many pods at once, all running', limit: 1, words: 'not slower' },
@@ -60,14 +69,13 @@ export const COMPARISONS: readonly Comparison[] = [
   {
     ...{ what: 'all killed at once, last death told', limit: 0.5, words: '<= half' },
     format: seconds,
-    values: ({ massKill }) =>
-      massKill === undefined ? [] : [Math.max(...withMissed(massKill, massKill.toEventMs))],
+    values: ({ massKill }) => (massKill === undefined ? [] : longest(massKill.toEventMs, massKill.missed)),
   },
   {
     ...{ what: 'all killed at once, all running again', limit: 1, words: 'not slower' },
     format: seconds,
     values: ({ massKill }) =>
-      massKill === undefined ? [] : [Math.max(...withMissed(massKill, massKill.toReplacementMs))],
+      massKill === undefined ? [] : longest(massKill.toReplacementMs, massKill.notReplaced),
   },
   {
     ...{ what: 'idle, CPU', limit: 1 / 6, words: '<= 1/6' },
@@ -89,23 +97,25 @@ export function judgeKubelet(figures: readonly ContenderFigures[]): Goal[] {
   const goals = judgeComparisons(podloop, kubelets, COMPARISONS);
   const all = rounds.flatMap(({ deaths, massKill }) => [deaths ?? [], massKill ?? []].flat());
   const records = rounds.flatMap(({ massKill }) =>
-    massKill === undefined ? [] : withMissed(massKill, massKill.recordToEventMs),
+    massKill === undefined ? [] : [withMissed(massKill.recordToEventMs, massKill.missed)],
   );
   const restarts = rounds.flatMap(({ restart = [] }) => restart);
   const hung = rounds.flatMap((each) => each.hung ?? []);
-  const hungMs = hung.flatMap(({ toEventMs, missed }) =>
-    missed > 0 ? [...toEventMs, Number.POSITIVE_INFINITY] : toEventMs,
-  );
+  const hungMs = hung.map(({ toEventMs, missed }) => withMissed(toEventMs, missed));
   const usualMs = quantile(
     rounds.flatMap(({ deaths }) => deaths?.toEventMs ?? []),
     0.99,
   );
-  const hungLimitMs = (Number.isNaN(usualMs) ? 0 : usualMs) + HUNG_SLACK_MS;
   const failures = rounds.reduce((sum, each) => sum + each.failures.length, 0);
   return [
     ...goals,
-    goal('ends told of', 'each once', all, ({ missed, repeated }) => missed + repeated === 0),
-    mostOf('all killed at once, longest from a record to its event', records, DEATH_LIMIT_MS),
+    judgeEnds(all),
+    mostOf(
+      'all killed at once, longest from a record to its event',
+      records,
+      DEATH_LIMIT_MS,
+      'of the last list of the runtime’s that does not show the end (when it says that the process ended is long before)',
+    ),
     goal(
       'back on a full node: healthy, nothing disturbed, what is killed then told of and replaced',
       'all of it',
@@ -115,9 +125,14 @@ export function judgeKubelet(figures: readonly ContenderFigures[]): Goal[] {
         isHealthyAtEnd &&
         disturbed === 0 &&
         deaths.missed === 0 &&
-        deaths.toReplacementMs.length === deaths.killed,
+        deaths.notReplaced === 0,
     ),
-    mostOf('calls about some pods hang: longest delay of others’ deaths', hungMs, hungLimitMs),
+    mostOf(
+      'calls about some pods hang: longest delay of others’ deaths',
+      hungMs,
+      usualMs + HUNG_SLACK_MS,
+      `the usual p99 and ${HUNG_SLACK_MS} ms`,
+    ),
     judgeHungHealth(hung),
     goal(
       'calls about some pods hang: these are named',
@@ -127,6 +142,14 @@ export function judgeKubelet(figures: readonly ContenderFigures[]): Goal[] {
     ),
     { what: 'phases of podloop’s that failed', goal: '0', measured: String(failures), met: failures === 0 },
   ];
+}
+
+/** Of ends, not of phases. */
+function judgeEnds(all: readonly DeathFigures[]): Goal {
+  const killed = all.reduce((sum, each) => sum + each.killed, 0);
+  const wrong = all.reduce((sum, { missed, repeated }) => sum + missed + repeated, 0);
+  const { met } = goal('', '', all, ({ missed, repeated }) => missed + repeated === 0);
+  return { what: 'ends told of', goal: 'each once', measured: `${killed - wrong} of ${killed}`, met };
 }
 
 /** An agent that is healthy still has kept the goal only if it had the time to become unhealthy. */
@@ -145,29 +168,33 @@ export function judgeComparisons<Found>(
   comparisons: readonly Comparison<Found>[],
 ): Goal[] {
   return comparisons.map(({ what, values, limit, words }) => {
-    const ratio = ratioToBest(podloop, kubelets, values);
+    const compared = ratioToBest(podloop, kubelets, values);
     return {
       ...{ what, goal: words },
-      measured: ratio === undefined ? 'nothing' : `${formatRatio(ratio)} times the kubelet’s`,
-      met: ratio === undefined ? undefined : ratio.high <= limit,
+      measured:
+        compared === undefined
+          ? 'nothing'
+          : `${formatRatio(compared.ratio)} times the kubelet’s, turns: ${formatTurns(compared)}`,
+      met: compared && judgeTurns(compared, limit),
     };
   });
 }
 
-/** Of the medians, to whichever of the kubelet's two did better; undefined where nobody's was measured. */
+/** Of the medians of turns, to whichever of the kubelet's two did better; undefined where nobody's was measured. */
 export function ratioToBest<Found>(
   podloop: RoundsOf<Found>,
   kubelets: readonly RoundsOf<Found>[],
   values: Values<Found>,
-): Estimate | undefined {
-  const own = podloop.rounds.flatMap(values);
-  const others = kubelets.map(({ rounds }) => rounds.flatMap(values)).filter((each) => each.length > 0);
-  if (own.length === 0 || others.length === 0) return undefined;
-  const best = others.reduce((one, other) => (toFinite(median(other)) < toFinite(median(one)) ? other : one));
-  // A phase may have failed in one turn: pairs are of what is there.
-  const pairs = Math.min(own.length, best.length);
-  const finite = (each: readonly number[]): number[] => each.slice(0, pairs).map(toFinite);
-  return bootstrapRatio(finite(own), finite(best), median);
+): TurnRatio | undefined {
+  const turnsOf = ({ rounds }: RoundsOf<Found>): (number | undefined)[] =>
+    rounds.map((found) => valueOfTurn(values(found)));
+  const own = turnsOf(podloop);
+  const [best] = kubelets
+    .map(turnsOf)
+    .map((turns) => ({ turns, value: median(turns.filter((each) => each !== undefined)) }))
+    .filter(({ value }) => !Number.isNaN(value))
+    .toSorted((one, other) => (one.value === other.value ? 0 : one.value - other.value));
+  return best && compareTurns(own, best.turns);
 }
 
 /** With an interval where there are rounds enough for one. */
@@ -177,25 +204,32 @@ export function formatRatio(ratio: Estimate): string {
 }
 
 /** What never came took longer than anything that did. */
-function withMissed({ killed }: DeathFigures, ms: readonly number[]): readonly number[] {
-  return [...ms, ...Array.from({ length: killed - ms.length }, () => Number.POSITIVE_INFINITY)];
+function withMissed(ms: readonly number[], missed: number): readonly number[] {
+  return [...ms, ...Array.from({ length: missed }, () => Number.POSITIVE_INFINITY)];
 }
 
-/** Resampling adds and divides: for ever is a time that no phase lasts. */
-function toFinite(ms: number): number {
-  return Number.isFinite(ms) ? ms : 1e15;
+function longest(ms: readonly number[], missed: number): readonly number[] {
+  const all = withMissed(ms, missed);
+  return all.length === 0 ? [] : [Math.max(...all)];
 }
 
-function mostOf(what: string, valuesMs: readonly number[], limitMs: number): Goal {
-  const mostMs = Math.max(...valuesMs);
-  const measured =
-    valuesMs.length === 0 ? 'nothing' : Number.isFinite(mostMs) ? `${formatNumber(mostMs)} ms` : 'for ever';
-  const met = valuesMs.length === 0 ? undefined : mostMs <= limitMs;
-  return { what, goal: `<= ${formatNumber(limitMs)} ms`, measured, met };
+/** The longest of all turns; `rounds` has the values of each. Nothing is judged where there is no limit (NaN). */
+function mostOf(what: string, rounds: readonly (readonly number[])[], limitMs: number, words: string): Goal {
+  const values = rounds.flat();
+  const mostMs = Math.max(...values);
+  const most = Number.isFinite(mostMs) ? `${formatNumber(mostMs)} ms` : 'for ever';
+  const limit = Number.isNaN(limitMs) ? '' : `<= ${formatNumber(limitMs)} ms: `;
+  const isKept = values.length === 0 || Number.isNaN(limitMs) ? undefined : mostMs <= limitMs;
+  return {
+    ...{ what, goal: `${limit}${words}` },
+    measured: values.length === 0 ? 'nothing' : `${most}, of ${values.length} in ${rounds.length} turns`,
+    met: isKept === true && rounds.length < LEAST_TURNS ? undefined : isKept,
+  };
 }
 
+/** One that does not hold is enough to miss it; to keep it takes as many as a ratio does. */
 function goal<Each>(what: string, words: string, all: readonly Each[], holds: (each: Each) => boolean): Goal {
   const kept = all.filter(holds).length;
-  const met = all.length === 0 ? undefined : kept === all.length;
+  const met = kept < all.length ? false : all.length < LEAST_TURNS ? undefined : true;
   return { what, goal: words, measured: `${kept} of ${all.length}`, met };
 }

@@ -13,7 +13,8 @@ export function formatKubeletReport(figures: readonly ContenderFigures[]): strin
   return `podloop in its default mode, and a kubelet with its generator that only relists and with events on, each on a containerd of its own with
 pods of one container on the host's network, in turns. Milliseconds are p50 / p99 / longest; seconds, shares of a core and MiB are
 medians of the turns; intervals are there where there are several values. Times of containers are the runtime's records,
-those of events the lines of the agents' logs. The ratio is podloop's to the better of the kubelet's two.
+those of events the lines of the agents' logs. The ratio is podloop's to the better of the kubelet's two: of the medians of turns, of which
+each is the median of its pods. Fewer than three turns are not judged; one that failed on one side is dropped on both.
 
 ${formatComparisons(figures, COMPARISONS, { namesBetter: true })}
 
@@ -37,7 +38,7 @@ const BESIDES: readonly [what: string, of: Cell][] = [
       sums(rounds.flatMap(({ massKill = [] }) => massKill).map((each) => [each.missed, each.repeated])),
   ],
   [
-    'all killed at once: from the first look that shows an end to its event, ms',
+    'all killed at once: from the last look that does not show an end to its event, ms',
     (rounds) =>
       formatValues(
         rounds.flatMap(({ massKill }) => massKill?.recordToEventMs ?? []),
@@ -48,7 +49,7 @@ const BESIDES: readonly [what: string, of: Cell][] = [
     'all killed at once: the last end is shown by the runtime after, s',
     (rounds) =>
       formatValues(
-        rounds.flatMap(({ massKill }) => (massKill === undefined ? [] : [lastShownMs(massKill)])),
+        rounds.flatMap(({ massKill }) => (massKill === undefined ? [] : [Math.max(...massKill.toShownMs)])),
         seconds,
       ),
   ],
@@ -63,11 +64,27 @@ const BESIDES: readonly [what: string, of: Cell][] = [
         `${healthyMs === undefined ? 'never' : (healthyMs / 1_000).toFixed(1)}; ${yesNo(isHealthyAtEnd)}`,
     ),
   ],
+  [
+    'back on a full node: in step, all that was killed then replaced after, s',
+    ofRestarts(({ deaths: { notReplaced, toReplacementMs } }) =>
+      notReplaced > 0 ? 'never' : (Math.max(...toReplacementMs, 0) / 1_000).toFixed(1),
+    ),
+  ],
+  [
+    'ends whose time was collected before it was read',
+    (rounds) =>
+      String(
+        rounds
+          .flatMap(({ deaths, massKill, restart }) => [deaths, massKill, restart?.deaths])
+          .reduce((sum, each) => sum + (each?.unknownEnds ?? 0), 0),
+      ),
+  ],
   ['back on a full node: containers disturbed', ofRestarts(({ disturbed }) => String(disturbed))],
   [
     'killed after that: told of, replaced',
     ofRestarts(
-      ({ deaths }) => `${deaths.toEventMs.length}, ${deaths.toReplacementMs.length} of ${deaths.killed}`,
+      ({ deaths: { killed, missed, notReplaced } }) =>
+        `${killed - missed}, ${killed - notReplaced} of ${killed}`,
     ),
   ],
   ...[1, 3].flatMap((hungPods): [string, Cell][] => {
@@ -105,11 +122,6 @@ const BESIDES: readonly [what: string, of: Cell][] = [
     ];
   }),
 ];
-
-/** Nobody can tell of an end before the runtime does. */
-function lastShownMs({ toEventMs, recordToEventMs }: DeathFigures): number {
-  return Math.max(...toEventMs.map((ms, at) => ms - recordToEventMs[at]!));
-}
 
 function ofRestarts(cell: (restart: NonNullable<Findings['restart']>) => string): Cell {
   return (rounds) =>

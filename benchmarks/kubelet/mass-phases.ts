@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signalProcess } from '../../test/containerd/harness/processes.js';
 import { isHealthy } from '../agents/is-healthy.js';
 import { readProcessUsage, usageBetween } from '../agents/process-usage.js';
+import { type AgentProcess } from './agent-process.js';
 import { toMs } from './bench-node.js';
 import { type DeathFigures, followDeaths, type PhaseContext } from './follow-deaths.js';
 
@@ -27,8 +27,8 @@ export interface IdleFigures {
 export interface RestartFigures {
   readonly running: number;
   readonly exited: number;
-  /** Undefined: not within the time. */
-  readonly healthyMs: number | undefined;
+  /** From then on its page said so, and its log nothing else; undefined: not within the time. */
+  readonly healthyMs?: number | undefined;
   readonly isHealthyAtEnd: boolean;
   /** Of those that ran and that nobody killed, how many do not run any more. */
   readonly disturbed: number;
@@ -76,39 +76,48 @@ export async function measureIdle(
 /** Kills every container that runs, at once. */
 export async function measureMassKill(context: PhaseContext): Promise<DeathFigures> {
   const targets = await context.node.targets();
-  await Promise.all(targets.map((target) => signalProcess(target, 'SIGKILL')));
   return await followDeaths(context, targets, { waitMs: MASS_WAIT_MS, pollMs: MASS_POLL_MS });
+}
+
+/** How {@link measureAfterRestart} goes about it. */
+export interface RestartOptions {
+  /** Starts the agent that comes to the node. */
+  readonly start: () => Promise<AgentProcess>;
+  readonly kills: number;
+  /** Killed are containers of the pods whose names begin so, for the first time. */
+  readonly ofPods: string;
 }
 
 /**
  * Whether an agent that has just come to a full node is of use: healthy in so long, nothing restarted that was well, and what is
  * killed then is told of and replaced.
- *
- * Killed are containers of the pods whose names begin as told, for the first time.
  */
 export async function measureAfterRestart(
-  context: PhaseContext,
-  { kills, ofPods }: { readonly kills: number; readonly ofPods: string },
+  { node, signal }: Pick<PhaseContext, 'node' | 'signal'>,
+  { start, kills, ofPods }: RestartOptions,
 ): Promise<RestartFigures> {
-  const { node, agent, signal } = context;
-  const beganMs = performance.now();
+  // Before the agent is there, which may disturb them at once.
   const all = (await node.containers()).length;
   const before = await node.running();
-  let healthyMs: number | undefined;
-  while (healthyMs === undefined && performance.now() - beganMs < RESTART_WAIT_MS) {
+  const beganMs = Date.now();
+  await using agent = await start();
+  let answeredMs: number | undefined;
+  while (answeredMs === undefined && Date.now() - beganMs < RESTART_WAIT_MS) {
     agent.check();
-    if (await isHealthy(agent.health, signal)) healthyMs = performance.now() - beganMs;
+    if (await isHealthy(agent.health, signal)) answeredMs = Date.now() - beganMs;
     else await sleep(50, undefined, { signal });
   }
   await sleep(SETTLE_MS, undefined, { signal });
+  const complaintMs = agent.healthLog.findLast(beganMs) ?? beganMs;
+  const isWell = answeredMs !== undefined && agent.healthLog.isQuiet();
   const after = new Set((await node.running()).map(({ id }) => id));
   const targets = (await node.targets()).filter(({ podName }) => podName.startsWith(ofPods)).slice(0, kills);
-  await Promise.all(targets.map((target) => signalProcess(target, 'SIGKILL')));
   const follow = { waitMs: RESTART_WAIT_MS, pollMs: MASS_POLL_MS };
-  const deaths = await followDeaths(context, targets, follow);
+  const deaths = await followDeaths({ node, agent, signal }, targets, follow);
   return {
-    ...{ running: before.length, exited: all - before.length, healthyMs },
-    isHealthyAtEnd: await isHealthy(agent.health, signal),
+    ...{ running: before.length, exited: all - before.length },
+    healthyMs: isWell ? Math.max(answeredMs!, complaintMs - beganMs) : undefined,
+    isHealthyAtEnd: (await isHealthy(agent.health, signal)) && agent.healthLog.isQuiet(),
     disturbed: before.filter(({ id }) => !after.has(id)).length,
     deaths,
   };

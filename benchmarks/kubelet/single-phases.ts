@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signalProcess } from '../../test/containerd/harness/processes.js';
 import { NODE_NAME, podNameOf, toMs } from './bench-node.js';
 import { addUp, type DeathFigures, followDeaths, type PhaseContext } from './follow-deaths.js';
 
@@ -32,7 +31,6 @@ export async function measureDeaths(context: PhaseContext): Promise<DeathFigures
   const figures: DeathFigures[] = [];
   for (const target of await node.targets()) {
     await sleep(1_500 + 1_000 * random(), undefined, { signal });
-    await signalProcess(target, 'SIGKILL');
     figures.push(await followDeaths(context, [target], { waitMs: WAIT_MS, pollMs: POLL_MS }));
   }
   return addUp(figures);
