@@ -30,10 +30,15 @@ export class HealthWatch implements AsyncDisposable {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && this.#unhealthyMs === undefined) {
+    for (;;) {
       const askedMs = Date.now();
+      const isWell = await isHealthy(this.#agent.health, signal);
       // Who was told to stop has no answer to a question that was under way.
-      if (!(await isHealthy(this.#agent.health, signal)) && !signal.aborted) this.#unhealthyMs = askedMs;
+      if (signal.aborted) return;
+      if (!isWell) {
+        this.#unhealthyMs = askedMs;
+        return;
+      }
       await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -1,5 +1,4 @@
 import { formatTable } from '../text-table.js';
-import { type DeathFigures } from './follow-deaths.js';
 import { formatComparisons } from './format-comparisons.js';
 import { formatFailures, formatValues, seconds, spreadMs } from './format-values.js';
 import { COMPARISONS } from './judge.js';
