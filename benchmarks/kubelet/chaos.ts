@@ -18,7 +18,7 @@ export class Chaos implements AsyncDisposable {
   readonly endpoint: string;
   readonly #rules: string;
   readonly #child: ChildProcess;
-  readonly #words = { listening: 0, rulesRead: 0, injected: 0 };
+  readonly #words = { listening: 0, rulesRead: 0, held: 0 };
 
   static async start(node: BenchNode, signal: AbortSignal): Promise<Chaos> {
     const socket = `unix://${path.join(node.folder, 'chaos.sock')}`;
@@ -47,23 +47,27 @@ export class Chaos implements AsyncDisposable {
     createInterface({ input: child.stderr! }).on('line', (line) => {
       if (line.includes('"Listening"')) words.listening++;
       else if (line.includes('"Rules read again"')) words.rulesRead++;
-      else if (line.includes('"Fault injected"')) words.injected++;
+      else if (line.includes('"Fault injected" rule="hung"')) words.held++;
     });
   }
 
   /** How many calls it has held so far. */
   get heldCalls(): number {
-    return this.#words.injected;
+    return this.#words.held;
   }
 
-  /** Status calls about these pods, as namespace/name, are answered no more once this resolves. */
+  /**
+   * Once this resolves, status calls about these pods, as namespace/name, are answered no more. A runtime that cannot tell
+   * the status of a pod cannot put it into an event either, so that there are no more events of them.
+   */
   async hang(pods: readonly string[], signal: AbortSignal): Promise<void> {
     const match = { methods: ['ContainerStatus', 'PodSandboxStatus'], pods };
+    const rules = [
+      { name: 'hung', match, fault: { type: 'hang' } },
+      { name: 'untold', match: { pods }, fault: { type: 'drop-events' } },
+    ];
     const before = this.#words.rulesRead;
-    await writeFile(
-      this.#rules,
-      JSON.stringify({ rules: [{ name: 'hung', match, fault: { type: 'hang' } }] }),
-    );
+    await writeFile(this.#rules, JSON.stringify({ rules }));
     await this.#until('to read its rules', () => this.#words.rulesRead > before, signal);
   }
 

@@ -52,8 +52,6 @@ export interface KubeletBenchmarkOptions {
   readonly idleMs: number;
   /** For how long ends are waited for while calls hang. */
   readonly hungWaitMs: number;
-  /** In how many turns calls hang. */
-  readonly hungTurns: number;
   /** At least so long they do. */
   readonly hangMs: number;
   /** Those that are run. */
@@ -99,9 +97,9 @@ const STAGES: Readonly<Record<StageName, Stage>> = { singles: runSingles, mass: 
 
 /** Runs the benchmark; who begins changes from turn to turn. */
 export async function runKubeletBenchmark(options: KubeletBenchmarkOptions): Promise<ContenderFigures[]> {
-  const { kubelet, turns, massTurns, hungTurns, stages, parts, progress, signal } = options;
+  const { kubelet, turns, massTurns, stages, parts, progress, signal } = options;
   const contenders = createContenders(kubelet);
-  const turnsOf = { singles: turns, mass: massTurns, hung: hungTurns };
+  const turnsOf = { singles: turns, mass: massTurns, hung: 1 };
   const plan = STAGE_NAMES.filter((stage) => stages.includes(stage)).flatMap((stage) =>
     Array.from({ length: turnsOf[stage] }, (_, turn) => ({ stage, turn })),
   );

@@ -10,16 +10,16 @@ export const KUBELET: Scenario = {
   about: 'podloop and the Go kubelet on the same containerd, one after the other in turns',
   runtimes: 'containerd 1.7',
   needs: ['root', 'build', 'containerd', 'kubelet'],
-  fullMinutes: 190,
+  fullMinutes: 105,
   settings: [
     {
       name: 'turns',
       placeholder: 'N',
       about: 'turns in which pods start and end one at a time',
       short: '1',
-      full: '30',
+      full: '10',
     },
-    { name: 'singles', placeholder: 'N', about: 'such pods in each turn', short: '5', full: '2' },
+    { name: 'singles', placeholder: 'N', about: 'such pods in each turn', short: '5', full: '4' },
     {
       name: 'mass-turns',
       placeholder: 'N',
@@ -35,7 +35,7 @@ export const KUBELET: Scenario = {
       placeholder: 'SECONDS',
       about: 'of idling that is measured',
       short: '10',
-      full: '180',
+      full: '60',
     },
     {
       name: 'settle-for',
@@ -50,13 +50,6 @@ export const KUBELET: Scenario = {
       about: 'for ends while calls hang',
       short: '20',
       full: '330',
-    },
-    {
-      name: 'hung-turns',
-      placeholder: 'N',
-      about: 'turns in which calls about some pods hang',
-      short: '1',
-      full: '2',
     },
     {
       name: 'hang-for',
@@ -84,7 +77,6 @@ export const KUBELET: Scenario = {
       settleMs: toCount(setting('settle-for')) * 1_000,
       idleMs: toCount(setting('idle-for')) * 1_000,
       hungWaitMs: toCount(setting('hung-wait')) * 1_000,
-      hungTurns: toCount(setting('hung-turns')),
       hangMs: toCount(setting('hang-for')) * 1_000,
       stages: setting('stages').split(',').map(toStage),
       ...{ parts, progress, signal },
