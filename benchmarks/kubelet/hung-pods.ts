@@ -7,6 +7,7 @@ import { AgentProcess } from './agent-process.js';
 import { BenchNode, toMs } from './bench-node.js';
 import { Chaos } from './chaos.js';
 import { type Contender } from './contenders.js';
+import { findHung } from './find-hung.js';
 import { HealthWatch } from './health-watch.js';
 
 /** How the deaths of everybody else were told of while status calls about some pods hang. */
@@ -16,13 +17,15 @@ export interface HungPodFigures {
   /** From the end as the runtime has it to the event, milliseconds, of those that were told of. */
   readonly toEventMs: readonly number[];
   readonly missed: number;
+  /** Told of more than once. */
+  readonly repeated: number;
   /** For how long calls hung. */
   readonly hungForMs: number;
   /** How many calls were held; with 0 nothing hung, whatever the rules said. */
   readonly heldCalls: number;
   /** After so long of it the agent was unhealthy for the first time; undefined: never. */
   readonly firstUnhealthyMs?: number | undefined;
-  /** How many of the hung pods its page about its generator names at the end; undefined: it has none. */
+  /** How many of the hung pods its page about its generator says to hang at the end; undefined: it has none. */
   readonly named?: number | undefined;
 }
 
@@ -90,13 +93,20 @@ export async function measureHungPods(
   const page = await readPage(agent.health, GENERATOR_PAGE, signal);
   return {
     ...{ hungPods, deaths: killed.length, missed: killed.length - told.length },
+    repeated: told.filter(({ containerId }) => agent.events.findDeath(containerId)!.times > 1).length,
     toEventMs: told.map(
       ({ containerId }) =>
         agent.events.findDeath(containerId)!.atMs + agent.logStepMs - endedMs.get(containerId)!,
     ),
     ...{ hungForMs: performance.now() - beganMs, heldCalls: chaos.heldCalls },
     firstUnhealthyMs: health.firstUnhealthyMs,
-    named: page === undefined ? undefined : hung.filter(({ podName }) => page.includes(podName)).length,
+    named:
+      page === undefined
+        ? undefined
+        : findHung(
+            page,
+            hung.map(({ podName }) => podName),
+          ).length,
   };
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { type HungPodFigures } from './hung-pods.js';
 import { judgeKubelet, ratioToBest } from './judge.js';
 import { type ContenderFigures, type Findings } from './kubelet-benchmark.js';
 
@@ -66,21 +67,58 @@ it('judges nothing from fewer than three turns, but a goal that was missed once'
   expect(met([contender('podloop', killed([100], 2)), contender('kubelet', whole)], record)).toBe(false);
 });
 
-it('counts ends and not phases', () => {
-  const figures = [contender('podloop', ...thrice(killed([100], 2))), contender('kubelet')];
-  expect(judgeKubelet(figures).find(({ what }) => what === 'ends told of')).toMatchObject({
-    ...{ measured: '3 of 6', met: false },
+const goalOf = (podloop: ContenderFigures, what: string) =>
+  judgeKubelet([podloop, contender('kubelet')]).find((each) => each.what === what)!;
+
+it('counts ends of all kinds, and a turn once however many kinds it had', () => {
+  const what = 'ends told of';
+  const podloop = contender('podloop', ...thrice(killed([100], 2)));
+  expect(goalOf(podloop, what)).toMatchObject({ measured: '3 of 6 ends, in 3 turns', met: false });
+  const { massKill } = killed([100, 200]);
+  const deaths = massKill!;
+  const restart = { running: 2, exited: 2, healthyMs: 10, isHealthyAtEnd: true, disturbed: 0, deaths };
+  const turn = { deaths, massKill: deaths, restart };
+  expect(goalOf(contender('podloop', turn, turn), what)).toMatchObject({
+    ...{ measured: '12 of 12 ends, in 2 turns', met: undefined },
+  });
+  const twice = { ...restart, deaths: { ...deaths, repeated: 1 } };
+  expect(goalOf(contender('podloop', ...thrice({ restart: twice })), what)).toMatchObject({
+    ...{ measured: '3 of 6 ends, in 3 turns', met: false },
   });
 });
 
+it('says how many ends have no times, and so are not in a ratio', () => {
+  const collected = (unknownEnds: number): Partial<Findings> => ({
+    massKill: { ...killed([100, 200]).massKill!, unknownEnds },
+  });
+  const figures = [
+    contender('podloop', ...thrice(collected(2))),
+    contender('kubelet', ...thrice(collected(1))),
+  ];
+  const of = (what: string) => judgeKubelet(figures).find((each) => each.what === what)!.measured;
+  expect(of('all killed at once, last death told')).toBe(
+    '1.000 times the kubelet’s, turns: 3; left out are ends without a time, 6 of podloop’s and 3 of the kubelets’',
+  );
+  expect(of('idle, CPU')).toBe('nothing');
+});
+
+it('misses a ratio for a turn that failed, and judges none where neither side ever got there', () => {
+  const what = 'all killed at once, all running again';
+  const kubelet = contender('kubelet', ...thrice(killed([200])), killed([200]));
+  expect(met([contender('podloop', ...thrice(killed([100])), {}), kubelet], what)).toBe(false);
+  const never = thrice(killed([], 1));
+  expect(met([contender('podloop', ...never), contender('kubelet', ...never)], what)).toBeUndefined();
+});
+
+const hungOf = (hungPods: number): HungPodFigures => ({
+  ...{ hungPods, deaths: 1, toEventMs: [10], missed: 0, repeated: 0, heldCalls: 4, named: hungPods },
+  hungForMs: 240_000,
+});
+const hungs = (hung: readonly HungPodFigures[]) => contender('podloop', { hung });
+
 it('judges health under hanging calls only when they hung for long enough', () => {
   const hang = (hungForMs: number, firstUnhealthyMs?: number) =>
-    contender('podloop', {
-      hung: [1, 3].map((hungPods) => ({
-        ...{ hungPods, deaths: 1, toEventMs: [10], missed: 0, heldCalls: 4, named: hungPods },
-        ...{ hungForMs, firstUnhealthyMs },
-      })),
-    });
+    hungs([1, 3].map((hungPods) => ({ ...hungOf(hungPods), hungForMs, firstUnhealthyMs })));
   const healthy = 'calls about some pods hang: healthy';
   const metBy = (podloop: ContenderFigures) => met([podloop, contender('kubelet')], healthy);
   expect(metBy(hang(240_000))).toBe(true);
@@ -89,4 +127,30 @@ it('judges health under hanging calls only when they hung for long enough', () =
   // No usual delay was measured that the others' could be held against.
   const delay = 'calls about some pods hang: longest delay of others’ deaths';
   expect(met([hang(240_000), contender('kubelet')], delay)).toBeUndefined();
+});
+
+it('takes a hang in which no call was held for none, whatever else was found', () => {
+  const deaths = killed([10]).massKill!;
+  const podloopOf = (hung: readonly HungPodFigures[]) => contender('podloop', { deaths }, { hung });
+  const about = (hung: readonly HungPodFigures[]) =>
+    judgeKubelet([podloopOf(hung), contender('kubelet')])
+      .filter(({ what }) => what.startsWith('calls about some pods hang'))
+      .map(({ measured, met: isMet }) => [measured, isMet]);
+  expect(about([hungOf(1), hungOf(3)])).toEqual([
+    ['10 ms, of 2 ends in 2 hangs', true],
+    ['2 of 2 hangs', true],
+    ['2 of 2 hangs', true],
+  ]);
+  const more = '; no call was held in 1 more';
+  expect(about([hungOf(1), hungOf(3), { ...hungOf(3), heldCalls: 0 }])).toEqual([
+    [`10 ms, of 2 ends in 2 hangs${more}`, undefined],
+    [`2 of 2 hangs${more}`, undefined],
+    [`2 of 2 hangs${more}`, undefined],
+  ]);
+  expect(
+    about([
+      { ...hungOf(1), named: 0 },
+      { ...hungOf(3), heldCalls: 0 },
+    ])[2],
+  ).toEqual([...[`0 of 1 hangs${more}`, false]]);
 });

@@ -24,7 +24,12 @@ export interface Comparison<Found = Findings> {
   readonly format: (values: readonly number[]) => string;
   readonly limit: number;
   readonly words: string;
+  /** Ends that have no times, and so are not among the values; always 0 unless told. */
+  readonly countUnknown?: (found: Found) => number;
 }
+
+/** Ends, and how many of them were told of wrongly. */
+type Ends = Pick<DeathFigures, 'killed' | 'missed' | 'repeated'>;
 
 /** What was found of one contender. */
 export interface RoundsOf<Found> {
@@ -51,12 +56,14 @@ export const COMPARISONS: readonly Comparison[] = [
     ...{ what: 'end of a process to its event', limit: 1, words: 'faster' },
     format: spreadMs,
     values: ({ deaths }) => (deaths === undefined ? [] : withMissed(deaths.toEventMs, deaths.missed)),
+    countUnknown: ({ deaths }) => deaths?.unknownEnds ?? 0,
   },
   {
     ...{ what: 'end of a process to its replacement', limit: 1, words: 'not slower' },
     format: spreadMs,
     values: ({ deaths }) =>
       deaths === undefined ? [] : withMissed(deaths.toReplacementMs, deaths.notReplaced),
+    countUnknown: ({ deaths }) => deaths?.unknownEnds ?? 0,
   },
   {
     ...{ what: 'many pods at once, all running', limit: 1, words: 'not slower' },
@@ -72,12 +79,14 @@ export const COMPARISONS: readonly Comparison[] = [
     ...{ what: 'all killed at once, last death told', limit: 0.5, words: '<= half' },
     format: seconds,
     values: ({ massKill }) => (massKill === undefined ? [] : longest(massKill.toEventMs, massKill.missed)),
+    countUnknown: ({ massKill }) => massKill?.unknownEnds ?? 0,
   },
   {
     ...{ what: 'all killed at once, all running again', limit: 1, words: 'not slower' },
     format: seconds,
     values: ({ massKill }) =>
       massKill === undefined ? [] : longest(massKill.toReplacementMs, massKill.notReplaced),
+    countUnknown: ({ massKill }) => massKill?.unknownEnds ?? 0,
   },
   {
     ...{ what: 'idle, CPU', limit: 1 / 6, words: '<= 1/6' },
@@ -97,13 +106,11 @@ export function judgeKubelet(figures: readonly ContenderFigures[]): Goal[] {
   if (podloop === undefined || kubelets.length === 0) return [];
   const { rounds } = podloop;
   const goals = judgeComparisons(podloop, kubelets, COMPARISONS);
-  const all = rounds.flatMap(({ deaths, massKill }) => [deaths ?? [], massKill ?? []].flat());
   const records = rounds.flatMap(({ massKill }) =>
     massKill === undefined ? [] : [withMissed(massKill.recordToEventMs, massKill.missed)],
   );
   const restarts = rounds.flatMap(({ restart = [] }) => restart);
   const hung = rounds.flatMap((each) => each.hung ?? []);
-  const hungMs = hung.map(({ toEventMs, missed }) => withMissed(toEventMs, missed));
   const usualMs = quantile(
     rounds.flatMap(({ deaths }) => deaths?.toEventMs ?? []),
     0.99,
@@ -111,57 +118,92 @@ export function judgeKubelet(figures: readonly ContenderFigures[]): Goal[] {
   const failures = rounds.reduce((sum, each) => sum + each.failures.length, 0);
   return [
     ...goals,
-    judgeEnds(all),
-    mostOf(
-      'all killed at once, longest from a record to its event',
-      records,
-      DEATH_LIMIT_MS,
-      'of the last list of the runtime’s that does not show the end (when it says that the process ended is long before)',
-    ),
-    goal(
-      'back on a full node: healthy, nothing disturbed, what is killed then told of and replaced',
-      'all of it',
-      restarts,
-      ({ healthyMs, isHealthyAtEnd, disturbed, deaths }) =>
+    judgeEnds(rounds),
+    longestOf({
+      what: 'all killed at once, longest from a record to its event',
+      all: records,
+      limitMs: DEATH_LIMIT_MS,
+      words:
+        'of the last list of the runtime’s that does not show the end (when it says that the process ended is long before)',
+      ...{ unit: 'turns', least: LEAST_TURNS },
+    }),
+    judgeEach({
+      what: 'back on a full node: healthy, nothing disturbed, what is killed then told of and replaced',
+      words: 'all of it',
+      all: restarts,
+      holds: ({ healthyMs, isHealthyAtEnd, disturbed, deaths }) =>
         healthyMs !== undefined &&
         isHealthyAtEnd &&
         disturbed === 0 &&
         deaths.missed === 0 &&
         deaths.notReplaced === 0,
-    ),
-    mostOf(
-      'calls about some pods hang: longest delay of others’ deaths',
-      hungMs,
-      usualMs + HUNG_SLACK_MS,
-      `the usual p99 and ${HUNG_SLACK_MS} ms`,
-      LEAST_HANGS,
-    ),
-    judgeHungHealth(hung),
-    goal(
-      'calls about some pods hang: these are named',
-      'always',
-      hung,
-      ({ named, hungPods }) => named === hungPods,
-      LEAST_HANGS,
-    ),
+      ...{ unit: 'restarts', least: LEAST_TURNS },
+    }),
+    ...judgeHangs(hung, usualMs),
     { what: 'phases of podloop’s that failed', goal: '0', measured: String(failures), met: failures === 0 },
   ];
 }
 
-/** Of ends, not of phases. */
-function judgeEnds(all: readonly DeathFigures[]): Goal {
+/** Of all ends in a turn, whoever's they were: one at a time, all at once, after a restart and beside pods that hang. */
+function endsOf({ deaths, massKill, restart, hung = [] }: Findings): Ends[] {
+  return [
+    ...[deaths, massKill, restart?.deaths].filter((each) => each !== undefined),
+    ...hung.map(({ deaths: killed, missed, repeated }) => ({ killed, missed, repeated })),
+  ];
+}
+
+function judgeEnds(rounds: readonly Findings[]): Goal {
+  const turns = rounds.map(endsOf).filter((ends) => ends.length > 0);
+  const all = turns.flat();
   const killed = all.reduce((sum, each) => sum + each.killed, 0);
   const wrong = all.reduce((sum, { missed, repeated }) => sum + missed + repeated, 0);
-  const { met } = goal('', '', all, ({ missed, repeated }) => missed + repeated === 0);
-  return { what: 'ends told of', goal: 'each once', measured: `${killed - wrong} of ${killed}`, met };
+  return {
+    ...{ what: 'ends told of', goal: 'each once' },
+    measured: `${killed - wrong} of ${killed} ends, in ${turns.length} turns`,
+    met: wrong > 0 ? false : turns.length < LEAST_TURNS ? undefined : true,
+  };
+}
+
+/** Where no call was held nothing hung: such a hang is evidence of nothing, and none of these goals is kept with one. */
+function judgeHangs(hung: readonly HungPodFigures[], usualMs: number): Goal[] {
+  const hangs = hung.filter(({ heldCalls }) => heldCalls > 0);
+  const untried = hung.length - hangs.length;
+  const counted = { unit: 'hangs', least: LEAST_HANGS };
+  const goals = [
+    longestOf({
+      what: 'calls about some pods hang: longest delay of others’ deaths',
+      all: hangs.map(({ toEventMs, missed }) => withMissed(toEventMs, missed)),
+      limitMs: usualMs + HUNG_SLACK_MS,
+      words: `the usual p99 and ${HUNG_SLACK_MS} ms`,
+      ...counted,
+    }),
+    judgeHungHealth(hangs),
+    judgeEach({
+      what: 'calls about some pods hang: these are named',
+      words: 'always',
+      all: hangs,
+      holds: ({ named, hungPods }) => named === hungPods,
+      ...counted,
+    }),
+  ];
+  if (untried === 0) return goals;
+  return goals.map(({ measured, met, ...rest }) => ({
+    ...rest,
+    measured: `${measured}; no call was held in ${untried} more`,
+    met: met === false ? false : undefined,
+  }));
 }
 
 /** An agent that is healthy still has kept the goal only if it had the time to become unhealthy. */
-function judgeHungHealth(hung: readonly HungPodFigures[]): Goal {
-  const isWell = ({ firstUnhealthyMs }: HungPodFigures): boolean => firstUnhealthyMs === undefined;
-  const words = `always, for ${HANG_LEAST_MS / 1_000} s or more`;
-  const found = goal('calls about some pods hang: healthy', words, hung, isWell, LEAST_HANGS);
-  const isLong = hung.every(({ hungForMs }) => hungForMs >= HANG_LEAST_MS);
+function judgeHungHealth(hangs: readonly HungPodFigures[]): Goal {
+  const found = judgeEach({
+    what: 'calls about some pods hang: healthy',
+    words: `always, for ${HANG_LEAST_MS / 1_000} s or more`,
+    all: hangs,
+    holds: ({ firstUnhealthyMs }) => firstUnhealthyMs === undefined,
+    ...{ unit: 'hangs', least: LEAST_HANGS },
+  });
+  const isLong = hangs.every(({ hungForMs }) => hungForMs >= HANG_LEAST_MS);
   return found.met === true && !isLong ? { ...found, met: undefined } : found;
 }
 
@@ -171,14 +213,21 @@ export function judgeComparisons<Found>(
   kubelets: readonly RoundsOf<Found>[],
   comparisons: readonly Comparison<Found>[],
 ): Goal[] {
-  return comparisons.map(({ what, values, limit, words }) => {
+  return comparisons.map(({ what, values, limit, words, countUnknown = () => 0 }) => {
     const compared = ratioToBest(podloop, kubelets, values);
+    const [own, others] = [[podloop], kubelets].map((some) =>
+      some.flatMap(({ rounds }) => rounds).reduce((sum, found) => sum + countUnknown(found), 0),
+    );
+    const unknown =
+      own === 0 && others === 0
+        ? ''
+        : `; left out are ends without a time, ${own} of podloop’s and ${others} of the kubelets’`;
     return {
       ...{ what, goal: words },
       measured:
         compared === undefined
-          ? 'nothing'
-          : `${formatRatio(compared.ratio)} times the kubelet’s, turns: ${formatTurns(compared)}`,
+          ? `nothing${unknown}`
+          : `${formatRatio(compared.ratio)} times the kubelet’s, turns: ${formatTurns(compared)}${unknown}`,
       met: compared && judgeTurns(compared, limit),
     };
   });
@@ -203,8 +252,10 @@ export function ratioToBest<Found>(
 
 /** With an interval where there are rounds enough for one. */
 export function formatRatio(ratio: Estimate): string {
-  if (ratio.value > 1e6) return '∞';
-  return ratio.low === ratio.high ? ratio.value.toFixed(3) : formatEstimate(ratio);
+  if (Number.isNaN(ratio.value)) return 'none';
+  if (ratio.value === Number.POSITIVE_INFINITY) return '∞';
+  const text = ratio.low === ratio.high ? ratio.value.toFixed(3) : formatEstimate(ratio);
+  return text.replaceAll('Infinity', '∞');
 }
 
 /** What never came took longer than anything that did. */
@@ -217,35 +268,47 @@ function longest(ms: readonly number[], missed: number): readonly number[] {
   return all.length === 0 ? [] : [Math.max(...all)];
 }
 
-/** The longest of all turns; `rounds` has the values of each. Nothing is judged where there is no limit (NaN). */
-function mostOf(
-  what: string,
-  rounds: readonly (readonly number[])[],
-  limitMs: number,
-  words: string,
-  least = LEAST_TURNS,
-): Goal {
-  const values = rounds.flat();
+/** What {@link longestOf} and {@link judgeEach} judge by, in words and numbers. */
+interface Judged<Each> {
+  readonly what: string;
+  readonly words: string;
+  readonly all: readonly Each[];
+  /** What each of them is: turns, hangs. */
+  readonly unit: string;
+  /** One that does not hold is enough to miss a goal; to keep it takes so many. */
+  readonly least: number;
+}
+
+/** The longest time of an end; `all` has those of each turn or hang. Nothing is judged where there is no limit (NaN). */
+function longestOf({
+  what,
+  words,
+  all,
+  unit,
+  least,
+  limitMs,
+}: Judged<readonly number[]> & { readonly limitMs: number }): Goal {
+  const values = all.flat();
   const mostMs = Math.max(...values);
   const most = Number.isFinite(mostMs) ? `${formatNumber(mostMs)} ms` : 'for ever';
   const limit = Number.isNaN(limitMs) ? '' : `<= ${formatNumber(limitMs)} ms: `;
   const isKept = values.length === 0 || Number.isNaN(limitMs) ? undefined : mostMs <= limitMs;
   return {
     ...{ what, goal: `${limit}${words}` },
-    measured: values.length === 0 ? 'nothing' : `${most}, of ${values.length} in ${rounds.length} turns`,
-    met: isKept === true && rounds.length < least ? undefined : isKept,
+    measured: values.length === 0 ? 'nothing' : `${most}, of ${values.length} ends in ${all.length} ${unit}`,
+    met: isKept === true && all.length < least ? undefined : isKept,
   };
 }
 
-/** One that does not hold is enough to miss it; to keep it takes as many as a ratio does unless told. */
-function goal<Each>(
-  what: string,
-  words: string,
-  all: readonly Each[],
-  holds: (each: Each) => boolean,
-  least = LEAST_TURNS,
-): Goal {
+function judgeEach<Each>({
+  what,
+  words,
+  all,
+  unit,
+  least,
+  holds,
+}: Judged<Each> & { readonly holds: (each: Each) => boolean }): Goal {
   const kept = all.filter(holds).length;
   const met = kept < all.length ? false : all.length < least ? undefined : true;
-  return { what, goal: words, measured: `${kept} of ${all.length}`, met };
+  return { what, goal: words, measured: `${kept} of ${all.length} ${unit}`, met };
 }

@@ -13,7 +13,8 @@ export function formatKubeletReport(figures: readonly ContenderFigures[]): strin
 pods of one container on the host's network, in turns. Milliseconds are p50 / p99 / longest; seconds, shares of a core and MiB are
 medians of the turns; intervals are there where there are several values. Times of containers are the runtime's records,
 those of events the lines of the agents' logs. The ratio is podloop's to the better of the kubelet's two: of the medians of turns, of which
-each is the median of its pods. Fewer than three turns are not judged; one that failed on one side is dropped on both.
+each is the median of its pods. Fewer than three turns are not judged; one that failed on the kubelet's side is dropped on both, and one
+that failed on podloop's misses the goal.
 
 ${formatComparisons(figures, COMPARISONS, { namesBetter: true })}
 
@@ -100,7 +101,8 @@ const BESIDES: readonly [what: string, of: Cell][] = [
         of((found) => {
           const missed = found.reduce((sum, each) => sum + each.missed, 0);
           const toEventMs = found.flatMap((each) => each.toEventMs);
-          return `${formatValues(toEventMs, spreadMs)}; ${missed} of ${found.reduce((sum, { deaths }) => sum + deaths, 0)}`;
+          const untried = found.some(({ heldCalls }) => heldCalls === 0) ? ' (**nothing hung**)' : '';
+          return `${formatValues(toEventMs, spreadMs)}; ${missed} of ${found.reduce((sum, { deaths }) => sum + deaths, 0)}${untried}`;
         }),
       ],
       [
@@ -111,7 +113,7 @@ const BESIDES: readonly [what: string, of: Cell][] = [
               [
                 (hungForMs / 1_000).toFixed(0),
                 firstUnhealthyMs === undefined ? 'never' : (firstUnhealthyMs / 1_000).toFixed(0),
-                heldCalls === 0 ? '**none held: nothing hung**' : heldCalls,
+                heldCalls === 0 ? '**none: nothing hung**' : heldCalls,
                 named ?? 'no page',
               ].join('; '),
             )

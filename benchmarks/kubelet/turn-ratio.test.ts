@@ -4,11 +4,20 @@ import { compareTurns, formatTurns, judgeTurns, valueOfTurn } from './turn-ratio
 const many = (value: number, count = 30): number[] => Array.from({ length: count }, () => value);
 
 it('pairs turns by their number, and drops and counts those of one side alone', () => {
-  const compared = compareTurns([100, undefined, 50, 50, undefined], [10, 1, 100, 100, undefined])!;
-  expect([compared.turns, compared.dropped]).toEqual([3, 1]);
+  const compared = compareTurns([100, 7, 50, 50, undefined], [10, undefined, 100, 100, undefined])!;
+  expect(compared).toMatchObject({ turns: 3, dropped: 1, failed: 0 });
   expect(compared.ratio.value).toBe(0.5);
   expect(formatTurns(compared)).toBe('3 (1 dropped)');
-  expect(compareTurns([1, undefined], [undefined, 1])).toBeUndefined();
+  expect(judgeTurns(compared, 3)).toBe(false);
+  expect(compareTurns([1, undefined], [undefined, undefined])).toBeUndefined();
+});
+
+it('keeps no goal where a turn failed that the other side got through', () => {
+  const compared = compareTurns([...many(50), undefined, 50], [...many(100), 100, undefined])!;
+  expect(compared).toMatchObject({ turns: 30, dropped: 1, failed: 1 });
+  expect(formatTurns(compared)).toBe('30 (1 dropped, 1 failed)');
+  expect(judgeTurns(compared, 1)).toBe(false);
+  expect(judgeTurns(compareTurns([undefined], [100])!, 1)).toBe(false);
 });
 
 it('judges by the worse end of the interval, and nothing from fewer than three turns', () => {
@@ -23,4 +32,12 @@ it('takes what never came for longer than anything that did', () => {
   const never = many(Number.POSITIVE_INFINITY);
   expect(judgeTurns(compareTurns(never, many(100))!, 1)).toBe(false);
   expect(judgeTurns(compareTurns(many(100), never)!, 1)).toBe(true);
+});
+
+it('judges nothing where neither side ever got there', () => {
+  const never = many(Number.POSITIVE_INFINITY);
+  expect(judgeTurns(compareTurns(never, never)!, 1)).toBeUndefined();
+  // The middle between something and never is never.
+  const half = [...many(10, 2), ...many(Number.POSITIVE_INFINITY, 2)];
+  expect(judgeTurns(compareTurns(half, half)!, 1)).toBeUndefined();
 });
