@@ -1,23 +1,43 @@
 import { expect, it } from 'vitest';
-import { atMost, formatNumber, ratioAtLeast, ratioAtMost } from './goals.js';
+import { atMost, formatNumber, LEAST_ROUNDS, ratioAtLeast, ratioAtMost, verdictOf } from './goals.js';
+
+const ratioOf = (value: number, low: number, high: number, limit: number, rounds = LEAST_ROUNDS) => ({
+  ...{ what: 'relist', of: 'the bare lists', limit, rounds },
+  ratio: { value, low, high },
+});
 
 it('judges a ratio by the end of its interval that is worse', () => {
-  const ratio = { value: 1.1, low: 1.05, high: 1.2 };
-  expect(ratioAtMost('relist', ratio, 1.15, 'the bare lists')).toEqual({
+  expect(ratioAtMost(ratioOf(1.1, 1.05, 1.2, 1.15))).toEqual({
     what: 'relist',
     goal: '<= 1.15 x the bare lists',
     measured: '1.100 [1.050, 1.200]',
     met: false,
   });
-  expect(ratioAtMost('relist', ratio, 1.2, 'it').met).toBe(true);
-  expect(ratioAtLeast('burst', ratio, 1.06, 'it').met).toBe(false);
-  expect(ratioAtLeast('burst', ratio, 1.05, 'it').met).toBe(true);
+  expect(ratioAtMost(ratioOf(1.1, 1.05, 1.2, 1.2)).met).toBe(true);
+  expect(ratioAtLeast(ratioOf(1.1, 1.05, 1.2, 1.06)).met).toBe(false);
+  expect(ratioAtLeast(ratioOf(1.1, 1.05, 1.2, 1.05)).met).toBe(true);
 });
 
-it('judges nothing that was not measured', () => {
-  const nothing = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
-  expect(ratioAtMost('a', nothing, 1, 'b').met).toBeUndefined();
+it('judges nothing of fewer rounds than make an interval, and says so', () => {
+  for (const judge of [ratioAtMost, ratioAtLeast]) {
+    expect(judge(ratioOf(1, 1, 1, 1, 29))).toMatchObject({ met: undefined, unjudged: '29 rounds' });
+    expect(judge(ratioOf(1, 1, 1, 1, 30)).met).toBe(true);
+    expect(judge({ ...ratioOf(1, 1, 1, 1, 4), least: 4, counted: 'turns' }).met).toBe(true);
+  }
+  const one = ratioAtMost({ ...ratioOf(1, 1, 1, 1, 1), counted: 'windows' });
+  expect(verdictOf(one)).toBe('not judged: 1 window');
+});
+
+it('judges nothing that was not measured, and takes what never came for missed', () => {
+  expect(ratioAtMost(ratioOf(Number.NaN, Number.NaN, Number.NaN, 1)).met).toBeUndefined();
+  expect(ratioAtMost(ratioOf(Number.NaN, 1, 2, 3)).met).toBeUndefined();
+  expect(ratioAtMost(ratioOf(2, 1, Number.POSITIVE_INFINITY, 3)).met).toBe(false);
+  expect(ratioAtMost(ratioOf(Number.POSITIVE_INFINITY, 1, Number.POSITIVE_INFINITY, 3)).met).toBe(false);
   expect(atMost('a', Number.NaN, 1).met).toBeUndefined();
+});
+
+it('says in a word what came of a goal', () => {
+  expect([true, false, undefined].map((met) => verdictOf({ met }))).toEqual(['yes', 'no', 'not judged']);
 });
 
 it('judges a number by itself', () => {

@@ -8,26 +8,61 @@ export interface Goal {
   readonly measured: string;
   /** Undefined: the run was too small, or lacked what is needed, to judge it. */
   readonly met: boolean | undefined;
+  /** Why it is not judged, where the rest of the goal does not say it. */
+  readonly unjudged?: string;
 }
 
+/** A ratio that was measured, and what it is held against. */
+export interface RatioGoal {
+  readonly what: string;
+  readonly ratio: Estimate;
+  readonly limit: number;
+  /** What the limit is so many times of. */
+  readonly of: string;
+  /** How much evidence there is: in how many rounds, windows or turns it was measured. */
+  readonly rounds: number;
+  /** From how many on it is judged; {@link LEAST_ROUNDS} unless told. */
+  readonly least?: number;
+  /** What `rounds` counts; rounds unless told. */
+  readonly counted?: string;
+}
+
+/** Drawing anew from fewer gives an interval that is too narrow: of a single round it has no width at all. */
+export const LEAST_ROUNDS = 30;
+
 /** A ratio that may be no more than so much: the upper end of the interval is judged. */
-export function ratioAtMost(what: string, ratio: Estimate, limit: number, of: string): Goal {
-  return {
-    what,
-    goal: `<= ${formatNumber(limit)} x ${of}`,
-    measured: formatEstimate(ratio),
-    met: Number.isFinite(ratio.high) ? ratio.high <= limit : undefined,
-  };
+export function ratioAtMost(goal: RatioGoal): Goal {
+  const { ratio, limit, of } = goal;
+  return judgeRatio(goal, `<= ${formatNumber(limit)} x ${of}`, ratio.high, ratio.high <= limit);
 }
 
 /** A ratio that must be at least so much: the lower end of the interval is judged. */
-export function ratioAtLeast(what: string, ratio: Estimate, limit: number, of: string): Goal {
-  return {
-    what,
-    goal: `>= ${formatNumber(limit)} x ${of}`,
-    measured: formatEstimate(ratio),
-    met: Number.isFinite(ratio.low) ? ratio.low >= limit : undefined,
-  };
+export function ratioAtLeast(goal: RatioGoal): Goal {
+  const { ratio, limit, of } = goal;
+  return judgeRatio(goal, `>= ${formatNumber(limit)} x ${of}`, ratio.low, ratio.low >= limit);
+}
+
+/** Infinity is judged: something that never came is worse than late. */
+function judgeRatio(
+  { what, ratio, rounds, least = LEAST_ROUNDS, counted = 'rounds' }: RatioGoal,
+  goal: string,
+  end: number,
+  met: boolean,
+): Goal {
+  const told = { what, goal, measured: formatEstimate(ratio) };
+  if (rounds < least) return { ...told, met: undefined, unjudged: tellOfFew(rounds, counted) };
+  return { ...told, met: Number.isNaN(ratio.value) || Number.isNaN(end) ? undefined : met };
+}
+
+/** Why a run of so few is not judged: `1 round`. */
+export function tellOfFew(rounds: number, counted = 'rounds'): string {
+  return `${rounds} ${rounds === 1 ? counted.replace(/s$/, '') : counted}`;
+}
+
+/** What a table says of a goal in a word or two: `yes`, `no`, `not judged: 5 rounds`. */
+export function verdictOf({ met, unjudged }: Pick<Goal, 'met' | 'unjudged'>): string {
+  if (met !== undefined) return met ? 'yes' : 'no';
+  return unjudged === undefined ? 'not judged' : `not judged: ${unjudged}`;
 }
 
 /** A number that may be no more than so much. */

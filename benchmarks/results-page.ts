@@ -7,7 +7,7 @@
  */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Goal } from './goals.js';
+import { type Goal, verdictOf } from './goals.js';
 import { formatMachineFacts, type MachineFacts } from './machine-facts.js';
 import { type Plot } from './plot.js';
 import { listUnusual } from './run-plan.js';
@@ -110,13 +110,11 @@ export function formatPage(
 /** A table of goals, for the page and for the terminal. */
 export function formatGoals(results: readonly Pick<KeptResult, 'title' | 'goals' | 'full'>[]): string {
   const rows = results.flatMap(({ title, goals, full }) =>
-    goals.map(({ what, goal, measured, met }) => [
-      title,
-      what,
-      goal,
-      measured,
-      met === undefined ? 'not judged' : `${met ? 'yes' : '**no**'}${full ? '' : ', short run'}`,
-    ]),
+    goals.map((each) => {
+      const { what, goal, measured, met } = each;
+      const word = met === false ? '**no**' : verdictOf(each);
+      return [title, what, goal, measured, met === undefined || full ? word : `${word}, short run`];
+    }),
   );
   if (rows.length === 0) return 'None were judged.';
   return formatTable(['scenario', 'what', 'goal', 'measured', 'met'], rows);

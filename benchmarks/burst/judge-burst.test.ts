@@ -2,8 +2,15 @@ import { expect, it } from 'vitest';
 import { type BurstFigures } from './burst-benchmark.js';
 import { judgeBurst } from './judge-burst.js';
 
-const figures = (concurrency: number, low: number): BurstFigures => ({
-  ...{ concurrency, medianMs: 1, longestMs: 1, loopP999Ms: 1, loopMaxMs: 1, lastEventMs: [1] },
+const figures = (concurrency: number, low: number, bursts = 30): BurstFigures => ({
+  ...{
+    concurrency,
+    medianMs: 1,
+    longestMs: 1,
+    loopP999Ms: 1,
+    loopMaxMs: 1,
+    lastEventMs: Array.from({ length: bursts }, () => 1),
+  },
   speedUp: { value: 14, low, high: 15 },
 });
 const metOf = (low: number, pods = 500, statusMs = 20) =>
@@ -18,4 +25,9 @@ it('judges no burst of another size, which may be easier', () => {
   expect(metOf(20, 100)).toEqual([undefined]);
   expect(metOf(20, 500, 100)).toEqual([undefined]);
   expect(judgeBurst([figures(8, 20)], { pods: 500, statusMs: 20 })).toEqual([]);
+});
+
+it('judges nothing of a few bursts', () => {
+  const [goal] = judgeBurst([figures(16, 20, 5)], { pods: 500, statusMs: 20 });
+  expect(goal).toMatchObject({ met: undefined, unjudged: '5 bursts' });
 });

@@ -19,9 +19,12 @@ export function judgeBurst(figures: readonly BurstFigures[], { pods, statusMs }:
   const isJudged = pods === JUDGED_OF.pods && statusMs === JUDGED_OF.statusMs;
   return figures
     .filter(({ concurrency }) => concurrency === JUDGED_AT)
-    .map(({ speedUp }) => {
+    .map(({ speedUp, lastEventMs }) => {
       const what = `until the last event of ${pods} pods with status calls of ${statusMs} ms, ${JUDGED_AT} inspections beside one another`;
-      const goal = ratioAtLeast(what, speedUp, SPEED_UP, 'as fast as one pod after another');
+      const goal = ratioAtLeast({
+        ...{ what, ratio: speedUp, limit: SPEED_UP, of: 'as fast as one pod after another' },
+        ...{ rounds: lastEventMs.length, counted: 'bursts' },
+      });
       if (isJudged) return goal;
       return {
         ...goal,

@@ -1,5 +1,5 @@
 import { type Goal, ratioAtMost } from '../goals.js';
-import { type IdleSizeFigures } from './idle-benchmark.js';
+import { type IdleSizeFigures, WINDOW_S } from './idle-benchmark.js';
 
 /** At this size … */
 const JUDGED_AT = 500;
@@ -7,8 +7,17 @@ const JUDGED_AT = 500;
 const AUTO_LIMIT = 0.25;
 
 /** What is judged at one size; nothing at another. */
-export function judgeIdle({ pods, ratios }: Pick<IdleSizeFigures, 'pods' | 'ratios'>): Goal[] {
+export function judgeIdle({
+  pods,
+  seconds,
+  ratios,
+}: Pick<IdleSizeFigures, 'pods' | 'seconds' | 'ratios'>): Goal[] {
   if (pods !== JUDGED_AT) return [];
   const what = `CPU of an idle agent with ${pods} pods, mode auto`;
-  return [ratioAtMost(what, ratios.agent, AUTO_LIMIT, 'mode generic')];
+  return [
+    ratioAtMost({
+      ...{ what, ratio: ratios.agent, limit: AUTO_LIMIT, of: 'mode generic' },
+      ...{ rounds: seconds / WINDOW_S, counted: 'windows' },
+    }),
+  ];
 }

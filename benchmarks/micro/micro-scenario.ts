@@ -28,12 +28,12 @@ export const MICRO: Scenario = {
       figures,
       text: formatMicroReport(figures),
       goals: [
-        ratioAtMost(
-          `reading id and state of ${figures.containers} containers`,
-          figures.decodeRatio,
-          DECODE_LIMIT,
-          'a scan written by hand that compares by bytes',
-        ),
+        ratioAtMost({
+          what: `reading id and state of ${figures.containers} containers`,
+          ...{ ratio: figures.decodeRatio, limit: DECODE_LIMIT },
+          of: 'a scan written by hand that compares by bytes',
+          rounds: figures.decodeRounds.product.length,
+        }),
       ],
     };
   },

@@ -1,4 +1,4 @@
-import { formatEstimate } from '../goals.js';
+import { formatEstimate, verdictOf } from '../goals.js';
 import { formatTable } from '../text-table.js';
 import { judgeRelay, TIME_LIMIT } from './judge-relay.js';
 import { type RelayFigures } from './relay-benchmark.js';
@@ -32,7 +32,7 @@ ${formatTable(
     one.p50Ms.toFixed(2),
     formatEstimate(one.ratioOfMeans),
     formatEstimate(one.ratioOfMedians),
-    judgeRelay(one).met === true ? 'yes' : 'no',
+    verdictOf(judgeRelay(one)),
     one.barePipeCpuMs.toFixed(3),
     one.cpuMs.toFixed(3),
     String(one.rounds),

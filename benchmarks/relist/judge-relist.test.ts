@@ -22,7 +22,7 @@ function figures(more: Partial<RelistFigures> = {}, power = 1): RelistFigures {
   const { containers = 1_000 } = more;
   const parts = { totalMs: 1, callsMs: 1, decodeMs: 0, diffMs: 0, restMs: 0 };
   return {
-    ...{ containers, pods: containers / 2, answerBytes: 1, rounds: 3, runsPerRound: 1 },
+    ...{ containers, pods: containers / 2, answerBytes: 1, rounds: 30, runsPerRound: 1 },
     ...{ bare: side(containers, Number.NaN), relist: side(containers, 3, power) },
     parts: { ...parts, cpuMs: 1, callsCpuMs: 1, decodeCpuMs: 0, restCpuMs: 0 },
     ...{ ratioOfMeans: upTo(1.1), ratioOfMedians: upTo(1.1), ratioOfP10: upTo(1.1), cpuRatio: upTo(1.2) },
@@ -52,6 +52,19 @@ it('judges growth over sizes that say something of it', () => {
   expect(judgeGrowth(sizes.map((one) => figures(one))).map(({ met }) => met)).toEqual([true]);
   expect(judgeGrowth(sizes.map((one) => figures(one, 1.2))).map(({ met }) => met)).toEqual([false]);
   expect(judgeGrowth([figures({ containers: 100 }), figures()])).toEqual([]);
+});
+
+it('judges no time, CPU or growth of a few rounds', () => {
+  expect(metOf(figures({ rounds: 29 }))).toEqual([undefined, undefined, true, undefined]);
+  expect(formatRelistReport([figures({ rounds: 1 })])).toContain('not judged: 1 round');
+  const [goal] = judgeGrowth([figures(), figures({ containers: 5_000, rounds: 29 })]);
+  expect(goal).toMatchObject({ met: undefined, unjudged: '29 rounds' });
+});
+
+it('does not take growth that is not known for too much', () => {
+  const unknown = figures({ containers: 5_000 });
+  const none = { ...unknown, relist: { ...unknown.relist, wallMs: [] } };
+  expect(judgeGrowth([figures(), none]).map(({ met }) => met)).toEqual([undefined]);
 });
 
 it('tells what one container costs on the largest node beside one of a thousand', () => {

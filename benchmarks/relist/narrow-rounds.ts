@@ -1,3 +1,4 @@
+import { LEAST_ROUNDS } from '../goals.js';
 import { type Progress } from '../progress.js';
 import { bootstrapRatio, mean, median } from '../stats.js';
 import {
@@ -44,8 +45,9 @@ export async function measureUntilNarrow<const Sides extends ComparedSides>(
   return { runsPerRound, samples };
 }
 
-/** Whether the interval of the ratio of the means is as narrow as it needs be to judge by it. */
+/** Whether there are rounds enough to judge by, and the interval of the ratio of their means is narrow. */
 export function isNarrow(first: Pick<SideSamples, 'wallMs'>, second: Pick<SideSamples, 'wallMs'>): boolean {
+  if (first.wallMs.length < LEAST_ROUNDS) return false;
   const { low, high } = bootstrapRatio(second.wallMs, first.wallMs, mean, { resamples: RESAMPLES });
   return high - low < NARROW;
 }

@@ -1,4 +1,4 @@
-import { formatEstimate } from '../goals.js';
+import { formatEstimate, verdictOf } from '../goals.js';
 import { formatTable } from '../text-table.js';
 import { GROWTH_FROM, growthOf, ratioOfOne, toSized } from './growth.js';
 import { judgeWall, TIME_LIMIT } from './judge-relist.js';
@@ -35,7 +35,7 @@ ${formatTable(
     ((1_000 * one.relist.p50Ms) / one.containers).toFixed(1),
     formatEstimate(one.ratioOfMeans),
     formatEstimate(one.ratioOfMedians),
-    judgeWall(one).met === true ? 'yes' : 'no',
+    verdictOf(judgeWall(one)),
     formatEstimate(one.ratioOfP10),
     formatEstimate(one.cpuRatio),
   ]),
