@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { Container, ContainerState, ContainerStatus } from '../../src/cri/generated/runtime/v1/cri.js';
-import { type FollowContext, followDeaths } from './follow-deaths.js';
+import { addUp, countRepeated, type FollowContext, followDeaths } from './follow-deaths.js';
 
 const POD = { 'io.kubernetes.pod.name': 'pod-bench' };
 const container = (id: string, state: ContainerState): Container =>
@@ -68,4 +68,14 @@ it('counts what is neither told of nor replaced', async () => {
   const context = contextOf([[container('old', EXITED)]], { told: false });
   const found = await followDeaths(context, [target], { waitMs: 0, pollMs: 0 }, kill);
   expect(found).toMatchObject({ killed: 1, missed: 1, notReplaced: 1, toEventMs: [], toReplacementMs: [] });
+});
+
+it('counts ends that were told of again long after they were followed', async () => {
+  const context = contextOf([[container('old', EXITED), container('new', RUNNING)]]);
+  const found = await followDeaths(context, [target], OPTIONS, kill);
+  const other = { ...found, containerIds: ['other'] };
+  const findDeath = (id: string) => ({ atMs: 0, times: id === 'old' ? 2 : 1 });
+  const counted = countRepeated(addUp([found, other]), { findDeath });
+  expect(counted).toMatchObject({ killed: 2, repeated: 1 });
+  expect(counted).not.toHaveProperty('containerIds');
 });

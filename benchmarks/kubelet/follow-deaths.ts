@@ -35,6 +35,11 @@ export interface DeathFigures {
   readonly unknownEnds: number;
 }
 
+/** What {@link followDeaths} found: a repeat may come with any later relist, so these are yet to be counted. */
+export interface FollowedDeaths extends Omit<DeathFigures, 'repeated'> {
+  readonly containerIds: readonly string[];
+}
+
 /** How {@link followDeaths} waits. */
 export interface FollowOptions {
   /** No longer than this, whatever was not seen. */
@@ -58,7 +63,7 @@ export async function followDeaths(
   targets: readonly Target[],
   { waitMs, pollMs }: FollowOptions,
   kill: (target: Target) => Promise<void> = (target) => signalProcess(target, 'SIGKILL'),
-): Promise<DeathFigures> {
+): Promise<FollowedDeaths> {
   const deadlineMs = performance.now() + waitMs;
   const gone = new Set(targets.map(({ containerId }) => containerId));
   /** Of each end: when a list was asked for last that did not show it, and when one had come that did. */
@@ -102,7 +107,8 @@ export async function followDeaths(
   }
   await reading;
   const found = {
-    ...{ killed: targets.length, missed: 0, repeated: 0, notReplaced: 0, unknownEnds: 0 },
+    containerIds: targets.map(({ containerId }) => containerId),
+    ...{ killed: targets.length, missed: 0, notReplaced: 0, unknownEnds: 0 },
     toEventMs: [] as number[],
     recordToEventMs: [] as number[],
     toShownMs: [] as number[],
@@ -119,7 +125,6 @@ export async function followDeaths(
       const toldMs = told.atMs + agent.logStepMs;
       if (endedMs !== undefined) found.toEventMs.push(toldMs - endedMs);
       found.recordToEventMs.push(toldMs - (look?.notShownMs ?? notShownMs));
-      if (told.times > 1) found.repeated++;
     }
     const replacement = await findStatus(node, replaced.get(podName));
     if (replacement === undefined) found.notReplaced++;
@@ -140,18 +145,27 @@ async function findStatus(
   });
 }
 
+/** With the ends that were told of more than once until now. */
+export function countRepeated(
+  { containerIds, ...figures }: FollowedDeaths,
+  events: FollowContext['agent']['events'],
+): DeathFigures {
+  const repeated = containerIds.filter((id) => (events.findDeath(id)?.times ?? 0) > 1).length;
+  return { ...figures, repeated };
+}
+
 /** Of several that were followed one after the other. */
-export function addUp(figures: readonly DeathFigures[]): DeathFigures {
-  const sum = (value: (each: DeathFigures) => number): number =>
+export function addUp(figures: readonly FollowedDeaths[]): FollowedDeaths {
+  const sum = (value: (each: FollowedDeaths) => number): number =>
     figures.reduce((total, each) => total + value(each), 0);
   return {
+    containerIds: figures.flatMap(({ containerIds }) => containerIds),
     killed: sum(({ killed }) => killed),
     toEventMs: figures.flatMap(({ toEventMs }) => toEventMs),
     recordToEventMs: figures.flatMap(({ recordToEventMs }) => recordToEventMs),
     toShownMs: figures.flatMap(({ toShownMs }) => toShownMs),
     toReplacementMs: figures.flatMap(({ toReplacementMs }) => toReplacementMs),
     missed: sum(({ missed }) => missed),
-    repeated: sum(({ repeated }) => repeated),
     notReplaced: sum(({ notReplaced }) => notReplaced),
     unknownEnds: sum(({ unknownEnds }) => unknownEnds),
   };

@@ -9,6 +9,7 @@ import { Chaos } from './chaos.js';
 import { type Contender } from './contenders.js';
 import { findHung } from './find-hung.js';
 import { HealthWatch } from './health-watch.js';
+import { GENERATOR_PAGE } from './wait-for-relist.js';
 
 /** How the deaths of everybody else were told of while status calls about some pods hang. */
 export interface HungPodFigures {
@@ -44,8 +45,6 @@ export interface HungPodOptions {
 const START_WAIT_MS = 60_000;
 /** For the runtime to know of an end. */
 const RECORD_WAIT_MS = 30_000;
-/** Of podloop's; a kubelet has none like it. */
-const GENERATOR_PAGE = '/debug/pleg';
 
 /** Puts `podloop chaos` in front of an agent, lets calls about some pods hang, and kills containers of the others. */
 export async function measureHungPods(

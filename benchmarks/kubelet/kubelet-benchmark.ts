@@ -18,7 +18,7 @@ import { createRandom } from '../stats.js';
 import { AgentProcess } from './agent-process.js';
 import { BenchNode } from './bench-node.js';
 import { type Contender, createContenders, PODLOOP } from './contenders.js';
-import { type DeathFigures } from './follow-deaths.js';
+import { countRepeated, type DeathFigures } from './follow-deaths.js';
 import { type HungPodFigures, measureHungPods } from './hung-pods.js';
 import {
   type IdleFigures,
@@ -32,6 +32,7 @@ import {
 import { PhaseRunner, type PhaseFailure } from './phase-runner.js';
 import { runTurns } from './run-turns.js';
 import { measureDeaths, measurePodStarts } from './single-phases.js';
+import { waitForRelist } from './wait-for-relist.js';
 
 export interface KubeletBenchmarkOptions {
   readonly kubelet: string;
@@ -137,13 +138,16 @@ async function runMass(
     const found = {
       ...(await phases.run('massStart', () => measureMassStart(context, { name: 'mass', pods: mass }))),
       ...(await phases.run('idle', () => measureIdle(context, { settleMs, forMs: idleMs }))),
-      ...(await phases.run('massKill', () => measureMassKill(context))),
     };
+    const { massKill: followed } = await phases.run('massKill', () => measureMassKill(context));
     // Those that were killed have left one each.
     const inits = Math.max(1, exited - base - mass);
     const pods = Math.max(KILLS_AFTER_RESTART, Math.ceil(inits / INITS_PER_POD));
     const fresh = { name: 'fresh', pods, inits: Math.ceil(inits / pods) };
     await phases.run('fresh', () => measureMassStart(context, fresh));
+    await phases.run('relist', () => waitForRelist(agent, signal));
+    // The last moment at which this agent may have told of an end once more.
+    const massKill = followed && { massKill: countRepeated(followed, agent.events) };
     const restart = async (): Promise<RestartFigures> => {
       await agent.kill();
       const { endpoint } = node.containerd;
@@ -153,7 +157,7 @@ async function runMass(
       return await measureAfterRestart({ node, signal }, after);
     };
     // A phase like the others: what was found before stays though it fails.
-    return { ...found, ...(await phases.run('restart', restart)) };
+    return { ...found, ...massKill, ...(await phases.run('restart', restart)) };
   });
 }
 

@@ -81,10 +81,10 @@ const BESIDES: readonly [what: string, of: Cell][] = [
   ],
   ['back on a full node: containers disturbed', ofRestarts(({ disturbed }) => String(disturbed))],
   [
-    'killed after that: told of, replaced',
+    'killed after that: told of, told of twice, replaced',
     ofRestarts(
-      ({ deaths: { killed, missed, notReplaced } }) =>
-        `${killed - missed}, ${killed - notReplaced} of ${killed}`,
+      ({ deaths: { killed, missed, repeated, notReplaced } }) =>
+        `${killed - missed}, ${repeated}, ${killed - notReplaced} of ${killed}`,
     ),
   ],
   ...[1, 3].flatMap((hungPods): [string, Cell][] => {

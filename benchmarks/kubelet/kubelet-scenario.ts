@@ -10,7 +10,7 @@ export const KUBELET: Scenario = {
   about: 'podloop and the Go kubelet on the same containerd, one after the other in turns',
   runtimes: 'containerd 1.7',
   needs: ['root', 'build', 'containerd', 'kubelet'],
-  fullMinutes: 105,
+  fullMinutes: 112,
   settings: [
     {
       name: 'turns',

@@ -3,7 +3,14 @@ import { isHealthy } from '../agents/is-healthy.js';
 import { readProcessUsage, usageBetween } from '../agents/process-usage.js';
 import { type AgentProcess } from './agent-process.js';
 import { toMs } from './bench-node.js';
-import { type DeathFigures, followDeaths, type PhaseContext } from './follow-deaths.js';
+import {
+  countRepeated,
+  type DeathFigures,
+  followDeaths,
+  type FollowedDeaths,
+  type PhaseContext,
+} from './follow-deaths.js';
+import { waitForRelist } from './wait-for-relist.js';
 
 /** Many pods put down at once. */
 export interface MassStartFigures {
@@ -74,7 +81,7 @@ export async function measureIdle(
 }
 
 /** Kills every container that runs, at once. */
-export async function measureMassKill(context: PhaseContext): Promise<DeathFigures> {
+export async function measureMassKill(context: PhaseContext): Promise<FollowedDeaths> {
   const targets = await context.node.targets();
   return await followDeaths(context, targets, { waitMs: MASS_WAIT_MS, pollMs: MASS_POLL_MS });
 }
@@ -113,12 +120,13 @@ export async function measureAfterRestart(
   const after = new Set((await node.running()).map(({ id }) => id));
   const targets = (await node.targets()).filter(({ podName }) => podName.startsWith(ofPods)).slice(0, kills);
   const follow = { waitMs: RESTART_WAIT_MS, pollMs: MASS_POLL_MS };
-  const deaths = await followDeaths({ node, agent, signal }, targets, follow);
+  const followed = await followDeaths({ node, agent, signal }, targets, follow);
+  await waitForRelist(agent, signal);
   return {
     ...{ running: before.length, exited: all - before.length },
     healthyMs: isWell ? Math.max(answeredMs!, complaintMs - beganMs) : undefined,
     isHealthyAtEnd: (await isHealthy(agent.health, signal)) && agent.healthLog.isQuiet(),
     disturbed: before.filter(({ id }) => !after.has(id)).length,
-    deaths,
+    deaths: countRepeated(followed, agent.events),
   };
 }

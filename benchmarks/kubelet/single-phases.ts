@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NODE_NAME, podNameOf, toMs } from './bench-node.js';
-import { addUp, type DeathFigures, followDeaths, type PhaseContext } from './follow-deaths.js';
+import {
+  addUp,
+  countRepeated,
+  type DeathFigures,
+  followDeaths,
+  type FollowedDeaths,
+  type PhaseContext,
+} from './follow-deaths.js';
+import { waitForRelist } from './wait-for-relist.js';
 
 /** Only to see that it is there: the runtime's own records say when. */
 const POLL_MS = 50;
@@ -27,11 +35,12 @@ export async function measurePodStarts(
 
 /** Kills the process of one container after the other, each for the first time: no back-off holds any of them. */
 export async function measureDeaths(context: PhaseContext): Promise<DeathFigures> {
-  const { node, random, signal } = context;
-  const figures: DeathFigures[] = [];
+  const { node, agent, random, signal } = context;
+  const followed: FollowedDeaths[] = [];
   for (const target of await node.targets()) {
     await sleep(1_500 + 1_000 * random(), undefined, { signal });
-    figures.push(await followDeaths(context, [target], { waitMs: WAIT_MS, pollMs: POLL_MS }));
+    followed.push(await followDeaths(context, [target], { waitMs: WAIT_MS, pollMs: POLL_MS }));
   }
-  return addUp(figures);
+  await waitForRelist(agent, signal);
+  return countRepeated(addUp(followed), agent.events);
 }

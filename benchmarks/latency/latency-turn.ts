@@ -40,7 +40,7 @@ export interface DeathSample {
   readonly nativeMs?: number | undefined;
 }
 
-/** Until what the new pods have set off has been dealt with. */
+/** Until what the new pods, or the ends, have set off has been dealt with: several periods of the generic mode. */
 const SETTLE_MS = 3_000;
 const POLL_MS = 250;
 const WAIT_MS = 60_000;
@@ -53,6 +53,7 @@ export async function measureTurn(options: TurnOptions): Promise<DeathSample[]> 
   const traceFile = path.join(node.folder, `${name}.trace.json`);
   const agent = await startAgent(node, mode, traceFile);
   let seen: Awaited<ReturnType<typeof killAll>>;
+  let times: readonly number[];
   try {
     await waitUntilHealthy(agent.health, signal);
     const bare = withBare ? await BareObserver.start(node.containerd.endpoint, signal) : undefined;
@@ -61,14 +62,17 @@ export async function measureTurn(options: TurnOptions): Promise<DeathSample[]> 
     } finally {
       await bare?.[Symbol.asyncDispose]();
     }
+    // A later look may tell of an end again, and so may the removal of what has ended.
+    await sleep(SETTLE_MS, undefined, { signal });
     await removePods(options);
+    times = seen.map(({ death }) => agent.events.findDeath(death.containerId)?.times ?? 0);
   } finally {
     await agent[Symbol.asyncDispose]();
   }
   const parts = new LatencyPartition(await readTrace(traceFile));
   await rm(traceFile);
-  return seen.map(({ death, times, ...rest }) => ({
-    ...{ told: parts.untilTold(death), replaced: parts.untilReplaced(death), times },
+  return seen.map(({ death, ...rest }, at) => ({
+    ...{ told: parts.untilTold(death), replaced: parts.untilReplaced(death), times: times[at]! },
     ...rest,
   }));
 }
@@ -121,7 +125,6 @@ async function killAll(
         replacedMs:
           replacement === undefined ? undefined : toMs((await node.statusOf(replacement)).startedAt),
       },
-      times: told?.times ?? 0,
       ...{ bareEventMs: sinceEnd(bareSeen?.eventMs), bareMs: sinceEnd(bareSeen?.knownMs) },
       nativeMs: sinceEnd(nativeAtMs === undefined ? undefined : nativeAtMs + wallOffsetMs),
     });
