@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';
 import { readVersions } from './needs.js';
+import { type Settings } from './run-plan.js';
 import { type Scenario } from './scenario.js';
 
 /** Where and with what a result was measured: absolute figures mean nothing without it. */
@@ -25,10 +26,12 @@ export interface MachineFacts {
 /** The share of a core's time above which others were at work. */
 const BUSY_PER_CORE = 0.5;
 
-/** Reads them now; for that scenario, or for one whose agents are on their own. */
+/** Reads them now; for that scenario with those settings, or for one whose agents are on their own. */
 export function readMachineFacts(
-  scenario: Pick<Scenario, 'joinsCluster' | 'needs'> = { needs: [] },
+  scenario: Pick<Scenario, 'joinsCluster' | 'needs' | 'releases'> = { needs: [] },
+  settings: Settings = {},
 ): MachineFacts {
+  const releases = scenario.releases?.((name) => settings[name]!) ?? [];
   return {
     date: new Date().toISOString(),
     commit: readCommit(listMeasured(scenario)),
@@ -38,7 +41,7 @@ export function readMachineFacts(
     cores: os.cpus().length,
     memoryGiB: Math.round(os.totalmem() / 2 ** 30),
     loadBefore: os.loadavg()[0]!,
-    versions: readVersions(scenario.needs),
+    versions: readVersions(scenario.needs, releases),
   };
 }
 

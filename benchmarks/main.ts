@@ -65,7 +65,7 @@ async function main(signal: AbortSignal): Promise<void> {
     if (isOver()) return;
     const settings = settingsOf(scenario, values, isOn('full'));
     const full = isFullRun(scenario, settings, isOn('full'));
-    const facts = readMachineFacts(scenario);
+    const facts = readMachineFacts(scenario, settings);
     const { commit, versions } = facts;
     const before = kept.get(scenario.name);
     if (isOn('resume') && isDone(before, { ...{ commit, settings, full }, ...(versions && { versions }) })) {

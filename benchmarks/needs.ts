@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { isBuildOutOfDate } from '../test/build-state.js';
 import { findClusterBinaries } from '../test/cluster/harness/cluster-binaries.js';
-import { findInstaller, type InstalledFile } from '../test/containerd/harness/installed.js';
+import { findInstaller, type InstalledFile, type Release } from '../test/containerd/harness/installed.js';
 import { type Need } from './scenario.js';
+
+/** A program that is asked for its version has nothing else to do. */
+const ANSWER_MS = 30_000;
 
 /** What is missing, with what to do about it; undefined when all is there. */
 export function findMissingNeed(
@@ -18,39 +21,43 @@ export function findMissingNeed(
   return undefined;
 }
 
-/** Which versions of the needs are there: figures of two kubelets are not to be mixed. Nothing for what is missing. */
+/**
+ * Which versions of the needs are there, of containerd those of the releases that are used: figures of two kubelets are not to
+ * be mixed. Nothing for what is missing.
+ */
 export function readVersions(
   needs: readonly Need[],
+  used: readonly Release[] = [],
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> {
   const versions: Record<string, string> = {};
   for (const need of needs) {
     if (findMissingNeed([need], environment) !== undefined) continue;
-    if (need === 'kubelet') versions['kubelet'] = versionOf(environment['KUBELET']!);
-    if (need === 'containerd') {
+    // Those that are there have answered already.
+    if (need === 'kubelet') versions['kubelet'] = askVersion(environment['KUBELET']!)!;
+    if (need === 'containerd' && used.length > 0) {
       const { releases } = JSON.parse(readFileSync(installedFile(), 'utf8')) as InstalledFile;
-      versions['containerd'] = Object.values(releases)
-        .map(({ version }) => version)
-        .join(' and ');
+      versions['containerd'] = used.map((release) => releases[release].version).join(' and ');
     }
     if (need === 'control plane') {
       const found = findClusterBinaries({ ...environment });
-      if (!('missing' in found)) versions['kube-apiserver'] = versionOf(found.binaries.apiServer);
+      if (!('missing' in found)) versions['kube-apiserver'] = askVersion(found.binaries.apiServer)!;
     }
   }
   return versions;
 }
 
-/** `v1.36.3` of `Kubernetes v1.36.3`; what cannot be asked is no reason not to measure. */
-function versionOf(program: string): string {
+/** `v1.36.3` of `Kubernetes v1.36.3`; undefined for what is no program, or answers nothing like it. */
+function askVersion(program: string): string | undefined {
   try {
     const text = execFileSync(program, ['--version'], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: ANSWER_MS,
     });
-    return text.trim().split(' ').at(-1)!;
+    return /\bv\d+\.\d+\S*/.exec(text)?.[0];
   } catch {
-    return 'unknown';
+    return undefined;
   }
 }
 
@@ -72,15 +79,17 @@ const CHECKS: Readonly<
       : 'no containerd: run `node scripts/containerd/install.mjs` as root',
   'control plane': (environment) => {
     const found = findClusterBinaries({ ...environment });
-    return 'missing' in found ? `no control plane: ${found.missing}` : undefined;
+    if ('missing' in found) return `no control plane: ${found.missing}`;
+    const { apiServer } = found.binaries;
+    return askVersion(apiServer) === undefined
+      ? `no control plane: ${apiServer} does not answer --version with its version`
+      : undefined;
   },
   kubelet: ({ KUBELET: file = '' }) => {
     if (file === '') return 'KUBELET names no kubelet: set it to the path of the binary';
-    try {
-      accessSync(file, constants.X_OK);
-      return undefined;
-    } catch {
-      return `KUBELET=${file} is no program that can be run`;
-    }
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return `KUBELET=${file} is no file`;
+    return askVersion(file) === undefined
+      ? `KUBELET=${file} is no kubelet that can be run: it does not answer --version with its version`
+      : undefined;
   },
 };

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { type Release } from '../test/containerd/harness/installed.js';
 import { type Goal } from './goals.js';
 import { type FoundParts } from './parts-file.js';
 import { type Plot } from './plot.js';
@@ -60,6 +61,8 @@ export interface Scenario {
   /** What it takes with --full on a quiet machine of two cores, in minutes. */
   readonly fullMinutes: number;
   readonly settings: readonly Setting[];
+  /** The releases of containerd that it runs on, by its settings; it runs on none unless told. */
+  readonly releases?: (setting: ScenarioContext['setting']) => readonly Release[];
   /** Its agents join a cluster, so that its figures depend on what only such agents load. */
   readonly joinsCluster?: boolean;
   run(context: ScenarioContext): Promise<Outcome>;

@@ -1,4 +1,5 @@
 import { type Scenario, toCount } from '../scenario.js';
+import { KUBELET_RELEASE } from '../kubelet/bench-node.js';
 import { runClusterBenchmark } from './cluster-benchmark.js';
 import { formatClusterReport, plotCluster } from './cluster-report.js';
 import { judgeCluster } from './judge-cluster.js';
@@ -8,10 +9,11 @@ export const CLUSTER: Scenario = {
   name: 'cluster',
   title: 'Beside the kubelet in a cluster',
   about: 'podloop and the Go kubelet as nodes of a real control plane, one after the other in turns',
-  runtimes: 'containerd 1.7',
+  runtimes: `containerd ${KUBELET_RELEASE}`,
   needs: ['root', 'build', 'containerd', 'kubelet', 'control plane'],
   fullMinutes: 75,
   joinsCluster: true,
+  releases: () => [KUBELET_RELEASE],
   settings: [
     {
       name: 'turns',

@@ -4,7 +4,7 @@ import { type Node } from '../../src/cluster/client/kube-objects.js';
 import { type ControlPlane } from '../../test/cluster/harness/control-plane.js';
 import { isReady } from '../../test/cluster/harness/is-ready.js';
 import { AgentProcess } from '../kubelet/agent-process.js';
-import { BenchNode } from '../kubelet/bench-node.js';
+import { BenchNode, KUBELET_RELEASE } from '../kubelet/bench-node.js';
 import { type Contender } from '../kubelet/contenders.js';
 import { withDeadline } from '../with-deadline.js';
 import { PodWatch } from './pod-watch.js';
@@ -18,8 +18,6 @@ export interface JoinedNode {
   readonly pods: PodWatch;
 }
 
-/** The release that the kubelet's figures are known of. */
-const RELEASE = '1.7';
 const NODE_NAME = 'bench-node';
 const NODE = `/api/v1/nodes/${NODE_NAME}`;
 export const PODS = '/api/v1/namespaces/default/pods';
@@ -34,7 +32,7 @@ export async function onJoinedNode<Found>(
   measure: (joined: JoinedNode) => Promise<Found>,
 ): Promise<Found> {
   const client = plane.admin;
-  await using node = await BenchNode.start(RELEASE);
+  await using node = await BenchNode.start(KUBELET_RELEASE);
   const { endpoint, names } = node.containerd;
   const cluster = {
     kubeconfig: await plane.nodeKubeconfig(NODE_NAME),

@@ -40,6 +40,8 @@ export interface RunningWait {
 
 /** The node's name, which agents append to those of pods that come from files. */
 export const NODE_NAME = 'bench';
+/** The release that the kubelet's figures are known of. */
+export const KUBELET_RELEASE: Release = '1.7';
 /** Seldom enough that the runtime does not notice. */
 const POLL_MS = 200;
 const SCRIPT = 'while :; do sleep 1000; done';

@@ -4,7 +4,7 @@ import { waitUntilHealthy } from '../agents/is-healthy.js';
 import { readPage } from '../agents/read-page.js';
 import { withDeadline } from '../with-deadline.js';
 import { AgentProcess } from './agent-process.js';
-import { BenchNode, toMs } from './bench-node.js';
+import { BenchNode, KUBELET_RELEASE, toMs } from './bench-node.js';
 import { Chaos } from './chaos.js';
 import { type Contender } from './contenders.js';
 import { findHung } from './find-hung.js';
@@ -51,7 +51,7 @@ export async function measureHungPods(
   contender: Contender,
   { pods, hungPods, deaths, everyMs, waitMs, hangMs, signal }: HungPodOptions,
 ): Promise<HungPodFigures> {
-  await using node = await BenchNode.start('1.7');
+  await using node = await BenchNode.start(KUBELET_RELEASE);
   await using chaos = await Chaos.start(node, signal);
   await using agent = await AgentProcess.start(
     await contender.prepare({ endpoint: chaos.endpoint, folder: node.folder }),

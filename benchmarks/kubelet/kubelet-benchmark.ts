@@ -16,7 +16,7 @@ import { type FoundParts } from '../parts-file.js';
 import { type Progress } from '../progress.js';
 import { createRandom } from '../stats.js';
 import { AgentProcess } from './agent-process.js';
-import { BenchNode } from './bench-node.js';
+import { BenchNode, KUBELET_RELEASE } from './bench-node.js';
 import { type Contender, createContenders, PODLOOP } from './contenders.js';
 import { countRepeated, type DeathFigures } from './follow-deaths.js';
 import { type HungPodFigures, measureHungPods } from './hung-pods.js';
@@ -84,8 +84,6 @@ export interface ContenderFigures {
 export const STAGE_NAMES = ['singles', 'mass', 'hung'] as const;
 export type StageName = (typeof STAGE_NAMES)[number];
 
-/** The release that the kubelet's figures are known of. */
-const RELEASE = '1.7';
 const KILLS_AFTER_RESTART = 10;
 /** More of them would cost pods that run, and time. */
 const INITS_PER_POD = 20;
@@ -187,7 +185,7 @@ async function onNode(
 ): Promise<Findings> {
   let found: Omit<Findings, 'failures'> = {};
   await phases.run('node', async () => {
-    await using node = await BenchNode.start(RELEASE);
+    await using node = await BenchNode.start(KUBELET_RELEASE);
     const { endpoint } = node.containerd;
     await using agent = await AgentProcess.start(await contender.prepare({ endpoint, folder: node.folder }));
     const limit = AbortSignal.any([phases.signal, AbortSignal.timeout(HEALTHY_WAIT_MS)]);

@@ -1,4 +1,5 @@
 import { type Scenario, toCount } from '../scenario.js';
+import { KUBELET_RELEASE } from './bench-node.js';
 import { judgeKubelet } from './judge.js';
 import { runKubeletBenchmark, STAGE_NAMES, type StageName } from './kubelet-benchmark.js';
 import { formatKubeletReport } from './kubelet-report.js';
@@ -8,9 +9,10 @@ export const KUBELET: Scenario = {
   name: 'kubelet',
   title: 'Beside the kubelet',
   about: 'podloop and the Go kubelet on the same containerd, one after the other in turns',
-  runtimes: 'containerd 1.7',
+  runtimes: `containerd ${KUBELET_RELEASE}`,
   needs: ['root', 'build', 'containerd', 'kubelet'],
   fullMinutes: 112,
+  releases: () => [KUBELET_RELEASE],
   settings: [
     {
       name: 'turns',

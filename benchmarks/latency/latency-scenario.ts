@@ -1,5 +1,5 @@
 import { distributionOf, linePlot, type Plot, type Series } from '../plot.js';
-import { type Scenario, toCount } from '../scenario.js';
+import { type Scenario, type ScenarioContext, toCount } from '../scenario.js';
 import { type Release, RELEASES } from '../../test/containerd/harness/installed.js';
 import { runLatencyBenchmark } from './latency-benchmark.js';
 import { judgeLatency } from './judge-latency.js';
@@ -13,7 +13,8 @@ export const LATENCY: Scenario = {
   about: 'from a process’s end to its event and to its replacement',
   runtimes: 'containerd',
   needs: ['root', 'build', 'containerd'],
-  fullMinutes: 45,
+  fullMinutes: 49,
+  releases: toReleases,
   settings: [
     {
       name: 'releases',
@@ -39,7 +40,7 @@ export const LATENCY: Scenario = {
   ],
   run: async ({ setting, progress, parts, signal }) => {
     const figures = await runLatencyBenchmark({
-      releases: setting('releases').split(',').map(toRelease),
+      releases: toReleases(setting),
       deaths: toCount(setting('deaths')),
       otherDeaths: toCount(setting('other-deaths')),
       ...{ progress, parts, signal },
@@ -76,6 +77,10 @@ function plot({ release, bare, modes }: LatencyFigures): Plot[] {
       modes.map(({ mode, toReplacement }) => distributionOf(mode, toReplacement.everyMs)),
     ),
   ];
+}
+
+function toReleases(setting: ScenarioContext['setting']): Release[] {
+  return setting('releases').split(',').map(toRelease);
 }
 
 function toRelease(text: string): Release {
