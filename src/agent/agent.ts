@@ -16,6 +16,7 @@
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { type Subscription } from '../pleg/index.js';
 import { type PodStatusRecord, type StatusChanges } from '../status/status-changes.js';
@@ -240,8 +241,11 @@ export class Agent implements AsyncDisposable {
    * Keeps the pods until the signal aborts, or with exitWhenDone until every pod has ended. Resolves once nothing is
    * begun any more and what was sent to the runtime has settled; what does not settle in time is named in the log and left
    * to itself. {@link Agent.close} it afterwards.
+   *
+   * Calls `onRunning` once all parts run and the sync loop has turned, whatever the runtime says of itself then; never
+   * when the agent is told to end before, or a part fails at once.
    */
-  async run(signal: AbortSignal): Promise<AgentEnd> {
+  async run(signal: AbortSignal, onRunning: () => void = () => undefined): Promise<AgentEnd> {
     const { clock, logger } = this.#ports;
     const { sources, pleg, runtimeState, collectors, node, loop, workers, probes, volumes } = this.#parts;
     const { volumeLimits, storageLimits } = this.#parts;
@@ -296,7 +300,11 @@ export class Agent implements AsyncDisposable {
       ...{ logger, hide },
       findPod: (uid) => this.#parts.desired.find(uid),
     });
-    const failures = await this.#untilEnd(AbortSignal.any([signal, ended.signal]));
+    const end = AbortSignal.any([signal, ended.signal]);
+    // A part that cannot begin at all has said so by then.
+    await nextTurn();
+    if (!end.aborted) onRunning();
+    const failures = await this.#untilEnd(end);
     let pods: AgentEnd['pods'] = 'left as they are';
     if (this.#options.stopPods) {
       pods = (await stopPods({ parts: this.#parts, clock, logger })) ? 'stopped' : 'not all stopped';

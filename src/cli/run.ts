@@ -2,7 +2,6 @@ import { Command, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { Agent, type AgentEnd } from '../agent/agent.js';
-import { findSystemdService, SystemdNotifier } from '../agent/systemd-notifier.js';
 import { type KubeletConfig } from '../agent/kubelet-config/kubelet-config.js';
 import { readKubeletConfig } from '../agent/kubelet-config/read-kubelet-config.js';
 import { type GivenAgentOptions, resolveAgentOptions } from '../agent/resolve-agent-options.js';
@@ -14,6 +13,7 @@ import { AgentScreen } from './agent-screen.js';
 import { type CliHost } from './cli-host.js';
 import { packageVersion } from './package-version.js';
 import { createLog, verbosityOption } from './log-output.js';
+import { runForSystemd } from './run-for-systemd.js';
 
 interface RunFlags extends Readonly<Record<string, unknown>> {
   readonly config?: string;
@@ -186,36 +186,6 @@ function openScreen(
 ): AgentScreen | undefined {
   if (!summary || terminal === undefined) return undefined;
   return new AgentScreen({ terminal, clock, logger, title: 'podloop run   starting …' });
-}
-
-/** Runs the agent, and tells systemd how it is when that has started it. */
-async function runForSystemd(
-  agent: Agent,
-  { env, pid, clock }: CliHost,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<AgentEnd> {
-  const service = findSystemdService(env, pid);
-  if (service === undefined) return agent.run(signal);
-  const notifier = new SystemdNotifier({ service, path: env['PATH'] ?? '/usr/bin:/bin', clock, logger });
-  const { watchdogMs = Infinity } = service;
-  const watching = new AbortController();
-  const isAlive = (): boolean => {
-    const { errors, lastActiveAgoMs = 0 } = agent.loopState();
-    // While the runtime is not well the loop waits, and a restart of the agent would not mend that.
-    return errors.length > 0 || lastActiveAgoMs < watchdogMs;
-  };
-  const running = agent.run(signal);
-  const telling = notifier.ready('Keeps pods running').then(() => notifier.watch(isAlive, watching.signal));
-  let ending: Promise<void> = Promise.resolve();
-  signal.addEventListener('abort', () => void (ending = notifier.stopping()), { once: true });
-  try {
-    return await running;
-  } finally {
-    watching.abort();
-    await telling;
-    await ending;
-  }
 }
 
 function givenOptions(manifests: string | undefined, flags: RunFlags): GivenAgentOptions {

@@ -177,6 +177,10 @@ describe.skipIf(problem !== undefined)('the unit of a node, under a real systemd
     expect(await show('ActiveState')).toBe('active');
     // Comes in one message with READY=1.
     expect(await show('StatusText')).toBe('Keeps pods running');
+    const log = await readFile(at('log'), 'utf8');
+    expect(log).toContain('Started node agent');
+    // Of verbosity 2 and up.
+    expect(log).toContain('Starting the sync loop');
     await until('a node that is ready', async () => isReady(await get<Node>(`/api/v1/nodes/${NODE}`)));
   });
 
