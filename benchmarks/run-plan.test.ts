@@ -8,6 +8,8 @@ import {
   settingsOf,
 } from './run-plan.js';
 import { type Need } from './scenario.js';
+import { SCENARIOS } from './scenarios.js';
+import { count, listOf } from './setting-shapes.js';
 
 const setting = (name: string, short: string, full?: string) => ({
   ...{ name, short, placeholder: 'N', about: 'x' },
@@ -39,6 +41,24 @@ it('names the scenario whose setting it is when that one is not run', () => {
   expect(() => checkSettings(ALL, [BURST], { mass: '3' })).toThrow('--mass is a setting of kubelet');
   expect(() => checkSettings(ALL, [BURST], { pods: '3', full: true })).not.toThrow();
   expect(() => checkSettings(ALL, ALL, { mass: '3' })).not.toThrow();
+});
+
+it('refuses a value that a scenario could not be run with, and says what would be right', () => {
+  const sizes = { ...setting('sizes', '110'), takes: listOf(count({ most: 500, multipleOf: 2 })) };
+  const relist = { name: 'relist', needs: [] as Need[], settings: [sizes] };
+  const check = (told: Readonly<Record<string, unknown>>) => () =>
+    checkSettings([...ALL, relist], [BURST, relist], told);
+  expect(check({ sizes: '110,111' })).toThrow(
+    '--sizes 110,111: it takes one or several with commas between, none twice, each a whole number from 2 to 500, a multiple of 2',
+  );
+  expect(check({ pods: '1e9' })).toThrow('--pods 1e9: it takes a whole number from 1 to 100000');
+  expect(check({ pods: '7', sizes: '110,500' })).not.toThrow();
+});
+
+it('takes what every scenario has for its own length of run', () => {
+  for (const scenario of SCENARIOS)
+    for (const full of [true, false])
+      expect(() => checkSettings(SCENARIOS, [scenario], settingsOf(scenario, {}, full))).not.toThrow();
 });
 
 it('calls a run full only when no setting is less', () => {

@@ -1,4 +1,5 @@
 import { type Scenario, type Setting } from './scenario.js';
+import { ANY_COUNT } from './setting-shapes.js';
 
 /** What a run takes of a scenario. */
 type Planned = Pick<Scenario, 'name' | 'needs' | 'settings'>;
@@ -17,7 +18,10 @@ export function chooseScenarios<Each extends Planned>(
   return full ? all : all.filter(({ needs }) => !needs.includes('kubelet'));
 }
 
-/** Throws for a setting that was told and that none of the chosen scenarios has: it would change nothing. */
+/**
+ * Throws for a setting that was told and that none of the chosen scenarios has, for it would change nothing; and for a
+ * value that no scenario could be run with: hours may pass before the one whose it is begins.
+ */
 export function checkSettings(
   all: readonly Planned[],
   chosen: readonly Planned[],
@@ -29,6 +33,11 @@ export function checkSettings(
     const owners = having(all, name).map((owner) => owner.name);
     if (owners.length > 0 && having(chosen, name).length === 0)
       throw new Error(`--${name} is a setting of ${owners.join(', ')}, which is not to be run`);
+  }
+  for (const { name, takes = ANY_COUNT } of chosen.flatMap(({ settings }) => settings)) {
+    const value = told[name];
+    if (typeof value === 'string' && !takes.accepts(value))
+      throw new Error(`--${name} ${value}: it takes ${takes.words}`);
   }
 }
 

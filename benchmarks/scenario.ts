@@ -11,6 +11,7 @@ import { type Goal } from './goals.js';
 import { type FoundParts } from './parts-file.js';
 import { type Plot } from './plot.js';
 import { type Progress } from './progress.js';
+import { type SettingShape } from './setting-shapes.js';
 
 /** Something that can be set on the command line, as `--name value`. */
 export interface Setting {
@@ -18,6 +19,8 @@ export interface Setting {
   /** What follows the name in the help: N, MS, R,R. */
   readonly placeholder: string;
   readonly about: string;
+  /** What its value has to look like; {@link ANY_COUNT} unless told. */
+  readonly takes?: SettingShape;
   readonly short: string;
   /** With --full; as `short` unless told. */
   readonly full?: string;
@@ -68,7 +71,7 @@ export interface Scenario {
   run(context: ScenarioContext): Promise<Outcome>;
 }
 
-/** A whole number above 0. Throws for anything else. */
+/** A whole number above 0. Throws for anything else: what is told on the command line was checked before. */
 export function toCount(text: string): number {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1) throw new Error(`"${text}" is not a whole number above 0`);

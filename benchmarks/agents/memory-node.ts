@@ -7,6 +7,8 @@ import { MemoryRuntime } from '../../test/integration/scale/memory-runtime.js';
 import { withDeadline } from '../with-deadline.js';
 import { BenchProcess, type BenchProcessOptions } from './bench-process.js';
 
+/** That an agent takes. */
+export const MAX_PODS = 1_000;
 const POLL_MS = 20;
 /** Pods of which a runtime in memory has not all by then will not come. */
 const RUNNING_MS = 300_000;
@@ -65,7 +67,7 @@ export class MemoryNode implements AsyncDisposable {
     const args = [
       ...['run', path.join(this.#folder, 'manifests'), '--runtime-endpoint', this.runtime.endpoint],
       ...['--root-dir', path.join(this.#folder, 'root'), '--pod-logs-dir', path.join(this.#folder, 'logs')],
-      ...['--node-name', 'bench', '--read-only-port', '0', '--max-pods', '1000', ...options],
+      ...['--node-name', 'bench', '--read-only-port', '0', '--max-pods', String(MAX_PODS), ...options],
     ];
     return await this.#start(args, processOptions);
   }

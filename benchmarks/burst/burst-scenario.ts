@@ -1,6 +1,7 @@
 import { formatEstimate } from '../goals.js';
 import { linePlot, type Plot } from '../plot.js';
 import { type Scenario, toCount, toCounts } from '../scenario.js';
+import { count, listOf } from '../setting-shapes.js';
 import { formatTable } from '../text-table.js';
 import { type BurstFigures, runBurstBenchmark } from './burst-benchmark.js';
 import { judgeBurst } from './judge-burst.js';
@@ -14,16 +15,37 @@ export const BURST: Scenario = {
   needs: [],
   fullMinutes: 10,
   settings: [
-    { name: 'pods', placeholder: 'N', about: 'pods that change', short: '100', full: '500' },
-    { name: 'status', placeholder: 'MS', about: 'what a status call takes', short: '20' },
+    {
+      name: 'pods',
+      takes: count({ most: 10_000 }),
+      placeholder: 'N',
+      about: 'pods that change',
+      short: '100',
+      full: '500',
+    },
+    {
+      name: 'status',
+      takes: count({ most: 60_000 }),
+      placeholder: 'MS',
+      about: 'what a status call takes',
+      short: '20',
+    },
     {
       name: 'places',
+      takes: listOf(count({ most: 1_000 })),
       placeholder: 'N,N',
       about: 'inspections beside one another',
       short: '16',
       full: '8,16,32',
     },
-    { name: 'bursts', placeholder: 'N', about: 'bursts for each number of places', short: '5', full: '30' },
+    {
+      name: 'bursts',
+      takes: count({ most: 1_000 }),
+      placeholder: 'N',
+      about: 'bursts for each number of places',
+      short: '5',
+      full: '30',
+    },
   ],
   run: async ({ setting, progress, signal }) => {
     const [pods, statusMs] = [toCount(setting('pods')), toCount(setting('status'))];

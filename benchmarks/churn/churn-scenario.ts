@@ -2,6 +2,7 @@ import { PLEG_MODES } from '../../src/pleg/relist-cadence.js';
 import { formatNumber } from '../goals.js';
 import { linePlot, type Plot } from '../plot.js';
 import { type Scenario, toCount } from '../scenario.js';
+import { count, listOf, oneOf, SECONDS } from '../setting-shapes.js';
 import { formatTable } from '../text-table.js';
 import { type ChurnFigures, type MemoryPart, runChurnBenchmark } from './churn-benchmark.js';
 import { formatGrowth, judgeChurn } from './judge-churn.js';
@@ -22,10 +23,23 @@ export const CHURN: Scenario = {
   needs: [],
   fullMinutes: 21,
   settings: [
-    { name: 'modes', placeholder: 'M,M', about: 'of the generator', short: 'auto', full: 'generic,auto' },
-    { name: 'node', placeholder: 'N', about: 'pods on the node', short: '500' },
-    { name: 'rate', placeholder: 'N', about: 'deaths a second', short: '50' },
-    { name: 'seconds', placeholder: 'N', about: 'for each mode', short: '20', full: '600' },
+    {
+      name: 'modes',
+      takes: listOf(oneOf(PLEG_MODES)),
+      placeholder: 'M,M',
+      about: 'of the generator',
+      short: 'auto',
+      full: 'generic,auto',
+    },
+    {
+      name: 'node',
+      takes: count({ most: 10_000 }),
+      placeholder: 'N',
+      about: 'pods on the node',
+      short: '500',
+    },
+    { name: 'rate', takes: count({ most: 1_000 }), placeholder: 'N', about: 'deaths a second', short: '50' },
+    { name: 'seconds', takes: SECONDS, placeholder: 'N', about: 'for each mode', short: '20', full: '600' },
   ],
   run: async ({ setting, progress, signal }) => {
     const [pods, deathsPerSecond] = [toCount(setting('node')), toCount(setting('rate'))];

@@ -1,6 +1,8 @@
+import { MAX_PODS } from '../agents/memory-node.js';
 import { formatEstimate } from '../goals.js';
 import { barPlot, type Plot } from '../plot.js';
 import { type Scenario, toCount, toCounts } from '../scenario.js';
+import { count, listOf, SECONDS } from '../setting-shapes.js';
 import { formatTable } from '../text-table.js';
 import {
   type IdleFigures,
@@ -20,8 +22,22 @@ export const IDLE: Scenario = {
   needs: ['root', 'build'],
   fullMinutes: 26,
   settings: [
-    { name: 'idle-pods', placeholder: 'N,N', about: 'pods on the node', short: '110', full: '110,500' },
-    { name: 'idle-seconds', placeholder: 'N', about: 'for each size', short: '30', full: '600' },
+    {
+      name: 'idle-pods',
+      takes: listOf(count({ most: MAX_PODS })),
+      placeholder: 'N,N',
+      about: 'pods on the node',
+      short: '110',
+      full: '110,500',
+    },
+    {
+      name: 'idle-seconds',
+      takes: SECONDS,
+      placeholder: 'N',
+      about: 'for each size',
+      short: '30',
+      full: '600',
+    },
   ],
   run: async ({ setting, progress, signal }) => {
     const figures = await runIdleBenchmark({

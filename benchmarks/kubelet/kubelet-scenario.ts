@@ -1,4 +1,5 @@
 import { type Scenario, toCount } from '../scenario.js';
+import { listOf, oneOf } from '../setting-shapes.js';
 import { KUBELET_RELEASE } from './bench-node.js';
 import { judgeKubelet } from './judge.js';
 import { runKubeletBenchmark, STAGE_NAMES, type StageName } from './kubelet-benchmark.js';
@@ -62,6 +63,7 @@ export const KUBELET: Scenario = {
     },
     {
       name: 'stages',
+      takes: listOf(oneOf(STAGE_NAMES)),
       placeholder: 'NAME,NAME',
       about: `of ${STAGE_NAMES.join(', ')}: those to run`,
       short: STAGE_NAMES.join(','),

@@ -1,5 +1,6 @@
 import { distributionOf, linePlot, type Plot, type Series } from '../plot.js';
 import { type Scenario, type ScenarioContext, toCount } from '../scenario.js';
+import { count, listOf, oneOf } from '../setting-shapes.js';
 import { type Release, RELEASES } from '../../test/containerd/harness/installed.js';
 import { runLatencyBenchmark } from './latency-benchmark.js';
 import { judgeLatency } from './judge-latency.js';
@@ -18,6 +19,7 @@ export const LATENCY: Scenario = {
   settings: [
     {
       name: 'releases',
+      takes: listOf(oneOf(RELEASES)),
       placeholder: 'R,R',
       about: 'of containerd; those before 1.7 have no events',
       short: '2.1',
@@ -25,6 +27,7 @@ export const LATENCY: Scenario = {
     },
     {
       name: 'deaths',
+      takes: count({ most: 20_000 }),
       placeholder: 'N',
       about: 'in each mode, on the first release',
       short: '20',
@@ -32,6 +35,7 @@ export const LATENCY: Scenario = {
     },
     {
       name: 'other-deaths',
+      takes: count({ most: 20_000 }),
       placeholder: 'N',
       about: 'the same on each of the others',
       short: '20',

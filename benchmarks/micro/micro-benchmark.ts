@@ -62,7 +62,8 @@ export interface MicroFigures {
   readonly profileParts: readonly ProfiledFunction[];
 }
 
-const CONTAINERS_PER_POD = 2;
+/** A number of containers is a multiple of it. */
+export const CONTAINERS_PER_POD = 2;
 const WARM_UP_RUNS = 30;
 /** Relists under the profiler. */
 const PROFILED_RUNS = 100;
@@ -77,7 +78,7 @@ const LIST_CONTAINERS = '/runtime.v1.RuntimeService/ListContainers';
 export async function runMicroBenchmark(options: MicroBenchmarkOptions): Promise<MicroFigures> {
   const { containers, rounds, progress, signal } = options;
   progress.begin(`micro: ${containers} containers`);
-  const pods = Math.ceil(containers / CONTAINERS_PER_POD);
+  const pods = containers / CONTAINERS_PER_POD;
   await using synthetic = await spawnSyntheticRuntime({ pods, containersPerPod: CONTAINERS_PER_POD });
   const transport = new GrpcTransport({ socketPath: synthetic.endpoint.replace('unix://', '') });
   const client = new CriClient({ endpoint: synthetic.endpoint });

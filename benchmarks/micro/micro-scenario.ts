@@ -1,7 +1,8 @@
 import { formatEstimate, formatNumber, ratioAtMost } from '../goals.js';
 import { type Scenario, toCount } from '../scenario.js';
+import { count } from '../setting-shapes.js';
 import { formatTable } from '../text-table.js';
-import { type MicroFigures, runMicroBenchmark } from './micro-benchmark.js';
+import { CONTAINERS_PER_POD, type MicroFigures, runMicroBenchmark } from './micro-benchmark.js';
 
 /** Reading a list may take so many times as long as by hand. */
 const DECODE_LIMIT = 1.3;
@@ -15,8 +16,22 @@ export const MICRO: Scenario = {
   needs: [],
   fullMinutes: 3,
   settings: [
-    { name: 'containers', placeholder: 'N', about: 'containers on the node', short: '1000', full: '5000' },
-    { name: 'samples', placeholder: 'N', about: 'rounds of each operation', short: '30', full: '60' },
+    {
+      name: 'containers',
+      takes: count({ most: 50_000, multipleOf: CONTAINERS_PER_POD }),
+      placeholder: 'N',
+      about: 'containers on the node',
+      short: '1000',
+      full: '5000',
+    },
+    {
+      name: 'samples',
+      takes: count({ most: 10_000 }),
+      placeholder: 'N',
+      about: 'rounds of each operation',
+      short: '30',
+      full: '60',
+    },
   ],
   run: async ({ setting, progress, signal }) => {
     const figures = await runMicroBenchmark({

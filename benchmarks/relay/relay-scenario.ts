@@ -1,4 +1,5 @@
 import { type Scenario, toCount } from '../scenario.js';
+import { count, SECONDS } from '../setting-shapes.js';
 import { judgeRelay } from './judge-relay.js';
 import { runRelayBenchmark } from './relay-benchmark.js';
 import { formatRelayReport } from './relay-report.js';
@@ -12,9 +13,16 @@ export const RELAY: Scenario = {
   needs: [],
   fullMinutes: 14,
   settings: [
-    { name: 'rounds', placeholder: 'N', about: 'timed rounds of each comparison, at least', short: '30' },
+    {
+      name: 'rounds',
+      takes: count({ most: 10_000 }),
+      placeholder: 'N',
+      about: 'timed rounds of each comparison, at least',
+      short: '30',
+    },
     {
       name: 'relay-budget',
+      takes: SECONDS,
       placeholder: 'SECONDS',
       about: 'for more rounds of each comparison, until the intervals are narrow',
       short: '10',

@@ -65,7 +65,8 @@ export interface RelistFigures {
   readonly cpuRatio: Estimate;
 }
 
-const CONTAINERS_PER_POD = 2;
+/** Sizes are multiples of it. */
+export const CONTAINERS_PER_POD = 2;
 const WARM_UP_RUNS = 30;
 
 /** Runs the benchmark at every size. */
@@ -78,7 +79,7 @@ export async function runRelistBenchmark(options: RelistBenchmarkOptions): Promi
 async function measureSize(containers: number, options: RelistBenchmarkOptions): Promise<RelistFigures> {
   const { progress, probeRounds, signal } = options;
   progress.begin(`relist: ${containers} containers`);
-  const pods = Math.ceil(containers / CONTAINERS_PER_POD);
+  const pods = containers / CONTAINERS_PER_POD;
   await using synthetic = await spawnSyntheticRuntime({ pods, containersPerPod: CONTAINERS_PER_POD });
   const transport = new GrpcTransport({ socketPath: synthetic.endpoint.replace('unix://', '') });
   const client = new CriClient({ endpoint: synthetic.endpoint });

@@ -1,8 +1,12 @@
 import { linePlot, type Plot } from '../plot.js';
 import { type Scenario, toCount, toCounts } from '../scenario.js';
+import { count, listOf, SECONDS } from '../setting-shapes.js';
 import { judgeGrowth, judgeRelist } from './judge-relist.js';
-import { type RelistFigures, runRelistBenchmark } from './relist-benchmark.js';
+import { CONTAINERS_PER_POD, type RelistFigures, runRelistBenchmark } from './relist-benchmark.js';
 import { formatRelistReport } from './relist-report.js';
+
+/** A node's containers come in pods of two; beyond the limit an answer is larger than what a client takes. */
+const SIZES = listOf(count({ most: 50_000, multipleOf: CONTAINERS_PER_POD }));
 
 /** Idle relists, next to the bare list calls. */
 export const RELIST: Scenario = {
@@ -15,14 +19,22 @@ export const RELIST: Scenario = {
   settings: [
     {
       name: 'sizes',
+      takes: SIZES,
       placeholder: 'N,N',
       about: 'containers on the node',
       short: '110,1000',
       full: '110,500,1000,5000,10000',
     },
-    { name: 'rounds', placeholder: 'N', about: 'timed rounds of each size, at least', short: '30' },
+    {
+      name: 'rounds',
+      takes: count({ most: 10_000 }),
+      placeholder: 'N',
+      about: 'timed rounds of each size, at least',
+      short: '30',
+    },
     {
       name: 'budget',
+      takes: SECONDS,
       placeholder: 'SECONDS',
       about: 'for more rounds of each size, until the intervals are narrow',
       short: '15',

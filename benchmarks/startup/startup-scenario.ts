@@ -1,11 +1,16 @@
+import { MAX_PODS } from '../agents/memory-node.js';
 import { distributionOf, linePlot, type Plot } from '../plot.js';
 import { type Scenario, toCount } from '../scenario.js';
+import { count } from '../setting-shapes.js';
 import { formatTable } from '../text-table.js';
 import {
   runStartupBenchmark,
   type StartupBenchmarkFigures,
   type StartupFigures,
 } from './startup-benchmark.js';
+
+/** Each leaves a new pod beside those that were there. */
+const MAX_STARTS = 100;
 
 /** From nothing to of use. */
 export const STARTUP: Scenario = {
@@ -16,8 +21,22 @@ export const STARTUP: Scenario = {
   needs: ['root', 'build'],
   fullMinutes: 6,
   settings: [
-    { name: 'startup-pods', placeholder: 'N', about: 'pods on the node', short: '100', full: '500' },
-    { name: 'starts', placeholder: 'N', about: 'of each program, and new pods', short: '5', full: '30' },
+    {
+      name: 'startup-pods',
+      takes: count({ most: MAX_PODS - MAX_STARTS }),
+      placeholder: 'N',
+      about: 'pods on the node',
+      short: '100',
+      full: '500',
+    },
+    {
+      name: 'starts',
+      takes: count({ most: MAX_STARTS }),
+      placeholder: 'N',
+      about: 'of each program, and new pods',
+      short: '5',
+      full: '30',
+    },
   ],
   run: async ({ setting, progress, signal }) => {
     const figures = await runStartupBenchmark({
