@@ -1,5 +1,5 @@
 import { type MachineFacts } from './machine-facts.js';
-import { type KeptResult } from './results-page.js';
+import { type KeptResult } from './kept-result.js';
 
 /** What a run would be of. */
 export type RunIdentity = Pick<KeptResult, 'full' | 'settings'> & Pick<MachineFacts, 'commit' | 'versions'>;

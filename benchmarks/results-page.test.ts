@@ -59,9 +59,47 @@ it('keeps figures readable, and with as many digits as say something', async () 
   expect((await results.read()).get('a')).toMatchObject({ full: true, settings: { rounds: '30' } });
 });
 
-it('passes over what an earlier version wrote', async () => {
-  const results = new ResultsFolder(folder);
+it('passes over a file that cannot be used, names it once, and keeps the others', async () => {
+  const skipped: string[] = [];
+  const results = new ResultsFolder(folder, {
+    onSkipped: (file, why) => skipped.push(`${path.basename(file)}: ${why}`),
+  });
   await results.keep(run('a'), outcome('t', true));
-  await writeFile(path.join(folder, 'results/old.json'), '{"facts":{},"figures":[]}');
+  const good = await readFile(path.join(folder, 'results/a.json'), 'utf8');
+  const write = async (name: string, text: string) => writeFile(path.join(folder, 'results', name), text);
+  await write('broken.json', '{"name": "bro');
+  await write('copy.json', good);
+  await write('null.json', 'null');
+  await write('old.json', '{"name":"old","title":"","runtimes":"","text":"","facts":{},"figures":[]}');
+  await write('strange.json', good.replace('"a"', '"strange"').replace(/"goals": \[/, '"goals": [null, '));
+  await results.writePage(['a', 'broken', 'null', 'old'].map(scenario));
   expect([...(await results.read()).keys()]).toEqual(['a']);
+  expect(await readFile(path.join(folder, 'RESULTS.md'), 'utf8')).toContain('## On a');
+  expect(skipped).toEqual([
+    expect.stringMatching(/^broken.json: .*JSON/),
+    'copy.json: it is not of copy',
+    'null.json: it is no object',
+    'old.json: facts.date is no string',
+    'strange.json: one of goals is no object',
+  ]);
+});
+
+it('reads what an earlier version wrote without goals and plots', async () => {
+  const results = new ResultsFolder(folder);
+  await results.keep(run('a'), outcome('about a', true));
+  const file = path.join(folder, 'results/a.json');
+  const { goals, plots, ...rest } = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+  expect([goals, plots]).not.toContain(undefined);
+  await writeFile(file, JSON.stringify(rest));
+  await results.writePage([scenario('a')]);
+  expect(await readFile(path.join(folder, 'RESULTS.md'), 'utf8')).toContain('about a');
+});
+
+it('says of a full run of before that it is not as one is today', async () => {
+  const results = new ResultsFolder(folder);
+  await results.keep(run('a', true, '20'), outcome('about a', true));
+  await results.writePage([scenario('a')]);
+  expect(await readFile(path.join(folder, 'RESULTS.md'), 'utf8')).toContain(
+    'full run (not as a full run is today: `--rounds 20`), 2 min.',
+  );
 });

@@ -7,28 +7,13 @@
  */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Goal, verdictOf } from './goals.js';
-import { formatMachineFacts, type MachineFacts } from './machine-facts.js';
-import { type Plot } from './plot.js';
+import { verdictOf } from './goals.js';
+import { type KeptResult, parseKeptResult } from './kept-result.js';
+import { formatMachineFacts } from './machine-facts.js';
 import { listUnusual } from './run-plan.js';
 import { type Outcome, type Scenario } from './scenario.js';
 import { formatTable } from './text-table.js';
 import { writeWhole } from './write-whole.js';
-
-/** One scenario's results, as they are kept. */
-export interface KeptResult {
-  readonly name: string;
-  readonly title: string;
-  readonly runtimes: string;
-  readonly facts: MachineFacts;
-  readonly full: boolean;
-  readonly tookSeconds: number;
-  readonly settings: Readonly<Record<string, string>>;
-  readonly goals: readonly Goal[];
-  readonly text: string;
-  readonly plots: readonly Pick<Plot, 'name' | 'alt'>[];
-  readonly figures: unknown;
-}
 
 /** What of a run is kept besides its outcome. */
 export interface RunFacts extends Pick<KeptResult, 'facts' | 'full' | 'tookSeconds' | 'settings'> {
@@ -38,10 +23,16 @@ export interface RunFacts extends Pick<KeptResult, 'facts' | 'full' | 'tookSecon
 /** A folder with results, and the page beside it. */
 export class ResultsFolder {
   readonly #folder: string;
+  readonly #onSkipped: (file: string, why: string) => void;
+  readonly #skipped = new Set<string>();
 
-  /** `folder` holds RESULTS.md, results/ and plots/. */
-  constructor(folder = 'benchmarks') {
+  /** `folder` holds RESULTS.md, results/ and plots/; `onSkipped` is told once of each file that cannot be used. */
+  constructor(
+    folder: string,
+    { onSkipped = () => undefined }: { readonly onSkipped?: (file: string, why: string) => void } = {},
+  ) {
     this.#folder = folder;
+    this.#onSkipped = onSkipped;
   }
 
   /** Keeps what one scenario found, in place of what it found before. */
@@ -56,17 +47,26 @@ export class ResultsFolder {
     await writeWhole(path.join(this.#folder, 'results', `${name}.json`), formatJson(kept));
   }
 
-  /** What is kept, by name. */
+  /** What is kept, by name. A file that cannot be used costs no other its place on the page. */
   async read(): Promise<Map<string, KeptResult>> {
     const folder = path.join(this.#folder, 'results');
-    const names = await readdir(folder).catch(() => []);
+    const files = await readdir(folder).catch(() => []);
     const results = new Map<string, KeptResult>();
-    for (const name of names.filter((each) => each.endsWith('.json'))) {
-      const kept = JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Partial<KeptResult>;
-      // What an earlier version wrote has no text.
-      if (kept.name !== undefined && kept.text !== undefined) results.set(kept.name, kept as KeptResult);
+    for (const file of files.filter((each) => each.endsWith('.json')).toSorted()) {
+      const name = path.basename(file, '.json');
+      try {
+        results.set(name, parseKeptResult(name, await readFile(path.join(folder, file), 'utf8')));
+      } catch (error) {
+        this.#tellOfSkipped(path.join(folder, file), error);
+      }
     }
     return results;
+  }
+
+  #tellOfSkipped(file: string, error: unknown): void {
+    if (this.#skipped.has(file)) return;
+    this.#skipped.add(file);
+    this.#onSkipped(file, error instanceof Error ? error.message : String(error));
   }
 
   /** Writes the page anew, with the scenarios in the order given. */
@@ -125,7 +125,9 @@ function formatSection(
   scenario: PageScenario,
 ): string[] {
   const unusual = listUnusual(scenario, settings);
-  const otherwise = unusual.length === 0 ? '' : ` (not as in a full run: \`${unusual.join(' ')}\`)`;
+  // What a full run is may have changed since.
+  const than = full ? 'not as a full run is today' : 'not as in a full run';
+  const otherwise = unusual.length === 0 ? '' : ` (${than}: \`${unusual.join(' ')}\`)`;
   const minutes = Math.max(1, Math.round(tookSeconds / 60));
   return [
     `## ${title}`,
