@@ -4,13 +4,15 @@
  * @module
  */
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { formatHelp } from './help.js';
 import { isDone } from './is-done.js';
 import { isBusy, type MachineFacts, readMachineFacts } from './machine-facts.js';
 import { findMissingNeed } from './needs.js';
 import { PartsFile, partsFileOf } from './parts-file.js';
 import { Progress } from './progress.js';
+import { readArguments } from './read-arguments.js';
 import { formatGoals, ResultsFolder } from './results-page.js';
+import { takeRunLock } from './run-lock.js';
 import {
   checkSettings,
   chooseScenarios,
@@ -22,29 +24,22 @@ import {
 import { type Scenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
 
-const results = new ResultsFolder();
+const SWITCHES = ['full', 'keep', 'replace', 'resume', 'page', 'help'];
+const results = new ResultsFolder('benchmarks', {
+  onSkipped: (file, why) => process.stderr.write(`${file} is passed over: ${why}\n`),
+});
 /** A terminal sends Ctrl-C to npm and to its children, and npm sends it to them once more. */
 const SAME_SIGNAL_MS = 1_000;
 /** Of no use to anybody but the next run. */
 const PARTS_FOLDER = path.join('node_modules', '.cache', 'podloop-bench-parts');
+const LOCK_FILE = path.join('node_modules', '.cache', 'podloop-bench.lock');
 
 async function main(signal: AbortSignal): Promise<void> {
-  const settings = new Set(SCENARIOS.flatMap((scenario) => scenario.settings.map(({ name }) => name)));
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      ...Object.fromEntries([...settings].map((name) => [name, { type: 'string' as const }])),
-      ...Object.fromEntries(
-        ['full', 'keep', 'replace', 'resume', 'page', 'help'].map((name) => [
-          name,
-          { type: 'boolean' as const },
-        ]),
-      ),
-    },
-  });
+  const settings = SCENARIOS.flatMap((scenario) => scenario.settings.map(({ name }) => name));
+  const { values, positionals } = readArguments(process.argv.slice(2), { settings, switches: SWITCHES });
   const isOn = (name: string): boolean => values[name] === true;
   if (isOn('help')) {
-    process.stdout.write(formatHelp());
+    process.stdout.write(formatHelp(SCENARIOS));
     return;
   }
   if (isOn('page')) {
@@ -58,6 +53,8 @@ async function main(signal: AbortSignal): Promise<void> {
     ? findMissingNeed(['build'])
     : undefined;
   if (stale !== undefined) throw new Error(stale);
+  const isAsked = isOn('full') || isOn('keep') || isOn('replace');
+  await using _lock = isAsked ? await takeRunLock(LOCK_FILE) : undefined;
   const kept = await results.read();
   const failed: string[] = [];
   const isOver = (): boolean => signal.aborted;
@@ -80,7 +77,6 @@ async function main(signal: AbortSignal): Promise<void> {
       continue;
     }
     try {
-      const isAsked = isOn('full') || isOn('keep') || isOn('replace');
       const keep = isAsked && (isOn('replace') || mayReplace(before, { full }));
       if (isAsked && !keep)
         process.stderr.write(
@@ -137,37 +133,6 @@ async function runOne(scenario: Scenario, options: RunOptions): Promise<void> {
     await results.writePage(SCENARIOS);
   }
   await parts.remove();
-}
-
-function formatHelp(): string {
-  const lines = SCENARIOS.flatMap(({ name, about, runtimes, settings, fullMinutes }) => [
-    `  ${name.padEnd(12)}${about}`,
-    `  ${' '.repeat(12)}on ${runtimes}; about ${fullMinutes} min with --full`,
-    ...settings.map(({ name: setting, placeholder, about: what, short, full = short }) => {
-      const usual = full === short ? short : `${short}, with --full ${full}`;
-      return `  ${' '.repeat(14)}--${`${setting} ${placeholder}`.padEnd(16)} ${what} (${usual})`;
-    }),
-  ]);
-  return `Usage: npm run bench -- [options] [scenario…]
-
-Runs all scenarios whose needs are there, or those that are named.
-
-Scenarios and their settings:
-${lines.join('\n')}
-
-Options:
-  --full      more time for each, and the results are kept: benchmarks/results/, benchmarks/plots/ and benchmarks/RESULTS.md
-  --keep      keep the results without --full, unless what is kept is of a full run
-  --replace   keep them even in the place of a full run's, also with --full and settings that make it less
-  --resume    pass over scenarios whose kept results are of this commit, length, settings and programs, and go on in the
-              one that was interrupted, where it keeps what it finds part by part (kubelet,
-              cluster, latency)
-  --page      only make the page anew from the results that are kept
-  --help      this text
-
-Tables go to stdout, progress to stderr. A kubelet to measure beside is found at KUBELET,
-the programs of a control plane in the folder KUBEBUILDER_ASSETS.
-`;
 }
 
 const stop = new AbortController();
