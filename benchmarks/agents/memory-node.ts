@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryRuntime } from '../../test/integration/scale/memory-runtime.js';
+import { makeRunFolder } from '../run-folder.js';
 import { withDeadline } from '../with-deadline.js';
 import { BenchProcess, type BenchProcessOptions } from './bench-process.js';
 
@@ -12,8 +11,6 @@ export const MAX_PODS = 1_000;
 const POLL_MS = 20;
 /** Pods of which a runtime in memory has not all by then will not come. */
 const RUNNING_MS = 300_000;
-/** Then the id of the process whose folder it is. */
-const FOLDER_PREFIX = 'podloop-bench-memory-';
 
 /**
  * A runtime in the memory of this process, a folder of manifests, and what runs on them in processes of their own:
@@ -25,8 +22,7 @@ export class MemoryNode implements AsyncDisposable {
   readonly #processes: BenchProcess[] = [];
 
   static async start(): Promise<MemoryNode> {
-    await removeAbandonedFolders();
-    const folder = await mkdtemp(path.join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
+    const folder = await makeRunFolder('memory');
     await mkdir(path.join(folder, 'manifests'));
     return new MemoryNode(folder, await MemoryRuntime.start());
   }
@@ -50,13 +46,15 @@ export class MemoryNode implements AsyncDisposable {
     for (let at = 0; at < count; at++) await this.writeManifest(`pod-${String(at).padStart(4, '0')}`);
   }
 
-  /** Moves the manifest of a pod of one container into the folder, whole. */
-  async writeManifest(name: string): Promise<void> {
+  /** Moves the manifest of a pod of one container into the folder, whole; tells when, by `performance.now()`. */
+  async writeManifest(name: string): Promise<number> {
     const containers = [{ name: 'main', image: 'registry.test/app:1', imagePullPolicy: 'IfNotPresent' }];
     const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers } };
     const temporary = path.join(this.#folder, `${name}.json`);
     await writeFile(temporary, JSON.stringify(manifest));
+    const movedMs = performance.now();
     await rename(temporary, path.join(this.#folder, 'manifests', `${name}.json`));
+    return movedMs;
   }
 
   /** Every option as it is unless told, but for folders of its own and no port. */
@@ -121,15 +119,5 @@ export class MemoryNode implements AsyncDisposable {
     const started = await BenchProcess.start(args, options);
     this.#processes.push(started);
     return started;
-  }
-}
-
-/** Those of benchmarks that were killed. An id that somebody else has by now only keeps its folder a while longer. */
-async function removeAbandonedFolders(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    if (!name.startsWith(FOLDER_PREFIX)) continue;
-    const owner = Number.parseInt(name.slice(FOLDER_PREFIX.length), 10);
-    if (existsSync(`/proc/${owner}`)) continue;
-    await rm(path.join(tmpdir(), name), { recursive: true, force: true });
   }
 }

@@ -7,8 +7,7 @@
  *
  * @module
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { GrpcTransport } from '../../src/cri/grpc-transport.js';
 import { ContainerStatusRequest, ListContainersResponse } from '../../src/cri/generated/runtime/v1/cri.js';
@@ -16,6 +15,7 @@ import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index
 import { type Progress } from '../progress.js';
 import { measureUntilNarrow } from '../relist/narrow-rounds.js';
 import { measureSide, type SideSamples } from '../relist/paired-rounds.js';
+import { makeRunFolder } from '../run-folder.js';
 import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';
 import { Endings } from './endings.js';
 import { RELAY_KINDS, type RelayKind, type RelayProcess, startRelayProcess } from './start-relay-process.js';
@@ -97,7 +97,7 @@ export async function runRelayBenchmark(options: RelayBenchmarkOptions): Promise
 }
 
 async function measureLoad(load: Load, options: RelayBenchmarkOptions): Promise<RelayFigures[]> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'podloop-bench-'));
+  const folder = await makeRunFolder('relay');
   await using stack = new Endings();
   try {
     const pods = Math.ceil(load.containers / CONTAINERS_PER_POD);
