@@ -7,6 +7,7 @@ import { waitUntilHealthy } from '../agents/is-healthy.js';
 import { AgentProcess } from '../kubelet/agent-process.js';
 import { preparePodloop } from '../kubelet/contenders.js';
 import { type BenchNode, podNameOf, type Target, toMs } from '../kubelet/bench-node.js';
+import { CLOCK_STEP_MS, measureWallOffsetMs } from '../wall-clock.js';
 import { withDeadline } from '../with-deadline.js';
 import { BareObserver } from './bare-observer.js';
 import { type NativeEvents } from './native-events.js';
@@ -44,8 +45,6 @@ export interface DeathSample {
 const SETTLE_MS = 3_000;
 const POLL_MS = 250;
 const WAIT_MS = 60_000;
-/** Lines of a log have whole milliseconds, rounded down: an end is taken to be known when the next one began. */
-const LOG_STEP_MS = 1;
 
 /** Runs it. Deaths come in the order in which they were made. */
 export async function measureTurn(options: TurnOptions): Promise<DeathSample[]> {
@@ -121,7 +120,7 @@ async function killAll(
     seen.push({
       death: {
         ...{ containerId, podUid: labels['io.kubernetes.pod.uid'] ?? '', finishedMs },
-        toldMs: told === undefined ? undefined : told.atMs + LOG_STEP_MS,
+        toldMs: told === undefined ? undefined : told.atMs + CLOCK_STEP_MS,
         replacedMs:
           replacement === undefined ? undefined : toMs((await node.statusOf(replacement)).startedAt),
       },
@@ -160,12 +159,4 @@ async function removePods({ node, name, deaths, signal }: TurnOptions): Promise<
 
 function podName(name: string, at: number): string {
   return `${name}-${at}`;
-}
-
-/** What to add to a monotonic time to get the wall clock's; waits for its next millisecond to begin. */
-function measureWallOffsetMs(): number {
-  const before = Date.now();
-  let now = before;
-  while (now === before) now = Date.now();
-  return now - performance.now();
 }

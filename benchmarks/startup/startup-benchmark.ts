@@ -18,6 +18,7 @@ import { waitUntilHealthy } from '../agents/is-healthy.js';
 import { readTrace, traceFlags } from '../agents/trace-calls.js';
 import { type Progress } from '../progress.js';
 import { median, quantile } from '../stats.js';
+import { CLOCK_STEP_MS, measureWallOffsetMs } from '../wall-clock.js';
 import { withDeadline } from '../with-deadline.js';
 
 export interface StartupBenchmarkOptions {
@@ -165,10 +166,10 @@ async function timePodStarts(
   }
   await node.end(agent);
   const { calls } = await readTrace(traceFile);
-  return spans.map(({ uid, writtenMs, startedMs }) => {
+  return spans.map(({ uid, movedMs, startedMs }) => {
     // Whether the image is there is asked for no pod in particular; nobody else asks at the time.
     const own = calls.filter(({ podUid, method }) => podUid === uid || method === 'ImageStatus');
-    return { totalMs: startedMs - writtenMs, callsMs: coveredMs(own, writtenMs, startedMs) };
+    return { totalMs: startedMs - movedMs, callsMs: coveredMs(own, movedMs, startedMs) };
   });
 }
 
@@ -177,9 +178,10 @@ async function timePodStart(
   name: string,
   running: number,
   signal: AbortSignal,
-): Promise<{ readonly uid: string; readonly writtenMs: number; readonly startedMs: number }> {
-  const writtenMs = performance.timeOrigin + performance.now();
-  await node.writeManifest(name);
+): Promise<{ readonly uid: string; readonly movedMs: number; readonly startedMs: number }> {
+  // Of the wall clock, by which the runtime tells of its containers.
+  const offsetMs = measureWallOffsetMs();
+  const movedMs = (await node.writeManifest(name)) + offsetMs;
   await withDeadline(`until ${name} runs`, POD_START_MS, signal, async (within) =>
     node.untilRunning(running, within),
   );
@@ -188,7 +190,7 @@ async function timePodStart(
     .toSorted((one, other) => Number(other.startedAt - one.startedAt));
   const { startedAt, config } = newest!;
   const uid = config.labels['io.kubernetes.pod.uid'] ?? '';
-  return { uid, writtenMs, startedMs: Number(startedAt / 1_000n) / 1_000 };
+  return { uid, movedMs, startedMs: Number(startedAt / 1_000_000n) + CLOCK_STEP_MS };
 }
 
 function toFigures(name: string, what: string, tookMs: readonly number[]): StartupFigures {
