@@ -1,8 +1,8 @@
 import { CONTAINER_LIST, cri, FieldOrder, scanList } from '../../src/cri/index.js';
 import { type GrpcTransport } from '../../src/cri/grpc-transport.js';
 import { PodIndex } from '../../src/runtime/pod-index.js';
-import { decodeBareList, listBare } from '../relist/bare-lists.js';
-import { KnownList } from './known-list.js';
+import { decodeBareList, listBare } from '../lists/bare-lists.js';
+import { KnownList } from '../lists/known-list.js';
 
 /** Ways of reading id and state of every container from one answer, and the bare calls for both lists. */
 export interface ListReaders {

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { type CriClient } from '../../src/cri/client.js';
+import { CriRuntime } from '../../src/runtime/cri-runtime.js';
 import { longest, probeLoop, recordTurns, splitAt } from './loop-probe.js';
 
 it('sees every turn that the loop made meanwhile', async () => {
@@ -23,6 +25,26 @@ it('knows no work of podloop’s own where its client made no call', async () =>
   const use = await probeLoop(nextTurn);
   expect(use.longestTurnMs).toBeGreaterThan(0);
   expect(use.longestOwnMs).toBeNaN();
+});
+
+it('may take what comes after the last answer for all that podloop reads: it waits for both', async () => {
+  let answer = (_: Buffer): void => undefined;
+  const containers = new Promise<Buffer>((resolve) => (answer = resolve));
+  let malformed = 0;
+  type Handlers = { readonly onMessage: (message: Buffer) => void };
+  const client = {
+    connectionGeneration: 1,
+    streamBytes: async ({ name }: { readonly name: string }, _: unknown, { onMessage }: Handlers) =>
+      onMessage(name === 'StreamPodSandboxes' ? Buffer.from([0x0a, 0xff]) : await containers),
+    countMalformedMessage: () => malformed++,
+    countUnknownFields: () => undefined,
+  };
+  const listing = new CriRuntime({ client: client as unknown as CriClient }).listPods();
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  expect(malformed).toBe(0);
+  answer(Buffer.alloc(0));
+  await expect(listing).rejects.toThrow('the answer to ListPodSandbox cannot be decoded');
+  expect(malformed).toBe(1);
 });
 
 it('cuts the turn in which the last answer came', () => {

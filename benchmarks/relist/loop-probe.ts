@@ -15,8 +15,8 @@ export interface LoopUse {
   /** The longest turn until the last answer was there, without the collector's pauses in it: the transport's. */
   readonly longestTransportMs: number;
   /**
-   * The same of what came after the last answer: decoding and comparing, podloop's own. NaN where no client of podloop
-   * made the calls.
+   * The same of what came after the last answer: podloop's own, the decoding of both answers and the comparing, for it
+   * reads neither list before it has both. NaN where no client of podloop made the calls.
    */
   readonly longestOwnMs: number;
 }

@@ -2,7 +2,7 @@
  * What an idle relist costs beyond the list calls that it is made of.
  *
  * In: a synthetic runtime in a process of its own. Out, for each size of the node: relists through CriRuntime and
- * Pleg held against {@link listBare} over a connection of the same kind, in alternating rounds. It assumes that
+ * Pleg held against {@link BareComparison} over a connection of the same kind, in alternating rounds. It assumes that
  * nothing on the node changes, which is what most relists find.
  *
  * @module
@@ -12,9 +12,9 @@ import { GrpcTransport } from '../../src/cri/grpc-transport.js';
 import { Pleg } from '../../src/pleg/pleg.js';
 import { CriRuntime } from '../../src/runtime/cri-runtime.js';
 import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
+import { BareComparison } from '../lists/bare-lists.js';
 import { type Progress } from '../progress.js';
 import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';
-import { listBare } from './bare-lists.js';
 import { type LoopUse, probeLoop } from './loop-probe.js';
 import { measureUntilNarrow } from './narrow-rounds.js';
 import { measureSide, type Run, type SideSamples } from './paired-rounds.js';
@@ -85,11 +85,12 @@ async function measureSize(containers: number, options: RelistBenchmarkOptions):
   const client = new CriClient({ endpoint: synthetic.endpoint });
   const runtime = new TimedRuntime(new CriRuntime({ client }));
   const pleg = new Pleg({ runtime, mode: 'generic' });
-  const listBoth = () => listBare((path, request) => transport.unary(path, request).answer);
   const relist = () => pleg.relist();
   try {
-    const { containers: listed } = await listBoth();
-    if (listed.length !== containers) throw new Error(`${listed.length} containers instead of ${containers}`);
+    const lists = await BareComparison.start((path, request) => transport.unary(path, request).answer);
+    if (lists.containers !== containers)
+      throw new Error(`${lists.containers} containers instead of ${containers}`);
+    const listBoth = () => lists.run();
     // The first relist inspects every pod; the idle ones come after it.
     await relist();
     await expectIdle(pleg, relist);

@@ -10,7 +10,7 @@ const USUAL_CONTAINERS = 1_000;
 /** The section of the results page. */
 export function formatRelistReport(figures: readonly RelistFigures[]): string {
   return `An idle relist next to the bare list calls: ListPodSandbox and ListContainers in flight together over a connection of the
-same kind, id and state read by hand into an object each. Alternating rounds; brackets hold the 95 % bootstrap interval of the ratio relist / bare.
+same kind, id and state of each item read by hand and compared by bytes with what is known, without an object or a string. Alternating rounds; brackets hold the 95 % bootstrap interval of the ratio relist / bare.
 Within ${TIME_LIMIT} means that the interval of the means ends below it, which is the goal; the medians stand beside it, and p10 is
 the ratio of the fast rounds, which others at work on the machine disturb least.
 
@@ -42,8 +42,8 @@ ${formatTable(
 )}
 
 Where a relist’s time goes: means in ms, of relists in the same rounds whose calls and lists are listened to, which costs what
-\`listened\` is above \`relist\`. The parts add up to \`listened\`. \`calls\` lasts until both answers are there, and has in it the
-reading of the list that came first; \`decode\` until the runtime has handed out its pods, \`diff\` is comparing with the records, and
+\`listened\` is above \`relist\`. The parts add up to \`listened\`. \`calls\` lasts until both answers are there;
+neither is read before; \`decode\` until the runtime has handed out its pods, \`diff\` is comparing with the records, and
 \`rest\` all that is left: taking stamps, asking who is due, telling. CPU is that of the whole process, of its other threads too;
 that of the diff cannot be told from that of the rest.
 
@@ -64,7 +64,8 @@ ${formatTable(
 
 ${formatGrowth(figures)}How long the event loop was kept at most (ms), the worst of all probed rounds. A turn is all that ran between two visits of the
 loop's check phase, the collector's pauses included; timer is by what a due timer was late. Without the pauses, a relist's turns
-are the transport's until the last answer is there (HTTP/2 frames, assembling the message) and podloop's own after it.
+are the transport's until the last answer is there (HTTP/2 frames, assembling the message). What comes after it is podloop's
+own: it reads neither list before it has both.
 
 ${formatTable(
   [

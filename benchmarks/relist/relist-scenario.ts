@@ -8,6 +8,9 @@ import { formatRelistReport } from './relist-report.js';
 /** A node's containers come in pods of two; beyond the limit an answer is larger than what a client takes. */
 const SIZES = listOf(count({ most: 50_000, multipleOf: CONTAINERS_PER_POD }));
 
+/** The longest of few turns says little. */
+const PROBE_ROUNDS = 30;
+
 /** Idle relists, next to the bare list calls. */
 export const RELIST: Scenario = {
   name: 'relist',
@@ -41,12 +44,12 @@ export const RELIST: Scenario = {
       full: '110',
     },
   ],
-  run: async ({ full, setting, progress, signal }) => {
+  run: async ({ setting, progress, signal }) => {
     const figures = await runRelistBenchmark({
       sizes: toCounts(setting('sizes')),
       minRounds: toCount(setting('rounds')),
       budgetMs: toCount(setting('budget')) * 1_000,
-      probeRounds: full ? 30 : 10,
+      probeRounds: PROBE_ROUNDS,
       ...{ progress, signal },
     });
     return {

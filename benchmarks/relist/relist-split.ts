@@ -24,7 +24,7 @@ export interface RelistMarks {
 /** Where the time of a relist goes: means in milliseconds, which add up. */
 export interface RelistParts {
   readonly totalMs: number;
-  /** Until both calls were answered, as bytes; the reading of the first answer is in it. */
+  /** Until both calls were answered, as bytes: neither is read before. */
   readonly callsMs: number;
   /** From there until the runtime handed out its pods: decoding and grouping. */
   readonly decodeMs: number;

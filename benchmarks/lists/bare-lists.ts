@@ -1,12 +1,14 @@
 /**
- * The bare list calls that an idle relist is held against: both lists in flight together over the product's own
- * transport, and from each item the id and the state, read by hand into an object each. Of the calls, less cannot be done
- * by whoever polls; of the reading it can: what comparing by bytes takes is measured apart, by the benchmark `micro`.
+ * The bare list calls: both lists in flight together over the product's own transport. An idle relist is held against
+ * {@link BareComparison}, which reads id and state of each item by hand and compares them by bytes with what is known: less
+ * cannot be done by whoever polls. {@link listBare} reads them into an object each, to have something to compare with.
  *
  * Written apart from the product's decoders on purpose; it shares no code with them.
  *
  * @module
  */
+
+import { KnownList } from './known-list.js';
 
 /** What is read of one item of a list answer. */
 export interface BareItem {
@@ -36,6 +38,41 @@ export async function listBare(call: BareCall): Promise<{ containers: BareItem[]
     call(LIST_CONTAINERS, NO_FILTER).then((bytes) => decodeBareList(bytes, CONTAINER_STATE)),
   ]);
   return { containers, sandboxes };
+}
+
+/** Lists all containers and sandboxes as often as it is told, and compares each time with what the first lists said. */
+export class BareComparison {
+  readonly #call: BareCall;
+  readonly #sandboxes: KnownList;
+  readonly #containers: KnownList;
+
+  static async start(call: BareCall): Promise<BareComparison> {
+    return new BareComparison(call, await listBare(call));
+  }
+
+  private constructor(call: BareCall, { sandboxes, containers }: Awaited<ReturnType<typeof listBare>>) {
+    this.#call = call;
+    this.#sandboxes = new KnownList(sandboxes, SANDBOX_STATE);
+    this.#containers = new KnownList(containers, CONTAINER_STATE);
+  }
+
+  /** How many containers it compares with. */
+  get containers(): number {
+    return this.#containers.size;
+  }
+
+  /** Throws when anything changed: it would measure something else. */
+  async run(): Promise<void> {
+    const compare = async (path: string, known: KnownList): Promise<void> => {
+      const { seen, changed } = known.compare(await this.#call(path, NO_FILTER));
+      if (seen !== known.size || changed > 0)
+        throw new Error(`${path}: ${changed} of ${seen} are new or other, and ${known.size} were known`);
+    };
+    await Promise.all([
+      compare(LIST_POD_SANDBOX, this.#sandboxes),
+      compare(LIST_CONTAINERS, this.#containers),
+    ]);
+  }
 }
 
 /** Node has this on every Buffer, without the checks of `toString('latin1', …)`; its types leave it out. */

@@ -4,7 +4,7 @@ import {
   ListContainersResponse,
   ListPodSandboxResponse,
 } from '../../src/cri/generated/runtime/v1/cri.js';
-import { decodeBareList, listBare } from './bare-lists.js';
+import { BareComparison, decodeBareList, listBare } from './bare-lists.js';
 
 const containers = ListContainersResponse.fromPartial({
   containers: Array.from({ length: 300 }, (_, index) => ({
@@ -35,6 +35,25 @@ describe('the bare lists', () => {
       { id: 'ready', state: 0 },
       { id: 'gone', state: 1 },
     ]);
+  });
+
+  it('are compared with what the first of them said', async () => {
+    const idOf = (index: number): string => index.toString(16).padStart(64, '0');
+    let states: (0 | 1)[] = [0, 1, 0];
+    const call = async (path: string): Promise<Buffer> => {
+      const items = states.map((state, index) => ({ id: idOf(index), state }));
+      const answer = path.endsWith('ListContainers')
+        ? ListContainersResponse.encode(ListContainersResponse.fromPartial({ containers: items }))
+        : ListPodSandboxResponse.encode(ListPodSandboxResponse.fromPartial({ items }));
+      return Buffer.from(answer.finish());
+    };
+    const bare = await BareComparison.start(call);
+    expect(bare.containers).toBe(3);
+    await bare.run();
+    states = [0, 0, 0];
+    await expect(bare.run()).rejects.toThrow('1 of 3 are new or other, and 3 were known');
+    states = [0, 1];
+    await expect(bare.run()).rejects.toThrow('0 of 2 are new or other, and 3 were known');
   });
 
   it('skip fields of every wire type that they do not know', () => {
