@@ -1,10 +1,9 @@
 import { CONTAINER_LIST, cri, FieldOrder, scanList } from '../../src/cri/index.js';
-import { type GrpcTransport } from '../../src/cri/grpc-transport.js';
 import { PodIndex } from '../../src/runtime/pod-index.js';
-import { decodeBareList, listBare } from '../lists/bare-lists.js';
+import { decodeBareList } from '../lists/bare-lists.js';
 import { KnownList } from '../lists/known-list.js';
 
-/** Ways of reading id and state of every container from one answer, and the bare calls for both lists. */
+/** Ways of reading id and state of every container from one answer. */
 export interface ListReaders {
   /** Read by hand and compared with what is known, by bytes: no more than an idle relist has to do. */
   readonly handWritten: () => Promise<unknown>;
@@ -12,7 +11,6 @@ export interface ListReaders {
   readonly table: () => Promise<unknown>;
   /** As an idle relist does it: each id found among those that are known, each state compared. */
   readonly product: () => Promise<unknown>;
-  readonly listBoth: (transport: GrpcTransport) => Promise<unknown>;
 }
 
 /** Makes them for an answer to ListContainers, whose containers are known to the product's side from then on. */
@@ -61,6 +59,5 @@ export async function createListReaders(answer: Buffer): Promise<ListReaders> {
       if (states.size !== known) throw new Error(`${states.size} containers instead of ${known}`);
       return Promise.resolve(states);
     },
-    listBoth: (transport) => listBare((path, request) => transport.unary(path, request).answer),
   };
 }

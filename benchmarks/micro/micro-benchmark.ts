@@ -13,6 +13,7 @@ import { Pleg } from '../../src/pleg/pleg.js';
 import { CriRuntime } from '../../src/runtime/cri-runtime.js';
 import { spawnSyntheticRuntime } from '../../src/testing/synthetic-runtime/index.js';
 import { measurePairedRounds } from '../relist/paired-rounds.js';
+import { BareComparison } from '../lists/bare-lists.js';
 import { type Progress } from '../progress.js';
 import { bootstrapRatio, type Estimate, mean, median } from '../stats.js';
 import { profileCpu, type ProfiledFunction } from './cpu-profile.js';
@@ -111,8 +112,9 @@ export async function runMicroBenchmark(options: MicroBenchmarkOptions): Promise
     // Before anything is sampled: a collector that keeps account of samples has more to do.
     const profile = await profileCpu(() => relists(PROFILED_RUNS));
     const relist = await measureAllocation(() => relists(WARM_UP_RUNS));
+    const bare = await BareComparison.start((path, request) => transport.unary(path, request).answer);
     const bareLists = await measureAllocation(async () => {
-      for (let run = 0; run < WARM_UP_RUNS; run++) await readers.listBoth(transport);
+      for (let run = 0; run < WARM_UP_RUNS; run++) await bare.run();
     });
     return {
       containers,

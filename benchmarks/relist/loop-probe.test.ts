@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { type CriClient } from '../../src/cri/client.js';
 import { CriRuntime } from '../../src/runtime/cri-runtime.js';
+import { type CriCall, criCallEnded } from '../../src/util/channels.js';
 import { longest, probeLoop, recordTurns, splitAt } from './loop-probe.js';
 
 it('sees every turn that the loop made meanwhile', async () => {
@@ -25,6 +26,22 @@ it('knows no work of podloop’s own where its client made no call', async () =>
   const use = await probeLoop(nextTurn);
   expect(use.longestTurnMs).toBeGreaterThan(0);
   expect(use.longestOwnMs).toBeNaN();
+});
+
+it('takes what comes after the last list for podloop’s own, whatever other calls are answered later', async () => {
+  const tellEnd = (method: string): void => {
+    const call = { method } as CriCall;
+    criCallEnded.publish({ call, durationMs: 1, outcome: 'ok', unknownFields: 0, responseBytes: 0 });
+  };
+  const use = await probeLoop(async () => {
+    tellEnd('ListPodSandbox');
+    tellEnd('StreamContainers');
+    const beganMs = performance.now();
+    while (performance.now() - beganMs < 5);
+    tellEnd('Status');
+    await nextTurn();
+  });
+  expect(use.longestOwnMs).toBeGreaterThan(4);
 });
 
 it('may take what comes after the last answer for all that podloop reads: it waits for both', async () => {
