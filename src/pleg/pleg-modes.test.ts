@@ -15,6 +15,8 @@ interface Running extends PlegHarness {
   readonly relistsWithin: (ms: number) => Promise<number>;
   /** Lets a container of pod `a` start, announced or not; each time another one. */
   readonly change: (announced: boolean) => Promise<void>;
+  /** Ten changes that are announced, and the relist that finds no other. */
+  readonly prove: () => Promise<void>;
 }
 
 async function running(mode: PlegOptions['mode'], options: Partial<PlegOptions> = {}): Promise<Running> {
@@ -25,18 +27,23 @@ async function running(mode: PlegOptions['mode'], options: Partial<PlegOptions> 
   await clock.advance(3_000);
   drain(h.events);
   let changes = 0;
+  const change = async (announced: boolean): Promise<void> => {
+    const { id } = runtime.setContainer('a', `more-${changes++}`, 'running');
+    if (announced) emit(h, 'started', id);
+    await clock.settle();
+  };
   return {
     ...h,
     stop,
+    change,
     relistsWithin: async (ms) => {
       const { listCalls } = runtime;
       await clock.advance(ms);
       return runtime.listCalls - listCalls;
     },
-    change: async (announced) => {
-      const { id } = runtime.setContainer('a', `more-${changes++}`, 'running');
-      if (announced) emit(h, 'started', id);
-      await clock.settle();
+    prove: async () => {
+      for (let i = 0; i < 10; i++) await change(true);
+      await clock.advance(1_000);
     },
   };
 }
@@ -186,12 +193,14 @@ describe('mode evented', () => {
 });
 
 describe('mode auto', () => {
-  it('stretches after ten changes that were all announced, not before, and not on an idle node', async () => {
+  it('stretches after ten changes that were all announced and a relist that finds no other, and not on an idle node', async () => {
     const { clock, pleg, stop, change, relistsWithin } = await running('auto');
     expect(await relistsWithin(60_000)).toBe(60);
     for (let i = 0; i < 9; i++) await change(true);
     expect(pleg.state()).toMatchObject({ periodMs: 1_000, stream: { announced: 9 } });
     await change(true);
+    expect(pleg.state()).toMatchObject({ periodMs: 1_000, stream: { announced: 10 } });
+    expect(await relistsWithin(1_000)).toBe(1);
     expect(pleg.state().periodMs).toBe(10_000);
     await clock.advance(9_000);
     expect(await relistsWithin(1_000)).toBe(1);
@@ -199,9 +208,22 @@ describe('mode auto', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it('finds within a second a change whose event went to a reader that is gone, though all others were announced', async () => {
+    const h = await running('auto');
+    await h.change(false);
+    for (let i = 0; i < 20; i++) await h.change(true);
+    drain(h.events);
+    h.runtime.setContainer('b', 'c2', 'exited');
+    expect(await h.relistsWithin(1_000)).toBe(1);
+    expect(drain(h.events)).toEqual(['ContainerDied b c2']);
+    await h.clock.advance(1_000);
+    expect(h.pleg.state().periodMs).toBe(1_000);
+    await h.stop();
+  });
+
   it('stretches on to a minute, twice as far with each relist that finds nothing new', async () => {
-    const { clock, pleg, stop, change, relistsWithin } = await running('auto');
-    for (let i = 0; i < 10; i++) await change(true);
+    const { clock, pleg, stop, change, prove, relistsWithin } = await running('auto');
+    await prove();
     await clock.advance(9_000);
     const periodsMs: number[] = [];
     for (const periodMs of [1_000, 20_000, 40_000, LONGEST_MS, LONGEST_MS]) {
@@ -222,7 +244,7 @@ describe('mode auto', () => {
 
   it('does not stretch on for looks that somebody asks for', async () => {
     const h = await running('auto');
-    for (let i = 0; i < 10; i++) await h.change(true);
+    await h.prove();
     for (let i = 0; i < 5; i++) {
       await h.pleg.relist();
       h.pleg.requestRelist('a');
@@ -254,7 +276,7 @@ describe('mode auto', () => {
     'returns to a second from the longest period with %s, and begins anew',
     async (_, surprise, { inMs = 0 }) => {
       const h = await running('auto');
-      for (let i = 0; i < 10; i++) await h.change(true);
+      await h.prove();
       await h.clock.advance(3 * LONGEST_MS);
       expect(h.pleg.state().periodMs).toBe(LONGEST_MS);
       await surprise(h);
@@ -267,6 +289,7 @@ describe('mode auto', () => {
       await h.change(true);
       expect(h.pleg.state().periodMs).toBe(1_000);
       for (let i = 0; i < 9; i++) await h.change(true);
+      await h.clock.advance(1_000);
       expect(h.pleg.state().periodMs).toBe(10_000);
       await h.clock.advance(10_000);
       expect(h.pleg.state().periodMs).toBe(20_000);
@@ -277,7 +300,7 @@ describe('mode auto', () => {
 
   it('returns to ten seconds after a list that failed, and is at a second until one succeeds', async () => {
     const h = await running('auto');
-    for (let i = 0; i < 10; i++) await h.change(true);
+    await h.prove();
     await h.clock.advance(3 * LONGEST_MS);
     h.runtime.failList(BROKEN);
     await h.clock.advance(LONGEST_MS);
@@ -293,7 +316,7 @@ describe('mode auto', () => {
 
   it('stays at ten seconds while lists take longer than that: the threshold is for both together', async () => {
     const h = await running('auto');
-    for (let i = 0; i < 10; i++) await h.change(true);
+    await h.prove();
     h.runtime.delayList(100_000);
     await h.clock.advance(10_000);
     for (let i = 0; i < 40; i++) {
@@ -308,7 +331,7 @@ describe('mode auto', () => {
 
   it('finds a change whose event got lost within a minute, at the latest', async () => {
     const h = await running('auto');
-    for (let i = 0; i < 10; i++) await h.change(true);
+    await h.prove();
     await h.clock.advance(3 * LONGEST_MS);
     drain(h.events);
     h.runtime.setContainer('b', 'c2', 'exited');
@@ -325,6 +348,7 @@ describe('mode auto', () => {
       await h.clock.advance(500);
       emit(h, 'started', id);
     }
+    await h.clock.advance(1_000);
     expect(h.pleg.state()).toMatchObject({ periodMs: 10_000, stream: { announced: 10, missed: 0 } });
     await h.stop();
   });
@@ -341,7 +365,7 @@ describe('mode auto', () => {
     ['a relist by hand', async (h: Running) => h.pleg.relist()],
   ])('returns to a second when %s finds a change that no event announced', async (_, look) => {
     const h = await running('auto');
-    for (let i = 0; i < 12; i++) await h.change(true);
+    await h.prove();
     await h.clock.advance(10_000);
     expect(h.pleg.state().periodMs).toBe(20_000);
     drain(h.events);
@@ -356,6 +380,7 @@ describe('mode auto', () => {
     for (let i = 0; i < 9; i++) await h.change(true);
     expect(h.pleg.state().periodMs).toBe(1_000);
     await h.change(true);
+    await h.clock.advance(1_000);
     expect(h.pleg.state().periodMs).toBe(10_000);
     await h.stop();
     expect(h.clock.pendingTimers).toBe(0);
@@ -363,7 +388,7 @@ describe('mode auto', () => {
 
   it('returns to a second at once when the stream breaks, and does not hold the gap against the next stream', async () => {
     const h = await running('auto');
-    for (let i = 0; i < 12; i++) await h.change(true);
+    await h.prove();
     expect(h.pleg.state().periodMs).toBe(10_000);
     h.runtime.refuseEvents(BROKEN);
     h.runtime.breakEvents(BROKEN);
@@ -374,7 +399,7 @@ describe('mode auto', () => {
     h.runtime.refuseEvents(undefined);
     await h.clock.advance(30_000);
     expect(h.pleg.state().stream).toMatchObject({ state: 'up', missed: 0 });
-    for (let i = 0; i < 10; i++) await h.change(true);
+    await h.prove();
     expect(h.pleg.state()).toMatchObject({ periodMs: 10_000, stream: { missed: 0 } });
     await h.stop();
   });

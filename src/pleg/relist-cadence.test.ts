@@ -33,10 +33,11 @@ describe('computeCadence', () => {
     });
   });
 
-  it('stretches to ten seconds in mode auto once ten changes in a row were announced', () => {
+  it('stretches to ten seconds in mode auto once ten changes in a row were announced and a relist found no other', () => {
     const options = { ...DEFAULT_CADENCE, mode: 'auto' } as const;
     expect(computeCadence(options, { stream: 'up', announcedInARow: 9, quietRelists: 9 })).toEqual(USUAL);
-    expect(computeCadence(options, { stream: 'up', announcedInARow: 10, quietRelists: 0 })).toEqual({
+    expect(computeCadence(options, { stream: 'up', announcedInARow: 10, quietRelists: 0 })).toEqual(USUAL);
+    expect(computeCadence(options, { stream: 'up', announcedInARow: 10, quietRelists: 1 })).toEqual({
       periodMs: 10_000,
       thresholdMs: 180_000,
     });
@@ -48,21 +49,21 @@ describe('computeCadence', () => {
         { ...DEFAULT_CADENCE, mode: 'auto', ...options },
         { stream: 'up', announcedInARow: 10, quietRelists },
       ).periodMs;
-    expect([0, 1, 2, 3, 4, 10_000].map((quiet) => periodAfter(quiet))).toEqual([
+    expect([1, 2, 3, 4, 5, 10_000].map((quiet) => periodAfter(quiet))).toEqual([
       10_000, 20_000, 40_000, 60_000, 60_000, 60_000,
     ]);
     // What is told to begin with longer periods begins with them.
-    expect([0, 1].map((quiet) => periodAfter(quiet, { stretchedPeriodMs: 80_000 }))).toEqual([
+    expect([1, 2].map((quiet) => periodAfter(quiet, { stretchedPeriodMs: 80_000 }))).toEqual([
       80_000, 80_000,
     ]);
-    expect([0, 1].map((quiet) => periodAfter(quiet, { longestStretchedPeriodMs: 10_000 }))).toEqual([
+    expect([1, 2].map((quiet) => periodAfter(quiet, { longestStretchedPeriodMs: 10_000 }))).toEqual([
       10_000, 10_000,
     ]);
     expect(periodAfter(9, { relistThresholdMs: 50_000 })).toBe(25_000);
   });
 
   it('never makes a period shorter than the usual one, nor longer than half of the threshold', () => {
-    const up = { stream: 'up', announcedInARow: 100, quietRelists: 0 } as const;
+    const up = { stream: 'up', announcedInARow: 100, quietRelists: 1 } as const;
     const slow = { ...DEFAULT_CADENCE, relistPeriodMs: 400_000, relistThresholdMs: 900_000 };
     for (const mode of ['auto', 'evented'] as const) {
       expect(computeCadence({ ...slow, mode }, up).periodMs).toBe(400_000);

@@ -5,8 +5,8 @@ import { type StreamState } from './event-hints.js';
  *
  * - `generic`: by relisting every second. No event stream is opened.
  * - `evented`: by events, with a relist every 300 s while the stream is up, every second while it is not.
- * - `auto`: by both; the relist period stretches to 10 s while the stream proves to announce every change, and on to
- *   60 s while relists find nothing that was not announced.
+ * - `auto`: by both; the relist period stretches to 10 s once the stream has announced every change and a relist has found
+ *   no other, and on to 60 s while relists find nothing that was not announced.
  */
 export type PlegMode = 'generic' | 'evented' | 'auto';
 
@@ -64,7 +64,7 @@ export interface Cadence {
 export interface CadenceInput {
   readonly stream: StreamState;
   readonly announcedInARow: number;
-  /** Relists by a stretched period, one after the other, that gave no reason to relist more often. */
+  /** Relists since the stream proves complete, one after the other, that gave no reason to relist more often. */
   readonly quietRelists: number;
 }
 
@@ -99,12 +99,17 @@ export function computeCadence(options: CadenceOptions, input: CadenceInput): Ca
   }
 }
 
+/**
+ * Changes that were announced say nothing of one that was not: a runtime that gives each event to one reader gives the
+ * first one to a reader that is gone. So a relist has to find no other before anything is stretched.
+ */
 function computeStretchedPeriod(
-  { stretchedPeriodMs, longestStretchedPeriodMs }: CadenceOptions,
+  { relistPeriodMs, stretchedPeriodMs, longestStretchedPeriodMs }: CadenceOptions,
   quietRelists: number,
 ): number {
+  if (quietRelists === 0) return relistPeriodMs;
   return Math.min(
-    stretchedPeriodMs * 2 ** quietRelists,
+    stretchedPeriodMs * 2 ** (quietRelists - 1),
     Math.max(stretchedPeriodMs, longestStretchedPeriodMs),
   );
 }

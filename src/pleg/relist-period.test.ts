@@ -20,16 +20,16 @@ function setUp(mode: PlegMode = 'auto') {
     stream.announcedInARow = announcedInARow;
     period.reconsider();
   };
-  /** Begins a period; afterwards, how long it was and whether it was a stretched one. */
-  const begin = (): { readonly over: () => { lastedMs: number; wasStretched: boolean } | undefined } => {
+  /** Begins a period; afterwards, how long it was and whether the stream proves complete. */
+  const begin = (): { readonly over: () => { lastedMs: number; isProven: boolean } | undefined } => {
     const beganMs = clock.monotonicMs();
-    let over: { lastedMs: number; wasStretched: boolean } | undefined;
-    void period.untilOver(stopping.signal).then((wasStretched) => {
-      over = { lastedMs: clock.monotonicMs() - beganMs, wasStretched };
+    let over: { lastedMs: number; isProven: boolean } | undefined;
+    void period.untilOver(stopping.signal).then((isProven) => {
+      over = { lastedMs: clock.monotonicMs() - beganMs, isProven };
     });
     return { over: () => over };
   };
-  const waitOne = async (): Promise<{ lastedMs: number; wasStretched: boolean } | undefined> => {
+  const waitOne = async (): Promise<{ lastedMs: number; isProven: boolean } | undefined> => {
     const { over } = begin();
     await clock.advanceUntil(() => over() !== undefined);
     return over();
@@ -39,45 +39,50 @@ function setUp(mode: PlegMode = 'auto') {
     period.noteQuietRelist(durationMs);
     period.reconsider();
   };
-  return { clock, logger, looks, stream, period, stopping, become, begin, waitOne, quiet };
+  /** The stream announces every change, and a relist finds no other. */
+  const prove = async (): Promise<void> => {
+    become('up', PROVEN);
+    await quiet();
+  };
+  return { clock, logger, looks, stream, period, stopping, become, begin, waitOne, quiet, prove };
 }
 
 const PROVEN = DEFAULT_CADENCE.provenAfter;
 
 describe('a wait', () => {
-  it('lasts a second while nothing is proven, and was not a stretched one', async () => {
+  it('lasts a second while nothing is proven', async () => {
     const { waitOne, become } = setUp();
-    expect(await waitOne()).toEqual({ lastedMs: 1_000, wasStretched: false });
+    expect(await waitOne()).toEqual({ lastedMs: 1_000, isProven: false });
     become('up', PROVEN - 1);
-    expect(await waitOne()).toEqual({ lastedMs: 1_000, wasStretched: false });
+    expect(await waitOne()).toEqual({ lastedMs: 1_000, isProven: false });
   });
 
-  it('gets longer when the stream proves complete meanwhile, counted from its begin', async () => {
-    const { clock, become, begin } = setUp();
+  it('lasts a second when the stream proves complete meanwhile, and longer once a relist has found nothing else', async () => {
+    const { clock, become, begin, waitOne, period } = setUp();
     const { over } = begin();
     await clock.advance(600);
     become('up', PROVEN);
-    await clock.advance(9_399);
-    expect(over()).toBeUndefined();
-    await clock.advance(1);
-    expect(over()).toEqual({ lastedMs: 10_000, wasStretched: true });
+    await clock.advance(400);
+    expect(over()).toEqual({ lastedMs: 1_000, isProven: true });
+    period.noteQuietRelist(5);
+    expect(await waitOne()).toEqual({ lastedMs: 10_000, isProven: true });
   });
 
-  it('is over at once when the stream breaks and a second has gone by, and was not a stretched one', async () => {
-    const { clock, become, begin } = setUp();
-    become('up', PROVEN);
+  it('is over at once when the stream breaks and a second has gone by', async () => {
+    const { clock, become, begin, prove } = setUp();
+    await prove();
     const { over } = begin();
     await clock.advance(4_000);
     become('waiting', 0);
     await clock.settle();
-    expect(over()).toEqual({ lastedMs: 4_000, wasStretched: false });
+    expect(over()).toEqual({ lastedMs: 4_000, isProven: false });
   });
 
   it('is no longer than a second after a list that failed, whatever the stream proves', async () => {
-    const { become, looks, period, waitOne } = setUp();
-    become('up', PROVEN);
+    const { looks, period, waitOne, prove } = setUp();
+    await prove();
     looks.lastListError = 'the runtime is gone';
-    expect(await waitOne()).toEqual({ lastedMs: 1_000, wasStretched: false });
+    expect(await waitOne()).toEqual({ lastedMs: 1_000, isProven: false });
     expect(period.periodMs).toBe(10_000);
   });
 
@@ -93,15 +98,15 @@ describe('a wait', () => {
 });
 
 describe('the period', () => {
-  it('doubles with each quiet relist up to a minute, and says so', async () => {
+  it('stretches with a quiet relist, doubles with each more up to a minute, and says so', async () => {
     const { become, quiet, period, logger } = setUp();
     become('up', PROVEN);
     const periods = [period.periodMs];
-    for (let relist = 0; relist < 4; relist++) {
+    for (let relist = 0; relist < 5; relist++) {
       await quiet();
       periods.push(period.periodMs);
     }
-    expect(periods).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
+    expect(periods).toEqual([1_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
     expect(logger.lines.map(({ fields }) => fields['period'])).toEqual([
       '10000ms',
       '20000ms',
@@ -111,8 +116,8 @@ describe('the period', () => {
   });
 
   it('begins anew after a relist that took long, and after one that failed', async () => {
-    const { become, quiet, period } = setUp();
-    become('up', PROVEN);
+    const { quiet, period, prove } = setUp();
+    await prove();
     await quiet();
     await quiet(10_000);
     expect(period.periodMs).toBe(40_000);
@@ -126,14 +131,16 @@ describe('the period', () => {
   });
 
   it('forgets what was quiet before the stream was in doubt', async () => {
-    const { become, quiet, period } = setUp();
-    become('up', PROVEN);
+    const { become, quiet, period, prove } = setUp();
+    await prove();
     await quiet();
     await quiet();
     expect(period.periodMs).toBe(40_000);
     become('up', 0);
     expect(period.periodMs).toBe(1_000);
     become('up', PROVEN);
+    expect(period.periodMs).toBe(1_000);
+    await quiet();
     expect(period.periodMs).toBe(10_000);
   });
 
@@ -143,7 +150,7 @@ describe('the period', () => {
     stream.announcedInARow = 0;
     period.noteQuietRelist(5);
     become('up', PROVEN);
-    expect(period.periodMs).toBe(10_000);
+    expect(period.periodMs).toBe(1_000);
   });
 });
 

@@ -65,25 +65,25 @@ export class RelistPeriod {
   }
 
   /**
-   * A stretched period is over and a relist has followed, which took so long: the next one is longer, unless something
-   * came up meanwhile. The change of which an event is missing is known by then, or soon, and brings the period back
+   * The period of a stream that proves complete is over and a relist has followed, which took so long: the next one is longer,
+   * unless something came up meanwhile. The change of which an event is missing is known by then, or soon, and brings the period back
    * at once.
    */
   noteQuietRelist(durationMs: number): void {
     if (!this.#eventsProveComplete) return;
     // A list that takes long leaves less of the threshold for the wait before it.
     const tookLong = durationMs > this.#options.cadence.stretchedPeriodMs;
-    this.#quietRelists = tookLong ? 0 : this.#quietRelists + 1;
+    this.#quietRelists = tookLong ? 1 : this.#quietRelists + 1;
   }
 
   /** A relist failed: what is stretched begins anew. */
   noteFailedRelist(): void {
-    this.#quietRelists = 0;
+    this.#quietRelists = Math.min(1, this.#quietRelists);
   }
 
   /**
-   * Waits for the end of the period that begins now and may change while it runs. Resolves with whether it was a
-   * stretched one in the end; at once when the signal aborts.
+   * Waits for the end of the period that begins now and may change while it runs. Resolves with whether the stream proves
+   * complete in the end; at once when the signal aborts.
    */
   async untilOver(signal: AbortSignal): Promise<boolean> {
     const { clock, cadence, looks } = this.#options;
