@@ -32,6 +32,17 @@ it('takes noise for no flat line', () => {
   expect(resident(figures({}, Number.NaN, Number.NaN)).met).toBeUndefined();
 });
 
+it('allows what lives in the heap to grow by less than matters', () => {
+  const live = (low: number, high: number) =>
+    judgeChurn(figures({ memory: { live: growing(low, high), resident: growing(-1, 1) } })).find(({ what }) =>
+      what.includes('lives'),
+    )!;
+  expect(live(0.2, 2.7)).toMatchObject({ met: true, goal: '<= 11.0 MiB an hour, an id for each death' });
+  expect(live(12, 14).met).toBe(false);
+  expect(live(2, 14)).toMatchObject({ met: undefined, measured: '8 [2, 14] MiB an hour: too noisy' });
+  expect(live(Number.NaN, Number.NaN).met).toBeUndefined();
+});
+
 it('judges no memory while the benchmark itself grows', () => {
   expect(resident(figures({ isSettled: false })).met).toBeUndefined();
 });
