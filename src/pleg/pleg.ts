@@ -253,19 +253,19 @@ export class Pleg {
   }
 
   async #lookByPeriod(signal: AbortSignal): Promise<void> {
-    let byStretchedPeriod = false;
+    let byProvenStream = false;
     for (;;) {
       const startedMs = this.#clock.monotonicMs();
       try {
         const { inspections } = await this.#looks.atAll({ signal, byHand: false });
-        if (byStretchedPeriod) this.#period.noteQuietRelist(this.#clock.monotonicMs() - startedMs);
+        if (byProvenStream) this.#period.noteQuietRelist(this.#clock.monotonicMs() - startedMs);
         await this.#giveTime(inspections, signal);
       } catch (error) {
         if (signal.aborted) return;
         this.#period.noteFailedRelist();
         this.#logger.error('GenericPLEG: Unable to retrieve pods', error);
       }
-      byStretchedPeriod = await this.#period.untilOver(signal);
+      byProvenStream = await this.#period.untilOver(signal);
       if (signal.aborted) return;
     }
   }
