@@ -1,6 +1,7 @@
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findProcess, isAlive, type ProcessIdentity } from '../src/util/process-identity.js';
+import { readIfThere } from '../src/util/whole-file.js';
 
 /**
  * Takes a file for this process until the returned lock is disposed of. Rejects, with a message for people, while the
@@ -39,10 +40,7 @@ async function moveAside(file: string, stale: string): Promise<void> {
 
 /** Undefined when there is none. One that cannot be read names nobody who is alive. */
 async function readOwner(file: string): Promise<ProcessIdentity | undefined> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  });
+  const text = await readIfThere(file);
   if (text === undefined) return undefined;
   const [pid = '', startTicks = ''] = text.trim().split(' ');
   return { pid: Number.parseInt(pid, 10), startTicks };

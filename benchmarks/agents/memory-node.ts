@@ -2,10 +2,13 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryRuntime } from '../../test/integration/scale/memory-runtime.js';
+import { Endings } from '../endings.js';
 import { makeRunFolder } from '../run-folder.js';
 import { withDeadline } from '../with-deadline.js';
 import { BenchProcess, type BenchProcessOptions } from './bench-process.js';
 
+/** By its flag, and in a cluster by its credentials. */
+export const MEMORY_NODE_NAME = 'bench';
 /** That an agent takes. */
 export const MAX_PODS = 1_000;
 const POLL_MS = 20;
@@ -65,7 +68,15 @@ export class MemoryNode implements AsyncDisposable {
     const args = [
       ...['run', path.join(this.#folder, 'manifests'), '--runtime-endpoint', this.runtime.endpoint],
       ...['--root-dir', path.join(this.#folder, 'root'), '--pod-logs-dir', path.join(this.#folder, 'logs')],
-      ...['--node-name', 'bench', '--read-only-port', '0', '--max-pods', String(MAX_PODS), ...options],
+      ...[
+        '--node-name',
+        MEMORY_NODE_NAME,
+        '--read-only-port',
+        '0',
+        '--max-pods',
+        String(MAX_PODS),
+        ...options,
+      ],
     ];
     return await this.#start(args, processOptions);
   }
@@ -103,16 +114,12 @@ export class MemoryNode implements AsyncDisposable {
     });
   }
 
-  /** All of it, whatever of it fails; what failed is told afterwards. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const steps = [
-      ...this.#processes.map((each) => async () => each[Symbol.asyncDispose]()),
-      async () => this.runtime[Symbol.asyncDispose](),
-      async () => rm(this.#folder, { recursive: true, force: true }),
-    ];
-    const failures: unknown[] = [];
-    for (const step of steps) await step().catch((error: unknown) => failures.push(error));
-    if (failures.length > 0) throw new AggregateError(failures, 'not all of a node was taken away');
+    await using endings = new Endings();
+    const folder = this.#folder;
+    endings.use({ [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) });
+    endings.use(this.runtime);
+    for (const each of this.#processes) endings.use(each);
   }
 
   async #start(args: readonly string[], options: BenchProcessOptions): Promise<BenchProcess> {

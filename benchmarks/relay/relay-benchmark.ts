@@ -17,7 +17,7 @@ import { measureUntilNarrow } from '../relist/narrow-rounds.js';
 import { measureSide, type SideSamples } from '../relist/paired-rounds.js';
 import { makeRunFolder } from '../run-folder.js';
 import { bootstrapRatio, type Estimate, mean, median, quantile } from '../stats.js';
-import { Endings } from './endings.js';
+import { Endings } from '../endings.js';
 import { RELAY_KINDS, type RelayKind, type RelayProcess, startRelayProcess } from './start-relay-process.js';
 
 export interface RelayBenchmarkOptions {
