@@ -70,7 +70,7 @@ const MEASURED = [
 /** What only an agent that has joined a cluster loads, and what only a scenario with such agents is made of. */
 const OF_CLUSTERS = [
   ...['src/cluster', 'src/agent/cluster', 'src/agent/cluster-node', 'src/agent/cluster-events'],
-  'benchmarks/cluster',
+  ...['benchmarks/cluster', 'benchmarks/joined'],
 ];
 
 /** As git takes them: paths, and paths that are left out. */

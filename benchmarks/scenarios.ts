@@ -2,6 +2,7 @@ import { BURST } from './burst/burst-scenario.js';
 import { CLUSTER } from './cluster/cluster-scenario.js';
 import { KUBELET } from './kubelet/kubelet-scenario.js';
 import { STARTUP } from './startup/startup-scenario.js';
+import { JOINED } from './joined/joined-scenario.js';
 import { IDLE } from './idle/idle-scenario.js';
 import { CHURN } from './churn/churn-scenario.js';
 import { MICRO } from './micro/micro-scenario.js';
@@ -16,6 +17,7 @@ export const SCENARIOS: readonly Scenario[] = [
   BURST,
   LATENCY,
   IDLE,
+  JOINED,
   CHURN,
   STARTUP,
   MICRO,

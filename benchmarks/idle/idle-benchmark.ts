@@ -8,12 +8,19 @@
  * @module
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BenchProcess } from '../agents/bench-process.js';
-import { GcPauses, type PauseFigures } from '../agents/gc-pauses.js';
+import { GcPauses } from '../agents/gc-pauses.js';
 import { MemoryNode } from '../agents/memory-node.js';
-import { type ProcessUsage, readProcessUsage, usageBetween } from '../agents/process-usage.js';
 import { type Progress } from '../progress.js';
-import { bootstrapRatio, type Estimate, mean, median } from '../stats.js';
+import { bootstrapRatio, type Estimate, mean } from '../stats.js';
+import {
+  countWindows,
+  type ProcessFigures,
+  settle,
+  warmUp,
+  watchIdle,
+  type WatchedProcess,
+  WINDOW_S,
+} from './watch-idle.js';
 
 export interface IdleBenchmarkOptions {
   readonly sizes: readonly number[];
@@ -23,21 +30,11 @@ export interface IdleBenchmarkOptions {
 }
 
 /** What was found of one process. */
-export interface IdleFigures {
+export interface IdleFigures extends ProcessFigures {
   readonly pods: number;
   /** `agent`, or `generator`: the generator alone, as `podloop watch` runs it. */
   readonly program: Program;
   readonly mode: Mode;
-  /** Of one core, percent. */
-  readonly cpuPercent: number;
-  readonly cpuSeconds: number;
-  readonly wakeUpsPerSecond: number;
-  /** The median. */
-  readonly rssMiB: number;
-  /** Of the garbage collector, in all. */
-  readonly pauses: PauseFigures;
-  /** Of every window, in their order. */
-  readonly windowCpuMs: readonly number[];
 }
 
 /** What was found at one size. */
@@ -56,20 +53,10 @@ export const MODES = ['generic', 'auto'] as const;
 type Program = (typeof PROGRAMS)[number];
 type Mode = (typeof MODES)[number];
 
-interface Watched {
+interface Watched extends WatchedProcess {
   readonly program: Program;
   readonly mode: Mode;
-  readonly process: BenchProcess;
-  readonly pauses: GcPauses;
 }
-
-/** Deaths, each announced by the runtime, after which a generator in mode auto trusts its events. */
-const WARM_UP_DEATHS = 20;
-/** What the warm-up has set off is over by then, collections of dead containers included, and auto's period is at its longest. */
-const SETTLE_MS = 90_000;
-const SHORT_SETTLE_MS = 15_000;
-/** CPU is read so often: a window is one round of the comparison. */
-export const WINDOW_S = 10;
 
 /** Runs the benchmark at every size. */
 export async function runIdleBenchmark(options: IdleBenchmarkOptions): Promise<IdleSizeFigures[]> {
@@ -104,65 +91,24 @@ async function measureSize(
   // The generators have to be there when the warm-up begins.
   await sleep(5_000, undefined, { signal });
   for (const mode of MODES) await warmUp(nodes[mode], pods, signal);
-  await sleep(seconds < 120 ? SHORT_SETTLE_MS : SETTLE_MS, undefined, { signal });
-  const windows = watched.map((): ProcessUsage[] => []);
-  const count = Math.max(1, Math.floor(seconds / WINDOW_S));
-  for (const { pauses } of watched) pauses.take();
+  await settle(seconds, signal);
   const listsBefore = MODES.map((mode) => nodes[mode].runtime.count('ListContainers'));
-  let before = watched.map(({ process }) => readProcessUsage(process.pid));
-  for (let window = 0; window < count; window++) {
-    await sleep(WINDOW_S * 1_000, undefined, { signal });
-    const after = watched.map(({ process }) => readProcessUsage(process.pid));
-    for (const [at, usage] of after.entries()) windows[at]!.push(usageBetween(before[at]!, usage));
-    before = after;
-    progress.step((window + 1) * WINDOW_S, count * WINDOW_S, 'seconds');
-  }
+  const found = await watchIdle(watched, { seconds, progress, signal });
+  const measuredSeconds = countWindows(seconds) * WINDOW_S;
   const listsPerSecond = MODES.map(
-    (mode, at) => (nodes[mode].runtime.count('ListContainers') - listsBefore[at]!) / (count * WINDOW_S),
+    (mode, at) => (nodes[mode].runtime.count('ListContainers') - listsBefore[at]!) / measuredSeconds,
   );
-  const processes = watched.map(({ program, mode, pauses }, at) =>
-    toFigures(pods, program, mode, windows[at]!, pauses.take()),
-  );
+  const processes = watched.map(({ program, mode }, at) => ({ pods, program, mode, ...found[at]! }));
   const cpuOf = (program: Program, mode: Mode): readonly number[] =>
     processes.find((each) => each.program === program && each.mode === mode)!.windowCpuMs;
   const ratioOf = (program: Program): Estimate =>
     bootstrapRatio(cpuOf(program, 'auto'), cpuOf(program, 'generic'), mean);
   return {
-    ...{ pods, seconds: count * WINDOW_S, processes },
+    ...{ pods, seconds: measuredSeconds, processes },
     listsPerSecond: Object.fromEntries(MODES.map((mode, at) => [mode, listsPerSecond[at]!])) as Record<
       Mode,
       number
     >,
     ratios: { agent: ratioOf('agent'), generator: ratioOf('generator') },
-  };
-}
-
-/** Ends containers, one of each of some pods, and waits until they have been restarted. */
-async function warmUp(node: MemoryNode, pods: number, signal: AbortSignal): Promise<void> {
-  const ended = node.runtime.pods.running().slice(0, Math.min(pods, WARM_UP_DEATHS));
-  for (const { id } of ended) {
-    node.runtime.pods.end(id, 1);
-    await sleep(100, undefined, { signal });
-  }
-  await node.untilRunning(pods, signal);
-}
-
-function toFigures(
-  pods: number,
-  program: Program,
-  mode: Mode,
-  windows: readonly ProcessUsage[],
-  pauses: PauseFigures,
-): IdleFigures {
-  const cpuMs = windows.map((window) => window.cpuMs);
-  const seconds = windows.length * WINDOW_S;
-  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-  return {
-    ...{ pods, program, mode, pauses },
-    cpuPercent: sum(cpuMs) / seconds / 10,
-    cpuSeconds: sum(cpuMs) / 1_000,
-    wakeUpsPerSecond: sum(windows.map(({ wakeUps }) => wakeUps)) / seconds,
-    rssMiB: median(windows.map(({ rssMiB }) => rssMiB)),
-    windowCpuMs: cpuMs,
   };
 }

@@ -1,5 +1,6 @@
 import { type Goal, ratioAtMost } from '../goals.js';
-import { type IdleSizeFigures, WINDOW_S } from './idle-benchmark.js';
+import { type IdleSizeFigures } from './idle-benchmark.js';
+import { WINDOW_S } from './watch-idle.js';
 
 /** At this size … */
 const JUDGED_AT = 500;
