@@ -56,7 +56,9 @@ describe.each(ISOLATIONS)('processes of containers on the embedded runtime, isol
   // With walls a container's own first process tells the others, as with other runtimes.
   it.runIf(isolation === 'none')('are asked to end by the configured signal, as a group', async () => {
     await using node = await EmbeddedNode.start({ isolation, network: 'none' });
-    const script = `(trap 'echo child; exit' USR1; echo up; while :; do sleep 0.01; done) & trap 'echo main; wait; exit 5' USR1; wait`;
+    // Both listen before anything is said: the child's shell does not keep its parent's trap, and sets its own.
+    const child = `(trap 'echo child; exit' USR1; echo up; while :; do sleep 0.01; done)`;
+    const script = `trap 'echo main; wait; exit 5' USR1; ${child} & wait`;
     const id = await node.run(await node.runPod('p'), 'c', script, { stopSignal: 29 });
     await until(
       () => node.log('c'),

@@ -173,8 +173,8 @@ describe('podloop exec', () => {
     // The size comes on a stream of its own, and so may come after what is typed.
     terminal.press('until stty size | grep -v "^0 0"; do sleep 0.1; done; tty\r');
     await terminal.shows(/31 91[^]*\/dev\//);
-    // Ctrl-C goes to what runs there and ends neither shell nor podloop.
-    terminal.press('echo sl""eeps; sleep 100\r');
+    // Ctrl-C goes to what runs there and ends neither shell nor podloop. What sleeps says so itself: it has the terminal then.
+    terminal.press(`sh -c 'echo sl""eeps; exec sleep 100'\r`);
     await terminal.shows(/sleeps/);
     terminal.press('\u0003');
     await terminal.shows(/\^C[^]*[$#] $/);
