@@ -14,3 +14,13 @@ it('leaves room between every setting and what it is', () => {
   }
   expect(columns.size).toBe(1);
 });
+
+it('leaves room behind every name, and lines up what scenarios are about', () => {
+  const lines = formatHelp(SCENARIOS).split('\n');
+  const columns = SCENARIOS.map(({ name, about }) => {
+    const line = lines.find((each) => each.startsWith(`  ${name} `) && each.endsWith(about))!;
+    expect(line).toMatch(new RegExp(`^  ${name} {2,}\\S`));
+    return line.length - about.length;
+  });
+  expect(new Set(columns).size).toBe(1);
+});

@@ -6,13 +6,15 @@ export type HelpScenario = Pick<Scenario, 'name' | 'about' | 'runtimes' | 'setti
 /** The text of `--help`. */
 export function formatHelp(scenarios: readonly HelpScenario[]): string {
   const width = Math.max(...scenarios.flatMap(({ settings }) => settings.map((one) => nameOf(one).length)));
+  // Whatever the longest name is, two spaces come behind it.
+  const nameWidth = Math.max(...scenarios.map(({ name }) => name.length)) + 2;
   const lines = scenarios.flatMap(({ name, about, runtimes, settings, fullMinutes }) => [
-    `  ${name.padEnd(12)}${about}`,
-    `  ${' '.repeat(12)}on ${runtimes}; about ${fullMinutes} min with --full`,
+    `  ${name.padEnd(nameWidth)}${about}`,
+    `  ${' '.repeat(nameWidth)}on ${runtimes}; about ${fullMinutes} min with --full`,
     ...settings.map((setting) => {
       const { about: what, short, full = short } = setting;
       const usual = full === short ? short : `${short}, with --full ${full}`;
-      return `  ${' '.repeat(14)}${nameOf(setting).padEnd(width)}  ${what} (${usual})`;
+      return `  ${' '.repeat(nameWidth + 2)}${nameOf(setting).padEnd(width)}  ${what} (${usual})`;
     }),
   ]);
   return `Usage: npm run bench -- [options] [scenario…]
@@ -27,7 +29,7 @@ Options:
   --keep      keep the results without --full, unless what is kept is of a full run
   --replace   keep them even in the place of a full run's, also with --full and settings that make it less
   --resume    pass over scenarios whose kept results are of this commit, length, settings and programs, and go on in the
-              one that was interrupted, where it keeps what it finds part by part (kubelet,
+              one that was interrupted, where it keeps what it finds part by part (kubelet, kubelet-mass, kubelet-hung,
               cluster, latency)
   --page      only make the page anew from the results that are kept
   --help      this text

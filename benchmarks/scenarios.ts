@@ -1,6 +1,8 @@
 import { BURST } from './burst/burst-scenario.js';
 import { CLUSTER } from './cluster/cluster-scenario.js';
-import { KUBELET } from './kubelet/kubelet-scenario.js';
+import { KUBELET_HUNG } from './kubelet/hung-scenario.js';
+import { KUBELET_MASS } from './kubelet/mass-scenario.js';
+import { KUBELET } from './kubelet/singles-scenario.js';
 import { STARTUP } from './startup/startup-scenario.js';
 import { JOINED } from './joined/joined-scenario.js';
 import { IDLE } from './idle/idle-scenario.js';
@@ -23,5 +25,7 @@ export const SCENARIOS: readonly Scenario[] = [
   MICRO,
   RELAY,
   KUBELET,
+  KUBELET_MASS,
+  KUBELET_HUNG,
   CLUSTER,
 ];

@@ -1,13 +1,9 @@
 import { median } from '../stats.js';
 import { formatTable } from '../text-table.js';
 import { formatValues } from './format-values.js';
-import { type Comparison, formatRatio, ratioToBest, type RoundsOf, type Values } from './judge.js';
+import { type Comparison, formatRatio, ratioToBest, type Values } from './judge.js';
+import { type ContenderFigures } from './run-turns.js';
 import { formatTurns, judgeTurns, valueOfTurn } from './turn-ratio.js';
-
-/** A contender, and what was found of it. */
-export interface NamedRounds<Found> extends RoundsOf<Found> {
-  readonly name: string;
-}
 
 /** What the table has besides. */
 export interface ComparisonsFormat {
@@ -20,7 +16,7 @@ export interface ComparisonsFormat {
  * the better of the others, the goal in words, and whether it was kept, by the worse end of the ratio's interval.
  */
 export function formatComparisons<Found>(
-  figures: readonly NamedRounds<Found>[],
+  figures: readonly ContenderFigures<Found>[],
   comparisons: readonly Comparison<Found>[],
   { namesBetter = false }: ComparisonsFormat = {},
 ): string {
@@ -41,7 +37,7 @@ export function formatComparisons<Found>(
   );
 }
 
-function findBetter<Found>(kubelets: readonly NamedRounds<Found>[], values: Values<Found>): string {
+function findBetter<Found>(kubelets: readonly ContenderFigures<Found>[], values: Values<Found>): string {
   const found = kubelets
     .map(({ name, rounds }) => ({
       name,

@@ -8,6 +8,12 @@ export interface PlannedTurn {
   readonly turn: number;
 }
 
+/** What was found of one contender, turn by turn. */
+export interface ContenderFigures<Found> {
+  readonly name: string;
+  readonly rounds: readonly Found[];
+}
+
 /** What {@link runTurns} takes. */
 export interface TurnsOptions<Planned extends PlannedTurn, Found> {
   /** Of the benchmark, for its progress. */
@@ -32,7 +38,7 @@ export async function runTurns<Planned extends PlannedTurn, Found>({
   progress,
   signal,
   run,
-}: TurnsOptions<Planned, Found>): Promise<{ readonly name: string; readonly rounds: readonly Found[] }[]> {
+}: TurnsOptions<Planned, Found>): Promise<ContenderFigures<Found>[]> {
   const found = new Map<string, Found[]>(contenders.map(({ name }) => [name, []]));
   const whole = plan.length * contenders.length;
   let at = 0;
