@@ -13,7 +13,7 @@ export const JOINED: Scenario = {
   about: 'what a cluster adds to the CPU and memory of an idle agent',
   runtimes: 'in memory, in a process of its own',
   needs: ['root', 'build', 'control plane'],
-  fullMinutes: 26,
+  fullMinutes: 14,
   joinsCluster: true,
   settings: [
     {
@@ -30,7 +30,7 @@ export const JOINED: Scenario = {
       placeholder: 'N',
       about: 'for each size',
       short: '30',
-      full: '600',
+      full: '300',
     },
   ],
   run: async ({ setting, progress, signal }) => {
