@@ -1,7 +1,10 @@
 // The second half of `npm run build`: makes a few large files of the program, which the compiler leaves in some 1,400 small ones,
-// for to find and open a file costs more than what is in it. In dist/program are then podloop.js, which users run, the thread that
-// reads manifests, and in files of its own what only some commands need. The libraries are in there too, but for one with native
+// for to find and open a file costs more than what is in it. In dist/program are then podloop.js, which users run, and in files of
+// their own the thread that reads manifests and what only some commands need. The libraries are in there too, but for one with native
 // code, and their licences. What is imported from podloop stays as it was compiled.
+//
+// The names of all but podloop.js change with what is in them and in what they import. An agent whose package is upgraded meanwhile
+// finds the file that it was built with, or none; never another one.
 //
 //   node scripts/bundle-program.mjs
 //
@@ -25,17 +28,15 @@ const repository = path.resolve(import.meta.dirname, '..');
 const compiled = path.join(repository, 'dist');
 const target = path.join(compiled, 'program');
 
-const ENTRIES = {
-  podloop: path.join(compiled, 'cli/main.js'),
-  'manifest-worker': path.join(compiled, 'config/manifest-worker.js'),
-};
+const ENTRY = { podloop: path.join(compiled, 'cli/main.js') };
 /** Has a binary for each platform, which it finds from where it lies. */
 const WITH_NATIVE_CODE = 'classic-level';
 /** What gRPC has for services that nobody here has, and what ws would use if somebody had installed it. */
 const RARE = ['@grpc/proto-loader', 'bufferutil', 'utf-8-validate'];
 
 const build = await rolldown({
-  input: ENTRIES,
+  input: ENTRY,
+  plugins: [{ name: 'threads', transform: bundleThreads }],
   cwd: repository,
   platform: 'node',
   external: [WITH_NATIVE_CODE, ...RARE],
@@ -65,6 +66,18 @@ if (!isThere()) replaceTarget();
 // Newer than what the compiler has left, by which tests know that it is of the same sources.
 const now = new Date();
 utimesSync(path.join(target, 'podloop.js'), now, now);
+
+/** What a module of ours names by its own place is the code of a thread: it becomes a file of its own, whose name is put there. */
+function bundleThreads(code, id) {
+  if (!id.startsWith(compiled + path.sep)) return null;
+  const replaced = code.replaceAll(/\bnew URL\('(\.\/[^']+)\.js', import\.meta\.url\)/g, (_, thread) => {
+    const file = path.resolve(path.dirname(id), `${thread}.js`);
+    const reference = this.emitFile({ type: 'chunk', id: file, name: path.basename(thread) });
+    return `new URL(import.meta.ROLLUP_FILE_URL_${reference})`;
+  });
+  // On the same line: the map of the module holds.
+  return replaced === code ? null : { code: replaced, map: null };
+}
 
 /** Whether the folder is as it should be: what others are just loading or packing is left alone then. */
 function isThere() {

@@ -10,7 +10,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findFreePort } from '../src/testing/tcp-client.js';
 import { PodloopProcess } from './integration/podloop-process.js';
 import { InstalledPackage, readPackageJson } from './installed-package.js';
-import { listFiles, readText } from './source-tree.js';
 
 const { bin, dependencies } = readPackageJson();
 const MANIFEST = `apiVersion: v1
@@ -29,6 +28,11 @@ export async function load(url, context, next) {
 const TELL_WHAT_IS_LOADED = toDataUrl(
   `import { register } from 'node:module'; register(${JSON.stringify(toDataUrl(LOADER))});`,
 );
+/** A thread of another version, which answers in its own way. */
+const ANOTHER_THREAD = `import { parentPort } from 'node:worker_threads';
+parentPort.on('message', () => parentPort.postMessage({ pods: [], objects: [], problems: [], isLast: true }));
+parentPort.postMessage('ready');
+`;
 let installed: InstalledPackage;
 let own: string;
 let program: string;
@@ -88,13 +92,18 @@ it('names the lines of the code that it was made of when it breaks down', async 
   expect(main.split('\n')[Number(line) - 1]).toContain('process.argv');
 });
 
-it('has every file beside it that it looks for by its own place', async () => {
-  const wanted = listFiles('src', '.ts')
-    .filter((file) => !file.endsWith('.test.ts') && !file.startsWith('testing/'))
-    .flatMap((file) => [...readText(`src/${file}`).matchAll(/new URL\('([^']+)', import\.meta\.url\)/g)])
-    .map((match) => match[1]!);
-  expect(wanted.length).toBeGreaterThan(0);
-  for (const file of wanted) await stat(path.resolve(path.dirname(program), file));
+it('has every file beside it that it looks for by its own place, and the code of threads under names that change with it', async () => {
+  const folder = path.dirname(program);
+  const wanted: string[] = [];
+  for (const file of await readdir(folder)) {
+    if (!file.endsWith('.js')) continue;
+    const code = await readFile(path.join(folder, file), 'utf8');
+    for (const [, each] of code.matchAll(/new URL\(["']([^"']+)["'], import\.meta\.url\)/g))
+      wanted.push(each!);
+  }
+  for (const file of wanted) await stat(path.resolve(folder, file));
+  const threads = wanted.filter((file) => file.endsWith('.js'));
+  expect(threads).toEqual([expect.stringMatching(/^manifest-worker-[\w-]{8}\.js$/)]);
 });
 
 it('is in a character set of one byte, which takes half of the memory', async () => {
@@ -146,6 +155,35 @@ it('renews its certificate when its files are gone since it has started, as afte
     await podloop.line('stderr', /"Self-signed certificate made"/);
     await podloop.end('SIGTERM');
   } finally {
+    await rename(aside, folder);
+  }
+}, 120_000);
+
+it('reads manifests of any size, and asks to be restarted, when its files are replaced since it has started', async () => {
+  const root = path.join(installed.folder, 'replaced');
+  const manifests = path.join(installed.folder, 'manifests-later');
+  await mkdir(manifests);
+  const folders = ['--root-dir', root, '--pod-logs-dir', path.join(root, 'logs')];
+  const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'none', '--network', 'host'];
+  const others = ['--node-name', 'lab', '--read-only-port', '0', '--stop-pods'];
+  const args = ['run', manifests, ...folders, ...runtime, ...others];
+  await using podloop = new PodloopProcess(args, { main: program, cwd: installed.folder });
+  await podloop.line('stderr', /"Started node agent"/);
+  const [folder, aside] = [path.dirname(program), `${path.dirname(program)}-before`];
+  await rename(folder, aside);
+  try {
+    await mkdir(folder);
+    for (const name of ['manifest-worker.js', 'manifest-worker-AnOther1.js'])
+      await writeFile(path.join(folder, name), ANOTHER_THREAD);
+    for (const name of ['first', 'second']) {
+      const manifest = `${MANIFEST.replace('name: web', `name: ${name}`)}# ${'x'.repeat(4_096)}\n`;
+      await writeFile(path.join(manifests, `${name}.yaml`), manifest);
+      await podloop.line('stderr', new RegExp(`"SyncLoop ADD".*default/${name}-lab`));
+    }
+    await podloop.end('SIGTERM');
+    expect(podloop.stderr.filter((line) => /replaced, restart the agent/.test(line))).toHaveLength(1);
+  } finally {
+    await rm(folder, { recursive: true });
     await rename(aside, folder);
   }
 }, 120_000);

@@ -77,7 +77,7 @@ export class PodSources {
     });
     const objects = new ConfigObjects({ onChanged: given.onObjectsChanged });
     this.config = new PodConfig({ problems, objects, logger, stopped });
-    this.#thread = new ThreadedManifestParser({ clock });
+    this.#thread = new ThreadedManifestParser({ clock, logger });
     const parser = given.parser ?? new PromptManifestParser({ others: this.#thread, clock });
     const lastGoodFolder = join(options.rootDir, 'manifests-last-good');
     const common = { nodeName, problems, parser, lastGoodFolder, clock, logger };

@@ -1,4 +1,5 @@
 import { type StaticPodOrigin } from '../model/static-pod.js';
+import { messageOf } from '../util/errors.js';
 import { aboutFile, readManifests } from './manifest-reader.js';
 import { toSourceObject } from './source-object.js';
 import { type ParsedManifest, toSourcePod } from './source-pod.js';
@@ -36,6 +37,15 @@ export function parseManifest({ bytes, file, origin }: ParseRequest): ParsedMani
     objects: objects.map(toSourceObject),
     problems: isEmpty ? [aboutFile(file, empty)] : problems,
   };
+}
+
+/** The same, for an agent: whatever it might throw all the same, a manifest that finds it is no reason to end. */
+export function parseHere(request: ParseRequest): ParseOutcome {
+  try {
+    return { kind: 'parsed', manifest: parseManifest(request) };
+  } catch (error) {
+    return { kind: 'gave-up', why: `it cannot be read: ${messageOf(error)}` };
+  }
 }
 
 /** Parses right here: for tests, and for programs that have nothing else to do meanwhile. */

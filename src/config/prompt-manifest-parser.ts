@@ -1,11 +1,5 @@
 import { type Clock } from '../util/clock.js';
-import { messageOf } from '../util/errors.js';
-import {
-  type ManifestParser,
-  type ParseOutcome,
-  type ParseRequest,
-  parseManifest,
-} from './parse-manifest.js';
+import { type ManifestParser, type ParseOutcome, type ParseRequest, parseHere } from './parse-manifest.js';
 
 /** What a {@link PromptManifestParser} needs. */
 export interface PromptManifestParserOptions {
@@ -44,14 +38,5 @@ export class PromptManifestParser implements ManifestParser {
     const endedMs = this.#clock.monotonicMs();
     this.#restedMs = endedMs + (endedMs - beganMs) * (1 / MOST_SHARE - 1);
     return outcome;
-  }
-}
-
-function parseHere(request: ParseRequest): ParseOutcome {
-  try {
-    return { kind: 'parsed', manifest: parseManifest(request) };
-  } catch (error) {
-    // It throws nothing that anybody knows of; a manifest that finds something is no reason for the agent to end.
-    return { kind: 'gave-up', why: `it cannot be read: ${messageOf(error)}` };
   }
 }

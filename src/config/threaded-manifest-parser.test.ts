@@ -4,9 +4,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
+import { LogRecorder } from '../testing/log-recorder.js';
 import { SystemClock } from '../util/clock.js';
+import { SILENT_LOGGER } from '../util/logger.js';
 import { parseManifest, type ParseRequest } from './parse-manifest.js';
-import { ThreadedManifestParser } from './threaded-manifest-parser.js';
+import { ThreadedManifestParser, type ThreadedManifestParserOptions } from './threaded-manifest-parser.js';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const POD =
@@ -16,6 +18,8 @@ const never = new AbortController().signal;
 const request = (text: string): ParseRequest => ({
   ...{ bytes: Buffer.from(text), file: 'f.yaml', origin: { source: 'file', nodeName: 'node-1' } },
 });
+const parserOf = (options: Partial<ThreadedManifestParserOptions>): ThreadedManifestParser =>
+  new ThreadedManifestParser({ clock: new SystemClock(), logger: SILENT_LOGGER, ...options });
 /** What {@link STUCK_WORKER} never ends with. */
 const ENDLESS = { ...request(''), file: 'endless.yaml' };
 
@@ -31,6 +35,12 @@ await import('./manifest-worker.js');
 let folder: string;
 let entry: URL;
 let stuckEntry: URL;
+
+const inFolder = (name: string): URL => pathToFileURL(join(folder, 'config', `${name}.js`));
+async function writeThread(name: string, code: string): Promise<URL> {
+  await writeFile(inFolder(name), code);
+  return inFolder(name);
+}
 
 /** A thread runs no TypeScript: its part is compiled, inside of the project, so that its packages are found. */
 beforeAll(async () => {
@@ -48,15 +58,14 @@ beforeAll(async () => {
     }
   }
   await cp(join(PROJECT, 'package.json'), join(folder, 'package.json'));
-  entry = pathToFileURL(join(folder, 'config', 'manifest-worker.js'));
-  await writeFile(join(folder, 'config', 'stuck-worker.js'), STUCK_WORKER);
-  stuckEntry = pathToFileURL(join(folder, 'config', 'stuck-worker.js'));
+  entry = inFolder('manifest-worker');
+  stuckEntry = await writeThread('stuck-worker', STUCK_WORKER);
 });
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
 describe('a parser in a thread', () => {
   it('finds what the same code finds here', async () => {
-    await using parser = new ThreadedManifestParser({ clock: new SystemClock(), entry });
+    await using parser = parserOf({ entry });
     const objects = [1, 2, 3].map(
       (index) =>
         `apiVersion: v1\nkind: Secret\nmetadata: { name: s-${index} }\ndata: { k: AAEC }\nstringData: { x: ${'y'.repeat(40_000)} }\n`,
@@ -70,11 +79,7 @@ describe('a parser in a thread', () => {
   });
 
   it('gives up what takes too long, leaves the event loop free meanwhile, and reads the next', async () => {
-    await using parser = new ThreadedManifestParser({
-      clock: new SystemClock(),
-      deadlineMs: 2_000,
-      entry: stuckEntry,
-    });
+    await using parser = parserOf({ deadlineMs: 2_000, entry: stuckEntry });
     const warm = await parser.parse(request(POD), never);
     expect(warm.kind).toBe('parsed');
     const [slow, next] = [parser.parse(ENDLESS, never), parser.parse(request(POD), never)];
@@ -87,7 +92,7 @@ describe('a parser in a thread', () => {
   });
 
   it('rejects when it is no longer wanted, and works on for others', async () => {
-    await using parser = new ThreadedManifestParser({ clock: new SystemClock(), entry: stuckEntry });
+    await using parser = parserOf({ entry: stuckEntry });
     const stop = new AbortController();
     const slow = parser.parse(ENDLESS, stop.signal);
     const queued = parser.parse(request(POD), stop.signal);
@@ -99,7 +104,7 @@ describe('a parser in a thread', () => {
 
   it('ends when there is nothing to do, and begins again', async () => {
     const clock = new FakeClock();
-    await using parser = new ThreadedManifestParser({ clock, idleMs: 1_000, entry });
+    await using parser = parserOf({ clock, idleMs: 1_000, entry });
     expect(await parser.parse(request(POD), never)).toMatchObject({ kind: 'parsed' });
     expect(clock.pendingTimers).toBe(1);
     await clock.advance(1_000);
@@ -108,18 +113,68 @@ describe('a parser in a thread', () => {
   });
 
   it('gives up when the thread cannot run', async () => {
-    const lost = pathToFileURL(join(folder, 'not-there.js'));
-    await using parser = new ThreadedManifestParser({ clock: new SystemClock(), entry: lost });
+    const logger = new LogRecorder();
+    await using parser = parserOf({
+      entry: await writeThread('broken', "throw new Error('broken');"),
+      logger,
+    });
     expect(await parser.parse(request(POD), never)).toEqual({
       ...{
         kind: 'gave-up',
         why: expect.stringContaining('the thread that reads manifests failed') as string,
       },
     });
+    expect(logger.lines).toEqual([]);
+  });
+
+  it.each([
+    ['the thread begins with', async () => Promise.resolve(inFolder('not-there'))],
+    ['the thread imports', async () => writeThread('bereft', "import './not-there.js';")],
+  ])('reads here, and says so once, when a file that %s is gone', async (_, makeEntry) => {
+    const logger = new LogRecorder();
+    await using parser = parserOf({ entry: await makeEntry(), logger });
+    const texts = [POD, 'a: [', `${POD}---\n${POD.replace('image', 'imag')}`];
+    const found = await Promise.all(texts.map(async (text) => parser.parse(request(text), never)));
+    expect(found).toEqual(texts.map((text) => ({ kind: 'parsed', manifest: parseManifest(request(text)) })));
+    expect(logger.lines).toEqual([
+      {
+        level: 'warn',
+        message: expect.stringMatching(/replaced, restart the agent/) as string,
+        fields: { err: expect.stringContaining('not-there.js') as string },
+      },
+    ]);
+  });
+
+  it('reads on here when its files go while it rests', async () => {
+    const clock = new FakeClock();
+    const logger = new LogRecorder();
+    const mortal = await writeThread('mortal', "import './manifest-worker.js';");
+    await using parser = parserOf({ clock, idleMs: 1_000, entry: mortal, logger });
+    expect(await parser.parse(request(POD), never)).toMatchObject({ kind: 'parsed' });
+    await rm(mortal);
+    // A thread that runs has all that it needs.
+    expect(await parser.parse(request(POD), never)).toMatchObject({ kind: 'parsed' });
+    expect(logger.lines).toEqual([]);
+    await clock.advance(1_000);
+    expect(await parser.parse(request(POD), never)).toMatchObject({ kind: 'parsed' });
+    expect(logger.lines).toHaveLength(1);
+  });
+
+  it('lets the event loop turn between what it reads here, and reads nothing that is no longer wanted', async () => {
+    await using parser = parserOf({ entry: inFolder('not-there') });
+    await parser.parse(request(POD), never);
+    const stop = new AbortController();
+    const [first, second] = [parser.parse(request(POD), never), parser.parse(request(POD), stop.signal)];
+    let turns = 0;
+    setImmediate(() => turns++);
+    expect(await first).toMatchObject({ kind: 'parsed' });
+    expect(turns).toBe(1);
+    stop.abort(new Error('enough'));
+    await expect(second).rejects.toThrow('enough');
   });
 
   it('reads nothing once it is closed', async () => {
-    const parser = new ThreadedManifestParser({ clock: new SystemClock(), entry });
+    const parser = parserOf({ entry });
     await parser[Symbol.asyncDispose]();
     expect(await parser.parse(request(POD), never)).toMatchObject({ kind: 'gave-up' });
   });

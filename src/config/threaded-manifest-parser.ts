@@ -1,15 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { abortable } from '../util/abortable.js';
 import { type Clock, type ClockTimer } from '../util/clock.js';
+import { messageOf } from '../util/errors.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
+import { type Logger } from '../util/logger.js';
 import { type WorkerAnswer, type WorkerRequest } from './manifest-worker.js';
 import { type SourceObject } from './source-object.js';
 import { type ParsedManifest, type SourcePod } from './source-pod.js';
-import { type ManifestParser, type ParseOutcome, type ParseRequest } from './parse-manifest.js';
+import { type ManifestParser, type ParseOutcome, type ParseRequest, parseHere } from './parse-manifest.js';
 
 /** What a {@link ThreadedManifestParser} needs. */
 export interface ThreadedManifestParserOptions {
   readonly clock: Clock;
+  readonly logger: Logger;
   /** What one file may take, in milliseconds; 20 s unless told: one of the largest size takes 2 s on an idle machine. */
   readonly deadlineMs?: number;
   /** Without work for so long the thread ends, until there is some again; 30 s unless told. */
@@ -22,6 +26,8 @@ export interface ThreadedManifestParserOptions {
 const START_DEADLINE_MS = 60_000;
 // A file of the largest size takes some 100 MiB, one with as many values as are allowed 250.
 const MOST_MEMORY_MIB = 384;
+/** What Node says of the file that a thread is started with, and of one that it imports. */
+const MISSING_FILE_CODES = ['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'];
 
 interface Thread {
   readonly worker: Worker;
@@ -35,6 +41,10 @@ interface Thread {
  *
  * A file of the largest size takes seconds, and one that is made for it much longer; the event loop must not wait for
  * it. Whatever is not done by the deadline is given up, with the thread.
+ *
+ * The thread's files bear names that change with what is in them (`scripts/bundle-program.mjs`), so an upgrade under a running
+ * agent takes them away and puts no others there. From then on manifests are parsed right here, by the code that is loaded
+ * already: to hold up the event loop for some time is better than to be blind to what people write.
  */
 export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
   readonly #options: Required<ThreadedManifestParserOptions>;
@@ -42,6 +52,7 @@ export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
   #idle: ClockTimer | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
+  #isReplaced = false;
 
   constructor(options: ThreadedManifestParserOptions) {
     const entry = new URL('./manifest-worker.js', import.meta.url);
@@ -63,6 +74,7 @@ export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
   async #parse(request: ParseRequest, signal: AbortSignal): Promise<ParseOutcome> {
     signal.throwIfAborted();
     if (this.#closed) return { kind: 'gave-up', why: 'podloop is ending' };
+    if (this.#isReplaced) return await this.#parseHere(request, signal);
     this.#idle?.cancel();
     const thread = (this.#thread ??= startThread(this.#options.entry));
     try {
@@ -79,12 +91,31 @@ export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
         await this.#end();
         throw error;
       }
+      if (isFileMissing(error)) {
+        await this.#end();
+        this.#noteReplaced(error);
+        return await this.#parseHere(request, signal);
+      }
       return await this.#giveUp(
         'reading it takes too much memory, or the thread that reads manifests failed',
       );
     } finally {
       this.#endWhenIdle();
     }
+  }
+
+  #noteReplaced(error: Error): void {
+    this.#isReplaced = true;
+    const message =
+      'Files of the program were replaced, restart the agent: until then manifests are read in its main thread';
+    this.#options.logger.warn(message, { err: messageOf(error) });
+  }
+
+  async #parseHere(request: ParseRequest, signal: AbortSignal): Promise<ParseOutcome> {
+    // There may be many in a row.
+    await nextTurn();
+    signal.throwIfAborted();
+    return parseHere(request);
   }
 
   async #within<T>(deadlineMs: number, { ended }: Thread, work: Promise<T>): Promise<T | 'too late'> {
@@ -117,6 +148,10 @@ export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
     this.#thread = undefined;
     await thread?.worker.terminate();
   }
+}
+
+function isFileMissing(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && MISSING_FILE_CODES.includes(String(error.code));
 }
 
 function startThread(entry: URL): Thread {

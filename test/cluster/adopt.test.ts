@@ -25,6 +25,9 @@ const PODS = '/api/v1/namespaces/default/pods';
 const UNTIL_TOLD = 'trap "exit 0" TERM; while :; do sleep 0.2; done';
 /** Of the pods that are made here, each with what a kubelet has to know of it. */
 const REPLICAS = 3;
+/** Static pods, as they are called here and in the cluster. */
+const STATIC = ['critical', 'static'];
+const MIRRORS = STATIC.map((name) => `${name}-${NODE}`);
 
 describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken over in place", () => {
   let plane: ControlPlane;
@@ -42,10 +45,11 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
     agent = await ClusterAgent.prepare(
       plane,
       NODE,
-      ...['--runtime-endpoint', containerd.endpoint, '--adopt', '--node-ip', nodeIp, '--address', '0.0.0.0'],
+      ...['--runtime-endpoint', containerd.endpoint, '--node-ip', nodeIp, '--address', '0.0.0.0'],
       ...['--port', String(await findFreePort()), '--client-ca-file', plane.keys.file('ca.crt')],
     );
-    await writeFile(join(agent.manifests, 'static.yaml'), JSON.stringify(podOf('static', {})));
+    await writeManifest(podOf('static', {}));
+    await writeManifest(criticalPod());
     node = await startKubelet({ kubelet: kubelet!, agent, endpoint: containerd.endpoint, nodeIp });
     await make('configmaps', { metadata: { name: 'words' }, data: { greeting: 'hello' } });
     await make('secrets', { metadata: { name: 'keys' }, stringData: { key: 'opens' } });
@@ -72,7 +76,7 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
       'pods that are Ready',
       async () => {
         const pods = await list();
-        return pods.length === REPLICAS + 4 && pods.every(isReady) && pods;
+        return pods.length === REPLICAS + 3 + STATIC.length && pods.every(isReady) && pods;
       },
       180_000,
     ).catch(async (error: unknown) => {
@@ -83,7 +87,7 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
     madeBefore = await listContainers();
     await plane.kubectl('delete', 'pod', 'deleted', '--wait=false');
     await plane.kubectl('delete', 'pod', 'forced', '--force', '--grace-period=0');
-    agent.start();
+    agent.start('--adopt');
   });
 
   afterAll(async () => {
@@ -93,6 +97,8 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
     await plane[Symbol.asyncDispose]();
   });
 
+  const writeManifest = async (pod: { readonly metadata: { readonly name: string } }): Promise<void> =>
+    writeFile(join(agent.manifests, `${pod.metadata.name}.yaml`), JSON.stringify(pod));
   const make = async (plural: string, body: object): Promise<void> => {
     await plane.admin.request({ method: 'POST', path: `/api/v1/namespaces/default/${plural}`, body });
   };
@@ -139,14 +145,22 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
       const now = named(after, metadata?.name ?? '');
       expect(containersOf(now)).toEqual(containersOf({ status: status! }));
       const { podIP, qosClass, startTime, conditions } = status ?? {};
-      expect(now?.status).toMatchObject({ phase: 'Running', podIP, qosClass });
-      // Mirror pods are made anew, so theirs is of now.
-      if (metadata?.name === `static-${NODE}`) continue;
-      expect(now?.status).toMatchObject({ startTime, conditions });
+      expect(now?.status).toMatchObject({ phase: 'Running', podIP, qosClass, startTime });
+      // Static pods do not wait for the API server, which alone knows that they are ready: they are probed anew.
+      if (MIRRORS.includes(metadata?.name ?? '')) continue;
+      expect(now?.status).toMatchObject({ conditions });
     }
     expect(named(after, 'restarted')?.status?.containerStatuses?.[0]).toMatchObject({
       ...{ restartCount: 1, lastState: { terminated: { exitCode: 3 } } },
     });
+  });
+
+  it('keeps the mirror pods of its static pods, and has none made anew', async () => {
+    for (const name of MIRRORS) {
+      expect(named(before, name)?.metadata?.annotations).toHaveProperty(['kubernetes.io/config.mirror']);
+    }
+    expect(mirrorsOf(await list())).toEqual(mirrorsOf(before));
+    expect(agent.log).not.toContain('Created mirror pod for static pod');
   });
 
   it('serves logs and commands of what a kubelet has started', async () => {
@@ -201,17 +215,43 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
     const others = (all: ReadonlyMap<string, string>): string[] =>
       [...all].filter(([, name]) => !name.startsWith('web-')).map(([id]) => id);
     expect(others(now).sort()).toEqual(others(was).sort());
+    expect(mirrorsOf(await list())).toEqual(mirrorsOf(before));
+    expect(agent.log).not.toContain('Created mirror pod for static pod');
+  });
+
+  it('tells of a static pod by the mirror pod that was kept', async () => {
+    const [name = ''] = MIRRORS;
+    await plane.kubectl('exec', name, '--', 'kill', '1');
+    await untilAsync('its restart', async () => {
+      const pods = await list();
+      const [status] = named(pods, name)?.status?.containerStatuses ?? [];
+      expect(mirrorsOf(pods)).toEqual(mirrorsOf(before));
+      return status?.restartCount === 1 && status.ready;
+    });
+  });
+
+  it('makes the mirror pod of a manifest anew that is edited, and of no other', async () => {
+    const [edited = '', other = ''] = MIRRORS;
+    const metadata = { name: 'critical', labels: { edited: 'yes' } };
+    await writeManifest({ ...criticalPod(), metadata });
+    await untilAsync('another mirror pod', async () => {
+      const now = named(await list(), edited);
+      return now?.metadata?.labels?.['edited'] === 'yes' && isReady(now);
+    });
+    const [now, was] = [mirrorsOf(await list()), mirrorsOf(before)];
+    expect(now[edited]).not.toBe(was[edited]);
+    expect(now[other]).toBe(was[other]);
   });
 
   it('takes everything of a pod away with it', async () => {
     await plane.kubectl('delete', 'deployment/web', 'pod/restarted', '--cascade=foreground');
-    await untilAsync('no pod but the static one', async () => {
-      return (await list()).every(({ metadata }) => metadata?.name === `static-${NODE}`);
+    await untilAsync('no pod but the static ones', async () => {
+      return (await list()).every(({ metadata }) => MIRRORS.includes(metadata?.name ?? ''));
     });
     await untilAsync('their folders, that they are gone', async () => {
-      return (await readdir(join(agent.rootDir, 'pods'))).length === 1;
+      return (await readdir(join(agent.rootDir, 'pods'))).length === MIRRORS.length;
     });
-    expect([...(await listContainers()).values()]).toEqual([`static-${NODE}`]);
+    expect([...(await listContainers()).values()].sort()).toEqual(MIRRORS);
   });
 });
 
@@ -253,6 +293,37 @@ function podOf(name: string, { labels = {}, script = '', withVolumes = false }: 
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, labels } },
     spec: { terminationGracePeriodSeconds: 2, initContainers: [init], containers: [main], volumes },
   };
+}
+
+/** What kubeadm writes for the parts of a control plane, as far as an API server writes it in another way. */
+function criticalPod() {
+  const { spec, ...pod } = podOf('critical', {});
+  const containers = spec.containers.map((container) => ({
+    ...container,
+    ports: [{ name: 'probe-port', containerPort: 47_381 }],
+    env: [
+      { name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+      { name: 'MEMORY', valueFrom: { resourceFieldRef: { resource: 'limits.memory' } } },
+    ],
+    resources: { requests: { cpu: '0.01' }, limits: { memory: '65536Ki' } },
+    readinessProbe: { ...container.readinessProbe, initialDelaySeconds: 0 },
+    volumeMounts: [...container.volumeMounts, { name: 'node', mountPath: '/node', readOnly: false }],
+  }));
+  const volumes = [...spec.volumes, { name: 'node', hostPath: { path: '/tmp', type: 'Directory' } }];
+  return {
+    ...pod,
+    spec: {
+      ...{ ...spec, containers, volumes },
+      ...{ hostNetwork: true, priority: 2_000_001_000, priorityClassName: 'system-node-critical' },
+      securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+    },
+  };
+}
+
+/** The uids of the mirror pods, by name. */
+function mirrorsOf(pods: readonly Pod[]): Readonly<Record<string, string | undefined>> {
+  const mirrors = pods.filter(({ metadata }) => MIRRORS.includes(metadata?.name ?? ''));
+  return Object.fromEntries(mirrors.map(({ metadata }) => [metadata?.name ?? '', metadata?.uid]));
 }
 
 /** Where volumes are mounted podloop does not tell, nor that there are no resources. */

@@ -577,6 +577,60 @@ describe('mirror pods', () => {
     });
   });
 
+  it('that a kubelet left stay with static pods that were adopted, and are made anew when these are edited', async () => {
+    await using scene = new ClusterPodsScene();
+    const version = (hash: string, image = 'app'): NodePod => {
+      const pod = staticPod(hash);
+      return { ...pod, spec: { ...pod.spec, containers: [{ name: 'main', image }], nodeName: SCENE_NODE } };
+    };
+    scene.agent.statics = [version('v1')];
+    const annotations = {
+      [STATIC_POD_ANNOTATIONS.source]: 'file',
+      [STATIC_POD_ANNOTATIONS.uid]: 'static-uid',
+      'kubernetes.io/config.mirror': 'static-uid',
+      'kubernetes.io/config.seen': '2026-01-02T03:00:00Z',
+    };
+    const kubelets = scene.bind('etcd-here', { metadata: { annotations } }).metadata.uid;
+    const uid = (): string | undefined => scene.api.find(podPath('etcd-here'))?.metadata.uid;
+    await scene.start();
+    scene.agent.compute('static-uid', running());
+    await scene.clock.settle();
+    expect(scene.statusOf('etcd-here')['phase']).toBe('Running');
+    await scene.stop();
+    await scene.start();
+    scene.agent.compute('static-uid', running(1));
+    await scene.clock.settle();
+    expect(scene.statusOf('etcd-here')).toMatchObject({ containerStatuses: [{ restartCount: 1 }] });
+    scene.api.change(podPath('etcd-here'), (each) => ({
+      ...each,
+      metadata: { ...each.metadata, labels: { seen: 'by-somebody' } },
+    }));
+    await scene.clock.advance(60_000);
+    expect([uid(), scene.changesOf('etcd-here').includes('DELETE')]).toEqual([kubelets, false]);
+    scene.agent.statics = [version('v2', 'newer')];
+    await scene.clock.advance(6_000);
+    expect(uid()).not.toBe(kubelets);
+    expect(scene.api.find(podPath('etcd-here'))).toMatchObject({
+      metadata: { annotations: { [STATIC_POD_ANNOTATIONS.manifestHash]: 'v2' } },
+      spec: { containers: [{ image: 'newer' }] },
+    });
+  });
+
+  it('that a kubelet left of another version are made anew', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } }];
+    const annotations = {
+      [STATIC_POD_ANNOTATIONS.source]: 'file',
+      [STATIC_POD_ANNOTATIONS.uid]: 'static-uid',
+      'kubernetes.io/config.mirror': 'static-uid',
+    };
+    scene.bind('etcd-here', { metadata: { annotations } });
+    await scene.start();
+    expect(scene.api.find(podPath('etcd-here'))!.metadata.annotations).toMatchObject({
+      [STATIC_POD_ANNOTATIONS.manifestHash]: 'v1',
+    });
+  });
+
   it('go with their static pods, once these have ended; and not before all manifests were read', async () => {
     await using scene = new ClusterPodsScene();
     const pod = { ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } };

@@ -3,7 +3,8 @@
  *
  * In: the static pods that are wanted, the mirror pods that the API server has, and the node's object, which owns them.
  * Out: mirror pods made, made anew when they are deleted or out of date, and taken away with the static pod. What somebody
- * does to a mirror pod does nothing to the static pod.
+ * does to a mirror pod does nothing to the static pod. One that a kubelet left stays where its static pod was adopted as it is:
+ * see {@link isKubeletsMirrorOf}.
  *
  * @see https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
  * @module
@@ -32,6 +33,7 @@ import {
   versionOfStatic,
 } from './api-pod.js';
 import { type KnownPods } from './known-pods.js';
+import { isKubeletsMirrorOf } from './kubelets-mirror.js';
 
 /** What {@link MirrorPods} need. */
 export interface MirrorPodsOptions {
@@ -71,6 +73,8 @@ export class MirrorPods {
   #uids = new Map<string, string>();
   #names = new Map<string, string>();
   readonly #failures = new Map<string, Failure>();
+  /** Versions of static pods, by the uids of mirror pods that a kubelet left and that say the same. */
+  readonly #kept = new Map<string, string>();
 
   constructor(options: MirrorPodsOptions) {
     this.#options = options;
@@ -82,6 +86,7 @@ export class MirrorPods {
         this.refresh();
       },
       gone: ({ metadata }) => {
+        this.#kept.delete(metadata.uid);
         const name = fullName(metadata);
         if (this.#mirrors.get(name)?.metadata.uid !== metadata.uid) return;
         this.#mirrors.delete(name);
@@ -181,8 +186,7 @@ export class MirrorPods {
   async #keep(pod: NodePod, mirror: NamedApiPod | undefined, signal: AbortSignal): Promise<void> {
     if (mirror !== undefined) {
       const { metadata } = mirror;
-      const isSame = versionOfStatic(metadata.annotations) === versionOfStatic(pod.metadata.annotations);
-      const isCurrent = isSame && !this.#isAliveAgain(pod, mirror);
+      const isCurrent = this.#isSame(pod, mirror) && !this.#isAliveAgain(pod, mirror);
       if (isCurrent && metadata.deletionTimestamp === undefined) return;
       await this.#delete(mirror, signal);
     }
@@ -202,6 +206,16 @@ export class MirrorPods {
       // The watch has not shown it yet.
       if (!(error instanceof ApiError && error.reason === 'AlreadyExists')) throw error;
     }
+  }
+
+  /** Once it was, what somebody changes of the mirror pod makes no other of it. */
+  #isSame(pod: NodePod, mirror: NamedApiPod): boolean {
+    const { uid, annotations } = mirror.metadata;
+    const version = versionOfStatic(pod.metadata.annotations);
+    if (versionOfStatic(annotations) === version || this.#kept.get(uid) === version) return true;
+    if (!isKubeletsMirrorOf(mirror, pod)) return false;
+    this.#kept.set(uid, version);
+    return true;
   }
 
   /** What was told to have failed stays so: of a static pod that was rejected and runs after all there is another mirror. */
