@@ -21,8 +21,15 @@ export interface NarrowRoundsOptions {
 const NARROW = 0.05;
 /** Enough to know a width; what is judged is drawn more often. */
 const RESAMPLES = 500;
-/** A round takes about that long on each side: shorter ones are at the mercy of the timer and of the scheduler. */
-const ROUND_MS = 25;
+/**
+ * A round takes about that long on each side: shorter ones are at the mercy of the timer and of the scheduler, and a
+ * collection that one side's answers have brought about goes on in the next one's.
+ */
+const ROUND_MS = 250;
+/** Of the largest answers a few bring about a collection. */
+const LEAST_RUNS = 8;
+/** About as many leave it to the next side. */
+const LEAD_IN_RUNS = 2;
 /** To choose the runs of a round by. */
 const TRIAL_RUNS = 30;
 
@@ -35,10 +42,10 @@ export async function measureUntilNarrow<const Sides extends ComparedSides>(
   { minRounds, budgetMs, progress, signal }: NarrowRoundsOptions,
 ): Promise<{ readonly runsPerRound: number; readonly samples: SamplesOf<Sides> }> {
   const { wallMs } = await measureSide(sides[0], TRIAL_RUNS);
-  const runsPerRound = Math.max(1, Math.round(ROUND_MS / median(wallMs)));
+  const runsPerRound = Math.max(LEAST_RUNS, Math.round(ROUND_MS / median(wallMs)));
   const deadlineMs = performance.now() + budgetMs;
   const samples = await measurePairedRounds(sides, {
-    ...{ minRounds, runsPerRound, signal },
+    ...{ minRounds, runsPerRound, leadInRuns: LEAD_IN_RUNS, signal },
     isEnough: ([first, second]) => performance.now() > deadlineMs || isNarrow(first, second),
     onRound: (done) => progress.step(done, Math.ceil(done / minRounds) * minRounds, 'rounds'),
   });

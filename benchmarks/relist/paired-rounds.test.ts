@@ -25,6 +25,15 @@ it('lets the sides take turns at being first, with as many runs as told', async 
   }
 });
 
+it('runs each side untimed before its round, where told to', async () => {
+  const order: string[] = [];
+  const sides = ['a', 'b'].map((name) => async () => order.push(name));
+  const rounds = { minRounds: 2, runsPerRound: 1, leadInRuns: 2, isEnough: () => true, signal };
+  const [samples] = await measurePairedRounds(sides, rounds);
+  expect(order.join('')).toBe('aaa' + 'bbb' + 'bbb' + 'aaa');
+  expect(samples!.wallMs.length).toBe(2);
+});
+
 it('goes on until it is enough, a whole number of series', async () => {
   let asked = 0;
   const [samples] = await measurePairedRounds([async () => undefined, async () => undefined], {

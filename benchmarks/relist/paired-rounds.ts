@@ -17,6 +17,8 @@ export interface PairedRoundsOptions<Sides extends readonly Run[]> {
   readonly minRounds: number;
   /** Runs of each side in one round: more where one is too short to be timed alone. */
   readonly runsPerRound: number;
+  /** Runs before those, which are not timed: what the side before has left to the collector falls to them; none unless told. */
+  readonly leadInRuns?: number;
   /** Asked after `minRounds`, and again each time when as many more were taken: whether that is enough. */
   readonly isEnough: (samples: SamplesOf<Sides>) => boolean;
   readonly onRound?: (done: number) => void;
@@ -27,11 +29,11 @@ export interface PairedRoundsOptions<Sides extends readonly Run[]> {
 /**
  * Times several ways of doing something in alternating rounds, so that whatever else the machine does hits all of them.
  *
- * The side that begins changes from round to round: who runs next finds the other's garbage.
+ * The side that begins changes from round to round: who runs next finds what the other has left behind.
  */
 export async function measurePairedRounds<const Sides extends readonly Run[]>(
   sides: Sides,
-  { minRounds, runsPerRound, isEnough, onRound, signal }: PairedRoundsOptions<Sides>,
+  { minRounds, runsPerRound, leadInRuns = 0, isEnough, onRound, signal }: PairedRoundsOptions<Sides>,
 ): Promise<SamplesOf<Sides>> {
   const all = sides.map(createSamples);
   const samples = all as SamplesOf<Sides>;
@@ -39,6 +41,7 @@ export async function measurePairedRounds<const Sides extends readonly Run[]>(
     signal.throwIfAborted();
     for (let turn = 0; turn < sides.length; turn++) {
       const side = (round + turn) % sides.length;
+      for (let run = 0; run < leadInRuns; run++) await sides[side]!();
       await measureOnce(sides[side]!, runsPerRound, all[side]!);
     }
     onRound?.(round + 1);

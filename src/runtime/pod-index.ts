@@ -17,6 +17,7 @@ export interface IndexedPod {
 
 // So many pods are made, or items forgotten, in one go: a millisecond or two.
 const SLICE = 200;
+const NO_ANSWER = viewOf(new Uint8Array(0));
 
 interface Entry {
   item: ListedItem;
@@ -46,7 +47,7 @@ export class PodIndex {
   readonly #entries: (Entry | undefined)[] = [];
   #generations = new Uint32Array(0);
   #states = new Int32Array(0);
-  #answer = viewOf(new Uint8Array(0));
+  #answer = NO_ANSWER;
   readonly #groups = new Map<string, Group>();
   readonly #changed = new Set<Group>();
   // Containers that were put under their sandbox's id because that sandbox is not known, by its id.
@@ -114,6 +115,8 @@ export class PodIndex {
    * the next snapshot does the rest.
    */
   *finishSnapshot(): Generator<void, readonly ObservedPod[], void> {
+    // Megabytes on a large node, which nobody reads any more.
+    this.#answer = NO_ANSWER;
     let work = 0;
     if (this.#seen !== this.#ids.size) {
       for (let slot = 0; slot < this.#ids.end; slot++) {
