@@ -34,10 +34,15 @@ export class OwnNode {
       ...{ client, clock, logger, name, path: '/api/v1/nodes' },
       sink: {
         replace: ([item]) => {
+          const node = readNode(item);
           if (item === undefined) this.lose();
-          else this.#read(item);
+          // Of a server whose data were restored the versions may be smaller than before.
+          else if (node !== undefined) this.#see(node);
         },
-        upsert: (item) => this.#read(item),
+        upsert: (item) => {
+          const node = readNode(item);
+          if (node !== undefined) this.take(node);
+        },
         // One that was deleted and made again is another one.
         delete: ({ metadata }) => {
           if (metadata?.uid === undefined || metadata.uid === this.#node?.metadata.uid) this.lose();
@@ -74,10 +79,7 @@ export class OwnNode {
 
   /** Takes in what the API server has sent, unless something newer was seen. */
   take(node: NodeObject): void {
-    if (this.#node !== undefined && isOlder(node, this.#node)) return;
-    this.#node = node;
-    this.#isGone = false;
-    this.#options.onChange(node);
+    if (this.#node === undefined || !isOlder(node, this.#node)) this.#see(node);
   }
 
   /** It is not there. */
@@ -88,9 +90,10 @@ export class OwnNode {
     this.#options.onChange(undefined);
   }
 
-  #read(item: KubeObject): void {
-    const node = readNode(item);
-    if (node !== undefined) this.take(node);
+  #see(node: NodeObject): void {
+    this.#node = node;
+    this.#isGone = false;
+    this.#options.onChange(node);
   }
 }
 
