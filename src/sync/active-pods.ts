@@ -21,17 +21,20 @@ export class ActivePods {
     this.#changed.add(uid);
   }
 
-  /** What all active pods but this one claim: as of now, to be read before anything else happens. */
-  claimsBeside(uid: string): NodeClaims {
-    this.#changed.delete(uid);
+  /** What all active pods but this one, and but `others`, claim: as of now, to be read before anything else happens. */
+  claimsBeside(uid: string, others: Iterable<string> = []): NodeClaims {
+    const without = new Set([uid, ...others]);
+    for (const each of without) this.#changed.delete(each);
     for (const each of this.#changed) {
       const pod = this.#findActive(each);
       if (pod === undefined) this.#claims.remove(each);
       else this.#claims.add(pod);
     }
     this.#changed.clear();
-    this.#claims.remove(uid);
-    this.#changed.add(uid);
+    for (const each of without) {
+      this.#claims.remove(each);
+      this.#changed.add(each);
+    }
     return this.#claims;
   }
 }

@@ -141,6 +141,82 @@ describe('a pod that is critical for the node, where there is too little left', 
   });
 });
 
+describe('a pod of an API server that takes the place of one that was deleted by force', () => {
+  const capacity = { pods: 10, cpuMilli: 1_000n, memoryBytes: 1_000n, others: new Map<string, bigint>() };
+  const scene = () => setUp({ admit: (pod, active) => admitPod(pod, active, capacity) });
+  const ofCluster = (uid: string, container: object, more: object = {}): NodePod =>
+    aNodePod({
+      ...{ name: 'web', uid, source: 'api' },
+      spec: { containers: [{ name: 'main', image: 'i', ...container }], ...more },
+    });
+  const port = { ports: [{ containerPort: 80, hostPort: 80 }] };
+  const cpu = (amount: string): object => ({ resources: { requests: { cpu: amount } } });
+
+  it.each([
+    ['a port of the node', port],
+    ['the node’s cpu', cpu('900m')],
+  ])('waits for %s until that one has ended, and runs then', async (_, container) => {
+    const { handlers, desired, asked, ended, rejected } = scene();
+    const old = ofCluster('old', container);
+    handlers.handlePodAdditions([old]);
+    handlers.handlePodRemoves([old]);
+    const fresh = ofCluster('new', container);
+    handlers.handlePodAdditions([fresh]);
+    handlers.handlePodSyncs([fresh]);
+    handlers.handlePodUpdates([fresh]);
+    handlers.podEndChanged('another');
+    await Promise.resolve();
+    expect(rejected).toEqual([]);
+    expect(asked()).toEqual(['create old', 'kill old']);
+    ended.add('old');
+    handlers.podEndChanged('old');
+    await Promise.resolve();
+    expect(asked().slice(2)).toEqual(['create new']);
+    expect(desired.isHeld('new')).toBe(false);
+  });
+
+  it('keeps what it waits for, also from those that come later', () => {
+    const { handlers, rejected } = scene();
+    const old = ofCluster('old', cpu('900m'));
+    handlers.handlePodAdditions([old]);
+    handlers.handlePodRemoves([old]);
+    handlers.handlePodAdditions([ofCluster('new', cpu('900m')), ofCluster('late', cpu('200m'))]);
+    expect(rejected.map(([uid, { reason }]) => `${uid} ${reason}`)).toEqual(['late OutOfcpu']);
+  });
+
+  it('is rejected where others stand in its way, too, in words that count only those', () => {
+    const { handlers, rejected } = scene();
+    const old = ofCluster('old', cpu('500m'));
+    handlers.handlePodAdditions([old, ofCluster('stays', cpu('400m'))]);
+    handlers.handlePodRemoves([old]);
+    handlers.handlePodAdditions([ofCluster('new', cpu('700m'))]);
+    const message =
+      "Pod was rejected: Node didn't have enough resource: cpu, requested: 700, used: 400, capacity: 1000";
+    expect(rejected).toEqual([['new', { reason: 'OutOfcpu', message }]]);
+  });
+
+  it('has no others ended for what it gets anyway, although it is critical for the node', () => {
+    const { handlers, asked } = scene();
+    const old = ofCluster('old', cpu('500m'));
+    handlers.handlePodAdditions([old, ofCluster('stays', cpu('400m'))]);
+    handlers.handlePodRemoves([old]);
+    handlers.handlePodAdditions([ofCluster('new', cpu('500m'), { priority: 2_000_000_000 })]);
+    expect(asked()).toEqual(['create old', 'create stays', 'kill old']);
+  });
+
+  it('goes when it is deleted while it waits', () => {
+    const { handlers, desired, asked } = scene();
+    const old = ofCluster('old', port);
+    handlers.handlePodAdditions([old]);
+    handlers.handlePodRemoves([old]);
+    const fresh = ofCluster('new', port);
+    handlers.handlePodAdditions([fresh]);
+    handlers.handlePodRemoves([fresh]);
+    expect(desired.held()).toEqual([]);
+    expect(asked().slice(2)).toEqual(['kill new']);
+  });
+});
+
 describe('the handlers of the sync loop', () => {
   it('keep what is desired, and ask the workers for it', () => {
     const { handlers, desired, asked } = setUp();

@@ -1,3 +1,4 @@
+import { isCriticalPod } from '../model/critical-pod.js';
 import { type NodePod } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { isClusterPod } from '../model/static-pod.js';
@@ -13,6 +14,7 @@ import { FOREIGN_POD } from './foreign-pods.js';
 import { isRunning } from './housekeeping-owner.js';
 import { HeldResizes, type HeldResizesOptions } from './held-resizes.js';
 import { RoomMaker } from './make-room.js';
+import { type NodeClaims } from './node-claims.js';
 import { type KnownEnd, type PodHandlersOptions } from './pod-handlers-options.js';
 
 /** What the sync loop does with what it reads: the kubelet's handlers. None of them waits for a pod. */
@@ -188,12 +190,15 @@ export class PodHandlers implements SyncHandlers {
     const { desired, onRejected, onRejectionLifted } = this.#options;
     const { uid } = pod.metadata;
     const wasRejected = desired.findRejection(uid) !== undefined;
+    const wasHeld = desired.isHeld(uid);
     desired.setRejection(uid, undefined);
     desired.release(uid);
     this.#active.changed(uid);
-    const { rejection, shortages = [] } = this.#judge(pod);
-    const mayMakeRoom = shortages.length > 0;
-    if (mayMakeRoom && this.#room.tryFor(pod, this.#active.claimsBeside(uid), shortages)) {
+    const { rejection, shortages = [], isForLeaving = false } = this.#judge(pod);
+    if (isForLeaving) this.#hold(pod, wasHeld);
+    const isHeld =
+      isForLeaving || (shortages.length > 0 && this.#room.tryFor(pod, this.#claimsThatStay(uid), shortages));
+    if (isHeld) {
       if (wasRejected) onRejectionLifted?.(pod);
       return false;
     }
@@ -208,6 +213,21 @@ export class PodHandlers implements SyncHandlers {
     if (isEnded) this.#endForbidden(pod, rejection);
     onRejected?.(pod, rejection, isEnded);
     return false;
+  }
+
+  /** It has its room as soon as those that leave have ended. */
+  #hold(pod: NodePod, wasHeld: boolean): void {
+    const { uid: podUID } = pod.metadata;
+    this.#options.desired.hold(podUID);
+    if (wasHeld) return;
+    const leaving = [...this.#leaving.values()].map(podRefOf);
+    const message = 'Pod waits until pods that nobody wants any more have given back what it needs';
+    this.#logger.info(message, { pod: podRefOf(pod), podUID, leaving });
+  }
+
+  /** What all pods but this one claim, less what is given back as it is. */
+  #claimsThatStay(uid: string): NodeClaims {
+    return this.#active.claimsBeside(uid, this.#leaving.keys());
   }
 
   /** It keeps what it has of the node until it has ended. */
@@ -241,14 +261,27 @@ export class PodHandlers implements SyncHandlers {
 
   #judgeAgain(pod: NodePod): void {
     const isHeld = this.#options.desired.isHeld(pod.metadata.uid);
-    if (!isHeld && (isClusterPod(pod) || this.#judge(pod).rejection !== undefined)) return;
+    if (!isHeld && (isClusterPod(pod) || !this.#fits(pod))) return;
     if (!this.#admit(pod)) return;
     this.#logger.info('Pod is admitted after all', { pod: podRefOf(pod), podUID: pod.metadata.uid });
     this.#ask({ type: 'create', pod });
   }
 
-  /** Why it may not run, if it may not; and what the node is short of, where that is all. */
-  #judge(pod: NodePod): { readonly rejection?: Rejection; readonly shortages?: readonly Shortage[] } {
+  #fits(pod: NodePod): boolean {
+    const { rejection, isForLeaving = false } = this.#judge(pod);
+    return rejection === undefined && !isForLeaving;
+  }
+
+  /**
+   * Why it may not run, if it may not; and what the node is short of, where that is all. `isForLeaving`: nothing but what pods
+   * hold that nobody wants any more keeps it away. A kubelet admits it then, as those are gone for it and for the scheduler; here
+   * it waits until they have ended. One that is judged again when they have need not.
+   */
+  #judge(pod: NodePod): {
+    readonly rejection?: Rejection;
+    readonly shortages?: readonly Shortage[];
+    readonly isForLeaving?: boolean;
+  } {
     const { admit, findObstacle } = this.#options;
     const { uid } = pod.metadata;
     const obstacle = findObstacle?.(pod);
@@ -258,8 +291,11 @@ export class PodHandlers implements SyncHandlers {
     // One that has ended takes nothing of the node, and how it ended is not to be forgotten for that.
     if (this.#runsAlready(uid) || this.#findLastingEnd(uid) !== undefined) return {};
     if (obstacle !== undefined) return { rejection: obstacle };
-    const answer = admit?.(pod, this.#active.claimsBeside(uid)) ?? { admit: true };
-    if (answer.admit) return {};
+    const atOnce = admit?.(pod, this.#active.claimsBeside(uid)) ?? { admit: true };
+    if (atOnce.admit) return {};
+    const mayWait = this.#leaving.size > 0 && (isClusterPod(pod) || isCriticalPod(pod));
+    const answer = (mayWait ? admit?.(pod, this.#claimsThatStay(uid)) : undefined) ?? atOnce;
+    if (answer.admit) return { isForLeaving: true };
     const { reason, message, shortages = [] } = answer;
     return { rejection: { reason, message }, shortages };
   }
