@@ -417,6 +417,15 @@ it('of a kind that no pod gets here is told of, while the rest is made', async (
   expect((await stat(emptyDir('data'))).isDirectory()).toBe(true);
 });
 
+it('that fails before it is set up is told of in the words for that', async () => {
+  const why = 'MountVolume.NodeAffinity check failed for volume "pv1" : no matching NodeSelectorTerms';
+  objects.problem = why;
+  await expect(
+    volumes.setUp(pod([{ name: 'settings', configMap: { name: 'x' } }]), NEVER),
+  ).rejects.toMatchObject({ message: why });
+  expect(told).toEqual([`Warning FailedMount: ${why}`]);
+});
+
 it('starts no volume more once it is told to end', async () => {
   const ended = AbortSignal.abort(new Error('ended'));
   await expect(volumes.setUp(pod([{ name: 'data', emptyDir: {} }]), ended)).rejects.toThrow('ended');

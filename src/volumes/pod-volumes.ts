@@ -246,7 +246,11 @@ export class PodVolumes {
   }
 
   #missing(pod: NodePod, volume: Volume, cause: unknown): MissingVolume {
-    const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(cause)}`;
+    const words = messageOf(cause);
+    // Of a step before the set-up the kubelet has other words, which are there already.
+    const message = words.startsWith('MountVolume.')
+      ? words
+      : `MountVolume.SetUp failed for volume "${volume.name}" : ${words}`;
     this.#options.events.record(pod.metadata, { type: 'Warning', reason: 'FailedMount', message });
     return { volume, message, cause };
   }

@@ -49,6 +49,7 @@ describe.skipIf('missing' in found)('what pods find on a real API server', () =>
     };
     objects = new ClusterObjects({
       ...{ client: clients.api, clock, logger, onSecret: () => undefined },
+      node: () => ({ metadata: { name: NODE } }),
       onChanged: (uids) => changed.push([...uids]),
     });
     running = objects.run(stop.signal);

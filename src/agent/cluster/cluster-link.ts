@@ -124,6 +124,8 @@ export class ClusterLink implements ClusterHooks {
   #events: BuiltClusterEvents | undefined;
   #serving: CertificateManager | undefined;
   #eviction: EvictionManager | undefined;
+  /** What the Node has when it is made. */
+  #initialLabels: Readonly<Record<string, string>> = {};
 
   constructor(given: ClusterLinkOptions, loaded: Loaded) {
     this.#given = given;
@@ -166,9 +168,11 @@ export class ClusterLink implements ClusterHooks {
   }
 
   openObjects(listener: ClusterObjectsListener): ClusterObjects {
-    const { clock, logger } = this.#given;
+    const { nodeName, clock, logger } = this.#given;
     this.#objects = this.#loaded.makeObjects({
       ...{ client: this.#loaded.clients.api, clock, logger },
+      // Before it was seen it is what it would be made as.
+      node: () => this.#node?.node.node ?? { metadata: { name: nodeName, labels: this.#initialLabels } },
       ...listener,
     });
     return this.#objects;
@@ -211,13 +215,14 @@ export class ClusterLink implements ClusterHooks {
       ...{ nodeName, parts, api, eventRecordQps, eventBurst, clock, logger },
     });
     this.#events = events;
+    this.#initialLabels = computeInitialLabels({
+      ...{ hostname: nodeName, operatingSystem: 'linux', architecture: ownArchitecture(), labels },
+    });
     const pods = new ClusterPods({
       ...{ client: api, nodeName, clock, logger, events: parts.events },
       agent: buildAgentPods(parts),
       pressure: () => this.#node?.node.pressure ?? NO_PRESSURE,
-      initialLabels: computeInitialLabels({
-        ...{ hostname: nodeName, operatingSystem: 'linux', architecture: ownArchitecture(), labels },
-      }),
+      initialLabels: this.#initialLabels,
     });
     this.#pods = pods;
     this.#node = await buildClusterNode({

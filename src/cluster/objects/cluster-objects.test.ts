@@ -11,6 +11,7 @@ const NEVER = new AbortController().signal;
 let clock: FakeClock;
 let api: InMemoryApi;
 let objects: ClusterObjects;
+let labels: Record<string, string>;
 let hidden: Secret[];
 let changed: (readonly string[])[];
 let abort: AbortController;
@@ -19,9 +20,11 @@ beforeEach(() => {
   clock = new FakeClock();
   api = new InMemoryApi({ clock });
   [hidden, changed] = [[], []];
+  labels = { 'kubernetes.io/hostname': 'here' };
   objects = new ClusterObjects({
     ...{
       client: api,
+      node: () => ({ metadata: { name: 'here', labels } }),
       clock,
       onSecret: (secret) => hidden.push(secret),
       onChanged: (uids) => changed.push(uids),
@@ -153,6 +156,27 @@ describe('claimed volumes', () => {
     await expect(objects.getClaimed(podOf(), VOLUME, NEVER)).rejects.toThrow('not supported');
     await clock.advance(30_000);
     expect(changed).toHaveLength(1);
+  });
+
+  it('that lie on another node are no empty folder here, and come once they are this node’s', async () => {
+    api.put(CLAIM, { metadata: { uid: 'c1' }, ...bound });
+    const affinityTo = (host: string): object => {
+      const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: [host] }];
+      return { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } };
+    };
+    for (const source of [{ local: { path: '/mnt/disk' } }, { hostPath: { path: '/srv' } }]) {
+      putVolume({ ...source, ...affinityTo('there') });
+      await expect(objects.getClaimed(podOf(), VOLUME, NEVER)).rejects.toThrow(
+        'MountVolume.NodeAffinity check failed for volume "pv1" : no matching NodeSelectorTerms',
+      );
+      putVolume({ ...source, ...affinityTo('here') });
+      expect(await objects.getClaimed(podOf(), VOLUME, NEVER)).toMatchObject({ name: 'pv1' });
+    }
+    putVolume({ local: { path: '/mnt/disk' }, ...affinityTo('there') });
+    await expect(objects.getClaimed(podOf(), VOLUME, NEVER)).rejects.toThrow('NodeAffinity');
+    labels = { 'kubernetes.io/hostname': 'there' };
+    await clock.advance(6_000);
+    expect(changed).toEqual([['u1']]);
   });
 
   it('may be made for the pod alone', async () => {

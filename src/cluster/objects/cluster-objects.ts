@@ -24,6 +24,7 @@ import { type Clock } from '../../util/clock.js';
 import { PodloopError } from '../../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
+import { type ApiNode } from '../pods/api-node.js';
 import { AwaitedThings } from './awaited-things.js';
 import { type FollowedState } from '../watch/reflector.js';
 import { ReferencedObjects, type ReferencedObjectsStats } from './referenced-objects.js';
@@ -43,6 +44,8 @@ export interface ClusterObjectsListener {
 /** What {@link ClusterObjects} works with. */
 export interface ClusterObjectsOptions extends ClusterObjectsListener {
   readonly client: KubeClient;
+  /** The node, with its labels as of now: what pods have claimed may lie on another. */
+  readonly node: () => ApiNode;
   readonly clock: Clock;
   readonly logger?: Logger;
 }
@@ -56,12 +59,12 @@ export class ClusterObjects implements PodObjects {
   readonly #claims: VolumeClaims;
   readonly #awaited: AwaitedThings;
 
-  constructor({ client, clock, logger = SILENT_LOGGER, onSecret, onChanged }: ClusterObjectsOptions) {
+  constructor({ client, node, clock, logger = SILENT_LOGGER, onSecret, onChanged }: ClusterObjectsOptions) {
     const common = { client, clock, logger };
     this.#referenced = new ReferencedObjects({ ...common, onSecret, onChanged });
     this.#services = new Services(common);
     this.#classes = new RuntimeClasses(common);
-    this.#claims = new VolumeClaims(common);
+    this.#claims = new VolumeClaims({ client, node });
     this.#awaited = new AwaitedThings({ clock, onThere: (uid) => onChanged([uid]) });
     this.#tokens = new ServiceAccountTokens({
       ...common,

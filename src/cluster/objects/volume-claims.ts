@@ -2,10 +2,15 @@ import { type NodePod } from '../../model/node-pod.js';
 import { type Volume } from '../../model/volume.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type KubeClient } from '../client/kube-client.js';
+import { type ApiNode } from '../pods/api-node.js';
+import { matchesNodeSelector } from '../pods/match-node-selector.js';
+import { type NodeSelectorTerm } from '../pods/api-pod.js';
 
 /** What {@link VolumeClaims} works with. */
 export interface VolumeClaimsOptions {
   readonly client: Pick<KubeClient, 'request'>;
+  /** The node, with its labels as of now. */
+  readonly node: () => ApiNode;
 }
 
 /** Where on this node a claimed volume is. */
@@ -37,6 +42,9 @@ interface KubeVolume {
     readonly local?: { readonly path?: unknown };
     readonly hostPath?: { readonly path?: unknown; readonly type?: unknown };
     readonly accessModes?: unknown;
+    readonly nodeAffinity?: {
+      readonly required?: { readonly nodeSelectorTerms?: readonly NodeSelectorTerm[] };
+    };
   };
 }
 
@@ -53,14 +61,16 @@ const NO_SOURCES: ReadonlySet<string> = new Set([
  */
 export class VolumeClaims {
   readonly #client: Pick<KubeClient, 'request'>;
+  readonly #node: () => ApiNode;
 
-  constructor({ client }: VolumeClaimsOptions) {
+  constructor({ client, node }: VolumeClaimsOptions) {
     this.#client = client;
+    this.#node = node;
   }
 
   /**
    * What the volume of the pod has claimed. Rejects with an Error that says why it cannot be had: there is no claim, or it is
-   * not bound; and with VOLUME_UNSUPPORTED when it is bound to what no pod gets here.
+   * not bound, or lies on another node; and with VOLUME_UNSUPPORTED when it is bound to what no pod gets here.
    */
   async get(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<ClaimedVolume> {
     const { namespace } = pod.metadata;
@@ -88,7 +98,15 @@ export class VolumeClaims {
     if (found === undefined || found.spec?.claimRef?.uid !== claim.metadata?.uid) {
       throw new Error(`PV ${volumeName} is bound to another claim than PVC ${words}`);
     }
-    return toClaimed(volumeName, found, volume.persistentVolumeClaim?.readOnly === true);
+    const claimed = toClaimed(volumeName, found, volume.persistentVolumeClaim?.readOnly === true);
+    // Who names the node in the pod's spec passes the scheduler by, which would have seen to that.
+    if (!isOfNode(found, this.#node())) {
+      // The kubelet's words.
+      throw new Error(
+        `MountVolume.NodeAffinity check failed for volume "${volumeName}" : no matching NodeSelectorTerms`,
+      );
+    }
+    return claimed;
   }
 
   async #get<T>(path: string, words: string, signal: AbortSignal): Promise<T | undefined> {
@@ -113,6 +131,13 @@ function toClaimed(name: string, { spec = {} }: KubeVolume, isReadOnly: boolean)
     'VOLUME_UNSUPPORTED',
     `PV ${name} is of the kind ${sources[0] ?? 'unknown'}, which is not supported by podloop: only local and hostPath are`,
   );
+}
+
+function isOfNode({ spec = {} }: KubeVolume, node: ApiNode): boolean {
+  const required = spec.nodeAffinity?.required;
+  if (required === undefined) return true;
+  const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: required };
+  return matchesNodeSelector({ affinity: { nodeAffinity } }, node);
 }
 
 function isOwnedBy(claim: KubeClaim | undefined, pod: NodePod): boolean {
