@@ -35,8 +35,9 @@ import { buildVolumes } from './build-volumes.js';
 import { computeDownwardFacts, type DownwardNode, findDiskBytes } from './downward-facts.js';
 import { hideInCommands, hideInProbes } from './hide-secrets.js';
 import { memoryUsageOf } from './memory-usage.js';
-import { computeCapacity } from './node-capacity.js';
+import { type HostIps } from './host-ips.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
+import { NodeRoom } from './node-room.js';
 import { type PodEventLog } from './pod-event-log.js';
 import { type ClusterHooks } from './cluster/cluster-hooks.js';
 import { readHugePages } from './read-huge-pages.js';
@@ -48,12 +49,13 @@ import { type ObservingParts, type ObservingPartsOptions } from './observing-par
 export interface ActingPartsOptions extends ObservingPartsOptions {
   /** As the runtime calls itself. */
   readonly runtimeName: string;
+  readonly hostIps: Pick<HostIps, 'refresh'>;
   readonly objects: PodObjects;
   readonly events: PodEventLog;
   /** What pods of an API server refer to; there are none without it. */
   readonly cluster: ClusterObjects | undefined;
-  /** Knows what an agent before this one has told an API server of pods. */
-  readonly link: Pick<ClusterHooks, 'findTold'> | undefined;
+  /** Knows what an agent before this one has told an API server of pods, and what the Node says that there is. */
+  readonly link: Pick<ClusterHooks, 'findTold' | 'allocatable'> | undefined;
   /** Knows what nobody may read in an event or in the log. */
   readonly secrets: SecretHider;
   readonly observing: ObservingParts;
@@ -84,25 +86,29 @@ export async function buildActingParts(given: ActingPartsOptions) {
   });
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
   const paths = new PodPaths(options);
-  const capacity = computeCapacity({
-    cores: availableParallelism(),
-    memoryBytes: totalmem(),
-    storageBytes: await findDiskBytes(options.rootDir),
-    hugePages: await readHugePages(),
-    thresholds: parseThresholds(options.evictionHard),
-    maxPods: options.maxPods,
-    podsPerCore: options.podsPerCore,
-    reserved: [options.systemReserved, options.kubeReserved],
+  const thresholds = parseThresholds(options.evictionHard);
+  const room = await NodeRoom.open({
+    read: async () => ({
+      cores: availableParallelism(),
+      memoryBytes: totalmem(),
+      storageBytes: await findDiskBytes(options.rootDir),
+      hugePages: await readHugePages(),
+      ...{ thresholds, maxPods: options.maxPods, podsPerCore: options.podsPerCore },
+      reserved: [options.systemReserved, options.kubeReserved],
+    }),
+    ofNode: () => link?.allocatable(),
   });
-  const hostIps = identity.ip === '' ? [] : [identity.ip];
-  const ephemeralStorageBytes = capacity.others.get('ephemeral-storage');
   /** What the downward API tells of the node. */
-  const downwardNode: DownwardNode = {
-    ...{ name: identity.name, hostIps },
-    allocatable: {
-      ...capacity,
-      ...(ephemeralStorageBytes === undefined ? {} : { ephemeralStorageBytes }),
-    },
+  const downwardNode = (): DownwardNode => {
+    const capacity = room.current();
+    const ephemeralStorageBytes = capacity.others.get('ephemeral-storage');
+    return {
+      ...{ name: identity.name, hostIps: identity.ips() },
+      allocatable: {
+        ...capacity,
+        ...(ephemeralStorageBytes === undefined ? {} : { ephemeralStorageBytes }),
+      },
+    };
   };
   const policy = readNodePolicy(options);
   const canMountRecursivelyReadOnly = (pod: NodePod): boolean => {
@@ -112,8 +118,9 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const mounter = new ToolMounter({ clock });
   const volumes = buildVolumes({
     mounter,
-    ...{ ...common, policy, events, objects, podsFolder: paths.podsDir, memoryBytes: capacity.memoryBytes },
-    downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode),
+    ...{ ...common, policy, events, objects, podsFolder: paths.podsDir },
+    memoryBytes: () => room.current().memoryBytes,
+    downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode()),
     onReady: given.onVolumesReady,
     canMountRecursivelyReadOnly,
     ...(cluster && { cluster }),
@@ -130,6 +137,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     strictGroups: () => security.strictGroups,
     cpuCfsQuota: options.cpuCfsQuota,
     cpuCfsQuotaPeriodMs: options.cpuCfsQuotaPeriodMs,
+    others: [given.hostIps, room],
     canMount: () => !runtimeState.conditions.some(({ type, status }) => type === 'Isolation' && !status),
   });
   const memory = await ProbeFiles.open({ folder: join(options.rootDir, 'probes'), logger });
@@ -139,7 +147,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   });
   const probes = new ProbeManager({
     ...common,
-    ...{ memory, targets: observedTargets(cache, identity.ip) },
+    ...{ memory, targets: observedTargets(cache, () => identity.ips()[0] ?? '') },
     runProbe: hideInProbes(probeRunner({ clock, commands }), secrets),
   });
   const manager = new StatusManager(common);
@@ -150,7 +158,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     ...{ ...common, manager, startFailures, probes, paths, findBaseline, endedPods, resizes },
     canMountRecursivelyReadOnly,
     findHeldResize: given.findHeldResize,
-    node: () => ({ hostIps, runtimeName }),
+    node: () => ({ hostIps: identity.ips(), runtimeName }),
   });
   const planner = new PodPlanner({
     ...{ clock, findBaseline, probes, resizes },
@@ -174,7 +182,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     },
     environments: {
       resolve: (pod, container, ips) => {
-        const facts = computeDownwardFacts(pod, ips, downwardNode);
+        const facts = computeDownwardFacts(pod, ips, downwardNode());
         return resolveEnvironment(pod, container, {
           ...{ objects, facts, services: cluster?.serviceVariables(pod) },
         });
@@ -206,7 +214,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     isOurs,
   );
   return {
-    ...{ changes, pulled, adoption, paths, capacity, mounter, volumes, node, memory, probes, manager },
+    ...{ changes, pulled, adoption, paths, room, mounter, volumes, node, memory, probes, manager },
     ...{ statuses, endedPods, findForbidden, syncer },
   };
 }

@@ -46,6 +46,12 @@ describe('the options of the agent', () => {
     [{ forbid: ['hostPath', 'root'] }, /^--forbid: "root" is none of privileged, hostPath, /],
     [{ allowedHostPaths: ['var'] }, '--allowed-host-paths: "var" is not an absolute path, such as /var/log'],
     [{ nodeIp: '1.2' }, '--node-ip: "1.2" is not an address, such as 192.0.2.7 or 2001:db8::7'],
+    [{ nodeIp: '192.0.2.7,x' }, '--node-ip: "x" is not an address, such as 192.0.2.7 or 2001:db8::7'],
+    [{ nodeIp: ',' }, '--node-ip: "," is not an address, such as 192.0.2.7 or 2001:db8::7'],
+    [
+      { nodeIp: '192.0.2.7,192.0.2.8' },
+      '--node-ip: "192.0.2.7,192.0.2.8" is neither one address nor one of IPv4 and one of IPv6',
+    ],
     [{ manifestUrl: 'ftp://x' }, '--manifest-url: "ftp://x" is no http:// or https:// URL'],
     [{ manifestUrlHeader: { 'a b': ['c'] } }, '--manifest-url-header: "a b" is no name of a header'],
     [

@@ -10,6 +10,7 @@ import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentOptions } from './agent-options.js';
 import { type ClusterHooks } from './cluster/cluster-hooks.js';
+import { type HostIps } from './host-ips.js';
 import { type NodeIdentity } from './node-identity.js';
 import { objectsBySource } from './objects-by-source.js';
 import { ObjectTimes } from './object-times.js';
@@ -23,6 +24,8 @@ import { buildObservingParts } from './observing-parts.js';
 export interface AgentPartsOptions {
   readonly options: AgentOptions;
   readonly identity: NodeIdentity;
+  /** Those of the identity. */
+  readonly hostIps: Pick<HostIps, 'refresh' | 'onChange'>;
   readonly client: CriClient;
   /** As the runtime calls itself. */
   readonly runtimeName: string;
@@ -42,7 +45,17 @@ export type AgentParts = Awaited<ReturnType<typeof buildAgentParts>>;
  * decides. Reads what earlier agents have left in the root folder.
  */
 export async function buildAgentParts(given: AgentPartsOptions) {
-  const { options, identity, client, runtimeName, stdin, manifestParser: parser, clock, logger } = given;
+  const {
+    options,
+    identity,
+    hostIps,
+    client,
+    runtimeName,
+    stdin,
+    manifestParser: parser,
+    clock,
+    logger,
+  } = given;
   const secrets = new SecretHider();
   const common = { clock, logger };
   const hide = (text: string): string => secrets.hide(text);
@@ -78,7 +91,8 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     cluster === undefined ? sources.config.objects : objectsBySource(sources.config.objects, cluster);
   const observing = await buildObservingParts({ ...common, options, identity, client });
   const acting = await buildActingParts({
-    ...{ ...common, options, identity, client, runtimeName, objects, events, observing, secrets, cluster },
+    ...{ ...common, options, identity, hostIps, client, runtimeName, objects, events, observing, secrets },
+    cluster,
     link: given.link,
     findHeldResize: (uid) => deciding.handlers.resizeObstacle(uid),
     onVolumesReady: (uid) => deciding.workers.retry(uid),
@@ -87,6 +101,8 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster },
     link: given.link,
   });
+  // Statuses tell them.
+  hostIps.onChange(() => deciding.loop.syncSoon(deciding.desired.uids()));
   return {
     hide,
     events,

@@ -23,6 +23,7 @@ import { type PodStatusRecord, type StatusChanges } from '../status/status-chang
 import { type SyncLoopState } from '../sync/sync-loop.js';
 import { type Clock } from '../util/clock.js';
 import { aboutFolder } from '../util/errors.js';
+import { splitNodeIps } from '../util/node-ip.js';
 import { untilAborted } from '../util/until-aborted.js';
 import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '../util/folder-lock.js';
 import { type Logger } from '../util/logger.js';
@@ -36,7 +37,8 @@ import { type AgentRuntime, connectAgentRuntime } from './agent-runtime.js';
 import { untilBatchEnds } from './batch-end.js';
 import { type ClusterLink, openClusterLink } from './cluster/cluster-link.js';
 import { AgentHistory } from './history/agent-history.js';
-import { findNodeIp, type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
+import { HostIps, readNodeIpFacts } from './host-ips.js';
+import { type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
 import { type PodLine, toPodLines } from './pod-lines.js';
 import { recordProbeFailures } from './probe-events.js';
@@ -114,8 +116,13 @@ export class Agent implements AsyncDisposable {
     logger.info('Using root directory', { path: options.rootDir });
     try {
       const instanceId = await readInstanceId(options.rootDir);
-      const ip = options.nodeIp === '' ? findNodeIp() : options.nodeIp;
-      const identity: NodeIdentity = { name, instanceId, ip };
+      const hostIps = new HostIps({
+        read: async () => readNodeIpFacts(splitNodeIps(options.nodeIp), name),
+        ofNode: () => link?.nodeIps() ?? [],
+        logger,
+      });
+      await hostIps.refresh();
+      const identity: NodeIdentity = { name, instanceId, ips: () => hostIps.current() };
       const connected = await connectAgentRuntime(
         {
           ...{ podloopCommand, runtimeFlags, clock, logger, rootDir: options.rootDir },
@@ -128,7 +135,7 @@ export class Agent implements AsyncDisposable {
       try {
         const runtimeName = connected.name;
         const parts = await buildAgentParts({
-          ...{ options, identity, client, runtimeName, stdin, link, clock, logger },
+          ...{ options, identity, hostIps, client, runtimeName, stdin, link, clock, logger },
           manifestParser: ports.manifestParser,
         });
         const common = { parts, client, identity, version, clock, runtime: connected };
@@ -144,7 +151,7 @@ export class Agent implements AsyncDisposable {
           const kubeletPort = (): number | undefined => (options.port === 0 ? undefined : options.port);
           if (link !== undefined)
             await metrics.addClusterNode({ auth: () => link.auth.stats, parts: () => link.state });
-          await link?.join({ parts, client, kubeletPort });
+          await link?.join({ parts, client, kubeletPort }, signal);
           return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history, link);
         } catch (error) {
           history[Symbol.dispose]();

@@ -4,6 +4,7 @@ import { type ApiPorts } from '../server/api-routes.js';
 import { type ServedConfigMap } from '../server/config-maps.js';
 import { type PodTable } from '../server/pod-table.js';
 import { type ServedNode } from '../server/serve-node.js';
+import { type NodeCapacity } from '../sync/admit-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts } from './agent-parts.js';
@@ -69,15 +70,15 @@ export function buildApiPorts(
 function nodeReader({ options, parts, identity, runtime, clock }: ApiPortsOptions): () => ServedNode {
   const { maxPods, podsPerCore } = options;
   const machine = { cores: availableParallelism(), memoryBytes: totalmem(), maxPods, podsPerCore };
-  const whole = computeCapacity({ ...machine, reserved: [] });
-  const [capacity, allocatable] = [whole, parts.capacity].map(({ pods, cpuMilli, memoryBytes }) => {
+  const toAmounts = ({ pods, cpuMilli, memoryBytes }: NodeCapacity): ServedNode['capacity'] => {
     const cpu = cpuMilli % 1_000n === 0n ? String(cpuMilli / 1_000n) : `${cpuMilli}m`;
     return { cpu, memory: `${memoryBytes / 1_024n}Ki`, pods: String(pods) };
-  });
+  };
+  const capacity = toAmounts(computeCapacity({ ...machine, reserved: [] }));
   const createdAtMs = clock.now();
   return () => ({
-    ...{ name: identity.name, createdAtMs, capacity: capacity!, allocatable: allocatable! },
-    ips: identity.ip === '' ? [] : [identity.ip],
+    ...{ name: identity.name, createdAtMs, capacity, allocatable: toAmounts(parts.room.current()) },
+    ips: identity.ips(),
     problems: parts.loop.state().errors,
     containerRuntimeVersion: `${runtime.name}://${runtime.version.replace(/^v/, '')}`,
     kernelVersion: release(),

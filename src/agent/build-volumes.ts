@@ -30,8 +30,8 @@ export interface VolumesOptions {
   readonly policy: Pick<NodePolicy, 'allowedHostPaths'>;
   readonly objects: PodObjects;
   readonly downwardFacts: ContentVolumesOptions['downwardFacts'];
-  /** What pods may use together. */
-  readonly memoryBytes: bigint;
+  /** What pods may use together, as of now. */
+  readonly memoryBytes: () => bigint;
   /** Whether containers of a pod can have mounts that are read-only with all below them. */
   readonly canMountRecursivelyReadOnly: (pod: NodePod) => boolean;
   /** Of an API server; without it there are no tokens and no claims. */
@@ -54,11 +54,17 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
   const looks = new BoundedLooks({ clock, findPlace });
   const ports = { mounter, readMounts: readOwnMounts, looks };
   const hostPath = new HostPath({ looks, checkPath });
+  const emptyDir = new EmptyDir({
+    ...ports,
+    get memoryBytes() {
+      return memoryBytes();
+    },
+  });
   const claimed = cluster && new ClaimedVolumes({ claims: cluster, hostPath });
   return new PodVolumes({
     ...{ ...ports, podsFolder, events, clock, logger, onReady, canMountRecursivelyReadOnly },
     kinds: {
-      ...{ emptyDir: new EmptyDir({ ...ports, memoryBytes }), hostPath },
+      ...{ emptyDir, hostPath },
       ...contentVolumeKinds({
         ...{ objects, downwardFacts, clock, logger, mounter },
         ...(cluster && { tokens: cluster }),

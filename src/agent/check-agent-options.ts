@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { checkIp, checkSubdomain } from '../model/name-rules.js';
 import { checkSysctlPattern } from '../model/sysctl-names.js';
@@ -5,6 +6,7 @@ import { CIPHER_SUITES } from '../server/tls/cipher-suites.js';
 import { checkCgroupRoot } from '../runtime/pod-cgroup-names.js';
 import { messageOf } from '../util/errors.js';
 import { formatGoDuration } from '../util/go-duration.js';
+import { splitNodeIps } from '../util/node-ip.js';
 import { type AgentOptions } from './agent-options.js';
 import { findPolicyProblem } from './read-node-policy.js';
 
@@ -93,8 +95,15 @@ function findSmallJournal({ journalMaxSizeBytes: bytes }: AgentOptions): string 
 }
 
 function findWrongAddress({ nodeIp }: AgentOptions): string | undefined {
-  if (nodeIp === '' || checkIp(nodeIp) === undefined) return undefined;
-  return `--node-ip: ${JSON.stringify(nodeIp)} is not an address, such as 192.0.2.7 or 2001:db8::7`;
+  if (nodeIp === '') return undefined;
+  const ips = splitNodeIps(nodeIp);
+  const wrong = ips.length === 0 ? nodeIp : ips.find((ip) => checkIp(ip) !== undefined);
+  if (wrong !== undefined) {
+    return `--node-ip: ${JSON.stringify(wrong)} is not an address, such as 192.0.2.7 or 2001:db8::7`;
+  }
+  const families = new Set(ips.map((ip) => isIP(ip)));
+  if (families.size === ips.length) return undefined;
+  return `--node-ip: ${JSON.stringify(nodeIp)} is neither one address nor one of IPv4 and one of IPv6`;
 }
 
 function findWrongListener(flag: string, address: string): string | undefined {

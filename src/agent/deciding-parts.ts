@@ -40,8 +40,7 @@ export interface DecidingPartsOptions {
   /** What pods of an API server refer to. */
   readonly cluster: Pick<ClusterObjects, 'keepOnly'> | undefined;
   /** Who says which pods of an API server may be here, and is told how they end. */
-  readonly link:
-    Pick<ClusterHooks, 'admit' | 'extendedResources' | 'isNodeOfKubeletHere' | 'podEndChanged'> | undefined;
+  readonly link: Pick<ClusterHooks, 'admit' | 'isNodeOfKubeletHere' | 'podEndChanged'> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -51,7 +50,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   const { options, client, events, sources, stopped, observing, acting, cluster, link, clock, logger } =
     given;
   const { runtime, cache, pleg, isOurs, cgroups, security, runtimeState } = observing;
-  const { changes, pulled, adoption, paths, capacity, volumes, probes, manager, statuses } = acting;
+  const { changes, pulled, adoption, paths, room, volumes, probes, manager, statuses } = acting;
   const { endedPods, findForbidden, syncer } = acting;
   const common = { clock, logger };
 
@@ -177,11 +176,10 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     admit: (pod, active) => {
       const rejection = link?.admit(pod);
       if (rejection !== undefined) return { admit: false, ...rejection };
-      const others = new Map([...capacity.others, ...(link?.extendedResources() ?? [])]);
-      return admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, { ...capacity, others });
+      return admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, room.current());
     },
     onPreempted: ({ metadata }, end) => events.record(metadata, { type: 'Warning', ...end }),
-    findResizeObstacle: (before, after, active) => findResizeObstacle(before, after, active, capacity),
+    findResizeObstacle: (before, after, active) => findResizeObstacle(before, after, active, room.current()),
     onResizeHeld: ({ metadata }, { reason, message }) => {
       const kind = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';
       events.record(metadata, {
@@ -213,6 +211,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       },
     },
   });
+  room.onChange(() => handlers.judgeRejected());
   runtimeState.onAnswer(() => loop.recoverSoon());
   pleg.onLook(() => loop.recoverSoon());
   return {

@@ -25,6 +25,8 @@ export interface NodeFactsWatchOptions {
   readonly strictGroups: () => boolean | undefined;
   /** Whether the runtime can mount, as it says itself. */
   readonly canMount: () => boolean;
+  /** What else is read again as often. */
+  readonly others?: readonly { refresh(): Promise<void> }[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -74,7 +76,8 @@ export class NodeFactsWatch {
 
   /** Reads what may have changed. A file that cannot be read leaves what was known, and is told of once. */
   async refresh(): Promise<void> {
-    const { resolvConf, behindStub = BEHIND_STUB, logger } = this.#options;
+    const { resolvConf, behindStub = BEHIND_STUB, others = [], logger } = this.#options;
+    await Promise.all(others.map(async (other) => other.refresh()));
     this.#maskedPaths = await findThermalPaths();
     const folders = await readdir(HUGE_PAGES).catch(() => []);
     this.#hugePageSizes = folders.flatMap((name) => parseHugepageFolder(name) ?? []);

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { type NetworkInterfaceInfo, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findNodeIp, readInstanceId, resolveNodeName } from './node-identity.js';
+import { readInstanceId, resolveNodeName } from './node-identity.js';
 
 describe('the name of a node', () => {
   it('is the one that was told, else the machine’s, in small letters', () => {
@@ -33,23 +33,5 @@ describe('the id of a node', () => {
   it('is never replaced when the file holds something else', async () => {
     await writeFile(join(folder, 'instance-id'), '');
     await expect(readInstanceId(folder)).rejects.toMatchObject({ code: 'OPTION_INVALID' });
-  });
-});
-
-describe('the address of a node', () => {
-  const address = (text: string, internal = false): NetworkInterfaceInfo => ({
-    ...{ address: text, internal, netmask: '', mac: '', cidr: null },
-    ...(text.includes(':') ? { family: 'IPv6', scopeid: 0 } : { family: 'IPv4' }),
-  });
-
-  it('is the first that others can reach', () => {
-    const interfaces = {
-      lo: [address('127.0.0.1', true), address('::1', true)],
-      eth0: [address('fe80::1'), address('2001:db8::1')],
-      eth1: [address('192.0.2.7')],
-    };
-    expect(findNodeIp(interfaces)).toBe('192.0.2.7');
-    expect(findNodeIp({ lo: interfaces.lo, eth0: interfaces.eth0 })).toBe('2001:db8::1');
-    expect(findNodeIp({ lo: interfaces.lo })).toBe('');
   });
 });

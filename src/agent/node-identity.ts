@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { hostname, networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { checkSubdomain } from '../model/name-rules.js';
 import { PodloopError } from '../util/errors.js';
@@ -11,8 +11,8 @@ export interface NodeIdentity {
   readonly name: string;
   /** Written on everything that the agent makes: what carries another one is never touched. */
   readonly instanceId: string;
-  /** Address of pods on the host's network; empty when the machine has none but loopback. */
-  readonly ip: string;
+  /** See {@link HostIps.current}. */
+  readonly ips: () => readonly string[];
 }
 
 const INSTANCE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -47,15 +47,4 @@ export async function readInstanceId(rootDir: string): Promise<string> {
     'OPTION_INVALID',
     `${path} does not hold the id of this node; put back the one that its pods carry as label podloop.dev/node-instance, or remove the file and those pods`,
   );
-}
-
-/** The machine's first address that is not only its own: IPv4 before IPv6, in the order of the interfaces. */
-export function findNodeIp(
-  interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>> = networkInterfaces(),
-): string {
-  const addresses = Object.values(interfaces)
-    .flatMap((list) => list ?? [])
-    .filter((each) => !each.internal && !each.address.startsWith('fe80:'));
-  const first = addresses.find((each) => each.family === 'IPv4') ?? addresses[0];
-  return first?.address ?? '';
 }

@@ -13,7 +13,7 @@ import {
 import { observedTargets } from './probe-targets.js';
 
 const find = (status: PodStatus, error?: Error, name = 'main', nodeIp = '192.0.2.7') =>
-  observedTargets({ get: () => ({ status, error }) }, nodeIp).find('uid-web', name);
+  observedTargets({ get: () => ({ status, error }) }, () => nodeIp).find('uid-web', name);
 
 describe('what a probe is about', () => {
   it('is the newest container of that name, at the address of the pod', () => {

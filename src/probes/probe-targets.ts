@@ -25,15 +25,15 @@ export interface ObservedPodReader {
 }
 
 /**
- * Containers as the cache of observed pods has them. `nodeIp` is the host of pods on the node's network; empty on a
- * machine without a network, where that is the machine itself.
+ * Containers as the cache of observed pods has them. `nodeIp` is the host of pods on the node's network as of now; empty
+ * on a machine without a network, where that is the machine itself.
  */
-export function observedTargets(pods: ObservedPodReader, nodeIp: string): ProbeTargets {
+export function observedTargets(pods: ObservedPodReader, nodeIp: () => string): ProbeTargets {
   return {
     find: (podUid, containerName) => {
       const { status, error } = pods.get(podUid);
       // The status that goes with an error is empty, which says nothing of the pod.
-      return error === undefined ? targetIn(status, containerName, nodeIp) : 'unknown';
+      return error === undefined ? targetIn(status, containerName, nodeIp()) : 'unknown';
     },
   };
 }

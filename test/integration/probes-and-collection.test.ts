@@ -68,7 +68,7 @@ describe('a probe that runs a command in a container', () => {
     const view = await new View().look();
     await using probes = new ProbeManager({
       clock,
-      targets: observedTargets(view, ''),
+      targets: observedTargets(view, () => ''),
       runProbe: probeRunner({ clock, commands: changes }),
     });
     const ends: ProbeEnd[] = [];

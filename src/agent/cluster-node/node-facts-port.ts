@@ -1,11 +1,12 @@
 import { lookup } from 'node:dns/promises';
-import { readFile } from 'node:fs/promises';
-import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import type { NodeFactsPort, RuntimeInfo } from '../../cluster/node/node-ports.js';
 import { type CriClient } from '../../cri/index.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
+import { splitNodeIps } from '../../util/node-ip.js';
 import { type AgentOptions } from '../agent-options.js';
 import { findDiskBytes } from '../downward-facts.js';
+import { readNodeIpFacts } from '../host-ips.js';
 import { readHugePages } from '../read-huge-pages.js';
 import { readMachineInfo } from './read-machine-info.js';
 
@@ -27,7 +28,7 @@ export interface NodeFactsPortOptions {
 export function buildNodeFactsPort(given: NodeFactsPortOptions): NodeFactsPort {
   const { options, client, changes, nodeName, hostname, kubeletPort } = given;
   const { rootDir, maxPods, podsPerCore, systemReserved, kubeReserved, nodeIp } = options;
-  const nodeIps = nodeIp.split(',').filter((ip) => ip !== '');
+  const nodeIps = splitNodeIps(nodeIp);
   return {
     kubeletPort,
     machine: async () => await readMachineInfo(),
@@ -39,9 +40,8 @@ export function buildNodeFactsPort(given: NodeFactsPortOptions): NodeFactsPort {
       hugePages: await readHugePages(),
     }),
     addresses: async () => ({
-      ...{ nodeIps, hostname, interfaces: networkInterfaces() },
+      ...(await readNodeIpFacts(nodeIps, hostname)),
       ofName: nodeIps.length > 0 ? [] : await lookUp(nodeName),
-      route: await readFile('/proc/net/route', 'latin1').catch(() => ''),
     }),
     runtime: async (signal) => await readRuntimeInfo(client, signal),
     images: async (signal) => {

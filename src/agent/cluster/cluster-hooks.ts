@@ -11,8 +11,10 @@ export interface ClusterHooks {
   admit(pod: NodePod): Rejection | undefined;
   /** What the API server knows of a pod, whoever told it; undefined of one that is not from there. */
   findTold(uid: string): V1PodStatus | undefined;
-  /** What others have given the Node to hand out, in pieces by name: `example.com/gpu`. */
-  extendedResources(): ReadonlyMap<string, bigint>;
+  /** What pods may use together, as the Node says: quantities by resource; undefined before it was seen. */
+  allocatable(): Readonly<Record<string, string>> | undefined;
+  /** Under which addresses the Node is found within the cluster; empty while there are none. */
+  nodeIps(): readonly string[];
   /** Whether the Node was that of a kubelet on this very machine before we took it up; undefined until that is known. */
   isNodeOfKubeletHere(): boolean | undefined;
   /** No container of a pod runs any more, or nothing at all is left of it. */

@@ -23,13 +23,12 @@ import type { ClusterPods } from '../../cluster/pods/cluster-pods.js';
 import { type CriClient } from '../../cri/index.js';
 import { type EvictionManager } from '../../eviction/eviction-manager.js';
 import { type NodePod } from '../../model/node-pod.js';
-import { isExtendedResource } from '../../model/pod-requests.js';
-import { findQuantity, toWholeUnits } from '../../model/quantity.js';
 import { type V1PodStatus } from '../../model/v1-pod-status.js';
 import { type Rejection } from '../../sync/desired-pods.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
+import { findIpProblem, splitNodeIps, usableAddresses } from '../../util/node-ip.js';
 import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
 import { buildClusterEvents, type BuiltClusterEvents } from '../cluster-events/build-cluster-events.js';
@@ -88,7 +87,7 @@ export async function openClusterLink(given: ClusterLinkOptions): Promise<Cluste
     import('../../cluster/objects/cluster-objects.js'),
     import('../../cluster/pods/cluster-pods.js'),
   ]);
-  const addressProblem = await findAddressProblem(options.nodeIp);
+  const addressProblem = findAddressProblem(options.nodeIp);
   if (addressProblem !== undefined) logger.warn('Node has no addresses', { why: addressProblem });
   const perSecond = options.kubeApiQps < 0 ? Infinity : options.kubeApiQps;
   const leaseMs = options.nodeLeaseDurationSeconds * 1_000;
@@ -186,14 +185,12 @@ export class ClusterLink implements ClusterHooks {
     return this.#pods?.findTold(uid);
   }
 
-  extendedResources(): ReadonlyMap<string, bigint> {
-    const { allocatable = {} } = this.#node?.node.node?.status ?? {};
-    return new Map(
-      Object.entries(allocatable).flatMap(([name, text]): [string, bigint][] => {
-        const amount = isExtendedResource(name) ? findQuantity(text) : undefined;
-        return amount === undefined ? [] : [[name, toWholeUnits(amount)]];
-      }),
-    );
+  allocatable(): Readonly<Record<string, string>> | undefined {
+    return this.#node?.node.node?.status.allocatable;
+  }
+
+  nodeIps(): readonly string[] {
+    return this.#node?.node.ips ?? [];
   }
 
   isNodeOfKubeletHere(): boolean | undefined {
@@ -205,7 +202,7 @@ export class ClusterLink implements ClusterHooks {
   }
 
   /** Puts the agent's parts and those of the cluster together; once, before {@link run}. */
-  async join({ parts, client, kubeletPort }: JoiningParts): Promise<void> {
+  async join({ parts, client, kubeletPort }: JoiningParts, signal: AbortSignal): Promise<void> {
     const { options, nodeName, version, clock, logger } = this.#given;
     const { clients, labels, taints, ClusterPods } = this.#loaded;
     const { api, heartbeat } = clients;
@@ -249,7 +246,12 @@ export class ClusterLink implements ClusterHooks {
         onEvent: (event) => this.#tell(event),
       }),
     );
-    this.#node.node.onNode((node) => pods.seeNode(node));
+    this.#node.node.onNode((node) => {
+      pods.seeNode(node);
+      parts.room.look();
+    });
+    // Before any pod can be told of them.
+    await this.#node.node.findAddresses(signal);
     const { addressProblem } = this.#loaded;
     if (addressProblem !== undefined) {
       events.recordNode({ type: 'Warning', reason: 'InvalidNodeIP', message: addressProblem });
@@ -298,10 +300,9 @@ export class ClusterLink implements ClusterHooks {
 }
 
 /** Why nobody can reach a node at the address that it was told, and at which it would be reached. */
-async function findAddressProblem(nodeIp: string): Promise<string | undefined> {
-  const { findIpProblem, usableAddresses } = await import('../../cluster/node/node-addresses.js');
+function findAddressProblem(nodeIp: string): string | undefined {
   const interfaces = networkInterfaces();
-  const problem = nodeIp === '' ? undefined : findIpProblem(nodeIp, interfaces);
+  const [problem] = splitNodeIps(nodeIp).flatMap((ip) => findIpProblem(ip, interfaces) ?? []);
   if (problem === undefined) return undefined;
   const usable = usableAddresses(interfaces);
   const right = usable.length > 0 ? `; this machine has ${usable.join(', ')}` : '';

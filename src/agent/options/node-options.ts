@@ -90,7 +90,7 @@ export const NODE_OPTIONS: OptionsTable<NodeOptions> = {
     type: 'text',
     default: '',
     flag: '--node-ip',
-    doc: 'Address of this node and of pods on its network; found by itself unless told',
+    doc: 'Address of this node and of pods on its network, or one of IPv4 and one of IPv6, the first before all, with a comma between; found by itself unless told',
   },
   socket: {
     type: 'text',

@@ -248,6 +248,25 @@ describe('a node that is there already', () => {
     ]);
   });
 
+  it('keeps the addresses that the controller of a cloud gives it, and is not sent again for them', async () => {
+    await start();
+    const given = [
+      ...[
+        { type: 'Hostname', address: 'here' },
+        { type: 'ExternalIP', address: '203.0.113.7' },
+      ],
+      ...[
+        { type: 'InternalDNS', address: 'here.internal' },
+        { type: 'InternalIP', address: '192.0.2.7' },
+      ],
+    ];
+    server.put('/api/v1/nodes/here', { ...server.node()!, status: { ...stored().status, addresses: given } });
+    const before = count(STATUS);
+    await clock.advance(60_000);
+    expect(stored().status.addresses).toEqual(given);
+    expect(count(STATUS)).toBe(before);
+  });
+
   it('is said to have been another machine’s, whose agent may still be running', async () => {
     const status = { nodeInfo: { machineID: 'other' } };
     server.put('/api/v1/nodes/here', { metadata: { name: 'here' }, status });
@@ -427,6 +446,20 @@ describe('the status of a node', () => {
       ...['NodeNotSchedulable', 'NodeSchedulable'],
     ]);
   });
+});
+
+it('the addresses of pods are the Node’s, from before it is registered, and change with them', async () => {
+  const node = make();
+  await node.findAddresses(stop.signal);
+  expect(node.ips).toEqual(['192.0.2.7']);
+  running = node.run(stop.signal);
+  await clock.settle();
+  const first = await facts.addresses(stop.signal);
+  const [eth0] = first.interfaces['eth0']!;
+  facts.addresses = async () => ({ ...first, interfaces: { eth0: [{ ...eth0!, address: '192.0.2.8' }] } });
+  await clock.advance(11_000);
+  expect(node.ips).toEqual(['192.0.2.8']);
+  expect(stored().status.addresses[0]).toEqual({ type: 'InternalIP', address: '192.0.2.8' });
 });
 
 describe('a Node that is deleted while the agent runs', () => {

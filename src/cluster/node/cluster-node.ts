@@ -30,6 +30,7 @@ import { type FollowedState } from '../watch/reflector.js';
 import { type NodePressure } from './compute-conditions.js';
 import { computeInitialNode } from './compute-initial-node.js';
 import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
+import { internalIps, mergeAddresses } from './node-addresses.js';
 import { isGone, NodeApi } from './node-api.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
 import { NodeLease } from './node-lease.js';
@@ -167,9 +168,22 @@ export class ClusterNode {
     return this.#own.state;
   }
 
-  /** Under which the machine is found, as it was last looked up; none before. */
+  /** Under which the machine is found, as it was last looked up, with what others have told of that; none before. */
   get addresses(): readonly NodeAddress[] {
-    return this.#facts.facts().addresses ?? [];
+    const { addresses } = this.#facts.facts();
+    return addresses === undefined ? [] : mergeAddresses(this.#own.seen?.status.addresses ?? [], addresses);
+  }
+
+  /** What pods are told that the node's addresses are: as last looked up, else as the Node has them; none before. */
+  get ips(): readonly string[] {
+    const found = internalIps(this.#facts.facts().addresses ?? []);
+    return found.length > 0 ? found : internalIps(this.#own.seen?.status.addresses ?? []);
+  }
+
+  /** Looks up the addresses before all else is, for a second at most. Rejects only when aborted. */
+  async findAddresses(signal: AbortSignal): Promise<void> {
+    await settlesWithin(this.#facts.refreshAddresses(signal), FIRST_LOOK_LIMIT_MS, this.#options.clock);
+    signal.throwIfAborted();
   }
 
   /** What the node is short of now. */

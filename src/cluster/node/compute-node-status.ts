@@ -2,6 +2,7 @@ import { isExtendedResource } from '../../model/pod-requests.js';
 import { findQuantity, formatQuantity } from '../../model/quantity.js';
 import { computeConditions, type NodePressure } from './compute-conditions.js';
 import { type NodeResources } from './compute-resources.js';
+import { mergeAddresses } from './node-addresses.js';
 import { type Amounts, type NodeImage, type NodeObject, type NodeStatus } from './node-object.js';
 import { type MachineInfo, type NodeEvent, type NodeHealth, type RuntimeInfo } from './node-ports.js';
 import { type NodeSettings } from './node-settings.js';
@@ -55,7 +56,10 @@ export function computeNodeStatus(
     events,
     status: {
       ...{ capacity, allocatable, conditions },
-      addresses: facts.addresses ?? previous.addresses,
+      addresses:
+        facts.addresses === undefined
+          ? previous.addresses
+          : mergeAddresses(previous.addresses, facts.addresses),
       images: images === undefined ? previous.images : chooseImages(images, settings.maxImages),
       // The API server's way to say that there is none.
       daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort ?? 0 } },

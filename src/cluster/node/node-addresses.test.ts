@@ -1,12 +1,13 @@
 import { type NetworkInterfaceInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { type AddressFacts, computeAddresses, findIpProblem } from './node-addresses.js';
+import { findIpProblem, type NodeIpFacts } from '../../util/node-ip.js';
+import { computeAddresses, mergeAddresses } from './node-addresses.js';
 
 const of = (address: string): NetworkInterfaceInfo => ({
   ...{ address, netmask: '', mac: '', internal: false, cidr: null },
   ...(address.includes(':') ? { family: 'IPv6', scopeid: 0 } : { family: 'IPv4' }),
 });
-const FACTS: AddressFacts = {
+const FACTS: NodeIpFacts = {
   ...{ nodeIps: [], hostname: 'here', ofName: [] },
   interfaces: {
     lo: [of('127.0.0.1'), of('::1')],
@@ -15,7 +16,7 @@ const FACTS: AddressFacts = {
   },
   route: 'Iface\tDestination\tGateway\neth0\t00000000\t010200C0\neth0\t000200C0\t00000000\n',
 };
-const internal = (facts: Partial<AddressFacts>) =>
+const internal = (facts: Partial<NodeIpFacts>) =>
   computeAddresses({ ...FACTS, ...facts })
     .filter(({ type }) => type === 'InternalIP')
     .map(({ address }) => address);
@@ -64,5 +65,34 @@ describe('the addresses of a node', () => {
   ])('are refused where no API server could use them: %s', (ip, problem) => {
     expect(findIpProblem(ip, FACTS.interfaces)).toBe(problem);
     expect(() => internal({ nodeIps: [ip] })).toThrow(problem);
+  });
+});
+
+describe('addresses that the controller of a cloud has told', () => {
+  const at = (type: string, address: string) => ({ type, address });
+  const own = [at('InternalIP', '192.0.2.7'), at('Hostname', 'here')];
+  const external = at('ExternalIP', '203.0.113.7');
+  const names = [at('InternalDNS', 'here.internal'), at('ExternalDNS', 'here.example')];
+
+  it('stay, as no node finds them out', () => {
+    const old = at('InternalIP', '192.0.2.6');
+    expect(mergeAddresses([old, external, ...names], own)).toEqual([...own, external, ...names]);
+  });
+
+  it('keep their places, so that nobody is answered for an order alone', () => {
+    const previous = [external, own[1]!, ...names, own[0]!];
+    expect(mergeAddresses(previous, own)).toBe(previous);
+  });
+
+  it('give way to what the node tells of itself, of each type', () => {
+    const told = [...own, at('ExternalIP', '203.0.113.8')];
+    expect(mergeAddresses([...own, external, ...names], told)).toEqual([...told, ...names]);
+  });
+
+  it('leave the first of its own addresses the first', () => {
+    const second = at('InternalIP', '2001:db8::7');
+    expect(mergeAddresses([second, ...own, external], [own[0]!, second, own[1]!])).toEqual([
+      ...[own[0]!, second, own[1]!, external],
+    ]);
   });
 });

@@ -88,6 +88,11 @@ export class NodeFactsWatch {
     await Promise.all(facts.map(async (fact) => fact.refresh(signal)));
   }
 
+  /** Looks under which addresses the machine is found. */
+  async refreshAddresses(signal: AbortSignal): Promise<void> {
+    await this.#addresses.refresh(signal);
+  }
+
   /** Looks at what the runtime tells. */
   async refreshRuntime(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#runtime.refresh(signal), this.#images.refresh(signal)]);

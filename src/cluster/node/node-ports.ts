@@ -3,8 +3,8 @@
  *
  * @module
  */
+import { type NodeIpFacts } from '../../util/node-ip.js';
 import { type ResourceFacts } from './compute-resources.js';
-import { type AddressFacts } from './node-addresses.js';
 import { type NodeImage, type NodeInfo, type NodeRuntimeHandler } from './node-object.js';
 
 /** How well the agent and its runtime are, as of now. */
@@ -47,7 +47,7 @@ export interface RuntimeInfo {
 export interface NodeFactsPort {
   machine(signal: AbortSignal): Promise<MachineInfo>;
   resources(signal: AbortSignal): Promise<ResourceFacts>;
-  addresses(signal: AbortSignal): Promise<AddressFacts>;
+  addresses(signal: AbortSignal): Promise<NodeIpFacts>;
   runtime(signal: AbortSignal): Promise<RuntimeInfo>;
   /** All that there are, in any order. */
   images(signal: AbortSignal): Promise<readonly NodeImage[]>;

@@ -135,7 +135,8 @@ export function defineForeignPodTests(start: (folder: string) => Promise<StoryRu
     const logger = new LogRecorder();
     const parts = await buildAgentParts({
       options: resolveAgentOptions({ ...EAGER, rootDir, podLogsDir }),
-      identity: { name: 'test', instanceId: await readInstanceId(rootDir), ip: '' },
+      identity: { name: 'test', instanceId: await readInstanceId(rootDir), ips: () => [] },
+      hostIps: { refresh: async () => undefined, onChange: () => undefined },
       ...{ client: others.client, runtimeName: 'test', stdin: new PassThrough() },
       ...{ manifestParser: INLINE_PARSER, clock: new SystemClock(), logger },
     });

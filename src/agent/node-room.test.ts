@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import { type CapacityFacts } from './node-capacity.js';
+import { NodeRoom } from './node-room.js';
+
+const MI = 1024n ** 2n;
+const PAGES = 2n * MI;
+
+async function scene() {
+  const state = {
+    facts: {
+      ...{ cores: 2, memoryBytes: Number(4096n * MI), storageBytes: 1000n, maxPods: 110, podsPerCore: 0 },
+      reserved: [],
+    } as CapacityFacts,
+    told: undefined as Readonly<Record<string, string>> | undefined,
+    changes: 0,
+  };
+  const room = await NodeRoom.open({ read: async () => state.facts, ofNode: () => state.told });
+  room.onChange(() => state.changes++);
+  return { room, state };
+}
+const withPages = (facts: CapacityFacts): CapacityFacts => ({
+  ...facts,
+  hugePages: new Map([[PAGES, 512n * PAGES]]),
+});
+
+it('what pods may use is what the machine has now', async () => {
+  const { room, state } = await scene();
+  await room.refresh();
+  expect(state.changes).toBe(0);
+  state.facts = withPages(state.facts);
+  await room.refresh();
+  expect(room.current().others.get('hugepages-2Mi')).toBe(1024n * MI);
+  expect(room.current().memoryBytes).toBe(3072n * MI);
+  expect(state.changes).toBe(1);
+});
+
+it('what pods may use is all that the Node says, by which the scheduler goes', async () => {
+  const { room, state } = await scene();
+  const told = { cpu: '2', memory: '3Gi', pods: '110', 'ephemeral-storage': '1000', 'hugepages-2Mi': '1Gi' };
+  state.told = { ...told, 'example.com/gpu': '2' };
+  room.look();
+  expect(state.changes).toBe(1);
+  expect([...room.current().others]).toEqual([
+    ...[
+      ['ephemeral-storage', 1000n],
+      ['hugepages-2Mi', 1024n * MI],
+      ['example.com/gpu', 2n],
+    ],
+  ]);
+  // What the machine has got since it was told is there as well.
+  expect(room.current().memoryBytes).toBe(4096n * MI);
+  state.told = { ...told, cpu: '2500m', pods: '200' };
+  room.look();
+  expect(room.current()).toMatchObject({ cpuMilli: 2500n, pods: 200 });
+  expect(state.changes).toBe(2);
+});
+
+it('a disk that does not answer for a moment is not gone', async () => {
+  const { room, state } = await scene();
+  state.facts = { ...state.facts, storageBytes: undefined };
+  await room.refresh();
+  expect(room.current().others.get('ephemeral-storage')).toBe(1000n);
+});
