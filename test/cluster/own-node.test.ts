@@ -93,6 +93,7 @@ describe.skipIf('missing' in found)('the Node of a machine, at a real control pl
           { names: ['example.org/small:1'], sizeBytes: 0 },
           { names: ['example.org/large:1'], sizeBytes: 9_000 },
         ],
+        hasAttachedMounts: async () => true,
         kubeletPort: () => 10_250,
       },
       pressure: { readers: {}, hard: [], soft: [] },

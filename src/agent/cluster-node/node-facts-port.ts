@@ -3,11 +3,13 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { NodeFactsPort, RuntimeInfo } from '../../cluster/node/node-ports.js';
 import { type CriClient } from '../../cri/index.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
+import { readOwnMounts } from '../../util/mountinfo.js';
 import { splitNodeIps } from '../../util/node-ip.js';
 import { type AgentOptions } from '../agent-options.js';
 import { findDiskBytes } from '../downward-facts.js';
 import { readNodeIpFacts } from '../host-ips.js';
 import { readHugePages } from '../read-huge-pages.js';
+import { findAttachedMount } from './find-attached-mount.js';
 import { readMachineInfo } from './read-machine-info.js';
 
 /** What {@link buildNodeFactsPort} needs. */
@@ -31,6 +33,7 @@ export function buildNodeFactsPort(given: NodeFactsPortOptions): NodeFactsPort {
   const nodeIps = splitNodeIps(nodeIp);
   return {
     kubeletPort,
+    hasAttachedMounts: async () => findAttachedMount(await readOwnMounts()) !== undefined,
     machine: async () => await readMachineInfo(),
     resources: async () => ({
       ...{ maxPods, podsPerCore, reserved: [systemReserved, kubeReserved] },

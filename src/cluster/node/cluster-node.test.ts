@@ -59,6 +59,7 @@ beforeEach(() => {
       { names: ['small'], sizeBytes: 1 },
       { names: ['large'], sizeBytes: 9 },
     ],
+    hasAttachedMounts: async () => true,
     kubeletPort: () => 10_250,
   };
 });
@@ -267,6 +268,35 @@ describe('a node that is there already', () => {
     expect(count(STATUS)).toBe(before);
   });
 
+  it('has no volumes in use any more once nothing of any is mounted', async () => {
+    server.put('/api/v1/nodes/here', existing);
+    let isMounted = true;
+    facts.hasAttachedMounts = async () => isMounted;
+    await start();
+    await clock.advance(30_000);
+    expect(stored().status.volumesInUse).toEqual(['kept']);
+    isMounted = false;
+    await clock.advance(20_000);
+    expect(stored().status.volumesInUse ?? []).toEqual([]);
+    // Where there are none in use, nobody looks.
+    facts.hasAttachedMounts = async () => Promise.reject(new Error('not to be asked'));
+    await clock.advance(60_000);
+    expect(logger.complaints.map(({ fields }) => fields)).not.toContainEqual({ fact: 'mounts' });
+  });
+
+  it('is told of as one that another agent keeps, too, and not as a machine that was started anew', async () => {
+    await start();
+    for (let turn = 0; turn < 3; turn++) {
+      const { status } = stored();
+      const nodeInfo = { ...status.nodeInfo, systemUUID: 'other', bootID: 'theirs' };
+      server.put('/api/v1/nodes/here', { ...server.node()!, status: { ...status, nodeInfo } });
+      await clock.advance(15_000);
+    }
+    const reasons = events.map(({ reason }) => reason);
+    expect(reasons.filter((reason) => reason === 'NodeNameConflict')).toHaveLength(1);
+    expect(reasons).not.toContain('Rebooted');
+  });
+
   it('is said to have been another machine’s, whose agent may still be running', async () => {
     const status = { nodeInfo: { machineID: 'other' } };
     server.put('/api/v1/nodes/here', { metadata: { name: 'here' }, status });
@@ -390,6 +420,18 @@ describe('the status of a node', () => {
     const before = count(STATUS);
     await clock.advance(100_000);
     expect(count(STATUS)).toBe(before);
+  });
+
+  it('is put right as often as somebody makes it wrong, in whatever way', async () => {
+    await start();
+    for (let turn = 0; turn < 3; turn++) {
+      const { metadata } = stored();
+      const labels = { ...metadata.labels, 'kubernetes.io/os': 'plan9' };
+      server.put('/api/v1/nodes/here', { ...server.node()!, metadata: { ...metadata, labels } });
+      await clock.advance(11_000);
+      expect(stored().metadata.labels['kubernetes.io/os']).toBe('linux');
+      await clock.advance(11_000);
+    }
   });
 
   it('is tried five times, and from the second failure on over a new connection', async () => {

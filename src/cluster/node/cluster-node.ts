@@ -10,7 +10,7 @@
  * pressure ┘                       └─► (lease, every 10 s, knows none of this)
  * ```
  *
- * It assumes that nobody else is the node of this name. A Node that is deleted while the agent runs is not made again by
+ * It assumes that nobody else is the node of this name, and tells when somebody is. A Node that is deleted while the agent runs is not made again by
  * it, as with a kubelet: whoever deletes a Node wants it gone, and a restart brings it back. When somebody else
  * makes it again, it is taken up.
  *
@@ -40,6 +40,7 @@ import { registerNode } from './node-registration.js';
 import { type NodeSettings } from './node-settings.js';
 import { NodeStatusReporter } from './node-status-reporter.js';
 import { OwnNode } from './own-node.js';
+import { RivalWatch } from './rival-watch.js';
 import { type EvictionThreshold } from '../../model/eviction-thresholds.js';
 import { type Supplies } from '../../model/node-supplies.js';
 import { DEFAULT_TRANSITION_PERIOD_MS, PressureWatch, type SupplyReaders } from './pressure-watch.js';
@@ -88,6 +89,7 @@ export class ClusterNode {
   readonly #lease: NodeLease;
   readonly #api: NodeApi;
   readonly #own: OwnNode;
+  readonly #rivals: RivalWatch;
   readonly #registered: Promise<void>;
   #tellRegistered: () => void = () => undefined;
   readonly #listeners = new Set<(node: NodeObject | undefined) => void>();
@@ -104,7 +106,11 @@ export class ClusterNode {
     const common = { clock, logger, ...(random === undefined ? {} : { random }) };
     const timeoutMs = Math.min(statusUpdateFrequencyMs, leaseDurationMs);
     const drop = (because: 'status' | 'lease') => () => this.#dropConnection(because, timeoutMs);
-    this.#facts = new NodeFactsWatch({ port: facts, hardThresholds: pressure.hard, clock, logger });
+    this.#rivals = new RivalWatch({ nodeName: name, onEvent, clock, logger });
+    this.#facts = new NodeFactsWatch({
+      ...{ port: facts, hardThresholds: pressure.hard, clock, logger },
+      hasVolumesInUse: () => (this.#own.seen?.status.volumesInUse ?? []).length > 0,
+    });
     this.#pressure = new PressureWatch({
       ...{ clock, logger, readers: pressure.readers, thresholds: [...pressure.hard, ...pressure.soft] },
       transitionPeriodMs: pressure.transitionPeriodMs ?? DEFAULT_TRANSITION_PERIOD_MS,
@@ -145,6 +151,7 @@ export class ClusterNode {
           throw error;
         }
       },
+      onForeignRenewal: (renewTime) => this.#rivals.noteForeignRenewal(renewTime),
       onRecovered: () => {
         this.#own.retryNow();
         this.#reporter.wake();
@@ -306,7 +313,8 @@ export class ClusterNode {
   #rebootOf({ status }: NodeObject, { machine }: NodeFacts): NodeEvent[] {
     const before = status.nodeInfo?.bootID ?? '';
     const { bootID = '' } = machine ?? {};
-    if (before === '' || bootID === '' || before === bootID) return [];
+    // No machine is started anew under its agent: then it is another machine's.
+    if (before === '' || bootID === '' || before === bootID || this.#rivals.isOurs) return [];
     const message = `Node ${this.#options.settings.name} has been rebooted, boot id: ${bootID}`;
     return [{ type: 'Warning', reason: 'Rebooted', message }];
   }
@@ -317,7 +325,10 @@ export class ClusterNode {
   }
 
   #onNodeChange(node: NodeObject | undefined): void {
-    if (node !== undefined) this.#tellCordon(node);
+    if (node !== undefined) {
+      this.#tellCordon(node);
+      this.#rivals.noteNode(node, this.#facts.facts().machine);
+    }
     // The control plane has had no sign of life and has given up on us: here is one.
     const isGivenUp =
       node?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown') === true;

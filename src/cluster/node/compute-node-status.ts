@@ -14,6 +14,8 @@ export interface NodeFacts {
   readonly addresses: NodeStatus['addresses'] | undefined;
   readonly runtime: RuntimeInfo | undefined;
   readonly images: readonly NodeImage[] | undefined;
+  /** Whether anything of a volume is mounted that the control plane attaches to machines. */
+  readonly hasAttachedMounts: boolean | undefined;
   readonly kubeletPort: number | undefined;
   readonly pressure: NodePressure;
   readonly health: NodeHealth;
@@ -51,6 +53,8 @@ export function computeNodeStatus(
     missingCapacities: REQUIRED.filter((name) => capacity[name] === undefined),
   });
   const { declaredFeatures } = settings;
+  // A kubelet that was here before has left them. What is still mounted is not to be detached.
+  const volumesInUse = facts.hasAttachedMounts === false ? undefined : previous.volumesInUse;
   const { runtimeHandlers, features, nodeInfo } = { ...previous, ...ofRuntime(runtime) };
   return {
     events,
@@ -69,6 +73,7 @@ export function computeNodeStatus(
       ...(runtimeHandlers === undefined ? {} : { runtimeHandlers }),
       ...(features === undefined ? {} : { features }),
       ...(declaredFeatures.length === 0 ? {} : { declaredFeatures }),
+      ...(volumesInUse === undefined ? {} : { volumesInUse }),
     },
   };
 }

@@ -13,6 +13,8 @@ export interface NodeFactsWatchOptions {
   readonly port: NodeFactsPort;
   /** What they leave is not for pods. */
   readonly hardThresholds: readonly EvictionThreshold[];
+  /** Whether the Node says that volumes are in use. */
+  readonly hasVolumesInUse: () => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -33,8 +35,9 @@ export class NodeFactsWatch {
   readonly #addresses: KeptFact<readonly NodeAddress[]>;
   readonly #runtime: KeptFact<RuntimeInfo>;
   readonly #images: KeptFact<readonly NodeImage[]>;
+  readonly #mounts: KeptFact<boolean>;
 
-  constructor({ port, hardThresholds, clock, logger }: NodeFactsWatchOptions) {
+  constructor({ port, hardThresholds, hasVolumesInUse, clock, logger }: NodeFactsWatchOptions) {
     this.#port = port;
     this.#clock = clock;
     const keep = <Value>(
@@ -49,6 +52,8 @@ export class NodeFactsWatch {
     );
     this.#addresses = keep('addresses', 0, async (signal) => computeAddresses(await port.addresses(signal)));
     this.#runtime = keep('runtime', rarely, (signal) => port.runtime(signal));
+    // Nothing is to be told where there is nothing in use.
+    this.#mounts = keep('mounts', 0, async (signal) => !hasVolumesInUse() || port.hasAttachedMounts(signal));
     this.#images = keep('images', IMAGES_FRESH_FOR_MS, (signal) => port.images(signal));
   }
 
@@ -60,6 +65,7 @@ export class NodeFactsWatch {
       addresses: this.#addresses.value,
       runtime: this.#runtime.value,
       images: this.#images.value,
+      hasAttachedMounts: this.#mounts.value,
       kubeletPort: this.#port.kubeletPort(),
     };
   }
@@ -84,7 +90,7 @@ export class NodeFactsWatch {
 
   /** Looks at what the machine itself tells, which is there at once unless something hangs. */
   async refreshMachine(signal: AbortSignal): Promise<void> {
-    const facts = [this.#machine, this.#resources, this.#addresses];
+    const facts = [this.#machine, this.#resources, this.#addresses, this.#mounts];
     await Promise.all(facts.map(async (fact) => fact.refresh(signal)));
   }
 

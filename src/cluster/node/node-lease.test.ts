@@ -16,6 +16,7 @@ let running: Promise<void>;
 let uid: string | undefined;
 let dropped: number;
 let recovered: number;
+let foreign: string[];
 let tries: NodeLeaseTry['outcome'][];
 let leave: () => void;
 
@@ -27,6 +28,7 @@ beforeEach(() => {
   uid = 'node-uid';
   [dropped, recovered] = [0, 0];
   tries = [];
+  foreign = [];
   leave = nodeLeaseTried.subscribe(({ outcome }) => tries.push(outcome));
 });
 
@@ -44,6 +46,7 @@ async function start(): Promise<void> {
       nodeUid: () => uid,
       findNodeUid: async () => uid,
       dropConnection: () => dropped++,
+      onForeignRenewal: (renewTime) => foreign.push(renewTime),
       onRecovered: () => recovered++,
     },
     random: () => 0,
@@ -100,6 +103,31 @@ describe('the lease of a node', () => {
     expect(server.log.slice(2)).toEqual(['PUT leases/here', 'GET leases/here', 'PUT leases/here']);
     expect(server.lease()).toMatchObject({ extra: 1, spec: { renewTime: '2026-01-02T03:04:15.000000Z' } });
     expect(tries).toEqual(['created', 'conflict', 'renewed']);
+  });
+
+  it('that somebody else has renewed is told of, and not what only others have written into it', async () => {
+    await start();
+    server.put(PATH, { ...server.lease()!, extra: 1 });
+    await clock.advance(10_000);
+    expect(foreign).toEqual([]);
+    const theirs = '2026-01-02T03:04:16.123456Z';
+    server.put(PATH, { ...server.lease()!, spec: { holderIdentity: 'here', renewTime: theirs } });
+    await clock.advance(10_000);
+    expect(foreign).toEqual([theirs]);
+  });
+
+  it('is not taken for somebody else’s where only the answers to renewals were lost', async () => {
+    await start();
+    let lost = 2;
+    server.fault = ({ method, body }) => {
+      if (method !== 'PUT' || lost === 0) return undefined;
+      lost--;
+      server.put(PATH, body as Record<string, unknown>);
+      return new Error('ECONNRESET');
+    };
+    await clock.advance(15_000);
+    expect(tries.slice(0, 5)).toEqual(['created', 'failed', 'failed', 'conflict', 'renewed']);
+    expect(foreign).toEqual([]);
   });
 
   it('is made again when it was deleted', async () => {

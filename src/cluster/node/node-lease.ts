@@ -5,7 +5,7 @@
  * the duration of the lease as long as the API server can be reached, whatever else the agent is busy with.
  *
  * It counts on nobody else changing the lease: it is written on top of what was read last, and read again only when that
- * fails.
+ * fails. Then it is told of, when somebody else has renewed it.
  *
  * Source: https://kubernetes.io/docs/concepts/architecture/leases/#node-heart-beats
  *
@@ -32,6 +32,8 @@ export interface NodeLeaseOptions {
   /** Asks for it: a lease that is made for a Node that is gone would be cleared away again. Undefined when there is none. */
   readonly findNodeUid: (signal: AbortSignal) => Promise<string | undefined>;
   readonly dropConnection: () => void;
+  /** It was found to have been renewed by somebody else since we did. */
+  readonly onForeignRenewal?: (renewTime: string) => void;
   /** It was renewed again after it could not be. */
   readonly onRecovered: () => void;
   readonly clock: Clock;
@@ -54,6 +56,8 @@ const PATH = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
 const RENEWALS = 4;
 const JITTER = 0.04;
 const MOST_TRIES = 5;
+/** Answers to so many renewals may be lost before one of them is taken for somebody else's. */
+const MOST_OWN_TIMES = 50;
 const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 7_000;
 
@@ -63,6 +67,8 @@ export class NodeLease {
   readonly #random: () => number;
   /** As the API server has answered last. */
   #latest: Lease | undefined;
+  /** When it was renewed last, and when that was tried since: the answer may have been lost. */
+  #ownTimes: readonly string[] = [];
   #failing = false;
 
   constructor(options: NodeLeaseOptions) {
@@ -166,7 +172,9 @@ export class NodeLease {
     try {
       const lease = await client.request<Lease>({ ...request, timeoutMs, signal });
       this.#latest = lease;
-      if (outcome !== undefined) {
+      if (outcome === undefined) this.#look(lease);
+      else {
+        this.#ownTimes = this.#ownTimes.slice(-1);
         this.#publish(outcome, startedAtMs);
         this.#tellSuccess();
       }
@@ -182,6 +190,8 @@ export class NodeLease {
   /** The lease as it should be now: what others have written into it stays. */
   #write(base: Lease | undefined, uid = this.#options.nodeUid()): Lease {
     const { nodeName, leaseDurationMs, clock } = this.#options;
+    const renewTime = toMicroTime(clock.now());
+    this.#ownTimes = [...this.#ownTimes, renewTime].slice(-MOST_OWN_TIMES);
     const { metadata = { name: nodeName, namespace: NAMESPACE }, spec = { holderIdentity: nodeName } } =
       base ?? {};
     return {
@@ -194,7 +204,7 @@ export class NodeLease {
       spec: {
         ...spec,
         leaseDurationSeconds: Math.round(leaseDurationMs / 1_000),
-        renewTime: toMicroTime(clock.now()),
+        renewTime,
       },
     };
   }
@@ -207,6 +217,12 @@ export class NodeLease {
       return each.kind !== 'Node' || each.name !== name;
     });
     return [...others, { apiVersion: 'v1', kind: 'Node', name, uid }];
+  }
+
+  #look({ spec }: Lease): void {
+    const renewTime = spec?.['renewTime'];
+    if (this.#ownTimes.length === 0 || typeof renewTime !== 'string') return;
+    if (!this.#ownTimes.includes(renewTime)) this.#options.onForeignRenewal?.(renewTime);
   }
 
   #tellFailure(error: unknown, delayMs: number): void {

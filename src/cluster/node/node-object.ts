@@ -62,6 +62,8 @@ export interface NodeStatus {
   readonly runtimeHandlers?: readonly NodeRuntimeHandler[];
   readonly features?: { readonly supplementalGroupsPolicy?: boolean };
   readonly declaredFeatures?: readonly string[];
+  /** What the control plane is not to detach yet; podloop has none of its own. */
+  readonly volumesInUse?: readonly string[];
 }
 
 /** One condition; types of others (NetworkUnavailable, a problem detector's) are left alone. */
@@ -143,7 +145,7 @@ function readSpec({ providerID, taints, unschedulable, podCIDRs }: Fields): Node
 }
 
 function readStatus(status: Fields): NodeStatus {
-  const { daemonEndpoints, nodeInfo, runtimeHandlers, features, declaredFeatures } = status;
+  const { daemonEndpoints, nodeInfo, runtimeHandlers, features, declaredFeatures, volumesInUse } = status;
   return {
     capacity: textsOf(status['capacity']),
     allocatable: textsOf(status['allocatable']),
@@ -159,6 +161,7 @@ function readStatus(status: Fields): NodeStatus {
       : {}),
     ...(isFields(features) ? { features } : {}),
     ...(Array.isArray(declaredFeatures) ? { declaredFeatures: declaredFeatures as readonly string[] } : {}),
+    ...(Array.isArray(volumesInUse) ? { volumesInUse: volumesInUse as readonly string[] } : {}),
   };
 }
 

@@ -51,6 +51,8 @@ export interface NodeFactsPort {
   runtime(signal: AbortSignal): Promise<RuntimeInfo>;
   /** All that there are, in any order. */
   images(signal: AbortSignal): Promise<readonly NodeImage[]>;
+  /** Whether anything of a volume is mounted that the control plane attaches to machines. Asked only where that matters. */
+  hasAttachedMounts(signal: AbortSignal): Promise<boolean>;
   /** The port of the server for the API server, as of now; undefined while none listens. */
   kubeletPort(): number | undefined;
 }

@@ -37,11 +37,13 @@ export function diffNodes(before: NodeObject, after: NodeObject): NodePatch {
 }
 
 function diffStatus(before: NodeStatus, after: NodeStatus): Fields {
-  const lists = (['images', 'runtimeHandlers', 'declaredFeatures'] as const).flatMap((name) => {
-    const next = after[name];
-    if (isDeepStrictEqual(before[name] ?? [], next ?? [])) return [];
-    return [[name, next ?? null]];
-  });
+  const lists = (['images', 'runtimeHandlers', 'declaredFeatures', 'volumesInUse'] as const).flatMap(
+    (name) => {
+      const next = after[name];
+      if (isDeepStrictEqual(before[name] ?? [], next ?? [])) return [];
+      return [[name, next ?? null]];
+    },
+  );
   const maps = (['nodeInfo', 'features', 'daemonEndpoints'] as const).map((name) => [
     name,
     diffMap((before[name] ?? {}) as Fields, (after[name] ?? {}) as Fields),

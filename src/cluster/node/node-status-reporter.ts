@@ -152,6 +152,8 @@ export class NodeStatusReporter {
     const { node, events } = compute(original);
     const { body, isChange } = diffNodes(original, node);
     const summary = summarize(body);
+    // It was taken: whatever is the same difference later, somebody has made.
+    if (!isChange) this.#lastSent = '';
     // An API server that drops a field would else be sent it with every look.
     const isNews = isChange && summary !== this.#lastSent;
     if (body === undefined || (!isNews && !this.#isReportDue())) return 'unchanged';
