@@ -17,7 +17,7 @@ export interface MachineFacts {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGiB: number;
-  /** Average of the last minute before the run: others at work make every figure worse. */
+  /** Cores that were busy right before the run: others at work make every figure worse. Earlier results have the load's average. */
   readonly loadBefore: number;
   /** Of the programs that were measured beside, or on; none where all is podloop's own. Earlier results lack it. */
   readonly versions?: Readonly<Record<string, string>>;
@@ -26,10 +26,14 @@ export interface MachineFacts {
 /** The share of a core's time above which others were at work. */
 const BUSY_PER_CORE = 0.5;
 
-/** Reads them now; for that scenario with those settings, or for one whose agents are on their own. */
+/**
+ * Reads them now; for that scenario with those settings, or for one whose agents are on their own. How many cores are busy is
+ * measured by `measureBusyCores`.
+ */
 export function readMachineFacts(
   scenario: Pick<Scenario, 'joinsCluster' | 'needs' | 'releases'> = { needs: [] },
   settings: Settings = {},
+  loadBefore = 0,
 ): MachineFacts {
   const releases = scenario.releases?.((name) => settings[name]!) ?? [];
   return {
@@ -40,7 +44,7 @@ export function readMachineFacts(
     cpu: os.cpus()[0]?.model ?? 'unknown',
     cores: os.cpus().length,
     memoryGiB: Math.round(os.totalmem() / 2 ** 30),
-    loadBefore: os.loadavg()[0]!,
+    loadBefore,
     versions: readVersions(scenario.needs, releases),
   };
 }

@@ -6,6 +6,7 @@
 import path from 'node:path';
 import { formatHelp } from './help.js';
 import { isDone } from './is-done.js';
+import { measureBusyCores } from './busy-cores.js';
 import { isBusy, type MachineFacts, readMachineFacts } from './machine-facts.js';
 import { findMissingNeed } from './needs.js';
 import { PartsFile, partsFileOf } from './parts-file.js';
@@ -62,7 +63,7 @@ async function main(signal: AbortSignal): Promise<void> {
     if (isOver()) return;
     const settings = settingsOf(scenario, values, isOn('full'));
     const full = isFullRun(scenario, settings, isOn('full'));
-    const facts = readMachineFacts(scenario, settings);
+    const facts = readMachineFacts(scenario, settings, await measureBusyCores(signal));
     const { commit, versions } = facts;
     const before = kept.get(scenario.name);
     if (isOn('resume') && isDone(before, { ...{ commit, settings, full }, ...(versions && { versions }) })) {
@@ -84,7 +85,7 @@ async function main(signal: AbortSignal): Promise<void> {
         );
       if (isOn('full') && isBusy(facts))
         process.stderr.write(
-          `${scenario.name}: others are at work: load ${facts.loadBefore.toFixed(2)} on ${facts.cores} cores\n`,
+          `${scenario.name}: others are at work: ${facts.loadBefore.toFixed(1)} of ${facts.cores} cores are busy\n`,
         );
       await runOne(scenario, { settings, facts, full, keep, resume: isOn('resume'), signal });
     } catch (error) {

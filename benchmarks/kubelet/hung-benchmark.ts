@@ -18,6 +18,8 @@ import { runStage, type StageOptions } from './run-stage.js';
 import { type ContenderFigures } from './run-turns.js';
 
 export interface HungOptions extends Omit<StageOptions, 'turns'> {
+  /** How many of the others die on each node, one after the other. */
+  readonly deaths: number;
   /** For how long ends are waited for while calls hang. */
   readonly hungWaitMs: number;
   /** At least so long they do. */
@@ -33,7 +35,7 @@ export interface HungFindings {
 /** How many pods hang, turn by turn; the first turn shows what is usual on such a node. */
 export const HUNG_PODS = [0, 1, 3] as const;
 /** On the node of each turn. */
-export const HUNG = { pods: 20, deaths: 12, everyMs: 5_000 };
+export const HUNG = { pods: 20, everyMs: 5_000 };
 
 /** Runs the benchmark. */
 export async function runHungBenchmark(options: HungOptions): Promise<ContenderFigures<HungFindings>[]> {
@@ -46,11 +48,11 @@ export async function runHungBenchmark(options: HungOptions): Promise<ContenderF
 async function runTurn(
   contender: Contender,
   hungPods: number,
-  { hungWaitMs: waitMs, hangMs, progress, signal }: HungOptions,
+  { deaths, hungWaitMs: waitMs, hangMs, progress, signal }: HungOptions,
 ): Promise<HungFindings> {
   const phases = new PhaseRunner(progress, signal);
   // An agent may become unhealthy late, but not of nothing.
-  const options = { ...HUNG, hungPods, waitMs, hangMs: hungPods === 0 ? 0 : hangMs, signal };
+  const options = { ...HUNG, hungPods, deaths, waitMs, hangMs: hungPods === 0 ? 0 : hangMs, signal };
   const found = await phases.run(`hung ${hungPods}`, () => measureHungPods(contender, options));
   const hung = Object.values(found).filter((each) => each !== undefined);
   // podloop inspects whatever ended: nothing held is nothing tried. A kubelet with events on may ask for nothing.

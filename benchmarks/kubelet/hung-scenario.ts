@@ -15,6 +15,13 @@ export const KUBELET_HUNG: Scenario = {
   releases: () => [KUBELET_RELEASE],
   settings: [
     {
+      name: 'hung-deaths',
+      placeholder: 'N',
+      about: 'of other pods, one after the other',
+      short: '3',
+      full: '12',
+    },
+    {
       name: 'hung-wait',
       placeholder: 'SECONDS',
       about: 'for ends while calls hang',
@@ -32,6 +39,7 @@ export const KUBELET_HUNG: Scenario = {
   run: async ({ setting, parts, progress, signal }) => {
     const figures = await runHungBenchmark({
       kubelet: process.env['KUBELET']!,
+      deaths: toCount(setting('hung-deaths')),
       hungWaitMs: toCount(setting('hung-wait')) * 1_000,
       hangMs: toCount(setting('hang-for')) * 1_000,
       ...{ parts, progress, signal },

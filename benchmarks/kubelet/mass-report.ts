@@ -9,7 +9,8 @@ import { type Cell, formatEnds, formatStageReport, formatUnknownEnds } from './s
 export function formatMassReport(figures: readonly ContenderFigures<MassFindings>[]): string {
   return formatStageReport(figures, {
     words: `Many pods are put down, idle, are killed at once, and an agent comes back to them. Milliseconds are
-p50 / p99 / longest; seconds, shares of a core and MiB are medians of the turns; intervals are there where there are several values.`,
+p50 / p99 / longest; seconds, shares of a core and MiB are medians of the turns; brackets hold the least and the
+largest ratio of a turn, from ten turns on a 95 % interval.`,
     comparisons: MASS_COMPARISONS,
     rows: ROWS,
   });

@@ -6,8 +6,8 @@ import { formatEnds, formatStageReport, formatUnknownEnds } from './stage-report
 /** The section of the results page. */
 export function formatSinglesReport(figures: readonly ContenderFigures<SinglesFindings>[]): string {
   return formatStageReport(figures, {
-    words: `Pods are started and killed one at a time. Milliseconds are p50 / p99 / longest; intervals are there
-where there are several values.`,
+    words: `Pods are started and killed one at a time. Milliseconds are p50 / p99 / longest; brackets hold
+the 95 % interval of the turns’ medians, or the least and the largest ratio of a turn where there are fewer than ten.`,
     comparisons: SINGLES_COMPARISONS,
     rows: [
       ['missed, told of twice', (rounds) => formatEnds(rounds.flatMap(({ deaths = [] }) => deaths))],

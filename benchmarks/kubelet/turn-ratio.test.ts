@@ -26,6 +26,15 @@ it('judges by the worse end of the interval, and nothing from fewer than three t
   expect(judgeTurns(compareTurns([50, 50], [100, 100])!, 1)).toBeUndefined();
 });
 
+it('shows the least and the largest ratio of few turns, and judges by the largest', () => {
+  const few = compareTurns([50, 60, 110], [100, 100, 100])!;
+  expect(few.ratio).toEqual({ value: 0.6, low: 0.5, high: 1.1 });
+  expect(judgeTurns(few, 1)).toBe(false);
+  expect(judgeTurns(few, 1.1)).toBe(true);
+  const lost = compareTurns([50, 60, Number.POSITIVE_INFINITY], [100, 100, 100])!;
+  expect(judgeTurns(lost, 10)).toBe(false);
+});
+
 it('takes what never came for longer than anything that did', () => {
   expect(valueOfTurn([20, Number.POSITIVE_INFINITY])).toBe(Number.POSITIVE_INFINITY);
   expect(valueOfTurn([])).toBeUndefined();

@@ -2,10 +2,13 @@ import { bootstrapRatio, type Estimate, median } from '../stats.js';
 
 /** From fewer turns than these nothing is judged: one may be anything. */
 export const LEAST_TURNS = 3;
+/** From fewer, drawing anew says too little: an interval is the range of the turns' own ratios then, which is wider. */
+const FEWEST_DRAWN = 10;
 const NOTHING: Estimate = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
 
 /** How two sides compare over the turns in which both were measured. */
 export interface TurnRatio {
+  /** With its interval, or with the least and the largest ratio of a turn where turns are few. */
   readonly ratio: Estimate;
   readonly turns: number;
   /** Measured on the own side alone: what made the other fail may have disturbed it, too. */
@@ -34,11 +37,19 @@ export function compareTurns(
   if (pairs.length + failed === 0) return undefined;
   const [values, others] = [pairs.map(([value]) => value), pairs.map(([, other]) => other)];
   return {
-    ratio: pairs.length === 0 ? NOTHING : bootstrapRatio(values, others, median),
+    ratio: pairs.length < FEWEST_DRAWN ? rangeOf(pairs) : bootstrapRatio(values, others, median),
     turns: pairs.length,
     dropped: all.filter(([value, others]) => value !== undefined && others === undefined).length,
     failed,
   };
+}
+
+function rangeOf(pairs: readonly (readonly [number, number])[]): Estimate {
+  // Of a turn in which what was waited for came on neither side nothing is known.
+  const ratios = pairs.map(([value, other]) => value / other).filter((ratio) => !Number.isNaN(ratio));
+  if (ratios.length === 0) return NOTHING;
+  const value = median(pairs.map(([own]) => own)) / median(pairs.map(([, other]) => other));
+  return { value, low: Math.min(...ratios), high: Math.max(...ratios) };
 }
 
 /**

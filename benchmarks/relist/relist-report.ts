@@ -10,10 +10,11 @@ const USUAL_CONTAINERS = 1_000;
 /** The section of the results page. */
 export function formatRelistReport(figures: readonly RelistFigures[]): string {
   return `An idle relist next to the bare list calls: ListPodSandbox and ListContainers in flight together over a connection of the
-same kind, id and state of each item read by hand and compared by bytes with what is known, without an object or a string. Alternating rounds of several runs each, after two of the same side that are not timed: so what the
-answers of one side leave to the collector falls to that side. Brackets hold the 95 % bootstrap interval of the ratio relist / bare.
-Within ${TIME_LIMIT} means that the interval of the means ends below it, which is the goal; the medians stand beside it, and p10 is
-the ratio of the fast rounds, which others at work on the machine disturb least.
+same kind, id and state of each item read by hand and compared by bytes with what is known, without an object or a string. Alternating rounds of several runs each, some 250 ms, after two runs of the same side that are not
+timed: so that less of what one side’s answers leave to the collector is paid by the next. A round counts as the mean of its runs.
+Brackets hold the 95 % bootstrap interval of the ratio relist / bare. Within ${TIME_LIMIT} means that the interval of the means
+ends below it, which is the goal; the medians stand beside it, and p10 is the ratio of the fast rounds, which others at work on the
+machine disturb least. Rounds are taken until the interval is narrow, or the time is over.
 
 ${formatTable(
   [

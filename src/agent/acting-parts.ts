@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import type { ClusterObjects } from '../cluster/objects/cluster-objects.js';
 import { PulledImages } from '../gc/pulled-images.js';
 import { recordPulls } from '../gc/record-pulls.js';
+import { ImageAccess } from '../images/image-access.js';
 import { ImageManager } from '../images/image-manager.js';
+import { PullRecords } from '../images/pull-records.js';
 import { type PodObjects } from '../model/config-object.js';
 import { parseThresholds } from '../model/eviction-thresholds.js';
 import { type NodePod } from '../model/node-pod.js';
@@ -80,8 +82,16 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const changes = new CriRuntimeChanges({ client, ...common });
   const commands = hideInCommands(changes, secrets);
   const pulled = await PulledImages.open(join(options.rootDir, 'pulled-images.json'));
+  const pullRecords = await PullRecords.open({ ...common, folder: join(options.rootDir, 'image-pulls') });
+  const access = new ImageAccess({
+    ...{ records: pullRecords, logger },
+    rules: {
+      policy: options.imagePullCredentialsVerificationPolicy,
+      allowlist: options.preloadedImagesVerificationAllowlist,
+    },
+  });
   const images = new ImageManager({
-    ...{ events, objects, clock, pullsAtOnce: options.maxParallelImagePulls },
+    ...{ events, objects, clock, access, pullsAtOnce: options.maxParallelImagePulls },
     changes: recordPulls({ changes, pulled, ...common }),
   });
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
@@ -214,7 +224,20 @@ export async function buildActingParts(given: ActingPartsOptions) {
     isOurs,
   );
   return {
-    ...{ changes, pulled, adoption, paths, room, mounter, volumes, node, memory, probes, manager },
+    ...{
+      changes,
+      pulled,
+      pullRecords,
+      adoption,
+      paths,
+      room,
+      mounter,
+      volumes,
+      node,
+      memory,
+      probes,
+      manager,
+    },
     ...{ statuses, endedPods, findForbidden, syncer },
   };
 }

@@ -42,6 +42,21 @@ describe('the options of the agent', () => {
     [{ containerLogMaxFiles: 1 }, '--container-log-max-files: 1 is not at least 2'],
     [{ journalMaxSizeBytes: 2 ** 20 }, '--journal-max-size: 1Mi is not at least 4Mi'],
     [{ journalMaxAgeMs: 0 }, '--journal-max-age: 0s is not longer than no time at all'],
+    [
+      { imagePullCredentialsVerificationPolicy: 'Sometimes' as 'AlwaysVerify' },
+      'imagePullCredentialsVerificationPolicy: "Sometimes" is not one of NeverVerify, ',
+    ],
+    [
+      { preloadedImagesVerificationAllowlist: ['a'] },
+      'preloadedImagesVerificationAllowlist: imagePullCredentialsVerificationPolicy has to be',
+    ],
+    [
+      {
+        imagePullCredentialsVerificationPolicy: 'NeverVerifyAllowlistedImages' as const,
+        preloadedImagesVerificationAllowlist: ['a', 'b:1'],
+      },
+      'preloadedImagesVerificationAllowlist: "b:1": neither tag nor digest is accepted',
+    ],
     [{ maxParallelImagePulls: 0 }, '--max-parallel-image-pulls: 0 is not at least 1'],
     [{ forbid: ['hostPath', 'root'] }, /^--forbid: "root" is none of privileged, hostPath, /],
     [{ allowedHostPaths: ['var'] }, '--allowed-host-paths: "var" is not an absolute path, such as /var/log'],

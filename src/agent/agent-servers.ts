@@ -68,7 +68,7 @@ const LONGEST_RETRY_MS = 60_000;
 const FILES_LOOK_MS = 10_000;
 /** Nobody sends more than a few to ports at which there is nothing to be sent. */
 const OPEN_LIMITS = {
-  ...{ maxConnections: 128, maxHeaderBytes: 16 * 1024 },
+  ...{ maxConnections: 128, maxStrangers: 64, maxHeaderBytes: 16 * 1024 },
   ...{ headersTimeoutMs: 5_000, requestTimeoutMs: 10_000 },
 } as const;
 

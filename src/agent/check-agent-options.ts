@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
+import { findAllowlistProblem } from '../images/verification-policy.js';
 import { checkIp, checkSubdomain } from '../model/name-rules.js';
 import { checkSysctlPattern } from '../model/sysctl-names.js';
 import { CIPHER_SUITES } from '../server/tls/cipher-suites.js';
@@ -23,6 +24,7 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     atLeast('kubeAPIBurst', options.kubeApiBurst, 1),
     atLeast('--container-log-max-files', options.containerLogMaxFiles, 2),
     atLeast('--max-parallel-image-pulls', options.maxParallelImagePulls, 1),
+    findWrongAllowlist(options),
     findWrongThresholds(options),
     findSmallJournal(options),
     findWrongAddress(options),
@@ -79,6 +81,20 @@ function findWrongSocket({ socket }: AgentOptions): string | undefined {
 
 function atLeast(flag: string, value: number, least: number): string | undefined {
   return value >= least ? undefined : `${flag}: ${value} is not at least ${least}`;
+}
+
+function findWrongAllowlist({
+  imagePullCredentialsVerificationPolicy: policy,
+  preloadedImagesVerificationAllowlist: allowlist,
+}: AgentOptions): string | undefined {
+  if (allowlist.length > 0 && policy !== 'NeverVerifyAllowlistedImages') {
+    return 'preloadedImagesVerificationAllowlist: imagePullCredentialsVerificationPolicy has to be NeverVerifyAllowlistedImages';
+  }
+  for (const entry of allowlist) {
+    const rule = findAllowlistProblem(entry);
+    if (rule !== undefined) return `preloadedImagesVerificationAllowlist: ${JSON.stringify(entry)}: ${rule}`;
+  }
+  return undefined;
 }
 
 function findWrongThresholds({

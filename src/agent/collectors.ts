@@ -1,7 +1,7 @@
 import { type CriClient } from '../cri/index.js';
 import { ContainerCollector } from '../gc/container-collector.js';
 import { diskUsageAt } from '../gc/disk-usage.js';
-import { ImageCollector } from '../gc/image-collector.js';
+import { ImageCollector, type ImageRecords } from '../gc/image-collector.js';
 import { type DiskUsage } from '../gc/image-plan.js';
 import { LogRotator } from '../gc/log-rotator.js';
 import { type ObservedPods } from '../gc/observed-pods.js';
@@ -25,6 +25,7 @@ export interface CollectorsOptions {
   readonly changes: RuntimeChanges;
   readonly pods: ObservedPods;
   readonly pulled: PulledImages;
+  readonly pullRecords: ImageRecords;
   readonly volumes: PodVolumes;
   readonly paths: PodPaths;
   /** Whether nobody wants a pod any more and nothing of it runs. */
@@ -71,7 +72,7 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
       periodMs: options.containerLogMonitorIntervalMs,
     }),
     images: new ImageCollector({
-      ...{ clock, logger, pods, changes, pulled: given.pulled },
+      ...{ clock, logger, pods, changes, pulled: given.pulled, records: given.pullRecords },
       hasSeenPods: given.hasSeenPods,
       desiredImages: given.desiredImages,
       diskUsage: async (signal) => readImageDisk(client, signal),

@@ -50,7 +50,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   const { options, client, events, sources, stopped, observing, acting, cluster, link, clock, logger } =
     given;
   const { runtime, cache, pleg, isOurs, cgroups, security, runtimeState } = observing;
-  const { changes, pulled, adoption, paths, room, volumes, probes, manager, statuses } = acting;
+  const { changes, pulled, pullRecords, adoption, paths, room, volumes, probes, manager, statuses } = acting;
   const { endedPods, findForbidden, syncer } = acting;
   const common = { clock, logger };
 
@@ -90,7 +90,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     });
   };
   const collectors = buildCollectors({
-    ...{ options, client, runtime, changes, pulled, volumes, paths, pods: cache },
+    ...{ options, client, runtime, changes, pulled, pullRecords, volumes, paths, pods: cache },
     ...{ ...common, isOurs },
     mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
     hasSeenPods: () => pleg.health().healthy,

@@ -6,7 +6,7 @@ import { type RuntimeImage } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { aContainer, aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
-import { ImageCollector } from './image-collector.js';
+import { ImageCollector, type ImageRecords } from './image-collector.js';
 import { PulledImages } from './pulled-images.js';
 import { recordPulls } from './record-pulls.js';
 
@@ -52,6 +52,7 @@ interface World {
   desired?: string[];
   seen?: boolean;
   isDiskOdd?: boolean;
+  records?: ImageRecords;
 }
 
 async function lab(options: World = {}) {
@@ -74,6 +75,7 @@ async function lab(options: World = {}) {
     },
     desiredImages: () => options.desired ?? [],
     hasSeenPods: () => options.seen ?? true,
+    ...(options.records && { records: options.records }),
     changes: {
       listImages: async () => images,
       removeImage: async (id) => {
@@ -150,6 +152,25 @@ describe('the collector of images', () => {
     const [a, b, c] = again.all();
     expect([a!.lastUsedAtMs! < c!.lastUsedAtMs!, b!.lastUsedAtMs]).toEqual([true, undefined]);
   });
+
+  it.each([{ seen: true }, { seen: false }])(
+    'tells which images there are, also while none may go, and which it has removed: %j',
+    async ({ seen }) => {
+      const told: string[] = [];
+      const { clock, collector } = await lab({
+        seen,
+        records: {
+          keepOnly: async (images, sinceMs) =>
+            void told.push(`${images.map(({ id }) => id).join()} ${sinceMs === clock.monotonicMs()}`),
+          forget: async (id, sinceMs) => void told.push(`no ${id} ${sinceMs === clock.monotonicMs()}`),
+        },
+      });
+      await collector.collect(never);
+      const all = 'sha256:a,sha256:b,sha256:c,sha256:d true';
+      // The one between them could not be removed.
+      expect(told).toEqual(seen ? [all, 'no sha256:a true', 'no sha256:c true'] : [all]);
+    },
+  );
 
   it('looks every five minutes, and a failure ends nothing', async () => {
     const { clock, collector, looks } = await lab({ isDiskOdd: true });

@@ -23,6 +23,14 @@ import {
 import { type ObservedPods } from './observed-pods.js';
 import { type PulledImages } from './pulled-images.js';
 
+/** What has to know which images are gone. Times are those of the clock's monotonic time, at which a look or removal began. */
+export interface ImageRecords {
+  /** An image was removed. */
+  forget(id: string, sinceMs: number): Promise<void>;
+  /** All that there are. */
+  keepOnly(images: readonly RuntimeImage[], sinceMs: number): Promise<void>;
+}
+
 /** What {@link ImageCollector} needs. */
 export interface ImageCollectorOptions {
   readonly clock: Clock;
@@ -33,6 +41,7 @@ export interface ImageCollectorOptions {
   readonly hasSeenPods: () => boolean;
   readonly changes: Pick<RuntimeChanges, 'listImages' | 'removeImage'>;
   readonly pulled: PulledImages;
+  readonly records?: ImageRecords;
   /** Of the disk that the runtime keeps images on. */
   readonly diskUsage: (signal: AbortSignal) => Promise<DiskUsage>;
   readonly policy?: ImagePolicy;
@@ -96,9 +105,11 @@ export class ImageCollector {
   }
 
   async #free(signal: AbortSignal, howMuch: () => Promise<number>): Promise<CollectedImages> {
-    const { changes, clock, pulled, policy = DEFAULT_IMAGE_POLICY } = this.#options;
+    const { changes, clock, pulled, records, policy = DEFAULT_IMAGE_POLICY } = this.#options;
+    const lookedAtMs = clock.monotonicMs();
     // What is there before what is in use: an image that comes in between is not on the list.
     const images = await changes.listImages(signal);
+    await records?.keepOnly(images, lookedAtMs);
     const inUse = this.#namesInUse();
     if (inUse === undefined) {
       this.#logger.info('No image is collected: what some containers use is not known', {}, 2);
@@ -141,8 +152,11 @@ export class ImageCollector {
       if (inUse === undefined || namesOf(image).some((name) => inUse.has(name))) continue;
       const size = Number(image.sizeBytes);
       this.#logger.info('Removing image to free bytes', { imageID: image.id, size });
+      const { changes, clock, records } = this.#options;
+      const removedAtMs = clock.monotonicMs();
       try {
-        await this.#options.changes.removeImage(image.id);
+        await changes.removeImage(image.id);
+        await records?.forget(image.id, removedAtMs);
         removed.push(image.id);
         freedBytes += size;
       } catch (error) {

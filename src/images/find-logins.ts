@@ -1,8 +1,8 @@
 import { type RegistryLogin } from './docker-config.js';
 import { repositoryOf } from './image-name.js';
 
-/** A login and the place it is for. */
-export type PlacedLogin = readonly [place: string, login: RegistryLogin];
+/** A login, or whatever stands for one, and the place it is for. */
+export type PlacedLogin<Login = RegistryLogin> = readonly [place: string, login: Login];
 
 const DEFAULT_REGISTRY = 'docker.io';
 /** How `docker login` calls it. */
@@ -14,7 +14,7 @@ const DEFAULT_REGISTRY_LOGIN = 'index.docker.io';
  * As a kubelet finds them: a place matches by its host, in which each part may be a pattern such as `*.example.org`, its
  * port and the beginning of its path; for images of Docker Hub a login of `docker login` counts, too.
  */
-export function findLogins(image: string, logins: readonly PlacedLogin[]): RegistryLogin[] {
+export function findLogins<Login>(image: string, logins: readonly PlacedLogin<Login>[]): Login[] {
   const repository = repositoryOf(image);
   if (repository === undefined) return [];
   const wanted = placeOf(repository);

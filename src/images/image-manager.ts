@@ -3,7 +3,8 @@
  *
  * In: a container and its pod. Out: the image as the runtime knows it, or why there is none, in the kubelet's words.
  * It assumes that registries are slow and fail. What covers it: failed pulls back off per pod and image, each image is
- * fetched once for all who want it, and only a few at a time.
+ * fetched once for all who want it, and only a few at a time. What one pod fetched with its login is there for pods with
+ * that login; to others it is as if it were not there.
  *
  * @module
  */
@@ -23,11 +24,12 @@ import { type Clock, SystemClock } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { imagePullEnded, imageRequested } from '../util/image-channels.js';
 
-import { type RegistryLogin } from './docker-config.js';
+import { type ImageAccess } from './image-access.js';
 import { withDefaultTag } from './image-name.js';
 import { PullBackoff, type PullBackoffOptions } from './pull-backoff.js';
-import { pullLoginsOf } from './pull-logins.js';
+import { type PullCredential, pullLoginsOf } from './pull-logins.js';
 import { PullQueue } from './pull-queue.js';
+import { pullWithAny } from './pull-with-any.js';
 
 /** What {@link ImageManager} is made with. */
 export interface ImageManagerOptions {
@@ -35,6 +37,8 @@ export interface ImageManagerOptions {
   readonly events: PodEventRecorder;
   /** Where imagePullSecrets are found; none are unless told. */
   readonly objects?: Pick<PodObjects, 'findSecret'>;
+  /** Who may use what is there; every pod unless told. */
+  readonly access?: Pick<ImageAccess, 'mayUse' | 'pull'>;
   readonly clock?: Clock;
   /** How many images are fetched at the same time; 5 unless told. */
   readonly pullsAtOnce?: number;
@@ -73,11 +77,17 @@ const NAMED_FAILURES = {
   SignatureValidationFailed: 'the signature validation failed',
 } as const;
 
+const FOR_EVERY_POD: Pick<ImageAccess, 'mayUse' | 'pull'> = {
+  mayUse: () => true,
+  pull: async ({ credentials, pull }) => (await pullWithAny(credentials, pull)).imageRef,
+};
+
 /** Finds images, and fetches them as the pull policies say. */
 export class ImageManager {
   readonly #changes: Pick<RuntimeChanges, 'findImage' | 'pullImage'>;
   readonly #events: PodEventRecorder;
   readonly #objects: Pick<PodObjects, 'findSecret'>;
+  readonly #access: Pick<ImageAccess, 'mayUse' | 'pull'>;
   readonly #clock: Clock;
   readonly #backoff: PullBackoff;
   readonly #queue: PullQueue;
@@ -87,6 +97,7 @@ export class ImageManager {
     this.#changes = options.changes;
     this.#events = options.events;
     this.#objects = options.objects ?? { findSecret: () => undefined };
+    this.#access = options.access ?? FOR_EVERY_POD;
     this.#clock = clock;
     this.#backoff = new PullBackoff({ ...options.backoff, clock });
     this.#queue = new PullQueue({ clock, atOnce: options.pullsAtOnce ?? 5 });
@@ -114,9 +125,9 @@ export class ImageManager {
       publish(undefined, undefined);
       return { isPresent: false, reason: 'InvalidImageName', message };
     }
-    let present: RuntimeImage | undefined;
+    let found: RuntimeImage | undefined;
     try {
-      present = await this.#changes.findImage(image, { signal, pod: pod.metadata });
+      found = await this.#changes.findImage(image, { signal, pod: pod.metadata });
     } catch (error) {
       signal.throwIfAborted();
       const message = `Failed to inspect image "${wanted}": ${quoteRuntimeError(error)}`;
@@ -124,25 +135,30 @@ export class ImageManager {
       publish(undefined, undefined);
       return { isPresent: false, reason: 'ImageInspectError', message };
     }
-    if (present !== undefined && imagePullPolicy !== 'Always') {
+    const present = found;
+    const credentials = (): readonly PullCredential[] => pullLoginsOf(pod, image, this.#objects).credentials;
+    const isEnough = present !== undefined && imagePullPolicy !== 'Always';
+    if (isEnough && this.#access.mayUse(present, image, credentials)) {
       const message = `Container image "${wanted}" already present on machine and can be accessed by the pod`;
       tell({ type: 'Normal', reason: 'Pulled', message });
       publish(true, false);
       return { isPresent: true, imageRef: present.id, image: present };
     }
     if (imagePullPolicy === 'Never') {
+      // Also for one that the pod may not use: that it is there is not for the pod to know.
       const message = `Container image "${wanted}" is not present with pull policy of Never`;
       tell({ type: 'Warning', reason: 'ErrImageNeverPull', message });
-      publish(false, undefined);
+      publish(isEnough, isEnough ? true : undefined);
       return { isPresent: false, reason: 'ErrImageNeverPull', message };
     }
     publish(present !== undefined, true);
-    return await this.#pull({ wanted, image, pod, tell, sandboxConfig }, signal);
+    return await this.#pull({ wanted, image, present, pod, tell, sandboxConfig }, signal);
   }
 
-  async #pull({ wanted, image, pod, tell, sandboxConfig }: Pull, signal: AbortSignal): Promise<ImageOutcome> {
-    const { logins, unusable } = pullLoginsOf(pod, image, this.#objects);
-    const flight = flightKey(image, logins);
+  async #pull(wish: Pull, signal: AbortSignal): Promise<ImageOutcome> {
+    const { wanted, image, present, pod, tell, sandboxConfig } = wish;
+    const { credentials, unusable } = pullLoginsOf(pod, image, this.#objects);
+    const flight = flightKey(image, credentials);
     // A login that came, or that is another, may do what failed before.
     const key = `${pod.metadata.uid}_${wanted}_${flight}`;
     const delay = this.#backoff.find(key);
@@ -168,8 +184,14 @@ export class ImageManager {
       imagePullEnded.publish({ podUid: pod.metadata.uid, startedAtMs, durationMs, sizeBytes });
     };
     try {
-      const options = { pod: pod.metadata, ...(sandboxConfig && { sandboxConfig }) };
-      const pull = async (): Promise<string> => this.#pullWithAny(image, logins, options);
+      const options: PullOptions = { pod: pod.metadata, ...(sandboxConfig && { sandboxConfig }) };
+      const pull = async (): Promise<string> =>
+        this.#access.pull({
+          ...{ image, present, credentials },
+          pull: async (own) =>
+            this.#changes.pullImage(image, { ...options, ...(own && { login: own.login }) }),
+          findImage: async (imageRef) => this.#changes.findImage(imageRef, { pod: pod.metadata }),
+        });
       const pulled = await this.#queue.run(flight, pull, signal);
       const found = await this.#changes.findImage(pulled.imageRef, { signal, pod: pod.metadata });
       if (found === undefined) throw new Error(`image "${wanted}" is not there after it was pulled`);
@@ -190,33 +212,22 @@ export class ImageManager {
       return { isPresent: false, reason, message };
     }
   }
-
-  /** Rejects with what the last login failed with. */
-  async #pullWithAny(image: string, logins: readonly RegistryLogin[], options: PullOptions): Promise<string> {
-    const [...left] = logins;
-    for (;;) {
-      const login = left.shift();
-      try {
-        return await this.#changes.pullImage(image, { ...options, ...(login && { login }) });
-      } catch (error) {
-        if (left.length === 0) throw error;
-      }
-    }
-  }
 }
 
 /**
  * Two that pull the same image with other logins are not to have each other's failure. The hash is of no use to guess
  * the password by: it is in the memory alone.
  */
-function flightKey(image: string, logins: readonly RegistryLogin[]): string {
-  if (logins.length === 0) return image;
+function flightKey(image: string, credentials: readonly PullCredential[]): string {
+  if (credentials.length === 0) return image;
+  const logins = credentials.map(({ login }) => login);
   return `${image} ${createHash('sha256').update(JSON.stringify(logins)).digest('hex')}`;
 }
 
 interface Pull {
   readonly wanted: string;
   readonly image: string;
+  readonly present: RuntimeImage | undefined;
   readonly pod: NodePod;
   readonly tell: (event: Omit<PodEvent, 'container'>) => void;
   readonly sandboxConfig: SandboxConfig | undefined;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withDefaultTag } from './image-name.js';
+import { fullNameOf, isBareName, withDefaultTag } from './image-name.js';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 
@@ -29,4 +29,27 @@ it.each([
   'f'.repeat(64),
 ])('takes %s for no name', (image) => {
   expect(withDefaultTag(image)).toBeUndefined();
+});
+
+it.each([
+  ['busybox', 'docker.io/library/busybox:latest'],
+  ['team/app:1', 'docker.io/team/app:1'],
+  ['index.docker.io/library/busybox:1', 'docker.io/library/busybox:1'],
+  ['r.example:5000/app:v1', 'r.example:5000/app:v1'],
+  [`r.example/app:v1@${DIGEST}`, `r.example/app@${DIGEST}`],
+  [`app@${DIGEST}`, `docker.io/library/app@${DIGEST}`],
+  ['No Name', undefined],
+])('calls %s %s, as runtimes do', (image, name) => {
+  expect(fullNameOf(image)).toBe(name);
+});
+
+it.each([
+  ['r.example/app', true],
+  ['app', true],
+  ['app:1', false],
+  [`app@${DIGEST}`, false],
+  ['r.example:5000', false],
+  ['No Name', false],
+])('finds nothing behind the name in %s: %s', (image, isBare) => {
+  expect(isBareName(image)).toBe(isBare);
 });

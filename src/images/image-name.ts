@@ -35,3 +35,20 @@ export function repositoryOf(image: string): string | undefined {
   if (!isRegistry) return `docker.io/${rest.length === 0 ? 'library/' : ''}${name}`;
   return first === 'index.docker.io' ? `docker.io/${rest.join('/')}` : name;
 }
+
+/**
+ * How runtimes call an image of that name: with its registry, by its digest where it has one, else by its tag. Undefined
+ * when it is no name of an image. Pure.
+ */
+export function fullNameOf(image: string): string | undefined {
+  const [, , tag = 'latest', digest] = REFERENCE.exec(image) ?? [];
+  const repository = repositoryOf(image);
+  if (repository === undefined) return undefined;
+  return digest === undefined ? `${repository}:${tag}` : `${repository}@${digest}`;
+}
+
+/** Whether it is the name of an image without tag and digest. Pure. */
+export function isBareName(image: string): boolean {
+  const [, name] = REFERENCE.exec(image) ?? [];
+  return name === image;
+}

@@ -19,7 +19,7 @@ const STATE: ClusterPartsState = {
   objects: { objects: 8, watches: 6, unfollowed: 1 },
   events: {
     ...{ created: 20, counted: 10, combined: 1, filtered: 2, folded: 3, overflowed: 4, rejected: 5 },
-    ...{ abandoned: 6, nameless: 7, waiting: 11 },
+    ...{ abandoned: 6, postponed: 8, nameless: 7, waiting: 11 },
   },
 };
 let registry: MetricsRegistry;
@@ -64,6 +64,7 @@ it('tells of objects and events', async () => {
   expect(read('podloop_cluster_object_watches_rested_total')).toBe(1);
   expect(read('podloop_cluster_events_total', { outcome: 'created' })).toBe(20);
   expect(read('podloop_cluster_events_total', { outcome: 'abandoned' })).toBe(6);
+  expect(read('podloop_cluster_events_total', { outcome: 'postponed' })).toBe(8);
   expect(read('podloop_cluster_events_total', { outcome: 'waiting' })).toBeUndefined();
   expect(read('podloop_cluster_events_waiting')).toBe(11);
 });

@@ -47,6 +47,7 @@ export interface ClusterPartsState {
     readonly overflowed: number;
     readonly rejected: number;
     readonly abandoned: number;
+    readonly postponed: number;
     readonly nameless: number;
     readonly waiting: number;
   };
@@ -167,7 +168,7 @@ function addEvents(registry: MetricsRegistry, read: ReadClusterParts): void {
   registry.readCounter(
     {
       name: 'podloop_cluster_events_total',
-      help: 'What became of events: created, counted, combined, filtered, folded, overflowed, rejected, abandoned, nameless.',
+      help: 'What became of events: created, counted, combined, filtered, folded, overflowed, rejected, abandoned, postponed, nameless.',
       labels: ['outcome'],
     },
     () => {

@@ -12,7 +12,7 @@ export interface DelegatedAuthState {
   readonly kept: number;
   /** How many went before their time, for there were too many. */
   readonly folded: number;
-  /** Questions that were not asked, for too many were under way. */
+  /** Questions that were not asked, or given up, for too many were under way. */
   readonly refused: number;
   readonly asked: number;
   /** How many wait for the answer to a question that somebody else has asked. */
@@ -134,7 +134,7 @@ function addAnswers(registry: MetricsRegistry, read: ReadDelegatedAuth): void {
   registry.readCounter(
     {
       name: 'podloop_auth_questions_refused_total',
-      help: 'Questions that the API server was not asked, as too many were under way, by kind.',
+      help: 'Questions that the API server was not asked, or that were given up, as too many were under way, by kind.',
       labels: ['kind'],
     },
     byKind('refused'),

@@ -1,4 +1,4 @@
-import { imagePullEnded, imageRequested } from '../util/image-channels.js';
+import { imageAccessJudged, imagePullEnded, imageRequested } from '../util/image-channels.js';
 import { BoundedValues } from './bounded-values.js';
 import { IMAGE_PULL_BUCKETS } from './buckets.js';
 import { type MetricsRegistry } from './metrics-registry.js';
@@ -21,8 +21,14 @@ const SIZES = [
   [0n, '0-10MB'],
 ] as const;
 
-/** Counts what containers ask for of images, and times the pulls. */
-export function addImageMetrics(registry: MetricsRegistry): void {
+/** How many notes of pulls are on the disk: of images that were fetched, and of pulls that have begun. */
+export interface PullRecordCounts {
+  readonly pulled: number;
+  readonly begun: number;
+}
+
+/** Counts what containers ask for of images and what they may use, and times the pulls. */
+export function addImageMetrics(registry: MetricsRegistry, records: () => PullRecordCounts): void {
   const requests = registry.counter({
     name: 'kubelet_image_manager_ensure_image_requests_total',
     help: 'Images that containers asked for, by pull policy, whether they were there, and whether they were pulled.',
@@ -36,6 +42,26 @@ export function addImageMetrics(registry: MetricsRegistry): void {
       present_locally: wordOf(isPresent),
       pull_required: wordOf(mustPull),
     }),
+  );
+  const checks = registry.counter({
+    name: 'kubelet_imagemanager_image_mustpull_checks_total',
+    help: 'Images that were there when a container asked for them, by whether its pod may use them without pulling them again.',
+    labels: ['result'],
+  });
+  registry.listen(imageAccessJudged, ({ result }) => checks.inc({ result }));
+  registry.readGauge(
+    {
+      name: 'kubelet_imagemanager_ondisk_pulledrecords',
+      help: 'Images of which it is on the disk how they were pulled.',
+    },
+    () => records().pulled,
+  );
+  registry.readGauge(
+    {
+      name: 'kubelet_imagemanager_ondisk_pullintents',
+      help: 'Pulls with a login of which it is on the disk that they have begun.',
+    },
+    () => records().begun,
   );
   const duration = registry.histogram(
     {

@@ -3,7 +3,7 @@ import { FakeClock } from '../testing/fake-clock.js';
 import { findMetricsFaults, readMetricsPage } from '../testing/metrics-page.js';
 import { scrape } from '../testing/metrics-reader.js';
 import { configDelivered, configUpdateHandedOut, sourceLookEnded } from '../util/config-channels.js';
-import { imagePullEnded, imageRequested } from '../util/image-channels.js';
+import { imageAccessJudged, imagePullEnded, imageRequested } from '../util/image-channels.js';
 import {
   containerStartEnded,
   orphanFound,
@@ -106,7 +106,7 @@ describe('the metrics of what is started', () => {
 
 describe('the metrics of images', () => {
   it('count what was asked for by policy, and time pulls by the size of the image', async () => {
-    addImageMetrics(registry);
+    addImageMetrics(registry, () => ({ pulled: 0, begun: 0 }));
     imageRequested.publish({ pullPolicy: 'IfNotPresent', isPresent: false, mustPull: true });
     imageRequested.publish({ pullPolicy: 'Never', isPresent: false, mustPull: undefined });
     const pull = { podUid: 'a', startedAtMs: 0, durationMs: 12_000 };
@@ -121,6 +121,19 @@ describe('the metrics of images', () => {
     const pulls = (size: string) =>
       read('kubelet_image_pull_duration_seconds_count', { image_size_in_bytes: size });
     expect(['N/A', '0-10MB', '10MB-100MB', 'GT100GB'].map(pulls)).toEqual([1, 2, 1, 1]);
+  });
+
+  it('count who might use what was there, and what is on the disk of it', async () => {
+    addImageMetrics(registry, () => ({ pulled: 3, begun: 1 }));
+    for (const result of ['credentialRecordFound', 'mustAuthenticate', 'mustAuthenticate'] as const) {
+      imageAccessJudged.publish({ result });
+    }
+    const read = await scrape(registry);
+    const name = 'kubelet_imagemanager_image_mustpull_checks_total';
+    expect(read(name, { result: 'credentialRecordFound' })).toBe(1);
+    expect(read(name, { result: 'mustAuthenticate' })).toBe(2);
+    expect(read('kubelet_imagemanager_ondisk_pulledrecords')).toBe(3);
+    expect(read('kubelet_imagemanager_ondisk_pullintents')).toBe(1);
   });
 });
 

@@ -15,6 +15,8 @@ export interface ConfigObjectMeta {
   readonly name: string;
   /** Never empty. */
   readonly namespace: string;
+  /** Of an API server's; a manifest's has none. */
+  readonly uid?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }

@@ -79,6 +79,8 @@ export type UpgradeHandler = (request: ApiRequest) => Promise<URL>;
 export interface ApiClient {
   /** The address of ours that it came to; undefined at a unix socket. */
   readonly localAddress: string | undefined;
+  /** Its own; undefined at a unix socket. */
+  readonly remoteAddress?: string | undefined;
   /** Common name and organizations in its certificate, when an authority that we trust vouches for that. */
   readonly certificate: { readonly name: string; readonly groups: readonly string[] } | undefined;
 }

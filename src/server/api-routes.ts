@@ -25,6 +25,7 @@ import { patchConfigMap, patchPod } from './patch-object.js';
 import { type PodTable } from './pod-table.js';
 import { withTables } from './tables/answer-table.js';
 import { attachToContainer, execInContainer, forwardPorts, type RuntimeStreams } from './stream-container.js';
+import { MOST_FOLLOWED_LOGS, MOST_WATCHES } from './server-bounds.js';
 import { WatchPlaces } from './watch-answer.js';
 
 /** What the API is made of: what can be read, and a few named actions. */
@@ -45,7 +46,6 @@ export interface ApiPorts extends NodePorts {
   readonly version: string;
 }
 
-const MOST_WATCHES = 100;
 const NAMESPACE = '/api/v1/namespaces/:namespace';
 const PODS = `${NAMESPACE}/pods`;
 
@@ -54,6 +54,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const { clock, pods: table } = ports;
   const router = new ApiRouter();
   const watches = new WatchPlaces({ clock, limit: MOST_WATCHES });
+  const followers = new WatchPlaces({ clock, limit: MOST_FOLLOWED_LOGS, what: 'followed logs' });
   const findPod = podFinder(table);
   router.answer('GET', '/version', () => jsonAnswer({ gitVersion: `podloop v${ports.version}` }));
   const list = listPods({ table, watches });
@@ -64,7 +65,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('DELETE', `${PODS}/:name`, deletePod({ table, findPod, stop: ports.stopPod }));
   router.answer('PATCH', `${PODS}/:name`, patchPod(findPod, ports.apply));
   router.answer('PATCH', `${NAMESPACE}/configmaps/:name`, patchConfigMap(ports.configMaps, ports.apply));
-  const readLog = readPodLog({ clock, findPod, logs: ports.logs, places: watches });
+  const readLog = readPodLog({ clock, findPod, logs: ports.logs, places: followers });
   router.answer('GET', `${PODS}/:name/log`, readLog);
   for (const [plural, kind] of Object.entries(APPLICABLE_KINDS)) {
     const handler = applyObject(kind, plural, ports.apply);

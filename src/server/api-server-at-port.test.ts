@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { askPort, findFreePort, RawClient } from '../testing/tcp-client.js';
@@ -128,6 +129,17 @@ describe('a server at a port', () => {
     expect((await askPort(port, '/healthz')).code).toBe(200);
   });
 
+  it('closes a connection that has too much in URLs and headers wait for its turn', async () => {
+    await start();
+    const large = `X-A: ${'x'.repeat(100_000)}\r\n`;
+    using polite = new RawClient(port, `GET /held HTTP/1.1\r\n${large}${HEAD}`.repeat(3));
+    await expect.poll(() => held.now, SOON).toBe(1);
+    using flood = new RawClient(port, `GET /held HTTP/1.1\r\n${large}${HEAD}`.repeat(4));
+    await flood.closed;
+    held.release();
+    await expect.poll(() => polite.got.match(/held/g)?.length, SOON).toBe(3);
+  });
+
   it('answers in the order in which it was asked', async () => {
     await start();
     using client = new RawClient(port, `GET /held HTTP/1.1\r\n${HEAD}GET /healthz HTTP/1.1\r\n${HEAD}`);
@@ -217,6 +229,24 @@ describe('a server at a port', () => {
     await expect
       .poll(async () => askPort(port, '/healthz').catch(() => undefined), SOON)
       .toMatchObject({ code: 200 });
+  });
+
+  it('closes the oldest that nobody has asked anything on for who comes, and none that has shown itself', async () => {
+    let dropped = 0;
+    const stop = httpConnectionDropped.subscribe(() => dropped++);
+    await start({ maxStrangers: 3 });
+    using asking = new RawClient(port, `GET /endless HTTP/1.1\r\n${HEAD}`);
+    await expect.poll(() => asking.got, SOON).toContain('first');
+    const idle: RawClient[] = [];
+    for (let index = 0; index < 5; index++) {
+      idle.push(new RawClient(port));
+      await once(idle[index]!.socket, 'connect');
+    }
+    await Promise.all(idle.slice(0, 2).map(async ({ closed }) => closed));
+    expect((await askPort(port, '/healthz')).code).toBe(200);
+    expect([dropped, asking.socket.destroyed, idle[4]!.socket.destroyed]).toEqual([3, false, false]);
+    stop();
+    for (const client of idle) client[Symbol.dispose]();
   });
 
   it('refuses headers that are too long or too many bytes, and bodies that nobody wants', async () => {

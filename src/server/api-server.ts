@@ -18,7 +18,7 @@ import { type Server as TlsServer } from 'node:https';
 import { type Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { type SecureContextOptions } from 'node:tls';
+import { type SecureContextOptions, type TLSSocket } from 'node:tls';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { httpConnectionDropped, type HttpServerName } from '../util/http-channels.js';
@@ -27,15 +27,18 @@ import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { listenPrivately, type PrivateSocket } from '../util/private-socket.js';
 import { settlesWithin } from '../util/settles-within.js';
 import { ApiError, badRequest } from './api-error.js';
-import { type ApiRequest, type Authorize } from './api-request.js';
+import { type ApiClient, type ApiRequest, type Authorize } from './api-request.js';
 import { type ApiRouter, type FoundRoute } from './api-router.js';
+import { Connections } from './connections.js';
 import { codeOf, countRequest } from './count-request.js';
 import { explainClientError, type HttpServerLimits, makeHttpServer } from './make-http-server.js';
+import { PeerCertificates } from './peer-certificates.js';
 import { pipeUpgrade } from './pipe-upgrade.js';
 import { RequestTurns } from './request-turns.js';
 import { sendAnswer, toApiError } from './send-answer.js';
 import { hasBody, refuseConnection, sendRefusal } from './send-refusal.js';
-import { isEndless, toApiClient, toApiRequest } from './to-api-request.js';
+import { MOST_STRANGERS } from './server-bounds.js';
+import { isEndless, toApiRequest } from './to-api-request.js';
 import { WaitingBytes } from './waiting-bytes.js';
 
 /** What an {@link ApiServer} needs. */
@@ -73,8 +76,9 @@ export class ApiServer implements AsyncDisposable {
   readonly #waiting: WaitingBytes;
   /** Upgraded ones are not the HTTP server's any more. */
   readonly #upgraded = new Set<Duplex>();
-  /** All that there are, from the first byte on: before TLS is agreed upon they are nobody's. */
-  readonly #connections = new Set<Duplex>();
+  readonly #connections: Connections;
+  readonly #certificates = new PeerCertificates();
+  #authorities: SecureContextOptions['ca'];
   #socket: PrivateSocket | undefined;
 
   constructor(options: ApiServerOptions) {
@@ -84,20 +88,24 @@ export class ApiServer implements AsyncDisposable {
     this.#waiting = new WaitingBytes(options.maxWaitingBytes ?? MOST_WAITING_BYTES);
     // One listener for each request: many are no leak.
     setMaxListeners(0, this.#closing.signal);
+    const dropped = (): void => httpConnectionDropped.publish({ server: this.#name });
+    const { maxStrangers = MOST_STRANGERS } = options;
+    this.#connections = new Connections({ maxStrangers, onDrop: dropped });
+    this.#authorities = options.tls?.ca;
     this.#server = makeHttpServer(options);
     this.#server.on('request', (request, response) => {
-      this.#turns.take(request.socket, async () => this.#answer(request, response));
+      this.#turns.take(request.socket, request, async () => this.#answer(request, response));
     });
-    this.#server.on('connection', (socket: Duplex) => {
-      this.#connections.add(socket);
-      socket.once('close', () => this.#connections.delete(socket));
+    this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
+    this.#server.on('secureConnection', (socket: TLSSocket) => {
+      if ((this.#certificates.find(socket)?.who.name ?? '') !== '') this.#connections.know(socket);
     });
     this.#server.on('upgrade', (request, socket: Socket, head) => {
       if (this.#mayUpgrade(request)) void this.#upgrade(request, socket, head);
       else this.#answerPlainly(request, socket);
     });
     this.#server.on('drop', () => {
-      httpConnectionDropped.publish({ server: this.#name });
+      dropped();
       // Those who come go before those who only might ask again.
       this.#server.closeIdleConnections();
     });
@@ -121,9 +129,16 @@ export class ApiServer implements AsyncDisposable {
     await this.#listen({ host, port });
   }
 
-  /** New connections get this certificate and these authorities; of a server with TLS. */
+  /**
+   * New connections get this certificate and these authorities; of a server with TLS. Where the authorities are others than
+   * before, connections for which those vouched are good for no further request.
+   */
   setSecureContext(context: SecureContextOptions): void {
     (this.#server as TlsServer).setSecureContext(context);
+    if (context.ca === this.#authorities) return;
+    this.#authorities = context.ca;
+    this.#connections.beginEra();
+    this.#server.closeIdleConnections();
   }
 
   /** Takes no connection any more and ends those that there are, within about a second. Idempotent. */
@@ -136,7 +151,7 @@ export class ApiServer implements AsyncDisposable {
     for (const socket of this.#upgraded) socket.destroy();
     if (await settlesWithin(ended, CLOSE_MS, this.#options.clock)) return;
     this.#server.closeAllConnections();
-    for (const socket of this.#connections) socket.destroy();
+    this.#connections.destroyAll();
     await ended;
   }
 
@@ -155,6 +170,10 @@ export class ApiServer implements AsyncDisposable {
   /** Never rejects. Resolves when the answer was taken, or its client is gone. */
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { clock } = this.#options;
+    if (this.#isOfOldAuthorities(request.socket)) {
+      request.socket.destroy();
+      return;
+    }
     const abort = linkAbort(this.#closing.signal);
     response.once('close', () => abort.abort(clientGone()));
     let ended: (code: number) => void = () => undefined;
@@ -187,7 +206,24 @@ export class ApiServer implements AsyncDisposable {
       limit?.cancel();
       abort.unlink();
       ended(codeOf(response));
+      const { socket } = request;
+      // Whoever comes again may have another certificate.
+      if (this.#isOfOldAuthorities(socket) || this.#isOver(socket)) socket.destroySoon();
     }
+  }
+
+  /**
+   * Whether its certificate was judged by authorities that no longer are those that vouch for clients. It is closed then, as an idle
+   * connection may be at any time: its client comes again, and the next handshake tells.
+   */
+  #isOfOldAuthorities(socket: Socket): boolean {
+    return this.#certificates.find(socket) !== undefined && !this.#connections.isOfThisEra(socket);
+  }
+
+  /** Whether its certificate has ended since the handshake. */
+  #isOver(socket: Socket): boolean {
+    const shown = this.#certificates.find(socket);
+    return shown !== undefined && this.#options.clock.now() >= shown.endsAtMs;
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, { signal }: LinkedAbort, error: unknown): void {
@@ -216,7 +252,7 @@ export class ApiServer implements AsyncDisposable {
   /** The HTTP server has let go of the connection: it is answered by hand, and ends. */
   #answerPlainly(request: IncomingMessage, socket: Socket): void {
     socket.on('error', () => socket.destroy());
-    this.#turns.take(socket, async () => {
+    this.#turns.take(socket, request, async () => {
       const response = new ServerResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket);
@@ -226,8 +262,12 @@ export class ApiServer implements AsyncDisposable {
     });
   }
 
-  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const { clock, streamIdleMs = STREAM_IDLE_MS } = this.#options;
+    if (this.#isOfOldAuthorities(socket)) {
+      socket.destroy();
+      return;
+    }
     const abort = linkAbort(this.#closing.signal);
     this.#upgraded.add(socket);
     socket.on('error', () => socket.destroy());
@@ -262,9 +302,17 @@ export class ApiServer implements AsyncDisposable {
   async #find(asked: ApiRequest, { socket }: IncomingMessage): Promise<Finding> {
     const found = this.#lookUp(asked);
     const template = 'route' in found ? found.template : 'other';
-    const verdict = await this.#options.authorize({ ...asked, template }, toApiClient(socket));
+    const verdict = await this.#options.authorize({ ...asked, template }, this.#toClient(socket));
     if (verdict instanceof ApiError) return { refusal: verdict };
+    if (verdict === undefined) this.#connections.know(socket);
     return 'route' in found ? { ...found, isAnonymous: verdict === 'anonymous' } : found;
+  }
+
+  /** Who asks, as far as that was shown and holds, as a kubelet looks at each request. */
+  #toClient(socket: Socket): ApiClient {
+    const { localAddress, remoteAddress } = socket;
+    const certificate = this.#isOver(socket) ? undefined : this.#certificates.find(socket)?.who;
+    return { localAddress, remoteAddress, certificate };
   }
 
   #lookUp({ method, path }: Pick<ApiRequest, 'method' | 'path'>): FoundRoute | { readonly refusal: unknown } {

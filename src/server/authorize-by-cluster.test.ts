@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LogRecorder } from '../testing/log-recorder.js';
+import { BusyError } from '../util/busy-error.js';
 import { ApiError } from './api-error.js';
 import { authorizeByCluster, type AuthorizeByClusterOptions } from './authorize-by-cluster.js';
 import { type ApiUser, TokenTable } from './token-table.js';
@@ -49,7 +50,7 @@ function scene(granted: readonly string[] = [], more: Partial<AuthorizeByCluster
     const headers = { ...others, ...(authorization === undefined ? {} : { authorization }) };
     const signal = new AbortController().signal;
     const request = { method, path, template: template ?? path, headers, signal };
-    const verdict = await authorize(request, { localAddress: '::1', certificate });
+    const verdict = await authorize(request, { localAddress: '::1', remoteAddress: '10.0.0.7', certificate });
     return verdict instanceof ApiError ? `${verdict.code} ${verdict.message}` : verdict;
   };
   return { ask, asked, log };
@@ -182,6 +183,22 @@ describe('who is let in by a cluster', () => {
       'system:anonymous(system:unauthenticated) get stats',
       'system:anonymous(system:unauthenticated) get metrics',
     ]);
+  });
+
+  it('is told to come again, and not that he is nobody, where too much is asked already', async () => {
+    const froms: (string | undefined)[] = [];
+    const busy = async () => Promise.reject(new BusyError('there are 32 questions under way already'));
+    const tokens = scene([], {
+      authenticate: async (_token, _signal, from) => {
+        froms.push(from);
+        return busy();
+      },
+    });
+    expect(await tokens.ask({ token: 'anns' })).toBe('429 Too many requests, please try again later.');
+    expect(froms).toEqual(['10.0.0.7']);
+    expect(tokens.log.lines).toEqual([]);
+    const access = scene([], { authorize: busy });
+    expect(await access.ask({ token: 'anns' })).toMatch(/^429 /);
   });
 
   it('is nobody while the cluster cannot be asked: 401 and a line in the log, or 500', async () => {

@@ -1,3 +1,4 @@
+import { BusyError } from '../util/busy-error.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { ApiError } from './api-error.js';
@@ -9,13 +10,16 @@ import { ANONYMOUS, type ApiUser, type TokenTable } from './token-table.js';
 
 /** Who somebody is, as a cluster says. */
 export interface Authenticator {
-  /** Whose token it is; undefined when it is nobody's. Rejects when that could not be found out. */
-  authenticate(token: string, signal: AbortSignal): Promise<ApiUser | undefined>;
+  /**
+   * Whose token it is that was shown at the address `from`; undefined when it is nobody's. Rejects when that could not be found
+   * out, with a {@link BusyError} where others ask too much.
+   */
+  authenticate(token: string, signal: AbortSignal, from?: string): Promise<ApiUser | undefined>;
 }
 
 /** What somebody may do, as a cluster says. */
 export interface Authorizer {
-  /** Whether he may do that with `nodes/subresource` of this node. Rejects when that could not be found out. */
+  /** Whether he may do that with `nodes/subresource` of this node. Rejects as {@link Authenticator.authenticate} does. */
   authorize(
     user: ApiUser,
     access: { readonly verb: string; readonly subresource: string },
@@ -35,7 +39,7 @@ export interface AuthorizeByClusterOptions {
 
 /**
  * Lets those in whom a cluster lets in, in the kubelet's words: 401 for who is not known, 403 for who may not see what he
- * asks for, 500 where that could not be found out.
+ * asks for, 500 where that could not be found out; and 429 where too much is being found out already.
  *
  * A certificate goes before a token. Those of podloop's own token file, and members of `system:masters`, to whom an API
  * server never says no, get in without it. Whatever a cluster says, nobody who has shown nothing sees pods or gets at them.
@@ -48,6 +52,7 @@ export function authorizeByCluster(options: AuthorizeByClusterOptions): Authoriz
     if (token !== undefined && options.tokens().find(token) !== undefined) return undefined;
     const user = await findUser(options, request, client, token);
     if (user === undefined) return unauthorized();
+    if (user instanceof ApiError) return user;
     const isAnonymous = user === ANONYMOUS;
     if (isAnonymous && findNodePath(request.template)?.isHealth === true) return 'anonymous';
     if (!isAnonymous && user.groups.includes(MASTERS)) return undefined;
@@ -64,17 +69,19 @@ function isUpgradeOfCertified({ headers }: AskedRequest, { certificate }: ApiCli
 async function findUser(
   { cluster, isAnonymousKnown, logger }: AuthorizeByClusterOptions,
   { headers, signal }: AskedRequest,
-  { certificate }: ApiClient,
+  { certificate, remoteAddress }: ApiClient,
   token: string | undefined,
-): Promise<ApiUser | undefined> {
+): Promise<ApiUser | ApiError | undefined> {
   if (certificate !== undefined && certificate.name !== '') return authenticated(certificate);
   if (token === undefined) {
     return isAnonymousKnown && headers['authorization'] === undefined ? ANONYMOUS : undefined;
   }
   try {
-    const user = await cluster.authenticate(token, signal);
+    const user = await cluster.authenticate(token, signal, remoteAddress);
     return user === undefined ? undefined : authenticated(user);
   } catch (error) {
+    // A good token must not be taken for a bad one: whoever is told 401 may throw it away.
+    if (error instanceof BusyError) return tooManyRequests(error);
     if (!signal.aborted) {
       logger.warn('Unable to authenticate the request due to an error', { why: messageOf(error) });
     }
@@ -95,6 +102,7 @@ async function askAccess(
     try {
       if (await cluster.authorize(user, { verb, subresource }, request.signal)) return allowed;
     } catch (error) {
+      if (error instanceof BusyError) return tooManyRequests(error);
       const words = describeAccess(user, verb, `subresource=${subresource}`);
       return new ApiError('InternalError', `Authorization error (${words})`, undefined, { cause: error });
     }
@@ -109,6 +117,10 @@ const ABOUT_NOBODY: ReadonlySet<string> = new Set(['healthz', 'metrics', 'stats'
 function subresourcesOf({ template, path }: AskedRequest): readonly string[] {
   // Where nothing is served the path may be taken as it is written.
   return findNodePath(template === 'other' ? path : template)?.subresources ?? ['proxy'];
+}
+
+function tooManyRequests({ retryAfterSeconds }: BusyError): ApiError {
+  return new ApiError('TooManyRequests', 'Too many requests, please try again later.', { retryAfterSeconds });
 }
 
 /** As Kubernetes has it of everybody who has shown who he is. */

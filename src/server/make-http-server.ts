@@ -2,13 +2,16 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type TlsOptions } from 'node:tls';
 import { ApiError, badRequest } from './api-error.js';
+import { MOST_CONNECTIONS } from './server-bounds.js';
 
 /** What clients may do, at most. */
 export interface HttpServerLimits {
   /** It speaks TLS with these, and plain HTTP without. */
   readonly tls?: TlsOptions;
-  /** Connections beyond it are closed at once; 256 unless told. */
+  /** Connections beyond it are closed at once; 2,048 unless told. */
   readonly maxConnections?: number;
+  /** Of them those of who has not shown who he is; 512 unless told. */
+  readonly maxStrangers?: number;
   /** Of URL and headers together; 256 KiB unless told: commands of exec stand in the URL, each word of them. */
   readonly maxHeaderBytes?: number;
   /** So long a client may take for the headers of a request, in milliseconds; 10 s unless told. */
@@ -25,7 +28,6 @@ const KEEP_ALIVE_MS = 60_000;
 const HANDSHAKE_MS = 10_000;
 const MOST_HEADER_BYTES = 256 * 1024;
 const MOST_HEADERS = 200;
-const MOST_CONNECTIONS = 256;
 
 /** A server of HTTP/1.1 that has bounds, and does not listen yet. */
 export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {

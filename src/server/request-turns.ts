@@ -1,29 +1,47 @@
+import { type IncomingMessage } from 'node:http';
 import { type Duplex } from 'node:stream';
 
 /** More requests that came before their turn: a client that does not wait for answers is no client of ours. */
 const MOST_WAITING = 32;
+/** And of what they say in URLs and headers: strangers can have large ones wait. */
+const MOST_WAITING_CHARS = 256 * 1024;
+
+interface Waiting {
+  readonly works: (() => Promise<void>)[];
+  /** Of all that came since last none waited. */
+  chars: number;
+}
 
 /**
  * One request of a connection at a time, in the order in which they came. HTTP lets clients send many before the first is
  * answered; all at once, one connection would have more of the agent than a hundred others.
  */
 export class RequestTurns {
-  readonly #waiting = new WeakMap<Duplex, (() => Promise<void>)[]>();
+  readonly #waiting = new WeakMap<Duplex, Waiting>();
 
-  /** Does `work` when it is its turn. It must not reject. A connection with too many in wait is closed. */
-  take(connection: Duplex, work: () => Promise<void>): void {
+  /** Does `work` when it is its turn. It must not reject. A connection with too much in wait is closed. */
+  take(connection: Duplex, request: IncomingMessage, work: () => Promise<void>): void {
     const waiting = this.#waiting.get(connection);
-    if (waiting === undefined) void this.#doAll(connection, work);
-    else if (waiting.length < MOST_WAITING) waiting.push(work);
+    if (waiting === undefined) {
+      void this.#doAll(connection, work);
+      return;
+    }
+    waiting.chars += sizeOf(request);
+    if (waiting.works.length < MOST_WAITING && waiting.chars <= MOST_WAITING_CHARS) waiting.works.push(work);
     else connection.destroy();
   }
 
   async #doAll(connection: Duplex, first: () => Promise<void>): Promise<void> {
-    const waiting: (() => Promise<void>)[] = [];
+    const waiting: Waiting = { works: [], chars: 0 };
     this.#waiting.set(connection, waiting);
-    for (let next: typeof first | undefined = first; next !== undefined; next = waiting.shift()) {
+    for (let next: typeof first | undefined = first; next !== undefined; next = waiting.works.shift()) {
+      if (waiting.works.length === 0) waiting.chars = 0;
       if (!connection.destroyed) await next();
     }
     this.#waiting.delete(connection);
   }
+}
+
+function sizeOf({ url = '', rawHeaders }: IncomingMessage): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, url.length);
 }

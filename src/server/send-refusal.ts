@@ -31,11 +31,13 @@ export function refuseConnection(socket: Duplex, refusal: ApiError, url?: string
     return;
   }
   const { contentType, text } = describe(refusal, url);
+  const { retryAfterSeconds } = refusal.details ?? {};
   const head = [
     `HTTP/1.1 ${refusal.code} ${STATUS_CODES[refusal.code] ?? ''}`,
     `Content-Type: ${contentType}`,
     `Content-Length: ${Buffer.byteLength(text)}`,
     'Connection: close',
+    ...(retryAfterSeconds === undefined ? [] : [`Retry-After: ${retryAfterSeconds}`]),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
 }

@@ -1,7 +1,6 @@
 import { type IncomingMessage } from 'node:http';
-import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { badRequest } from './api-error.js';
-import { type ApiClient, type ApiRequest, isTrue } from './api-request.js';
+import { type ApiRequest, isTrue } from './api-request.js';
 import { readJsonBody } from './read-body.js';
 
 /** A request as handlers see it. Throws BadRequest for one without a path, or with more than one Host. */
@@ -17,15 +16,6 @@ export function toApiRequest(request: IncomingMessage, signal: AbortSignal): Api
     query: new URLSearchParams(rest.join('?')),
     readBody: () => readJsonBody(request),
   };
-}
-
-/** Who is at the other end of a connection, as far as that was shown. */
-export function toApiClient(socket: IncomingMessage['socket']): ApiClient {
-  const { localAddress } = socket;
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return { localAddress, certificate: undefined };
-  // There may be several of each, or none.
-  const { CN = '', O = [] } = (socket.getPeerCertificate() as Partial<PeerCertificate>).subject ?? {};
-  return { localAddress, certificate: { name: [CN].flat()[0] ?? '', groups: [O].flat() } };
 }
 
 /** Whether an answer goes on until somebody leaves. */

@@ -5,15 +5,18 @@ import { readWhole } from './read-number.js';
 import { type Clock } from '../util/clock.js';
 import { linkAbort } from '../util/linked-abort.js';
 
-/** How many watches and followed logs there may be at once: each holds a connection for as long as it likes. */
+/** How many watches or followed logs there may be at once: each holds a connection for as long as it likes. */
 export class WatchPlaces {
   readonly clock: Clock;
   readonly #limit: number;
+  readonly #what: string;
   #taken = 0;
 
-  constructor(options: { readonly clock: Clock; readonly limit: number }) {
+  /** `what` there may be so many of, in words. */
+  constructor(options: { readonly clock: Clock; readonly limit: number; readonly what?: string }) {
     this.clock = options.clock;
     this.#limit = options.limit;
+    this.#what = options.what ?? 'watches';
   }
 
   get taken(): number {
@@ -23,7 +26,7 @@ export class WatchPlaces {
   /** Takes a place until the returned function is called; throws TooManyRequests when there is none. */
   take(): () => void {
     if (this.#taken >= this.#limit) {
-      throw new ApiError('TooManyRequests', `there are ${this.#limit} watches already`, {
+      throw new ApiError('TooManyRequests', `there are ${this.#limit} ${this.#what} already`, {
         retryAfterSeconds: 5,
       });
     }

@@ -24,3 +24,11 @@ export interface ImagePullEnd {
 
 /** An image was pulled, or could not be. */
 export const imagePullEnded = definePublishingChannel<ImagePullEnd>('podloop:images:pull:ended');
+
+/** Whether a pod may use an image that is on the node was found out, in the kubelet's words. */
+export interface ImageAccessJudgement {
+  readonly result: 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';
+}
+
+/** See {@link ImageAccessJudgement}. */
+export const imageAccessJudged = definePublishingChannel<ImageAccessJudgement>('podloop:images:access');

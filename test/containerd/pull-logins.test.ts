@@ -3,12 +3,19 @@
  *
  * @module
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CriClient } from '../../src/cri/index.js';
+import { ImageAccess } from '../../src/images/image-access.js';
 import { ImageManager } from '../../src/images/image-manager.js';
+import { PullRecords } from '../../src/images/pull-records.js';
 import { type Secret } from '../../src/model/config-object.js';
+import { type ImagePullPolicy } from '../../src/model/container.js';
 import { CriRuntimeChanges } from '../../src/runtime/cri-runtime-changes.js';
 import { aNodePod, aSpecContainer } from '../../src/testing/node-pods.js';
+import { SystemClock } from '../../src/util/clock.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { RELEASES } from './harness/installed.js';
 import { findLeftovers } from './harness/leftovers.js';
@@ -37,13 +44,16 @@ describe.each(RELEASES)('images of a registry that asks for a login, on containe
   let told: string[];
   let secrets: Secret[];
   let images: ImageManager;
-  beforeEach(() => {
-    [told, secrets] = [[], []];
-    images = new ImageManager({
+  const start = (access?: ImageAccess): ImageManager =>
+    new ImageManager({
+      ...(access && { access }),
       changes: new CriRuntimeChanges({ client }),
       events: { record: (_pod, { reason, message }) => void told.push(`${reason}: ${message}`) },
       objects: { findSecret: (_pod, name) => secrets.find(({ metadata }) => metadata.name === name) },
     });
+  beforeEach(() => {
+    [told, secrets] = [[], []];
+    images = start();
   });
 
   const secretOf = (name: string, logins: Readonly<Record<string, string>>): Secret => {
@@ -54,10 +64,11 @@ describe.each(RELEASES)('images of a registry that asks for a login, on containe
       data: new Map([['.dockerconfigjson', Buffer.from(text)]]),
     };
   };
-  const ensure = async (): Promise<string> => {
-    const pod = aNodePod();
+  let pods = 0;
+  const ensure = async (imagePullPolicy: ImagePullPolicy = 'Always', name = 'app:1'): Promise<string> => {
+    const pod = aNodePod({}, { uid: `u${++pods}` });
     const spec = { ...pod.spec, imagePullSecrets: [{ name: 'wrong' }, { name: 'right' }] };
-    const container = aSpecContainer({ image: `${place}/team/app:1`, imagePullPolicy: 'Always' });
+    const container = aSpecContainer({ image: `${place}/team/${name}`, imagePullPolicy });
     const outcome = await images.ensureImage(container, { ...pod, spec }, NEVER);
     return outcome.isPresent ? 'present' : `${outcome.reason}: ${outcome.message}`;
   };
@@ -75,5 +86,34 @@ describe.each(RELEASES)('images of a registry that asks for a login, on containe
     expect(await ensure()).toBe('present');
     for (const line of told)
       for (const word of [REGISTRY_PASSWORD, 'guessed']) expect(line).not.toContain(word);
+  });
+
+  it('are there for pods with a login that they were pulled with, by tag and by digest, and for no others', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'podloop-pulls-'));
+    const clock = new SystemClock();
+    const open = async (): Promise<ImageManager> => {
+      const records = await PullRecords.open({ folder: join(folder, 'image-pulls'), clock });
+      return start(
+        new ImageAccess({ records, rules: { policy: 'NeverVerifyPreloadedImages', allowlist: [] } }),
+      );
+    };
+    images = await open();
+    secrets = [secretOf('right', { [place]: REGISTRY_PASSWORD })];
+    expect(await ensure()).toBe('present');
+    const changes = new CriRuntimeChanges({ client });
+    const { digests = [] } = (await changes.findImage(`${place}/team/app:1`)) ?? {};
+    const byDigest = digests[0]!.slice(`${place}/team/`.length);
+    for (const name of ['app:1', byDigest]) {
+      secrets = [];
+      expect(await ensure('Never', name)).toMatch(/^ErrImageNeverPull: /);
+      expect(await ensure('IfNotPresent', name)).toMatch(/^ErrImagePull: .*(401|authorization failed)/s);
+      images = await open();
+      expect(await ensure('IfNotPresent', name)).toMatch(/^ErrImagePull: .*(401|authorization failed)/s);
+      secrets = [secretOf('wrong', { [place]: 'guessed' })];
+      expect(await ensure('IfNotPresent', name)).toMatch(/^ErrImagePull: .*(401|authorization failed)/s);
+      secrets.push(secretOf('right', { [place]: REGISTRY_PASSWORD }));
+      expect(await ensure('Never', name)).toBe('present');
+    }
+    await rm(folder, { recursive: true });
   });
 });

@@ -1,3 +1,4 @@
+import { findAllowlistProblem } from '../../images/verification-policy.js';
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
 import { inRange, ProblemList, type Rule } from '../../model/problem-list.js';
 import {
@@ -68,6 +69,9 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   list.check(['nodeStatusUpdateFrequency'], config.nodeStatusUpdateFrequencyMs, atLeastOneSecond);
   list.check(['nodeStatusReportFrequency'], config.nodeStatusReportFrequencyMs, atLeastOneSecond);
   list.check(['maxParallelImagePulls'], config.maxParallelImagePulls, inRange(1));
+  for (const [index, entry] of (config.preloadedImagesVerificationAllowlist ?? []).entries()) {
+    list.check(['preloadedImagesVerificationAllowlist', index], entry, findAllowlistProblem);
+  }
   for (const field of ['readOnlyPort', 'healthzPort', 'port'] as const) {
     list.check([field], config[field], inRange(0, MOST_PORT));
   }
@@ -145,6 +149,12 @@ function checkPairs(config: KubeletConfig): FieldProblem[] {
   const { maxParallelImagePulls: pulls, serializeImagePulls: oneByOne } = config;
   if (pulls !== undefined && pulls > 1 && oneByOne === true) {
     problems.push(invalid(['maxParallelImagePulls'], pulls, 'must be 1 while serializeImagePulls is true'));
+  }
+  const { imagePullCredentialsVerificationPolicy: policy, preloadedImagesVerificationAllowlist: allowlist } =
+    config;
+  if (allowlist !== undefined && allowlist.length > 0 && policy !== 'NeverVerifyAllowlistedImages') {
+    const rule = 'imagePullCredentialsVerificationPolicy has to be NeverVerifyAllowlistedImages';
+    problems.push(invalid(['preloadedImagesVerificationAllowlist'], allowlist, rule));
   }
   const { evictionSoft = {}, evictionSoftGracePeriod: graces = {} } = config;
   for (const [signal, text] of Object.entries(evictionSoft)) {

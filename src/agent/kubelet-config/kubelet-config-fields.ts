@@ -56,14 +56,10 @@ export const KUBELET_CONFIG_TABLES = {
     authorization: supported('KubeletAuthorization'),
     registryPullQPS: ignored('int32', 'pulls are limited by maxParallelImagePulls'),
     registryBurst: ignored('int32', 'pulls are limited by maxParallelImagePulls'),
-    imagePullCredentialsVerificationPolicy: ignored(
+    imagePullCredentialsVerificationPolicy: supported(
       'NeverVerify|NeverVerifyPreloadedImages|NeverVerifyAllowlistedImages|AlwaysVerify',
-      'the credentials of registries are the runtime’s',
     ),
-    preloadedImagesVerificationAllowlist: ignored(
-      '[]string',
-      'the credentials of registries are the runtime’s',
-    ),
+    preloadedImagesVerificationAllowlist: supported('[]string'),
     eventRecordQPS: supported('int32'),
     eventBurst: supported('int32'),
     enableDebuggingHandlers: supported('boolean'),

@@ -1,3 +1,5 @@
+import { type VerificationPolicy } from '../../images/verification-policy.js';
+
 /**
  * A KubeletConfiguration as far as podloop honours it: fields of kubelet.config.k8s.io/v1beta1. Durations are in milliseconds; what is absent was not written.
  *
@@ -61,6 +63,8 @@ export interface KubeletConfig {
   readonly allowedUnsafeSysctls?: readonly string[];
   readonly serializeImagePulls?: boolean;
   readonly maxParallelImagePulls?: number;
+  readonly imagePullCredentialsVerificationPolicy?: VerificationPolicy;
+  readonly preloadedImagesVerificationAllowlist?: readonly string[];
   readonly imageMinimumGCAgeMs?: number;
   readonly imageGCHighThresholdPercent?: number;
   readonly imageGCLowThresholdPercent?: number;

@@ -57,6 +57,18 @@ describe('a KubeletConfiguration', () => {
     ]);
   });
 
+  it('says for whom images are that are there', () => {
+    const { config, warnings } = read(
+      'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\n' +
+        'preloadedImagesVerificationAllowlist: [registry.example/team/*, busybox]\n',
+    );
+    expect(warnings).toEqual([]);
+    expect(config).toEqual({
+      imagePullCredentialsVerificationPolicy: 'NeverVerifyAllowlistedImages',
+      preloadedImagesVerificationAllowlist: ['registry.example/team/*', 'busybox'],
+    });
+  });
+
   it('says when a node of a cluster is short of something, and what pods are evicted for', () => {
     const { config, warnings } = read(
       'evictionHard: {memory.available: 5%}\nevictionSoft: {nodefs.available: 1Gi}\n' +
@@ -116,6 +128,18 @@ describe('a KubeletConfiguration', () => {
     ['imageGCLowThresholdPercent: 90\n', 'must be less than imageGCHighThresholdPercent, 85'],
     ['imageGCHighThresholdPercent: 101\n', 'must be from 0 to 100'],
     ['serializeImagePulls: true\nmaxParallelImagePulls: 4\n', 'must be 1 while serializeImagePulls is true'],
+    [
+      'imagePullCredentialsVerificationPolicy: Sometimes\n',
+      'imagePullCredentialsVerificationPolicy: Unsupported value: "Sometimes"',
+    ],
+    [
+      'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: [a, "b*"]\n',
+      'preloadedImagesVerificationAllowlist[1]: Invalid value: "b*": not a valid wildcard pattern, only patterns ending with \'/*\' are allowed',
+    ],
+    [
+      'preloadedImagesVerificationAllowlist: [a]\n',
+      'imagePullCredentialsVerificationPolicy has to be NeverVerifyAllowlistedImages',
+    ],
     ['containerLogMaxFiles: 1\n', 'containerLogMaxFiles: Invalid value: 1: must be at least 2'],
     ['cgroupDriver: sytemd\n', 'cgroupDriver: Unsupported value: "sytemd"'],
     ['cgroupRoot: /a/../b\n', 'cgroupRoot: Invalid value: "/a/../b": must be the path of a cgroup'],

@@ -145,6 +145,8 @@ const AS_WRITTEN = [
   'podsPerCore',
   'serializeImagePulls',
   'maxParallelImagePulls',
+  'imagePullCredentialsVerificationPolicy',
+  'preloadedImagesVerificationAllowlist',
   'imageGCHighThresholdPercent',
   'imageGCLowThresholdPercent',
   'containerLogMaxFiles',

@@ -37,7 +37,10 @@ import { watchPodStarts } from './watch-pod-starts.js';
 
 /** What {@link AgentMetrics} reads. */
 export interface AgentMetricsOptions {
-  readonly parts: Pick<AgentParts, 'pleg' | 'workers' | 'loop' | 'desired' | 'probes' | 'mounter'>;
+  readonly parts: Pick<
+    AgentParts,
+    'pleg' | 'workers' | 'loop' | 'desired' | 'probes' | 'mounter' | 'pullRecords'
+  >;
   readonly client: Pick<CriClient, 'callsInFlight' | 'counters' | 'connectionState' | 'connectionGeneration'>;
   readonly identity: { readonly name: string };
   readonly runtime: { readonly name: string; readonly version: string };
@@ -132,13 +135,13 @@ function addPods(
   { parts, clock, logger }: AgentMetricsOptions,
   countMirrors: () => number,
 ): void {
-  const { workers, loop, desired, mounter } = parts;
+  const { workers, loop, desired, mounter, pullRecords } = parts;
   const isOurs = (uid: string): boolean => desired.has(uid);
   addPodCountMetrics(registry, () => ({ ...countPods(parts), mirrors: countMirrors() }));
   addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
   addAdmissionMetrics(registry);
   addStartMetrics(registry);
-  addImageMetrics(registry);
+  addImageMetrics(registry, () => pullRecords.counts);
   addVolumeMetrics(registry, {
     isKnown: (uid) => workers.isKnown(uid),
     wanted: () => listWantedVolumes(parts),

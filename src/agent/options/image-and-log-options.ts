@@ -1,8 +1,11 @@
+import { VERIFICATION_POLICIES, type VerificationPolicy } from '../../images/verification-policy.js';
 import { type OptionsTable } from './options-table.js';
 
 /** What an agent is told of images, logs and dead containers: how many there are at once, and how long they are kept. */
 export interface ImageAndLogOptions {
   readonly maxParallelImagePulls: number;
+  readonly imagePullCredentialsVerificationPolicy: VerificationPolicy;
+  readonly preloadedImagesVerificationAllowlist: readonly string[];
   readonly imageGcHighThreshold: number;
   readonly imageGcLowThreshold: number;
   readonly imageMinimumGcAgeMs: number;
@@ -28,6 +31,22 @@ export const IMAGE_AND_LOG_OPTIONS: OptionsTable<ImageAndLogOptions> = {
     fromConfig: (config) =>
       config.maxParallelImagePulls ?? (config.serializeImagePulls === true ? 1 : undefined),
     doc: 'How many images are pulled at once',
+  },
+  imagePullCredentialsVerificationPolicy: {
+    type: VERIFICATION_POLICIES,
+    default: 'NeverVerifyPreloadedImages',
+    flag: '',
+    field: 'imagePullCredentialsVerificationPolicy',
+    fromConfig: (config) => config.imagePullCredentialsVerificationPolicy,
+    doc: 'Which images that are on the node a pod may use only with a login that they were pulled with',
+  },
+  preloadedImagesVerificationAllowlist: {
+    type: 'list',
+    default: [],
+    flag: '',
+    field: 'preloadedImagesVerificationAllowlist',
+    fromConfig: (config) => config.preloadedImagesVerificationAllowlist,
+    doc: 'Images that every pod may use where imagePullCredentialsVerificationPolicy is NeverVerifyAllowlistedImages',
   },
   imageGcHighThreshold: {
     type: 'percent',

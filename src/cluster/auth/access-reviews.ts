@@ -53,6 +53,7 @@ export class AccessReviews {
       kind: 'authz',
       ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MOST_KEPT, mostAsked: MOST_ASKED },
       ttlMsOf: ({ isAllowed, isKept }) => (!isKept ? 0 : isAllowed ? authorizedTtlMs : unauthorizedTtlMs),
+      isGood: ({ isAllowed }) => isAllowed,
       late: () => new Error(`the API server has not said within ${LIMIT_MS / 1_000}s who may do what`),
     });
   }
@@ -62,7 +63,7 @@ export class AccessReviews {
     return this.#answers.stats;
   }
 
-  /** Whether he may. Rejects when the API server could not be asked, or could not say. */
+  /** Whether he may. Rejects when the API server could not be asked, or could not say; with a BusyError when it is asked too much. */
   async authorize(user: ClusterUser, access: NodeAccess, signal: AbortSignal): Promise<boolean> {
     const { name, uid, groups, extra } = user;
     const spec = {
@@ -78,7 +79,7 @@ export class AccessReviews {
     const key = JSON.stringify(spec);
     const isKept = key.length <= LONGEST_KEY;
     const ask = async (inner: AbortSignal) => ({ isAllowed: await this.#ask(spec, inner), isKept });
-    return (await this.#answers.get(key, ask, signal)).isAllowed;
+    return (await this.#answers.get(key, ask, signal, name)).isAllowed;
   }
 
   async #ask(spec: object, signal: AbortSignal): Promise<boolean> {

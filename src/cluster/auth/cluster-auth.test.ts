@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../testing/fake-clock.js';
+import { BusyError } from '../../util/busy-error.js';
 import { ApiError, type KubeRequest } from '../client/kube-client.js';
 import { ClusterAuth, type ClusterAuthSettings } from './cluster-auth.js';
 import { KeptAnswers } from './kept-answers.js';
@@ -123,6 +124,32 @@ describe('whose token it is', () => {
   });
 });
 
+describe('tokens that are made up', () => {
+  it('keep nobody out whose token is good, from where they come and from elsewhere', async () => {
+    const { promise, resolve } = deferred<unknown>();
+    let isSlow = false;
+    const { clock, auth } = scene(({ body }) => {
+      const { token } = (body as { spec: { token: string } }).spec;
+      if (!token.startsWith('good')) return isSlow ? promise : reviewed({});
+      return reviewed({ authenticated: true, user: ann });
+    });
+    expect(await auth.authenticate('good', STILL, '10.0.0.1')).toEqual(USER);
+    for (let index = 0; index < 4_200; index++)
+      await auth.authenticate(`made-up-${index}`, STILL, '10.0.0.1');
+    await clock.advance(120_000);
+    isSlow = true;
+    const flood = Array.from({ length: 40 }, async (_, index) =>
+      auth.authenticate(`slow-${index}`, STILL, '10.0.0.1').catch((error: unknown) => error),
+    );
+    expect(await auth.authenticate('good', STILL, '10.0.0.1')).toEqual(USER);
+    expect(await auth.authenticate('good, and new', STILL, '10.0.0.2')).toEqual(USER);
+    expect(auth.stats.authn).toMatchObject({ asked: 31, refused: 9 });
+    resolve(reviewed({}));
+    const answers = await Promise.all(flood);
+    expect(answers.filter((answer) => answer instanceof BusyError)).toHaveLength(9);
+  });
+});
+
 describe('what somebody may do', () => {
   it('is asked with all that is known of him, and kept for five minutes when he may', async () => {
     const { clock, asked, auth } = scene(() => reviewed({ allowed: true }));
@@ -218,6 +245,46 @@ describe('answers that are kept', () => {
     resolve('done');
     expect(await first).toBe('done');
     expect(await answers.get('b', () => promise, STILL)).toBe('done');
+  });
+
+  it('are asked for by all askers alike: who has most gives up his newest for who has less', async () => {
+    const answers = make({ mostKept: 9, mostAsked: 4 });
+    const { promise, resolve } = deferred<string>();
+    const get = async (key: string, asker: string) => answers.get(key, () => promise, STILL, asker);
+    const greedy = ['a', 'b', 'c', 'd'].map(async (key) => get(key, 'greedy'));
+    for (const question of greedy) question.catch(() => undefined);
+    await expect(get('e', 'greedy')).rejects.toBeInstanceOf(BusyError);
+    const fair = [get('f', 'one'), get('g', 'other')];
+    await expect(greedy[3]).rejects.toBeInstanceOf(BusyError);
+    await expect(greedy[2]).rejects.toBeInstanceOf(BusyError);
+    // He has no more than one more than who comes now.
+    await expect(get('h', 'one')).rejects.toBeInstanceOf(BusyError);
+    expect(answers.stats).toMatchObject({ refused: 4, asked: 4 });
+    resolve('done');
+    expect(await Promise.all([greedy[0], greedy[1], ...fair])).toEqual(['done', 'done', 'done', 'done']);
+  });
+
+  it('are asked for in places of their own once they were good, and what is not pushes none of them out', async () => {
+    const clock = new FakeClock();
+    const answers = new KeptAnswers<string>({
+      ...{ kind: 'authn', clock, limitMs: 9_000, late: () => new Error('late') },
+      ...{ ttlMsOf: () => 1_000, isGood: (answer) => answer === 'good', mostKept: 2, mostAsked: 1 },
+    });
+    await answers.get('known', () => Promise.resolve('good'), STILL, 'same');
+    for (const key of ['x', 'y', 'z']) await answers.get(key, () => Promise.resolve('bad'), STILL, 'same');
+    expect(answers.stats).toMatchObject({ kept: 3, folded: 1 });
+    await clock.advance(1_000);
+    const stopping = new AbortController();
+    const made = answers.get('made-up', () => new Promise<string>(() => undefined), stopping.signal, 'same');
+    const given = expect(made).rejects.toThrow();
+    expect(await answers.get('known', () => Promise.resolve('bad'), STILL, 'same')).toBe('bad');
+    await clock.advance(1_000);
+    // Now it is one of the others.
+    await expect(answers.get('known', () => Promise.resolve('good'), STILL, 'same')).rejects.toBeInstanceOf(
+      BusyError,
+    );
+    stopping.abort();
+    await given;
   });
 
   it('are given up when the last who waits has gone, and no sooner', async () => {

@@ -8,7 +8,8 @@
  *
  * In: tokens, users, verbs and subresources of `nodes`. Out: users, and yes or no. Answers are kept as long as a kubelet
  * keeps them, so an API server that is away is missed only by who is new. Both are bounded in number, shared by those who
- * ask the same at the same time, and have a deadline. Nobody is let in for want of an answer.
+ * ask the same at the same time, and have a deadline. Nobody is let in for want of an answer, and who is told that there is no
+ * room for his question is told to come again.
  *
  * @module
  */
@@ -79,9 +80,9 @@ export class ClusterAuth {
     return { authn: this.#tokens?.stats, authz: this.#access?.stats };
   }
 
-  /** Whose token it is; undefined when it is nobody's. Rejects when that could not be found out. */
-  async authenticate(token: string, signal: AbortSignal): Promise<ClusterUser | undefined> {
-    return this.#tokens?.authenticate(token, signal);
+  /** Whose token it is that was shown at `from`; undefined when it is nobody's. Rejects when that could not be found out. */
+  async authenticate(token: string, signal: AbortSignal, from?: string): Promise<ClusterUser | undefined> {
+    return this.#tokens?.authenticate(token, signal, from);
   }
 
   /** Whether he may do that with the node. Rejects when that could not be found out. */

@@ -45,6 +45,7 @@ export class TokenReviews {
       kind: 'authn',
       ...{ clock: options.clock, limitMs: LIMIT_MS, mostKept: MOST_KEPT, mostAsked: MOST_ASKED },
       ttlMsOf: () => options.cacheTtlMs ?? CACHE_TTL_MS,
+      isGood: ({ user }) => user !== undefined,
       late: () => new Error(`the API server has not said within ${LIMIT_MS / 1_000}s whose token it is`),
     });
   }
@@ -54,12 +55,15 @@ export class TokenReviews {
     return this.#answers.stats;
   }
 
-  /** Undefined for a token that nobody has. Rejects when the API server could not be asked, or did not say. */
-  async authenticate(token: string, signal: AbortSignal): Promise<ClusterUser | undefined> {
+  /**
+   * Undefined for a token that nobody has. `from`: where it was shown, for a fair share of questions. Rejects when the API server
+   * could not be asked, or did not say; with a BusyError when it is asked too much already.
+   */
+  async authenticate(token: string, signal: AbortSignal, from = ''): Promise<ClusterUser | undefined> {
     if (token.length > LONGEST_TOKEN) return undefined;
     const key = createHmac('sha256', this.#key).update(token).digest('base64');
-    return (await this.#answers.get(key, async (inner) => ({ user: await this.#ask(token, inner) }), signal))
-      .user;
+    const ask = async (inner: AbortSignal) => ({ user: await this.#ask(token, inner) });
+    return (await this.#answers.get(key, ask, signal, from)).user;
   }
 
   async #ask(token: string, signal: AbortSignal): Promise<ClusterUser | undefined> {

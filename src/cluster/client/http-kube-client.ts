@@ -9,6 +9,7 @@ import {
   ApiError,
   type KubeClient,
   type KubeRequest,
+  NoAnswerError,
   type WatchEvent,
   type WatchRequest,
 } from './kube-client.js';
@@ -66,7 +67,7 @@ export class HttpKubeClient implements KubeClient {
 
   async request<T>(request: KubeRequest): Promise<T> {
     const { method, path, timeoutMs = this.#options.timeoutMs ?? USUAL_TIMEOUT_MS } = request;
-    const late = (): Error => new Error(`${method} ${path}: no answer within ${timeoutMs / 1_000}s`);
+    const late = (): Error => new NoAnswerError(`${method} ${path}: no answer within ${timeoutMs / 1_000}s`);
     const { clock } = this.#options;
     const signal = request.signal ?? new AbortController().signal;
     const endsAtMs = clock.monotonicMs() + timeoutMs;

@@ -68,6 +68,11 @@ export class ApiError extends Error {
   }
 }
 
+/** There was no answer to a request in its time. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+}
+
 /** Whether an API server answered with one of these HTTP status codes. */
 export function isAnswer(error: unknown, ...codes: readonly number[]): error is ApiError {
   return error instanceof ApiError && codes.includes(error.code);

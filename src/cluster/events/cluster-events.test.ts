@@ -3,7 +3,7 @@ import { type NodePod } from '../../model/node-pod.js';
 import { FakeClock } from '../../testing/fake-clock.js';
 import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
 import { SILENT_LOGGER } from '../../util/logger.js';
-import { ApiError, type KubeRequest } from '../client/kube-client.js';
+import { ApiError, type KubeRequest, NoAnswerError } from '../client/kube-client.js';
 import { ClusterEvents, type ClusterEventsOptions } from './cluster-events.js';
 
 const EVENTS = '/api/v1/namespaces/default/events';
@@ -243,6 +243,92 @@ describe('the events of a node', () => {
     expect(events.stats.created).toBe(0);
     await clock.advance(1);
     expect(events.stats.created).toBe(1);
+  });
+
+  it.each([
+    ['a webhook that fails', new ApiError(500, 'InternalError', 'failed calling webhook')],
+    ['a webhook that hangs', new NoAnswerError('no answer within 15s')],
+    ['a limit of the namespace', new ApiError(429, 'TooManyRequests', 'limit reached on type Namespace')],
+  ])('of one namespace with %s do not hold up those of others', async (_, error) => {
+    const events = start();
+    const tried: string[] = [];
+    api.intercept = ({ path }) => {
+      if (!path.includes('/ill/')) return;
+      tried.push(path);
+      throw error;
+    };
+    for (let number = 0; number < 30; number++) {
+      events.record({ namespace: 'ill', name: `a${number}`, uid: `a${number}` }, started());
+    }
+    events.record(web, started());
+    await clock.advance(0);
+    expect(await kept()).toHaveLength(1);
+    expect(events.stats).toMatchObject({ created: 1, postponed: 1, waiting: 30 });
+    expect(tried).toHaveLength(1);
+    // One after 7.5 s, 15 s, 30 s, and then each 45 s: not each of them.
+    await clock.advance(7_500 + 15_000 + 30_000 + 45_000);
+    expect(tried).toHaveLength(5);
+    api.intercept = undefined;
+    await clock.advance(45_000);
+    expect(events.stats).toMatchObject({ created: 31, abandoned: 0, waiting: 0 });
+  });
+
+  it('at which the API server fails are given up after four tries, each with what was told meanwhile', async () => {
+    const events = start();
+    let tries = 0;
+    api.intercept = () => {
+      tries++;
+      if (tries < 4) throw new ApiError(500, 'InternalError', 'failed calling webhook');
+    };
+    events.record(web, started());
+    await clock.advance(7_500);
+    events.record(web, started());
+    await clock.advance(44_999);
+    expect([tries, events.stats.folded]).toEqual([3, 1]);
+    await clock.advance(1);
+    expect(await kept()).toMatchObject([{ count: 2 }]);
+    api.intercept = () => {
+      throw new ApiError(500, 'InternalError', 'failed calling webhook');
+    };
+    events.record(web, started('something else'));
+    await clock.advance(52_499);
+    expect(events.stats).toMatchObject({ abandoned: 0, waiting: 1 });
+    await clock.advance(1);
+    expect(events.stats).toMatchObject({ created: 1, abandoned: 1, waiting: 0 });
+  });
+
+  it('of a namespace that rests are tried at once when the API server is said to be back', async () => {
+    const events = start();
+    api.intercept = () => {
+      throw new ApiError(500, 'InternalError', 'etcdserver: leader changed');
+    };
+    events.record(web, started());
+    await clock.advance(1_000);
+    api.intercept = undefined;
+    events.retryNow();
+    await clock.advance(0);
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it('are written in their order where one tells an earlier one again', async () => {
+    const events = start();
+    events.record(web, started());
+    await clock.advance(0);
+    let isIll = true;
+    api.intercept = () => {
+      if (isIll) throw new ApiError(500, 'InternalError', 'failed calling webhook');
+    };
+    events.record(web, started());
+    events.record(web, started('something else'));
+    await clock.advance(1_000);
+    events.record(web, started());
+    isIll = false;
+    await clock.advance(10_000);
+    expect((await kept()).map(({ message, count }) => [message, count])).toEqual([
+      ['Container started', 3],
+      ['something else', 1],
+    ]);
+    expect(events.stats).toMatchObject({ created: 2, counted: 1, folded: 1 });
   });
 
   it('are not told twice when an answer was lost', async () => {

@@ -2,9 +2,10 @@ import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { Wakeup } from '../../util/wakeup.js';
-import { ApiError, isAnswer, type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
+import { ApiError, isAnswer, type KubeClient, NoAnswerError, retryAfterMsOf } from '../client/kube-client.js';
 import { RateLimit } from '../client/rate-limit.js';
 import { type CorrelatedEvent } from './event-correlator.js';
+import { EventQueue, type WaitingEvent } from './event-queue.js';
 import { eventsPath, toCountPatch, toKubeEvent } from './kube-event.js';
 
 /** What {@link EventSender} needs. */
@@ -34,6 +35,8 @@ export interface EventSenderStats {
   readonly rejected: number;
   /** Given up after too many tries. */
   readonly abandoned: number;
+  /** Put behind the others, as the API server failed at it; each time. */
+  readonly postponed: number;
   readonly waiting: number;
 }
 
@@ -41,44 +44,49 @@ export interface EventSenderStats {
 const MOST_TRIES = 12;
 const RETRY_MS = 10_000;
 const LONGEST_RETRY_MS = 60_000;
+/** Tries at which an API server that is there fails. */
+const MOST_FAILURES = 4;
+/** Longer than a webhook may take unless it says so. */
+const REQUEST_MS = 15_000;
 
 /**
  * Writes events to the API server, one after the other, in the order in which they were told; what is told again while it
  * waits keeps its place. Never makes anybody wait: what is too much goes, the oldest first.
+ *
+ * What keeps one event from being written keeps the others only when it is of the whole API server: it is not reached, or asks
+ * for time. What it fails at besides (a webhook that does not answer) goes behind the others, with all of its namespace.
  */
 export class EventSender {
   readonly #options: EventSenderOptions;
   readonly #limit: RateLimit;
-  readonly #waiting = new Map<string, CorrelatedEvent>();
+  readonly #queue: EventQueue;
   readonly #arrived = new Wakeup();
   readonly #retry = new Wakeup();
-  readonly #stats = { created: 0, counted: 0, folded: 0, overflowed: 0, rejected: 0, abandoned: 0 };
+  readonly #stats = { created: 0, counted: 0, rejected: 0, abandoned: 0, postponed: 0 };
   #isFailing = false;
 
   constructor(options: EventSenderOptions) {
     this.#options = options;
-    const { perSecond, burst, clock } = options;
+    const { perSecond, burst, capacity, clock, random } = options;
     this.#limit = new RateLimit({ perSecond, burst, clock });
+    this.#queue = new EventQueue({ capacity, clock, random });
   }
 
   get stats(): EventSenderStats {
-    return { ...this.#stats, waiting: this.#waiting.size };
+    const { folded, overflowed, size } = this.#queue;
+    return { ...this.#stats, folded, overflowed, waiting: size };
   }
 
   /** Has it written in its time. */
   push(event: CorrelatedEvent): void {
-    if (this.#waiting.has(event.key)) this.#stats.folded++;
-    this.#waiting.set(event.key, event);
-    if (this.#waiting.size > this.#options.capacity) {
-      const [oldest] = this.#waiting.keys();
-      this.#waiting.delete(oldest!);
-      this.#stats.overflowed++;
-    }
+    this.#queue.push(event);
     this.#arrived.wake();
   }
 
   /** The API server is there: what waits for another try is tried now. */
   retryNow(): void {
+    this.#queue.endAllRests();
+    this.#arrived.wake();
     if (this.#isFailing) this.#retry.wake();
   }
 
@@ -86,11 +94,14 @@ export class EventSender {
   async run(signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
-        if (this.#waiting.size === 0) await this.#arrived.wait(this.#options.clock, undefined, signal);
-        if (this.#waiting.size === 0) continue;
+        const restMs = this.#queue.restMs();
+        if (restMs !== 0) {
+          await this.#arrived.wait(this.#options.clock, restMs, signal);
+          continue;
+        }
         await this.#limit.take(signal);
         // Who waited for a turn may have got newer meanwhile, or gone.
-        const [next] = this.#waiting.values();
+        const next = this.#queue.take();
         if (next !== undefined) await this.#send(next, signal);
       }
     } catch (error) {
@@ -98,28 +109,33 @@ export class EventSender {
     }
   }
 
-  async #send(first: CorrelatedEvent, signal: AbortSignal): Promise<void> {
+  async #send({ event: first, failures }: WaitingEvent, signal: AbortSignal): Promise<void> {
     const { clock, logger, random } = this.#options;
     let event = first;
     for (let tries = 1; ; tries++) {
-      event = this.#takeNewer(event);
+      event = this.#queue.takeNewer(event);
       try {
         await this.#write(event, signal);
         if (this.#isFailing) logger.info('Events can be written again');
         this.#isFailing = false;
+        this.#queue.endRest(event);
         return;
       } catch (error) {
         signal.throwIfAborted();
-        if (!isWorthRetrying(error)) {
+        const cause = findCause(error);
+        if (cause === 'refused') {
           this.#stats.rejected++;
           this.#tell('Server rejected event (will not retry!)', event, error, 4);
+          return;
+        }
+        if (cause === 'failed') {
+          this.#postpone(event, failures + 1, error);
           return;
         }
         if (!this.#isFailing) this.#tell('Unable to write event (may retry after sleeping)', event, error);
         this.#isFailing = true;
         if (tries === MOST_TRIES) {
-          this.#stats.abandoned++;
-          this.#tell('Unable to write event (retry limit exceeded!)', event, error, 4);
+          this.#abandon(event, error);
           return;
         }
         const askedMs = retryAfterMsOf(error);
@@ -131,10 +147,20 @@ export class EventSender {
     }
   }
 
-  #takeNewer(event: CorrelatedEvent): CorrelatedEvent {
-    const newer = this.#waiting.get(event.key) ?? event;
-    this.#waiting.delete(event.key);
-    return newer;
+  #postpone(event: CorrelatedEvent, failures: number, error: unknown): void {
+    this.#queue.rest(event);
+    if (failures === MOST_FAILURES) {
+      this.#abandon(event, error);
+      return;
+    }
+    this.#stats.postponed++;
+    this.#tell('Unable to write event (others go first)', event, error, 4);
+    this.#queue.putBehind(event, failures);
+  }
+
+  #abandon(event: CorrelatedEvent, error: unknown): void {
+    this.#stats.abandoned++;
+    this.#tell('Unable to write event (retry limit exceeded!)', event, error, 4);
   }
 
   async #write({ event, record }: CorrelatedEvent, signal: AbortSignal): Promise<void> {
@@ -151,7 +177,8 @@ export class EventSender {
     const { client, nodeName } = this.#options;
     const body = toKubeEvent(event, nodeName);
     try {
-      await client.request({ method: 'POST', path: eventsPath(event.object), body, signal });
+      const path = eventsPath(event.object);
+      await client.request({ method: 'POST', path, body, timeoutMs: REQUEST_MS, signal });
       record.isStored = true;
       this.#stats.created++;
     } catch (error) {
@@ -165,7 +192,7 @@ export class EventSender {
   async #patch(event: CorrelatedEvent['event'], signal: AbortSignal): Promise<void> {
     const path = `${eventsPath(event.object)}/${encodeURIComponent(event.name)}`;
     const body = toCountPatch(event);
-    await this.#options.client.request({ method: 'PATCH', path, body, signal });
+    await this.#options.client.request({ method: 'PATCH', path, body, timeoutMs: REQUEST_MS, signal });
     this.#stats.counted++;
   }
 
@@ -176,8 +203,16 @@ export class EventSender {
   }
 }
 
-/** Whether another try may do better: the server was not reached, is too busy, or does not know the node just now. */
-function isWorthRetrying(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return true;
-  return [401, 408, 429].includes(error.code) || error.code >= 500;
+/**
+ * What kept an event from being written: the API server was not reached, asks for time or does not know the node just now
+ * (`away`); it was there and failed at this one (`failed`); or it will not have it (`refused`).
+ */
+function findCause(error: unknown): 'away' | 'failed' | 'refused' {
+  // Whoever is not there does not answer pings, or takes no connection: that ends sooner.
+  if (error instanceof NoAnswerError) return 'failed';
+  if (!(error instanceof ApiError)) return 'away';
+  const { code } = error;
+  const isPassing = code === 408 || code === 429 || code >= 500;
+  if (code === 401 || code === 503 || (isPassing && retryAfterMsOf(error) > 0)) return 'away';
+  return isPassing ? 'failed' : 'refused';
 }

@@ -39,9 +39,14 @@ export const EVENT_COMPONENT = 'kubelet';
 const NODE_EVENT_NAMESPACE = 'default';
 const LONGEST_NAME = 253;
 
+/** Where events about an object are kept. */
+export function eventNamespace({ namespace = NODE_EVENT_NAMESPACE }: EventObject): string {
+  return namespace;
+}
+
 /** `/api/v1/namespaces/NS/events`. */
-export function eventsPath({ namespace = NODE_EVENT_NAMESPACE }: EventObject): string {
-  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+export function eventsPath(object: EventObject): string {
+  return `/api/v1/namespaces/${encodeURIComponent(eventNamespace(object))}/events`;
 }
 
 /**
@@ -61,7 +66,7 @@ export function toKubeEvent(event: CountedEvent, nodeName: string): object {
   const { object, type, reason, message, name, count, firstAtMs, lastAtMs } = event;
   return {
     ...{ apiVersion: 'v1', kind: 'Event' },
-    metadata: { name, namespace: object.namespace ?? NODE_EVENT_NAMESPACE },
+    metadata: { name, namespace: eventNamespace(object) },
     involvedObject: { apiVersion: 'v1', ...object },
     ...{ type, reason, message, count },
     ...{ firstTimestamp: toV1Time(firstAtMs), lastTimestamp: toV1Time(lastAtMs) },

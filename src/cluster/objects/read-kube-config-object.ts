@@ -5,6 +5,7 @@ export interface KubeConfigObject {
   readonly metadata?: {
     readonly name?: string;
     readonly namespace?: string;
+    readonly uid?: string;
     readonly resourceVersion?: string;
   };
   readonly type?: unknown;
@@ -27,8 +28,9 @@ export function readKubeConfigObject(
   object: KubeConfigObject,
   { kind, namespace, name }: ConfigObjectId,
 ): ConfigObject {
+  const uid = object.metadata?.uid;
   const common = {
-    metadata: { namespace, name },
+    metadata: { namespace, name, ...(uid === undefined ? {} : { uid }) },
     ...(object.immutable === true ? { immutable: true } : {}),
   };
   if (kind === 'Secret') {

@@ -114,13 +114,14 @@ describe('objects that pods refer to', () => {
     const pod = podOf('p', { volumes: [secretVolume('s')] });
     await fetchVolumes(pod);
     expect(objects.findSecret(pod, 's')).toBeUndefined();
-    api.put(`${SECRETS}/s`, { metadata: {}, data: { password: 'aHVudGVyMg==', odd: 7 } });
+    api.put(`${SECRETS}/s`, { metadata: { uid: 'u1' }, data: { password: 'aHVudGVyMg==', odd: 7 } });
     await clock.settle();
     expect(changed).toEqual([['p']]);
     const secret = objects.findSecret(pod, 's')!;
     expect([...secret.data].map(([key, value]) => [key, Buffer.from(value).toString()])).toEqual([
       ['password', 'hunter2'],
     ]);
+    expect(secret.metadata).toEqual({ name: 's', namespace: 'default', uid: 'u1' });
     expect(hidden).toEqual([secret]);
   });
 

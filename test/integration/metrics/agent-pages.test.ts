@@ -45,7 +45,10 @@ const PODS = [
       { name: 'projected', projected: { sources: [] } },
     ],
   }),
-  podOf('failing', { restartPolicy: 'Never', containers: [mainOf('exit 2')] }),
+  podOf('failing', {
+    restartPolicy: 'Never',
+    containers: [mainOf('exit 2', { imagePullPolicy: 'IfNotPresent' })],
+  }),
   podOf('pulling', { containers: [mainOf(STAY, { image: 'no.such/image:1' })] }),
   podOf('never', { containers: [mainOf(STAY, { image: 'no.such/image:2', imagePullPolicy: 'Never' })] }),
 ];
@@ -58,7 +61,7 @@ const MORE_VALUES: Readonly<Record<string, readonly string[]>> = {
     ...['stream_containers', 'stream_podsandboxes', 'stream_images'],
   ],
   probe_type: ['Readiness', 'Startup'],
-  result: ['failed', 'unknown'],
+  result: ['failed', 'unknown', 'credentialRecordFound'],
   code: ['ErrImageNeverPull', 'CreateContainerError', 'ImageInspectError', 'RegistryUnavailable'],
   method: ['HEAD', 'POST'],
   server_type: ['socket', 'healthz'],
