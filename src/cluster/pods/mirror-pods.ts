@@ -34,6 +34,7 @@ import {
 } from './api-pod.js';
 import { isOlder, type KnownPods } from './known-pods.js';
 import { isKubeletsMirrorOf } from './kubelets-mirror.js';
+import { mirrorTolerations } from './mirror-tolerations.js';
 
 /** What {@link MirrorPods} need. */
 export interface MirrorPodsOptions {
@@ -303,8 +304,7 @@ export function toMirrorPod(pod: NodePod, { metadata: node }: ApiNode): object {
       ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
       ...{ annotations, ownerReferences: [owner] },
     },
-    // Nobody who drives pods off the node may take it for one that can go.
-    spec: { ...pod.spec, tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] },
+    spec: { ...pod.spec, tolerations: mirrorTolerations(pod) },
   };
 }
 
