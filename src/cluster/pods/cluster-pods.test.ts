@@ -726,6 +726,21 @@ describe('mirror pods', () => {
     });
   });
 
+  it('whose name a pod elsewhere has are told of, too: a node is not shown that', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.bind('etcd-here', { spec: { nodeName: 'there' } });
+    scene.api.intercept = (request) => {
+      if (!('method' in request) || request.method !== 'GET' || request.path !== podPath('etcd-here')) return;
+      throw new ApiError(403, 'Forbidden', 'can only get its own pods');
+    };
+    scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } }];
+    await scene.start();
+    await scene.clock.advance(600_000);
+    expect(scene.events).toEqual([
+      'etcd-here FailedMirrorPod The API server does not take the mirror pod: pod default/etcd-here is there already and is no mirror pod of this node',
+    ]);
+  });
+
   it('on which somebody has a finalizer are waited for, and made anew then', async () => {
     await using scene = new ClusterPodsScene();
     const nodeName = SCENE_NODE;

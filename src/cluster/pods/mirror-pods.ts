@@ -232,12 +232,17 @@ export class MirrorPods {
   /** A mirror pod that is there and was not shown yet is as good as one that was made; anything else is in the way. */
   async #takeUp({ metadata }: NodePod, node: ApiNode, signal: AbortSignal): Promise<void> {
     const { client, known } = this.#options;
+    const what = `pod ${fullName(metadata)} is there already and is no mirror pod of this node`;
     const there = await this.#unlessGone(async () =>
-      client.request<ApiPod>({ method: 'GET', path: pathOf(metadata), isUrgent: true, signal }),
+      client
+        .request<ApiPod>({ method: 'GET', path: pathOf(metadata), isUrgent: true, signal })
+        .catch((error: unknown) => {
+          // A node is shown its own pods alone.
+          throw isAnswer(error, 403) ? new ApiError(403, error.reason, what) : error;
+        }),
     );
     if (there === undefined) return;
     if (!isMirrorPod(there) || there.spec?.nodeName !== node.metadata?.name) {
-      const what = `pod ${fullName(metadata)} is there already and is no mirror pod of this node`;
       throw new ApiError(409, 'AlreadyExists', `${what} (uid ${there.metadata?.uid})`);
     }
     known.found(there);
