@@ -168,7 +168,15 @@ describe('a pod that two sources want', () => {
       'web.yaml:3:1: metadata.name: refused: the source http has the pod default/web already; it comes when that is gone',
     ]);
     expect(config.problems()).toHaveLength(1);
+    expect(config.findRefusal('file', 'f')).toBe(
+      'the source http has the pod default/web already; it comes when that is gone',
+    );
+    expect([config.findRefusal('file', 'g'), config.findRefusal('http', 'h')]).toEqual([
+      undefined,
+      undefined,
+    ]);
     http.deliver([]);
+    expect(config.findRefusal('file', 'f')).toBeUndefined();
     expect(await reader.all()).toEqual(['REMOVE http web:a', 'ADD file web:a']);
     expect(told.slice(1)).toEqual(['solved: refused']);
     expect(config.problems()).toEqual([]);

@@ -98,6 +98,7 @@ export class PodConfig {
   #inHand: string | undefined;
   #isRead = false;
   #claimCount = 0;
+  #refused: readonly RefusedClaim[] = [];
   #wake: (() => void) | undefined;
   #deliveries = 0;
   #folded = 0;
@@ -130,6 +131,14 @@ export class PodConfig {
   /** What is wrong as of now, whoever reported it to the same book. */
   problems(): readonly ConfigProblem[] {
     return this.#problems.problems();
+  }
+
+  /** What stands against a pod that a source wants, in words; undefined when nothing does. */
+  findRefusal(source: string, uid: string): string | undefined {
+    const found = this.#refused.find(
+      ({ claim }) => claim.source === source && claim.pod.metadata.uid === uid,
+    );
+    return found && this.#explain(found);
   }
 
   /** Adds a source, before the first call of {@link seenAllSources} that is to know of it. A name can be added once. */
@@ -225,6 +234,7 @@ export class PodConfig {
       source.wanted = wanted;
     }
     this.#folded += folded;
+    this.#refused = refused;
     this.#problems.report(
       PART,
       refused.map((each) => this.#conflict(each)),
@@ -232,20 +242,28 @@ export class PodConfig {
     return { refused, folded };
   }
 
-  #conflict({ claim, holder, by }: RefusedClaim): ConfigProblem {
-    const placeOf = ({ source, pod }: PodClaim): ManifestPlace | undefined =>
-      this.#sources.get(source)?.placeOf(pod);
-    const { name, namespace, uid } = claim.pod.metadata;
-    const at = placeOf(holder);
-    const where = at === undefined ? '' : ` (${at.file}:${at.line})`;
-    const what =
-      by === 'name' ? `the pod ${fullName(claim.pod)}` : `the uid ${uid} as ${fullName(holder.pod)}`;
+  #conflict(refused: RefusedClaim): ConfigProblem {
+    const { claim, by } = refused;
+    const { name, namespace } = claim.pod.metadata;
     return {
-      ...(placeOf(claim) ?? { file: `<${claim.source}>`, line: 1, column: 1 }),
+      ...(this.#placeOf(claim) ?? { file: `<${claim.source}>`, line: 1, column: 1 }),
       ...{ source: claim.source, kind: 'conflict', path: by === 'name' ? 'metadata.name' : 'metadata.uid' },
-      message: `refused: the source ${holder.source}${where} has ${what} already; it comes when that is gone`,
+      message: `refused: ${this.#explain(refused)}`,
       ...{ pod: name, namespace, kept: [] },
     };
+  }
+
+  #explain({ claim, holder, by }: RefusedClaim): string {
+    const at = this.#placeOf(holder);
+    const where = at === undefined ? '' : ` (${at.file}:${at.line})`;
+    const { uid } = claim.pod.metadata;
+    const what =
+      by === 'name' ? `the pod ${fullName(claim.pod)}` : `the uid ${uid} as ${fullName(holder.pod)}`;
+    return `the source ${holder.source}${where} has ${what} already; it comes when that is gone`;
+  }
+
+  #placeOf({ source, pod }: PodClaim): ManifestPlace | undefined {
+    return this.#sources.get(source)?.placeOf(pod);
   }
 
   #take(): PodUpdate | undefined {

@@ -29,8 +29,8 @@ const LARGEST_INT32 = 2 ** 31 - 1;
  * Reads an object against the tables: strict, and all problems at once.
  *
  * `value` is plain JSON. Null and, for fields of text, the empty string count as absent, as in Kubernetes. Quantities
- * come out in canonical form. Never throws. `onUnknown` takes fields that the tables do not know; without it they are
- * problems.
+ * come out in canonical form. Never throws. `onUnknown` takes fields that the tables do not know, and values that they do not
+ * know of fields that are ignored: all of it is without effect. Without it they are problems.
  */
 export function decodeObject(
   value: unknown,
@@ -108,6 +108,7 @@ class Decoder {
     this.#isHiding ||= facts.isSecret === true;
     const decoded = this.value(value, facts.type, path);
     this.#isHiding = wasHiding;
+    if (facts.support === 'ignored') this.#forgiveSince(before);
     // What can be read of it is kept, for what else there is to check.
     if (this.#problems.length > before) return decoded;
     if (facts.only !== undefined && !facts.only.includes(decoded as string)) {
@@ -115,6 +116,12 @@ class Decoder {
       return undefined;
     }
     return decoded;
+  }
+
+  /** What nobody reads here may be of a newer version of the other side, wherever that takes what others do not know. */
+  #forgiveSince(before: number): void {
+    if (this.#onUnknown === undefined) return;
+    for (const { path } of this.#problems.splice(before)) this.#onUnknown(path);
   }
 
   value(value: unknown, type: FieldType, path: FieldPath): unknown {

@@ -22,6 +22,7 @@ import { VOLUME_TABLES } from './volume-fields.js';
 
 const SCHEDULER = 'only a scheduler reads it, and the pod is here already';
 const OF_CLUSTER = 'a node of a cluster goes by it; elsewhere the pod is here already';
+const OF_MIRRORS = 'the mirror pod in a cluster has them; the pod is here already';
 const API_SERVER = 'an API server writes it';
 const NO_ACCOUNT = 'leave it out: there is no API server to give the pod a token of its account';
 
@@ -95,7 +96,10 @@ const OWN_TABLES = {
     subdomain: supported('string'),
     affinity: supported('Affinity', { note: OF_CLUSTER }),
     schedulerName: ignored('string', SCHEDULER),
-    tolerations: ignored('[]Toleration', SCHEDULER),
+    tolerations: clustered(
+      supported('[]Toleration', { note: OF_MIRRORS }),
+      ignored('[]Toleration', SCHEDULER),
+    ),
     hostAliases: supported('[]HostAlias'),
     priorityClassName: supported('string'),
     priority: supported('int32', { neutral: [0] }),

@@ -74,6 +74,17 @@ export interface PodSpec {
   readonly os?: { readonly name: 'linux' };
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly affinity?: Affinity;
+  /** Of manifests only, for the copies of their pods that an API server is given. */
+  readonly tolerations?: readonly Toleration[];
+}
+
+/** A taint of the node that does not drive the pod away. */
+export interface Toleration {
+  readonly key?: string;
+  readonly operator?: 'Exists' | 'Equal' | 'Lt' | 'Gt';
+  readonly value?: string;
+  readonly effect?: '' | 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+  readonly tolerationSeconds?: number;
 }
 
 /** What a pod requires of its node; what is only preferred, and of other pods, is the scheduler's. */

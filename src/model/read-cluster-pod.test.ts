@@ -64,6 +64,19 @@ it('passes over fields that it does not know, and counts them', () => {
   expect(pod!.spec).not.toHaveProperty('novelty');
 });
 
+it('passes over values that it does not know of fields that it does not read, and counts them', () => {
+  const spec = {
+    tolerations: [{ key: 'later', operator: 'Resembles', effect: 'NoAdmit', tolerationSeconds: '3' }],
+    preemptionPolicy: 'AskFirst',
+    topologySpreadConstraints: [{ whenUnsatisfiable: 'Wait' }],
+    affinity: { podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: 'none' } },
+  };
+  const { pod, problems, unknownFields } = readClusterPod(podOf(spec));
+  expect({ problems, unknownFields }).toEqual({ problems: [], unknownFields: 8 });
+  expect(pod!.spec).toMatchObject({ nodeName: 'node1', affinity: {} });
+  expect(problemsOf(podOf({ restartPolicy: 'Sometimes' }))).toHaveLength(1);
+});
+
 it('keeps volumes that no pod gets here, so that the pod waits for them', () => {
   const volumes = [{ name: 'shared', nfs: { server: 's', path: '/' } }];
   expect(readClusterPod(podOf({ volumes }))).toMatchObject({ problems: [], pod: { spec: { volumes } } });

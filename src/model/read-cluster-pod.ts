@@ -16,7 +16,7 @@ export interface ClusterPodReading {
   readonly pod?: NodePod;
   /** What it asks for and no pod of this node gets: with any of these it must not be run. */
   readonly problems: readonly FieldProblem[];
-  /** Fields that podloop does not know, of a newer API server: without effect. */
+  /** Fields that podloop does not know, of a newer API server, and such values of fields that it ignores: without effect. */
   readonly unknownFields: number;
 }
 

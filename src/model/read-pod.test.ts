@@ -18,10 +18,10 @@ function problemsOf(value: unknown, rule = SUPPORTED_FIELDS): string[] {
 
 describe('a pod as written', () => {
   it('is read as it is', () => {
-    const written = podOf({ restartPolicy: 'Never', tolerations: [{ operator: 'Exists' }] }, { uid: 'u1' });
-    expect(readPod(written)).toEqual({
+    const spec = { restartPolicy: 'Never', tolerations: [{ operator: 'Exists' }] };
+    expect(readPod(podOf({ ...spec, schedulerName: 'mine' }, { uid: 'u1' }))).toEqual({
       ...{ name: 'web', namespace: '', problems: [] },
-      pod: podOf({ restartPolicy: 'Never' }, { uid: 'u1' }),
+      pod: podOf(spec, { uid: 'u1' }),
     });
   });
 

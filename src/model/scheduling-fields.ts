@@ -1,4 +1,5 @@
-import { type FieldTable, ignored, supported } from './field-facts.js';
+import { type FieldTable, ignored, supported, type TableOf } from './field-facts.js';
+import { type Toleration } from './pod.js';
 
 const SCHEDULER = 'only a scheduler reads it, and the pod is here already';
 
@@ -6,7 +7,7 @@ const at = (type: string, required = false) => ignored(type, SCHEDULER, { requir
 
 /**
  * The fields that a scheduler reads: known, so that a misspelt one is an error, and otherwise without effect, but for what a
- * pod requires of its node.
+ * pod requires of its node, and what its mirror pod tolerates.
  */
 export const SCHEDULING_TABLES = {
   Affinity: {
@@ -44,12 +45,12 @@ export const SCHEDULING_TABLES = {
   WeightedPodAffinityTerm: { weight: at('int32', true), podAffinityTerm: at('PodAffinityTerm', true) },
   LabelSelector: { matchLabels: at('map[string]string'), matchExpressions: at('[]SelectorRequirement') },
   Toleration: {
-    key: at('string'),
-    operator: at('Exists|Equal|Lt|Gt'),
-    value: at('string'),
-    effect: at('|NoSchedule|PreferNoSchedule|NoExecute'),
-    tolerationSeconds: at('int64'),
-  },
+    key: supported('string'),
+    operator: supported('Exists|Equal|Lt|Gt'),
+    value: supported('string'),
+    effect: supported('|NoSchedule|PreferNoSchedule|NoExecute'),
+    tolerationSeconds: supported('int64'),
+  } satisfies TableOf<Toleration>,
   TopologySpreadConstraint: {
     maxSkew: at('int32', true),
     topologyKey: at('string', true),

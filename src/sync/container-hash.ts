@@ -86,6 +86,7 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   os: 'nothing',
   nodeSelector: 'nothing',
   affinity: 'nothing',
+  tolerations: 'nothing',
 };
 
 /**

@@ -59,6 +59,7 @@ export const SPEC_UPDATES: Classes<PodSpec> = {
   os: 'in place',
   nodeSelector: 'in place',
   affinity: 'in place',
+  tolerations: 'in place',
 };
 
 /** Fields of containers. */

@@ -24,6 +24,8 @@ export class ScriptedAgentPods implements AgentPods {
   readonly ended: string[] = [];
   readonly running = new Set<string>();
   readonly finished = new Set<string>();
+  /** By uid, what is in the way of a pod that is delivered. */
+  readonly refusals = new Map<string, string>();
   statics: NodePod[] | undefined = [];
   /** How often what was rejected was to be judged again. */
   judgements = 0;
@@ -68,7 +70,14 @@ export class ScriptedAgentPods implements AgentPods {
   }
 
   isFinished(uid: string): boolean {
-    return this.finished.has(uid);
+    // One that was never begun: it could not be read, or another has its name.
+    const isBegun = this.#statuses.has(uid) || this.running.has(uid);
+    const isTaken = this.delivered === undefined || (this.delivered.has(uid) && !this.refusals.has(uid));
+    return this.finished.has(uid) || (!isBegun && !isTaken);
+  }
+
+  findRefusal(uid: string): string | undefined {
+    return this.delivered?.has(uid) === true ? this.refusals.get(uid) : undefined;
   }
 
   staticPods(): readonly NodePod[] | undefined {

@@ -91,8 +91,9 @@ export class FakeNodeServer implements KubeClient {
     return structuredClone(this.#answer(request)) as T;
   }
 
-  async *watch<T>({ path, signal }: WatchRequest): AsyncIterable<WatchEvent<T>> {
+  async *watch<T>({ path, onOpen, signal }: WatchRequest): AsyncIterable<WatchEvent<T>> {
     if (!this.#canWatch) throw new Error('no watches now');
+    onOpen?.();
     const watch: OpenWatch = { path, events: [], wakeup: new Wakeup(), isOver: false };
     this.#watches.add(watch);
     try {

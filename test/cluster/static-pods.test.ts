@@ -116,6 +116,40 @@ describe.skipIf('missing' in found)('static pods of a node of a real control pla
       return !/by-affinity|of-windows/.test(names);
     });
   });
+
+  it('keep their names to themselves, and tell a pod of the cluster that has one of them', async () => {
+    const name = `taken-${NODE}`;
+    const containers = [{ name: 'main', image: HOST_IMAGE, command: ['sleep', '1000'] }];
+    const body = { metadata: { name }, spec: { schedulerName: 'nobody', containers } };
+    await plane.admin.request({ method: 'POST', path: PODS, body });
+    await write('taken', { tolerations: [{ key: 'disk', operator: 'Exists' }] });
+    const eventsOf = async (reason: string): Promise<string> => {
+      const output = ['-o', 'jsonpath={.items[*].message}'];
+      return await plane.kubectl('get', 'events', '--field-selector', `reason=${reason}`, ...output);
+    };
+    await untilAsync('an event of the static pod', async () =>
+      (await eventsOf('FailedMirrorPod')).includes(`pod default/${name} is there already`),
+    );
+    const target = { apiVersion: 'v1', kind: 'Node', name: NODE };
+    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target };
+    await plane.admin.request({ method: 'POST', path: `${PODS}/${name}/binding`, body: binding });
+    const waiting = await untilAsync('a reason', async () => {
+      const pod = await mirrorOf('taken');
+      return pod.status?.reason === 'PodNameInUse' && pod;
+    });
+    expect(waiting.status).toMatchObject({ phase: 'Pending', qosClass: 'BestEffort' });
+    expect(waiting.status?.message).toContain(`has the pod default/${name} already`);
+    await untilAsync('an event of the pod', async () => (await eventsOf('PodNameInUse')) !== '');
+    await plane.admin.request({ method: 'DELETE', path: `${PODS}/${name}` });
+    const { metadata, spec } = await untilPhase('taken', 'Running');
+    expect(metadata?.annotations).toHaveProperty(['kubernetes.io/config.mirror']);
+    expect(spec).toMatchObject({
+      tolerations: [
+        { key: 'disk', operator: 'Exists' },
+        { operator: 'Exists', effect: 'NoExecute' },
+      ],
+    });
+  });
 });
 
 function affinityTo(key: string, operator: string, value: string): object {

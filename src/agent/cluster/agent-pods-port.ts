@@ -16,6 +16,7 @@ export function buildAgentPods(
   };
   return {
     deliver: (pods) => sources.api?.deliver(pods),
+    findRefusal: (uid) => sources.config.findRefusal(API_SOURCE, uid),
     markEnded: (pod, status) => {
       const { uid } = pod.metadata;
       const { phase, reason = '', message = '' } = status;
@@ -34,13 +35,17 @@ export function buildAgentPods(
     statuses: () => manager.list(),
     watchStatuses: () => manager.subscribe(),
     mayHaveRunning: (uid) => {
+      if (workers.isKnown(uid)) return workers.couldHaveRunningContainers(uid);
       // One that was rejected has never had a worker, and no housekeeping has to say so.
-      const wasNeverBegun = !workers.isKnown(uid) && desired.findRejection(uid) !== undefined;
-      return wasNeverBegun ? isSeenRunning(uid) : workers.couldHaveRunningContainers(uid);
+      const wasNeverBegun = desired.findRejection(uid) !== undefined;
+      return isSeenRunning(uid) || (!wasNeverBegun && workers.couldHaveRunningContainers(uid));
     },
-    // One that was rejected, or came and went, has never had a worker.
+    // One that was rejected, or came and went, has never had a worker. One that cannot be read, or whose name is another's
+    // by now, has none either: what an agent before this one has started may run until housekeeping has seen to it.
     isFinished: (uid) =>
-      workers.isKnown(uid) ? workers.isFinished(uid) : !workers.couldHaveRunningContainers(uid),
+      workers.isKnown(uid)
+        ? workers.isFinished(uid)
+        : !workers.couldHaveRunningContainers(uid) && !isSeenRunning(uid),
     staticPods: () => {
       if (!sources.config.seenAllSources(API_SOURCE)) return undefined;
       return [...desired.all()].filter((pod) => !isClusterPod(pod));

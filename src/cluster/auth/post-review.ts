@@ -36,7 +36,9 @@ export async function postReview(
     const tell = (code: number | undefined): void =>
       authReviewEnded.publish({ kind, code, durationMs: clock.monotonicMs() - startedAtMs });
     try {
-      const answer = await client.request<unknown>({ method: 'POST', path, body, timeoutMs, signal });
+      const answer = await client.request<unknown>({
+        ...{ method: 'POST', path, body, timeoutMs, isUrgent: true, signal },
+      });
       tell(CREATED);
       return answer;
     } catch (error) {

@@ -264,6 +264,42 @@ describe('the client certificate of a node', () => {
     await held(manager);
   });
 
+  it('is asked for with longer and longer pauses when each is due as soon as it is signed, and that is told of once', async () => {
+    const manager = start(clientManager());
+    let isAhead = true;
+    let signed = 0;
+    // Signed by a clock that is two hours behind this one.
+    const answer = async (): Promise<void> => {
+      if (signer.asked.length === signed) return;
+      const name = signer.asked[signed++]!;
+      if (isAhead) clock.jumpWallClock(-2 * HOUR_MS);
+      const signing = signer.approve(name, HOUR_MS);
+      if (isAhead) clock.jumpWallClock(2 * HOUR_MS);
+      await signing;
+      await untilTrue(() => api.openWatches === 0);
+    };
+    await nextRequest(0);
+    for (let second = 0; second < 1_200; second += 10) {
+      await answer();
+      await pass(10_000);
+    }
+    expect(signed).toBeGreaterThan(5);
+    expect(signed).toBeLessThan(15);
+    expect(events.map(({ reason }) => reason)).toEqual(['CertificateDueAtOnce']);
+    expect(events[0]!.message).toMatch(
+      /^Certificate of the node as a client is due for renewal as soon as it is signed: it is good from .*, and it is .* here; the clock of this machine may be ahead/,
+    );
+    isAhead = false;
+    const before = manager.held;
+    await pass(5 * 60_000);
+    await nextRequest(signed);
+    await answer();
+    await held(manager, before);
+    await pass(60_000);
+    expect(signer.asked).toHaveLength(signed);
+    expect(events).toHaveLength(1);
+  });
+
   it('that somebody else has put there is taken up', async () => {
     const manager = start(clientManager());
     await signer.approve(await nextRequest(0), HOUR_MS);

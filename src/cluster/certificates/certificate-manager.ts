@@ -12,7 +12,8 @@
  * is another, also when it has ended. Whatever an agent that was killed had asked for is waited for by the next.
  *
  * It goes by the clock on the wall, as those do who look at certificates, and looks at it again and again: a machine may
- * have slept, or been set right.
+ * have slept, or been set right. One that is due as soon as it is signed, as by a clock that is ahead or by an authority that
+ * is about to end, is not asked for again and again without a pause.
  *
  * Source: https://kubernetes.io/docs/tasks/tls/certificate-rotation/
  *
@@ -91,6 +92,8 @@ export class CertificateManager {
   #askedFor: CertificateSubject | undefined;
   /** Told already. */
   #complaint = '';
+  /** Since one came that was due at once. */
+  #dueAgain: Backoff | undefined;
 
   constructor(options: CertificateManagerOptions) {
     this.#options = options;
@@ -137,7 +140,10 @@ export class CertificateManager {
     try {
       // Whoever counts has not been there before.
       this.#publish(undefined);
-      for (;;) await this.#renew(await this.#untilNeeded(signal), signal);
+      for (;;) {
+        const isRenewed = await this.#renew(await this.#untilNeeded(signal), signal);
+        if (isRenewed) await this.#pauseIfDue(signal);
+      }
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -161,15 +167,41 @@ export class CertificateManager {
 
   #isNeeded(wanted: CertificateSubject): boolean {
     const good = this.#good();
-    if (good === undefined) return true;
-    const { isRotated, clock } = this.#options;
-    if (isRotated && clock.now() >= this.#renewedFromMs) return true;
+    if (good === undefined || this.#isDue()) return true;
     const isAsked = this.#askedFor !== undefined && isSameSubject(this.#askedFor, wanted);
     return !isAsked && !isFor(good, wanted);
   }
 
-  /** Tries until there is another one, or none is needed any more. */
-  async #renew(first: CertificateSubject, signal: AbortSignal): Promise<void> {
+  /** Whether it is time for another one, whoever it is about. */
+  #isDue(): boolean {
+    const { isRotated, clock } = this.#options;
+    return this.#good() === undefined || (isRotated && clock.now() >= this.#renewedFromMs);
+  }
+
+  /** The longer, the more often in a row what came was due already; not at all when it is to be about somebody else. */
+  async #pauseIfDue(signal: AbortSignal): Promise<void> {
+    if (!this.#isDue()) {
+      this.#dueAgain = undefined;
+      return;
+    }
+    const { clock, subject, random = Math.random } = this.#options;
+    if (this.#dueAgain === undefined) this.#complainOfTimes();
+    this.#dueAgain ??= new Backoff({
+      ...{ initialMs: FIRST_DELAY_MS, maxMs: LONGEST_DELAY_MS, jitter: 0.2, random },
+    });
+    const endsAtMs = clock.monotonicMs() + this.#dueAgain.nextMs();
+    const askedFor = this.#askedFor;
+    for (;;) {
+      const leftMs = endsAtMs - clock.monotonicMs();
+      const wanted = subject();
+      const isOther = wanted !== undefined && askedFor !== undefined && !isSameSubject(wanted, askedFor);
+      if (leftMs <= 0 || isOther || !this.#isDue()) return;
+      await this.#woken.wait(clock, Math.min(leftMs, LOOK_MS), signal);
+    }
+  }
+
+  /** Tries until there is another one, or none is needed any more: false then. */
+  async #renew(first: CertificateSubject, signal: AbortSignal): Promise<boolean> {
     const { use, clock, logger, subject, store, random = Math.random } = this.#options;
     const backoff = new Backoff({
       ...{ initialMs: FIRST_DELAY_MS, maxMs: LONGEST_DELAY_MS, jitter: 0.2, random },
@@ -177,7 +209,7 @@ export class CertificateManager {
     let wanted: CertificateSubject | undefined = first;
     while (wanted !== undefined && this.#isNeeded(wanted)) {
       try {
-        if (await this.#obtain(wanted, signal)) return;
+        if (await this.#obtain(wanted, signal)) return true;
       } catch (error) {
         signal.throwIfAborted();
         const why = describe(error);
@@ -193,6 +225,7 @@ export class CertificateManager {
       }
       wanted = subject();
     }
+    return false;
   }
 
   /** False when meanwhile it is to be about somebody else. */
@@ -269,6 +302,18 @@ export class CertificateManager {
       ...{ use: this.#options.use, endsAtMs: held.toMs, renewedFromMs: this.#renewedFromMs },
       ...(replacedAgeMs !== undefined && { replacedAgeMs }),
     });
+  }
+
+  /** Once, until there is one again that is not due. */
+  #complainOfTimes(): void {
+    const { use, onEvent, clock } = this.#options;
+    const held = this.#held;
+    if (held === undefined) return;
+    const life = `it is good from ${toTime(held.fromMs)} to ${toTime(held.toMs)}, and it is ${toTime(clock.now())} here`;
+    const why =
+      "the clock of this machine may be ahead of the signer's, or the signer's own certificate is about to end";
+    const message = `Certificate of the node as a ${use} is due for renewal as soon as it is signed: ${life}; ${why}`;
+    onEvent({ type: 'Warning', reason: 'CertificateDueAtOnce', message });
   }
 
   /** An event for each other reason. */

@@ -2,9 +2,12 @@ import { setMaxListeners } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../testing/fake-clock.js';
 import { KubeApiLab } from '../../testing/kube-api-lab.js';
 import { LogRecorder } from '../../testing/log-recorder.js';
+import { untilTrue } from '../../testing/until-true.js';
 import { SystemClock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
 import { type KubeRequestEnd, kubeRequestEnded } from '../../util/kube-client-channels.js';
 import { ApiError, type WatchEvent } from './kube-client.js';
 import { type KubeClients, openKubeClients } from './open-kube-clients.js';
@@ -289,6 +292,91 @@ it.each([
     clients.close();
   },
 );
+
+describe('a client that is held back', () => {
+  const limited = async (lab: KubeApiLab, held: FakeClock): Promise<KubeClients> => {
+    lab.handler = (_, response) => void response.end('{}');
+    const clients = await openKubeClients({
+      ...{ file: await lab.writeKubeconfig(), version: '1.2.3', clock: held, environment: {} },
+      ...{ rateLimit: { perSecond: 1, burst: 1 }, heartbeatTimeoutMs: 10_000, logger: new LogRecorder() },
+    });
+    await clients.api.request({ method: 'GET', path: '/first' });
+    return clients;
+  };
+
+  it('gives each request its time from when it is sent, and none for what it waits before', async () => {
+    await using lab = await KubeApiLab.open();
+    const held = new FakeClock();
+    const clients = await limited(lab, held);
+    const timeoutMs = 2_000;
+    let answered = 0;
+    const asked = Array.from({ length: 20 }, async () => {
+      await clients.api.request({ method: 'GET', path: '/x', timeoutMs });
+      answered++;
+    });
+    for (let second = 1; second <= 20; second++) {
+      await held.advance(1_000);
+      await untilTrue(() => answered === second);
+    }
+    await Promise.all(asked);
+    lab.handler = () => undefined;
+    const silent = clients.api.request({ method: 'GET', path: '/silent', timeoutMs });
+    const refused = expect(silent).rejects.toThrow('GET /silent: no answer within 2s');
+    await held.advance(3_000);
+    await refused;
+    clients.close();
+  });
+
+  it('sends what is urgent before what is not, and says so of what it never sent', async () => {
+    await using lab = await KubeApiLab.open();
+    const held = new FakeClock();
+    const clients = await limited(lab, held);
+    const ask = async (path: string, isUrgent: boolean): Promise<unknown> =>
+      clients.api.request({ method: 'GET', path, isUrgent });
+    const objects = Array.from({ length: 320 }, async () => ask('/object', false).catch(messageOf));
+    const pass = async (seconds: number): Promise<void> => {
+      for (let second = 0; second < seconds; second++) {
+        const before = lab.requests.length;
+        await held.advance(1_000);
+        await untilTrue(() => lab.requests.length > before);
+      }
+    };
+    await pass(5);
+    const token = ask('/token', true);
+    await pass(1);
+    await token;
+    expect(lab.requests.map(({ path }) => path)).toEqual([
+      ...['/first', '/object', '/object', '/object', '/object', '/object', '/token'],
+    ]);
+    await pass(293);
+    await held.advance(1_000);
+    const unsent = (await Promise.all(objects)).filter((each) => typeof each === 'string');
+    expect(unsent.length).toBeGreaterThan(20);
+    expect(new Set(unsent)).toEqual(
+      new Set(['GET /object: not sent, held back by the limit of requests for too long']),
+    );
+    clients.close();
+  });
+
+  it('tells of a watch as soon as the server has agreed to it, though nothing may have happened', async () => {
+    await using lab = await KubeApiLab.open();
+    const held = new FakeClock();
+    const clients = await limited(lab, held);
+    lab.handler = (_, response) => void response.writeHead(200);
+    const stop = new AbortController();
+    let opened = 0;
+    const query = {};
+    const watch = clients.api.watch({ path: '/x', query, signal: stop.signal, onOpen: () => opened++ });
+    const first = watch[Symbol.asyncIterator]().next();
+    await held.advance(999);
+    expect(opened).toBe(0);
+    await held.advance(1);
+    await untilTrue(() => opened === 1);
+    stop.abort(new Error('enough'));
+    await expect(first).rejects.toThrow('enough');
+    clients.close();
+  });
+});
 
 it('the lab refuses whoever cannot verify it', async () => {
   // Otherwise the tests above would show nothing.

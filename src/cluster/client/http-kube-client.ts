@@ -28,12 +28,14 @@ export interface HttpKubeClientOptions {
   readonly userAgent: string;
   /** Requests a second in the long run, and at once; as many as they like when absent. */
   readonly rateLimit?: { readonly perSecond: number; readonly burst: number };
-  /** How long a request may take that does not say so itself; 30 s unless told. */
+  /** How long a request may take that does not say so itself, once it is sent; 30 s unless told. */
   readonly timeoutMs?: number;
   readonly clock: Clock;
 }
 
 const USUAL_TIMEOUT_MS = 30_000;
+/** So long the limit of requests may hold one back: hundreds of objects come at once when an agent starts. */
+const LONGEST_HOLD_MS = 5 * 60_000;
 /** As client-go: an API server that says when to come back is asked again so often. */
 const MOST_TRIES = 10;
 /** A server ends a watch by itself, here: between five and ten minutes, as reflectors of client-go ask for. */
@@ -41,6 +43,12 @@ const SHORTEST_WATCH_S = 300;
 /** How much longer than asked for a watch may last, before its server is taken for dead. */
 const WATCH_GRACE_MS = 30_000;
 const PATCH_TYPE = 'application/strategic-merge-patch+json';
+
+/** How a request came to be sent. */
+interface Turn {
+  readonly heldBackMs: number;
+  readonly tries: number;
+}
 
 /** A {@link KubeClient} over HTTP with connections of its own. */
 export class HttpKubeClient implements KubeClient {
@@ -67,32 +75,36 @@ export class HttpKubeClient implements KubeClient {
 
   async request<T>(request: KubeRequest): Promise<T> {
     const { method, path, timeoutMs = this.#options.timeoutMs ?? USUAL_TIMEOUT_MS } = request;
-    const late = (): Error => new NoAnswerError(`${method} ${path}: no answer within ${timeoutMs / 1_000}s`);
     const { clock } = this.#options;
     const signal = request.signal ?? new AbortController().signal;
-    const endsAtMs = clock.monotonicMs() + timeoutMs;
-    return await withinTime({ clock, limitMs: timeoutMs, late, signal }, async (inner) => {
-      for (let tries = 0; ; tries++) {
-        try {
-          const { body } = await this.#exchange(request, inner, tries);
+    const late = (): Error => new NoAnswerError(`${method} ${path}: no answer within ${timeoutMs / 1_000}s`);
+    let leftMs = timeoutMs;
+    for (let tries = 0; ; tries++) {
+      const heldBackMs = await this.#turn(request, signal);
+      const sentAtMs = clock.monotonicMs();
+      try {
+        return await withinTime({ clock, limitMs: leftMs, late, signal }, async (inner) => {
+          const { body } = await this.#exchange(request, inner, { heldBackMs, tries });
           // Read by whoever asked, as lenient as it wants.
           return (body.length === 0 ? undefined : JSON.parse(body.toString('utf8'))) as T;
-        } catch (error) {
-          inner.throwIfAborted();
-          const waitMs = this.#waitBeforeNext(error, request, tries);
-          if (waitMs === undefined || clock.monotonicMs() + waitMs >= endsAtMs) throw error;
-          await clock.sleep(waitMs, inner);
-        }
+        });
+      } catch (error) {
+        signal.throwIfAborted();
+        const waitMs = this.#waitBeforeNext(error, request, tries);
+        leftMs -= clock.monotonicMs() - sentAtMs + (waitMs ?? 0);
+        if (waitMs === undefined || leftMs <= 0) throw error;
+        await clock.sleep(waitMs, signal);
       }
-    });
+    }
   }
 
   async *watch<T>(request: WatchRequest): AsyncGenerator<WatchEvent<T>> {
-    const { path, signal } = request;
+    const { path, isUrgent = false, signal } = request;
     const timeoutSeconds = request.query['timeoutSeconds'] ?? String(drawWatchSeconds());
     const query = { ...request.query, timeoutSeconds, watch: 'true', allowWatchBookmarks: 'true' };
-    const link = linkAbort(signal);
     const { clock } = this.#options;
+    const turn = { heldBackMs: await this.#turn({ method: 'GET', path, isUrgent }, signal), tries: 0 };
+    const link = linkAbort(signal);
     const late = (): Error =>
       new Error(`GET ${path}: the watch has not begun within ${USUAL_TIMEOUT_MS / 1_000}s`);
     const begin = { clock, limitMs: USUAL_TIMEOUT_MS, late, signal: link.signal };
@@ -103,7 +115,10 @@ export class HttpKubeClient implements KubeClient {
       { unref: true },
     );
     try {
-      const answer = await withinTime(begin, async () => this.#beginWatch({ path, query }, link.signal));
+      const answer = await withinTime(begin, async () =>
+        this.#beginWatch({ path, query }, link.signal, turn),
+      );
+      request.onOpen?.();
       for await (const line of readLines(answer)) {
         const event = JSON.parse(line) as { type?: unknown; object?: unknown };
         if (event.type === 'ERROR') throw toApiError(0, event.object);
@@ -131,9 +146,13 @@ export class HttpKubeClient implements KubeClient {
     this.#transport.drop(new Error('the client is closed'));
   }
 
-  async #beginWatch(watch: Pick<KubeRequest, 'path' | 'query'>, signal: AbortSignal): Promise<Answer> {
+  async #beginWatch(
+    watch: Pick<KubeRequest, 'path' | 'query'>,
+    signal: AbortSignal,
+    turn: Turn,
+  ): Promise<Answer> {
     const request = { method: 'GET' as const, ...watch };
-    const told = await this.#tellOf(request, signal, 0);
+    const told = this.#tellOf(request, turn);
     try {
       const answer = await this.#transport.send(await this.#toOutgoing(request), signal);
       if (answer.status === 200) {
@@ -150,8 +169,8 @@ export class HttpKubeClient implements KubeClient {
     }
   }
 
-  async #exchange(request: KubeRequest, signal: AbortSignal, tries: number): Promise<{ body: Buffer }> {
-    const told = await this.#tellOf(request, signal, tries);
+  async #exchange(request: KubeRequest, signal: AbortSignal, turn: Turn): Promise<{ body: Buffer }> {
+    const told = this.#tellOf(request, turn);
     try {
       const outgoing = await this.#toOutgoing(request);
       const answer = await this.#transport.send(outgoing, signal);
@@ -177,22 +196,33 @@ export class HttpKubeClient implements KubeClient {
     return undefined;
   }
 
-  /** Waits for a turn; gives what tells of the request's end, once. */
-  async #tellOf(
-    { method }: Pick<KubeRequest, 'method'>,
+  /** Waits until the request may be sent: for how long, in milliseconds. None of its own time goes by. */
+  async #turn(
+    { method, path, isUrgent = false }: Pick<KubeRequest, 'method' | 'path' | 'isUrgent'>,
     signal: AbortSignal,
-    tries: number,
-  ): Promise<(end: { code?: number; requestBytes?: number; responseBytes?: number }) => void> {
+  ): Promise<number> {
+    const { clock, rateLimit } = this.#options;
+    if (rateLimit === undefined) return 0;
+    const late = (): Error =>
+      new Error(`${method} ${path}: not sent, held back by the limit of requests for too long`);
+    const hold = { clock, limitMs: LONGEST_HOLD_MS, late, signal };
+    return await withinTime(hold, async (inner) => this.#limit.take(inner, isUrgent ? 'urgent' : 'usual'));
+  }
+
+  /** Gives what tells of the request's end, once. */
+  #tellOf(
+    { method }: Pick<KubeRequest, 'method'>,
+    turn: Turn,
+  ): (end: { code?: number; requestBytes?: number; responseBytes?: number }) => void {
     if (this.#isClosed) throw new Error('the client is closed');
     const { clock } = this.#options;
-    const heldBackMs = await this.#limit.take(signal);
     const sentAtMs = clock.monotonicMs();
     let isTold = false;
     return ({ code, requestBytes = 0, responseBytes }) => {
       if (isTold) return;
       isTold = true;
       const durationMs = clock.monotonicMs() - sentAtMs;
-      const common = { method, host: this.#host, durationMs, heldBackMs, tries };
+      const common = { method, host: this.#host, durationMs, ...turn };
       kubeRequestEnded.publish({ ...common, code, requestBytes, responseBytes });
     };
   }
@@ -220,7 +250,8 @@ function isKnown(type: unknown): type is WatchEvent<unknown>['type'] {
 }
 
 function isBroken(error: unknown): boolean {
-  return !/^cannot connect to/.test(messageOf(error)) && !(error instanceof SyntaxError);
+  if (error instanceof SyntaxError || error instanceof NoAnswerError) return false;
+  return !/^cannot connect to/.test(messageOf(error));
 }
 
 function drawWatchSeconds(): number {

@@ -17,8 +17,10 @@ export interface KubeRequest {
   readonly body?: unknown;
   /** Of the body; `application/json` unless told, for PATCH `application/strategic-merge-patch+json`. */
   readonly contentType?: string;
-  /** How long the whole of it may take; 30 s unless told. */
+  /** How long the whole of it may take once it is sent; 30 s unless told. */
   readonly timeoutMs?: number;
+  /** Where requests are held back, most turns go to those that are urgent; false unless told. */
+  readonly isUrgent?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -34,6 +36,10 @@ export interface WatchRequest {
   readonly path: string;
   /** Selectors, `resourceVersion`, `timeoutSeconds`; `watch` and `allowWatchBookmarks` are added. */
   readonly query: Readonly<Record<string, string>>;
+  /** As of a {@link KubeRequest}. */
+  readonly isUrgent?: boolean;
+  /** Called once, as soon as the server has agreed to it: before any event, of which none may come for long. */
+  readonly onOpen?: () => void;
   readonly signal: AbortSignal;
 }
 

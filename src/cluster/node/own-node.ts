@@ -32,6 +32,8 @@ export class OwnNode {
     const { name, client, clock, logger } = options;
     this.#reflector = new Reflector({
       ...{ client, clock, logger, name, path: '/api/v1/nodes' },
+      // No pod is taken before it is known.
+      isUrgent: true,
       sink: {
         replace: ([item]) => {
           const node = readNode(item);

@@ -210,6 +210,43 @@ describe('objects that pods refer to', () => {
     expect(objects.findConfigMap(pod, 'a')).toBeDefined();
   });
 
+  it('are told of to a pod that has waited in vain, while another still waits', async () => {
+    const { api, clock, objects, changed, dataOf } = scene();
+    api.put(`${CONFIG_MAPS}/a`, { metadata: {}, data: { key: 'one' } });
+    api.stop();
+    const [early, late] = ['early', 'late'].map((uid) => podOf(uid, { volumes: [mapVolume('a')] }));
+    const first = objects.fetch(early!, volumeReferences(early!), NEVER);
+    await clock.advance(9_000);
+    const second = objects.fetch(late!, volumeReferences(late!), NEVER);
+    await clock.advance(1_000);
+    await first;
+    api.start();
+    objects.retryNow();
+    await clock.settle();
+    await second;
+    expect(changed).toEqual([['early']]);
+    expect(dataOf(late!, 'a')).toEqual({ key: 'one' });
+  });
+
+  it('are read again no older than they were, whichever API server answers', async () => {
+    const { api, clock, objects, fetchVariables, dataOf } = scene();
+    const abort = new AbortController();
+    void objects.run(abort.signal);
+    api.put(`${CONFIG_MAPS}/a`, { metadata: {}, data: { key: 'one' } });
+    const pod = withVariables('p', 'a');
+    await fetchVariables(pod);
+    api.put(`${CONFIG_MAPS}/a`, { metadata: {}, data: { key: 'two' } });
+    await clock.settle();
+    expect(dataOf(pod, 'a')).toEqual({ key: 'two' });
+    const { resourceVersion } = api;
+    await clock.advance(7 * 60_000);
+    expect(api.openWatches).toBe(0);
+    await fetchVariables(pod);
+    expect(api.reads.map(({ query }) => query?.['resourceVersion'])).toEqual(['0', resourceVersion]);
+    expect(api.reads.at(-1)?.query).toMatchObject({ resourceVersionMatch: 'NotOlderThan' });
+    abort.abort();
+  });
+
   it('let a pod go that is to end', async () => {
     const { api, clock, objects } = scene();
     api.stop();

@@ -108,7 +108,8 @@ export class ReferencedObjects implements PodObjects {
   async fetch(pod: NodePod, references: readonly PodReference[], signal: AbortSignal): Promise<void> {
     this.#register(pod);
     const wanted = new Set(references.map((reference) => keyOf(idOf(pod, reference))));
-    await Promise.all([...wanted].map((key) => this.#fetchOne(this.#objects.get(key), signal)));
+    const { uid } = pod.metadata;
+    await Promise.all([...wanted].map((key) => this.#fetchOne(this.#objects.get(key), uid, signal)));
   }
 
   /** Throws an Error, in the kubelet's words, while nothing is known of it. */
@@ -157,9 +158,11 @@ export class ReferencedObjects implements PodObjects {
     const users = new Map<string, boolean>();
     const watched = new WatchedObject({
       ...{ client, clock, logger, id },
-      onChanged: (object, isAwaited) => {
+      onChanged: (object, waiting) => {
         if (object?.kind === 'Secret') onSecret(object);
-        if (!isAwaited) onChanged([...users.keys()]);
+        // One that has waited in vain goes by its own next try otherwise, however many others still wait.
+        const others = [...users.keys()].filter((uid) => !waiting.has(uid));
+        if (others.length > 0) onChanged(others);
       },
     });
     const made = { id, watched, users, usedAtMs: clock.monotonicMs() };
@@ -176,7 +179,7 @@ export class ReferencedObjects implements PodObjects {
     this.#objects.delete(key);
   }
 
-  async #fetchOne(object: Referenced | undefined, signal: AbortSignal): Promise<void> {
+  async #fetchOne(object: Referenced | undefined, podUid: string, signal: AbortSignal): Promise<void> {
     if (object === undefined) return;
     const { watched } = object;
     object.usedAtMs = this.#options.clock.monotonicMs();
@@ -185,7 +188,7 @@ export class ReferencedObjects implements PodObjects {
       this.#makeRoom();
       watched.follow(this.#closing.signal);
     }
-    await watched.wait(watched.isKnown ? AGAIN_LIMIT_MS : FIRST_LIMIT_MS, signal);
+    await watched.wait(podUid, watched.isKnown ? AGAIN_LIMIT_MS : FIRST_LIMIT_MS, signal);
   }
 
   /** The one that was used longest ago rests for another. */

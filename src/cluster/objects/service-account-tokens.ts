@@ -141,7 +141,7 @@ export class ServiceAccountTokens {
     const askedAt = { wallMs: clock.now(), monotonicMs: clock.monotonicMs() };
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(account)}/token`;
     const answer = await client.request<KubeTokenRequest | undefined>({
-      ...{ method: 'POST', path, timeoutMs: REQUEST_MS },
+      ...{ method: 'POST', path, timeoutMs: REQUEST_MS, isUrgent: true },
       body: {
         ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
         spec: {

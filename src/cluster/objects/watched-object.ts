@@ -17,8 +17,8 @@ export interface WatchedObjectOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly id: ConfigObjectId;
-  /** What pods may see is another now; `isAwaited`: somebody waits for it in {@link WatchedObject.wait}. */
-  readonly onChanged: (object: ConfigObject | undefined, isAwaited: boolean) => void;
+  /** What pods may see is another now; `waiting`: pods that hear of it from {@link WatchedObject.wait}. */
+  readonly onChanged: (object: ConfigObject | undefined, waiting: ReadonlySet<string>) => void;
 }
 
 /** How often somebody who waits looks why nothing comes, in milliseconds. */
@@ -39,6 +39,8 @@ const RESOURCES = { ConfigMap: 'configmaps', Secret: 'secrets' } as const;
  *   ▲                                        │
  *   └────────────── rest ────────────────────┘   what was known stays, and nobody looks
  * ```
+ *
+ * It never goes back: who looks again asks for nothing older than what was known, whichever API server answers.
  */
 export class WatchedObject {
   readonly #options: WatchedObjectOptions;
@@ -46,7 +48,11 @@ export class WatchedObject {
   #isKnown = false;
   #isCurrent = false;
   #following: { readonly link: LinkedAbort; readonly reflector: Reflector<KubeConfigObject> } | undefined;
+  /** The version up to which it was followed; undefined before. */
+  #version: string | undefined;
   readonly #waiting = new Set<() => void>();
+  /** Pods that wait, each with how often. */
+  readonly #waitingPods = new Map<string, number>();
 
   constructor(options: WatchedObjectOptions) {
     this.#options = options;
@@ -78,6 +84,7 @@ export class WatchedObject {
     const link = linkAbort(signal);
     const reflector = new Reflector<KubeConfigObject>({
       ...{ client, clock, logger, name: id.name },
+      ...(this.#version !== undefined && { since: this.#version }),
       path: `/api/v1/namespaces/${encodeURIComponent(id.namespace)}/${RESOURCES[id.kind]}`,
       sink: {
         replace: ([object]) => this.#take(object),
@@ -96,13 +103,26 @@ export class WatchedObject {
 
   /** Closes the watch; what was known stays so. */
   rest(): void {
-    this.#following?.link.abort();
+    const { link, reflector } = this.#following ?? {};
+    if (reflector?.hasSynced === true) this.#version = reflector.resourceVersion;
+    link?.abort();
     this.#following = undefined;
     this.#isCurrent = false;
   }
 
   /** Resolves when it is current, or after `limitMs`; rejects with the signal's reason. */
-  async wait(limitMs: number, signal: AbortSignal): Promise<void> {
+  async wait(podUid: string, limitMs: number, signal: AbortSignal): Promise<void> {
+    this.#waitingPods.set(podUid, (this.#waitingPods.get(podUid) ?? 0) + 1);
+    try {
+      await this.#untilCurrent(limitMs, signal);
+    } finally {
+      const others = this.#waitingPods.get(podUid)! - 1;
+      if (others === 0) this.#waitingPods.delete(podUid);
+      else this.#waitingPods.set(podUid, others);
+    }
+  }
+
+  async #untilCurrent(limitMs: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
     for (;;) {
@@ -134,11 +154,10 @@ export class WatchedObject {
   #take(object: KubeConfigObject | undefined): void {
     const value = object === undefined ? undefined : readKubeConfigObject(object, this.#options.id);
     const isNew = !this.#isKnown || !isSame(this.#value, value);
-    const isAwaited = this.#waiting.size > 0;
     [this.#isKnown, this.#isCurrent, this.#value] = [true, true, value];
     // Nothing of it can change until it is made anew, and then it is for other pods.
     if (value?.immutable === true) this.rest();
-    if (isNew) this.#options.onChanged(value, isAwaited);
+    if (isNew) this.#options.onChanged(value, new Set(this.#waitingPods.keys()));
     for (const settle of [...this.#waiting]) settle();
   }
 }

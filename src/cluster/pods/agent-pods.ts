@@ -23,6 +23,8 @@ export interface AgentStatusChanges extends AsyncIterable<AgentStatusChange> {
 export interface AgentPods {
   /** Takes all pods of the API server that are to be here; again and again. */
   deliver(pods: readonly NodePod[]): void;
+  /** Why a pod that was delivered is not run: another one on the node has its name. Undefined when nothing is in its way. */
+  findRefusal(uid: string): string | undefined;
   /**
    * The API server holds a pod for ended, which this node has not ended: it is not to run, over restarts of the agent, and
    * if it runs it is ended. Called before the pod is delivered, and perhaps more than once.
@@ -34,7 +36,7 @@ export interface AgentPods {
   findStatusPod(uid: string): NodePod | undefined;
   statuses(): Iterable<AgentPodStatus>;
   watchStatuses(): AgentStatusChanges;
-  /** Whether containers of the pod may run; true, too, while nobody knows. */
+  /** Whether containers of the pod may run, wanted or not; true, too, while nobody knows. */
   mayHaveRunning(uid: string): boolean;
   /** Nothing of the pod is left: its containers have ended, its volumes and all else that it held is given back. */
   isFinished(uid: string): boolean;

@@ -19,6 +19,8 @@ export interface ApiPodMeta {
   readonly deletionTimestamp?: string;
   readonly deletionGracePeriodSeconds?: number;
   readonly annotations?: Readonly<Record<string, string>>;
+  /** By whoever has something to do before it goes. */
+  readonly finalizers?: readonly string[];
 }
 
 /** What the node's admission and the conditions go by. */

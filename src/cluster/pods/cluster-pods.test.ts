@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../client/kube-client.js';
+import { ApiError, type WatchEvent, type WatchRequest } from '../client/kube-client.js';
 import { ClusterPodsScene, podPath, SCENE_NODE } from '../../testing/cluster-pods-scene.js';
 import { aNodePod } from '../../testing/node-pod-builder.js';
 import { podStatusTold } from '../../util/cluster-pod-channels.js';
@@ -44,6 +44,14 @@ describe('pods of an API server', () => {
     await scene.clock.settle();
     expect([...scene.agent.delivered!.keys()]).toEqual(['uid-web']);
     expect(scene.pods.state).toMatchObject({ hasSynced: true, problem: undefined });
+  });
+
+  it('are those that there are now: a server that lags behind is not believed', async () => {
+    await using scene = new ClusterPodsScene();
+    await scene.start();
+    const first = scene.api.reads.find(({ path }) => path === '/api/v1/pods');
+    expect(first).toMatchObject({ query: { limit: '500' }, isUrgent: true });
+    expect(first!.query).not.toHaveProperty('resourceVersion');
   });
 
   it('come and go one by one, and stay while the server is away', async () => {
@@ -227,6 +235,57 @@ describe('pods of an API server', () => {
     }));
     await scene.clock.settle();
     expect(scene.api.find(podPath('odd'))).toBeUndefined();
+  });
+
+  it('that nobody can read and that an agent before this one has started are told of once they have ended', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.bind('odd', { spec: { containers: 'none' }, status: { phase: 'Running' } });
+    scene.agent.running.add('uid-odd');
+    await scene.start();
+    await scene.api.request({ method: 'DELETE', path: podPath('odd') });
+    await scene.clock.advance(60_000);
+    expect(scene.changesOf('odd')).toEqual(['DELETE']);
+    expect(scene.statusOf('odd')).toEqual({ phase: 'Running' });
+    scene.agent.running.delete('uid-odd');
+    scene.pods.podEndChanged('uid-odd');
+    await scene.clock.settle();
+    expect(scene.changesOf('odd').slice(0, 3)).toMatchObject([
+      'DELETE',
+      { phase: 'Failed', reason: 'PodFeatureNotSupported' },
+      'DELETE',
+    ]);
+    expect(scene.api.find(podPath('odd'))).toBeUndefined();
+  });
+
+  it('whose name a static pod has wait with the reason, and begin when that is gone', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.agent.refusals.set('uid-web', 'the source file (web.yaml:1) has the pod default/web already');
+    scene.bind('web', { status: { phase: 'Pending', qosClass: 'Burstable' } });
+    await scene.start();
+    const message = 'The pod is not started: the source file (web.yaml:1) has the pod default/web already';
+    expect(scene.statusOf('web')).toMatchObject({
+      ...{ phase: 'Pending', reason: 'PodNameInUse', message, qosClass: 'Burstable' },
+    });
+    scene.bind('other');
+    await scene.clock.advance(60_000);
+    expect(scene.events).toEqual([`web PodNameInUse ${message}`]);
+    expect(scene.changesOf('web')).toHaveLength(1);
+    scene.agent.refusals.clear();
+    scene.agent.compute('uid-web', running());
+    await scene.clock.settle();
+    expect(scene.statusOf('web')['phase']).toBe('Running');
+    expect(scene.statusOf('web')).not.toHaveProperty('reason');
+  });
+
+  it('whose name a static pod has go when they are deleted', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.agent.refusals.set('uid-web', 'the source file has the pod default/web already');
+    scene.bind('web');
+    await scene.start();
+    await scene.api.request({ method: 'DELETE', path: podPath('web') });
+    await scene.clock.settle();
+    expect(scene.changesOf('web').slice(2, 4)).toMatchObject([{ phase: 'Failed' }, 'DELETE']);
+    expect(scene.api.find(podPath('web'))).toBeUndefined();
   });
 
   it('that become unreadable go on as they are, and end when they are to', async () => {
@@ -518,6 +577,28 @@ describe('a pod that is deleted', () => {
   });
 });
 
+/** Lets somebody hold back what the watch of pods tells. */
+function laggingWatch({ api }: ClusterPodsScene) {
+  const real = api.watch.bind(api);
+  const waiting: (() => void)[] = [];
+  let isHeld = false;
+  api.watch = async function* <T>(request: WatchRequest): AsyncGenerator<WatchEvent<T>, void> {
+    for await (const event of real<T>(request)) {
+      while (isHeld && request.path === '/api/v1/pods') {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+      yield event;
+    }
+  };
+  return {
+    hold: () => void (isHeld = true),
+    letGo: () => {
+      isHeld = false;
+      for (const resolve of waiting.splice(0)) resolve();
+    },
+  };
+}
+
 describe('mirror pods', () => {
   const staticPod = (version = 'v1') =>
     aNodePod({
@@ -577,6 +658,110 @@ describe('mirror pods', () => {
     });
   });
 
+  it('are not lost when the watch tells late of those that were before them', async () => {
+    await using scene = new ClusterPodsScene();
+    const watch = laggingWatch(scene);
+    const version = (hash: string): NodePod => {
+      const pod = staticPod(hash);
+      return { ...pod, spec: { ...pod.spec, nodeName: SCENE_NODE } };
+    };
+    scene.agent.statics = [version('v1')];
+    await scene.start();
+    watch.hold();
+    scene.api.change(podPath('etcd-here'), (each) => ({
+      ...each,
+      metadata: { ...each.metadata, labels: { seen: 'by-somebody' } },
+    }));
+    scene.agent.statics = [version('v2')];
+    await scene.clock.advance(6_000);
+    const made = scene.api.find(podPath('etcd-here'))!.metadata;
+    expect(made.annotations).toMatchObject({ [STATIC_POD_ANNOTATIONS.manifestHash]: 'v2' });
+    watch.letGo();
+    await scene.clock.settle();
+    scene.agent.compute('static-uid', running());
+    await scene.clock.advance(60_000);
+    expect(scene.statusOf('etcd-here')['phase']).toBe('Running');
+    expect(scene.api.find(podPath('etcd-here'))!.metadata.uid).toBe(made.uid);
+    expect(scene.pods.state.mirrors).toBe(1);
+    scene.agent.statics = [];
+    scene.agent.finished.add('static-uid');
+    await scene.clock.advance(6_000);
+    expect(scene.api.find(podPath('etcd-here'))).toBeUndefined();
+  });
+
+  it('that are there and were not shown yet are taken up', async () => {
+    await using scene = new ClusterPodsScene();
+    const watch = laggingWatch(scene);
+    await scene.start();
+    watch.hold();
+    const annotations = {
+      ...staticPod().metadata.annotations,
+      'kubernetes.io/config.mirror': 'static-uid',
+    };
+    const { uid } = scene.bind('etcd-here', { metadata: { annotations } }).metadata;
+    scene.agent.statics = [staticPod()];
+    await scene.clock.advance(6_000);
+    scene.agent.compute('static-uid', running());
+    await scene.clock.advance(60_000);
+    expect(scene.statusOf('etcd-here')['phase']).toBe('Running');
+    expect(scene.api.find(podPath('etcd-here'))!.metadata.uid).toBe(uid);
+    expect(scene.api.changes.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(scene.events).toEqual([]);
+  });
+
+  it('whose name another pod has are told of, and made as soon as that is gone', async () => {
+    await using scene = new ClusterPodsScene();
+    const { uid } = scene.bind('etcd-here').metadata;
+    scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } }];
+    await scene.start();
+    await scene.clock.advance(600_000);
+    expect(scene.events).toEqual([
+      `etcd-here FailedMirrorPod The API server does not take the mirror pod: pod default/etcd-here is there already and is no mirror pod of this node (uid ${uid})`,
+    ]);
+    expect(scene.api.find(podPath('etcd-here'))!.metadata.uid).toBe(uid);
+    scene.api.drop(podPath('etcd-here'));
+    await scene.clock.settle();
+    expect(scene.api.find(podPath('etcd-here'))!.metadata.annotations).toMatchObject({
+      'kubernetes.io/config.mirror': 'static-uid',
+    });
+  });
+
+  it('whose name a pod elsewhere has are told of, too: a node is not shown that', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.bind('etcd-here', { spec: { nodeName: 'there' } });
+    scene.api.intercept = (request) => {
+      if (!('method' in request) || request.method !== 'GET' || request.path !== podPath('etcd-here')) return;
+      throw new ApiError(403, 'Forbidden', 'can only get its own pods');
+    };
+    scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } }];
+    await scene.start();
+    await scene.clock.advance(600_000);
+    expect(scene.events).toEqual([
+      'etcd-here FailedMirrorPod The API server does not take the mirror pod: pod default/etcd-here is there already and is no mirror pod of this node',
+    ]);
+  });
+
+  it('on which somebody has a finalizer are waited for, and made anew then', async () => {
+    await using scene = new ClusterPodsScene();
+    const nodeName = SCENE_NODE;
+    scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName } }];
+    await scene.start();
+    const { uid } = scene.api.change(podPath('etcd-here'), (each) => ({
+      ...each,
+      metadata: { ...each.metadata, finalizers: ['example.com/keep'] },
+    })).metadata;
+    scene.agent.statics = [{ ...staticPod('v2'), spec: { ...staticPod().spec, nodeName } }];
+    await scene.clock.advance(60_000);
+    expect(scene.changesOf('etcd-here')).toEqual(['DELETE']);
+    expect(scene.api.find(podPath('etcd-here'))!.metadata.uid).toBe(uid);
+    scene.api.drop(podPath('etcd-here'));
+    await scene.clock.settle();
+    expect(scene.api.find(podPath('etcd-here'))!.metadata.annotations).toMatchObject({
+      [STATIC_POD_ANNOTATIONS.manifestHash]: 'v2',
+    });
+    expect(scene.events).toEqual([]);
+  });
+
   it('that a kubelet left stay with static pods that were adopted, and are made anew when these are edited', async () => {
     await using scene = new ClusterPodsScene();
     const version = (hash: string, image = 'app'): NodePod => {
@@ -590,7 +775,8 @@ describe('mirror pods', () => {
       'kubernetes.io/config.mirror': 'static-uid',
       'kubernetes.io/config.seen': '2026-01-02T03:00:00Z',
     };
-    const kubelets = scene.bind('etcd-here', { metadata: { annotations } }).metadata.uid;
+    const spec = { tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] };
+    const kubelets = scene.bind('etcd-here', { metadata: { annotations }, spec }).metadata.uid;
     const uid = (): string | undefined => scene.api.find(podPath('etcd-here'))?.metadata.uid;
     await scene.start();
     scene.agent.compute('static-uid', running());

@@ -98,6 +98,8 @@ export class ClusterPods {
     this.#source = new PodSource({
       ...{ known, events, logger, onEnded },
       deliver: (pods) => agent.deliver(pods),
+      findRefusal: (uid) => agent.findRefusal(uid),
+      onRefusalChanged: (uid) => this.#writer.touch(uid),
       settle: (pod) => this.#settle(pod),
     });
     const node = (): ApiNode | undefined => (this.#isNodeThere ? this.#node : undefined);
@@ -108,6 +110,9 @@ export class ClusterPods {
     this.#reflector = new Reflector<ApiPod>({
       ...{ ...common, path: '/api/v1/pods', sink: known },
       query: { fieldSelector: `spec.nodeName=${nodeName}` },
+      // Who is not among the first is ended as one that is gone: a server that lags behind may not say that.
+      since: '',
+      isUrgent: true,
     });
   }
 
@@ -182,7 +187,7 @@ export class ClusterPods {
     if (this.#node === undefined || matchesNodeSelector(pod.spec ?? {}, this.#node)) return undefined;
     const path = `/api/v1/nodes/${encodeURIComponent(nodeName)}`;
     return client
-      .request<ApiNode>({ method: 'GET', path, timeoutMs: NODE_LIMIT_MS })
+      .request<ApiNode>({ method: 'GET', path, timeoutMs: NODE_LIMIT_MS, isUrgent: true })
       .then((node) => this.seeNode(node));
   }
 

@@ -14,11 +14,16 @@ export interface KnownPodsListener {
 /**
  * The pods of this node as the API server was last seen to have them: by watch, and by answers to what this node wrote.
  *
- * An older version never takes the place of a newer one: an answer may come before or after the event of the same change.
+ * An older version never takes the place of a newer one: an answer may come before or after the event of the same change. And
+ * what is gone by an answer does not come back with what the watch still has to tell of the time before.
  */
 export class KnownPods implements ReflectorSink<ApiPod> {
   readonly #pods = new Map<string, NamedApiPod>();
   readonly #listeners: KnownPodsListener[] = [];
+  /** Uids of pods that are gone by an answer, until the watch has got as far. */
+  readonly #ended = new Set<string>();
+  /** How far list and watch have got. */
+  #seen = '';
   #isComplete = false;
   #ignored = 0;
 
@@ -48,31 +53,64 @@ export class KnownPods implements ReflectorSink<ApiPod> {
     this.#listeners.push(listener);
   }
 
-  replace(items: readonly ApiPod[]): void {
+  replace(items: readonly ApiPod[], resourceVersion: string): void {
     const uids = new Set(items.map(({ metadata }) => metadata?.uid));
     const gone = [...this.#pods.values()].filter(({ metadata }) => !uids.has(metadata.uid));
-    this.#isComplete = true;
-    for (const pod of gone) this.delete(pod);
     // Of a server whose data were restored the versions may be smaller than before.
-    for (const item of items) this.#take(item);
+    this.#seen = resourceVersion;
+    this.#isComplete = true;
+    for (const uid of this.#ended) if (!uids.has(uid)) this.#ended.delete(uid);
+    for (const pod of gone) this.#drop(pod);
+    for (const item of items) if (!this.#hasEnded(item)) this.#take(item);
     for (const listener of this.#listeners) listener.listed?.();
   }
 
   upsert(item: ApiPod): void {
-    const before = this.#pods.get(item.metadata?.uid ?? '');
-    if (before === undefined || !isOlder(item, before)) this.#take(item);
+    this.#seen = item.metadata?.resourceVersion ?? '';
+    if (!this.#hasEnded(item)) this.#takeNewer(item);
   }
 
   delete(item: ApiPod): void {
+    this.#seen = item.metadata?.resourceVersion ?? '';
+    this.#ended.delete(item.metadata?.uid ?? '');
+    this.#drop(item);
+  }
+
+  /** An answer of the server to something that was written; says nothing of pods that are gone meanwhile. */
+  update(item: ApiPod | undefined): void {
+    if (item !== undefined && this.#pods.has(item.metadata?.uid ?? '')) this.#takeNewer(item);
+  }
+
+  /** The server has answered that it has this pod: one that was made, or that was asked for after it was to be gone. */
+  found(item: ApiPod): void {
+    const { uid = '', resourceVersion } = item.metadata ?? {};
+    const isKnown = this.#pods.has(uid) || this.#ended.delete(uid);
+    // A watch that has got further has shown it, and that it is gone.
+    if (isKnown || isOlderVersion(this.#seen, resourceVersion)) this.#takeNewer(item);
+  }
+
+  /** The server has answered that it has this pod no more. */
+  end({ metadata: { uid } }: NamedApiPod): void {
+    const known = this.#pods.get(uid);
+    if (known === undefined) return;
+    this.#ended.add(uid);
+    this.#drop(known);
+  }
+
+  #hasEnded({ metadata }: ApiPod): boolean {
+    return this.#ended.has(metadata?.uid ?? '');
+  }
+
+  #drop(item: ApiPod): void {
     const known = this.#pods.get(item.metadata?.uid ?? '');
     if (known === undefined) return;
     this.#pods.delete(known.metadata.uid);
     for (const listener of this.#listeners) listener.gone(known);
   }
 
-  /** An answer of the server to something that was written; says nothing of pods that are gone meanwhile. */
-  update(item: ApiPod | undefined): void {
-    if (item !== undefined && this.#pods.has(item.metadata?.uid ?? '')) this.upsert(item);
+  #takeNewer(item: ApiPod): void {
+    const before = this.#pods.get(item.metadata?.uid ?? '');
+    if (before === undefined || !isOlder(item, before)) this.#take(item);
   }
 
   #take(item: ApiPod): void {
@@ -89,11 +127,20 @@ export class KnownPods implements ReflectorSink<ApiPod> {
   }
 }
 
+/** Whether the first was so before the other: of the same pod, or of two. */
+export function isOlder({ metadata: one }: ApiPod, { metadata: other }: ApiPod): boolean {
+  const versions = [one?.resourceVersion, other?.resourceVersion] as const;
+  return versions.every((version) => isNumber(version)) && isOlderVersion(...versions);
+}
+
 /** Versions are numbers that count up within a resource (KEP-5504). Where they are not, what came last holds. */
-function isOlder({ metadata: one }: ApiPod, { metadata: other }: ApiPod): boolean {
-  const [a, b] = [one?.resourceVersion ?? '', other?.resourceVersion ?? ''];
-  if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;
-  return a.length === b.length ? a < b : a.length < b.length;
+function isOlderVersion(one = '', other = ''): boolean {
+  if (!isNumber(one) || !isNumber(other)) return true;
+  return one.length === other.length ? one < other : one.length < other.length;
+}
+
+function isNumber(version = ''): boolean {
+  return /^\d+$/.test(version);
 }
 
 /** Nobody here reads who wrote which field, and it is often the largest part. */

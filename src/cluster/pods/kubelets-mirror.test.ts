@@ -162,6 +162,7 @@ describe('a mirror pod that a kubelet left', () => {
     ['volumes', { spec: { volumes: [{ name: 'data', emptyDir: {} }] } }],
     ['init containers', { spec: { initContainers: [{ name: 'first', image: 'busybox:1' }] } }],
     ['time to end', { spec: { terminationGracePeriodSeconds: 5 } }],
+    ['toleration', { spec: { tolerations: [{ key: 'disk', operator: 'Exists' }] } }],
   ])('is out of date once the manifest says another %s', (_, edit) => {
     expect(isKubeletsMirrorOf(aMirror(), adopted(edited(edit)))).toBe(false);
   });
@@ -170,6 +171,16 @@ describe('a mirror pod that a kubelet left', () => {
     const container = { terminationMessagePolicy: 'File', tty: false, stdin: false };
     const spec = { dnsPolicy: 'ClusterFirst', hostPID: false, priority: undefined };
     expect(isKubeletsMirrorOf(aMirror(), adopted(edited({ container, spec })))).toBe(true);
+  });
+
+  it('tolerates what the manifest says, and whatever drives pods off', () => {
+    const tolerations = [{ key: 'disk', value: 'slow', effect: 'NoSchedule' }];
+    const pod = adopted(edited({ spec: { tolerations } }));
+    const mirror = aMirror();
+    const own = { operator: 'Exists', effect: 'NoExecute' };
+    const spec = { ...mirror.spec, tolerations: [...tolerations, own] };
+    expect(isKubeletsMirrorOf({ ...mirror, spec }, pod)).toBe(true);
+    expect(isKubeletsMirrorOf(mirror, pod)).toBe(false);
   });
 
   it('has the number of a class that the API server alone knows', () => {

@@ -16,6 +16,7 @@ import { type Pod } from '../../model/pod.js';
 import { SUPPORTED_FIELDS } from '../../model/read-pod.js';
 import { hashPod, STATIC_POD_ANNOTATIONS } from '../../model/static-pod.js';
 import { MIRROR_ANNOTATION, type NamedApiPod } from './api-pod.js';
+import { mirrorTolerations } from './mirror-tolerations.js';
 
 /** When the kubelet first saw the manifest. */
 const SEEN_ANNOTATION = 'kubernetes.io/config.seen';
@@ -57,7 +58,7 @@ export function isKubeletsMirrorOf(mirror: NamedApiPod, pod: NodePod): boolean {
   if (problems.length > 0) return false;
   // Everything that the interface asks for was read.
   const copy = applyPodDefaults(value as Pod);
-  const own = applyPodDefaults(pod);
+  const own = applyPodDefaults({ ...pod, spec: { ...pod.spec, tolerations: mirrorTolerations(pod) } });
   return hashPod(toComparable(withPriorityOf(copy, own))) === hashPod(toComparable(own));
 }
 

@@ -32,8 +32,9 @@ import {
   refOf,
   versionOfStatic,
 } from './api-pod.js';
-import { type KnownPods } from './known-pods.js';
+import { isOlder, type KnownPods } from './known-pods.js';
 import { isKubeletsMirrorOf } from './kubelets-mirror.js';
+import { mirrorTolerations } from './mirror-tolerations.js';
 
 /** What {@link MirrorPods} need. */
 export interface MirrorPodsOptions {
@@ -82,16 +83,14 @@ export class MirrorPods {
     options.known.listen({
       changed: (pod) => {
         if (!isMirrorPod(pod)) return;
-        this.#mirrors.set(fullName(pod.metadata), pod);
+        const name = fullName(pod.metadata);
+        const other = this.#mirrors.get(name);
+        // What list and watch tell may be of before we made the one that is there now.
+        if (other !== undefined && other.metadata.uid !== pod.metadata.uid && isOlder(pod, other)) return;
+        this.#mirrors.set(name, pod);
         this.refresh();
       },
-      gone: ({ metadata }) => {
-        this.#kept.delete(metadata.uid);
-        const name = fullName(metadata);
-        if (this.#mirrors.get(name)?.metadata.uid !== metadata.uid) return;
-        this.#mirrors.delete(name);
-        this.refresh();
-      },
+      gone: (pod) => this.#lose(pod),
       listed: () => this.refresh(),
     });
   }
@@ -129,6 +128,26 @@ export class MirrorPods {
       await this.#reconcile(signal);
       await this.#wakeup.wait(this.#options.clock, LOOK_MS, signal).catch(() => undefined);
     }
+  }
+
+  #lose(pod: NamedApiPod): void {
+    const { uid } = pod.metadata;
+    this.#kept.delete(uid);
+    const name = fullName(pod.metadata);
+    if (this.#mirrors.get(name)?.metadata.uid === uid) {
+      const left = [...this.#options.known.all()].filter(
+        (each) => isMirrorPod(each) && fullName(each.metadata) === name,
+      );
+      const [newest] = left.sort((one, other) => (isOlder(one, other) ? 1 : -1));
+      if (newest === undefined) this.#mirrors.delete(name);
+      else this.#mirrors.set(name, newest);
+    } else {
+      // It may have been in the way.
+      const failure = this.#failures.get(name);
+      if (failure === undefined) return;
+      failure.retryAtMs = -Infinity;
+    }
+    this.refresh();
   }
 
   async #reconcile(signal: AbortSignal): Promise<void> {
@@ -184,28 +203,49 @@ export class MirrorPods {
   }
 
   async #keep(pod: NodePod, mirror: NamedApiPod | undefined, signal: AbortSignal): Promise<void> {
+    const { client, known } = this.#options;
     if (mirror !== undefined) {
       const { metadata } = mirror;
       const isCurrent = this.#isSame(pod, mirror) && !this.#isAliveAgain(pod, mirror);
       if (isCurrent && metadata.deletionTimestamp === undefined) return;
       await this.#delete(mirror, signal);
+      // Somebody has a finalizer on it: another one can be made when it is gone.
+      if (known.find(metadata.uid) !== undefined) return;
     }
     const node = this.#options.node();
     // What belongs to nobody would stay for ever.
     if (node?.metadata?.uid === undefined || node.metadata.deletionTimestamp !== undefined) return;
     const { namespace } = pod.metadata;
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
-    const { client, known } = this.#options;
     try {
       const made = await client.request<ApiPod>({
-        ...{ method: 'POST', path, body: toMirrorPod(pod, node), signal },
+        ...{ method: 'POST', path, body: toMirrorPod(pod, node), isUrgent: true, signal },
       });
       this.#logger.info('Created mirror pod for static pod', { pod: fullName(pod.metadata) }, 2);
-      known.upsert(made);
+      known.found(made);
     } catch (error) {
-      // The watch has not shown it yet.
       if (!(error instanceof ApiError && error.reason === 'AlreadyExists')) throw error;
+      await this.#takeUp(pod, node, signal);
     }
+  }
+
+  /** A mirror pod that is there and was not shown yet is as good as one that was made; anything else is in the way. */
+  async #takeUp({ metadata }: NodePod, node: ApiNode, signal: AbortSignal): Promise<void> {
+    const { client, known } = this.#options;
+    const what = `pod ${fullName(metadata)} is there already and is no mirror pod of this node`;
+    const there = await this.#unlessGone(async () =>
+      client
+        .request<ApiPod>({ method: 'GET', path: pathOf(metadata), isUrgent: true, signal })
+        .catch((error: unknown) => {
+          // A node is shown its own pods alone.
+          throw isAnswer(error, 403) ? new ApiError(403, error.reason, what) : error;
+        }),
+    );
+    if (there === undefined) return;
+    if (!isMirrorPod(there) || there.spec?.nodeName !== node.metadata?.name) {
+      throw new ApiError(409, 'AlreadyExists', `${what} (uid ${there.metadata?.uid})`);
+    }
+    known.found(there);
   }
 
   /** Once it was, what somebody changes of the mirror pod makes no other of it. */
@@ -226,17 +266,31 @@ export class MirrorPods {
 
   async #delete(mirror: NamedApiPod, signal: AbortSignal): Promise<void> {
     const { client, known } = this.#options;
-    const { uid } = mirror.metadata;
-    try {
-      await client.request({
-        ...{ method: 'DELETE', path: pathOf(mirror.metadata), signal },
+    const { uid, deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = mirror.metadata;
+    // Everything was said already.
+    if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length > 0) return;
+    const left = await this.#unlessGone(async () =>
+      client.request<ApiPod | undefined>({
+        ...{ method: 'DELETE', path: pathOf(mirror.metadata), isUrgent: true, signal },
         body: { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } },
-      });
-    } catch (error) {
-      if (!isAnswer(error, 404, 409)) throw error;
+      }),
+    );
+    if (left?.metadata?.uid === uid && (left.metadata.finalizers ?? []).length > 0) {
+      known.update(left);
+      return;
     }
     this.#logger.info('Deleted a mirror pod', { pod: refOf(mirror) }, 2);
-    known.delete(mirror);
+    known.end(mirror);
+  }
+
+  /** Undefined when there is no such pod, or another one has its name. */
+  async #unlessGone<T>(ask: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (isAnswer(error, 404, 409)) return undefined;
+      throw error;
+    }
   }
 }
 
@@ -255,8 +309,7 @@ export function toMirrorPod(pod: NodePod, { metadata: node }: ApiNode): object {
       ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
       ...{ annotations, ownerReferences: [owner] },
     },
-    // Nobody who drives pods off the node may take it for one that can go.
-    spec: { ...pod.spec, tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] },
+    spec: { ...pod.spec, tolerations: mirrorTolerations(pod) },
   };
 }
 

@@ -5,7 +5,8 @@
  * is delivered before all pods were listed and the node is known: until then nobody may take a pod for one that is gone. While
  * the API server is away what was delivered holds.
  *
- * Copies of static pods are left out: the node has those from elsewhere.
+ * Copies of static pods are left out: the node has those from elsewhere. A pod whose name a static pod has is delivered, and told
+ * to wait for as long as that is there.
  *
  * @module
  */
@@ -18,13 +19,17 @@ import { type V1PodStatus } from '../../model/v1-pod-status.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { hasEndedThere, isMirrorPod, type NamedApiPod, refOf } from './api-pod.js';
 import { type KnownPods } from './known-pods.js';
-import { toNodeStatus, unreadableStatus } from './to-node-status.js';
+import { toNodeStatus, untakenStatus } from './to-node-status.js';
 
 /** What {@link PodSource} needs. */
 export interface PodSourceOptions {
   readonly known: KnownPods;
   /** Takes all pods that are to be here. */
   readonly deliver: (pods: readonly NodePod[]) => void;
+  /** Why a pod that was delivered is not run; undefined when nothing is in its way. */
+  readonly findRefusal: (uid: string) => string | undefined;
+  /** Something has come into the way of a pod that was delivered, or is there no more. */
+  readonly onRefusalChanged: (uid: string) => void;
   /** The API server holds a pod for ended: it is not to run, or not any more. May be told more than once. */
   readonly onEnded: (pod: NodePod, status: V1PodStatus) => void;
   readonly events: PodEventRecorder;
@@ -47,6 +52,9 @@ interface Entry {
 /** The reason on pods that ask for what this node has not. */
 export const UNSUPPORTED_POD = 'PodFeatureNotSupported';
 
+/** The reason on pods whose name another pod of the node has: a static one. */
+export const NAME_IN_USE = 'PodNameInUse';
+
 /** See the module. */
 export class PodSource {
   readonly #options: PodSourceOptions;
@@ -55,6 +63,8 @@ export class PodSource {
   readonly #generations = new WeakMap<NodePod, number>();
   /** Those that wait for more to be known of the node. */
   readonly #unsettled = new Set<string>();
+  /** Those that were delivered and are not run, with what was told of it. */
+  readonly #refused = new Map<string, string>();
   #isNodeKnown = false;
   #isComplete = false;
   #willDeliver = false;
@@ -67,6 +77,7 @@ export class PodSource {
       changed: (pod) => this.#take(pod),
       gone: ({ metadata }) => {
         this.#unsettled.delete(metadata.uid);
+        this.#refused.delete(metadata.uid);
         if (this.#entries.delete(metadata.uid)) this.#deliverSoon();
       },
       listed: () => {
@@ -93,12 +104,19 @@ export class PodSource {
     return this.#entries.get(uid)?.problems ?? [];
   }
 
-  /** The status of a pod that nobody but the API server can read. */
-  findUnreadable(uid: string): V1PodStatus | undefined {
-    const entry = this.#entries.get(uid);
-    return entry === undefined || entry.pod !== undefined
-      ? undefined
-      : unreadableStatus(UNSUPPORTED_POD, entry.problems);
+  /** The status of a pod that this node does not take: nobody can read it here, or another pod has its name. */
+  findUntaken(uid: string): V1PodStatus | undefined {
+    const { api, pod, problems = [] } = this.#entries.get(uid) ?? {};
+    if (api === undefined) return undefined;
+    if (pod === undefined) {
+      const message = `Pod was rejected: ${problems.join('; ')}`;
+      return untakenStatus(api, { phase: 'Failed', reason: UNSUPPORTED_POD, message });
+    }
+    const why = this.#options.findRefusal(uid);
+    if (why === undefined || hasEndedThere(api)) return undefined;
+    // As long as somebody wants it, it may still come.
+    const phase = api.metadata.deletionTimestamp === undefined ? 'Pending' : 'Failed';
+    return untakenStatus(api, { phase, reason: NAME_IN_USE, message: describeRefusal(why) });
   }
 
   /** The version of the spec that a pod was read from; undefined when it is not one of ours, or the server does not say. */
@@ -165,8 +183,25 @@ export class PodSource {
       this.#willDeliver = false;
       const settled = [...this.#entries].filter(([uid]) => !this.#unsettled.has(uid));
       this.#options.deliver(settled.flatMap(([, { pod }]) => pod ?? []));
+      for (const [uid, { api }] of settled) this.#tellRefusal(uid, api);
     });
   }
+
+  #tellRefusal(uid: string, api: NamedApiPod): void {
+    const { findRefusal, onRefusalChanged, events } = this.#options;
+    const why = hasEndedThere(api) ? undefined : findRefusal(uid);
+    if (why === this.#refused.get(uid)) return;
+    if (why === undefined) this.#refused.delete(uid);
+    else {
+      this.#refused.set(uid, why);
+      events.record(refOf(api), { type: 'Warning', reason: NAME_IN_USE, message: describeRefusal(why) });
+    }
+    onRefusalChanged(uid);
+  }
+}
+
+function describeRefusal(why: string): string {
+  return `The pod is not started: ${why}`;
 }
 
 /** Whether two versions want the same of the node: most changes are of the status, and that is the node's own. */

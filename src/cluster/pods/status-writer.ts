@@ -35,7 +35,7 @@ export interface StatusWriterOptions {
     AgentPods,
     'findStatus' | 'findStatusPod' | 'statuses' | 'watchStatuses' | 'mayHaveRunning' | 'isFinished'
   >;
-  readonly source: Pick<PodSource, 'findUnreadable' | 'generationOf'>;
+  readonly source: Pick<PodSource, 'findUntaken' | 'generationOf'>;
   readonly mirrors: Pick<MirrorPods, 'findMirror' | 'findStaticUid' | 'refresh'>;
   readonly logger?: Logger;
   /** Pods that are written at once; 8 unless told. */
@@ -241,16 +241,22 @@ export class StatusWriter {
 
   /** Whether the server was told how the pod is. */
   async #write(uid: string, signal: AbortSignal): Promise<boolean> {
-    const { agent, source } = this.#options;
+    const { agent } = this.#options;
     const target = this.#findTarget(uid);
     if (target === undefined) {
       this.#unheard.delete(uid);
       return false;
     }
-    const status = agent.findStatus(uid)?.status ?? source.findUnreadable(uid);
+    const status = agent.findStatus(uid)?.status ?? this.#findUntaken(uid);
     const isTold = status !== undefined && (await this.#patch(uid, target, status, signal));
     await this.#deleteIfOver(uid, signal);
     return isTold;
+  }
+
+  #findUntaken(uid: string): V1PodStatus | undefined {
+    const { agent, source } = this.#options;
+    // What an agent before this one has started may run still: that it has ended would not be true.
+    return agent.mayHaveRunning(uid) ? undefined : source.findUntaken(uid);
   }
 
   async #patch(uid: string, api: NamedApiPod, status: V1PodStatus, signal: AbortSignal): Promise<boolean> {
@@ -260,7 +266,7 @@ export class StatusWriter {
     // Newer fields mean nothing to older servers: it would be told again and again.
     if (JSON.stringify(patch) === this.#unheard.get(uid)) return false;
     const answer = await client.request<ApiPod>({
-      ...{ method: 'PATCH', path: `${pathOf(api.metadata)}/status`, body: patch, signal },
+      ...{ method: 'PATCH', path: `${pathOf(api.metadata)}/status`, body: patch, isUrgent: true, signal },
     });
     this.#stats.patches++;
     this.#logger.info('Status for pod updated successfully', { pod: refOf(api), podUID: uid, patch }, 4);
@@ -277,19 +283,19 @@ export class StatusWriter {
     const pod = agent.findStatusPod(uid);
     return computeStatusPatch({
       ...{ api, status, nowMs: clock.now() },
-      mayHaveRunning: source.findUnreadable(uid) === undefined && agent.mayHaveRunning(uid),
+      mayHaveRunning: agent.mayHaveRunning(uid),
       generation: (pod === undefined ? undefined : source.generationOf(pod)) ?? api.metadata.generation,
     });
   }
 
   /** Only what was told how it ended, and of which nothing is left here: until then its name is not free for another. */
   async #deleteIfOver(uid: string, signal: AbortSignal): Promise<void> {
-    const { client, known, agent, source } = this.#options;
+    const { client, known, agent } = this.#options;
     const api = known.find(uid);
     if (api?.metadata.deletionTimestamp === undefined || isMirrorPod(api) || !hasEndedThere(api)) return;
-    if (!agent.isFinished(uid) && source.findUnreadable(uid) === undefined) return;
+    if (!agent.isFinished(uid)) return;
     await client.request({
-      ...{ method: 'DELETE', path: pathOf(api.metadata), signal },
+      ...{ method: 'DELETE', path: pathOf(api.metadata), isUrgent: true, signal },
       body: { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } },
     });
     this.#stats.deletions++;

@@ -28,13 +28,16 @@ export function toNodeStatus({ status = {} }: NamedApiPod): V1PodStatus {
   };
 }
 
-/** Of a pod that cannot be run because it cannot be read. */
-export function unreadableStatus(reason: string, problems: readonly string[]): V1PodStatus {
+/** Of a pod that the node does not take: what else the API server knows of it stays. */
+export function untakenStatus(
+  { status }: NamedApiPod,
+  { phase, reason, message }: Pick<V1PodStatus, 'phase' | 'reason' | 'message'>,
+): V1PodStatus {
+  const qosClass = (status?.['qosClass'] ?? 'BestEffort') as V1PodStatus['qosClass'];
   return {
-    phase: 'Failed',
-    reason,
-    message: `Pod was rejected: ${problems.join('; ')}`,
-    ...{ conditions: [], containerStatuses: [], qosClass: 'BestEffort' },
+    ...{ phase, conditions: [], containerStatuses: [], qosClass },
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
   };
 }
 

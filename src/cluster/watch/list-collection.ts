@@ -14,6 +14,8 @@ export interface ListRequest {
   readonly resourceVersion: string;
   /** Objects asked for at a time; 500 unless told. The server may send more when it answers from its memory. */
   readonly pageSize?: number;
+  /** It goes before other requests. */
+  readonly isUrgent?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -36,10 +38,12 @@ const PAGE_SIZE = 500;
  */
 export async function listCollection<T extends KubeObject>(
   client: Pick<KubeClient, 'request'>,
-  { path, query, resourceVersion, pageSize = PAGE_SIZE, signal }: ListRequest,
+  { path, query, resourceVersion, pageSize = PAGE_SIZE, isUrgent = false, signal }: ListRequest,
 ): Promise<ListedCollection<T>> {
   const get = (more: Readonly<Record<string, string>>): Promise<KubeList<T> | undefined> =>
-    client.request<KubeList<T> | undefined>({ method: 'GET', path, query: { ...query, ...more }, signal });
+    client.request<KubeList<T> | undefined>({
+      ...{ method: 'GET', path, query: { ...query, ...more }, isUrgent, signal },
+    });
   // With a limit the server would take any other version for the very one that is wanted, of which it may have no history.
   const isLeast = resourceVersion !== '' && resourceVersion !== '0';
   const since: Record<string, string> = {

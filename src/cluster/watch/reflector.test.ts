@@ -76,6 +76,55 @@ describe('a reflector', () => {
     await stop();
   });
 
+  it('asks for the newest there is, or for nothing older than was known, where it is told to', async () => {
+    const newest = scene({ since: '' });
+    newest.put('one');
+    await newest.start();
+    expect(newest.api.reads[0]?.query).toEqual({ limit: '500' });
+    await newest.stop();
+    const again = scene({ since: '101', isUrgent: true });
+    again.put('one');
+    await again.start();
+    expect(again.told).toEqual(['replace one @101']);
+    expect(again.api.reads[0]).toMatchObject({
+      query: { resourceVersion: '101', resourceVersionMatch: 'NotOlderThan' },
+      isUrgent: true,
+    });
+    expect(again.api.watchRequests[0]).toMatchObject({ isUrgent: true });
+    await again.stop();
+  });
+
+  it('is in step again when the server agrees to a watch, and not while nobody answers', async () => {
+    const { api, start, stop, clock, reflector } = scene({ random: () => 0 });
+    await start();
+    let isCut = true;
+    const hang = async (): Promise<void> => {
+      if (!isCut) return;
+      // As long as it takes until a connection is given up.
+      await clock.sleep(10_000);
+      throw new Error('cannot connect');
+    };
+    api.intercept = hang;
+    api.stop();
+    api.start();
+    await clock.settle();
+    const problems: (string | undefined)[] = [];
+    const triedAtMs: number[] = [];
+    api.watchRequests.push = (...items) => (triedAtMs.push(clock.monotonicMs()), items.length);
+    for (let second = 0; second < 120; second++) {
+      await clock.advance(1_000);
+      problems.push(reflector.problem?.message);
+    }
+    expect(new Set(problems)).toEqual(new Set(['connect ECONNREFUSED (in memory)', 'cannot connect']));
+    const gaps = triedAtMs.slice(1).map((time, index) => time - triedAtMs[index]! - 10_000);
+    expect(gaps.slice(0, 4)).toEqual([1_600, 3_200, 6_400, 12_800]);
+    isCut = false;
+    await clock.advance(40_000);
+    expect(reflector.problem).toBeUndefined();
+    expect(reflector.stats).toMatchObject({ watches: 2, lists: 1 });
+    await stop();
+  });
+
   it('goes on where it stopped when a watch ends, with the version of the last bookmark', async () => {
     const { api, told, put, start, stop, clock, reflector } = scene();
     await start();

@@ -12,7 +12,7 @@
  * @module
  */
 import { Backoff } from '../../util/backoff.js';
-import { type Clock } from '../../util/clock.js';
+import { type Clock, type ClockTimer } from '../../util/clock.js';
 import { linkAbort } from '../../util/linked-abort.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { readUntilAborted } from '../../util/read-until-aborted.js';
@@ -42,6 +42,13 @@ export interface ReflectorOptions<T> {
   readonly query?: Readonly<Record<string, string>>;
   /** Only the object of that name: all that NodeRestriction allows for Secrets and ConfigMaps. */
   readonly name?: string;
+  /**
+   * The first list is of no older version: that of what was known before; empty: the newest there is. Of `0`, unless told,
+   * an API server gives what it has at hand, and one that lags behind others may give what was long ago.
+   */
+  readonly since?: string;
+  /** Its requests go before others. */
+  readonly isUrgent?: boolean;
   readonly logger?: Logger;
   /** A number in [0, 1); Math.random unless told. */
   readonly random?: () => number;
@@ -82,7 +89,7 @@ const WATCH_GRACE_MS = 30_000;
 const LONGEST_SILENCE_MS = 150_000;
 /** A watch that ends sooner, with nothing in it, is a failure: it would be opened again and again. */
 const VERY_SHORT_MS = 1_000;
-/** A watch that has not failed after so long is up, although nothing may have come: nobody says that it was opened. */
+/** A watch that the server has agreed to and that has not failed for so long is up: the next failure is the first again. */
 const SURELY_UP_MS = 5_000;
 
 const TYPES: readonly string[] = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'];
@@ -101,7 +108,7 @@ export class Reflector<T extends KubeObject> {
   #place: string | undefined;
   /** The server does not know the newest version that we do: ask for whatever is newest. */
   #isPlaceLost = false;
-  #lastSeen = '';
+  #lastSeen: string;
   #eventsSinceList = 0;
   #hasSynced = false;
   #problem: Error | undefined;
@@ -113,6 +120,7 @@ export class Reflector<T extends KubeObject> {
   constructor(options: ReflectorOptions<T>) {
     const { query = {}, name, logger = SILENT_LOGGER, random = Math.random } = options;
     this.#options = options;
+    this.#lastSeen = options.since ?? '0';
     this.#query = name === undefined ? query : { ...query, fieldSelector: `metadata.name=${name}` };
     this.#logger = logger;
     this.#random = random;
@@ -132,7 +140,7 @@ export class Reflector<T extends KubeObject> {
     return this.#problem;
   }
 
-  /** The newest version that the sink was told of; empty before the first list. */
+  /** The newest version that the sink was told of; before the first list what it was to begin with. */
   get resourceVersion(): string {
     return this.#lastSeen;
   }
@@ -166,9 +174,9 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, path, sink } = this.#options;
-    const resourceVersion = this.#isPlaceLost ? '' : this.#lastSeen || '0';
-    const request = { path, query: this.#query, resourceVersion, signal };
+    const { client, path, sink, isUrgent = false } = this.#options;
+    const resourceVersion = this.#isPlaceLost ? '' : this.#lastSeen;
+    const request = { path, query: this.#query, resourceVersion, isUrgent, signal };
     const listed = await listCollection<T>(client, request);
     signal.throwIfAborted();
     const items = listed.items.filter(isObject);
@@ -182,42 +190,48 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #watch(since: string, signal: AbortSignal): Promise<void> {
-    const { client, clock, path } = this.#options;
+    const { client, clock, path, isUrgent = false } = this.#options;
     const timeoutSeconds = Math.floor(SHORTEST_WATCH_S * (1 + this.#random()));
     const query = { ...this.#query, resourceVersion: since, timeoutSeconds: String(timeoutSeconds) };
     const link = linkAbort(signal);
     const end = (): void => link.abort();
-    const startedAtMs = clock.monotonicMs();
-    const whole = clock.setTimer(timeoutSeconds * 1000 + WATCH_GRACE_MS, end, { unref: true });
-    const isUp = (): void => {
-      this.#problem = undefined;
-      this.#backoff.reset();
+    const timers: ClockTimer[] = [];
+    let silence: ClockTimer | undefined;
+    const hear = (): void => {
+      silence?.cancel();
+      silence = clock.setTimer(LONGEST_SILENCE_MS, end, { unref: true });
     };
-    const up = clock.setTimer(SURELY_UP_MS, isUp, { unref: true });
-    let silence = clock.setTimer(LONGEST_SILENCE_MS, end, { unref: true });
+    // Never: as short as it gets.
+    let openedAtMs = Infinity;
+    // Until the server has agreed the client sees to it that this takes no longer than it may.
+    const onOpen = (): void => {
+      openedAtMs = clock.monotonicMs();
+      this.#problem = undefined;
+      this.#stats.watches++;
+      timers.push(
+        clock.setTimer(timeoutSeconds * 1000 + WATCH_GRACE_MS, end, { unref: true }),
+        clock.setTimer(SURELY_UP_MS, () => this.#backoff.reset(), { unref: true }),
+      );
+      hear();
+    };
     let events = 0;
     try {
-      const watching = client.watch<T>({ path, query, signal: link.signal });
-      this.#stats.watches++;
+      const watching = client.watch<T>({ path, query, isUrgent, onOpen, signal: link.signal });
       for await (const event of readUntilAborted(watching, link.signal)) {
         events++;
         this.#eventsSinceList++;
-        silence.cancel();
-        silence = clock.setTimer(LONGEST_SILENCE_MS, end, { unref: true });
-        this.#problem = undefined;
+        hear();
         this.#take(event);
       }
     } finally {
-      for (const timer of [whole, up]) timer.cancel();
-      silence.cancel();
+      for (const timer of [...timers, silence]) timer?.cancel();
       link.abort();
       link.unlink();
     }
     if (signal.aborted) return;
-    if (events === 0 && clock.monotonicMs() - startedAtMs < VERY_SHORT_MS) {
+    if (events === 0 && clock.monotonicMs() - openedAtMs < VERY_SHORT_MS) {
       throw new Error(`the watch of ${path} ended at once, with nothing in it`);
     }
-    this.#problem = undefined;
   }
 
   #take({ type, object }: WatchEvent<T>): void {

@@ -152,6 +152,7 @@ export class InMemoryApi implements KubeClient {
         matches: (object) => isIn(object, namespace) && matches(object),
       },
       request.signal,
+      request.onOpen,
     ) as AsyncGenerator<WatchEvent<T>, void, undefined>;
   }
 

@@ -57,10 +57,15 @@ export class MemoryWatches {
     this.#history = this.#history.filter((change) => change.version > version);
   }
 
-  async *follow(scope: WatchScope, signal: AbortSignal): AsyncGenerator<WatchEvent<StoredObject>, void> {
+  async *follow(
+    scope: WatchScope,
+    signal: AbortSignal,
+    onOpen?: () => void,
+  ): AsyncGenerator<WatchEvent<StoredObject>, void> {
     if (scope.sinceVersion < this.forgottenUntil) {
       throw new ApiError(410, 'Expired', `too old resource version: ${scope.sinceVersion}`);
     }
+    onOpen?.();
     const watch: OpenWatch = { ...scope, waiting: [], end: undefined, wake: () => undefined };
     for (const change of this.#history) this.#hand(watch, change);
     this.#open.add(watch);

@@ -8,6 +8,9 @@ import { type ControlPlane } from './control-plane.js';
 /** The image that the embedded runtime always has. */
 export const HOST_IMAGE = 'podloop.local/host';
 
+/** Who gives a node its kubeconfig. */
+type ClusterEntry = Pick<ControlPlane, 'nodeKubeconfig'>;
+
 /** A `podloop run --kubeconfig` on the embedded runtime, with folders of its own. Needs a build. */
 export class ClusterAgent implements AsyncDisposable {
   readonly nodeName: string;
@@ -17,14 +20,14 @@ export class ClusterAgent implements AsyncDisposable {
   #process: PodloopProcess | undefined;
 
   /** Starts it; it may not have joined yet. */
-  static async start(plane: ControlPlane, nodeName: string, ...args: string[]): Promise<ClusterAgent> {
+  static async start(plane: ClusterEntry, nodeName: string, ...args: string[]): Promise<ClusterAgent> {
     const agent = await ClusterAgent.prepare(plane, nodeName, ...args);
     agent.start();
     return agent;
   }
 
   /** Makes its folders and kubeconfig, and does not start it. */
-  static async prepare(plane: ControlPlane, nodeName: string, ...args: string[]): Promise<ClusterAgent> {
+  static async prepare(plane: ClusterEntry, nodeName: string, ...args: string[]): Promise<ClusterAgent> {
     const folder = await mkdtemp(join(tmpdir(), 'podloop-node-'));
     await mkdir(join(folder, 'manifests'));
     return new ClusterAgent(nodeName, folder, await plane.nodeKubeconfig(nodeName), args);

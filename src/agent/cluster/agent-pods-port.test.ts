@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { buildAgentPods } from './agent-pods-port.js';
+
+const UID = 'uid-web';
+
+/** What the agent knows of one pod. */
+interface Knowledge {
+  /** As its worker has it; absent when there is none. */
+  readonly worker?: { readonly mayRun: boolean; readonly isFinished: boolean };
+  readonly isRejected?: boolean;
+  readonly isSeenRunning?: boolean;
+  /** Housekeeping has been through all pods: one without a worker is one of which nothing is known. */
+  readonly isHousekept?: boolean;
+}
+
+function portOf({ worker, isRejected = false, isSeenRunning = false, isHousekept = true }: Knowledge) {
+  const state = isSeenRunning ? 'running' : 'exited';
+  const status = { sandboxes: [], containers: [{ state }] };
+  return buildAgentPods({
+    workers: {
+      isKnown: () => worker !== undefined,
+      isFinished: () => worker?.isFinished === true,
+      couldHaveRunningContainers: () => worker?.mayRun ?? !isHousekept,
+    },
+    desired: { findRejection: () => (isRejected ? { reason: 'No', message: 'no' } : undefined) },
+    cache: { get: () => ({ status }) },
+  } as unknown as Parameters<typeof buildAgentPods>[0]);
+}
+
+describe('what an agent says of a pod', () => {
+  it.each<[string, Knowledge, { mayRun: boolean; isFinished: boolean }]>([
+    ['that runs', { worker: { mayRun: true, isFinished: false } }, { mayRun: true, isFinished: false }],
+    [
+      'that has ended and whose volumes are still there',
+      { worker: { mayRun: false, isFinished: false } },
+      { mayRun: false, isFinished: false },
+    ],
+    [
+      'of which nothing is left',
+      { worker: { mayRun: false, isFinished: true } },
+      { mayRun: false, isFinished: true },
+    ],
+    ['that nobody has seen yet', { isHousekept: false }, { mayRun: true, isFinished: false }],
+    ['that was never begun', {}, { mayRun: false, isFinished: true }],
+    [
+      'that nobody wants and that an agent before this one has started',
+      { isSeenRunning: true },
+      { mayRun: true, isFinished: false },
+    ],
+    ['that was rejected', { isRejected: true, isHousekept: false }, { mayRun: false, isFinished: false }],
+    [
+      'that was rejected and that an agent before this one has started',
+      { isRejected: true, isSeenRunning: true },
+      { mayRun: true, isFinished: false },
+    ],
+  ])('is true of one %s', (_, knowledge, { mayRun, isFinished }) => {
+    const port = portOf(knowledge);
+    expect({ mayRun: port.mayHaveRunning(UID), isFinished: port.isFinished(UID) }).toEqual({
+      mayRun,
+      isFinished,
+    });
+  });
+});
