@@ -144,7 +144,7 @@ export class Agent implements AsyncDisposable {
           const kubeletPort = (): number | undefined => (options.port === 0 ? undefined : options.port);
           if (link !== undefined)
             await metrics.addClusterNode({ auth: () => link.auth.stats, parts: () => link.state });
-          await link?.join({ parts, client, kubeletPort });
+          await link?.join({ parts, client, runtimeName, kubeletPort });
           return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history, link);
         } catch (error) {
           history[Symbol.dispose]();
