@@ -12,4 +12,4 @@ shift 2
 exec podloop run \
   --kubeconfig "$lab/keys/$name.kubeconfig" --node-name "$name" \
   --runtime-endpoint embedded --root-dir "$lab/$name" --pod-logs-dir "$lab/$name/logs" \
-  --address 0.0.0.0 --port "$port" --client-ca-file "$lab/keys/ca.crt" --read-only-port 0 --stop-pods "$@"
+  --port "$port" --client-ca-file "$lab/keys/ca.crt" --read-only-port 0 --stop-pods "$@"

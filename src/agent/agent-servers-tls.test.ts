@@ -110,6 +110,22 @@ describe('the port with TLS', () => {
     ]);
   });
 
+  it('is on this machine alone, and in a cluster at each of its addresses unless told otherwise', async () => {
+    const isAt = async (host: string): Promise<boolean> =>
+      askPort(port, '/healthz', { host, tls: {} }).then(
+        () => true,
+        () => false,
+      );
+    await start();
+    expect([await isAt('127.0.0.1'), await isAt('127.0.0.2')]).toEqual([true, false]);
+    await servers?.close();
+    await start({ kubeconfig: '/k' });
+    expect([await isAt('127.0.0.1'), await isAt('127.0.0.2')]).toEqual([true, true]);
+    await servers?.close();
+    await start({ kubeconfig: '/k', address: '127.0.0.1' });
+    expect([await isAt('127.0.0.1'), await isAt('127.0.0.2')]).toEqual([true, false]);
+  });
+
   it('has a certificate of its own that those can trust who are given it', async () => {
     await start();
     const ca = await readFile(join(folder, 'pki/podloop.crt'), 'utf8');

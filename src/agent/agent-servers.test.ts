@@ -77,6 +77,19 @@ describe('the open ports of an agent', () => {
     expect(logger.lines).toEqual([]);
   });
 
+  it('are missed in a cluster, whose API server finds no agent without the one with TLS', async () => {
+    const cluster = {
+      authenticate: async () => Promise.resolve(undefined),
+      authorize: async () => Promise.resolve(false),
+    };
+    for (const given of [{ port: 0, readOnlyPort: 0 }, { enableServer: false }]) {
+      const { logger } = await start({ kubeconfig: '/k', ...given }, { cluster });
+      expect(logger.complaints).toMatchObject([
+        { level: 'warn', message: expect.stringContaining('kubectl logs') as string },
+      ]);
+    }
+  });
+
   it('that were asked for and are taken are an error that names the flag and who has it', async () => {
     const port = await findFreePort();
     await occupy(port);

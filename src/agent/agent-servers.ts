@@ -26,13 +26,15 @@ import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { describeListenFailure } from './describe-listen-failure.js';
 import { certFolderOf } from './options/cert-folder.js';
+import { type ClusterOptions } from './options/cluster-options.js';
+import { portAddressOf } from './options/port-address.js';
 import { findReadOnlyPlace, isLoopback } from './options/read-only-port.js';
 import { type ServerOptions } from './options/server-options.js';
 import { TlsFiles } from './tls-files.js';
 
 /** What {@link AgentServers} need. */
 export interface AgentServersOptions {
-  readonly options: ServerOptions;
+  readonly options: ServerOptions & Pick<ClusterOptions, 'kubeconfig'>;
   /** By which others know this node: clients may name it so, where it answers to the network. */
   readonly nodeNames: readonly string[];
   readonly checks: HealthChecks;
@@ -62,6 +64,9 @@ interface Listener {
 }
 
 const TLS_FLAG = '--port';
+/** Of a node of a cluster without that port. */
+const UNREACHABLE =
+  'The API server does not find this agent: kubectl logs, exec, attach, port-forward and top do not work here';
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 60_000;
 /** How often files of certificates and tokens are read again. */
@@ -164,9 +169,13 @@ export class AgentServers {
 
   #withTls(): Listener[] {
     const files = this.#files;
-    if (files === undefined) return [];
     const { options, router, cluster, clock, logger } = this.#options;
-    const { address, port, anonymousAuth, authorizationMode, clientCaFile, tokenAuthFile } = options;
+    const { port, anonymousAuth, authorizationMode, clientCaFile, tokenAuthFile } = options;
+    if (files === undefined) {
+      if (cluster !== undefined) logger.warn(UNREACHABLE, { flag: TLS_FLAG, port });
+      return [];
+    }
+    const address = portAddressOf(options);
     const tokens = (): TokenTable => files.tokens;
     const onlyMasters = authorizationMode === 'Webhook';
     const known =
@@ -235,8 +244,9 @@ async function toPortError(error: unknown, { flag, address, port }: Listener): P
 
 async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | undefined> {
   const { options, nodeNames, rootDir, clock, logger } = given;
-  const { enableServer, port, address } = options;
+  const { enableServer, port } = options;
   if (!enableServer || port === 0) return undefined;
+  const address = portAddressOf(options);
   const hosts = new Set([
     ...nodeNames,
     'localhost',

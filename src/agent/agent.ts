@@ -148,10 +148,11 @@ export class Agent implements AsyncDisposable {
             ...{ ...common, metrics, history, options, logger, findLogProblem },
             cluster: link?.auth,
           });
-          const kubeletPort = (): number | undefined => (options.port === 0 ? undefined : options.port);
+          const { enableServer, port } = options;
+          const kubeletPort = (): number | undefined => (enableServer && port !== 0 ? port : undefined);
           if (link !== undefined)
             await metrics.addClusterNode({ auth: () => link.auth.stats, parts: () => link.state });
-          await link?.join({ parts, client, kubeletPort }, signal);
+          await link?.join({ parts, client, runtimeName, kubeletPort }, signal);
           return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history, link);
         } catch (error) {
           history[Symbol.dispose]();

@@ -91,6 +91,13 @@ authentication:
     expect(resolveAgentOptions({ kubeconfig: '/k', anonymousAuth: false }, config).anonymousAuth).toBe(false);
   });
 
+  it('is the kubelet’s port in a cluster unless told otherwise', () => {
+    expect(resolveAgentOptions({}).port).toBe(0);
+    expect(resolveAgentOptions({ kubeconfig: '/k' }).port).toBe(10_250);
+    expect(resolveAgentOptions({ kubeconfig: '/k' }, { port: 7 }).port).toBe(7);
+    expect(resolveAgentOptions({ kubeconfig: '/k', port: 0 }, { port: 7 }).port).toBe(0);
+  });
+
   it.each<[GivenAgentOptions, string]>([
     [{ address: 'node-1' }, '--address: "node-1" is not an address, such as 127.0.0.1'],
     [{ address: 'fe80::1%eth0' }, '--address: "fe80::1%eth0" is not an address'],
@@ -98,6 +105,7 @@ authentication:
     [{ port: 65_536 }, '--port: 65536 is not a port, from 0 to 65535'],
     [{ readOnlyPort: -1 }, '--read-only-port: -1 is not a port'],
     [{ port: 7, readOnlyPort: 7 }, '--read-only-port: 7 is the port of --port, too'],
+    [{ kubeconfig: '/k', healthzPort: 10_250 }, '--healthz-port: 10250 is the port of --port, too'],
     [{ tlsCertFile: '/c' }, '--tls-cert-file: needs --tls-private-key-file, too'],
     [{ tlsPrivateKeyFile: '/k' }, '--tls-private-key-file: needs --tls-cert-file, too'],
     [

@@ -28,7 +28,7 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findWrongThresholds(options),
     findSmallJournal(options),
     findWrongAddress(options),
-    findWrongListener('--address', options.address),
+    options.address === undefined ? undefined : findWrongListener('--address', options.address),
     findHalfAPair(options),
     findWrongCertFolder(options),
     findLonelyBootstrap(options),

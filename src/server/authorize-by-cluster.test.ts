@@ -64,24 +64,67 @@ describe('who is let in by a cluster', () => {
     expect(asked).toEqual(['ann(ops,system:authenticated) get stats', 'bob(system:authenticated) get stats']);
   });
 
-  it('is no page of a browser, but an API server that hands on the Origin of a program', async () => {
-    const { ask } = scene(['create exec']);
+  describe('when the request bears the marks of a page', () => {
     const certificate = { name: 'api-server', groups: [] };
     const stream = { path: '/exec/ns/pod/c', template: '/exec/:namespace/:name/:container' };
-    const ofPage = { upgrade: 'websocket', connection: 'upgrade', origin: 'http://localhost' };
-    const upgrade = { ...ofPage, 'x-forwarded-for': '10.0.0.1' };
-    const refused = '403 requests of web pages are not answered';
-    expect(await ask({ ...stream, certificate, more: upgrade })).not.toBe(refused);
-    for (const more of [
-      { ...upgrade, 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64)' },
-      { ...upgrade, 'sec-fetch-site': 'cross-site' },
-      ofPage,
+    const command = { method: 'POST', path: '/run/ns/pod/c', template: '/run/:namespace/:name/:container' };
+    const webSocket = { upgrade: 'websocket', connection: 'upgrade' };
+    const named = { 'x-forwarded-for': '10.0.0.1' };
+    const marks: readonly Readonly<Record<string, string>>[] = [
       { origin: 'http://localhost' },
-    ]) {
-      expect(await ask({ ...stream, certificate, more })).toBe(refused);
-    }
-    expect(await ask({ ...stream, token: 'anns', more: upgrade })).toBe(refused);
-    expect(await ask({ ...stream, more: upgrade })).toBe(refused);
+      { origin: 'https://terminal.example', 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64)' },
+      ...['cross-site', 'same-site'].map((site) => ({ 'sec-fetch-site': site })),
+      { origin: 'https://terminal.example', 'user-agent': 'Mozilla/5.0', 'sec-fetch-site': 'cross-site' },
+    ];
+    const refused = '403 requests of web pages are not answered';
+
+    it.each(marks)(
+      'is who has a certificate and names for whom he asks, for streams and to read, as an API server does: %j',
+      async (mark) => {
+        const { ask, asked } = scene(['create proxy', 'get stats']);
+        expect(
+          await ask({ ...stream, certificate, more: { ...mark, ...webSocket, ...named } }),
+        ).toBeUndefined();
+        const spdy = { upgrade: 'SPDY/3.1', connection: 'upgrade' };
+        const post = { ...stream, method: 'POST' };
+        expect(await ask({ ...post, certificate, more: { ...mark, ...spdy, ...named } })).toBeUndefined();
+        for (const method of ['GET', 'HEAD']) {
+          expect(await ask({ method, certificate, more: { ...mark, ...named } })).toBeUndefined();
+        }
+        expect(asked.map((each) => each.replace(/^\S+ /, ''))).toEqual([
+          ...['create proxy', 'create proxy', 'get stats', 'get stats'],
+        ]);
+      },
+    );
+
+    it.each(marks)('is nobody whose request a page could have made so itself: %j', async (mark) => {
+      const { ask, asked } = scene(['create proxy', 'get stats', 'get proxy'], { isAnonymousKnown: true });
+      // A browser shows the certificate that somebody has put into it.
+      expect(await ask({ ...stream, certificate, more: { ...mark, ...webSocket } })).toBe(refused);
+      expect(await ask({ certificate, more: mark })).toBe(refused);
+      // A script of this very port could name anybody.
+      expect(await ask({ ...command, certificate, more: { ...mark, ...named } })).toBe(refused);
+      expect(await ask({ ...command, certificate, more: mark })).toBe(refused);
+      for (const who of [
+        {},
+        { token: 'anns' },
+        { token: 'own' },
+        { certificate: { name: '', groups: [] } },
+      ]) {
+        expect(await ask({ ...stream, ...who, more: { ...mark, ...webSocket, ...named } })).toBe(refused);
+        expect(await ask({ ...who, more: { ...mark, ...named } })).toBe(refused);
+      }
+      expect(asked).toEqual([]);
+    });
+
+    it('is nobody either who has a certificate and may not do what he asks for', async () => {
+      const { ask } = scene(['get proxy']);
+      for (const mark of marks) {
+        expect(await ask({ ...stream, certificate, more: { ...mark, ...webSocket, ...named } })).toBe(
+          '403 Forbidden (user=api-server, verb=create, resource=nodes, subresource(s)=[proxy])',
+        );
+      }
+    });
   });
 
   it('is the owner, and the masters, without a question', async () => {

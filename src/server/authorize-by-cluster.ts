@@ -46,7 +46,7 @@ export interface AuthorizeByClusterOptions {
  */
 export function authorizeByCluster(options: AuthorizeByClusterOptions): Authorize {
   return async (request, client) => {
-    const ofPage = refuseWebPage(request.headers, { handedOn: isUpgradeOfCertified(request, client) });
+    const ofPage = isHandedOn(request, client) ? undefined : refuseWebPage(request.headers);
     if (ofPage !== undefined) return ofPage;
     const token = readBearer(request.headers);
     if (token !== undefined && options.tokens().find(token) !== undefined) return undefined;
@@ -60,10 +60,19 @@ export function authorizeByCluster(options: AuthorizeByClusterOptions): Authoriz
   };
 }
 
-/** As the API server asks for a stream: it names whom it asks for, which no page can do with a WebSocket. */
-function isUpgradeOfCertified({ headers }: AskedRequest, { certificate }: ApiClient): boolean {
-  const isHandedOn = headers['upgrade'] !== undefined && headers['x-forwarded-for'] !== undefined;
-  return isHandedOn && certificate !== undefined && certificate.name !== '';
+/**
+ * Whether it comes from who asks for others, as an API server does for a terminal in a browser: it hands on what the browser
+ * has said of its page, and names whom it asks for.
+ *
+ * A page that is itself at the other end, in the browser of somebody who has put a certificate there, gains nothing by it.
+ * With a WebSocket it cannot name anybody (`X-Forwarded-For`), and no script may ask for another upgrade. A script of
+ * another site that names somebody is held up by its browser, which asks first (CORS) and is given no leave; and what a page
+ * of this very port could read so, it could read before. What else changes something is not taken from pages, whoever is named.
+ */
+function isHandedOn({ method, headers }: AskedRequest, { certificate }: ApiClient): boolean {
+  if (certificate === undefined || certificate.name === '') return false;
+  if (headers['x-forwarded-for'] === undefined) return false;
+  return headers['upgrade'] !== undefined || method === 'GET' || method === 'HEAD';
 }
 
 async function findUser(

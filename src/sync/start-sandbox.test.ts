@@ -125,7 +125,7 @@ describe('a pod that wants the cluster’s name servers where there are none', (
     await start();
     await start('web-sandbox-0');
     expect(events).toEqual([
-      'Warning MissingClusterDNS: pod: "web_default(u1)". podloop does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.',
+      'Warning MissingClusterDNS: pod: "web_default(u1)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.',
     ]);
   });
 

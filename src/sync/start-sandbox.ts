@@ -165,8 +165,8 @@ export class SandboxStarter {
       this.#options.events.record(metadata, { type: 'Warning', reason, message });
     };
     if (lacksClusterDns(spec, node.clusterDns)) {
-      const lack = `does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.`;
-      tell('MissingClusterDNS', `pod: "${describePod(pod)}". podloop ${lack}`);
+      const lack = `kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.`;
+      tell('MissingClusterDNS', `pod: "${describePod(pod)}". ${lack}`);
     }
     for (const limit of describeResolverLimits(spec, metadata.namespace, toResolverFacts(node))) {
       tell('DNSConfigForming', limit);

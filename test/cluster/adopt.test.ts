@@ -3,17 +3,16 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeList, type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
-import { findFreePort } from '../../src/testing/tcp-client.js';
 import { type Containerd, startContainerd } from '../containerd/harness/containerd.js';
 import { runtimeService } from '../containerd/harness/cri-driver.js';
 import { BUSYBOX_IMAGE } from '../containerd/harness/image.js';
 import { findInstaller } from '../containerd/harness/installed.js';
 import { ClusterAgent } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
-import { type Component } from './harness/component.js';
 import { ControlPlane } from './harness/control-plane.js';
 import { isReady } from './harness/is-ready.js';
-import { startKubelet } from './harness/kubelet.js';
+import { readGuideCommand } from './harness/guide-command.js';
+import { type StartedKubelet, startKubelet } from './harness/kubelet.js';
 import { findOwnIp } from './harness/own-ip.js';
 import { untilAsync } from './harness/until-async.js';
 
@@ -33,7 +32,9 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
   let plane: ControlPlane;
   let containerd: Containerd;
   let agent: ClusterAgent;
-  let node: Component;
+  let node: StartedKubelet;
+  /** What the guide says, at the places of this test. */
+  let takeOver: readonly string[];
   let before: readonly Pod[];
   let madeBefore: ReadonlyMap<string, string>;
 
@@ -45,12 +46,21 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
     agent = await ClusterAgent.prepare(
       plane,
       NODE,
-      ...['--runtime-endpoint', containerd.endpoint, '--node-ip', nodeIp, '--address', '0.0.0.0'],
-      ...['--port', String(await findFreePort()), '--client-ca-file', plane.keys.file('ca.crt')],
+      ...['--runtime-endpoint', containerd.endpoint, '--node-ip', nodeIp],
     );
     await writeManifest(podOf('static', {}));
     await writeManifest(criticalPod());
-    node = await startKubelet({ kubelet: kubelet!, agent, endpoint: containerd.endpoint, nodeIp });
+    const clientCAFile = plane.keys.file('ca.crt');
+    const { endpoint } = containerd;
+    node = await startKubelet({ kubelet: kubelet!, agent, endpoint, nodeIp, clientCAFile });
+    const places = {
+      ...{ '/etc/kubernetes/manifests': agent.manifests, '/etc/kubernetes/kubelet.conf': agent.kubeconfig },
+      ...{ '/var/lib/kubelet/config.yaml': node.configFile, '/var/lib/kubelet': agent.rootDir },
+      ...{ '/var/lib/kubelet/pki': node.certDir, NAME: NODE },
+    };
+    const command = await readGuideCommand('In place of a kubelet', new Map(Object.entries(places)));
+    // The first as the guide carries it over, the second for what is looked for in the log.
+    takeOver = [...command, '--node-ip', nodeIp, '-v', '3'];
     await make('configmaps', { metadata: { name: 'words' }, data: { greeting: 'hello' } });
     await make('secrets', { metadata: { name: 'keys' }, stringData: { key: 'opens' } });
     const { metadata, spec } = podOf('web', { labels: { app: 'web' }, withVolumes: true });
@@ -83,15 +93,15 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
       const log = await readFile(join(agent.folder, 'kubelet.log'), 'utf8');
       throw new Error(`${String(error)}; the kubelet said:\n${log.slice(-4_000)}`);
     });
-    await node.stop();
+    await node.component.stop();
     madeBefore = await listContainers();
     await plane.kubectl('delete', 'pod', 'deleted', '--wait=false');
     await plane.kubectl('delete', 'pod', 'forced', '--force', '--grace-period=0');
-    agent.start('--adopt');
+    agent.startAs(...takeOver);
   });
 
   afterAll(async () => {
-    await node.stop();
+    await node.component.stop();
     await agent[Symbol.asyncDispose]();
     await containerd[Symbol.asyncDispose]();
     await plane[Symbol.asyncDispose]();
@@ -119,6 +129,12 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
       const node = await plane.admin.request<Node>({ method: 'GET', path });
       return isReady(node) && node.status?.nodeInfo?.kubeletVersion.includes('podloop');
     });
+  });
+
+  it('is found where the kubelet was', async () => {
+    const path = `/api/v1/nodes/${NODE}`;
+    const { status } = await plane.admin.request<Node>({ method: 'GET', path });
+    expect(status).toMatchObject({ daemonEndpoints: { kubeletEndpoint: { Port: node.port } } });
   });
 
   it('keeps its pods: none is restarted, none changes its status, and what was deleted meanwhile ends', async () => {
@@ -205,7 +221,7 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
   it('keeps all of it over a restart without --adopt', async () => {
     const was = await listContainers();
     await agent.kill();
-    agent.start();
+    agent.startAs(...takeOver.filter((word) => word !== '--adopt'));
     await untilAsync('an agent that has begun', async () => {
       return Promise.resolve(agent.log.includes('Started node agent'));
     });

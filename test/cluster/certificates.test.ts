@@ -102,7 +102,7 @@ describe.skipIf('missing' in found || !isRoot)('the certificates of a node of a 
       ...['run', '--bootstrap-kubeconfig', bootstrap, '--kubeconfig', kubeconfig(), '--cert-dir', at('pki')],
       ...['--node-name', nodeName, '--node-ip', ADDRESS ?? '', '--root-dir', at('root')],
       ...['--pod-logs-dir', at('logs'), '--runtime-endpoint', 'embedded', '--network', 'host', '-v', '3'],
-      ...['--read-only-port', '0', ...more],
+      ...['--read-only-port', '0', '--port', '0', ...more],
     ]);
     agents.push(agent);
   }

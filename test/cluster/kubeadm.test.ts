@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CertificateSigningRequest, type Node } from '../../src/cluster/client/kube-objects.js';
+import { findFreePort } from '../../src/testing/tcp-client.js';
 import { PodloopProcess } from '../integration/podloop-process.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
@@ -61,6 +62,7 @@ describe.skipIf('missing' in found || kubeadm === undefined)(
         ...['--root-dir', join(folder, 'root'), '--pod-logs-dir', join(folder, 'logs')],
         ...['--cert-dir', join(folder, 'pki'), '--client-ca-file', plane.keys.file('ca.crt')],
         ...['--runtime-endpoint', 'embedded', '--network', 'host', '--stop-pods', '--read-only-port', '0'],
+        ...['--port', String(await findFreePort())],
       ]);
       await untilAsync('a node that is ready', async () =>
         isReady(await plane.admin.request<Node>({ method: 'GET', path: `/api/v1/nodes/${NODE}` })),

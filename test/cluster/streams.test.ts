@@ -1,8 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Pod } from '../../src/cluster/client/kube-objects.js';
+import { WebSocket } from 'ws';
+import { type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
 import { askPort, findFreePort } from '../../src/testing/tcp-client.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
@@ -61,6 +63,42 @@ describe.skipIf('missing' in found || found.binaries.kubectl === undefined)(
       await plane[Symbol.asyncDispose]();
     });
 
+    /** How many streams the API server has handed on to nodes as WebSockets. */
+    async function handedOn(): Promise<number> {
+      const text = await plane.kubectl('get', '--raw', '/metrics');
+      return sum(text, /^apiserver_websocket_streaming_requests_total\{.*proxied_to_kubelet.*\} (\d+)$/gm);
+    }
+
+    /** How many the node has been asked for. */
+    async function webSocketsOfNode(): Promise<number> {
+      const text = await plane.kubectl('get', '--raw', '/api/v1/nodes/lab-a/proxy/metrics');
+      return sum(text, /^kubelet_websocket_streaming_requests_total\{.*\} (\d+)$/gm);
+    }
+
+    async function kubectlWith(input: string, ...args: readonly string[]): Promise<string> {
+      const { kubectl = '' } = 'missing' in found ? {} : found.binaries;
+      const env = { ...process.env, HOME: plane.folder };
+      const running = run(kubectl, ['--kubeconfig', plane.adminKubeconfig, ...args], {
+        env,
+        timeout: 60_000,
+      });
+      running.child.stdin?.end(input);
+      return (await running).stdout;
+    }
+
+    it('is told that the node takes WebSocket, and hands it on', async () => {
+      const node = await plane.admin.request<Node>({ method: 'GET', path: '/api/v1/nodes/lab-a' });
+      expect(node.status).toMatchObject({ declaredFeatures: ['ExtendWebSocketsToKubelet'] });
+      const [before, own] = [await handedOn(), await webSocketsOfNode()];
+      expect(await plane.kubectl('exec', 'web', '--', 'echo', 'here')).toBe('here\n');
+      expect(await handedOn()).toBe(before + 1);
+      expect(await webSocketsOfNode()).toBe(own + 1);
+    });
+
+    it('hands the end of standard input on', async () => {
+      expect(await kubectlWith('from here', 'exec', '-i', 'web', '--', 'cat')).toBe('from here');
+    });
+
     it('reads logs', async () => {
       expect(await plane.kubectl('logs', 'web')).toContain('here');
     });
@@ -78,6 +116,44 @@ describe.skipIf('missing' in found || found.binaries.kubectl === undefined)(
       const args = ['--kubeconfig', plane.adminKubeconfig, 'exec', 'web', '--', 'echo', 'spdy'];
       const { kubectl = '' } = 'missing' in found ? {} : found.binaries;
       expect((await run(kubectl, args, { env, timeout: 60_000 })).stdout).toBe('spdy\n');
+    });
+
+    it('runs them for terminals in browsers, too, which say of what page they are', async () => {
+      const tls = {
+        ca: await readFile(plane.keys.file('ca.crt')),
+        cert: await readFile(plane.keys.file('admin.crt')),
+        key: await readFile(plane.keys.file('admin.key')),
+      };
+      const path = `${PODS}/web/exec?container=main&stdout=true&command=echo&command=browser`;
+      for (const protocol of ['v5.channel.k8s.io', 'v4.channel.k8s.io']) {
+        const socket = new WebSocket(`${plane.server.replace('https', 'wss')}${path}`, protocol, {
+          ...tls,
+          headers: {
+            Origin: 'https://dashboard.example',
+            'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64)',
+            'Sec-Fetch-Site': 'cross-site',
+          },
+        });
+        let heard = '';
+        socket.on('message', (data) => {
+          const [channel, text] = [(data as Buffer)[0], (data as Buffer).subarray(1).toString()];
+          if (channel === 1) heard += text;
+        });
+        await once(socket, 'close');
+        expect(heard).toBe('browser\n');
+      }
+    });
+
+    it('reads pages of the node for dashboards', async () => {
+      const headers = { Origin: 'https://dashboard.example', 'Sec-Fetch-Site': 'cross-site' };
+      const tls = {
+        cert: await readFile(plane.keys.file('admin.crt')),
+        key: await readFile(plane.keys.file('admin.key')),
+      };
+      const path = '/api/v1/nodes/lab-a/proxy/healthz';
+      expect(await askPort(Number(new URL(plane.server).port), path, { headers, tls })).toMatchObject({
+        ...{ code: 200, text: 'ok' },
+      });
     });
 
     it('joins what runs', async () => {
@@ -112,3 +188,7 @@ describe.skipIf('missing' in found || found.binaries.kubectl === undefined)(
     });
   },
 );
+
+function sum(text: string, numbers: RegExp): number {
+  return [...text.matchAll(numbers)].reduce((total, [, each]) => total + Number(each), 0);
+}

@@ -20,6 +20,28 @@ const EXAMPLE = fileURLToPath(new URL('../../examples/systemd/podloop-node.servi
 const NODE = 'systemd-1';
 const POD = '/api/v1/namespaces/default/pods/stays';
 const TOKEN = { id: 'abcdef', secret: '0123456789abcdef' };
+/** As of `kubectl -n kube-system get cm kubelet-config -o jsonpath='{.data.kubelet}'` in a cluster of kubeadm. */
+const KUBELET_CONFIG = `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication:
+  anonymous: { enabled: false }
+  webhook: { cacheTTL: 0s, enabled: true }
+  x509: { clientCAFile: /etc/kubernetes/pki/ca.crt }
+authorization:
+  mode: Webhook
+  webhook: { cacheAuthorizedTTL: 0s, cacheUnauthorizedTTL: 0s }
+cgroupDriver: systemd
+clusterDNS: [10.96.0.10]
+clusterDomain: cluster.local
+containerRuntimeEndpoint: ""
+healthzBindAddress: 127.0.0.1
+healthzPort: 10248
+memorySwap: {}
+rotateCertificates: true
+shutdownGracePeriod: 0s
+staticPodPath: /etc/kubernetes/manifests
+syncFrequency: 0s
+`;
 /** Programs that end and start, on a loaded machine. */
 const LIMIT_MS = 120_000;
 
@@ -98,6 +120,7 @@ describe.skipIf(problem !== undefined)('the unit of a node, under a real systemd
     const from = at('install');
     await mkdir(from);
     await writeFile(join(from, 'bootstrap.kubeconfig'), JSON.stringify(bootstrap));
+    await writeFile(join(from, 'kubelet.yaml'), KUBELET_CONFIG);
     await writeFile(join(from, 'node.env'), `PODLOOP_NODE_ARGS="${args.join(' ')}"\n`);
     await writeFile(join(from, 'podloop'), `#!/bin/sh\nexec '${process.execPath}' '${PODLOOP_MAIN}' "$@"\n`);
     await chmod(join(from, 'podloop'), 0o755);
@@ -106,6 +129,7 @@ describe.skipIf(problem !== undefined)('the unit of a node, under a real systemd
     await systemd.inside(...secret, '/etc/podloop/bootstrap.kubeconfig');
     await systemd.inside('install', '-m', '0644', plane.keys.file('ca.crt'), '/etc/podloop/ca.crt');
     await systemd.inside('install', '-m', '0644', join(from, 'node.env'), '/etc/podloop/node.env');
+    await systemd.inside('install', '-m', '0644', join(from, 'kubelet.yaml'), '/etc/podloop/kubelet.yaml');
     await copyFile(EXAMPLE, at('units', `${UNIT}.service`));
     // There is no journal; and who is aborted is to leave no core behind.
     await override('test.conf', `StandardOutput=append:${at('log')}\nStandardError=inherit\nLimitCORE=0\n`);
@@ -181,6 +205,8 @@ describe.skipIf(problem !== undefined)('the unit of a node, under a real systemd
     expect(log).toContain('Started node agent');
     // Of verbosity 2 and up.
     expect(log).toContain('Starting the sync loop');
+    // What the cluster tells its kubelets is all heeded.
+    expect(log).not.toContain('has no effect');
     await until('a node that is ready', async () => isReady(await get<Node>(`/api/v1/nodes/${NODE}`)));
   });
 
@@ -209,6 +235,12 @@ describe.skipIf(problem !== undefined)('the unit of a node, under a real systemd
     await expectWorks('after-kill');
     expect([(await containerStatus()).containerID, await podPid()]).toEqual(before);
     expect((await containerStatus()).restartCount).toBe(0);
+  });
+
+  it('is reached by the API server, and tells pods the name server of their cluster', async () => {
+    const resolvers = await plane.kubectl('exec', 'stays', '--', 'cat', '/etc/resolv.conf');
+    expect(resolvers).toContain('nameserver 10.96.0.10\n');
+    expect(resolvers).toContain('svc.cluster.local');
   });
 
   it('is started again when it no longer says that it lives', async () => {

@@ -27,8 +27,10 @@ export interface ClusterNodeParts {
     | keyof PressureOptions
   >;
   /** What was said about the node besides; the kubelet's defaults where nothing was. */
-  readonly settings?: Partial<Omit<NodeSettings, 'name' | 'kubeletVersion'>>;
+  readonly settings?: Partial<Omit<NodeSettings, 'name' | 'kubeletVersion' | 'declaredFeatures'>>;
   readonly nodeName: string;
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
   /** podloop's. */
   readonly version: string;
   readonly parts: Pick<AgentParts, 'pleg' | 'runtimeState' | 'changes' | 'imageDisk'>;
@@ -60,15 +62,18 @@ export interface BuiltClusterNode {
 /** Makes this machine a node of a cluster. Loads what only such a node needs. */
 export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltClusterNode> {
   const { options, nodeName, parts, client, clock, logger } = given;
-  const [{ ClusterNode }, { DEFAULT_NODE_SETTINGS, kubeletVersionOf }] = await Promise.all([
-    import('../../cluster/node/cluster-node.js'),
-    import('../../cluster/node/node-settings.js'),
-  ]);
+  const [{ ClusterNode }, { DEFAULT_NODE_SETTINGS, kubeletVersionOf }, { declaredFeaturesOf }] =
+    await Promise.all([
+      import('../../cluster/node/cluster-node.js'),
+      import('../../cluster/node/node-settings.js'),
+      import('../../cluster/node/declared-features.js'),
+    ]);
   const settings: NodeSettings = {
     ...DEFAULT_NODE_SETTINGS,
     // The name of a node is its host name, as with a kubelet's --hostname-override.
     ...{ name: nodeName, hostname: nodeName, kubeletVersion: kubeletVersionOf(given.version) },
     ...given.settings,
+    declaredFeatures: declaredFeaturesOf(given.runtimeName),
   };
   const health = new NodeHealthWatch({ ...parts, client, clock });
   const node = new ClusterNode({

@@ -57,6 +57,8 @@ export interface JoiningParts {
   readonly parts: AgentParts;
   /** Of the runtime. */
   readonly client: CriClient;
+  /** As the runtime calls itself. */
+  readonly runtimeName: string;
   /** Where the API server finds the agent; undefined while nothing listens there. */
   readonly kubeletPort: () => number | undefined;
 }
@@ -202,7 +204,7 @@ export class ClusterLink implements ClusterHooks {
   }
 
   /** Puts the agent's parts and those of the cluster together; once, before {@link run}. */
-  async join({ parts, client, kubeletPort }: JoiningParts, signal: AbortSignal): Promise<void> {
+  async join({ parts, client, runtimeName, kubeletPort }: JoiningParts, signal: AbortSignal): Promise<void> {
     const { options, nodeName, version, clock, logger } = this.#given;
     const { clients, labels, taints, ClusterPods } = this.#loaded;
     const { api, heartbeat } = clients;
@@ -223,7 +225,19 @@ export class ClusterLink implements ClusterHooks {
     });
     this.#pods = pods;
     this.#node = await buildClusterNode({
-      ...{ options, nodeName, version, parts, client, api, heartbeat, kubeletPort, clock, logger },
+      ...{
+        options,
+        nodeName,
+        version,
+        parts,
+        client,
+        runtimeName,
+        api,
+        heartbeat,
+        kubeletPort,
+        clock,
+        logger,
+      },
       dropConnection: () => heartbeat.dropConnections(),
       settings: {
         ...{ labels, taints, register: options.registerNode, providerId: options.providerId },

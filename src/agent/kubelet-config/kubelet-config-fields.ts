@@ -1,6 +1,6 @@
 import { type FieldFacts, type FieldTable, ignored, supported } from '../../model/field-facts.js';
 
-const CONTROL_PLANE = 'it is about an API server, and there is none';
+const NO_API_SERVER = 'it is about an API server, and there is none';
 const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for all pods together';
 const NO_PINNING =
   'podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot';
@@ -77,7 +77,10 @@ export const KUBELET_CONFIG_TABLES = {
     imageMaximumGCAge: ignored('string', 'images go when the disk fills, not for their age'),
     imageGCHighThresholdPercent: supported('int32'),
     imageGCLowThresholdPercent: supported('int32'),
-    volumeStatsAggPeriod: ignored('string', 'podloop measures no volumes yet'),
+    volumeStatsAggPeriod: ignored(
+      'string',
+      'volumes are measured when somebody asks, and not again for two minutes',
+    ),
     kubeletCgroups: ignored('string', 'the service manager gives the agent its cgroup'),
     systemCgroups: ignored('string', NODE_SETTINGS),
     cgroupRoot: supported('string'),
@@ -103,7 +106,7 @@ export const KUBELET_CONFIG_TABLES = {
     cpuCFSQuotaPeriod: duration(),
     nodeStatusMaxImages: supported('int32'),
     maxOpenFiles: ignored('int64', 'set LimitNOFILE in the unit of the service manager'),
-    contentType: ignored('string', CONTROL_PLANE),
+    contentType: ignored('string', 'API servers are sent JSON'),
     kubeAPIQPS: supported('int32'),
     kubeAPIBurst: supported('int32'),
     serializeImagePulls: supported('boolean'),
@@ -116,7 +119,7 @@ export const KUBELET_CONFIG_TABLES = {
     evictionMinimumReclaim: supported('map[string]string'),
     mergeDefaultEvictionSettings: supported('boolean'),
     podsPerCore: supported('int32'),
-    enableControllerAttachDetach: ignored('boolean', CONTROL_PLANE),
+    enableControllerAttachDetach: ignored('boolean', 'podloop attaches no volumes', { neutral: [true] }),
     protectKernelDefaults: ignored('boolean', NODE_SETTINGS),
     makeIPTablesUtilChains: ignored('boolean', NODE_SETTINGS),
     iptablesMasqueradeBit: ignored('int32', NODE_SETTINGS),
@@ -128,7 +131,11 @@ export const KUBELET_CONFIG_TABLES = {
     containerLogMaxFiles: supported('int32'),
     containerLogMaxWorkers: ignored('int32', 'logs are rotated one after another'),
     containerLogMonitorInterval: duration(),
-    configMapAndSecretChangeDetectionStrategy: ignored('Get|Cache|Watch', CONTROL_PLANE),
+    configMapAndSecretChangeDetectionStrategy: ignored(
+      'Get|Cache|Watch',
+      'ConfigMaps and Secrets of an API server are always watched',
+      { neutral: ['Watch'] },
+    ),
     systemReserved: supported('map[string]quantity'),
     kubeReserved: supported('map[string]quantity'),
     reservedSystemCPUs: ignored('string', NO_PINNING),
@@ -210,8 +217,8 @@ export const KUBELET_CONFIG_TABLES = {
 
 /** Fields that are honoured in a cluster alone, by their paths; what is said of them elsewhere. */
 export const CLUSTER_FIELDS: Readonly<Record<string, string>> = {
-  eventRecordQPS: CONTROL_PLANE,
-  eventBurst: CONTROL_PLANE,
+  eventRecordQPS: NO_API_SERVER,
+  eventBurst: NO_API_SERVER,
   'authentication.webhook': 'there is no API server that could be asked who may do what',
   'authorization.webhook': 'there is no API server that could be asked who may do what',
 };

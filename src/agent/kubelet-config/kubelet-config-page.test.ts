@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolveAgentOptions } from '../resolve-agent-options.js';
+import { type GivenAgentOptions, resolveAgentOptions } from '../resolve-agent-options.js';
 import { kubeletConfigPage } from './kubelet-config-page.js';
 import { readKubeletConfig } from './read-kubelet-config.js';
 
@@ -35,7 +35,17 @@ describe('the page of the configuration', () => {
     const options = resolveAgentOptions({ maxPods: 7, containerLogMaxSizeBytes: 1_234_567 }, config);
     const again = readKubeletConfig(JSON.stringify(shown(kubeletConfigPage(options))), '/again.json');
     expect(again.warnings).toEqual([]);
-    expect(resolveAgentOptions({}, again.config)).toEqual({ ...options, readOnlyPort: 10_255 });
+    const inForce = { readOnlyPort: 10_255, address: '127.0.0.1' };
+    expect(resolveAgentOptions({}, again.config)).toEqual({ ...options, ...inForce });
+  });
+
+  it('shows where a node of a cluster is found', () => {
+    const told = (given: GivenAgentOptions) => shown(kubeletConfigPage(resolveAgentOptions(given)));
+    expect(told({ kubeconfig: '/k' })).toMatchObject({ address: '0.0.0.0', port: 10_250 });
+    expect(told({ kubeconfig: '/k', address: '192.0.2.7', port: 7 })).toMatchObject({
+      ...{ address: '192.0.2.7', port: 7 },
+    });
+    expect(told({})).toMatchObject({ address: '127.0.0.1', port: 0 });
   });
 
   it('shows no secret', () => {

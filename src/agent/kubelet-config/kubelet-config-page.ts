@@ -1,6 +1,7 @@
 import { formatGoDuration } from '../../util/go-duration.js';
 import { AGENT_OPTIONS, type AgentOptions } from '../agent-options.js';
 import { CLUSTER_FIELDS } from './kubelet-config-fields.js';
+import { portAddressOf } from '../options/port-address.js';
 import { findReadOnlyPlace } from '../options/read-only-port.js';
 import { type AgentOptionFacts } from '../options/options-table.js';
 
@@ -19,13 +20,19 @@ export function kubeletConfigPage(options: AgentOptions): string {
   };
   for (const name of Object.keys(AGENT_OPTIONS) as (keyof AgentOptions)[]) {
     const facts: AgentOptionFacts<unknown> = AGENT_OPTIONS[name];
-    const value = name === 'readOnlyPort' ? findReadOnlyPlace(options).port : options[name];
+    const value = inForce(options, name);
     // What nobody told is not there, but for what is told by being empty.
     if (facts.field === undefined || (value === '' && facts.default === '')) continue;
     if (options.kubeconfig === '' && isOfClusters(facts.field)) continue;
     put(config, facts.field.split('.'), toField(name, facts, value));
   }
   return `${JSON.stringify({ kubeletconfig: config })}\n`;
+}
+
+/** Where what was told stands for something else. */
+function inForce(options: AgentOptions, name: keyof AgentOptions): unknown {
+  if (name === 'readOnlyPort') return findReadOnlyPlace(options).port;
+  return name === 'address' ? portAddressOf(options) : options[name];
 }
 
 function isOfClusters(field: string): boolean {

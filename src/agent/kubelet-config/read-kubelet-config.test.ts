@@ -3,6 +3,54 @@ import { KUBELET_CONFIG_TABLES } from './kubelet-config-fields.js';
 import { readKubeletConfig } from './read-kubelet-config.js';
 
 const HEAD = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+/** The ConfigMap `kubelet-config` of `kube-system`, as kubeadm v1.36 makes it. */
+const OF_KUBEADM = `${HEAD}authentication:
+  anonymous:
+    enabled: false
+  webhook:
+    cacheTTL: 0s
+    enabled: true
+  x509:
+    clientCAFile: /etc/kubernetes/pki/ca.crt
+authorization:
+  mode: Webhook
+  webhook:
+    cacheAuthorizedTTL: 0s
+    cacheUnauthorizedTTL: 0s
+cgroupDriver: systemd
+clusterDNS:
+- 10.96.0.10
+clusterDomain: cluster.local
+containerRuntimeEndpoint: ""
+cpuManagerReconcilePeriod: 0s
+crashLoopBackOff: {}
+evictionPressureTransitionPeriod: 0s
+fileCheckFrequency: 0s
+healthzBindAddress: 127.0.0.1
+healthzPort: 10248
+httpCheckFrequency: 0s
+imageMaximumGCAge: 0s
+imageMinimumGCAge: 0s
+logging:
+  flushFrequency: 0
+  options:
+    json:
+      infoBufferSize: "0"
+    text:
+      infoBufferSize: "0"
+  verbosity: 0
+memorySwap: {}
+nodeStatusReportFrequency: 0s
+nodeStatusUpdateFrequency: 0s
+rotateCertificates: true
+runtimeRequestTimeout: 0s
+shutdownGracePeriod: 0s
+shutdownGracePeriodCriticalPods: 0s
+staticPodPath: /etc/kubernetes/manifests
+streamingConnectionIdleTimeout: 0s
+syncFrequency: 0s
+volumeStatsAggPeriod: 0s
+`;
 const read = (text: string) => readKubeletConfig(HEAD + text, '/etc/podloop/kubelet.yaml');
 const failure = (text: string): string => {
   try {
@@ -67,6 +115,38 @@ describe('a KubeletConfiguration', () => {
       imagePullCredentialsVerificationPolicy: 'NeverVerifyAllowlistedImages',
       preloadedImagesVerificationAllowlist: ['registry.example/team/*', 'busybox'],
     });
+  });
+
+  it('is read as kubeadm writes it for the nodes of a cluster, without a word', () => {
+    const { config, warnings } = readKubeletConfig(OF_KUBEADM, '/var/lib/kubelet/config.yaml', true);
+    expect(warnings).toEqual([]);
+    expect(config).toMatchObject({
+      ...{ clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local', cgroupDriver: 'systemd' },
+      ...{ clientCAFile: '/etc/kubernetes/pki/ca.crt', anonymousAuth: false, authorizationMode: 'Webhook' },
+      ...{ staticPodPath: '/etc/kubernetes/manifests', healthzPort: 10_248 },
+    });
+  });
+
+  it('says of what is about an API server why it has no effect, with one and without', () => {
+    const text =
+      'contentType: application/json\nenableControllerAttachDetach: false\nvolumeStatsAggPeriod: 1m\n' +
+      'configMapAndSecretChangeDetectionStrategy: Cache\nimageMaximumGCAge: 12h\nmemorySwap: {swapBehavior: LimitedSwap}\n';
+    const reasons = [
+      'contentType: has no effect: API servers are sent JSON',
+      'enableControllerAttachDetach: has no effect: podloop attaches no volumes',
+      'volumeStatsAggPeriod: has no effect: volumes are measured when somebody asks, and not again for two minutes',
+      'configMapAndSecretChangeDetectionStrategy: has no effect: ConfigMaps and Secrets of an API server are always watched',
+      'imageMaximumGCAge: has no effect: images go when the disk fills, not for their age',
+      'memorySwap: has no effect: podloop sets limits for containers and pods, and none for all pods together',
+    ];
+    for (const isInCluster of [true, false]) {
+      const { warnings } = readKubeletConfig(HEAD + text, 'k.yaml', isInCluster);
+      expect(warnings.map((each) => each.replace(/^k\.yaml:\d+:1: /, '')).sort()).toEqual(
+        [...reasons].sort(),
+      );
+    }
+    const usual = 'enableControllerAttachDetach: true\nconfigMapAndSecretChangeDetectionStrategy: Watch\n';
+    expect(read(usual).warnings).toEqual([]);
   });
 
   it('says when a node of a cluster is short of something, and what pods are evicted for', () => {

@@ -88,12 +88,20 @@ function fieldsWithoutEffect(
     if (written === null || neutral.includes(written as string)) return [];
     const whyNotHere = isInCluster ? undefined : CLUSTER_FIELDS[path.join('.')];
     if (whyNotHere !== undefined) return [{ path, why: whyNotHere }];
-    if (support === 'ignored') return [{ path, why: note }];
+    if (support === 'ignored') return saysNothing(written) ? [] : [{ path, why: note }];
     if (type.kind !== 'object') return [];
     const inner = type.name as keyof typeof KUBELET_CONFIG_TABLES;
     return fieldsWithoutEffect(written as Written, inner, isInCluster, path);
   });
 }
+
+/** Programs that write such files, kubeadm above all, write zeros and empty objects, which stand for defaults in a kubelet. */
+function saysNothing(written: unknown): boolean {
+  if (typeof written !== 'object' || written === null) return ZEROS.has(written);
+  return Object.values(written).every((each) => saysNothing(each));
+}
+
+const ZEROS: ReadonlySet<unknown> = new Set([null, '', '0', '0s']);
 
 type Written = Readonly<Record<string, unknown>>;
 

@@ -14,6 +14,15 @@ it.each<[GivenAgentOptions, Partial<ReadOnlyPlace>]>([
     { address: '0.0.0.0', readOnlyPort: 10_255 },
     { address: '0.0.0.0', port: 10_255, isUsual: false },
   ],
+  [{ kubeconfig: '/k' }, { address: '127.0.0.1', port: 10_255, isUsual: true }],
+  [
+    { kubeconfig: '/k', readOnlyPort: 10_255 },
+    { address: '127.0.0.1', port: 10_255, isUsual: false },
+  ],
+  [
+    { kubeconfig: '/k', readOnlyPort: 10_255, address: '0.0.0.0' },
+    { address: '0.0.0.0', port: 10_255 },
+  ],
   [{ port: 10_255 }, { port: 0 }],
   [{ healthzPort: 10_255 }, { port: 0 }],
   [{ readOnlyPort: 0 }, { port: 0 }],

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { OWN_ADDRESS } from './port-address.js';
 import { type ServerOptions } from './server-options.js';
 
 /** The kubelet's. */
@@ -14,17 +15,18 @@ export interface ReadOnlyPlace {
 }
 
 /**
- * Where the port is that is open to all. One that nobody asked for stays on this machine, whatever `--address` says, and
- * makes way for the other ports. Pure.
+ * Where the port is that is open to all. It is on this machine alone unless `--address` says otherwise, also in a cluster:
+ * nobody has to show who he is there. One that nobody asked for stays on this machine whatever `--address` says, and makes
+ * way for the other ports. Pure.
  */
 export function findReadOnlyPlace(
   options: Pick<ServerOptions, 'enableServer' | 'address' | 'readOnlyPort' | 'port' | 'healthzPort'>,
   usualPort = DEFAULT_READ_ONLY_PORT,
 ): ReadOnlyPlace {
-  const { enableServer, address, readOnlyPort, port, healthzPort } = options;
+  const { enableServer, address = OWN_ADDRESS, readOnlyPort, port, healthzPort } = options;
   if (readOnlyPort !== undefined) return { address, port: enableServer ? readOnlyPort : 0, isUsual: false };
   const isFree = enableServer && port !== usualPort && healthzPort !== usualPort;
-  const ownAddress = isLoopback(address) ? address : '127.0.0.1';
+  const ownAddress = isLoopback(address) ? address : OWN_ADDRESS;
   return { address: ownAddress, port: isFree ? usualPort : 0, isUsual: true };
 }
 

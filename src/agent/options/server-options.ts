@@ -3,7 +3,8 @@ import { type OptionsTable } from './options-table.js';
 /** What an agent is told of the ports at which it answers. */
 export interface ServerOptions {
   readonly enableServer: boolean;
-  readonly address: string;
+  /** Undefined: 127.0.0.1, and for `port` in a cluster every one of the machine. See {@link portAddressOf}. */
+  readonly address: string | undefined;
   /** Undefined: the usual one, if it is free, and on this machine alone. 0 for none. */
   readonly readOnlyPort: number | undefined;
   readonly healthzPort: number;
@@ -56,11 +57,11 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
   },
   address: {
     type: 'text',
-    default: '127.0.0.1',
+    default: undefined,
     flag: '--address',
     field: 'address',
     fromConfig: (config) => config.address,
-    doc: 'Address at which the agent answers at ports; 0.0.0.0 or :: for all of the machine’s',
+    doc: 'Address at which the agent answers at ports; 0.0.0.0 or :: for all of the machine’s. Unless told 127.0.0.1, and for --port in a cluster 0.0.0.0',
   },
   readOnlyPort: {
     type: 'port',
@@ -89,10 +90,11 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
   port: {
     type: 'port',
     default: 0,
+    defaultInCluster: 10_250,
     flag: '--port',
     field: 'port',
     fromConfig: (config) => config.port,
-    doc: 'Port with TLS for those who show a token or a certificate, 0 for none; the kubelet’s is 10250',
+    doc: 'Port with TLS for those who show a token or a certificate, 0 for none; in a cluster the kubelet’s, 10250, unless told',
   },
   tlsCertFile: {
     type: 'text',

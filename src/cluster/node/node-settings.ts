@@ -16,7 +16,7 @@ export interface NodeSettings {
   readonly providerId: string;
   /** As `kubectl get nodes` shows it. */
   readonly kubeletVersion: string;
-  /** Sorted; what of Kubernetes' newer features pods may rely on here. */
+  /** Sorted; what of Kubernetes' newer features the node says that it does. */
   readonly declaredFeatures: readonly string[];
   readonly statusUpdateFrequencyMs: number;
   readonly statusReportFrequencyMs: number;

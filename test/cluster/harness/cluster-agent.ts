@@ -53,25 +53,23 @@ export class ClusterAgent implements AsyncDisposable {
     return join(this.folder, 'logs');
   }
 
+  /** Starts it with these options of `podloop run` alone. */
+  startAs(...options: readonly string[]): void {
+    this.#process = new PodloopProcess(['run', ...options]);
+  }
+
   /** Starts it again, after {@link kill}. */
   start(...more: string[]): void {
     const { nodeName } = this;
-    this.#process = new PodloopProcess([
-      ...[
-        'run',
-        this.manifests,
-        '--kubeconfig',
-        this.kubeconfig,
-        '--node-name',
-        nodeName,
-        '--node-ip',
-        '127.0.0.1',
-      ],
+    this.startAs(
+      ...[this.manifests, '--kubeconfig', this.kubeconfig, '--node-name', nodeName, '--node-ip', '127.0.0.1'],
       ...['--root-dir', this.rootDir, '--pod-logs-dir', this.podLogsDir],
       ...['--runtime-endpoint', 'embedded', '--network', 'host', '--read-only-port', '0', '-v', '3'],
+      // The usual one is good for one node of a machine.
+      ...['--port', '0'],
       ...this.#args,
       ...more,
-    ]);
+    );
   }
 
   /** What it has logged so far. */

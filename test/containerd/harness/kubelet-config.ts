@@ -7,7 +7,7 @@ export interface KubeletConfigOptions {
 }
 
 /** The configuration of a kubelet as far as one machine for many tests allows it: without a tree of cgroups of its own. */
-export function kubeletConfig({ endpoint, port, manifests, podLogsDir }: KubeletConfigOptions): object {
+export function kubeletConfig({ endpoint, port, manifests, podLogsDir }: KubeletConfigOptions) {
   return {
     ...{ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' },
     ...{ address: '127.0.0.1', port },

@@ -1,0 +1,23 @@
+/**
+ * The API server hands the WebSockets of `kubectl exec`, `attach` and `port-forward` on to the node, instead of translating
+ * them to SPDY.
+ *
+ * Source: https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/4006-transition-spdy-to-websockets
+ */
+const WEBSOCKETS = 'ExtendWebSocketsToKubelet';
+
+/** Whose streaming servers speak WebSocket as newer clients do: `v5.channel.k8s.io`, and `SPDY/3.1+portforward.k8s.io`. */
+const SPEAK_WEBSOCKET: ReadonlySet<string> = new Set(['podloop-embedded']);
+
+/**
+ * What a Node tells of Kubernetes' newer features (`status.declaredFeatures`); sorted. Pure.
+ *
+ * A kubelet declares `ExtendWebSocketsToKubelet` on any runtime, as it translates by itself. Here a connection reaches the
+ * runtime as it came: for a runtime that does not speak all of it the API server has to go on translating. A kubelet's other
+ * features are about what podloop does not do: undeclared, they keep such pods and edits away.
+ *
+ * Source: https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/5328-node-declared-features
+ */
+export function declaredFeaturesOf(runtimeName: string): readonly string[] {
+  return SPEAK_WEBSOCKET.has(runtimeName) ? [WEBSOCKETS] : [];
+}
