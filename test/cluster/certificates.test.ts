@@ -75,7 +75,8 @@ describe.skipIf('missing' in found || !isRoot)('the certificates of a node of a 
     await Promise.race([agent!.line('stderr', /Started node agent/), agent!.ended]).catch(() => undefined);
     agent!.child.kill('SIGTERM');
     await agent!.ended;
-    await rm(folder, { recursive: true, force: true });
+    // The runtime ends by itself once the agent has, and may write until then.
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   });
 
   const at = (...names: string[]): string => join(folder, ...names);
@@ -199,11 +200,11 @@ describe.skipIf('missing' in found || !isRoot)('the certificates of a node of a 
     start();
     await agent!.line('stderr', /Certificate of the node as a client cannot be had.*Unauthorized/);
     await writeBootstrap(`${TOKEN.id}.${TOKEN.secret}`);
-    const after = await untilAsync('another certificate', async () => {
+    // The request that the killed agent had just made is taken up first; what was signed for it has ended, too.
+    await untilAsync('another certificate, which is good', async () => {
       const now = await readCurrent('client');
-      return now.serialNumber !== before.serialNumber && now;
+      return now.serialNumber !== before.serialNumber && Date.parse(now.validTo) > Date.now();
     });
-    expect(Date.parse(after.validTo)).toBeGreaterThan(Date.now());
     await agent!.line('stderr', /Kubeconfig of the node written/);
   });
 
