@@ -192,6 +192,8 @@ describe('a pull that has begun', () => {
     const begun = await records.begin(APP, image);
     await records.record('sha256:new', APP, LOGIN);
     await records.end(begun, false);
+    await clock.advance(FIVE_MINUTES);
+    await records.keepOnly([image, anImage('sha256:new', APP)], clock.monotonicMs());
     expect(await filesIn('pulling')).toEqual([]);
     await restart();
     expect(namesOf(anImage('sha256:a'), 'r.test/team/app@sha256:' + '0'.repeat(64))).toEqual({});
@@ -212,15 +214,34 @@ describe('a pull that has begun', () => {
     expect(namesOf(anImage('sha256:c', 'r.test/never-came:1'), 'r.test/never-came:1')).toBeUndefined();
   });
 
-  it('and was lost is not over because another one ends that had begun before', async () => {
+  it('and was lost is not over because another one ends, whenever that had begun', async () => {
     const image = anImage('sha256:a', APP);
     const [one, other] = [await records.begin(APP, undefined), await records.begin(APP, undefined)];
     await records.end(one, true);
     await records.end(other, false);
     expect(namesOf(image)).toEqual({});
     await clock.advance(1_000);
+    // With another login, which is refused, and seen to before the first one had brought the image.
     await records.end(await records.begin(APP, undefined), false);
-    expect(namesOf(image)).toBeUndefined();
+    expect(namesOf(image)).toEqual({});
+    await clock.advance(FIVE_MINUTES);
+    await records.keepOnly([image], clock.monotonicMs());
+    expect([namesOf(image), await filesIn('pulling')]).toEqual([{}, []]);
+  });
+
+  it('does not begin where what has its name now, of one that was lost, cannot be kept', async () => {
+    await records.end(await records.begin(APP, undefined), true);
+    await writeFile(join(folder, 'pulled'), 'a file');
+    await expect(records.begin(APP, anImage('sha256:a', APP))).rejects.toThrow(
+      `Failed to record image pull intent for container image "${APP}": what has its name now`,
+    );
+    await rm(join(folder, 'pulled'));
+    const begun = await records.begin(APP, anImage('sha256:a', APP));
+    await records.end(begun, false);
+    expect([await filesIn('pulled'), await filesIn('pulling')]).toEqual([
+      [`${keyOf('sha256:a')}.json`],
+      [`${keyOf(APP)}.json`],
+    ]);
   });
 });
 

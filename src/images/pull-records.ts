@@ -38,7 +38,6 @@ export interface PullRecordsOptions {
 /** A pull with a login that has begun. */
 export interface BegunPull {
   readonly image: string;
-  readonly beganAtMs: number;
 }
 
 interface PulledRecord {
@@ -131,12 +130,11 @@ export class PullRecords {
   async begin(image: string, present: RuntimeImage | undefined): Promise<BegunPull> {
     const key = keyOfName(image);
     const { pulls = 0, lostAtMs } = this.#begun.get(key) ?? {};
-    const beganAtMs = this.#clock.monotonicMs();
     this.#begun.set(key, { pulls: pulls + 1, lostAtMs });
     try {
       // The name may mean another image soon, and what has it now may be of a pull that nobody saw end.
       if (lostAtMs !== undefined && present !== undefined && !(await this.#takeForUnknown(present))) {
-        this.#change(key, { lostAtMs: this.#clock.monotonicMs() });
+        throw new Error('what has its name now cannot be kept on the disk');
       }
       await this.#inTurn(async () => {
         if (this.#keptBegun.has(key)) return;
@@ -153,19 +151,17 @@ export class PullRecords {
         },
       );
     }
-    return { image, beganAtMs };
+    return { image };
   }
 
-  /** It ended; `isLost`: the runtime may have fetched the image, or may do so yet, and nobody will say so. */
-  async end({ image, beganAtMs }: BegunPull, isLost: boolean): Promise<void> {
+  /**
+   * It ended; `isLost`: the runtime may have fetched the image, or may do so yet, and nobody will say so. That is settled by a
+   * look at all images alone: how another pull of the same name ends says nothing of it.
+   */
+  async end({ image }: BegunPull, isLost: boolean): Promise<void> {
     const key = keyOfName(image);
     const { pulls = 1, lostAtMs } = this.#begun.get(key) ?? {};
-    // One that was lost before this one began is over by now.
-    const isStillLost = lostAtMs !== undefined && (pulls > 1 || lostAtMs >= beganAtMs);
-    this.#change(key, {
-      pulls: pulls - 1,
-      lostAtMs: isLost ? this.#clock.monotonicMs() : isStillLost ? lostAtMs : undefined,
-    });
+    this.#change(key, { pulls: pulls - 1, lostAtMs: isLost ? this.#clock.monotonicMs() : lostAtMs });
     await this.#dropIfOver(key);
   }
 
