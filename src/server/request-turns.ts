@@ -6,9 +6,14 @@ const MOST_WAITING = 32;
 /** And of what they say in URLs and headers: strangers can have large ones wait. */
 const MOST_WAITING_CHARS = 256 * 1024;
 
+interface Work {
+  readonly chars: number;
+  readonly run: () => Promise<void>;
+}
+
 interface Waiting {
-  readonly works: (() => Promise<void>)[];
-  /** Of all that came since last none waited. */
+  readonly works: Work[];
+  /** Of all of them. */
   chars: number;
 }
 
@@ -26,17 +31,21 @@ export class RequestTurns {
       void this.#doAll(connection, work);
       return;
     }
-    waiting.chars += sizeOf(request);
-    if (waiting.works.length < MOST_WAITING && waiting.chars <= MOST_WAITING_CHARS) waiting.works.push(work);
+    const chars = sizeOf(request);
+    waiting.chars += chars;
+    if (waiting.works.length < MOST_WAITING && waiting.chars <= MOST_WAITING_CHARS)
+      waiting.works.push({ chars, run: work });
     else connection.destroy();
   }
 
   async #doAll(connection: Duplex, first: () => Promise<void>): Promise<void> {
     const waiting: Waiting = { works: [], chars: 0 };
     this.#waiting.set(connection, waiting);
-    for (let next: typeof first | undefined = first; next !== undefined; next = waiting.works.shift()) {
-      if (waiting.works.length === 0) waiting.chars = 0;
-      if (!connection.destroyed) await next();
+    let next: Work | undefined = { chars: 0, run: first };
+    while (next !== undefined) {
+      waiting.chars -= next.chars;
+      if (!connection.destroyed) await next.run();
+      next = waiting.works.shift();
     }
     this.#waiting.delete(connection);
   }
