@@ -82,10 +82,13 @@ describe('the open ports of an agent', () => {
       authenticate: async () => Promise.resolve(undefined),
       authorize: async () => Promise.resolve(false),
     };
-    for (const given of [{ port: 0, readOnlyPort: 0 }, { enableServer: false }]) {
+    for (const [flag, given] of [
+      ['--port', { port: 0, readOnlyPort: 0 }],
+      ['--enable-server', { port: 10_250, enableServer: false }],
+    ] as const) {
       const { logger } = await start({ kubeconfig: '/k', ...given }, { cluster });
       expect(logger.complaints).toMatchObject([
-        { level: 'warn', message: expect.stringContaining('kubectl logs') as string },
+        { level: 'warn', message: expect.stringContaining('kubectl logs') as string, fields: { flag } },
       ]);
     }
   });

@@ -170,9 +170,10 @@ export class AgentServers {
   #withTls(): Listener[] {
     const files = this.#files;
     const { options, router, cluster, clock, logger } = this.#options;
-    const { port, anonymousAuth, authorizationMode, clientCaFile, tokenAuthFile } = options;
+    const { enableServer, port, anonymousAuth, authorizationMode, clientCaFile, tokenAuthFile } = options;
     if (files === undefined) {
-      if (cluster !== undefined) logger.warn(UNREACHABLE, { flag: TLS_FLAG, port });
+      const why = enableServer ? { flag: TLS_FLAG, port } : { flag: '--enable-server', enableServer };
+      if (cluster !== undefined) logger.warn(UNREACHABLE, why);
       return [];
     }
     const address = portAddressOf(options);

@@ -208,7 +208,8 @@ export class EventSender {
  * (`away`); it was there and failed at this one (`failed`); or it will not have it (`refused`).
  */
 function findCause(error: unknown): 'away' | 'failed' | 'refused' {
-  // Whoever is not there does not answer pings, or takes no connection: that ends sooner.
+  // Whoever is not there takes no connection, which ends sooner. That one is gone at the other end of a connection that is up shows
+  // by a ping within 45 s: until then this costs each event one or two of its tries.
   if (error instanceof NoAnswerError) return 'failed';
   if (!(error instanceof ApiError)) return 'away';
   const { code } = error;
