@@ -11,7 +11,7 @@ import { chooseVictims, computeNeeds, mayPreempt } from './preemption.js';
 
 /** What {@link RoomMaker} needs. */
 export interface RoomMakerOptions {
-  readonly desired: Pick<DesiredPods, 'find' | 'hold' | 'isHeld'>;
+  readonly desired: Pick<DesiredPods, 'find' | 'hold' | 'release'>;
   readonly workers: Pick<PodWorkers, 'updatePod' | 'isTerminationRequested'>;
   /** A pod is ended for another one, for this reason. */
   readonly onPreempted?:
@@ -39,8 +39,8 @@ export class RoomMaker {
     const candidates: NodePod[] = [];
     for (const uid of active.uids()) {
       const other = desired.find(uid);
-      // One that waits itself has nothing yet.
-      if (other === undefined || desired.isHeld(uid)) continue;
+      if (other === undefined) continue;
+      // One that waits itself claims what it waits for, and is ended as well: nothing of it runs.
       if (workers.isTerminationRequested(uid)) leaving.push(other);
       else if (mayPreempt(pod, other)) candidates.push(other);
     }
@@ -51,6 +51,7 @@ export class RoomMaker {
       return false;
     desired.hold(pod.metadata.uid);
     for (const victim of victims) {
+      desired.release(victim.metadata.uid);
       workers.updatePod({
         type: 'kill',
         pod: victim,

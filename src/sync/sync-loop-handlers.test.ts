@@ -107,6 +107,28 @@ describe('a pod that is critical for the node, where there is too little left', 
     expect(rejected.map(([uid]) => uid)).toEqual(['uid-late']);
   });
 
+  it('goes before those of less worth that only wait for what others still hold', async () => {
+    const { handlers, desired, preempted, killed, rejected, asked, ended } = scene();
+    const old = ofCluster('old', '900m');
+    handlers.handlePodAdditions([old]);
+    handlers.handlePodRemoves([old]);
+    handlers.handlePodAdditions([ofCluster('waits', '900m')]);
+    handlers.handlePodAdditions([ofCluster('high', '900m', { priority })]);
+    expect(rejected).toEqual([]);
+    expect(preempted).toEqual(['waits Preempting']);
+    expect(desired.held().map(({ metadata }) => metadata.name)).toEqual(['high']);
+    killed();
+    ended.delete('uid-old');
+    handlers.podEndChanged('uid-waits');
+    await Promise.resolve();
+    expect(desired.isHeld('uid-high')).toBe(true);
+    ended.add('uid-old');
+    handlers.podEndChanged('uid-old');
+    await Promise.resolve();
+    expect(asked().at(-1)).toBe('create uid-high');
+    expect(rejected).toEqual([]);
+  });
+
   it('is gone when it is deleted while it waits', () => {
     const { handlers, asked, desired } = scene();
     handlers.handlePodAdditions([ofCluster('low', '900m')]);
