@@ -148,11 +148,16 @@ export class Agent implements AsyncDisposable {
             ...{ ...common, metrics, history, options, logger, findLogProblem },
             cluster: link?.auth,
           });
-          const { enableServer, port } = options;
-          const kubeletPort = (): number | undefined => (enableServer && port !== 0 ? port : undefined);
-          if (link !== undefined)
-            await metrics.addClusterNode({ auth: () => link.auth.stats, parts: () => link.state });
-          await link?.join({ parts, client, runtimeName, kubeletPort }, signal);
+          try {
+            const { enableServer, port } = options;
+            const kubeletPort = (): number | undefined => (enableServer && port !== 0 ? port : undefined);
+            if (link !== undefined)
+              await metrics.addClusterNode({ auth: () => link.auth.stats, parts: () => link.state });
+            await link?.join({ parts, client, runtimeName, kubeletPort }, signal);
+          } catch (error) {
+            await api.close();
+            throw error;
+          }
           return new Agent(options, ports, lock, connected, identity, parts, api, metrics, history, link);
         } catch (error) {
           history[Symbol.dispose]();
