@@ -83,7 +83,7 @@ describe('the metrics of the agent’s servers', () => {
     expect((await registry.text()).match(/^kubelet_websocket_streaming_requests_total/gm)).toHaveLength(2);
   });
 
-  it('count connections that were closed unheard', async () => {
+  it('count connections that were closed as there were too many', async () => {
     httpConnectionDropped.publish({ server: 'readonly' });
     const read = await scrape(registry);
     expect(read('podloop_http_connections_dropped_total', { server_type: 'readonly' })).toBe(1);

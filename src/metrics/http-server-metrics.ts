@@ -40,7 +40,7 @@ export function addHttpServerMetrics(registry: MetricsRegistry): void {
   });
   const dropped = registry.counter({
     name: 'podloop_http_connections_dropped_total',
-    help: 'Connections that were closed unheard, as there were as many as may be.',
+    help: 'Connections that were closed, as there were as many as may be, or of strangers.',
     labels: ['server_type'],
   });
   const webSockets = registry.counter({

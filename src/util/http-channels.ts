@@ -32,7 +32,7 @@ export const httpRequestStarted = definePublishingChannel<HttpRequest>('podloop:
 /** See {@link HttpRequestEnd}. */
 export const httpRequestEnded = definePublishingChannel<HttpRequestEnd>('podloop:http:request:ended');
 
-/** A connection was closed unheard, as there were as many as may be. */
+/** A connection was closed, as there were as many as may be, or of strangers. */
 export const httpConnectionDropped = definePublishingChannel<{ readonly server: HttpServerName }>(
   'podloop:http:connection:dropped',
 );
