@@ -28,13 +28,12 @@ const BUSY_PER_CORE = 0.5;
 
 /**
  * Reads them now; for that scenario with those settings, or for one whose agents are on their own. How many cores are busy is
- * measured by `measureBusyCores`.
+ * measured by `measureBusyCores`, which takes its time.
  */
 export function readMachineFacts(
   scenario: Pick<Scenario, 'joinsCluster' | 'needs' | 'releases'> = { needs: [] },
   settings: Settings = {},
-  loadBefore = 0,
-): MachineFacts {
+): Omit<MachineFacts, 'loadBefore'> {
   const releases = scenario.releases?.((name) => settings[name]!) ?? [];
   return {
     date: new Date().toISOString(),
@@ -44,7 +43,6 @@ export function readMachineFacts(
     cpu: os.cpus()[0]?.model ?? 'unknown',
     cores: os.cpus().length,
     memoryGiB: Math.round(os.totalmem() / 2 ** 30),
-    loadBefore,
     versions: readVersions(scenario.needs, releases),
   };
 }

@@ -63,8 +63,8 @@ async function main(signal: AbortSignal): Promise<void> {
     if (isOver()) return;
     const settings = settingsOf(scenario, values, isOn('full'));
     const full = isFullRun(scenario, settings, isOn('full'));
-    const facts = readMachineFacts(scenario, settings, await measureBusyCores(signal));
-    const { commit, versions } = facts;
+    const machine = readMachineFacts(scenario, settings);
+    const { commit, versions } = machine;
     const before = kept.get(scenario.name);
     if (isOn('resume') && isDone(before, { ...{ commit, settings, full }, ...(versions && { versions }) })) {
       process.stderr.write(`${scenario.name}: done already at this commit with these settings\n`);
@@ -78,6 +78,7 @@ async function main(signal: AbortSignal): Promise<void> {
       continue;
     }
     try {
+      const facts = { ...machine, loadBefore: await measureBusyCores(signal) };
       const keep = isAsked && (isOn('replace') || mayReplace(before, { full }));
       if (isAsked && !keep)
         process.stderr.write(
