@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
+import os from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { askPort, findFreePort, RawClient } from '../testing/tcp-client.js';
@@ -315,6 +317,20 @@ describe('a server at a port', () => {
     expect((await askPort(port, '/healthz')).code).toBe(404);
     process.off('warning', onWarning);
     expect(warnings).toEqual([]);
+  });
+
+  it('is at every address of both families where it is told 0.0.0.0, as a kubelet is', async () => {
+    await start();
+    await using other = new ApiServer({ clock, router: new ApiRouter(), authorize: allowOwnHosts([]) });
+    const place = await findFreePort();
+    await other.listenAtPort('0.0.0.0', place);
+    const loopbacks = (os.networkInterfaces()['lo'] ?? []).map(({ address }) => address);
+    expect(loopbacks).toContain('127.0.0.1');
+    for (const host of loopbacks) {
+      const socket = connect({ host, port: place });
+      await once(socket, 'connect');
+      socket.destroy();
+    }
   });
 
   it('frees the port when it is closed, whoever is connected', async () => {

@@ -126,7 +126,8 @@ export class ApiServer implements AsyncDisposable {
 
   /** Listens at an address of this machine. Rejects with the system's error (EADDRINUSE, …); it can be tried again then. */
   async listenAtPort(host: string, port: number): Promise<void> {
-    await this.#listen({ host, port });
+    // Without a host Node listens at all addresses of both families, or of the one that there is.
+    await this.#listen(host === '0.0.0.0' ? { port } : { host, port });
   }
 
   /**
@@ -160,7 +161,7 @@ export class ApiServer implements AsyncDisposable {
   }
 
   /** Can be tried again when it fails: nothing of a try is left behind. */
-  async #listen(place: { readonly path: string } | { readonly host: string; readonly port: number }) {
+  async #listen(place: { readonly path: string } | { readonly host?: string; readonly port: number }) {
     const listening = once(this.#server, 'listening');
     this.#server.listen(place);
     await listening;

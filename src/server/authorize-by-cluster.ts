@@ -5,6 +5,7 @@ import { ApiError } from './api-error.js';
 import { type ApiClient, type AskedRequest, type Authorize, type Verdict } from './api-request.js';
 import { describeAccess, forbidden, MASTERS, readBearer, unauthorized, verbOf } from './node-access.js';
 import { findNodePath } from './node-paths.js';
+import { peerNetworkOf } from './peer-network.js';
 import { refuseWebPage } from './refuse-web-page.js';
 import { ANONYMOUS, type ApiUser, type TokenTable } from './token-table.js';
 
@@ -86,7 +87,7 @@ async function findUser(
     return isAnonymousKnown && headers['authorization'] === undefined ? ANONYMOUS : undefined;
   }
   try {
-    const user = await cluster.authenticate(token, signal, remoteAddress);
+    const user = await cluster.authenticate(token, signal, peerNetworkOf(remoteAddress ?? ''));
     return user === undefined ? undefined : authenticated(user);
   } catch (error) {
     // A good token must not be taken for a bad one: whoever is told 401 may throw it away.

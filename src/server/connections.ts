@@ -1,4 +1,5 @@
 import { type Socket } from 'node:net';
+import { peerNetworkOf } from './peer-network.js';
 
 /** What {@link Connections} need. */
 export interface ConnectionsOptions {
@@ -10,7 +11,8 @@ export interface ConnectionsOptions {
 
 interface Connection {
   readonly socket: Socket;
-  readonly address: string;
+  /** Where it came from: see {@link peerNetworkOf}. */
+  readonly network: string;
   /** How often authorities had changed when it came: its handshake goes by those of that time. */
   readonly era: number;
 }
@@ -18,13 +20,13 @@ interface Connection {
 /**
  * The connections of a server, from the first byte on: before TLS is agreed upon they are nobody else's.
  *
- * Where there are too many of strangers, the oldest one of the address that has most of them is closed: one machine that opens
+ * Where there are too many of strangers, the oldest one of the network that has most of them is closed: one machine that opens
  * hundreds keeps itself out, and nobody else.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #all = new Map<unknown, Connection>();
-  /** By address, the oldest first. */
+  /** By network of the peer, the oldest first. */
   readonly #strangers = new Map<string, Set<Connection>>();
   #strangerCount = 0;
   #era = 0;
@@ -36,14 +38,14 @@ export class Connections {
   /** One has come, as a stranger's. */
   add(socket: Socket): void {
     const key = keyOf(socket);
-    const connection = { socket, address: socket.remoteAddress ?? '', era: this.#era };
+    const connection = { socket, network: peerNetworkOf(socket.remoteAddress ?? ''), era: this.#era };
     this.#all.set(key, connection);
     socket.once('close', () => {
       if (this.#all.get(key) === connection) this.#all.delete(key);
       this.#leaveStrangers(connection);
     });
-    const others = this.#strangers.get(connection.address) ?? new Set();
-    this.#strangers.set(connection.address, others.add(connection));
+    const others = this.#strangers.get(connection.network) ?? new Set();
+    this.#strangers.set(connection.network, others.add(connection));
     this.#strangerCount++;
     if (this.#strangerCount > this.#options.maxStrangers) this.#dropStranger();
   }
@@ -70,10 +72,10 @@ export class Connections {
   }
 
   #leaveStrangers(connection: Connection): void {
-    const others = this.#strangers.get(connection.address);
+    const others = this.#strangers.get(connection.network);
     if (others?.delete(connection) !== true) return;
     this.#strangerCount--;
-    if (others.size === 0) this.#strangers.delete(connection.address);
+    if (others.size === 0) this.#strangers.delete(connection.network);
   }
 
   #dropStranger(): void {

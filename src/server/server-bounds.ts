@@ -4,7 +4,7 @@
  *
  * ```
  * all connections            2,048   the next one is closed unheard, and idle ones make room for who comes then
- *  ├─ of strangers             512   the oldest one of the address that has most of them goes for the next one
+ *  ├─ of strangers             512   the oldest one of the peer that has most of them goes for the next one
  *  ├─ that follow a log      1,000   429; more than a node has containers, whoever follows them all
  *  └─ with a watch, /events    100   429
  * ```

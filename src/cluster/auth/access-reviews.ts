@@ -78,13 +78,16 @@ export class AccessReviews {
     };
     const key = JSON.stringify(spec);
     const isKept = key.length <= LONGEST_KEY;
-    const ask = async (inner: AbortSignal) => ({ isAllowed: await this.#ask(spec, inner), isKept });
+    const ask = async (inner: AbortSignal, wasGood: boolean) => ({
+      isAllowed: await this.#ask(spec, wasGood, inner),
+      isKept,
+    });
     return (await this.#answers.get(key, ask, signal, name)).isAllowed;
   }
 
-  async #ask(spec: object, signal: AbortSignal): Promise<boolean> {
+  async #ask(spec: object, isUrgent: boolean, signal: AbortSignal): Promise<boolean> {
     const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
-    const request = { kind: 'authz', path: PATH, body, timeoutMs: REQUEST_MS } as const;
+    const request = { kind: 'authz', path: PATH, body, timeoutMs: REQUEST_MS, isUrgent } as const;
     const status = await postReview(this.#options, request, signal);
     const { allowed, denied } = status;
     if (typeof allowed !== 'boolean') throw new Error('the answer to a SubjectAccessReview says nothing');

@@ -51,6 +51,15 @@ describe('whose token it is', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it('is asked ahead of other requests only once it was somebody’s', async () => {
+    const { clock, asked, auth } = scene(() => reviewed({ authenticated: true, user: ann }));
+    await auth.authenticate('secret', STILL);
+    await clock.advance(120_000);
+    await auth.authenticate('secret', STILL);
+    await auth.authenticate('made up', STILL);
+    expect(asked.map(({ isUrgent }) => isUrgent)).toEqual([false, true, false]);
+  });
+
   it('is nobody’s when the API server says so or names nobody, which is kept as well', async () => {
     const { asked, auth } = scene(({ body }) =>
       (body as { spec: { token: string } }).spec.token === 'odd'

@@ -89,13 +89,13 @@ export class KeptAnswers<T> {
   }
 
   /**
-   * The answer that is kept, or that of `ask`, which all who want the same share; its signal aborts when the time is over or
-   * nobody waits any more. Rejects as `ask` does, which is not kept, with the signal's reason, and with a {@link BusyError} when
+   * The answer that is kept, or that of `ask`, which all who want the same share; it is told whether the last answer was good, and
+   * its signal aborts when the time is over or nobody waits any more. Rejects as `ask` does, which is not kept, with the signal's reason, and with a {@link BusyError} when
    * there is no room for a question of that `asker`.
    */
   async get(
     key: string,
-    ask: (signal: AbortSignal) => Promise<T>,
+    ask: (signal: AbortSignal, wasGood: boolean) => Promise<T>,
     signal: AbortSignal,
     asker = '',
   ): Promise<T> {
@@ -145,13 +145,13 @@ export class KeptAnswers<T> {
     return undefined;
   }
 
-  #ask(asking: Asking, ask: (signal: AbortSignal) => Promise<T>): Question<T> {
+  #ask(asking: Asking, ask: (signal: AbortSignal, wasGood: boolean) => Promise<T>): Question<T> {
     const { kind, clock, limitMs, late } = this.#options;
-    const { key } = asking;
+    const { key, wasGood } = asking;
     this.#makeRoom(asking);
     const controller = new AbortController();
     const limits = { clock, limitMs, late, signal: controller.signal };
-    const answer = withinTime(limits, ask).then(
+    const answer = withinTime(limits, async (inner) => ask(inner, wasGood)).then(
       (found) => {
         authFetchEnded.publish({ kind, failed: false });
         if (this.#asked.get(key) === question) this.#keep(key, found);

@@ -62,17 +62,19 @@ export class TokenReviews {
   async authenticate(token: string, signal: AbortSignal, from = ''): Promise<ClusterUser | undefined> {
     if (token.length > LONGEST_TOKEN) return undefined;
     const key = createHmac('sha256', this.#key).update(token).digest('base64');
-    const ask = async (inner: AbortSignal) => ({ user: await this.#ask(token, inner) });
+    const ask = async (inner: AbortSignal, wasGood: boolean) => ({
+      user: await this.#ask(token, wasGood, inner),
+    });
     return (await this.#answers.get(key, ask, signal, from)).user;
   }
 
-  async #ask(token: string, signal: AbortSignal): Promise<ClusterUser | undefined> {
+  async #ask(token: string, isUrgent: boolean, signal: AbortSignal): Promise<ClusterUser | undefined> {
     const { audiences = [] } = this.#options;
     const body = {
       ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
       spec: { token, ...(audiences.length > 0 ? { audiences } : {}) },
     };
-    const request = { kind: 'authn', path: PATH, body, timeoutMs: LIMIT_MS } as const;
+    const request = { kind: 'authn', path: PATH, body, timeoutMs: LIMIT_MS, isUrgent } as const;
     const status = await postReview(this.#options, request, signal);
     if (status['authenticated'] !== true) return undefined;
     // An API server that says nothing of audiences has not looked at them.
