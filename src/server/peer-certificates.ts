@@ -25,7 +25,9 @@ export class PeerCertificates {
     // There may be several of each, or none.
     const { CN = '', O = [] } = subject as Partial<PeerCertificate['subject']>;
     const who = { name: [CN].flat()[0] ?? '', groups: [O].flat() };
-    const shown = { who, endsAtMs: Date.parse(end) };
+    const endsAtMs = Date.parse(end);
+    // What cannot be read is good for nobody.
+    const shown = { who, endsAtMs: Number.isNaN(endsAtMs) ? 0 : endsAtMs };
     this.#read.set(socket, shown);
     return shown;
   }

@@ -358,6 +358,20 @@ describe('a client that is held back', () => {
     clients.close();
   });
 
+  it('is done with what waits as soon as it is closed', async () => {
+    await using lab = await KubeApiLab.open();
+    const held = new FakeClock();
+    const clients = await limited(lab, held);
+    const before = held.pendingTimers;
+    const asked = clients.api.request({ method: 'GET', path: '/x' });
+    const told = expect(asked).rejects.toThrow('the client is closed');
+    await held.advance(10);
+    expect(held.pendingTimers).toBeGreaterThan(before);
+    clients.close();
+    await told;
+    expect(held.pendingTimers).toBeLessThanOrEqual(before);
+  });
+
   it('tells of a watch as soon as the server has agreed to it, though nothing may have happened', async () => {
     await using lab = await KubeApiLab.open();
     const held = new FakeClock();

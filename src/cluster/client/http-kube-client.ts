@@ -1,7 +1,7 @@
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { kubeRequestEnded } from '../../util/kube-client-channels.js';
-import { linkAbort } from '../../util/linked-abort.js';
+import { linkAbort, type LinkedAbort } from '../../util/linked-abort.js';
 import { withinTime } from '../../util/within-time.js';
 import { ApiTransport } from './api-transport.js';
 import { type Credentials } from './credentials.js';
@@ -58,6 +58,8 @@ export class HttpKubeClient implements KubeClient {
   readonly #base: string;
   readonly #host: string;
   #isClosed = false;
+  /** Of requests that wait until they may be sent. */
+  readonly #held = new Set<LinkedAbort>();
 
   constructor(options: HttpKubeClientOptions) {
     this.#options = options;
@@ -143,7 +145,9 @@ export class HttpKubeClient implements KubeClient {
   /** Breaks every connection for good. Idempotent. */
   close(): void {
     this.#isClosed = true;
-    this.#transport.drop(new Error('the client is closed'));
+    const error = new Error('the client is closed');
+    for (const held of this.#held) held.abort(error);
+    this.#transport.drop(error);
   }
 
   async #beginWatch(
@@ -205,8 +209,15 @@ export class HttpKubeClient implements KubeClient {
     if (rateLimit === undefined) return 0;
     const late = (): Error =>
       new Error(`${method} ${path}: not sent, held back by the limit of requests for too long`);
-    const hold = { clock, limitMs: LONGEST_HOLD_MS, late, signal };
-    return await withinTime(hold, async (inner) => this.#limit.take(inner, isUrgent ? 'urgent' : 'usual'));
+    const link = linkAbort(signal);
+    this.#held.add(link);
+    const hold = { clock, limitMs: LONGEST_HOLD_MS, late, signal: link.signal };
+    try {
+      return await withinTime(hold, async (inner) => this.#limit.take(inner, isUrgent ? 'urgent' : 'usual'));
+    } finally {
+      this.#held.delete(link);
+      link.unlink();
+    }
   }
 
   /** Gives what tells of the request's end, once. */

@@ -51,6 +51,7 @@ export class RateLimit {
       };
       const onAbort = (): void => {
         queue.delete(pass);
+        if (this.#size === 0) this.#disarm();
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', onAbort, { once: true });
@@ -88,6 +89,11 @@ export class RateLimit {
       while (this.#size > 0 && this.#takeTurn()) this.#letPass();
       this.#arm();
     });
+  }
+
+  #disarm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
   }
 
   #letPass(): void {
