@@ -78,7 +78,8 @@ describe.skipIf('missing' in found)('the events of a node at a real control plan
     events.recordNode({ type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' });
     await untilAsync('the event', async () => (await list('reason=Starting')).length > 0);
     expect(await plane.kubectl('describe', 'pod', 'web')).toMatch(
-      /Warning\s+BackOff\s+.*\(x3 over .*\)\s+kubelet\s+Back-off restarting failed container app/,
+      // Newer ones say which container it is about, too.
+      /Warning\s+BackOff\s+.*\(x3 over .*\)\s+kubelet\s+(spec\.containers\{app\}: )?Back-off restarting failed container app/,
     );
     expect(await plane.kubectl('describe', 'node', 'lab-e')).toMatch(
       /Normal\s+Starting\s+.*kubelet\s+Starting kubelet\./,
