@@ -27,7 +27,7 @@ import { type Logger } from '../util/logger.js';
 import { describeListenFailure } from './describe-listen-failure.js';
 import { certFolderOf } from './options/cert-folder.js';
 import { type ClusterOptions } from './options/cluster-options.js';
-import { portAddressOf } from './options/port-address.js';
+import { findTlsPort, portAddressOf } from './options/port-address.js';
 import { findReadOnlyPlace, isLoopback } from './options/read-only-port.js';
 import { type ServerOptions } from './options/server-options.js';
 import { TlsFiles } from './tls-files.js';
@@ -245,8 +245,7 @@ async function toPortError(error: unknown, { flag, address, port }: Listener): P
 
 async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | undefined> {
   const { options, nodeNames, rootDir, clock, logger } = given;
-  const { enableServer, port } = options;
-  if (!enableServer || port === 0) return undefined;
+  if (findTlsPort(options) === undefined) return undefined;
   const address = portAddressOf(options);
   const hosts = new Set([
     ...nodeNames,

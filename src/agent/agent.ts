@@ -39,6 +39,7 @@ import { type ClusterLink, openClusterLink } from './cluster/cluster-link.js';
 import { AgentHistory } from './history/agent-history.js';
 import { HostIps, readNodeIpFacts } from './host-ips.js';
 import { type NodeIdentity, readInstanceId, resolveNodeName } from './node-identity.js';
+import { findTlsPort } from './options/port-address.js';
 import { type RecordedPodEvent } from './pod-event-log.js';
 import { type PodLine, toPodLines } from './pod-lines.js';
 import { recordProbeFailures } from './probe-events.js';
@@ -149,8 +150,7 @@ export class Agent implements AsyncDisposable {
             cluster: link?.auth,
           });
           try {
-            const { enableServer, port } = options;
-            const kubeletPort = (): number | undefined => (enableServer && port !== 0 ? port : undefined);
+            const kubeletPort = (): number | undefined => findTlsPort(options);
             if (link !== undefined)
               await metrics.addClusterNode({ auth: () => link.auth.stats, parts: () => link.state });
             await link?.join({ parts, client, runtimeName, kubeletPort }, signal);

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { ApiError } from './api-error.js';
 import { type Authorize } from './api-request.js';
+import { withoutPrefix } from './peer-network.js';
 import { refuseWebPage } from './refuse-web-page.js';
 
 /**
@@ -35,9 +36,4 @@ function hostnameOf(host: string): string {
 
 function isLoopback(address: string): boolean {
   return address === '::1' || /^127\.\d+\.\d+\.\d+$/.test(address);
-}
-
-/** An IPv4 client of a server that listens for both comes to `::ffff:192.0.2.7`. */
-function withoutPrefix(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/, '');
 }

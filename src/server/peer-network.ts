@@ -4,12 +4,17 @@ import { isIPv6 } from 'node:net';
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 
+/** An IPv4 address as it is known, where a server that listens for both families sees `::ffff:192.0.2.7`; any other as it stands. */
+export function withoutPrefix(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/, '');
+}
+
 /**
  * Who is taken for one peer: an IPv4 address, also in the form in which a server for both families sees it, or the first 64 bits of
  * an IPv6 address. What is no address stays as it is. Pure.
  */
 export function peerNetworkOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+  const plain = withoutPrefix(address);
   if (!isIPv6(plain)) return plain;
   const [head = '', tail] = plain.replace(/%.*$/, '').split('::');
   const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'));
