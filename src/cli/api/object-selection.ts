@@ -72,6 +72,7 @@ function checkNames(
 export function readPodName(word: string): string {
   if (!word.includes('/')) return word;
   const { type, name } = readPairs([word], 'get').names[0]!;
+  // kubectl's words for a kind that has no pods to choose from; nothing is left to be done here.
   if (type.plural !== 'pods')
     throw failure(`cannot attach to *v1.${type.kind}: selector for *v1.${type.kind} not implemented`);
   return name;
