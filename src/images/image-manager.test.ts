@@ -180,6 +180,59 @@ describe('an image that is not there', () => {
   });
 });
 
+describe('an image that was looked for before it is needed', () => {
+  const container = aSpecContainer({ image: 'app:1' });
+  const lookups = (): number => runtime.calls.filter((call) => call.startsWith('findImage')).length;
+  const needed = async (look = images.lookAhead(container, pod, NEVER)) =>
+    images.ensureImage(container, pod, NEVER, { look });
+
+  it('is looked for once, and told of when it is needed', async () => {
+    runtime.addImage('app:1');
+    const look = images.lookAhead(container, pod, NEVER);
+    await clock.settle();
+    expect(told()).toEqual([]);
+    expect(await needed(look)).toMatchObject({ isPresent: true, imageRef: 'sha256:app:1' });
+    expect([lookups(), events.length]).toEqual([1, 1]);
+  });
+
+  it('is looked for again when it was not there', async () => {
+    const look = images.lookAhead(container, pod, NEVER);
+    await clock.settle();
+    runtime.addImage('app:1');
+    expect(await needed(look)).toMatchObject({ isPresent: true });
+    expect(lookups()).toBe(2);
+  });
+
+  it('is looked for again when that was long ago', async () => {
+    runtime.addImage('app:1');
+    const look = images.lookAhead(container, pod, NEVER);
+    await clock.settle();
+    clock.stall(60_000);
+    await runtime.removeImage('app:1');
+    expect(await needed(look)).toMatchObject({ isPresent: false });
+  });
+
+  it('is not taken for another one', async () => {
+    runtime.addImage('other:1');
+    const look = images.lookAhead(aSpecContainer({ image: 'other:1' }), pod, NEVER);
+    expect(await needed(look)).toMatchObject({ isPresent: false });
+  });
+
+  it('is told of when the runtime could not say, and only then', async () => {
+    runtime.gate('findImage').fail(new Error('broken'));
+    const look = images.lookAhead(container, pod, NEVER);
+    await clock.settle();
+    expect(told()).toEqual([]);
+    expect(await needed(look)).toMatchObject({ reason: 'ImageInspectError' });
+    expect(events).toHaveLength(1);
+  });
+
+  it('has a name', () => {
+    expect(images.lookAhead(aSpecContainer({ image: 'No Name' }), pod, NEVER)).toBeUndefined();
+    expect(runtime.calls).toEqual([]);
+  });
+});
+
 it('says of a name that is none what is wrong', async () => {
   const message =
     'Failed to apply default image tag "No Name": couldn\'t parse image name "No Name": invalid reference format';

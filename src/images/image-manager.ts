@@ -71,6 +71,25 @@ export type ImageOutcome =
       readonly retryAfterMs?: number;
     };
 
+/** A look for an image that was begun before it is needed: see {@link ImageManager.lookAhead}. */
+export interface ImageLook {
+  /** As the runtime was asked for it. */
+  readonly image: string;
+  /** On the clock's monotonic time. */
+  readonly beganMs: number;
+  readonly found: Promise<RuntimeImage | undefined>;
+}
+
+/** What {@link ImageManager.ensureImage} is given beside the container, where there is any. */
+export interface ImageNeed {
+  /** For the runtime's pulls. */
+  readonly sandboxConfig?: SandboxConfig;
+  readonly look?: ImageLook | undefined;
+}
+
+/** An image that was there so long ago is looked for again. Nobody removes images of pods that are wanted but people. */
+const LOOK_COUNTS_MS = 30_000;
+
 /** Errors that CRI gives names, at the beginning of a description. */
 const NAMED_FAILURES = {
   RegistryUnavailable: 'the registry is unavailable',
@@ -104,6 +123,20 @@ export class ImageManager {
   }
 
   /**
+   * Looks whether the container's image is there while something else is waited for. Says nothing and fetches nothing;
+   * what was found is for {@link ensureImage}. Undefined for a name that is none.
+   */
+  lookAhead({ image: wanted }: Container, pod: NodePod, signal: AbortSignal): ImageLook | undefined {
+    const image = withDefaultTag(wanted);
+    if (image === undefined) return undefined;
+    const beganMs = this.#clock.monotonicMs();
+    const found = this.#changes.findImage(image, { signal, pod: pod.metadata });
+    // Whoever needs the image hears of it.
+    found.catch(() => undefined);
+    return { image, beganMs, found };
+  }
+
+  /**
    * Makes sure that the container's image is there, by its pull policy. What goes wrong is an answer and no rejection;
    * rejects only with the signal's reason.
    */
@@ -111,7 +144,7 @@ export class ImageManager {
     container: Container,
     pod: NodePod,
     signal: AbortSignal,
-    sandboxConfig?: SandboxConfig,
+    { sandboxConfig, look }: ImageNeed = {},
   ): Promise<ImageOutcome> {
     const { image: wanted, imagePullPolicy = 'IfNotPresent' } = container;
     const tell = (event: Omit<PodEvent, 'container'>): void =>
@@ -127,7 +160,7 @@ export class ImageManager {
     }
     let found: RuntimeImage | undefined;
     try {
-      found = await this.#changes.findImage(image, { signal, pod: pod.metadata });
+      found = await this.#find(image, pod, look, signal);
     } catch (error) {
       signal.throwIfAborted();
       const message = `Failed to inspect image "${wanted}": ${quoteRuntimeError(error)}`;
@@ -153,6 +186,20 @@ export class ImageManager {
     }
     publish(present !== undefined, true);
     return await this.#pull({ wanted, image, present, pod, tell, sandboxConfig }, signal);
+  }
+
+  async #find(
+    image: string,
+    pod: NodePod,
+    look: ImageLook | undefined,
+    signal: AbortSignal,
+  ): Promise<RuntimeImage | undefined> {
+    const counts = look?.image === image && this.#clock.monotonicMs() - look.beganMs <= LOOK_COUNTS_MS;
+    // What was not there may have been fetched meanwhile, for another pod.
+    return (
+      (counts ? await look.found : undefined) ??
+      (await this.#changes.findImage(image, { signal, pod: pod.metadata }))
+    );
   }
 
   async #pull(wish: Pull, signal: AbortSignal): Promise<ImageOutcome> {

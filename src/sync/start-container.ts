@@ -1,4 +1,4 @@
-import { type ImageManager } from '../images/image-manager.js';
+import { type ImageLook, type ImageManager } from '../images/image-manager.js';
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
@@ -24,7 +24,7 @@ import { type ContainerEnvironments, type PodReferents, type VolumeMounts } from
 /** What a {@link ContainerStarter} works with. */
 export interface ContainerStarterOptions {
   readonly changes: RuntimeChanges;
-  readonly images: Pick<ImageManager, 'ensureImage'>;
+  readonly images: Pick<ImageManager, 'ensureImage' | 'lookAhead'>;
   readonly volumes: Pick<VolumeMounts, 'mountsFor'>;
   readonly environments: ContainerEnvironments;
   readonly referents?: Pick<PodReferents, 'fetchForContainer'> | undefined;
@@ -53,6 +53,13 @@ const METRIC_TYPES = {
   ephemeral: 'ephemeral_container',
 } as const;
 
+/** What {@link ContainerStarter.prepare} began. */
+export interface ContainerPreparation {
+  /** What the container refers to; undefined where nothing has to be fetched. */
+  readonly fetched?: Promise<void> | undefined;
+  readonly look?: ImageLook | undefined;
+}
+
 /** A container that is there; with its configuration if it was made by this try. */
 interface MadeContainer {
   readonly id: string;
@@ -74,32 +81,61 @@ export class ContainerStarter {
     this.#options = options;
   }
 
+  /**
+   * Begins with what a container needs that does not need its sandbox, while that is being made. The answer is for
+   * {@link start}, which tells what went wrong.
+   */
+  prepare(
+    pod: NodePod,
+    { container, createdId }: ContainerToStart,
+    signal: AbortSignal,
+  ): ContainerPreparation {
+    if (createdId !== undefined) return {};
+    const { images, referents } = this.#options;
+    const fetched = referents?.fetchForContainer(pod, container, signal);
+    fetched?.catch(() => undefined);
+    return { fetched, look: images.lookAhead(container, pod, signal) };
+  }
+
   /** Undefined when the container was started. Rejects only with the signal's reason. */
-  async start(start: ContainerStart, signal: AbortSignal): Promise<SyncFailure | undefined> {
-    const failure = await this.#start(start, signal);
+  async start(
+    start: ContainerStart,
+    signal: AbortSignal,
+    prepared: ContainerPreparation = {},
+  ): Promise<SyncFailure | undefined> {
+    const failure = await this.#start(start, prepared, signal);
     const containerType = METRIC_TYPES[start.toStart.kind];
     containerStartEnded.publish({ containerType, failure: failure?.reason });
     return failure;
   }
 
-  async #start(start: ContainerStart, signal: AbortSignal): Promise<SyncFailure | undefined> {
+  async #start(
+    start: ContainerStart,
+    prepared: ContainerPreparation,
+    signal: AbortSignal,
+  ): Promise<SyncFailure | undefined> {
     const { pod, toStart } = start;
     const { container } = toStart;
     const { logger } = this.#options;
     const containerType = CONTAINER_TYPES[toStart.kind];
     const names = { containerType, container: container.name, pod: pod.metadata };
     logger.info('Creating container in pod', names, 4);
-    const made = await this.#make(start, signal);
+    const made = await this.#make(start, prepared, signal);
     if ('action' in made) return made;
     return (await this.#run(start, made, signal)) ?? (await this.#postStart(start, made.id, signal));
   }
 
-  async #make(start: ContainerStart, signal: AbortSignal): Promise<MadeContainer | SyncFailure> {
+  async #make(
+    start: ContainerStart,
+    { fetched, look }: ContainerPreparation,
+    signal: AbortSignal,
+  ): Promise<MadeContainer | SyncFailure> {
     const { pod, sandbox, toStart } = start;
     const { container, createdId } = toStart;
     if (createdId !== undefined) return { id: createdId, hide: hidingAnyOf(container) };
-    await this.#options.referents?.fetchForContainer(pod, container, signal);
-    const image = await this.#options.images.ensureImage(container, pod, signal, sandbox.config);
+    await (fetched ?? this.#options.referents?.fetchForContainer(pod, container, signal));
+    const need = { sandboxConfig: sandbox.config, look };
+    const image = await this.#options.images.ensureImage(container, pod, signal, need);
     if (!image.isPresent) {
       this.#tell(pod, container, { type: 'Warning', reason: 'Failed', message: `Error: ${image.reason}` });
       return failureOf(toStart, image.reason, image.message, image.retryAfterMs);

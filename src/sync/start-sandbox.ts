@@ -42,6 +42,14 @@ export interface SandboxStart {
   readonly startTime: string | undefined;
 }
 
+interface SandboxWish {
+  readonly pod: NodePod;
+  readonly config: SandboxConfig;
+  /** Of the one that is there. */
+  readonly sandboxId: string | undefined;
+  readonly onMaking: () => void;
+}
+
 /** The sandbox to start containers in, or why there is none. */
 export type SandboxOutcome = { readonly sandbox: StartedSandbox } | { readonly failure: SyncFailure };
 
@@ -53,10 +61,14 @@ export class SandboxStarter {
     this.#options = options;
   }
 
-  /** Rejects only with the signal's reason. */
+  /**
+   * Calls `onMaking` when the runtime has just been asked for a new sandbox, which takes it most of the time that a pod
+   * takes to start; never for one that is there already. Rejects only with the signal's reason.
+   */
   async start(
     { pod, observed, actions, startTime }: SandboxStart,
     signal: AbortSignal,
+    onMaking: () => void = () => undefined,
   ): Promise<SandboxOutcome> {
     const { changes, paths } = this.#options;
     const node = this.#options.node();
@@ -83,7 +95,7 @@ export class SandboxStarter {
       this.#publish(spec.runtimeClassName ?? '', undefined, false);
       return { failure: this.#notCreated(pod, error) };
     }
-    const made = await this.#make(pod, config, actions, signal);
+    const made = await this.#make({ pod, config, sandboxId: actions.sandboxId, onMaking }, signal);
     if (typeof made !== 'string') return { failure: made };
     try {
       const options = { signal, pod: metadata };
@@ -113,9 +125,7 @@ export class SandboxStarter {
   }
 
   async #make(
-    pod: NodePod,
-    config: SandboxConfig,
-    { sandboxId }: Pick<PodActions, 'sandboxId'>,
+    { pod, config, sandboxId, onMaking }: SandboxWish,
     signal: AbortSignal,
   ): Promise<string | SyncFailure> {
     if (sandboxId !== undefined) return sandboxId;
@@ -124,7 +134,9 @@ export class SandboxStarter {
     let runtimeHandler = pod.spec.runtimeClassName ?? '';
     try {
       if (referents !== undefined) runtimeHandler = await referents.getRuntimeHandler(pod, signal);
-      const id = await changes.runPodSandbox(config, { signal, pod: pod.metadata, runtimeHandler });
+      const making = changes.runPodSandbox(config, { signal, pod: pod.metadata, runtimeHandler });
+      onMaking();
+      const id = await making;
       this.#publish(runtimeHandler, clock.monotonicMs() - startedMs, true);
       return id;
     } catch (error) {

@@ -8,10 +8,10 @@ import { type Logger } from '../util/logger.js';
 import { hookHostOf } from './hook-host.js';
 import { type ContainerKiller } from './kill-container.js';
 import { hookOf, killPod } from './kill-pod.js';
-import { type ContainerInBackoff, type PodActions } from './pod-actions.js';
+import { type ContainerInBackoff, type ContainerToStart, type PodActions } from './pod-actions.js';
 import { type ContainerResizer } from './resize-containers.js';
 import { type StartedSandbox } from './configure-container.js';
-import { CONTAINER_TYPES, type ContainerStarter } from './start-container.js';
+import { CONTAINER_TYPES, type ContainerPreparation, type ContainerStarter } from './start-container.js';
 import { type SandboxStarter } from './start-sandbox.js';
 import { type SyncFailure } from './sync-failure.js';
 
@@ -20,7 +20,7 @@ export interface PodActionTools {
   readonly changes: Pick<RuntimeChanges, 'removeContainer' | 'stopPodSandbox'>;
   readonly killer: Pick<ContainerKiller, 'kill'>;
   readonly sandboxes: Pick<SandboxStarter, 'start'>;
-  readonly containers: Pick<ContainerStarter, 'start'>;
+  readonly containers: Pick<ContainerStarter, 'prepare' | 'start'>;
   /** Without it no container's limits change while it runs. */
   readonly resizer?: Pick<ContainerResizer, 'resize'> | undefined;
   readonly events: PodEventRecorder;
@@ -63,36 +63,51 @@ export async function applyPodActions(
   if (killed.length > 0) return { tried, failures: [...failures, ...killed] };
   const resized = await tools.resizer?.resize(pod, actions.containersToResize, signal);
   failures.push(...(resized ?? []));
-  if (!isStarting(actions)) return { tried, failures };
+  const toStart = inOrder(actions);
+  const [first] = toStart;
+  if (first === undefined && !actions.createSandbox) return { tried, failures };
 
-  const outcome = await tools.sandboxes.start(work, signal);
+  let preparation: ContainerPreparation | undefined;
+  const outcome = await tools.sandboxes.start(work, signal, () => {
+    if (first !== undefined) preparation = tools.containers.prepare(pod, first, signal);
+  });
   if ('failure' in outcome) return { tried, failures: [...failures, outcome.failure] };
-  await startContainers(work, outcome.sandbox, { tools, tried, failures }, signal);
+  const { sandbox } = outcome;
+  await startContainers(work, { sandbox, toStart, preparation }, { tools, tried, failures }, signal);
   return { tried, failures };
 }
 
-function isStarting(actions: PodActions): boolean {
-  const { createSandbox, ephemeralContainersToStart: ephemeral } = actions;
-  const { initContainersToStart, containersToStart } = actions;
-  return createSandbox || [...ephemeral, ...initContainersToStart, ...containersToStart].length > 0;
+/** The containers that are to be started, first those of which others need something. */
+function inOrder(actions: PodActions): readonly ContainerToStart[] {
+  const { ephemeralContainersToStart: ephemeral, initContainersToStart, containersToStart } = actions;
+  return [...ephemeral, ...initContainersToStart, ...containersToStart];
+}
+
+interface StartsInSandbox {
+  readonly sandbox: StartedSandbox;
+  /** In this order. */
+  readonly toStart: readonly ContainerToStart[];
+  /** For the first of them. */
+  readonly preparation: ContainerPreparation | undefined;
 }
 
 async function startContainers(
-  { pod, observed, actions }: PodActionWork,
-  sandbox: StartedSandbox,
+  { pod, observed }: PodActionWork,
+  { sandbox, toStart: all, preparation }: StartsInSandbox,
   { tools, tried, failures }: { tools: PodActionTools; tried: string[]; failures: SyncFailure[] },
   signal: AbortSignal,
 ): Promise<void> {
   // One after the other, in the order of the spec: a postStart hook holds up the next, and people build on it.
-  const { ephemeralContainersToStart: ephemeral, initContainersToStart, containersToStart } = actions;
-  for (const toStart of [...ephemeral, ...initContainersToStart, ...containersToStart]) {
+  for (const [index, toStart] of all.entries()) {
     signal.throwIfAborted();
     const { container, restartCount } = toStart;
     tried.push(container.name);
     const names = { pod: pod.metadata, containerName: container.name };
     if (restartCount > 0) tools.logger.info('Checking backoff for container in pod', names, 4);
     tools.logger.info('Container of pod is not in the desired state and shall be started', names, 4);
-    const failure = await tools.containers.start({ pod, observed, sandbox, toStart }, signal);
+    const prepared = index === 0 ? preparation : undefined;
+    const start = { pod, observed, sandbox, toStart };
+    const failure = await tools.containers.start(start, signal, prepared);
     if (failure === undefined) continue;
     failures.push(failure);
     // Who comes after an init container needs what it does.

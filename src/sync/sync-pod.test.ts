@@ -255,6 +255,40 @@ describe('a pod that is new', () => {
   });
 });
 
+describe('a pod whose sandbox is being made', () => {
+  const lookups = (): string[] => bench.runtime.calls.filter((call) => call.startsWith('findImage'));
+
+  it('has the image of its first container looked for, and is told of it afterwards', async () => {
+    const release = bench.runtime.gate('runPodSandbox').hang();
+    const other = aSpecContainer({ name: 'side', image: 'registry.example/app:1' });
+    const synced = bench.sync(aNodePod({ containers: [aSpecContainer(), other] }));
+    while (lookups().length === 0) await bench.clock.settle();
+    await bench.clock.settle();
+    expect(bench.referred.at(-1)).toBe('container app');
+    expect(bench.told).toEqual([]);
+    release();
+    await synced;
+    expect(bench.told.map((line) => line.split(':')[0])).toEqual(
+      ['app', 'side'].flatMap((name) =>
+        ['Pulled', 'Created', 'Started'].map((reason) => `Normal ${name} ${reason}`),
+      ),
+    );
+    // Once for each container.
+    expect(lookups()).toHaveLength(2);
+    expect(bench.referred.filter((each) => each.startsWith('container'))).toHaveLength(2);
+  });
+
+  it('hears nothing of an image when there is no sandbox', async () => {
+    bench.runtime.gate('runPodSandbox').fail(new Error('no network'));
+    bench.runtime.gate('findImage').fail(new Error('broken'));
+    await expect(bench.sync(aNodePod())).rejects.toThrow('no network');
+    await bench.clock.settle();
+    expect(bench.told).toEqual([
+      'Warning - FailedCreatePodSandBox: Failed to create pod sandbox: no network',
+    ]);
+  });
+});
+
 describe('a container that does not start', () => {
   it('holds up no other, and shows why', async () => {
     const missing = aSpecContainer({ name: 'missing', image: 'registry.example/none:1' });

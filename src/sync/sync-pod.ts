@@ -77,7 +77,7 @@ export interface SyncPodOptions {
   readonly commands: Pick<RuntimeChanges, 'execSync'>;
   /** To look whether what was ended has ended, and where hooks find a pod. */
   readonly runtime: Pick<Runtime, 'findPod' | 'getPodStatus'>;
-  readonly images: Pick<ImageManager, 'ensureImage'>;
+  readonly images: Pick<ImageManager, 'ensureImage' | 'lookAhead'>;
   readonly volumes: VolumeMounts;
   readonly environments: ContainerEnvironments;
   /** Without them pods refer to nothing that has to be fetched. */
