@@ -11,7 +11,7 @@ export const KUBELET: Scenario = {
   about: 'podloop and the Go kubelet in turns on the same containerd: pods start and end one at a time',
   runtimes: `containerd ${KUBELET_RELEASE}`,
   needs: ['root', 'build', 'containerd', 'kubelet'],
-  fullMinutes: 11,
+  fullMinutes: 28,
   releases: () => [KUBELET_RELEASE],
   settings: [
     {
@@ -21,7 +21,7 @@ export const KUBELET: Scenario = {
       short: '1',
       full: '10',
     },
-    { name: 'singles', placeholder: 'N', about: 'such pods in each turn', short: '5', full: '4' },
+    { name: 'singles', placeholder: 'N', about: 'such pods in each turn', short: '5', full: '12' },
   ],
   run: async ({ setting, parts, progress, signal }) => {
     const figures = await runSinglesBenchmark({
