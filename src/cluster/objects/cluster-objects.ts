@@ -24,7 +24,7 @@ import { type Clock } from '../../util/clock.js';
 import { PodloopError } from '../../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
-import { type ApiNode } from '../pods/api-node.js';
+import { type ApiNode } from '../node/api-node.js';
 import { AwaitedThings } from './awaited-things.js';
 import { type FollowedState } from '../watch/reflector.js';
 import { ReferencedObjects, type ReferencedObjectsStats } from './referenced-objects.js';

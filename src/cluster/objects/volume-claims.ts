@@ -2,9 +2,8 @@ import { type NodePod } from '../../model/node-pod.js';
 import { type Volume } from '../../model/volume.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type KubeClient } from '../client/kube-client.js';
-import { type ApiNode } from '../pods/api-node.js';
-import { matchesNodeSelector } from '../pods/match-node-selector.js';
-import { type NodeSelectorTerm } from '../pods/api-pod.js';
+import { type ApiNode } from '../node/api-node.js';
+import { matchesNodeSelector, type NodeSelectorTerm } from '../node/match-node-selector.js';
 
 /** What {@link VolumeClaims} works with. */
 export interface VolumeClaimsOptions {

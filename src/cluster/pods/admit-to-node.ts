@@ -5,9 +5,9 @@
  * @see https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
  * @module
  */
-import { type ApiNode, type NodeTaint } from './api-node.js';
-import { type ApiPodSpec, type NamedApiPod, type Toleration } from './api-pod.js';
-import { matchesNodeSelector } from './match-node-selector.js';
+import { type ApiNode, type NodeTaint } from '../node/api-node.js';
+import { matchesNodeSelector, type NodeSelection } from '../node/match-node-selector.js';
+import { type NamedApiPod, type Toleration } from './api-pod.js';
 
 /** Why a pod does not run here: for its status and an event. */
 export interface NodeRejection {
@@ -49,10 +49,7 @@ export function isForThisSystem({ spec }: NamedApiPod): boolean {
 }
 
 /** By labels of the node alone: all that a static pod is asked for. Taints are for those that come from elsewhere. */
-export function admitByLabels(
-  spec: Pick<ApiPodSpec, 'nodeSelector' | 'affinity'>,
-  node: ApiNode,
-): NodeRejection | undefined {
+export function admitByLabels(spec: NodeSelection, node: ApiNode): NodeRejection | undefined {
   const { [OS_LABEL]: os = THIS_OS } = spec.nodeSelector ?? {};
   if (os !== THIS_OS) {
     const why = `Failed to admit pod as the \`${OS_LABEL}\` label doesn't match node label`;

@@ -1,5 +1,6 @@
 import { type PodRef } from '../../model/pod-ref.js';
 import { STATIC_POD_ANNOTATIONS } from '../../model/static-pod.js';
+import { type NodeSelection } from '../node/match-node-selector.js';
 
 /** As much of a pod of an API server as the node reads by itself; the whole goes to `readClusterPod`. Nothing is sure to be there. */
 export interface ApiPod {
@@ -24,32 +25,11 @@ export interface ApiPodMeta {
 }
 
 /** What the node's admission and the conditions go by. */
-export interface ApiPodSpec {
+export interface ApiPodSpec extends NodeSelection {
   readonly nodeName?: string;
-  readonly nodeSelector?: Readonly<Record<string, string>>;
-  readonly affinity?: { readonly nodeAffinity?: NodeAffinity };
   readonly tolerations?: readonly Toleration[];
   readonly readinessGates?: readonly { readonly conditionType?: string }[];
   readonly os?: { readonly name?: string };
-}
-
-/** Only what is required counts once a pod is on a node. */
-export interface NodeAffinity {
-  readonly requiredDuringSchedulingIgnoredDuringExecution?: {
-    readonly nodeSelectorTerms?: readonly NodeSelectorTerm[];
-  };
-}
-
-/** All of it has to hold; one that asks for nothing never does. */
-export interface NodeSelectorTerm {
-  readonly matchExpressions?: readonly NodeSelectorRequirement[];
-  readonly matchFields?: readonly NodeSelectorRequirement[];
-}
-
-export interface NodeSelectorRequirement {
-  readonly key?: string;
-  readonly operator?: string;
-  readonly values?: readonly string[];
 }
 
 export interface Toleration {

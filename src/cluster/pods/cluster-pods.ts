@@ -20,7 +20,9 @@ import { isTerminalPhase, type V1PodStatus } from '../../model/v1-pod-status.js'
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
+import { type ApiNode } from '../node/api-node.js';
 import { type NodePressure } from '../node/compute-conditions.js';
+import { matchesNodeSelector } from '../node/match-node-selector.js';
 import { type FollowedState, Reflector } from '../watch/reflector.js';
 import {
   admitByLabels,
@@ -31,10 +33,8 @@ import {
 } from './admit-to-node.js';
 import { admitUnderPressure } from './admit-under-pressure.js';
 import { type AgentPods } from './agent-pods.js';
-import { type ApiNode } from './api-node.js';
 import { type ApiPod, type NamedApiPod } from './api-pod.js';
 import { KnownPods } from './known-pods.js';
-import { matchesNodeSelector } from './match-node-selector.js';
 import { MirrorPods } from './mirror-pods.js';
 import { PodSource, UNSUPPORTED_POD } from './pod-source.js';
 import { toNodeStatus } from './to-node-status.js';

@@ -20,8 +20,8 @@ import { messageOf } from '../../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { Wakeup } from '../../util/wakeup.js';
 import { ApiError, isAnswer, type KubeClient } from '../client/kube-client.js';
+import { type ApiNode } from '../node/api-node.js';
 import { type AgentPods } from './agent-pods.js';
-import { type ApiNode } from './api-node.js';
 import {
   type ApiPod,
   hasEndedThere,

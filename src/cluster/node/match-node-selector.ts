@@ -1,5 +1,30 @@
 import { type ApiNode } from './api-node.js';
-import { type ApiPodSpec, type NodeSelectorRequirement, type NodeSelectorTerm } from './api-pod.js';
+
+/** Which nodes a pod asks for, or a volume lies on. Nothing is sure to be there. */
+export interface NodeSelection {
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly affinity?: { readonly nodeAffinity?: NodeAffinity };
+}
+
+/** Only what is required counts once a pod is on a node. */
+export interface NodeAffinity {
+  readonly requiredDuringSchedulingIgnoredDuringExecution?: {
+    readonly nodeSelectorTerms?: readonly NodeSelectorTerm[];
+  };
+}
+
+/** All of it has to hold; one that asks for nothing never does. */
+export interface NodeSelectorTerm {
+  readonly matchExpressions?: readonly NodeSelectorRequirement[];
+  readonly matchFields?: readonly NodeSelectorRequirement[];
+}
+
+/** What is asked of one label or field. */
+export interface NodeSelectorRequirement {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly values?: readonly string[];
+}
 
 /**
  * Whether a node is one that the pod asks for: by all of its nodeSelector, and by one of the terms that its affinity
@@ -8,7 +33,7 @@ import { type ApiPodSpec, type NodeSelectorRequirement, type NodeSelectorTerm } 
  * @see https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/
  */
 export function matchesNodeSelector(
-  { nodeSelector = {}, affinity }: Pick<ApiPodSpec, 'nodeSelector' | 'affinity'>,
+  { nodeSelector = {}, affinity }: NodeSelection,
   { metadata }: ApiNode,
 ): boolean {
   const labels = metadata?.labels ?? {};
