@@ -63,8 +63,11 @@ export class PodSource {
   readonly #generations = new WeakMap<NodePod, number>();
   /** Those that wait for more to be known of the node. */
   readonly #unsettled = new Set<string>();
-  /** Those that were delivered and are not run, with what was told of it. */
-  readonly #refused = new Map<string, string>();
+  /**
+   * What was told last of pods that were delivered and are not run, by uid: so that each reason is told once, and that nothing is in
+   * the way any more is told, too. Why it is so now is `findRefusal`'s to say.
+   */
+  readonly #toldRefusals = new Map<string, string>();
   #isNodeKnown = false;
   #isComplete = false;
   #willDeliver = false;
@@ -77,7 +80,7 @@ export class PodSource {
       changed: (pod) => this.#take(pod),
       gone: ({ metadata }) => {
         this.#unsettled.delete(metadata.uid);
-        this.#refused.delete(metadata.uid);
+        this.#toldRefusals.delete(metadata.uid);
         if (this.#entries.delete(metadata.uid)) this.#deliverSoon();
       },
       listed: () => {
@@ -190,10 +193,10 @@ export class PodSource {
   #tellRefusal(uid: string, api: NamedApiPod): void {
     const { findRefusal, onRefusalChanged, events } = this.#options;
     const why = hasEndedThere(api) ? undefined : findRefusal(uid);
-    if (why === this.#refused.get(uid)) return;
-    if (why === undefined) this.#refused.delete(uid);
+    if (why === this.#toldRefusals.get(uid)) return;
+    if (why === undefined) this.#toldRefusals.delete(uid);
     else {
-      this.#refused.set(uid, why);
+      this.#toldRefusals.set(uid, why);
       events.record(refOf(api), { type: 'Warning', reason: NAME_IN_USE, message: describeRefusal(why) });
     }
     onRefusalChanged(uid);
