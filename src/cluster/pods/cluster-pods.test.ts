@@ -558,6 +558,103 @@ describe('a pod that is deleted', () => {
     expect(scene.agent.delivered!.size).toBe(0);
   });
 
+  describe('and has ended', () => {
+    /** Its containers have ended, and the server knows; `deletions`: how often it was asked to take the pod off. */
+    async function ended(scene: ClusterPodsScene) {
+      scene.bind('web', { status: { phase: 'Running' } });
+      await scene.start();
+      await scene.api.request({ method: 'DELETE', path: podPath('web') });
+      scene.agent.compute('uid-web', { phase: 'Failed' });
+      await scene.clock.settle();
+      return {
+        // Without a body it is what somebody else has asked for.
+        deletions: () =>
+          scene.api.changes.filter(({ method, body }) => method === 'DELETE' && body !== undefined).length,
+        end: async () => {
+          scene.agent.finished.add('uid-web');
+          scene.pods.podEndChanged('uid-web');
+          await scene.clock.settle();
+        },
+      };
+    }
+
+    it('is taken off once, however late the watch tells that it is gone', async () => {
+      await using scene = new ClusterPodsScene();
+      const watch = laggingWatch(scene);
+      const { deletions, end } = await ended(scene);
+      watch.hold();
+      await end();
+      expect(scene.api.find(podPath('web'))).toBeUndefined();
+      await scene.clock.advance(60_000);
+      expect(deletions()).toBe(1);
+      expect(scene.pods.state.statuses).toMatchObject({ deletions: 1, failures: 0 });
+      watch.letGo();
+      await scene.clock.settle();
+      expect(scene.agent.delivered!.size).toBe(0);
+    });
+
+    it('is taken off once while somebody else keeps it there', async () => {
+      await using scene = new ClusterPodsScene();
+      const { deletions, end } = await ended(scene);
+      scene.api.change(podPath('web'), (each) => ({
+        ...each,
+        metadata: { ...each.metadata, finalizers: ['example.com/keep'] },
+      }));
+      await end();
+      await scene.clock.advance(60_000);
+      expect(scene.api.find(podPath('web'))).toBeDefined();
+      expect(deletions()).toBe(1);
+    });
+
+    it('is not asked for again where the server has answered that it is not there', async () => {
+      await using scene = new ClusterPodsScene();
+      const { deletions, end } = await ended(scene);
+      scene.api.intercept = (request) => {
+        if ('method' in request && request.method === 'DELETE') throw new ApiError(404, 'NotFound', 'gone');
+      };
+      await end();
+      await scene.clock.advance(60_000);
+      expect(deletions()).toBe(1);
+    });
+
+    it('is taken off by another try where one has failed', async () => {
+      await using scene = new ClusterPodsScene();
+      const { deletions, end } = await ended(scene);
+      let failures = 2;
+      scene.api.intercept = (request) => {
+        if (!('method' in request) || request.method !== 'DELETE' || failures === 0) return;
+        failures--;
+        throw new ApiError(500, 'InternalError', 'no');
+      };
+      await end();
+      await scene.clock.advance(60_000);
+      expect(deletions()).toBe(3);
+      expect(scene.api.find(podPath('web'))).toBeUndefined();
+    });
+
+    it('is taken off again where a list still has it, as that of a server that was restored', async () => {
+      await using scene = new ClusterPodsScene();
+      const { deletions, end } = await ended(scene);
+      const there = scene.api.find(podPath('web'))!;
+      const watch = laggingWatch(scene);
+      watch.hold();
+      await end();
+      expect(deletions()).toBe(1);
+      const { uid, deletionTimestamp, deletionGracePeriodSeconds } = there.metadata;
+      scene.bind('web', {
+        metadata: { uid, deletionTimestamp, deletionGracePeriodSeconds },
+        status: { phase: 'Failed' },
+      });
+      scene.api.stop();
+      scene.api.compact();
+      scene.api.start();
+      watch.letGo();
+      await scene.clock.advance(60_000);
+      expect(deletions()).toBe(2);
+      expect(scene.api.find(podPath('web'))).toBeUndefined();
+    });
+  });
+
   it('is taken off by the next agent, too', async () => {
     await using scene = new ClusterPodsScene();
     scene.bind('web', { status: { phase: 'Failed' } });

@@ -78,6 +78,11 @@ export class StatusWriter {
   readonly #retries = new Map<string, Retry>();
   /** What the server made nothing of, as it was after it had answered: by pod. It is not told again. */
   readonly #unheard = new Map<string, string>();
+  /**
+   * Pods that the server was asked to take off: it is not asked again before it is shown to have them no more, or lists them all anew.
+   * Nobody is in here that it was not last seen to have.
+   */
+  readonly #takenOff = new Set<string>();
   /** Since when the server does not know how a pod is: of those that have changed and were not told of yet. */
   readonly #changedAtMs = new Map<string, number>();
   #signal: AbortSignal | undefined;
@@ -93,7 +98,11 @@ export class StatusWriter {
     options.known.listen({
       changed: touch,
       gone: ({ metadata: { uid } }) => this.#forget(uid),
-      listed: () => this.retryNow(),
+      listed: () => {
+        // One that is still there was perhaps restored with all the others.
+        this.#takenOff.clear();
+        this.retryNow();
+      },
     });
   }
 
@@ -229,6 +238,7 @@ export class StatusWriter {
   #forget(uid: string): void {
     this.#waiting.delete(uid);
     this.#unheard.delete(uid);
+    this.#takenOff.delete(uid);
     this.#changedAtMs.delete(uid);
     this.#retries.get(uid)?.timer?.cancel();
     this.#retries.delete(uid);
@@ -293,11 +303,18 @@ export class StatusWriter {
     const { client, known, agent } = this.#options;
     const api = known.find(uid);
     if (api?.metadata.deletionTimestamp === undefined || isMirrorPod(api) || !hasEndedThere(api)) return;
-    if (!agent.isFinished(uid)) return;
-    await client.request({
-      ...{ method: 'DELETE', path: pathOf(api.metadata), isUrgent: true, signal },
-      body: { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } },
-    });
+    if (!agent.isFinished(uid) || this.#takenOff.has(uid)) return;
+    // Before it is sent: the watch may tell that the pod is gone before the answer comes.
+    this.#takenOff.add(uid);
+    try {
+      await client.request({
+        ...{ method: 'DELETE', path: pathOf(api.metadata), isUrgent: true, signal },
+        body: { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } },
+      });
+    } catch (error) {
+      if (!isAnswer(error, 404, 409)) this.#takenOff.delete(uid);
+      throw error;
+    }
     this.#stats.deletions++;
     this.#logger.info('Pod fully terminated and removed from etcd', { pod: refOf(api), podUID: uid }, 2);
   }
