@@ -6,7 +6,7 @@ import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { isClusterPod } from '../model/static-pod.js';
 import { emptyPodStatus, type ObservedPod } from '../runtime/runtime.js';
 import { AdoptedPodsCleaner } from '../sync/adopted-pods-cleaner.js';
-import { admitPod, findResizeObstacle } from '../sync/admit-pod.js';
+import { admitPod, findResizeObstacle, findShortages } from '../sync/admit-pod.js';
 import { admitSecurity, type SecurityFeatures } from '../sync/admit-security.js';
 import { toRunDefinition } from '../sync/asks-for-new-run.js';
 import { DesiredPods } from '../sync/desired-pods.js';
@@ -44,6 +44,9 @@ export interface DecidingPartsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** The reason on pods that wait until others have ended, as these still have what they need. */
+const WAITING_FOR_ROOM = 'WaitingForRoom';
 
 /** Makes the parts of an agent that decide what is done to which pod and when, and what is cleared up. */
 export function buildDecidingParts(given: DecidingPartsOptions) {
@@ -178,6 +181,16 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       if (rejection !== undefined) return { admit: false, ...rejection };
       return admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, room.current());
     },
+    findShortages: (pod, active) => findShortages(pod, active, room.current()),
+    onWaiting: (pod, { message }, isNews) => {
+      const { uid } = pod.metadata;
+      const isTornDown = housekeeping.isTornDown(uid);
+      if (isNews) events.record(pod.metadata, { type: 'Warning', reason: WAITING_FOR_ROOM, message });
+      // What it shows is of a former life, and so is what the runtime has of it.
+      if (isTornDown) forgetLife(uid);
+      statuses.showWaiting(pod, isTornDown ? emptyPodStatus(uid) : cache.get(uid).status, message);
+    },
+    onWaitGivenUp: ({ metadata }) => manager.forget(metadata.uid),
     onPreempted: ({ metadata }, end) => events.record(metadata, { type: 'Warning', ...end }),
     findResizeObstacle: (before, after, active) => findResizeObstacle(before, after, active, room.current()),
     onResizeHeld: ({ metadata }, { reason, message }) => {
@@ -196,7 +209,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       if (isEnded) return;
       // What it shows is of a former life, or what it was before an edit.
       if (housekeeping.isTornDown(uid) || reason === POD_FORBIDDEN) forgetLife(uid);
-      void statuses.update(pod, emptyPodStatus(pod.metadata.uid), 'terminated', end);
+      statuses.showRejection(pod, end);
     },
   });
   const loop = new SyncLoop({

@@ -45,6 +45,34 @@ const failure = (reason: string) => () => ({ reason, message: 'because' });
 const STARTED_AT = '2026-01-02T03:04:00Z';
 const EXITED = { state: 'exited' } as const;
 
+describe('the status of a pod that waits before it is begun', () => {
+  const waitsFor = 'Waiting for default/other to end: it still has cpu';
+  const states = ({ initContainerStatuses = [], containerStatuses }: V1PodStatus): unknown[] =>
+    [...initContainerStatuses, ...containerStatuses].map(({ state }) => state);
+
+  it('says of each container for what', () => {
+    const plain = compute({}, { waitsFor });
+    expect(plain.phase).toBe('Pending');
+    expect(states(plain)).toEqual([{ waiting: { reason: 'ContainerCreating', message: waitsFor } }]);
+    const init = compute({ spec: { initContainers: [aSpecContainer('first')] } }, { waitsFor });
+    const waiting = { waiting: { reason: 'PodInitializing', message: waitsFor } };
+    expect(states(init)).toEqual([waiting, waiting]);
+  });
+
+  it('says so no more once it waits no more', () => {
+    const previous = compute({}, { waitsFor });
+    expect(states(compute({}, { previous }))).toEqual([{ waiting: { reason: 'ContainerCreating' } }]);
+  });
+
+  it('keeps how a container ended that is to be started again', () => {
+    const { state, lastState } = main(
+      compute({ containers: { main: { ...EXITED, exitCode: 3 } } }, { waitsFor }),
+    );
+    expect(state).toEqual({ waiting: { reason: 'ContainerCreating', message: waitsFor } });
+    expect(lastState.terminated?.exitCode).toBe(3);
+  });
+});
+
 describe('the status of a pod that runs', () => {
   const status = compute({ containers: { main: {} } });
 

@@ -67,6 +67,8 @@ export interface PodStatusInputs {
   readonly probes: ProbeStates;
   /** See {@link StartFailures}. */
   readonly findStartFailure?: (containerName: string) => V1ContainerWaiting | undefined;
+  /** What the pod waits for before anything of it is begun: shown of each container that is to be started. */
+  readonly waitsFor?: string | undefined;
   /** The end of what a container left at its terminationMessagePath. */
   readonly findTerminationMessage?: (containerId: string) => string | undefined;
   /** Whether a container was made for what the pod says now; all are unless told. */
@@ -129,8 +131,11 @@ function computeStatuses(inputs: PodStatusInputs): {
   readonly ephemeral: readonly V1ContainerStatus[];
   readonly hasBegun: boolean;
 } {
-  const { pod, observed, previous, node, probes } = inputs;
+  const { pod, observed, previous, node, probes, waitsFor: message } = inputs;
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+  const waitingReason = initContainers.length > 0 ? 'PodInitializing' : 'ContainerCreating';
+  const findStartFailure =
+    message === undefined ? inputs.findStartFailure : () => ({ reason: waitingReason, message });
   const podContainers = new PodContainers(observed, observed.sandboxes[0]?.id);
   const isThere = ({ name }: { readonly name: string }): boolean => podContainers.of(name).all.length > 0;
   const allBefore = [
@@ -146,12 +151,11 @@ function computeStatuses(inputs: PodStatusInputs): {
       policy: restartPolicyOf(pod.spec),
       probes,
       isEnding: inputs.isEnding === true || pod.metadata.deletionTimestamp !== undefined,
-      findStartFailure: inputs.findStartFailure ?? (() => undefined),
+      findStartFailure: findStartFailure ?? (() => undefined),
       isCurrent: inputs.isCurrent ?? (() => true),
       findLimits: inputs.findLimits ?? (({ resources }) => resources),
       canMountRecursivelyReadOnly: inputs.canMountRecursivelyReadOnly === true,
-      waitingReason: initContainers.length > 0 ? 'PodInitializing' : 'ContainerCreating',
-      isBehind,
+      ...{ waitingReason, isBehind },
       previous: before,
       runtimeName: node.runtimeName,
       quotesSecrets: quotesSecrets(container),

@@ -7,6 +7,13 @@ export interface Rejection {
   readonly message: string;
 }
 
+/** What a pod waits for before it is begun: for its status and an event. */
+export interface Wait {
+  readonly message: string;
+  /** Of the pods that have what it needs, until they have ended; of one that is held those, too, for which it has waited before. */
+  readonly uids: readonly string[];
+}
+
 /**
  * The pods that the sources want on this node, by uid: the truth about desire, as the sync loop has taken it in.
  *
@@ -16,7 +23,7 @@ export interface Rejection {
 export class DesiredPods {
   readonly #pods = new Map<string, NodePod>();
   readonly #rejections = new Map<string, Rejection>();
-  readonly #held = new Set<string>();
+  readonly #held = new Map<string, Wait>();
   #revision = 0;
 
   /** Another number after each change. */
@@ -69,9 +76,14 @@ export class DesiredPods {
     else if (this.#pods.has(uid)) this.#rejections.set(uid, rejection);
   }
 
-  /** Has a desired pod wait for room that others are giving up: it claims that room, and is not worked on. */
-  hold(uid: string): void {
-    if (this.#pods.has(uid)) this.#held.add(uid);
+  /** Has a desired pod wait for room that others are giving up, or wait on: it claims that room, and is not worked on. */
+  hold(uid: string, wait: Wait): void {
+    if (this.#pods.has(uid)) this.#held.set(uid, wait);
+  }
+
+  /** What a pod waits for that is held so; undefined for any other. */
+  findWait(uid: string): Wait | undefined {
+    return this.#held.get(uid);
   }
 
   isHeld(uid: string): boolean {
@@ -80,7 +92,7 @@ export class DesiredPods {
 
   /** Those that wait so, in the order in which that began. */
   held(): NodePod[] {
-    return [...this.#held].map((uid) => this.#pods.get(uid)!);
+    return [...this.#held.keys()].map((uid) => this.#pods.get(uid)!);
   }
 
   /** It waits no more. */

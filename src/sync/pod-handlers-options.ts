@@ -3,7 +3,7 @@ import { type ObservedPod } from '../runtime/runtime.js';
 import { type Logger } from '../util/logger.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type ResizeObstacle, type Shortage } from './admit-pod.js';
-import { type DesiredPods, type Rejection } from './desired-pods.js';
+import { type DesiredPods, type Rejection, type Wait } from './desired-pods.js';
 import { type Housekeeping } from './housekeeping.js';
 import { type NodeClaims } from './node-claims.js';
 
@@ -41,6 +41,8 @@ export interface PodHandlersOptions {
   readonly findForbidden?: (pod: NodePod) => Rejection | undefined;
   /** `active`: of every admitted pod that has not ended, without this one. Every pod is admitted unless told. */
   readonly admit?: (pod: NodePod, active: NodeClaims) => AdmissionAnswer;
+  /** What the node is short of for a pod beside those that are `active`; only words go by it, and there are none unless told. */
+  readonly findShortages?: (pod: NodePod, active: NodeClaims) => readonly Shortage[];
   /** Why a pod that runs cannot have the resources that an edit gives it now; nothing hinders unless told. */
   readonly findResizeObstacle?: (
     before: NodePod,
@@ -55,6 +57,13 @@ export interface PodHandlersOptions {
   readonly onRejected?: (pod: NodePod, rejection: Rejection, isEnded: boolean) => void;
   /** A pod is ended so that one that is critical for the node can be here, for this reason. */
   readonly onPreempted?: (pod: NodePod, end: Rejection) => void;
+  /**
+   * A pod waits for room that others are giving up: its status is to say so. Told when that begins, when what it waits for
+   * changes, and when the pod is edited; `isNews`: it waits for some pod that it was not said to wait for yet.
+   */
+  readonly onWaiting?: (pod: NodePod, wait: Wait, isNews: boolean) => void;
+  /** A pod that was told to wait is not to come after all, or has ended elsewhere: what its status says is no longer true. */
+  readonly onWaitGivenUp?: (pod: NodePod) => void;
   /** A pod that was rejected may run now: what its status says is no longer true. */
   readonly onRejectionLifted?: (pod: NodePod) => void;
   /** Whether a pod whose status differs from ours needs a sync for it; none does unless told. */

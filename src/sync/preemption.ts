@@ -53,7 +53,8 @@ export function chooseVictims(pods: readonly NodePod[], needs: Needs): readonly 
   return [...bestEffort, ...burstable, ...guaranteed];
 }
 
-function amountOf({ spec }: NodePod, resource: string): bigint {
+/** What a pod asks for of a resource, as a {@link Shortage} counts it. */
+export function amountOf({ spec }: NodePod, resource: string): bigint {
   if (resource === 'pods') return 1n;
   if (resource === 'cpu') return computePodRequests(spec).cpuMilli;
   if (resource === 'memory') return computePodRequests(spec).memoryBytes;

@@ -9,11 +9,12 @@ import { podRefOf } from '../workers/pod-demand.js';
 import { type ResizeObstacle, type Shortage } from './admit-pod.js';
 import { ActivePods } from './active-pods.js';
 import { asksForNewRun, toRunDefinition } from './asks-for-new-run.js';
+import { describeWait } from './describe-wait.js';
 import { type Rejection } from './desired-pods.js';
 import { FOREIGN_POD } from './foreign-pods.js';
 import { isRunning } from './housekeeping-owner.js';
 import { HeldResizes, type HeldResizesOptions } from './held-resizes.js';
-import { RoomMaker } from './make-room.js';
+import { RoomMaker, type RoomPlan } from './make-room.js';
 import { type NodeClaims } from './node-claims.js';
 import { type KnownEnd, type PodHandlersOptions } from './pod-handlers-options.js';
 
@@ -42,10 +43,10 @@ export class PodHandlers implements SyncHandlers {
   #willJudgeRejected = false;
 
   constructor(options: PodHandlersOptions) {
-    const { desired, workers, findResizeObstacle, onResizeHeld, onPreempted } = options;
+    const { desired, workers, findResizeObstacle, onResizeHeld, onPreempted, onWaitGivenUp } = options;
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
-    this.#room = new RoomMaker({ desired, workers, onPreempted, logger: this.#logger });
+    this.#room = new RoomMaker({ desired, workers, onPreempted, onWaitGivenUp, logger: this.#logger });
     const findObstacle: HeldResizesOptions['findObstacle'] = (before, wish) =>
       findResizeObstacle?.(before, wish, this.#active.claimsBeside(wish.metadata.uid));
     this.#held = new HeldResizes({
@@ -85,7 +86,7 @@ export class PodHandlers implements SyncHandlers {
   }
 
   handlePodUpdates(pods: readonly NodePod[]): void {
-    const { desired, workers } = this.#options;
+    const { desired, workers, onWaiting } = this.#options;
     for (const wish of pods) {
       const { uid } = wish.metadata;
       const before = desired.find(uid);
@@ -93,6 +94,9 @@ export class PodHandlers implements SyncHandlers {
       const isDeletion = isDeleted(pod);
       const wasRejected = desired.findRejection(uid) !== undefined;
       this.#want(pod);
+      // Its status may name containers that are no longer in it.
+      const wait = desired.findWait(uid);
+      if (wait !== undefined && before !== pod && !isDeletion) onWaiting?.(pod, wait, false);
       // It may ask for less than before.
       this.#judgeRejectedSoon();
       // What an API server was told of a pod's end is final.
@@ -119,6 +123,8 @@ export class PodHandlers implements SyncHandlers {
       this.#held.forget(uid);
       this.#active.changed(uid);
       if (wasRejected) continue;
+      // One that waited itself has claimed what it did not have yet.
+      this.#judgeRejectedSoon();
       if (seenAllSources()) workers.updatePod({ type: 'kill', pod });
       // Another source may still want it. If none does, housekeeping ends it once all were seen.
       else this.#logger.info('Pod is not ended before every source was seen', { pod: podRefOf(pod) }, 2);
@@ -187,21 +193,23 @@ export class PodHandlers implements SyncHandlers {
 
   /** False: it is rejected, and its status says so. */
   #admit(pod: NodePod): boolean {
-    const { desired, onRejected, onRejectionLifted } = this.#options;
+    const { desired, onRejected, onRejectionLifted, onWaitGivenUp } = this.#options;
     const { uid } = pod.metadata;
     const wasRejected = desired.findRejection(uid) !== undefined;
-    const wasHeld = desired.isHeld(uid);
     desired.setRejection(uid, undefined);
-    desired.release(uid);
     this.#active.changed(uid);
     const { rejection, shortages = [], isForLeaving = false } = this.#judge(pod);
-    if (isForLeaving) this.#hold(pod, wasHeld);
-    const isHeld =
-      isForLeaving || (shortages.length > 0 && this.#room.tryFor(pod, this.#claimsThatStay(uid), shortages));
-    if (isHeld) {
+    const plan = this.#planRoom(pod, shortages);
+    if (isForLeaving || plan !== undefined) {
       if (wasRejected) onRejectionLifted?.(pod);
+      this.#hold(pod, plan);
+      if (plan !== undefined) this.#room.carryOut(pod, plan, shortages);
       return false;
     }
+    // How it ended, where its API server says that it has, is not to go by what it waited for.
+    const isOver = rejection !== undefined || this.#findLastingEnd(uid) !== undefined;
+    if (desired.isHeld(uid) && isOver) onWaitGivenUp?.(pod);
+    desired.release(uid);
     if (rejection === undefined) {
       if (wasRejected) onRejectionLifted?.(pod);
       return true;
@@ -215,14 +223,26 @@ export class PodHandlers implements SyncHandlers {
     return false;
   }
 
-  /** It has its room as soon as those that leave have ended. */
-  #hold(pod: NodePod, wasHeld: boolean): void {
+  /** It has its room as soon as those that leave have ended, and those that are ended for it. */
+  #hold(pod: NodePod, { victims, leaving }: RoomPlan = { victims: [], leaving: [] }): void {
+    const { desired, findShortages, onWaiting } = this.#options;
     const { uid: podUID } = pod.metadata;
-    this.#options.desired.hold(podUID);
-    if (wasHeld) return;
-    const leaving = [...this.#leaving.values()].map(podRefOf);
-    const message = 'Pod waits until pods that nobody wants any more have given back what it needs';
-    this.#logger.info(message, { pod: podRefOf(pod), podUID, leaving });
+    const ending = [...this.#leaving.values(), ...leaving, ...victims];
+    const shortages = findShortages?.(pod, this.#active.claimsBeside(podUID)) ?? [];
+    const wait = describeWait(pod, ending, shortages);
+    const before = desired.findWait(podUID);
+    const told = new Set(before?.uids);
+    const isNews = before === undefined || wait.uids.some((uid) => !told.has(uid));
+    desired.hold(podUID, { ...wait, uids: [...new Set([...told, ...wait.uids])] });
+    if (before?.message === wait.message) return;
+    this.#logger.info('Pod waits for room', { pod: podRefOf(pod), podUID, message: wait.message });
+    onWaiting?.(pod, wait, isNews);
+  }
+
+  /** Which pods could be ended so that it has its room; undefined where that would not do. */
+  #planRoom(pod: NodePod, shortages: readonly Shortage[]): RoomPlan | undefined {
+    if (shortages.length === 0) return undefined;
+    return this.#room.plan(pod, this.#claimsThatStay(pod.metadata.uid), shortages);
   }
 
   /** What all pods but this one claim, less what is given back as it is. */
@@ -261,15 +281,17 @@ export class PodHandlers implements SyncHandlers {
 
   #judgeAgain(pod: NodePod): void {
     const isHeld = this.#options.desired.isHeld(pod.metadata.uid);
-    if (!isHeld && (isClusterPod(pod) || !this.#fits(pod))) return;
+    if (!isHeld && (isClusterPod(pod) || !this.#mayCome(pod))) return;
     if (!this.#admit(pod)) return;
     this.#logger.info('Pod is admitted after all', { pod: podRefOf(pod), podUID: pod.metadata.uid });
     this.#ask({ type: 'create', pod });
   }
 
-  #fits(pod: NodePod): boolean {
-    const { rejection, isForLeaving = false } = this.#judge(pod);
-    return rejection === undefined && !isForLeaving;
+  /** Whether a pod that was rejected has its room now, or others can be ended for it. */
+  #mayCome(pod: NodePod): boolean {
+    const { rejection, shortages = [], isForLeaving = false } = this.#judge(pod);
+    if (rejection === undefined) return !isForLeaving;
+    return this.#planRoom(pod, shortages) !== undefined;
   }
 
   /**

@@ -19,6 +19,7 @@ import { aNodePod } from '../testing/node-pod-builder.js';
 import { PushedItems } from '../testing/pushed-items.js';
 import { type PodSyncer } from '../workers/pod-syncer.js';
 import { PodWorkers } from '../workers/pod-workers.js';
+import { admitPod, findShortages } from './admit-pod.js';
 import { DesiredPods } from './desired-pods.js';
 import { Housekeeping } from './housekeeping.js';
 import { RuntimeState } from './runtime-state.js';
@@ -26,6 +27,7 @@ import { SyncLoop } from './sync-loop.js';
 import { PodHandlers } from './sync-loop-handlers.js';
 
 const NODE = 'node-1';
+const ROOM = { pods: 10, cpuMilli: 1_000n, memoryBytes: 1_000n, others: new Map<string, bigint>() };
 const labels = { [LABELS.nodeInstance]: NODE };
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -36,6 +38,8 @@ afterEach(async () => {
 /** Hands that need no time: a pod's one container runs, or has ended. Notes every change that they make. */
 class FakeHands implements PodSyncer {
   readonly changes: string[] = [];
+  /** What the ends of pods wait for. */
+  mayEnd: Promise<void> = Promise.resolve();
   readonly #runtime: FakeRuntime;
 
   constructor(runtime: FakeRuntime) {
@@ -57,6 +61,9 @@ class FakeHands implements PodSyncer {
   };
 
   syncTerminatingPod: PodSyncer['syncTerminatingPod'] = async ({ pod, gracePeriodSeconds }) => {
+    await this.mayEnd;
+    const isThere = (await this.#runtime.listPods()).some(({ uid }) => uid === pod.metadata.uid);
+    if (!isThere) return;
     this.#stop(pod.metadata.uid, `stop ${pod.metadata.name} within ${gracePeriodSeconds}`);
   };
 
@@ -82,6 +89,8 @@ interface Node {
   readonly workers: PodWorkers;
   readonly source: PodSourcePort;
   readonly logger: LogRecorder;
+  /** What waits, and what was rejected, as it is told. */
+  readonly told: readonly string[];
   readonly conditions: { runtimeReady: boolean };
   readonly stop: () => Promise<void>;
 }
@@ -98,9 +107,11 @@ function runNode(clock = new FakeClock(), runtime = new FakeRuntime({ clock })):
   const workers = new PodWorkers({
     ...{ clock, logger, cache, syncer: hands, random: () => 0 },
     requestRelist: (uid) => pleg.requestRelist(uid),
+    onTerminatedChanged: (uid) => handlers.podEndChanged(uid),
     onRestartable: () => loop.housekeepSoon(),
   });
   const housekeeping = new Housekeeping({ clock, logger, desired, workers, cache, isOurs: ownedBy(NODE) });
+  const told: string[] = [];
   const conditions = { runtimeReady: true };
   const runtimeState = new RuntimeState({
     ...{ clock, logger },
@@ -112,13 +123,20 @@ function runNode(clock = new FakeClock(), runtime = new FakeRuntime({ clock })):
   });
   const seenAllSources = (): boolean => config.seenAllSources();
   const findObserved = (uid: string): ObservedPod | undefined => pleg.findObserved(uid);
+  const handlers = new PodHandlers({
+    ...{ logger, desired, workers, housekeeping, seenAllSources, findObserved },
+    admit: (pod, active) => admitPod(pod, active, ROOM),
+    findShortages: (pod, active) => findShortages(pod, active, ROOM),
+    onWaiting: (_pod, { message }) => told.push(message),
+    onWaitGivenUp: ({ metadata }) => told.push(`${metadata.name} waits no more`),
+    onRejected: ({ metadata }, { reason }) => told.push(`${metadata.name} ${reason}`),
+  });
   const loop = new SyncLoop({
-    ...{ clock, logger, desired, workers, cache, runtimeState, seenAllSources },
+    ...{ clock, logger, desired, workers, cache, runtimeState, seenAllSources, handlers },
     updates: (signal) => config.updates(signal),
     events: pleg.subscribe(),
     probeResults: new PushedItems(),
     findObserved,
-    handlers: new PodHandlers({ logger, desired, workers, housekeeping, seenAllSources, findObserved }),
     readiness: { setContainerReadiness: () => false, setContainerStartup: () => false },
     deadContainers: {
       deleteContainersBeyondNewest: ({ status, exitedContainerId }) => {
@@ -139,7 +157,7 @@ function runNode(clock = new FakeClock(), runtime = new FakeRuntime({ clock })):
     pleg.closeSubscriptions();
   };
   cleanups.push(stop);
-  return { clock, runtime, hands, workers, source, logger, conditions, stop };
+  return { clock, runtime, hands, workers, source, logger, told, conditions, stop };
 }
 
 const pods = (...names: string[]): NodePod[] => names.map((name) => aNodePod({ name }));
@@ -232,5 +250,72 @@ describe('the sync loop and the parts round it', () => {
     letGo();
     await clock.advance(60_000);
     expect(hands.changes.slice(2)).toEqual(['start web 1', 'start stuck 1']);
+  });
+});
+
+describe('a critical pod for which others are ended', () => {
+  const asking = (name: string, more: object = {}): NodePod => {
+    const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: '900m' } } }];
+    return aNodePod({ name, source: 'api', spec: { containers, ...more } });
+  };
+  const high = asking('high', { priority: 2_000_000_000 });
+  const higher = asking('higher', { priority: 2_000_000_001 });
+  const why = 'Waiting for default/low to end: it still has cpu';
+
+  /** A node on which one pod runs and does not end before it may. */
+  async function scene() {
+    const node = runNode();
+    node.source.deliver([asking('low')]);
+    await node.clock.advance(3_000);
+    let letGo = (): void => undefined;
+    node.hands.mayEnd = new Promise((resolve) => (letGo = resolve));
+    return { ...node, letGo };
+  }
+
+  it('is begun once they have ended, also when somebody has taken them away meanwhile', async () => {
+    const { source, clock, hands, told, letGo } = await scene();
+    source.deliver([asking('low'), high]);
+    await clock.advance(30_000);
+    source.deliver([high]);
+    await clock.advance(30_000);
+    expect(hands.changes).toEqual(['start low 0']);
+    letGo();
+    await clock.advance(5_000);
+    expect(hands.changes).toEqual(['start low 0', 'stop low within 30', 'start high 0']);
+    expect(told).toEqual([why]);
+  });
+
+  it('leaves the room to others when it is gone before', async () => {
+    const { source, clock, hands, workers, told, letGo } = await scene();
+    source.deliver([asking('low'), high]);
+    await clock.advance(1_000);
+    source.deliver([]);
+    await clock.advance(1_000);
+    source.deliver([asking('next')]);
+    await clock.advance(1_000);
+    letGo();
+    await clock.advance(5_000);
+    expect(hands.changes.filter((change) => change.startsWith('start'))).toEqual([
+      'start low 0',
+      'start next 0',
+    ]);
+    expect(told).toEqual([why, why]);
+    expect([...workers.phases()]).toEqual([['uid-next', 'syncing']]);
+  });
+
+  it('is ended itself for one that is more so, and nothing of it is begun', async () => {
+    const { source, clock, hands, told, letGo } = await scene();
+    source.deliver([asking('low'), high]);
+    await clock.advance(1_000);
+    source.deliver([asking('low'), high, higher]);
+    await clock.advance(60_000);
+    letGo();
+    await clock.advance(5_000);
+    expect(hands.changes.filter((change) => change.startsWith('start'))).toEqual([
+      'start low 0',
+      'start higher 0',
+    ]);
+    const both = 'default/high still has cpu; default/low still has cpu';
+    expect(told).toEqual([why, `Waiting for 2 pods to end: ${both}`, 'high waits no more']);
   });
 });

@@ -67,6 +67,62 @@ beforeEach(() => {
 const RUNNING = { main: {} } as const;
 const STOPPED = { main: { state: 'exited', exitCode: 137 } } as const;
 
+describe('a pod that waits before it is begun', () => {
+  const why = 'Waiting for default/other to end: it still has cpu';
+  const firstState = (status: V1PodStatus | undefined) => status?.containerStatuses[0]?.state;
+
+  it('says so, and goes on from there when it is begun', async () => {
+    const { manager, updater, update } = await anAgent();
+    updater.showWaiting(pod, emptyPodStatus(uid), why);
+    const waiting = manager.find(uid)?.status;
+    expect(waiting).toMatchObject({
+      phase: 'Pending',
+      startTime: new Date(clock.now()).toISOString().slice(0, 19) + 'Z',
+    });
+    expect(firstState(waiting)).toEqual({ waiting: { reason: 'ContainerCreating', message: why } });
+    clock.stall(1_000);
+    const begun = await update(emptyPodStatus(uid), 'syncing');
+    expect(firstState(begun)).toEqual({ waiting: { reason: 'ContainerCreating' } });
+    expect(begun.startTime).toBe(waiting?.startTime);
+  });
+
+  it('is not shown to have ended before that is on the disk', async () => {
+    const { manager, updater } = await anAgent();
+    const { pod: job, observed: over } = aPodActionsScene({
+      spec: { restartPolicy: 'Never' },
+      containers: { main: { state: 'exited' } },
+    });
+    updater.showWaiting(job, over, why);
+    expect(manager.find(uid)).toBeUndefined();
+  });
+});
+
+describe('a pod that is not to run here', () => {
+  it('says why at once, so that it can be said to wait right after that', async () => {
+    const { manager, updater, update } = await anAgent();
+    updater.showRejection(pod, REJECTED);
+    expect(manager.find(uid)).toMatchObject({
+      status: { phase: 'Failed', reason: 'NodePorts', containerStatuses: [] },
+      isFinished: true,
+    });
+    manager.forget(uid);
+    updater.showWaiting(pod, emptyPodStatus(uid), 'Waiting for default/other to end: it still has cpu');
+    expect((await update(emptyPodStatus(uid), 'syncing')).phase).toBe('Pending');
+  });
+
+  it('keeps how it ended, and its reason is not taken for an end', async () => {
+    const agent = await anAgent();
+    await agent.update(observed(RUNNING), 'syncing');
+    await agent.update(observed(RUNNING), 'terminating', EVICTED);
+    await agent.update(observed(STOPPED), 'terminated', EVICTED);
+    const [other, fresh] = [await anAgent(), await anAgent(join(root, 'fresh'))];
+    for (const { updater } of [other, fresh]) updater.showRejection(pod, REJECTED);
+    expect(other.manager.find(uid)?.status.reason).toBe('Evicted');
+    expect(fresh.manager.find(uid)?.status.reason).toBe('NodePorts');
+    expect((await anAgent(join(root, 'fresh'))).endedPods.find(uid)).toBeUndefined();
+  });
+});
+
 describe('an end', () => {
   it('is on the disk before anybody is told of it', async () => {
     const agent = await anAgent();

@@ -2,7 +2,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { isTerminalPhase, type V1PodStatus } from '../model/v1-pod-status.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
-import { type PodStatus } from '../runtime/runtime.js';
+import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
 import { TerminationMessages } from '../runtime/termination-messages.js';
 import { checkActiveDeadline } from '../status/active-deadline.js';
 import { ActiveTimes } from '../status/active-times.js';
@@ -87,6 +87,30 @@ export class PodStatusUpdater implements PodStatuses {
     return { status: manager.find(pod.metadata.uid)?.status ?? status, checkAgainInMs };
   }
 
+  /**
+   * Says of a pod that is not begun yet what it waits for. At once, so that nothing comes in between; one that the runtime shows to
+   * have ended is left to its first sync, which keeps its end.
+   */
+  showWaiting(pod: NodePod, observed: PodStatus, message: string): void {
+    const { manager, clock } = this.#options;
+    const stamp = clock.stamp();
+    const status = this.#compute(pod, observed, 'syncing', undefined, message);
+    if (!isTerminalPhase(status.phase)) manager.setPodStatus(pod, status, stamp);
+  }
+
+  /** Says of a pod that is not to run here why. At once: when it may run after all, that is said after this. */
+  showRejection(pod: NodePod, end: PodEnd): void {
+    const { manager, clock } = this.#options;
+    const { uid } = pod.metadata;
+    this.#restoreEnd(pod);
+    const stamp = clock.stamp();
+    const isNew = manager.find(uid) === undefined;
+    const status = this.#compute(pod, emptyPodStatus(uid), 'terminated', end);
+    manager.setPodStatus(pod, isNew ? withoutContainers(status) : status, stamp);
+    manager.terminatePod(pod);
+    void this.#completeEnd(pod);
+  }
+
   forget(podUid: string): void {
     this.#messages.forget(podUid);
     this.#activeTimes.forget(podUid);
@@ -99,11 +123,13 @@ export class PodStatusUpdater implements PodStatuses {
 
   /** Of an agent before this one. */
   async #takeUpEnd(pod: NodePod): Promise<void> {
+    await this.#options.endedPods?.settled(pod.metadata.uid);
+    this.#restoreEnd(pod);
+  }
+
+  #restoreEnd(pod: NodePod): void {
     const { manager, endedPods } = this.#options;
-    const { uid } = pod.metadata;
-    if (endedPods === undefined) return;
-    await endedPods.settled(uid);
-    const ended = endedPods.find(uid);
+    const ended = endedPods?.find(pod.metadata.uid);
     if (ended !== undefined) manager.restore(pod, ended.status, ended.isFinished);
   }
 
@@ -132,7 +158,13 @@ export class PodStatusUpdater implements PodStatuses {
     return startTime === undefined ? 0 : this.#activeTimes.activeForMs(metadata.uid, startTime);
   }
 
-  #compute(pod: NodePod, observed: PodStatus, stage: StatusStage, end: PodEnd | undefined): V1PodStatus {
+  #compute(
+    pod: NodePod,
+    observed: PodStatus,
+    stage: StatusStage,
+    end: PodEnd | undefined,
+    waitsFor?: string,
+  ): V1PodStatus {
     const { manager, startFailures, probes, node, clock, findBaseline, resizes, findHeldResize } =
       this.#options;
     const { uid } = pod.metadata;
@@ -140,7 +172,7 @@ export class PodStatusUpdater implements PodStatuses {
     const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
     const messages = this.#messages.of(uid);
     return computePodStatus({
-      ...{ pod, probes, end },
+      ...{ pod, probes, end, waitsFor },
       // How a pod ends that was edited a moment before is told by what it was.
       observed: stage === 'syncing' ? withoutFormer(observed, definitions) : observed,
       previous: manager.find(uid)?.status,

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Node } from '../../src/cluster/client/kube-objects.js';
+import { type KubeList, type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
 import { findProgram } from '../build-state.js';
+import { PodloopProcess } from '../integration/podloop-process.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
@@ -106,6 +107,73 @@ describe.skipIf('missing' in found)('what a node of a real control plane takes',
     });
     await untilPhase(plane, 'critical', 'Running');
     expect(await untilEvent(plane, 'usual', 'Preempting')).toBe('Preempted in order to admit critical pod');
+  });
+
+  it('is a static pod that was rejected, once there is room to be made for it', async () => {
+    const node = await plane.admin.request<{ status: { allocatable: Record<string, string> } }>({
+      ...{ method: 'GET', path: '/api/v1/nodes/lab-a' },
+    });
+    const milli = Number(node.status.allocatable['cpu']) * 1_000;
+    const write = async (name: string, cpu: string): Promise<void> => {
+      const container = { name: 'main', image: HOST_IMAGE, command: STAY, resources: { requests: { cpu } } };
+      const spec = { terminationGracePeriodSeconds: 2, containers: [container] };
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
+      await writeFile(join(agent.manifests, `${name}.json`), JSON.stringify(pod));
+    };
+    // Beside the critical one, which no manifest without a priority goes before.
+    await bind('filling', { cpu: '300m' });
+    await untilPhase(plane, 'filling', 'Running');
+    await write('first', `${milli - 900}m`);
+    await untilPhase(plane, 'first-lab-a', 'Running');
+    await write('late', `${milli - 600}m`);
+    expect(await untilPhase(plane, 'late-lab-a', 'Failed')).toMatchObject({ reason: 'OutOfcpu' });
+    await rm(join(agent.manifests, 'first.json'));
+    expect(await untilPhase(plane, 'filling', 'Failed')).toMatchObject({ reason: 'Preempting' });
+    expect(await untilEvent(plane, 'late-lab-a', 'WaitingForRoom')).toBe(
+      'Waiting for default/filling to end: it still has cpu',
+    );
+    expect(await untilPhase(plane, 'late-lab-a', 'Running')).not.toHaveProperty('reason');
+    await rm(join(agent.manifests, 'late.json'));
+  });
+
+  it('is not told to take what a pod still has that was deleted by force, and that pod is named', async () => {
+    const ports = [{ containerPort: 8080, hostPort: 38_080 }];
+    const container = { name: 'main', image: HOST_IMAGE, ports };
+    const stubborn = ['sh', '-c', 'trap "" TERM; while :; do sleep 0.2; done'];
+    await bind(
+      'holder',
+      {},
+      { terminationGracePeriodSeconds: 8, containers: [{ ...container, command: stubborn }] },
+    );
+    await untilPhase(plane, 'holder', 'Running');
+    const socket = ['--socket', join(agent.rootDir, 'podloop.sock')];
+    // It waits for two seconds, which a loaded machine may need to look: so others look from before that.
+    await using watching = new PodloopProcess(['get', 'pods', '-w', '-o', 'json', ...socket]);
+    await watching.line('stdout', /holder/);
+    const { metadata } = await plane.admin.request<KubeList<Pod>>({ method: 'GET', path: PODS });
+    await plane.kubectl('delete', 'pod', 'holder', '--force', '--grace-period=0');
+    await bind('heir', {}, { containers: [{ ...container, command: STAY }] });
+    const message = 'Waiting for default/holder to end: it still has host port 38080';
+    expect(await untilEvent(plane, 'heir', 'WaitingForRoom')).toBe(message);
+    await watching.line('stdout', new RegExp(`"message": "${message}"`));
+    await untilPhase(plane, 'heir', 'Running');
+    const shown: unknown[] = [];
+    const query = { fieldSelector: 'metadata.name=heir', resourceVersion: metadata?.resourceVersion ?? '' };
+    const stopping = new AbortController();
+    for await (const { object } of plane.admin.watch<Pod>({ path: PODS, query, signal: stopping.signal })) {
+      const { phase, containerStatuses: [main] = [] } = object.status ?? {};
+      if (main !== undefined) shown.push([phase, main.state?.waiting]);
+      if (phase === 'Running') break;
+    }
+    stopping.abort();
+    expect(shown[0]).toEqual(['Pending', { reason: 'ContainerCreating', message }]);
+    expect(shown.at(-1)).toEqual(['Running', undefined]);
+    const description = await run(process.execPath, [findProgram(), 'describe', 'pod', 'heir', ...socket]);
+    expect(description.stdout).toMatch(new RegExp(`WaitingForRoom .*${message}`));
+    const { items } = await plane.admin.request<{ items: { reason?: string; count?: number }[] }>({
+      ...{ method: 'GET', path: '/api/v1/events', query: { fieldSelector: 'involvedObject.name=heir' } },
+    });
+    expect(items.filter(({ reason }) => reason === 'WaitingForRoom')).toMatchObject([{ count: 1 }]);
   });
 
   it('says why a static pod cannot be seen there', async () => {
