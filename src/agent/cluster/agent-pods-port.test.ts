@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { aNodePod } from '../../testing/node-pod-builder.js';
 import { buildAgentPods } from './agent-pods-port.js';
 
 const UID = 'uid-web';
@@ -60,4 +61,16 @@ describe('what an agent says of a pod', () => {
       isFinished,
     });
   });
+});
+
+it('lets a pod that waits for room know that its API server says that it has ended', () => {
+  const [kept, judged]: [string[], string[]] = [[], []];
+  const port = buildAgentPods({
+    workers: { isKnown: () => false },
+    endedPods: { find: () => undefined, keep: async (uid: string) => kept.push(uid) },
+    handlers: { podEndChanged: (uid: string) => judged.push(uid) },
+  } as unknown as Parameters<typeof buildAgentPods>[0]);
+  const status = { phase: 'Failed', conditions: [], containerStatuses: [], qosClass: 'BestEffort' } as const;
+  port.markEnded(aNodePod(), status);
+  expect([kept, judged]).toEqual([[UID], [UID]]);
 });

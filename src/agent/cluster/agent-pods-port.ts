@@ -27,8 +27,10 @@ export function buildAgentPods(
         ({ state }) => !state.running,
       );
       void endedPods.keep(uid, { definition: toRunDefinition(pod), status, isFinished });
-      if (!workers.isKnown(uid)) return;
-      workers.updatePod({ type: 'kill', pod, kill: { statusOverride: { phase, reason, message } } });
+      const kill = { statusOverride: { phase, reason, message } };
+      if (workers.isKnown(uid)) workers.updatePod({ type: 'kill', pod, kill });
+      // Perhaps it waits for room that it does not need any more.
+      else handlers.podEndChanged(uid);
     },
     findStatus: (uid) => manager.find(uid),
     findStatusPod: (uid) => manager.findPod(uid),
