@@ -1,6 +1,6 @@
 import { type NetworkInterfaceInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { SILENT_LOGGER } from '../util/logger.js';
+import { LogRecorder } from '../testing/log-recorder.js';
 import { type NodeIpFacts, splitNodeIps } from '../util/node-ip.js';
 import { HostIps } from './host-ips.js';
 
@@ -17,16 +17,17 @@ function scene(nodeIps = '') {
     ofNode: [] as readonly string[],
     changes: 0,
   };
+  const logger = new LogRecorder();
   const ips = new HostIps({
     read: async () => ({
       ...{ nodeIps: splitNodeIps(nodeIps), hostname: 'here', interfaces: {}, ofName: [], route: '' },
       ...state.facts,
     }),
     ofNode: () => state.ofNode,
-    logger: SILENT_LOGGER,
+    logger,
   });
   ips.onChange(() => state.changes++);
-  return { ips, state };
+  return { ips, state, logger };
 }
 
 describe('the addresses that pods are told of their node', () => {
@@ -61,6 +62,23 @@ describe('the addresses that pods are told of their node', () => {
     await ips.refresh();
     await ips.refresh();
     expect(state.changes).toBe(1);
+  });
+
+  it('have not changed where the Node tells them for the first time, and have when it tells others', async () => {
+    const { ips, state, logger } = scene();
+    await ips.refresh();
+    state.ofNode = ['172.17.0.1'];
+    await ips.refresh();
+    expect(logger.lines).toEqual([]);
+    state.ofNode = ['172.17.0.2'];
+    await ips.refresh();
+    expect(logger.lines).toMatchObject([
+      {
+        message: 'Addresses of the node have changed',
+        fields: { before: ['172.17.0.1'], now: ['172.17.0.2'] },
+      },
+    ]);
+    expect(state.changes).toBe(2);
   });
 
   it('are those that were told, of each family', async () => {

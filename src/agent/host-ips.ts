@@ -20,6 +20,8 @@ export class HostIps {
   #found: readonly string[] = [];
   /** As they were at the last look. */
   #seen: readonly string[] | undefined;
+  /** They were those of the Node then. */
+  #wasOfNode = false;
   #onChange: () => void = () => undefined;
 
   constructor(options: HostIpsOptions) {
@@ -41,9 +43,12 @@ export class HostIps {
   async refresh(): Promise<void> {
     if (this.#options.ofNode().length === 0) await this.#look();
     const [before, now] = [this.#seen, this.current()];
+    const isFirstOfNode = !this.#wasOfNode && this.#options.ofNode().length > 0;
     this.#seen = now;
+    this.#wasOfNode ||= isFirstOfNode;
     if (before === undefined || before.join() === now.join()) return;
-    this.#options.logger.info('Addresses of the node have changed', { before, now });
+    // What was found before was a guess: the name of the node, which goes first, is looked up for its Node alone.
+    if (!isFirstOfNode) this.#options.logger.info('Addresses of the node have changed', { before, now });
     this.#onChange();
   }
 
