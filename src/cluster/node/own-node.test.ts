@@ -37,6 +37,29 @@ it('takes no older version of its Node for a newer one: an answer may come after
   expect(s.own.seen?.spec.unschedulable).toBe(true);
 });
 
+it('asks for the newest there is first: a server that was just started may know its Node as it was, or not at all', async () => {
+  const clock = new FakeClock();
+  const api = new InMemoryApi({ clock });
+  api.put(PATH, { metadata: { uid: 'u', labels: { zone: 'b' } } });
+  // Any version will do: this one has heard of no Node yet.
+  api.answer = async ({ method, query }) =>
+    method === 'GET' && query?.['resourceVersion'] === '0'
+      ? { metadata: { resourceVersion: '7' }, items: [] }
+      : undefined;
+  const seen: (NodeObject | undefined)[] = [];
+  const own = new OwnNode({
+    ...{ name: 'here', client: api, clock, logger: SILENT_LOGGER },
+    onChange: (node) => seen.push(node),
+  });
+  own.take(readNode(api.find(PATH))!);
+  const abort = new AbortController();
+  const running = own.run(abort.signal);
+  await clock.settle();
+  expect(seen.map((node) => node?.metadata.labels?.['zone'])).toEqual(['b', 'b']);
+  abort.abort();
+  await running;
+});
+
 it('sees its Node as it is in data that were restored, where its versions are smaller than before', async () => {
   await using s = await scene();
   const node = readNode(s.api.find(PATH))!;

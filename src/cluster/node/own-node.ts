@@ -32,6 +32,8 @@ export class OwnNode {
     const { name, client, clock, logger } = options;
     this.#reflector = new Reflector({
       ...{ client, clock, logger, name, path: '/api/v1/nodes' },
+      // A server that lags behind may have it as it was long ago, or not yet: it would be taken for deleted.
+      since: '',
       // No pod is taken before it is known.
       isUrgent: true,
       sink: {
