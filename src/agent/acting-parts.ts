@@ -147,7 +147,10 @@ export async function buildActingParts(given: ActingPartsOptions) {
     strictGroups: () => security.strictGroups,
     cpuCfsQuota: options.cpuCfsQuota,
     cpuCfsQuotaPeriodMs: options.cpuCfsQuotaPeriodMs,
-    others: [given.hostIps, room],
+    others: [
+      { name: 'addresses', read: async () => given.hostIps.refresh() },
+      { name: 'resources', read: async () => room.refresh() },
+    ],
     canMount: () => !runtimeState.conditions.some(({ type, status }) => type === 'Isolation' && !status),
   });
   const memory = await ProbeFiles.open({ folder: join(options.rootDir, 'probes'), logger });

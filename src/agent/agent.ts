@@ -266,7 +266,7 @@ export class Agent implements AsyncDisposable {
     const working = new AbortController();
     // Every part waits on one of them; that is no leak.
     setMaxListeners(0, looking.signal, working.signal);
-    await node.refresh();
+    await node.refresh(signal);
     const recording = new AbortController();
     const history = this.#history.run(recording.signal);
     // Told of at the end: without a history pods are kept all the same.

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
-import { SILENT_LOGGER } from '../util/logger.js';
+import { LogRecorder } from '../testing/log-recorder.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
+import { type NodeReading } from './node-readings.js';
 
 let folder: string;
 beforeEach(async () => {
@@ -12,17 +13,17 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-function watch(resolvConf: string): { facts: NodeFactsWatch; warnings: string[] } {
-  const warnings: string[] = [];
+function watch(resolvConf: string, others: readonly NodeReading[] = []) {
+  const [clock, logger] = [new FakeClock(), new LogRecorder()];
   const facts = new NodeFactsWatch({
     ...{ nodeInstance: 'me', resolvConf, behindStub: join(folder, 'behind'), seccompDir: '/profiles' },
     pageSizeBytes: 4_096,
     ...{ cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, clusterDns: [], clusterDomain: '' },
     ...{ seccompDefault: false, strictGroups: () => undefined, canMount: () => true },
-    clock: new FakeClock(),
-    logger: { ...SILENT_LOGGER, warn: (message: string) => void warnings.push(message) },
+    ...{ others, clock, logger },
   });
-  return { facts, warnings };
+  const warnings = (): string[] => logger.complaints.map(({ message }) => message);
+  return { facts, warnings, clock, logger };
 }
 
 describe('the name servers of a node', () => {
@@ -33,7 +34,7 @@ describe('the name servers of a node', () => {
     await facts.refresh();
     await facts.refresh();
     expect(facts.facts().resolver.servers).toEqual([]);
-    expect(warnings).toEqual(['Resolver configuration cannot be read']);
+    expect(warnings()).toEqual(['Resolver configuration cannot be read']);
     await writeFile(file(), 'nameserver 192.0.2.1\n');
     await facts.refresh();
     await rm(file());
@@ -59,6 +60,33 @@ describe('the name servers of a node', () => {
     const { facts, warnings } = watch('');
     await facts.refresh();
     expect(facts.facts().resolver).toEqual({ servers: [], searches: [], options: [] });
-    expect(warnings).toEqual([]);
+    expect(warnings()).toEqual([]);
+  });
+});
+
+describe('a reading of the node that hangs', () => {
+  const hanging = { name: 'resources', read: async () => new Promise<void>(() => undefined) };
+
+  it('is waited for no longer than five seconds, and stops no other', async () => {
+    const resolvConf = join(folder, 'resolv.conf');
+    await writeFile(resolvConf, 'nameserver 192.0.2.1\n');
+    const { facts, clock, logger } = watch(resolvConf, [hanging]);
+    const refreshed = facts.refresh();
+    await expect.poll(() => facts.facts().resolver.servers).toEqual(['192.0.2.1']);
+    await clock.advance(5_000);
+    await refreshed;
+    expect(logger.complaints.map(({ fields }) => fields)).toContainEqual({
+      ...{ reading: 'resources', afterMs: 5_000 },
+    });
+  });
+
+  it('does not hold up the end', async () => {
+    const { facts, clock, logger } = watch('', [hanging]);
+    const abort = new AbortController();
+    const running = facts.run(abort.signal);
+    await clock.settle();
+    abort.abort();
+    await running;
+    expect(logger.lines).toEqual([]);
   });
 });

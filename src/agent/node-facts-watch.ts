@@ -6,6 +6,7 @@ import { parseResolverConfig, type ResolverConfig } from '../runtime/resolver-co
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
+import { type NodeReading, NodeReadings } from './node-readings.js';
 
 /** What {@link NodeFactsWatch} needs. */
 export interface NodeFactsWatchOptions {
@@ -26,12 +27,14 @@ export interface NodeFactsWatchOptions {
   /** Whether the runtime can mount, as it says itself. */
   readonly canMount: () => boolean;
   /** What else is read again as often. */
-  readonly others?: readonly { refresh(): Promise<void> }[];
+  readonly others?: readonly NodeReading[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 const PERIOD_MS = 10_000;
+/** All of it is there within milliseconds, unless something hangs. */
+const DEADLINE_MS = 5_000;
 const HUGE_PAGES = '/sys/kernel/mm/hugepages';
 const CPUS = '/sys/devices/system/cpu';
 const NO_RESOLVER: ResolverConfig = { servers: [], searches: [], options: [] };
@@ -42,6 +45,7 @@ const BEHIND_STUB = '/run/systemd/resolve/resolv.conf';
 /** The node's facts for sandboxes and containers; what may change is read again every ten seconds. */
 export class NodeFactsWatch {
   readonly #options: NodeFactsWatchOptions;
+  readonly #readings: NodeReadings;
   #resolver: ResolverConfig = NO_RESOLVER;
   #problem = '';
   #maskedPaths: readonly string[] = [];
@@ -49,6 +53,16 @@ export class NodeFactsWatch {
 
   constructor(options: NodeFactsWatchOptions) {
     this.#options = options;
+    const { others = [], clock, logger } = options;
+    this.#readings = new NodeReadings({
+      ...{ deadlineMs: DEADLINE_MS, clock, logger },
+      readings: [
+        ...others,
+        { name: 'processors', read: async () => this.#readMaskedPaths() },
+        { name: 'huge pages', read: async () => this.#readHugePages() },
+        { name: 'name servers', read: async () => this.#readResolver() },
+      ],
+    });
   }
 
   /** As of now. */
@@ -74,13 +88,34 @@ export class NodeFactsWatch {
     };
   }
 
-  /** Reads what may have changed. A file that cannot be read leaves what was known, and is told of once. */
-  async refresh(): Promise<void> {
-    const { resolvConf, behindStub = BEHIND_STUB, others = [], logger } = this.#options;
-    await Promise.all(others.map(async (other) => other.refresh()));
+  /**
+   * Reads what may have changed, for five seconds at most: then what is still being read stays as it was known, and is named.
+   * Never rejects.
+   */
+  async refresh(signal?: AbortSignal): Promise<void> {
+    await this.#readings.refresh(signal);
+  }
+
+  /** Reads again and again until the signal aborts; resolves then. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.refresh(signal);
+      await this.#options.clock.sleep(PERIOD_MS, signal).catch(() => undefined);
+    }
+  }
+
+  async #readMaskedPaths(): Promise<void> {
     this.#maskedPaths = await findThermalPaths();
+  }
+
+  async #readHugePages(): Promise<void> {
     const folders = await readdir(HUGE_PAGES).catch(() => []);
     this.#hugePageSizes = folders.flatMap((name) => parseHugepageFolder(name) ?? []);
+  }
+
+  /** A file that cannot be read leaves what was known, and is told of once. */
+  async #readResolver(): Promise<void> {
+    const { resolvConf, behindStub = BEHIND_STUB, logger } = this.#options;
     if (resolvConf === '') return;
     try {
       this.#resolver = await readResolver(resolvConf, behindStub);
@@ -89,14 +124,6 @@ export class NodeFactsWatch {
       const problem = messageOf(error);
       if (problem !== this.#problem) logger.warn('Resolver configuration cannot be read', { err: problem });
       this.#problem = problem;
-    }
-  }
-
-  /** Reads again and again until the signal aborts; resolves then. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.refresh();
-      await this.#options.clock.sleep(PERIOD_MS, signal).catch(() => undefined);
     }
   }
 }
