@@ -1,4 +1,3 @@
-import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { ClusterObjects } from '../cluster/objects/cluster-objects.js';
 import { PulledImages } from '../gc/pulled-images.js';
@@ -7,7 +6,6 @@ import { ImageAccess } from '../images/image-access.js';
 import { ImageManager } from '../images/image-manager.js';
 import { PullRecords } from '../images/pull-records.js';
 import { type PodObjects } from '../model/config-object.js';
-import { parseThresholds } from '../model/eviction-thresholds.js';
 import { type NodePod } from '../model/node-pod.js';
 import { ProbeManager } from '../probes/probe-manager.js';
 import { ProbeFiles } from '../probes/probe-memory.js';
@@ -34,7 +32,7 @@ import { SyncPod } from '../sync/sync-pod.js';
 import { readPageSize } from '../util/page-size.js';
 import { ToolMounter } from '../volumes/mounter.js';
 import { buildVolumes } from './build-volumes.js';
-import { computeDownwardFacts, type DownwardNode, findDiskBytes } from './downward-facts.js';
+import { computeDownwardFacts, type DownwardNode } from './downward-facts.js';
 import { hideInCommands, hideInProbes } from './hide-secrets.js';
 import { memoryUsageOf } from './memory-usage.js';
 import { type HostIps } from './host-ips.js';
@@ -42,7 +40,7 @@ import { NodeFactsWatch } from './node-facts-watch.js';
 import { NodeRoom } from './node-room.js';
 import { type PodEventLog } from './pod-event-log.js';
 import { type ClusterHooks } from './cluster/cluster-hooks.js';
-import { readHugePages } from './read-huge-pages.js';
+import { readCapacityFacts } from './read-capacity-facts.js';
 import { readNodePolicy } from './read-node-policy.js';
 import { rememberTold } from './remember-told.js';
 import { type ObservingParts, type ObservingPartsOptions } from './observing-parts.js';
@@ -96,16 +94,8 @@ export async function buildActingParts(given: ActingPartsOptions) {
   });
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
   const paths = new PodPaths(options);
-  const thresholds = parseThresholds(options.evictionHard);
   const room = await NodeRoom.open({
-    read: async () => ({
-      cores: availableParallelism(),
-      memoryBytes: totalmem(),
-      storageBytes: await findDiskBytes(options.rootDir),
-      hugePages: await readHugePages(),
-      ...{ thresholds, maxPods: options.maxPods, podsPerCore: options.podsPerCore },
-      reserved: [options.systemReserved, options.kubeReserved],
-    }),
+    read: async () => readCapacityFacts(options),
     ofNode: () => link?.allocatable(),
   });
   /** What the downward API tells of the node. */

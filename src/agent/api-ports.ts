@@ -1,10 +1,7 @@
-import { arch, availableParallelism, release, totalmem } from 'node:os';
 import { type CriClient } from '../cri/index.js';
 import { type ApiPorts } from '../server/api-routes.js';
 import { type ServedConfigMap } from '../server/config-maps.js';
 import { type PodTable } from '../server/pod-table.js';
-import { type ServedNode } from '../server/serve-node.js';
-import { type NodeCapacity } from '../sync/admit-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts } from './agent-parts.js';
@@ -12,8 +9,8 @@ import { applyManifests } from './apply-manifest.js';
 import { containerActions } from './container-actions.js';
 import { containerLogs } from './container-logs.js';
 import { logFileLooks } from './log-file-looks.js';
-import { computeCapacity } from './node-capacity.js';
 import { type NodeIdentity } from './node-identity.js';
+import { nodeReader } from './node-reader.js';
 import { type PolicyOptions, readNodePolicy } from './read-node-policy.js';
 import { removeManifests } from './remove-manifest.js';
 import { runningPods } from './running-pods.js';
@@ -23,7 +20,7 @@ import { WritableManifests } from './writable-manifests.js';
 
 /** What {@link buildApiPorts} wires. */
 export interface ApiPortsOptions {
-  readonly options: Pick<AgentOptions, 'rootDir' | 'nodeLogsDir' | 'maxPods' | 'podsPerCore'> & PolicyOptions;
+  readonly options: Pick<AgentOptions, 'rootDir' | 'nodeLogsDir'> & PolicyOptions;
   readonly parts: AgentParts;
   readonly identity: NodeIdentity;
   readonly client: CriClient;
@@ -40,6 +37,7 @@ export function buildApiPorts(
 ): Omit<ApiPorts, 'pages' | 'health' | 'journal'> {
   const { options, parts, identity, client, version, clock } = given;
   const { sources, desired, adoption, workers, stopped, closing, cache, events, paths, objectTimes } = parts;
+  const { loop, room } = parts;
   const { objects } = sources.config;
   const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
   const nodeName = identity.name;
@@ -57,7 +55,10 @@ export function buildApiPorts(
         return [{ source, object, createdAtMs: objectTimes.getMs({ source, object }) }];
       }),
     events: () => events.list(),
-    node: nodeReader(given),
+    node: nodeReader({
+      ...{ identity, room, runtime: given.runtime, createdAtMs: clock.now() },
+      problems: () => loop.state().errors,
+    }),
     runningPods: () => runningPods(cache),
     logsDir: options.nodeLogsDir,
     looks: logFileLooks({ clock }),
@@ -66,25 +67,3 @@ export function buildApiPorts(
     actions: containerActions({ client, rootDir: options.rootDir, clock }),
   };
 }
-
-function nodeReader({ options, parts, identity, runtime, clock }: ApiPortsOptions): () => ServedNode {
-  const { maxPods, podsPerCore } = options;
-  const machine = { cores: availableParallelism(), memoryBytes: totalmem(), maxPods, podsPerCore };
-  const toAmounts = ({ pods, cpuMilli, memoryBytes }: NodeCapacity): ServedNode['capacity'] => {
-    const cpu = cpuMilli % 1_000n === 0n ? String(cpuMilli / 1_000n) : `${cpuMilli}m`;
-    return { cpu, memory: `${memoryBytes / 1_024n}Ki`, pods: String(pods) };
-  };
-  const capacity = toAmounts(computeCapacity({ ...machine, reserved: [] }));
-  const createdAtMs = clock.now();
-  return () => ({
-    ...{ name: identity.name, createdAtMs, capacity, allocatable: toAmounts(parts.room.current()) },
-    ips: identity.ips(),
-    problems: parts.loop.state().errors,
-    containerRuntimeVersion: `${runtime.name}://${runtime.version.replace(/^v/, '')}`,
-    kernelVersion: release(),
-    architecture: ARCHITECTURES[arch()] ?? arch(),
-  });
-}
-
-/** Go's names of them, as Kubernetes uses them. */
-const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { computeResources } from '../cluster/node/compute-resources.js';
 import { DEFAULT_HARD_THRESHOLDS, parseThresholds } from '../model/eviction-thresholds.js';
 import { getQuantity, toMilliUnits, toWholeUnits } from '../model/quantity.js';
-import { type CapacityFacts, computeCapacity } from './node-capacity.js';
+import { type CapacityFacts, computeCapacity, computeWholeMachine } from './node-capacity.js';
 
-const FACTS: CapacityFacts = { cores: 2, memoryBytes: 1_000, maxPods: 110, podsPerCore: 0, reserved: [] };
+const FACTS: CapacityFacts = { cores: 2, memoryBytes: 1_000n, maxPods: 110, podsPerCore: 0, reserved: [] };
 
 it('is the whole machine, and as many pods as are allowed', () => {
   expect(computeCapacity(FACTS)).toEqual({
@@ -32,6 +32,20 @@ it('is what is left after everything that is reserved', () => {
   });
 });
 
+it('is less than the whole machine, of which nothing is kept back and whose huge pages are memory', () => {
+  const kept = {
+    ...{ storageBytes: 500n, hugePages: new Map([[100n, 300n]]) },
+    ...{ reserved: [{ cpu: '1', memory: '100' }], thresholds: parseThresholds(DEFAULT_HARD_THRESHOLDS) },
+  };
+  expect(computeWholeMachine({ ...FACTS, ...kept })).toEqual({
+    ...{ pods: 110, cpuMilli: 2_000n, memoryBytes: 1_000n },
+    others: new Map([
+      ['ephemeral-storage', 500n],
+      ['hugepages-100', 300n],
+    ]),
+  });
+});
+
 it('is nothing where more is reserved than there is', () => {
   expect(computeCapacity({ ...FACTS, reserved: [{ memory: '1Gi' }] }).memoryBytes).toBe(0n);
 });
@@ -47,7 +61,7 @@ it('is what a node of a cluster says that pods may have', () => {
     hugePages: new Map([[2n * 2n ** 20n, GI]]),
   };
   const thresholds = parseThresholds(DEFAULT_HARD_THRESHOLDS);
-  const own = computeCapacity({ ...facts, memoryBytes: Number(16n * GI), thresholds });
+  const own = computeCapacity({ ...facts, memoryBytes: 16n * GI, thresholds });
   const { allocatable } = computeResources({ ...facts, memoryBytes: 16n * GI }, thresholds);
   const told = (name: string): bigint => toWholeUnits(getQuantity(allocatable[name]!));
   expect(own.cpuMilli).toBe(toMilliUnits(getQuantity(allocatable['cpu']!)));

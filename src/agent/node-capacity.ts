@@ -7,7 +7,7 @@ const NO_PAGES: ReadonlyMap<bigint, bigint> = new Map();
 /** What the machine has and what is kept back from pods. */
 export interface CapacityFacts {
   readonly cores: number;
-  readonly memoryBytes: number;
+  readonly memoryBytes: bigint;
   /** Of the disk that pods write to; undefined when that cannot be told. */
   readonly storageBytes?: bigint | undefined;
   /** Bytes of huge pages by their size in bytes. */
@@ -28,6 +28,7 @@ export interface CapacityFacts {
 export function computeCapacity(facts: CapacityFacts): NodeCapacity {
   const {
     cores,
+    memoryBytes,
     maxPods,
     podsPerCore,
     reserved,
@@ -35,7 +36,6 @@ export function computeCapacity(facts: CapacityFacts): NodeCapacity {
     hugePages = NO_PAGES,
     thresholds = [],
   } = facts;
-  const memoryBytes = BigInt(facts.memoryBytes);
   const kept = reservedByThresholds(thresholds, { memory: memoryBytes, 'ephemeral-storage': storageBytes });
   const amountOf = (name: string, unit: typeof toWholeUnits): bigint =>
     reserved
@@ -57,4 +57,11 @@ export function computeCapacity(facts: CapacityFacts): NodeCapacity {
     memoryBytes: left(leftOf('memory', memoryBytes), inHugePages),
     others,
   };
+}
+
+/** All that there is, also what is not for pods: nothing is kept back, and memory in huge pages is memory. Pure. */
+export function computeWholeMachine(facts: CapacityFacts): NodeCapacity {
+  const nothingKept = { ...facts, reserved: [], thresholds: [] };
+  const { others } = computeCapacity(nothingKept);
+  return { ...computeCapacity({ ...nothingKept, hugePages: NO_PAGES }), others };
 }

@@ -8,7 +8,7 @@ const PAGES = 2n * MI;
 async function scene() {
   const state = {
     facts: {
-      ...{ cores: 2, memoryBytes: Number(4096n * MI), storageBytes: 1000n, maxPods: 110, podsPerCore: 0 },
+      ...{ cores: 2, memoryBytes: 4096n * MI, storageBytes: 1000n, maxPods: 110, podsPerCore: 0 },
       reserved: [],
     } as CapacityFacts,
     told: undefined as Readonly<Record<string, string>> | undefined,

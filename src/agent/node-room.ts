@@ -1,6 +1,6 @@
 import { findQuantity, toMilliUnits, wholeUnitsOf } from '../model/quantity.js';
 import { type NodeCapacity } from '../sync/admit-pod.js';
-import { type CapacityFacts, computeCapacity } from './node-capacity.js';
+import { type CapacityFacts, computeCapacity, computeWholeMachine } from './node-capacity.js';
 
 /** Amounts by resource, as a Node has them: `{ cpu: '2', memory: '4Gi' }`. */
 type Amounts = Readonly<Record<string, string>>;
@@ -22,6 +22,8 @@ export interface NodeRoomOptions {
 export class NodeRoom {
   readonly #options: NodeRoomOptions;
   #own: NodeCapacity;
+  /** Of the same reading. */
+  #whole: NodeCapacity;
   #storageBytes: bigint | undefined;
   #seen = '';
   #last: { readonly own: NodeCapacity; readonly told: Amounts; readonly room: NodeCapacity } | undefined;
@@ -29,7 +31,7 @@ export class NodeRoom {
 
   private constructor(options: NodeRoomOptions, facts: CapacityFacts) {
     this.#options = options;
-    this.#own = this.#compute(facts);
+    [this.#own, this.#whole] = this.#compute(facts);
     this.#seen = describe(this.current());
   }
 
@@ -42,9 +44,14 @@ export class NodeRoom {
     if (told === undefined) return this.#own;
     const own = this.#own;
     if (this.#last?.own !== own || this.#last.told !== told) {
-      this.#last = { own, told, room: larger(own, told) };
+      this.#last = { own, told, room: larger(own, toCapacity(told)) };
     }
     return this.#last.room;
+  }
+
+  /** All that there is, also what is not for pods; never less than {@link current}. */
+  whole(): NodeCapacity {
+    return larger(this.#whole, this.current());
   }
 
   /** Calls `listener` when it is found to be another than before. */
@@ -54,7 +61,7 @@ export class NodeRoom {
 
   /** Reads anew what the machine has. */
   async refresh(): Promise<void> {
-    this.#own = this.#compute(await this.#options.read());
+    [this.#own, this.#whole] = this.#compute(await this.#options.read());
     this.look();
   }
 
@@ -67,24 +74,33 @@ export class NodeRoom {
   }
 
   /** A disk that does not answer for a moment is not gone. */
-  #compute(facts: CapacityFacts): NodeCapacity {
+  #compute(facts: CapacityFacts): [own: NodeCapacity, whole: NodeCapacity] {
     this.#storageBytes = facts.storageBytes ?? this.#storageBytes;
-    return computeCapacity({ ...facts, storageBytes: this.#storageBytes });
+    const now = { ...facts, storageBytes: this.#storageBytes };
+    return [computeCapacity(now), computeWholeMachine(now)];
   }
 }
 
-function larger(own: NodeCapacity, told: Amounts): NodeCapacity {
-  const cpu = findQuantity(told['cpu'] ?? '');
-  const max = (one: bigint, other: bigint): bigint => (one > other ? one : other);
-  const others = new Map(own.others);
-  for (const [name, text] of Object.entries(told)) {
-    if (['pods', 'cpu', 'memory'].includes(name)) continue;
-    others.set(name, max(others.get(name) ?? 0n, wholeUnitsOf(text)));
-  }
+function toCapacity(told: Amounts): NodeCapacity {
+  const { pods = '', cpu = '', memory = '', ...others } = told;
+  const amount = findQuantity(cpu);
   return {
-    pods: Math.max(own.pods, Number(wholeUnitsOf(told['pods'] ?? ''))),
-    cpuMilli: max(own.cpuMilli, cpu === undefined ? 0n : toMilliUnits(cpu)),
-    memoryBytes: max(own.memoryBytes, wholeUnitsOf(told['memory'] ?? '')),
+    pods: Number(wholeUnitsOf(pods)),
+    cpuMilli: amount === undefined ? 0n : toMilliUnits(amount),
+    memoryBytes: wholeUnitsOf(memory),
+    others: new Map(Object.entries(others).map(([name, text]) => [name, wholeUnitsOf(text)])),
+  };
+}
+
+/** Of each the larger one. */
+function larger(one: NodeCapacity, other: NodeCapacity): NodeCapacity {
+  const max = (first: bigint, second: bigint): bigint => (first > second ? first : second);
+  const others = new Map(one.others);
+  for (const [name, amount] of other.others) others.set(name, max(others.get(name) ?? 0n, amount));
+  return {
+    pods: Math.max(one.pods, other.pods),
+    cpuMilli: max(one.cpuMilli, other.cpuMilli),
+    memoryBytes: max(one.memoryBytes, other.memoryBytes),
     others,
   };
 }

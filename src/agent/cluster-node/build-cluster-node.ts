@@ -10,22 +10,14 @@ import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
 import { type PressureOptions } from '../options/pressure-options.js';
+import { type CapacityOptions } from '../read-capacity-facts.js';
 import { buildNodeFactsPort } from './node-facts-port.js';
 import { NodeHealthWatch } from './node-health-watch.js';
 import { buildSupplyReaders } from './supply-readers.js';
 
 /** What {@link buildClusterNode} needs. */
 export interface ClusterNodeParts {
-  readonly options: Pick<
-    AgentOptions,
-    | 'rootDir'
-    | 'maxPods'
-    | 'podsPerCore'
-    | 'systemReserved'
-    | 'kubeReserved'
-    | 'nodeIp'
-    | keyof PressureOptions
-  >;
+  readonly options: CapacityOptions & Pick<AgentOptions, 'nodeIp' | keyof PressureOptions>;
   /** What was said about the node besides; the kubelet's defaults where nothing was. */
   readonly settings?: Partial<Omit<NodeSettings, 'name' | 'kubeletVersion' | 'declaredFeatures'>>;
   readonly nodeName: string;

@@ -1,23 +1,18 @@
 import { lookup } from 'node:dns/promises';
-import { availableParallelism, totalmem } from 'node:os';
 import type { NodeFactsPort, RuntimeInfo } from '../../cluster/node/node-ports.js';
 import { type CriClient } from '../../cri/index.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
 import { readOwnMounts } from '../../util/mountinfo.js';
 import { splitNodeIps } from '../../util/node-ip.js';
 import { type AgentOptions } from '../agent-options.js';
-import { findDiskBytes } from '../downward-facts.js';
 import { readNodeIpFacts } from '../host-ips.js';
-import { readHugePages } from '../read-huge-pages.js';
+import { type CapacityOptions, readCapacityFacts } from '../read-capacity-facts.js';
 import { findAttachedMount } from './find-attached-mount.js';
 import { readMachineInfo } from './read-machine-info.js';
 
 /** What {@link buildNodeFactsPort} needs. */
 export interface NodeFactsPortOptions {
-  readonly options: Pick<
-    AgentOptions,
-    'rootDir' | 'maxPods' | 'podsPerCore' | 'systemReserved' | 'kubeReserved' | 'nodeIp'
-  >;
+  readonly options: CapacityOptions & Pick<AgentOptions, 'nodeIp'>;
   readonly nodeName: string;
   readonly hostname: string;
   readonly client: Pick<CriClient, 'status' | 'version'>;
@@ -29,19 +24,12 @@ export interface NodeFactsPortOptions {
 /** Tells the facts of this machine and its runtime that its Node shows. */
 export function buildNodeFactsPort(given: NodeFactsPortOptions): NodeFactsPort {
   const { options, client, changes, nodeName, hostname, kubeletPort } = given;
-  const { rootDir, maxPods, podsPerCore, systemReserved, kubeReserved, nodeIp } = options;
-  const nodeIps = splitNodeIps(nodeIp);
+  const nodeIps = splitNodeIps(options.nodeIp);
   return {
     kubeletPort,
     hasAttachedMounts: async () => findAttachedMount(await readOwnMounts()) !== undefined,
     machine: async () => await readMachineInfo(),
-    resources: async () => ({
-      ...{ maxPods, podsPerCore, reserved: [systemReserved, kubeReserved] },
-      cores: availableParallelism(),
-      memoryBytes: BigInt(totalmem()),
-      storageBytes: await findDiskBytes(rootDir),
-      hugePages: await readHugePages(),
-    }),
+    resources: async () => readCapacityFacts(options),
     addresses: async () => ({
       ...(await readNodeIpFacts(nodeIps, hostname)),
       ofName: nodeIps.length > 0 ? [] : await lookUp(nodeName),
