@@ -129,7 +129,7 @@ export class AgentApi {
   async #startServers(): Promise<void> {
     const { options, identity, cluster, clock, logger } = this.#options;
     const { health: checks, pages } = this.#ports;
-    const nodeNames = [identity.name, ...identity.ips()];
+    const nodeNames = (): string[] => [identity.name, ...identity.ips()];
     this.#servers = await AgentServers.start({
       ...{ options, nodeNames, checks, pages, clock, logger },
       ...{ router: this.#router, rootDir: options.rootDir },

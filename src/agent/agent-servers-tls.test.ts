@@ -18,6 +18,7 @@ const TIMES = { validFrom: new Date(Date.now() - 3_600_000), validTo: new Date(D
 const TOKEN = 'a-t0ken';
 let folder: string;
 let port: number;
+let names: readonly string[];
 let logger: LogRecorder;
 let servers: AgentServers | undefined;
 
@@ -25,6 +26,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-tls-'));
   await writeFile(join(folder, 'tokens'), `${TOKEN},ops,1\n`, { mode: 0o600 });
   port = await findFreePort();
+  names = ['node-1'];
   logger = new LogRecorder();
 });
 afterEach(async () => {
@@ -44,7 +46,14 @@ async function start(given: GivenAgentOptions = { tokenAuthFile: join(folder, 't
   router.answer('GET', '/readyz', healthHandlers(sick, true).get('/readyz')!);
   const well = [{ name: 'ping', findProblem: () => undefined }];
   servers = await AgentServers.start({
-    ...{ clock: new SystemClock(), logger, nodeNames: ['node-1'], router, rootDir: folder, pages: new Map() },
+    ...{
+      clock: new SystemClock(),
+      logger,
+      nodeNames: () => names,
+      router,
+      rootDir: folder,
+      pages: new Map(),
+    },
     options: resolveAgentOptions({ port, readOnlyPort: 0, ...given }),
     checks: { healthz: well, livez: well, readyz: well },
   });
@@ -134,6 +143,23 @@ describe('the port with TLS', () => {
       expect(await ask('/metrics', TOKEN, { ...trusting, servername })).toMatchObject({ code: 200 });
     }
     await expect(ask('/metrics', TOKEN, { ...trusting, servername: 'node-2' })).rejects.toThrow('altnames');
+  });
+
+  it('has one for the addresses that the node has now, as soon as its files are looked at again', async () => {
+    await start();
+    names = ['node-1', '192.0.2.9'];
+    const refusal = async (): Promise<Error | undefined> => {
+      const answer = await ask('/healthz', undefined, {
+        ca: await readFile(join(folder, 'pki/podloop.crt'), 'utf8'),
+        rejectUnauthorized: true,
+        checkServerIdentity: (_: string, { subjectaltname = '' }: { subjectaltname?: string }) =>
+          subjectaltname.includes('192.0.2.9') ? undefined : new Error('not for this address'),
+      }).catch((error: unknown) => error as Error);
+      return answer instanceof Error ? answer : undefined;
+    };
+    expect((await refusal())?.message).toContain('not for this address');
+    await servers?.refreshFiles();
+    expect(await refusal()).toBeUndefined();
   });
 
   it('speaks no TLS below the lowest that it is told, and no plain HTTP', async () => {

@@ -24,7 +24,7 @@ async function start(
   const clock = new FakeClock();
   const logger = new LogRecorder();
   const servers = await AgentServers.start({
-    ...{ clock, logger, nodeNames: ['node-1'], options: resolveAgentOptions(given) },
+    ...{ clock, logger, nodeNames: () => ['node-1'], options: resolveAgentOptions(given) },
     ...{ router: new ApiRouter(), rootDir: '/nowhere' },
     checks: { healthz: WELL, livez: WELL, readyz: WELL },
     pages: new Map([
@@ -69,6 +69,24 @@ describe('the open ports of an agent', () => {
     await start({ readOnlyPort: other, address: '0.0.0.0' });
     expect((await askPort(other, '/metrics', { headers: { Host: 'node-1:1' } })).code).toBe(200);
     expect((await askPort(other, '/metrics', { headers: { Host: 'node-2:1' } })).code).toBe(403);
+  });
+
+  it('take the names that the node has now, not those of the start', async () => {
+    const [readOnlyPort, healthzPort] = [await findFreePort(), await findFreePort()];
+    const names = ['node-1'];
+    const address = '0.0.0.0';
+    await start(
+      { readOnlyPort, healthzPort, address, healthzBindAddress: address },
+      { nodeNames: () => names },
+    );
+    const codes = async (name: string): Promise<number[]> => {
+      const headers = { Host: `${name}:1` };
+      const answers = [readOnlyPort, healthzPort].map(async (port) => askPort(port, '/healthz', { headers }));
+      return (await Promise.all(answers)).map(({ code }) => code);
+    };
+    expect(await codes('192.0.2.9')).toEqual([403, 403]);
+    names.push('192.0.2.9');
+    expect(await codes('192.0.2.9')).toEqual([200, 200]);
   });
 
   it('are none where none are wanted', async () => {

@@ -35,8 +35,8 @@ import { TlsFiles } from './tls-files.js';
 /** What {@link AgentServers} need. */
 export interface AgentServersOptions {
   readonly options: ServerOptions & Pick<ClusterOptions, 'kubeconfig'>;
-  /** By which others know this node: clients may name it so, where it answers to the network. */
-  readonly nodeNames: readonly string[];
+  /** By which others know this node now: clients may name it so, where it answers to the network. */
+  readonly nodeNames: () => readonly string[];
   readonly checks: HealthChecks;
   readonly pages: ReadonlyMap<NodePagePath, ApiHandler>;
   /** Everything that is at the socket, for those who show who they are. */
@@ -148,21 +148,19 @@ export class AgentServers {
   }
 
   #readOnly(): Listener[] {
-    const { options, checks, pages, nodeNames, usualPort } = this.#options;
+    const { options, checks, pages, usualPort } = this.#options;
     const { address, port, isUsual } = findReadOnlyPlace(options, usualPort);
     if (port === 0) return [];
-    const names = isLoopback(address) ? [address] : [address, ...nodeNames];
-    const server = this.#make('readonly', buildReadOnlyRouter(checks, pages), names);
+    const server = this.#make('readonly', buildReadOnlyRouter(checks, pages), address);
     const message = 'Starting to listen read-only';
     return [{ server, flag: '--read-only-port', address, port, message, isUsual }];
   }
 
   #health(): Listener[] {
-    const { options, checks, nodeNames } = this.#options;
+    const { options, checks } = this.#options;
     const { healthzBindAddress: address, healthzPort: port } = options;
     if (port === 0) return [];
-    const names = isLoopback(address) ? [address] : [address, ...nodeNames];
-    const server = this.#make('healthz', buildHealthRouter(checks), names);
+    const server = this.#make('healthz', buildHealthRouter(checks), address);
     const message = 'Starting to listen for health checks';
     return [{ server, flag: '--healthz-port', address, port, message, isUsual: false }];
   }
@@ -195,9 +193,10 @@ export class AgentServers {
     return [{ server, flag: TLS_FLAG, address, port, message: 'Starting to listen', isUsual: false }];
   }
 
-  #make(name: ApiServerOptions['name'], router: ApiServerOptions['router'], hosts: readonly string[]) {
-    const { clock, logger } = this.#options;
-    const authorize = allowOwnHosts(hosts);
+  #make(name: ApiServerOptions['name'], router: ApiServerOptions['router'], address: string) {
+    const { nodeNames, clock, logger } = this.#options;
+    const isLocal = isLoopback(address);
+    const authorize = allowOwnHosts(() => (isLocal ? [address] : [address, ...nodeNames()]));
     return new ApiServer({ ...OPEN_LIMITS, clock, logger, router, authorize, name: name! });
   }
 
@@ -247,16 +246,10 @@ async function openTlsFiles(given: AgentServersOptions): Promise<TlsFiles | unde
   const { options, nodeNames, rootDir, clock, logger } = given;
   if (findTlsPort(options) === undefined) return undefined;
   const address = portAddressOf(options);
-  const hosts = new Set([
-    ...nodeNames,
-    'localhost',
-    '127.0.0.1',
-    '::1',
-    ...(isAny(address) ? [] : [address]),
-  ]);
+  const always = ['localhost', '127.0.0.1', '::1', ...(isAny(address) ? [] : [address])];
   return TlsFiles.open({
     options,
-    hosts: [...hosts],
+    hosts: () => [...new Set([...nodeNames(), ...always])],
     folder: certFolderOf({ ...options, rootDir }),
     clock,
     logger,

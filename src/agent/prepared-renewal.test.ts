@@ -39,7 +39,7 @@ async function writePair(name: string): Promise<void> {
 
 async function open(given: GivenAgentOptions = {}): Promise<TlsFiles> {
   const options = resolveAgentOptions(given);
-  return TlsFiles.open({ options, hosts: ['node-1'], folder, clock, logger: new LogRecorder() });
+  return TlsFiles.open({ options, hosts: () => ['node-1'], folder, clock, logger: new LogRecorder() });
 }
 
 it('is not waited for at the start, and loads nothing later than it was prepared', async () => {

@@ -26,8 +26,17 @@ afterEach(async () => {
 
 const at = (name: string): string => join(folder, name);
 
-async function open(given: GivenAgentOptions = {}, hosts = ['node-1', '127.0.0.1']): Promise<TlsFiles> {
-  return TlsFiles.open({ options: resolveAgentOptions(given), hosts, folder: at('pki'), clock, logger });
+async function open(
+  given: GivenAgentOptions = {},
+  hosts: string[] = ['node-1', '127.0.0.1'],
+): Promise<TlsFiles> {
+  return TlsFiles.open({
+    options: resolveAgentOptions(given),
+    hosts: () => hosts,
+    folder: at('pki'),
+    clock,
+    logger,
+  });
 }
 
 async function aPair(commonName: string) {
@@ -58,6 +67,21 @@ describe('the certificate of its own', () => {
     await clock.advance(10 * DAY_MS);
     expect(await first.refresh()).toBe(true);
     expect((await open()).context.cert).toBe(first.context.cert);
+  });
+
+  it('is made anew when an address comes that it is not for, and not when one goes', async () => {
+    const hosts = ['node-1', '192.0.2.7'];
+    const files = await open({}, hosts);
+    const first = files.context.cert;
+    hosts.push('192.0.2.8');
+    expect(await files.refresh()).toBe(true);
+    const second = files.context.cert;
+    expect(second).not.toBe(first);
+    expect(new X509Certificate(second as string).checkIP('192.0.2.8')).toBe('192.0.2.8');
+    expect(await readFile(at('pki/podloop.crt'), 'utf8')).toBe(second);
+    hosts.splice(1, 1);
+    expect(await files.refresh()).toBe(false);
+    expect(files.context.cert).toBe(second);
   });
 
   it('is made anew when the node is called otherwise, or its file is broken', async () => {

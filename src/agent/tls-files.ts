@@ -30,8 +30,8 @@ import { readOptionFile, unusableFile } from './read-option-file.js';
 /** What {@link TlsFiles} need. */
 export interface TlsFilesOptions {
   readonly options: ServerOptions;
-  /** Names and addresses of this node, for a certificate of the agent's own. */
-  readonly hosts: readonly string[];
+  /** Names and addresses that this node has now, for a certificate of the agent's own. */
+  readonly hosts: () => readonly string[];
   /** Where such a certificate is kept. */
   readonly folder: string;
   readonly clock: Clock;
@@ -163,12 +163,13 @@ async function readPairThere(
   return isOver ? undefined : pair;
 }
 
-/** The agent's own, made when there is none that is good for long enough. */
+/** The agent's own, made when there is none that is good for long enough and for all names that the node has now. */
 async function ownPair(
-  { folder, hosts, clock, logger }: TlsFilesOptions,
+  { folder, hosts: hostsNow, clock, logger }: TlsFilesOptions,
   signer: SelfSigner,
 ): Promise<CertificatePair> {
   const file = join(folder, 'podloop.pem');
+  const hosts = hostsNow();
   const wanted = { hosts, nowMs: clock.now() };
   const text = (await readIfThere(file)) ?? '';
   const kept = toPair(text, text);

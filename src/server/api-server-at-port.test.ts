@@ -54,7 +54,7 @@ async function start(options: Partial<ApiServerOptions> = {}): Promise<void> {
     ...{ kind: 'stream', contentType: 'text/plain', pieces: untilAbort(signal) },
   }));
   router.answer('GET', '/logs/:file', ({ params }) => ({ kind: 'text', body: params['file'] ?? '' }));
-  server = new ApiServer({ clock, router, authorize: allowOwnHosts([]), name: 'readonly', ...options });
+  server = new ApiServer({ clock, router, authorize: allowOwnHosts(() => []), name: 'readonly', ...options });
   port = await findFreePort();
   await server.listenAtPort('127.0.0.1', port);
 }
@@ -308,7 +308,7 @@ describe('a server at a port', () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error): void => void warnings.push(warning);
     process.on('warning', onWarning);
-    await using other = new ApiServer({ clock, router: new ApiRouter(), authorize: allowOwnHosts([]) });
+    await using other = new ApiServer({ clock, router: new ApiRouter(), authorize: allowOwnHosts(() => []) });
     for (let tries = 0; tries < 15; tries++) {
       await expect(other.listenAtPort('127.0.0.1', port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
     }
@@ -321,7 +321,7 @@ describe('a server at a port', () => {
 
   it('is at every address of both families where it is told 0.0.0.0, as a kubelet is', async () => {
     await start();
-    await using other = new ApiServer({ clock, router: new ApiRouter(), authorize: allowOwnHosts([]) });
+    await using other = new ApiServer({ clock, router: new ApiRouter(), authorize: allowOwnHosts(() => []) });
     const place = await findFreePort();
     await other.listenAtPort('0.0.0.0', place);
     const loopbacks = (os.networkInterfaces()['lo'] ?? []).map(({ address }) => address);

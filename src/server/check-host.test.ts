@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { allowOwnHosts } from './check-host.js';
 
-const authorize = allowOwnHosts(['192.0.2.7', 'Node-1']);
+const NAMES = ['192.0.2.7', 'Node-1'];
+let names: readonly string[] = NAMES;
+const authorize = allowOwnHosts(() => names);
 
 function ask(headers: Record<string, string>, localAddress = '127.0.0.1') {
   const client = { localAddress, certificate: undefined };
@@ -45,6 +47,14 @@ describe('the Host of a request to an open port', () => {
     expect(ask({ host: '198.51.100.4:10255' }, '198.51.100.4')).toBeUndefined();
     expect(ask({ host: '198.51.100.4:10255' }, '::ffff:198.51.100.4')).toBeUndefined();
     expect(ask({ host: '198.51.100.5' }, '198.51.100.4')).toMatchObject({ code: 403 });
+  });
+
+  it('may be what is a name of the server at that moment', () => {
+    names = ['192.0.2.9', 'Node-1'];
+    expect(ask({ host: '192.0.2.9:10255' })).toBeUndefined();
+    expect(ask({ host: '192.0.2.7:10255' })).toMatchObject({ code: 403 });
+    names = NAMES;
+    expect(ask({ host: '192.0.2.7:10255' })).toBeUndefined();
   });
 
   it('does not help a page of another site', () => {

@@ -9,9 +9,10 @@ import { refuseWebPage } from './refuse-web-page.js';
  *
  * A page in a browser on this machine can have its own name lead here (DNS rebinding), and would then read what it asks
  * for. The name gives it away. So does what browsers say of requests that pages make.
+ *
+ * `names` is asked with each request: an address may come, and go.
  */
-export function allowOwnHosts(names: readonly string[]): Authorize {
-  const own = new Set(names.map((name) => name.toLowerCase()));
+export function allowOwnHosts(names: () => readonly string[]): Authorize {
   return ({ headers }, { localAddress = '' }) => {
     const ofPage = refuseWebPage(headers);
     if (ofPage !== undefined) return ofPage;
@@ -19,7 +20,7 @@ export function allowOwnHosts(names: readonly string[]): Authorize {
     // Only HTTP/1.0 may leave it out, and no browser does.
     if (typeof host !== 'string') return undefined;
     const name = hostnameOf(host);
-    if (name === 'localhost' || own.has(name)) return undefined;
+    if (name === 'localhost' || names().some((own) => own.toLowerCase() === name)) return undefined;
     if (isIP(name) !== 0 && (isLoopback(name) || name === withoutPrefix(localAddress))) return undefined;
     return new ApiError(
       'Forbidden',

@@ -41,7 +41,7 @@ beforeEach(async () => {
   const handler = serveLogFiles({ logsDir: logs, looks });
   router.answer('GET', '/logs', handler);
   router.answer('GET', '/logs/*', handler);
-  server = new ApiServer({ clock: new SystemClock(), router, authorize: allowOwnHosts([]) });
+  server = new ApiServer({ clock: new SystemClock(), router, authorize: allowOwnHosts(() => []) });
   port = await findFreePort();
   await server.listenAtPort('127.0.0.1', port);
 });
