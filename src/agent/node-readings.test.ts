@@ -17,7 +17,12 @@ function scene() {
           await state.work();
         },
       },
-      { name: 'addresses', read: async () => void state.others++ },
+      {
+        name: 'addresses',
+        read: async () => {
+          state.others++;
+        },
+      },
     ],
   });
   return { readings, state, clock, logger };

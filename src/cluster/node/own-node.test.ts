@@ -55,7 +55,7 @@ it('asks for the newest there is first: a server that was just started may know 
   const abort = new AbortController();
   const running = own.run(abort.signal);
   await clock.settle();
-  expect(seen.map((node) => node?.metadata.labels?.['zone'])).toEqual(['b', 'b']);
+  expect(seen.map((node) => node?.metadata.labels['zone'])).toEqual(['b', 'b']);
   abort.abort();
   await running;
 });
