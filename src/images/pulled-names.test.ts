@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MOST_LOGINS, type PulledNames, type UsedLogin, withPull } from './pulled-names.js';
+import { MOST_LOGINS, type PulledNames, type UsedLogin, withOthers, withPull } from './pulled-names.js';
 
 const NOTHING: PulledNames = new Map();
 const used = (hash: string, uid?: string): UsedLogin => ({
@@ -30,4 +30,20 @@ it('has a bound: what was used longest ago goes first', () => {
   for (let index = 0; index <= MOST_LOGINS; index++) names = withPull(names, 'r/app', used(`h${index}`));
   const logins = names.get('r/app') as readonly UsedLogin[];
   expect([logins.length, logins[0]!.hash, logins.at(-1)!.hash]).toEqual([MOST_LOGINS, 'h1', 'h100']);
+});
+
+it('takes what somebody else knows, and leaves of a Secret that both know what is known here', () => {
+  const ours = withPull(NOTHING, 'r/app', used('one', 'u1'));
+  const theirs: PulledNames = new Map<string, 'anyone' | readonly UsedLogin[]>([
+    ['r/app', [used('x', 'u1'), used('x', 'u2')]],
+    ['r/open', 'anyone'],
+    ['r/closed', []],
+  ]);
+  expect([...withOthers(ours, theirs)]).toEqual([
+    ['r/app', [used('x', 'u2'), used('one', 'u1')]],
+    ['r/open', 'anyone'],
+    ['r/closed', []],
+  ]);
+  expect(withOthers(theirs, withPull(NOTHING, 'r/app', undefined)).get('r/app')).toBe('anyone');
+  expect(withOthers(theirs, new Map([['r/open', [used('one')]]])).get('r/open')).toBe('anyone');
 });

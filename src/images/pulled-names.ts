@@ -30,6 +30,25 @@ export function withPull(names: PulledNames, repository: string, login: UsedLogi
   return new Map(names).set(repository, [...others, login].slice(-MOST_LOGINS));
 }
 
+/**
+ * The same with what somebody else knows of the image. Of a Secret that both know, what is known here stays. Pure.
+ */
+export function withOthers(names: PulledNames, others: PulledNames): PulledNames {
+  const all = new Map(names);
+  for (const [repository, access] of others) {
+    const before = all.get(repository) ?? [];
+    if (before === 'anyone' || access === 'anyone') {
+      all.set(repository, 'anyone');
+      continue;
+    }
+    const isKnown = ({ secret }: UsedLogin): boolean =>
+      before.some((each) => isSameSecret(each.secret, secret));
+    const news = access.filter((login) => !isKnown(login));
+    all.set(repository, [...news, ...before].slice(-MOST_LOGINS));
+  }
+  return all;
+}
+
 /** Whether both are there and the same. Pure. */
 export function isSameSecret(one: SecretId | undefined, other: SecretId | undefined): boolean {
   if (one === undefined || other === undefined) return false;
