@@ -4,7 +4,6 @@ import { PulledImages } from '../gc/pulled-images.js';
 import { recordPulls } from '../gc/record-pulls.js';
 import { ImageAccess } from '../images/image-access.js';
 import { ImageManager } from '../images/image-manager.js';
-import { PullRecords } from '../images/pull-records.js';
 import { type PodObjects } from '../model/config-object.js';
 import { type NodePod } from '../model/node-pod.js';
 import { ProbeManager } from '../probes/probe-manager.js';
@@ -38,6 +37,7 @@ import { memoryUsageOf } from './memory-usage.js';
 import { type HostIps } from './host-ips.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
 import { NodeRoom } from './node-room.js';
+import { openPullRecords } from './open-pull-records.js';
 import { type PodEventLog } from './pod-event-log.js';
 import { type ClusterHooks } from './cluster/cluster-hooks.js';
 import { readCapacityFacts } from './read-capacity-facts.js';
@@ -49,6 +49,7 @@ import { type ObservingParts, type ObservingPartsOptions } from './observing-par
 export interface ActingPartsOptions extends ObservingPartsOptions {
   /** As the runtime calls itself. */
   readonly runtimeName: string;
+  readonly runtimeUrl: string;
   readonly hostIps: Pick<HostIps, 'refresh'>;
   readonly objects: PodObjects;
   readonly events: PodEventLog;
@@ -73,14 +74,14 @@ export type ActingParts = Awaited<ReturnType<typeof buildActingParts>>;
 
 /** Makes the parts that act on one pod, up to syncPod. Reads what earlier agents knew of pulls, probes and ends. */
 export async function buildActingParts(given: ActingPartsOptions) {
-  const { options, identity, client, runtimeName, objects, events, secrets, observing } = given;
+  const { options, identity, client, runtimeName, runtimeUrl, objects, events, secrets, observing } = given;
   const { cluster, link, clock, logger } = given;
   const { runtime, cache, adopted, isOurs, cgroups, security, runtimeState } = observing;
   const common = { clock, logger };
   const changes = new CriRuntimeChanges({ client, ...common });
   const commands = hideInCommands(changes, secrets);
   const pulled = await PulledImages.open(join(options.rootDir, 'pulled-images.json'));
-  const pullRecords = await PullRecords.open({ ...common, folder: join(options.rootDir, 'image-pulls') });
+  const pullRecords = await openPullRecords({ ...common, options, runtimeUrl });
   const access = new ImageAccess({
     ...{ records: pullRecords, logger },
     rules: {

@@ -29,6 +29,7 @@ export interface AgentPartsOptions {
   readonly client: CriClient;
   /** As the runtime calls itself. */
   readonly runtimeName: string;
+  readonly runtimeUrl: string;
   readonly stdin: Readable;
   readonly manifestParser: ManifestParser | undefined;
   /** The cluster of the node; pods come from manifests alone without it. */
@@ -51,6 +52,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     hostIps,
     client,
     runtimeName,
+    runtimeUrl,
     stdin,
     manifestParser: parser,
     clock,
@@ -91,8 +93,8 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     cluster === undefined ? sources.config.objects : objectsBySource(sources.config.objects, cluster);
   const observing = await buildObservingParts({ ...common, options, identity, client });
   const acting = await buildActingParts({
-    ...{ ...common, options, identity, hostIps, client, runtimeName, objects, events, observing, secrets },
-    cluster,
+    ...{ ...common, options, identity, hostIps, client, objects, events, observing, secrets },
+    ...{ runtimeName, runtimeUrl, cluster },
     link: given.link,
     findHeldResize: (uid) => deciding.handlers.resizeObstacle(uid),
     onVolumesReady: (uid) => deciding.workers.retry(uid),

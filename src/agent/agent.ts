@@ -134,9 +134,9 @@ export class Agent implements AsyncDisposable {
       );
       const { client } = connected;
       try {
-        const runtimeName = connected.name;
+        const { name: runtimeName, url: runtimeUrl } = connected;
         const parts = await buildAgentParts({
-          ...{ options, identity, hostIps, client, runtimeName, stdin, link, clock, logger },
+          ...{ options, identity, hostIps, client, runtimeName, runtimeUrl, stdin, link, clock, logger },
           manifestParser: ports.manifestParser,
         });
         const common = { parts, client, identity, version, clock, runtime: connected };

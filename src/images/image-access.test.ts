@@ -60,7 +60,7 @@ class AccessLab {
 
   async start(rules: VerificationRules = DEFAULT_RULES): Promise<this> {
     const { clock, log: logger, folder, events } = this;
-    this.records = await PullRecords.open({ clock, logger, folder });
+    this.records = await PullRecords.open({ clock, logger, folder, runtime: 'unix:///run/a.sock' });
     this.#manager = new ImageManager({
       changes: {
         findImage: async (name) =>
@@ -86,14 +86,23 @@ class AccessLab {
   }
 
   load(image: string): RuntimeImage {
-    const facts = { digests: [], sizeBytes: 1n, pinned: false, uid: undefined, username: '' };
-    const loaded = { id: idOf(image), tags: [image], ...facts };
+    const loaded = toImage(image);
     this.images.set(loaded.id, loaded);
     return loaded;
   }
 
+  /** Finds out what is gone. */
+  async lookTwice(): Promise<void> {
+    for (let looks = 0; looks < 2; looks++) {
+      await this.clock.advance(5 * 60_000);
+      await this.look();
+    }
+  }
+
+  /** There is always an image of a sandbox. */
   async look(): Promise<void> {
-    await this.records.keepOnly([...this.images.values()], this.clock.monotonicMs());
+    const images = [...this.images.values(), toImage('r.test/pause:3')];
+    await this.records.keepOnly(images, this.clock.monotonicMs());
   }
 
   async #pull(image: string, password: string | undefined): Promise<string> {
@@ -106,6 +115,11 @@ class AccessLab {
     if (this.fault !== undefined) throw this.fault.error;
     return id;
   }
+}
+
+function toImage(image: string): RuntimeImage {
+  const facts = { digests: [], sizeBytes: 1n, pinned: false, uid: undefined, username: '' };
+  return { id: idOf(image), tags: [image], ...facts };
 }
 
 function secretOf({ uid, password }: OwnSecret): Secret {
@@ -189,8 +203,7 @@ describe.each([false, true])(
       expect(await lab.ensure(undefined, 'Never')).toBe('present');
       await lab.start();
       lab.images.clear();
-      await lab.clock.advance(1);
-      await lab.look();
+      await lab.lookTwice();
       lab.load(APP);
       expect(await lab.ensure(undefined, 'Never')).toBe('present');
     });
@@ -384,7 +397,7 @@ describe('whatever happens', () => {
           } else if (each.do === 'remove') {
             node.images.delete(idOf(each.image));
             there.delete(each.image);
-            await node.look();
+            await node.lookTwice();
           } else if (each.do === 'crash') {
             await node.records.begin(each.image, node.images.get(idOf(each.image)));
             if (each.hasCome) {

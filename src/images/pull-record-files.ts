@@ -6,12 +6,29 @@ import { makeFolder } from '../util/make-folder.js';
 import { readIfThere, syncPath, writeWhole } from '../util/whole-file.js';
 import { type PulledNames, type UsedLogin } from './pulled-names.js';
 
+/** What is on the disk of an image. */
+export interface KeptRecord {
+  /** Undefined where nobody could read it: then there are no names, either. */
+  readonly id: string | undefined;
+  readonly names: PulledNames;
+  /** In which runtimes it was pulled. */
+  readonly runtimes: readonly string[];
+}
+
+/** What is on the disk of a pull that has begun. */
+export interface KeptBeginning {
+  /** For people; empty where it cannot be read. */
+  readonly name: string;
+  /** In which runtimes it has begun. */
+  readonly runtimes: readonly string[];
+}
+
 /** What earlier agents have left. Keys are as {@link keyOf} makes them. */
 export interface KeptPulls {
   /** By the key of the image's id; no names at all where a record cannot be read. */
-  readonly pulled: ReadonlyMap<string, PulledNames>;
-  /** Keys of the full names of images whose pull has begun, and of whose end nobody wrote. */
-  readonly begun: readonly string[];
+  readonly pulled: ReadonlyMap<string, KeptRecord>;
+  /** Pulls that have begun, and of whose end nobody wrote, by the key of the image's full name. */
+  readonly begun: ReadonlyMap<string, KeptBeginning>;
   /** There may be more of either, as a folder cannot be read. */
   readonly isPartial: boolean;
   /** Undefined where there is none. */
@@ -52,24 +69,29 @@ export class PullRecordFiles {
     this.#logger = logger;
   }
 
-  /** Never rejects: what cannot be read is logged, and counts as fetched in a way that nobody knows. */
-  async load(): Promise<KeptPulls> {
-    const [records, begun] = [await this.#list(PULLED), await this.#list(PULLING)];
+  /**
+   * Never rejects: what cannot be read is logged, and counts as fetched in a way that nobody knows. What does not say in which
+   * runtime that was counts as of `runtime`.
+   */
+  async load(runtime: string): Promise<KeptPulls> {
+    const [records, beginnings] = [await this.#list(PULLED), await this.#list(PULLING)];
     const pulled = await Promise.all(
-      (records ?? []).map(async (key) => [key, await this.#readRecord(key)] as const),
+      (records ?? []).map(async (key) => [key, await this.#readRecord(key, runtime)] as const),
     );
-    const isPartial = records === undefined || begun === undefined;
-    return { pulled: new Map(pulled), begun: begun ?? [], isPartial, hashKey: await this.#readHashKey() };
+    const begun = await Promise.all(
+      (beginnings ?? []).map(async (key) => [key, await this.#readBegun(key, runtime)] as const),
+    );
+    const isPartial = records === undefined || beginnings === undefined;
+    const hashKey = await this.#readHashKey();
+    return { pulled: new Map(pulled), begun: new Map(begun), isPartial, hashKey };
   }
 
-  async writeRecord(key: string, id: string, names: PulledNames): Promise<void> {
-    const written = { format: FORMAT, id, names: Object.fromEntries(names) };
-    await this.#write(PULLED, key, written);
+  async writeRecord(key: string, { id, names, runtimes }: KeptRecord): Promise<void> {
+    await this.#write(PULLED, key, { format: FORMAT, id, names: Object.fromEntries(names), runtimes });
   }
 
-  /** `name` is for people. */
-  async writeBegun(key: string, name: string): Promise<void> {
-    await this.#write(PULLING, key, { format: FORMAT, name });
+  async writeBegun(key: string, { name, runtimes }: KeptBeginning): Promise<void> {
+    await this.#write(PULLING, key, { format: FORMAT, name, runtimes });
   }
 
   async writeHashKey(hashKey: Buffer): Promise<void> {
@@ -106,13 +128,24 @@ export class PullRecordFiles {
     return files.filter((file) => FILE_NAME.test(file)).map((file) => file.slice(0, -ENDING.length));
   }
 
-  async #readRecord(key: string): Promise<PulledNames> {
+  async #readRecord(key: string, runtime: string): Promise<KeptRecord> {
     const path = this.#pathOf(PULLED, key);
     try {
-      return parseRecord(await readFile(path, 'utf8'), key);
+      return parseRecord(await readFile(path, 'utf8'), key, runtime);
     } catch (error) {
       this.#complain('Record of a pulled image cannot be read, the image is to be pulled again', error, path);
-      return new Map();
+      return { id: undefined, names: new Map(), runtimes: [runtime] };
+    }
+  }
+
+  /** That it is there says the most of what it says. */
+  async #readBegun(key: string, runtime: string): Promise<KeptBeginning> {
+    try {
+      const written: unknown = JSON.parse(await readFile(this.#pathOf(PULLING, key), 'utf8'));
+      const { name, runtimes } = (written ?? {}) as Readonly<Record<string, unknown>>;
+      return { name: typeof name === 'string' ? name : '', runtimes: toRuntimes(runtimes, runtime) };
+    } catch {
+      return { name: '', runtimes: [runtime] };
     }
   }
 
@@ -163,15 +196,27 @@ export class PullRecordFiles {
 }
 
 /** Throws where it is not what was written, whole. */
-function parseRecord(text: string, key: string): PulledNames {
-  const { format, id, names } = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
+function parseRecord(text: string, key: string, runtime: string): KeptRecord {
+  const { format, id, names, runtimes } = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
   if (format !== FORMAT) throw new Error(`its format is ${JSON.stringify(format)}, and not ${FORMAT}`);
-  if (typeof id !== 'string' || keyOf(id) !== key) throw new Error('it is about another image than its name');
   if (typeof names !== 'object' || names === null) throw new Error('it has no names');
   const entries = Object.entries(names as Readonly<Record<string, unknown>>);
+  const isUnknown = id === undefined && entries.length === 0;
+  if (!isUnknown && (typeof id !== 'string' || keyOf(id) !== key)) {
+    throw new Error('it is about another image than its name');
+  }
   const isWhole = entries.every(([, access]) => access === 'anyone' || isLogins(access));
   if (!isWhole) throw new Error('it does not say who may use the image');
-  return new Map(entries as [string, 'anyone' | readonly UsedLogin[]][]);
+  return {
+    id: id,
+    names: new Map(entries as [string, 'anyone' | readonly UsedLogin[]][]),
+    runtimes: toRuntimes(runtimes, runtime),
+  };
+}
+
+function toRuntimes(value: unknown, runtime: string): readonly string[] {
+  const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string');
+  return isList ? value : [runtime];
 }
 
 function isLogins(value: unknown): boolean {

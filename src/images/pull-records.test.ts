@@ -12,6 +12,8 @@ import { type UsedLogin } from './pulled-names.js';
 const APP = 'r.test/team/app:1';
 const LOGIN: UsedLogin = { hash: 'h1', secret: { uid: 'u1', namespace: 'team', name: 'pull' } };
 const FIVE_MINUTES = 5 * 60_000;
+const RUNTIME = 'unix:///run/a.sock';
+const OTHER = anImage('sha256:other', 'r.test/pause:3');
 
 let root: string;
 let folder: string;
@@ -30,8 +32,16 @@ afterEach(async () => {
 });
 
 /** Another agent begins with what the last one has left. */
-async function restart(): Promise<void> {
-  records = await PullRecords.open({ folder, clock, logger: log });
+async function restart(runtime = RUNTIME): Promise<void> {
+  records = await PullRecords.open({ folder, runtime, clock, logger: log });
+}
+
+/** Looks until what is gone is known to be, and begins after a while. */
+async function lookTwice(...images: RuntimeImage[]): Promise<void> {
+  for (let looks = 0; looks < 2; looks++) {
+    await clock.advance(FIVE_MINUTES);
+    await records.keepOnly([OTHER, ...images], clock.monotonicMs());
+  }
 }
 
 function anImage(id: string, ...tags: string[]): RuntimeImage {
@@ -117,7 +127,7 @@ describe('the hash of a login', () => {
     await restart();
     expect(records.hashOf(login)).toBe(hash);
     expect(records.hashOf({ username: 'mehu', password: 'nter2' })).not.toBe(hash);
-    const other = await PullRecords.open({ folder: join(root, 'other'), clock });
+    const other = await PullRecords.open({ folder: join(root, 'other'), runtime: RUNTIME, clock });
     expect(other.hashOf(login)).not.toBe(hash);
     expect(await readFile(join(folder, 'pulled', `${keyOf('sha256:a')}.json`), 'utf8')).not.toContain(
       'hunter',
@@ -209,6 +219,9 @@ describe('a pull that has begun', () => {
     expect(await filesIn('pulling')).toHaveLength(2);
     await clock.advance(FIVE_MINUTES);
     await records.keepOnly([image], clock.monotonicMs());
+    expect(await filesIn('pulling')).toEqual([`${keyOf('r.test/never-came:1')}.json`]);
+    await clock.advance(FIVE_MINUTES);
+    await records.keepOnly([image], clock.monotonicMs());
     expect([await filesIn('pulling'), await filesIn('pulled')]).toEqual([[], [`${keyOf('sha256:a')}.json`]]);
     expect(namesOf(image)).toEqual({});
     expect(namesOf(anImage('sha256:c', 'r.test/never-came:1'), 'r.test/never-came:1')).toBeUndefined();
@@ -246,12 +259,16 @@ describe('a pull that has begun', () => {
 });
 
 describe('an image that is gone', () => {
-  it('is forgotten when it is removed, and when a look does not find it', async () => {
+  it('is forgotten when it is removed, and when two looks in a row do not find it', async () => {
     await pull('sha256:a', APP, LOGIN);
     await pull('sha256:b', APP, LOGIN);
     await pull('sha256:c', APP, LOGIN);
     await clock.advance(1);
     await records.forget('sha256:a', clock.monotonicMs());
+    expect(await filesIn('pulled')).toHaveLength(2);
+    await records.keepOnly([anImage('sha256:c')], clock.monotonicMs());
+    expect(await filesIn('pulled')).toHaveLength(2);
+    await clock.advance(FIVE_MINUTES);
     await records.keepOnly([anImage('sha256:c')], clock.monotonicMs());
     expect(await filesIn('pulled')).toEqual([`${keyOf('sha256:c')}.json`]);
     await restart();
@@ -269,10 +286,135 @@ describe('an image that is gone', () => {
     await clock.advance(1_000);
     await pull('sha256:a', APP, LOGIN);
     await pull('sha256:b', APP, LOGIN);
-    await records.keepOnly([], lookedAtMs);
+    await records.keepOnly([OTHER], lookedAtMs);
     await records.forget('sha256:b', lookedAtMs);
     expect(await filesIn('pulled')).toHaveLength(2);
     expect(namesOf(anImage('sha256:a'))).toEqual({ 'r.test/team/app': [LOGIN] });
+    // It does not count among the two that miss it, either.
+    await clock.advance(FIVE_MINUTES);
+    await records.keepOnly([OTHER], clock.monotonicMs());
+    expect(await filesIn('pulled')).toHaveLength(2);
+  });
+
+  it('is not one that one look has missed, nor two between which it was pulled or seen', async () => {
+    const image = anImage('sha256:a', APP);
+    const look = async (...images: RuntimeImage[]): Promise<void> => {
+      await clock.advance(FIVE_MINUTES);
+      await records.keepOnly([OTHER, ...images], clock.monotonicMs());
+    };
+    await pull('sha256:a', APP, LOGIN);
+    await look();
+    await look(image);
+    await look();
+    await pull('sha256:a', APP, LOGIN);
+    await look();
+    // Another agent begins to count anew.
+    await restart();
+    await look();
+    expect(namesOf(image)).toEqual({ 'r.test/team/app': [LOGIN] });
+    await look();
+    expect(namesOf(image)).toBeUndefined();
+  });
+
+  it('is not one of all those that a runtime leaves out which shows nothing at all', async () => {
+    await pull('sha256:a', APP, LOGIN);
+    await records.end(await records.begin('r.test/late:1', undefined), true);
+    for (let looks = 0; looks < 4; looks++) {
+      await clock.advance(FIVE_MINUTES);
+      await records.keepOnly([], clock.monotonicMs());
+    }
+    expect([await filesIn('pulled'), await filesIn('pulling')]).toEqual([
+      [`${keyOf('sha256:a')}.json`],
+      [`${keyOf('r.test/late:1')}.json`],
+    ]);
+    expect(namesOf(anImage('sha256:a', APP))).toEqual({ 'r.test/team/app': [LOGIN] });
+    expect(namesOf(anImage('sha256:late', 'r.test/late:1'))).toEqual({});
+  });
+
+  it('is gone as well that a pull may have brought whose end nobody saw, when two looks have missed its name', async () => {
+    await records.end(await records.begin(APP, undefined), true);
+    await clock.advance(FIVE_MINUTES);
+    await records.keepOnly([OTHER], clock.monotonicMs());
+    expect(namesOf(anImage('sha256:a', APP))).toEqual({});
+    await clock.advance(FIVE_MINUTES);
+    await records.keepOnly([OTHER], clock.monotonicMs());
+    expect([namesOf(anImage('sha256:a', APP)), await filesIn('pulling')]).toEqual([undefined, []]);
+  });
+});
+
+describe('behind which there is another runtime for a while', () => {
+  const B = 'unix:///run/b.sock';
+  const image = anImage('sha256:a', APP);
+
+  it('a record stays for the one in which the image was pulled', async () => {
+    await pull('sha256:a', APP, LOGIN);
+    await restart(B);
+    // The same id is the same content.
+    expect(namesOf(image)).toEqual({ 'r.test/team/app': [LOGIN] });
+    await lookTwice();
+    await clock.advance(1);
+    await records.forget('sha256:a', clock.monotonicMs());
+    await restart();
+    expect(namesOf(image)).toEqual({ 'r.test/team/app': [LOGIN] });
+    await lookTwice();
+    expect([namesOf(image), await filesIn('pulled')]).toEqual([undefined, []]);
+  });
+
+  it('a record goes when its image is gone from all in which it was pulled', async () => {
+    await pull('sha256:a', APP, LOGIN);
+    await restart(B);
+    await pull('sha256:a', APP, undefined);
+    await restart();
+    await lookTwice();
+    await restart();
+    expect(namesOf(image)).toEqual({ 'r.test/team/app': 'anyone' });
+    await lookTwice();
+    await restart(B);
+    expect(namesOf(image)).toEqual({ 'r.test/team/app': 'anyone' });
+    await lookTwice();
+    expect([namesOf(image), await filesIn('pulled')]).toEqual([undefined, []]);
+  });
+
+  it('a pull of whose end nobody knows is settled in the one in which it began', async () => {
+    await records.begin(APP, undefined);
+    await restart(B);
+    await lookTwice();
+    // One of the same name here ends for itself.
+    await records.end(await records.begin(APP, undefined), false);
+    expect([namesOf(image), await filesIn('pulling')]).toEqual([{}, [`${keyOf(APP)}.json`]]);
+    await restart();
+    expect(namesOf(image)).toEqual({});
+    await lookTwice(image);
+    await restart();
+    expect([namesOf(image), await filesIn('pulling')]).toEqual([{}, []]);
+    expect(namesOf(anImage('sha256:b', APP))).toBeUndefined();
+  });
+
+  it('pulls that are lost in both are settled in each', async () => {
+    await records.begin(APP, undefined);
+    await restart(B);
+    await records.begin(APP, undefined);
+    await restart(B);
+    await lookTwice();
+    await restart();
+    expect(namesOf(image)).toEqual({});
+    await lookTwice();
+    expect([namesOf(image), await filesIn('pulling')]).toEqual([undefined, []]);
+  });
+
+  it('what does not say in which runtime it was counts for the one that is there', async () => {
+    const [pulled, pulling] = [join(folder, 'pulled'), join(folder, 'pulling')];
+    for (const path of [pulled, pulling]) await mkdir(path, { recursive: true });
+    const names = { 'r.test/team/app': 'anyone' };
+    await writeFile(
+      join(pulled, `${keyOf('sha256:a')}.json`),
+      JSON.stringify({ format: 1, id: 'sha256:a', names }),
+    );
+    await writeFile(join(pulling, `${keyOf('r.test/x:1')}.json`), '');
+    await restart();
+    expect([namesOf(image), namesOf(anImage('sha256:x', 'r.test/x:1'))]).toEqual([names, {}]);
+    await lookTwice();
+    expect([await filesIn('pulled'), await filesIn('pulling')]).toEqual([[], []]);
   });
 });
 
@@ -309,7 +451,7 @@ describe('a record that cannot be read', () => {
     await pull('sha256:a', APP, LOGIN);
     await writeFile(path(), '{');
     await restart();
-    await records.keepOnly([], clock.monotonicMs());
+    await lookTwice();
     expect(await filesIn('pulled')).toEqual([]);
   });
 

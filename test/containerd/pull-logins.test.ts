@@ -92,7 +92,11 @@ describe.each(RELEASES)('images of a registry that asks for a login, on containe
     const folder = await mkdtemp(join(tmpdir(), 'podloop-pulls-'));
     const clock = new SystemClock();
     const open = async (): Promise<ImageManager> => {
-      const records = await PullRecords.open({ folder: join(folder, 'image-pulls'), clock });
+      const records = await PullRecords.open({
+        folder: join(folder, 'image-pulls'),
+        runtime: 'containerd',
+        clock,
+      });
       return start(
         new ImageAccess({ records, rules: { policy: 'NeverVerifyPreloadedImages', allowlist: [] } }),
       );

@@ -137,7 +137,12 @@ export function defineForeignPodTests(start: (folder: string) => Promise<StoryRu
       options: resolveAgentOptions({ ...EAGER, rootDir, podLogsDir }),
       identity: { name: 'test', instanceId: await readInstanceId(rootDir), ips: () => [] },
       hostIps: { refresh: async () => undefined, onChange: () => undefined },
-      ...{ client: others.client, runtimeName: 'test', stdin: new PassThrough() },
+      ...{
+        client: others.client,
+        runtimeName: 'test',
+        runtimeUrl: runtime.endpoint,
+        stdin: new PassThrough(),
+      },
       ...{ manifestParser: INLINE_PARSER, clock: new SystemClock(), logger },
     });
     const never = new AbortController().signal;
