@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { adoptKubeletPulls } from '../images/adopt-kubelet-pulls.js';
 import { PullRecords } from '../images/pull-records.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
@@ -7,17 +8,25 @@ import { type AgentOptions } from './agent-options.js';
 
 /** What {@link openPullRecords} needs. */
 export interface OpenPullRecordsOptions {
-  readonly options: Pick<AgentOptions, 'rootDir'>;
+  readonly options: Pick<AgentOptions, 'rootDir' | 'adopt'>;
   readonly runtimeUrl: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Opens the records of pulled images of a root folder. Never rejects. */
+/**
+ * Opens the records of pulled images of a root folder, with those of the kubelet whose root folder it was where pods are taken
+ * over. Never rejects.
+ */
 export async function openPullRecords(given: OpenPullRecordsOptions): Promise<PullRecords> {
   const { options, runtimeUrl, clock, logger } = given;
   const folder = join(options.rootDir, 'image-pulls');
-  return PullRecords.open({ clock, logger, folder, runtime: await toPlace(runtimeUrl) });
+  const records = await PullRecords.open({ clock, logger, folder, runtime: await toPlace(runtimeUrl) });
+  if (options.adopt) {
+    const kubeletFolder = join(options.rootDir, 'image_manager');
+    await adoptKubeletPulls({ records, kubeletFolder, file: join(folder, 'kubelet.json'), logger });
+  }
+  return records;
 }
 
 /** The same for a socket, by whichever links it is called. */
