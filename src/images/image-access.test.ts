@@ -60,6 +60,8 @@ class AccessLab {
 
   async start(rules: VerificationRules = DEFAULT_RULES): Promise<this> {
     const { clock, log: logger, folder, events } = this;
+    // Two agents never write at once.
+    await (this.records as PullRecords | undefined)?.settled();
     this.records = await PullRecords.open({ clock, logger, folder, runtime: 'unix:///run/a.sock' });
     this.#manager = new ImageManager({
       changes: {
@@ -138,6 +140,7 @@ beforeEach(async () => {
   lab = await new AccessLab(join(root, 'image-pulls')).start();
 });
 afterEach(async () => {
+  await lab.records.settled();
   await rm(root, { recursive: true, force: true });
 });
 
@@ -421,6 +424,7 @@ describe('whatever happens', () => {
             if (isThere && node.asked.length > asked) come(name, true).add(login);
           }
         }
+        await node.records.settled();
       }),
       { numRuns: 40 },
     );
