@@ -11,7 +11,7 @@ export const KUBELET: Scenario = {
   about: 'podloop and the Go kubelet in turns on the same containerd: pods start and end one at a time',
   runtimes: `containerd ${KUBELET_RELEASE}`,
   needs: ['root', 'build', 'containerd', 'kubelet'],
-  fullMinutes: 28,
+  fullMinutes: 33,
   releases: () => [KUBELET_RELEASE],
   settings: [
     {
