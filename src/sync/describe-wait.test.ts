@@ -58,6 +58,19 @@ describe('what a pod waits for', () => {
     expect(uids).toHaveLength(6);
   });
 
+  it('names no pod of another namespace', () => {
+    const secret = asking('secret', { cpu: '1' });
+    const elsewhere = { ...secret, metadata: { ...secret.metadata, namespace: 'hidden' } };
+    expect(describeWait(web, [elsewhere, asking('busy', { cpu: '2' })], [CPU])).toEqual({
+      message:
+        'Waiting for 2 pods to end: default/busy still has cpu; a pod of another namespace still has cpu',
+      uids: ['uid-busy', 'uid-secret'],
+    });
+    expect(describeWait(web, [elsewhere], [CPU]).message).toBe(
+      'Waiting for a pod of another namespace to end: it still has cpu',
+    );
+  });
+
   it('is nobody in particular where nobody knows', () => {
     expect(describeWait(web, [asking('idle', {})], [])).toEqual({
       message: 'Waiting for other pods to end',

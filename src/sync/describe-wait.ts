@@ -41,8 +41,12 @@ export function describeWait(
   return { message: `Waiting for ${holders.length} pods to end: ${all.join('; ')}`, uids };
 }
 
-/** In the place of a pod that was deleted by force there comes one of the same name. */
+/**
+ * In the place of a pod that was deleted by force there comes one of the same name. What pods there are in other namespaces is not
+ * for everybody to know who may read this one.
+ */
 function nameBeside({ metadata }: NodePod, pod: NodePod): string {
+  if (metadata.namespace !== pod.metadata.namespace) return 'a pod of another namespace';
   const name = formatPod(metadata);
   return name === formatPod(pod.metadata) ? `the former ${name}` : name;
 }

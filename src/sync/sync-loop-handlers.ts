@@ -235,7 +235,13 @@ export class PodHandlers implements SyncHandlers {
     const isNews = before === undefined || wait.uids.some((uid) => !told.has(uid));
     desired.hold(podUID, { ...wait, uids: [...new Set([...told, ...wait.uids])] });
     if (before?.message === wait.message) return;
-    this.#logger.info('Pod waits for room', { pod: podRefOf(pod), podUID, message: wait.message });
+    const holders = ending.filter(({ metadata }) => wait.uids.includes(metadata.uid)).map(podRefOf);
+    this.#logger.info('Pod waits for room', {
+      pod: podRefOf(pod),
+      podUID,
+      message: wait.message,
+      pods: holders,
+    });
     onWaiting?.(pod, wait, isNews);
   }
 
