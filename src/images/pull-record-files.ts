@@ -48,6 +48,16 @@ export function keyOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
+/** With one more, where it is none of them. Pure. */
+export function withRuntime(runtimes: readonly string[], one: string): readonly string[] {
+  return runtimes.includes(one) ? runtimes : [...runtimes, one];
+}
+
+/** Without one of them. Pure. */
+export function withoutRuntime(runtimes: readonly string[], one: string): readonly string[] {
+  return runtimes.filter((each) => each !== one);
+}
+
 /**
  * The files of what is known of pulls, each written whole, for nobody else to read:
  *
@@ -63,6 +73,8 @@ export class PullRecordFiles {
   readonly #folder: string;
   readonly #logger: Logger;
   readonly #made = new Set<string>();
+  /** The turn of the newest change; never rejects. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(folder: string, logger: Logger) {
     this.#folder = folder;
@@ -84,6 +96,18 @@ export class PullRecordFiles {
     const isPartial = records === undefined || beginnings === undefined;
     const hashKey = await this.#readHashKey();
     return { pulled: new Map(pulled), begun: new Map(begun), isPartial, hashKey };
+  }
+
+  /** Makes a change once all are made that were asked for before. Settles as the change does. */
+  async inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turn.then(change);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Resolves when no change is under way. */
+  async settled(): Promise<void> {
+    await this.#turn;
   }
 
   async writeRecord(key: string, { id, names, runtimes }: KeptRecord): Promise<void> {
