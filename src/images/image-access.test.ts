@@ -15,7 +15,7 @@ import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
 import { PodloopError } from '../util/errors.js';
 import { imageRequested, type ImageRequest } from '../util/image-channels.js';
 import { ImageAccess } from './image-access.js';
-import { ImageManager } from './image-manager.js';
+import { type ImageLook, ImageManager } from './image-manager.js';
 import { keyOf } from './pull-record-files.js';
 import { PullRecords } from './pull-records.js';
 import { type VerificationRules } from './verification-policy.js';
@@ -77,13 +77,25 @@ class AccessLab {
     return this;
   }
 
+  /** A look for the image while the sandbox of a pod is made. */
+  async lookAhead(image = APP): Promise<ImageLook | undefined> {
+    const look = this.#manager.lookAhead(aSpecContainer({ image }), aNodePod(), NEVER);
+    await look?.found;
+    return look;
+  }
+
   /** What becomes of a new pod with the image. */
-  async ensure(own: OwnSecret | undefined, policy: ImagePullPolicy, image = APP): Promise<string> {
+  async ensure(
+    own: OwnSecret | undefined,
+    policy: ImagePullPolicy,
+    image = APP,
+    look?: ImageLook,
+  ): Promise<string> {
     const uid = `pod-${++this.#pods}`;
     const pod: NodePod = aNodePod(own === undefined ? {} : { imagePullSecrets: [{ name: 'pull' }] }, { uid });
     if (own !== undefined) this.#secrets.set(uid, secretOf(own));
     const container = aSpecContainer({ image, imagePullPolicy: policy });
-    const outcome = await this.#manager.ensureImage(container, pod, NEVER);
+    const outcome = await this.#manager.ensureImage(container, pod, NEVER, { look });
     return outcome.isPresent ? 'present' : `${outcome.reason}: ${outcome.message}`;
   }
 
@@ -301,6 +313,19 @@ describe('a pull with a login', () => {
     await lab.look();
     await lab.start();
     expect(await lab.ensure(undefined, 'Never')).toBe(NOT_PRESENT);
+  });
+
+  it('lets nobody in to what a lost one has brought, also where that came after the image was looked for', async () => {
+    await lab.records.end(await lab.records.begin(APP, undefined), true);
+    const former = lab.load(APP);
+    const look = await lab.lookAhead();
+    const late = { ...former, id: 'sha256:late' };
+    lab.images.clear();
+    lab.images.set(late.id, late);
+    expect(await lab.ensure(RIGHT, 'Always', APP, look)).toBe('present');
+    // It has lost its name to what was pulled now.
+    lab.images.set(late.id, { ...late, tags: [] });
+    expect(await lab.ensure(undefined, 'Never', late.id)).toMatch(/^ErrImageNeverPull/);
   });
 
   it('that cannot be written down is good for this agent, and lets nobody in after it', async () => {

@@ -20,13 +20,12 @@ export interface ImageAccessOptions {
 /** A pull, as far as access is concerned. */
 export interface PullAttempts {
   readonly image: string;
-  /** What has that name before the pull. */
-  readonly present: RuntimeImage | undefined;
   /** To be tried one after the other; empty: once, without any. */
   readonly credentials: readonly PullCredential[];
   /** Gives the image's reference. */
   readonly pull: (credential: PullCredential | undefined) => Promise<string>;
-  readonly findImage: (imageRef: string) => Promise<RuntimeImage | undefined>;
+  /** By its name or reference, as of now. */
+  readonly findImage: (image: string) => Promise<RuntimeImage | undefined>;
 }
 
 /** Says which pod may use an image that is on the node as it is, and keeps with which logins images are fetched. */
@@ -56,8 +55,10 @@ export class ImageAccess {
 
   /** Pulls with each login until one is welcome. Rejects with what the last one failed with. */
   async pull(attempts: PullAttempts): Promise<string> {
-    const { image, present, credentials, pull } = attempts;
-    const begun = credentials.length === 0 ? undefined : await this.#records.begin(image, present);
+    const { image, credentials, pull, findImage } = attempts;
+    // What had its name when the pod was judged may be another than now: the pull had to wait for its turn.
+    const begun =
+      credentials.length === 0 ? undefined : await this.#records.begin(image, await findImage(image));
     const outcome = { isLost: false };
     const pullOnce = async (credential: PullCredential | undefined): Promise<string> => {
       try {

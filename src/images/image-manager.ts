@@ -185,7 +185,7 @@ export class ImageManager {
       return { isPresent: false, reason: 'ErrImageNeverPull', message };
     }
     publish(present !== undefined, true);
-    return await this.#pull({ wanted, image, present, pod, tell, sandboxConfig }, signal);
+    return await this.#pull({ wanted, image, pod, tell, sandboxConfig }, signal);
   }
 
   async #find(
@@ -203,7 +203,7 @@ export class ImageManager {
   }
 
   async #pull(wish: Pull, signal: AbortSignal): Promise<ImageOutcome> {
-    const { wanted, image, present, pod, tell, sandboxConfig } = wish;
+    const { wanted, image, pod, tell, sandboxConfig } = wish;
     const { credentials, unusable } = pullLoginsOf(pod, image, this.#objects);
     const flight = flightKey(image, credentials);
     // A login that came, or that is another, may do what failed before.
@@ -234,10 +234,10 @@ export class ImageManager {
       const options: PullOptions = { pod: pod.metadata, ...(sandboxConfig && { sandboxConfig }) };
       const pull = async (): Promise<string> =>
         this.#access.pull({
-          ...{ image, present, credentials },
+          ...{ image, credentials },
           pull: async (own) =>
             this.#changes.pullImage(image, { ...options, ...(own && { login: own.login }) }),
-          findImage: async (imageRef) => this.#changes.findImage(imageRef, { pod: pod.metadata }),
+          findImage: async (name) => this.#changes.findImage(name, { pod: pod.metadata }),
         });
       const pulled = await this.#queue.run(flight, pull, signal);
       const found = await this.#changes.findImage(pulled.imageRef, { signal, pod: pod.metadata });
@@ -274,7 +274,6 @@ function flightKey(image: string, credentials: readonly PullCredential[]): strin
 interface Pull {
   readonly wanted: string;
   readonly image: string;
-  readonly present: RuntimeImage | undefined;
   readonly pod: NodePod;
   readonly tell: (event: Omit<PodEvent, 'container'>) => void;
   readonly sandboxConfig: SandboxConfig | undefined;
