@@ -1,4 +1,15 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -132,6 +143,22 @@ describe('images that a kubelet has pulled, once its node is taken over', () => 
     await records.record('sha256:b', APP, { hash: 'h' });
     await start();
     expect(mayUse(anImage('sha256:b', APP))).toBe(false);
+  });
+
+  it('do not come back, either, when their file cannot be read for a while', async () => {
+    const path = await kubelet.addPulled('sha256:b', { 'r.test/team/app': { nodePodsAccessible: true } });
+    await start();
+    await clock.advance(1);
+    await records.forget('sha256:b', clock.monotonicMs());
+    await records.record('sha256:b', APP, { hash: 'h' });
+    await rename(path, `${path}.before`);
+    await mkdir(path);
+    await start();
+    expect(log.complaints).toMatchObject([{ fields: { path } }]);
+    await rm(path, { recursive: true });
+    await rename(`${path}.before`, path);
+    await start();
+    expect([mayUse(anImage('sha256:b', APP)), log.lines]).toEqual([false, []]);
   });
 
   it('are taken over again once a kubelet was here again', async () => {

@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -146,6 +147,37 @@ describe('a file of a kubelet that cannot be read', () => {
     const pulls = await read();
     expect([namesOf(pulls), pulls.read.size]).toEqual([{}, 0]);
     expect(log.complaints).toMatchObject([{ fields: { path } }]);
+  });
+
+  it.each<[string, (path: string) => unknown]>([
+    ['a pipe that nobody writes to', (path) => execFileSync('mkfifo', [path])],
+    ['a link', async (path) => symlink(`${path}.before`, path)],
+    [
+      'larger than any that a kubelet writes',
+      async (path) => writeFile(path, Buffer.alloc(4 * 1024 ** 2 + 1)),
+    ],
+  ])('is one that is %s', async (_what, make) => {
+    const path = await kubelet.addPulled(ID, { 'r.test/public': { nodePodsAccessible: true } });
+    await rename(path, `${path}.before`);
+    await make(path);
+    const pulls = await read();
+    expect([namesOf(pulls), pulls.isPartial, pulls.read.size]).toEqual([{}, false, 0]);
+    expect(log.complaints).toMatchObject([{ fields: { path } }]);
+  });
+
+  it('stays known as it was read before, alone and with all of its folder', async () => {
+    const path = await kubelet.addPulled(ID, {});
+    await kubelet.addBegun('busybox:latest');
+    const { read: known } = await read();
+    await rename(path, `${path}.before`);
+    await mkdir(path);
+    expect((await read(known)).read).toEqual(known);
+    await rename(join(kubelet.path, 'pulled'), join(kubelet.path, 'before'));
+    await writeFile(join(kubelet.path, 'pulled'), 'a file');
+    expect((await read(known)).read).toEqual(known);
+    // One that is gone is no longer known.
+    await rm(join(kubelet.path, 'pulled'));
+    expect((await read(known)).read.size).toBe(1);
   });
 
   it.each(['pulled', 'pulling'])('may be any where the folder %s is none', async (kind) => {

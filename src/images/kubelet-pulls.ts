@@ -18,8 +18,9 @@
  * @module
  */
 import { createHash } from 'node:crypto';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type Logger } from '../util/logger.js';
 import { repositoryOf } from './image-name.js';
 import { keyOf } from './pull-record-files.js';
@@ -33,13 +34,19 @@ export interface KubeletPulls {
   readonly begun: readonly string[];
   /** There may be more of either. */
   readonly isPartial: boolean;
-  /** What all files were like that could be read, by their paths below the folder: a hash of content and time. */
+  /**
+   * What all files are like that can be read, by their paths below the folder: a hash of content and time. Of those that cannot
+   * be read now, what they were like before.
+   */
   readonly read: ReadonlyMap<string, string>;
 }
 
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const API_VERSIONS: readonly unknown[] = ['kubelet.config.k8s.io/v1alpha1', 'kubelet.config.k8s.io/v1beta1'];
 const FILE_NAME = /^sha256-([0-9a-f]{64})$/;
 const FILES_AT_ONCE = 16;
+/** Many times what the logins take that a kubelet keeps of one image. */
+const MOST_BYTES = 4 * 1024 * 1024;
 /** In place of a hash of ours, and like none of them. */
 const KUBELETS_LOGIN = 'of a kubelet';
 
@@ -72,13 +79,13 @@ export async function readKubeletPulls(
         path,
       });
       isPartial = true;
+      for (const [name, state] of known) if (dirname(name) === kind) read.set(name, state);
       return;
     }
     const readOne = async (key: string): Promise<void> => {
       const name = join(kind, `sha256-${key}`);
       try {
-        const path = join(folder, name);
-        const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
+        const { text, mtimeMs } = await readPlainFile(join(folder, name));
         // Of two pulls of the same name the beginnings say the same.
         const state = createHash('sha256').update(`${mtimeMs}\n${text}`).digest('hex');
         read.set(name, state);
@@ -90,6 +97,8 @@ export async function readKubeletPulls(
           error,
           { path },
         );
+        const before = known.get(name);
+        if (before !== undefined && !read.has(name)) read.set(name, before);
         take(key, undefined);
       }
     };
@@ -120,6 +129,15 @@ async function list(folder: string): Promise<string[]> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
+}
+
+/** Follows no link, waits for no pipe, and takes nothing that is too large to be what is looked for. */
+async function readPlainFile(path: string): Promise<{ readonly text: string; readonly mtimeMs: number }> {
+  await using file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const facts = await file.stat();
+  if (!facts.isFile()) throw new Error('it is no plain file');
+  if (facts.size > MOST_BYTES) throw new Error(`it has ${facts.size} bytes, more than ${MOST_BYTES}`);
+  return { text: await file.readFile('utf8'), mtimeMs: facts.mtimeMs };
 }
 
 function parseBegun(text: string, key: string): string {
