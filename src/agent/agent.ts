@@ -331,6 +331,8 @@ export class Agent implements AsyncDisposable {
     await ending.of('probes', probes.close());
     await ending.of('memory of probes', this.#parts.memory.flush());
     await ending.of('changes of the runtime', this.#parts.changes.settled());
+    // The root folder is another agent's soon, and two that write one file at once spoil it.
+    await ending.of('records of pulls', this.#parts.pullRecords.settled());
     await ending.of('cgroups of pods', this.#parts.cgroups.close());
     looking.abort();
     stopTelling();
