@@ -632,6 +632,21 @@ describe('a pod that is deleted', () => {
       expect(scene.api.find(podPath('web'))).toBeUndefined();
     });
 
+    it('is asked for again after a conflict, which somebody else may have caused', async () => {
+      await using scene = new ClusterPodsScene();
+      const { deletions, end } = await ended(scene);
+      let conflicts = 1;
+      scene.api.intercept = (request) => {
+        if (!('method' in request) || request.method !== 'DELETE' || conflicts === 0) return;
+        conflicts--;
+        throw new ApiError(409, 'Conflict', 'try again');
+      };
+      await end();
+      expect([deletions(), scene.api.find(podPath('web')) === undefined]).toEqual([1, false]);
+      await scene.clock.advance(60_000);
+      expect([deletions(), scene.api.find(podPath('web')) === undefined]).toEqual([2, true]);
+    });
+
     it('is taken off again where a list still has it, as that of a server that was restored', async () => {
       await using scene = new ClusterPodsScene();
       const { deletions, end } = await ended(scene);

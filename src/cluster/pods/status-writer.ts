@@ -312,7 +312,8 @@ export class StatusWriter {
         body: { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } },
       });
     } catch (error) {
-      if (!isAnswer(error, 404, 409)) this.#takenOff.delete(uid);
+      // A conflict is not for ever, as long as the watch does not show that the name is another pod's.
+      if (!isAnswer(error, 404)) this.#takenOff.delete(uid);
       throw error;
     }
     this.#stats.deletions++;
