@@ -84,6 +84,32 @@ describe('the certificate of its own', () => {
     expect(files.context.cert).toBe(second);
   });
 
+  it('is for addresses, too, that it was for before, so that a node that gets its own late keeps one', async () => {
+    const hosts = ['node-1', '192.0.2.7', '2001:db8::1'];
+    const files = await open({}, hosts);
+    hosts.splice(1, 1, '192.0.2.8');
+    await files.refresh();
+    const { cert } = files.context;
+    for (const again of [['192.0.2.7', '2001:db8::1'], ['192.0.2.8']]) {
+      expect((await open({}, ['node-1', ...again])).context.cert).toBe(cert);
+    }
+  });
+
+  it('keeps fifty addresses, the newest first', async () => {
+    const many = (net: number): string[] => Array.from({ length: 40 }, (_, host) => `198.51.${net}.${host}`);
+    await open({}, ['node-1', ...many(1)]);
+    const certificate = new X509Certificate((await open({}, ['node-1', ...many(2)])).context.cert as string);
+    const found = [...many(2), ...many(1)].filter((address) => certificate.checkIP(address) !== undefined);
+    expect(found).toEqual([...many(2), ...many(1).slice(0, 9)]);
+  });
+
+  it('forgets addresses of long ago when its time is up', async () => {
+    await open({}, ['node-1', '192.0.2.7']);
+    await clock.advance(310 * DAY_MS);
+    const { cert } = (await open({}, ['node-1', '192.0.2.8'])).context;
+    expect(new X509Certificate(cert as string).checkIP('192.0.2.7')).toBeUndefined();
+  });
+
   it('is made anew when the node is called otherwise, or its file is broken', async () => {
     const { context } = await open();
     const renamed = await open({}, ['node-2']);

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { toOpensslCiphers } from '../server/tls/cipher-suites.js';
 import type { CertificatePair } from '../server/tls/make-certificate.js';
-import { isOutworn, SelfSigner } from '../server/tls/self-signed.js';
+import { addressesToKeep, isOutworn, SelfSigner } from '../server/tls/self-signed.js';
 import { TokenTable } from '../server/token-table.js';
 import { certificatesRead } from '../util/certificate-channels.js';
 import { type Clock } from '../util/clock.js';
@@ -37,6 +37,9 @@ export interface TlsFilesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** Of addresses that change every day a certificate keeps so many. */
+const MOST_HOSTS = 50;
 
 /** See the module. */
 export class TlsFiles {
@@ -169,12 +172,15 @@ async function ownPair(
   signer: SelfSigner,
 ): Promise<CertificatePair> {
   const file = join(folder, 'podloop.pem');
-  const hosts = hostsNow();
-  const wanted = { hosts, nowMs: clock.now() };
+  const nowMs = clock.now();
+  const wanted = { hosts: hostsNow(), nowMs };
   const text = (await readIfThere(file)) ?? '';
   const kept = toPair(text, text);
   if (kept !== undefined && !isOutworn(kept.cert, wanted)) return kept;
-  const made = await signer.make(wanted);
+  // A node that starts with other addresses than its cluster knows it by would need two certificates each time.
+  const former = kept === undefined ? [] : addressesToKeep(kept.cert, nowMs);
+  const hosts = [...new Set([...wanted.hosts, ...former])].slice(0, MOST_HOSTS);
+  const made = await signer.make({ hosts, nowMs });
   await makeFolder(folder, 0o700);
   // The certificate alone, for clients that are to trust it.
   await writeWhole(join(folder, 'podloop.crt'), made.cert);

@@ -62,3 +62,10 @@ export function isOutworn(cert: string, { hosts, nowMs }: SelfSignedOptions): bo
     return found === undefined;
   });
 }
+
+/** The addresses that a certificate is for and the next one is to be for as well; none of one that ends soon. */
+export function addressesToKeep(cert: string, nowMs: number): string[] {
+  if (isOutworn(cert, { hosts: [], nowMs })) return [];
+  const { subjectAltName = '' } = new X509Certificate(cert);
+  return [...subjectAltName.matchAll(/IP Address:([\da-fA-F.:]+)/g)].map(([, address]) => address!);
+}
