@@ -40,7 +40,14 @@ describe.skipIf('missing' in found)('who may ask a node of a real control plane'
     for (const path of ['/pods', '/metrics', '/stats/summary', '/healthz'])
       router.answer('GET', path, () => ({ kind: 'text', body: `at ${path}` }));
     servers = await AgentServers.start({
-      ...{ clock, logger: SILENT_LOGGER, nodeNames: () => ['lab-a'], router, rootDir: folder, pages: new Map() },
+      ...{
+        clock,
+        logger: SILENT_LOGGER,
+        nodeNames: () => ['lab-a'],
+        router,
+        rootDir: folder,
+        pages: new Map(),
+      },
       ...{ checks: { healthz: [], livez: [], readyz: [] }, cluster },
       options: resolveAgentOptions({
         ...{ port, readOnlyPort: 0, anonymousAuth: false, authorizationMode: 'Webhook' },
