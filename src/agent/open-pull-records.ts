@@ -4,6 +4,7 @@ import { adoptKubeletPulls } from '../images/adopt-kubelet-pulls.js';
 import { PullRecords } from '../images/pull-records.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
+import { parseSocketPath } from '../util/private-socket.js';
 import { type AgentOptions } from './agent-options.js';
 
 /** What {@link openPullRecords} needs. */
@@ -31,6 +32,6 @@ export async function openPullRecords(given: OpenPullRecordsOptions): Promise<Pu
 
 /** The same for a socket, by whichever links it is called. */
 async function toPlace(runtimeUrl: string): Promise<string> {
-  const socketPath = runtimeUrl.replace(/^unix:\/\//, '');
+  const socketPath = parseSocketPath(runtimeUrl, 'runtime');
   return `unix://${await realpath(socketPath).catch(() => socketPath)}`;
 }

@@ -20,6 +20,7 @@ import { applyPodDefaults } from '../model/pod-defaults.js';
 import { type Pod } from '../model/pod.js';
 import { hashPod } from '../model/static-pod.js';
 import { syncPath, writeWhole } from '../util/whole-file.js';
+import { Mutex } from '../util/mutex.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import { LARGEST_MANIFEST_BYTES, type ManifestReading, readManifests } from './manifest-reader.js';
 import { keepObjects, toSourceObject } from './source-object.js';
@@ -74,7 +75,7 @@ const LONGEST_STEM = 200;
 /** See the module. */
 export class ManifestWriter {
   readonly #options: ManifestWriterOptions;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #changes = new Mutex();
 
   constructor(options: ManifestWriterOptions) {
     this.#options = options;
@@ -82,18 +83,12 @@ export class ManifestWriter {
 
   /** Writes an object, one at a time. Rejects with the error of the system. */
   async apply(object: AppliedObject, value: object, isDryRun: boolean): Promise<ApplyOutcome> {
-    return this.#takeTurn(async () => this.#apply(object, value, isDryRun));
+    return this.#changes.run(async () => this.#apply(object, value, isDryRun));
   }
 
   /** Removes the file of an object, after what was asked for before. Rejects with the error of the system. */
   async remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {
-    return this.#takeTurn(async () => this.#remove(object, isDryRun));
-  }
-
-  async #takeTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return this.#changes.run(async () => this.#remove(object, isDryRun));
   }
 
   async #remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {

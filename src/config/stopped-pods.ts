@@ -21,6 +21,7 @@ import { manifestUidOf, type NodePod } from '../model/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { Mutex } from '../util/mutex.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 
 /** A pod that was stopped. */
@@ -63,8 +64,7 @@ export class StoppedPods {
   /** By the uids of their manifests. */
   #byUid: ReadonlyMap<string, StoppedPod>;
   #revision = 0;
-  /** The turn of the newest change; never rejects. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #changes = new Mutex();
   /** By source, the uids of what it told of last. */
   readonly #wanted = new Map<string, ReadonlySet<string>>();
   readonly #deleted = new WeakMap<NodePod, { readonly stop: StoppedPod; readonly pod: NodePod }>();
@@ -133,7 +133,7 @@ export class StoppedPods {
   ): Promise<StoppedPod> {
     const { uid, manifestUid, namespace, name, annotations } = pod.metadata;
     const source = annotations?.[STATIC_POD_ANNOTATIONS.source] ?? '';
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const known = this.find(pod);
       if (known !== undefined && known.gracePeriodSeconds <= end.gracePeriodSeconds) return known;
       const { deletionTimestamp, gracePeriodSeconds } = end;
@@ -151,7 +151,7 @@ export class StoppedPods {
 
   /** Nothing of the pod of that manifest is left to end. Does nothing for one that was not stopped. Never rejects. */
   async setOver(manifestUid: string): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#changes.run(async () => {
       const stop = this.#byUid.get(manifestUid);
       if (stop === undefined || stop.isOver) return;
       const finish = (stops: Map<string, StoppedPod>): void => {
@@ -168,7 +168,7 @@ export class StoppedPods {
 
   /** The pod of that manifest may run again. Resolves, with whether it was stopped, once that is on the disk; rejects as {@link stop} does. */
   async release(manifestUid: string): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const stop = this.#byUid.get(manifestUid);
       if (stop === undefined) return false;
       await this.#change((stops) => stops.delete(manifestUid));
@@ -193,12 +193,14 @@ export class StoppedPods {
     if (done.length === 0) return;
     this.#apply((stops) => done.forEach((stop) => stops.delete(manifestUidOf(stop))));
     for (const stop of done) if (wanted.has(manifestUidOf(stop))) this.#options.onReleased?.(stop.uid);
-    void this.#inTurn(async () => this.#write(this.#byUid).catch((error: unknown) => this.#complain(error)));
+    void this.#changes.run(async () =>
+      this.#write(this.#byUid).catch((error: unknown) => this.#complain(error)),
+    );
   }
 
   /** Resolves when nothing is being written. */
   async settled(): Promise<void> {
-    await this.#turn;
+    await this.#changes.settled();
   }
 
   #complain(error: unknown): void {
@@ -226,12 +228,6 @@ export class StoppedPods {
       this.#options.file,
       `${JSON.stringify({ version: VERSION, pods: [...stops.values()] })}\n`,
     );
-  }
-
-  async #inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
-    const turn = this.#turn.then(change);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 }
 

@@ -5,6 +5,7 @@ import { type Clock, type ClockTimer } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
 import { type Logger } from '../util/logger.js';
+import { Mutex } from '../util/mutex.js';
 import { type WorkerAnswer, type WorkerRequest } from './manifest-worker.js';
 import { type SourceObject } from './source-object.js';
 import { type ParsedManifest, type SourcePod } from './source-pod.js';
@@ -50,7 +51,7 @@ export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
   readonly #options: Required<ThreadedManifestParserOptions>;
   #thread: Thread | undefined;
   #idle: ClockTimer | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #requests = new Mutex();
   #closed = false;
   #isReplaced = false;
 
@@ -60,9 +61,10 @@ export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
   }
 
   async parse(request: ParseRequest, signal: AbortSignal): Promise<ParseOutcome> {
-    const turn = this.#turn.then(async () => this.#parse(request, signal));
-    this.#turn = turn.catch(() => undefined);
-    return abortable(turn, signal);
+    return abortable(
+      this.#requests.run(async () => this.#parse(request, signal)),
+      signal,
+    );
   }
 
   /** Ends the thread. What is under way is given up. */

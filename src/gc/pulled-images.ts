@@ -1,3 +1,4 @@
+import { Mutex } from '../util/mutex.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 
 /** An image that this agent fetched. Times in milliseconds since the epoch. */
@@ -16,7 +17,7 @@ export class PulledImages {
   readonly #path: string;
   readonly #images: Map<string, PulledImage>;
   /** The write under way, and with it the order of writes. */
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes = new Mutex();
 
   private constructor(path: string, images: Map<string, PulledImage>) {
     this.#path = path;
@@ -60,8 +61,7 @@ export class PulledImages {
     const write = async (): Promise<void> => {
       await writeWhole(this.#path, `${JSON.stringify({ images: this.all() })}\n`);
     };
-    this.#writing = this.#writing.then(write, write);
-    await this.#writing;
+    await this.#writes.run(write);
   }
 }
 

@@ -22,6 +22,7 @@ import { type RuntimeImage } from '../runtime/runtime-changes.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
+import { type Mutex } from '../util/mutex.js';
 import { Absences } from './absences.js';
 import { fullNameOf } from './image-name.js';
 import {
@@ -34,7 +35,9 @@ import {
 
 /** What {@link PullBeginnings} are made with. */
 export interface PullBeginningsOptions {
-  readonly files: Pick<PullRecordFiles, 'inTurn' | 'writeBegun' | 'removeBegun'>;
+  readonly files: Pick<PullRecordFiles, 'writeBegun' | 'removeBegun'>;
+  /** Of the files. */
+  readonly changes: Mutex;
   /** What earlier agents have left. */
   readonly kept: ReadonlyMap<string, KeptBeginning>;
   /** Which runtime pulls now. */
@@ -189,8 +192,8 @@ export class PullBeginnings {
 
   /** Brings to the disk where pulls of that name have begun, and forgets the name where there are none. */
   async #keep(key: string): Promise<void> {
-    const { files, runtime } = this.#options;
-    await files.inTurn(async () => {
+    const { files, changes, runtime } = this.#options;
+    await changes.run(async () => {
       const { name, pulls, lostAtMs, elsewhere } = this.#begun.get(key) ?? NOT_BEGUN;
       const isHere = pulls > 0 || lostAtMs !== undefined;
       const runtimes = isHere ? withRuntime(elsewhere, runtime) : elsewhere;

@@ -73,8 +73,6 @@ export class PullRecordFiles {
   readonly #folder: string;
   readonly #logger: Logger;
   readonly #made = new Set<string>();
-  /** The turn of the newest change; never rejects. */
-  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(folder: string, logger: Logger) {
     this.#folder = folder;
@@ -96,18 +94,6 @@ export class PullRecordFiles {
     const isPartial = records === undefined || beginnings === undefined;
     const hashKey = await this.#readHashKey();
     return { pulled: new Map(pulled), begun: new Map(begun), isPartial, hashKey };
-  }
-
-  /** Makes a change once all are made that were asked for before. Settles as the change does. */
-  async inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
-    const turn = this.#turn.then(change);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
-  }
-
-  /** Resolves when no change is under way. */
-  async settled(): Promise<void> {
-    await this.#turn;
   }
 
   async writeRecord(key: string, { id, names, runtimes }: KeptRecord): Promise<void> {

@@ -27,6 +27,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { Mutex } from '../util/mutex.js';
 import { Absences } from './absences.js';
 import { type RegistryLogin } from './docker-config.js';
 import { repositoryOf } from './image-name.js';
@@ -64,6 +65,7 @@ export class PullRecords {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #files: PullRecordFiles;
+  readonly #changes = new Mutex();
   readonly #runtime: string;
   /** By the key of the id. */
   readonly #pulled = new Map<string, PulledRecord>();
@@ -89,7 +91,7 @@ export class PullRecords {
       this.#kept.set(key, record);
     }
     this.#beginnings = new PullBeginnings({
-      ...{ files, kept: kept.begun, runtime, clock, logger },
+      ...{ files, changes: this.#changes, kept: kept.begun, runtime, clock, logger },
       keepUnknown: async (image) => this.#keepUnknown(image),
     });
     this.#isPartial = kept.isPartial;
@@ -192,7 +194,7 @@ export class PullRecords {
 
   /** Resolves when nothing is being written. */
   async settled(): Promise<void> {
-    await this.#files.settled();
+    await this.#changes.settled();
   }
 
   /** Unless more is known of it. Resolves with whether what is known is on the disk. */
@@ -223,7 +225,7 @@ export class PullRecords {
       return;
     }
     this.#pulled.delete(key);
-    await this.#files.inTurn(async () => {
+    await this.#changes.run(async () => {
       if (this.#pulled.has(key)) return;
       this.#kept.delete(key);
       await this.#files.removeRecord(key);
@@ -232,7 +234,7 @@ export class PullRecords {
 
   /** Brings a record to the disk, where that does not say the same. Never rejects. */
   async #keep(key: string): Promise<boolean> {
-    return this.#files.inTurn(async () => {
+    return this.#changes.run(async () => {
       const record = this.#pulled.get(key);
       const kept = this.#kept.get(key);
       if (record === undefined) return kept === undefined;

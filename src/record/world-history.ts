@@ -1,4 +1,5 @@
 import { ContainerStatusResponse, PodSandboxStatusResponse } from '../cri/generated/runtime/v1/cri.js';
+import { Mutex } from '../util/mutex.js';
 import { ifReadable, readString } from '../util/protobuf-fields.js';
 import { SliceYielder } from '../util/slices.js';
 import { type RecordingFile } from './recording-file.js';
@@ -44,7 +45,8 @@ export class WorldHistory {
   #world = new World();
   /** How many sights the world was made of. */
   #learned = 0;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** All of it is about one world. */
+  readonly #turns = new Mutex();
 
   private constructor(file: RecordingFile, sights: readonly Sight[], firstAt: number) {
     this.#file = file;
@@ -79,7 +81,7 @@ export class WorldHistory {
 
   /** The node at that moment; at the first at which both lists were there, when it is earlier. */
   async at(time: number): Promise<World> {
-    return this.#inTurn(() => this.#foldUpTo(time));
+    return this.#turns.run(() => this.#foldUpTo(time));
   }
 
   /**
@@ -87,7 +89,7 @@ export class WorldHistory {
    * since the list may have been asked first. Undefined when there is no such container.
    */
   async findContainerStatus(id: string, time: number): Promise<ContainerStatusResponse | undefined> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const world = await this.#foldUpTo(time);
       const item = world.findContainer(id);
       const known = world.findContainerStatus(id);
@@ -102,7 +104,7 @@ export class WorldHistory {
 
   /** The same of a sandbox. */
   async findSandboxStatus(id: string, time: number): Promise<PodSandboxStatusResponse | undefined> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const world = await this.#foldUpTo(time);
       const item = world.findSandbox(id);
       const known = world.findSandboxStatus(id);
@@ -147,13 +149,6 @@ export class WorldHistory {
     const parts: Buffer[] = [];
     for (const blob of blobs) parts.push(await this.#file.readBlob(blob));
     return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-  }
-
-  /** One after another: all of it is about one world. */
-  #inTurn<T>(act: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(act);
-    this.#turn = result.catch(() => undefined);
-    return result;
   }
 }
 

@@ -2,6 +2,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { ANNOTATIONS } from '../runtime/labels.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { PodloopError } from '../util/errors.js';
+import { Mutex } from '../util/mutex.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 
 import { containerHash, sandboxHash } from './container-hash.js';
@@ -37,7 +38,7 @@ export class AdoptedPods implements ContainerBaselines {
   readonly #path: string;
   readonly #byUid: Map<string, AdoptedPod>;
   /** The write under way, and with it the order of writes. */
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes = new Mutex();
 
   private constructor(path: string, pods: readonly AdoptedPod[]) {
     this.#path = path;
@@ -126,8 +127,7 @@ export class AdoptedPods implements ContainerBaselines {
       await writeWhole(this.#path, text);
       this.#replace(after);
     };
-    this.#writing = this.#writing.then(write, write);
-    await this.#writing;
+    await this.#writes.run(write);
   }
 
   #replace(pods: ReadonlyMap<string, AdoptedPod>): void {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { LinuxContainerResources, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
-import { Mutex } from '../mutex.js';
+import { Mutex } from '../../util/mutex.js';
 import { applySettings } from './apply-settings.js';
 import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { computeSettings } from './resource-settings.js';

@@ -6,7 +6,7 @@ import { type ContainerFiles } from './container-files.js';
 import { formatCriLog, type LogStream } from './cri-log-format.js';
 import { readLogPosition, recoverPosition, writeLogPosition } from './log-position.js';
 import { openLogFile } from './open-log-file.js';
-import { Mutex } from '../mutex.js';
+import { Mutex } from '../../util/mutex.js';
 import { type NanoClock } from '../nano-clock.js';
 import { type SpoolReader } from './spool-reader.js';
 import { SPOOL_FILE_BYTES } from './supervisor-script.js';

@@ -16,7 +16,7 @@ import {
   type ProcessRequest,
   type StreamableContainer,
 } from '../isolation/container-process.js';
-import { Mutex } from '../mutex.js';
+import { Mutex } from '../../util/mutex.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
 import { prepareLaunch } from './prepare-launch.js';
 import { notFound, refused } from '../rpc-error.js';

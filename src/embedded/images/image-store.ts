@@ -23,7 +23,7 @@ import { status } from '@grpc/grpc-js';
 import { type Image } from '../../cri/generated/runtime/v1/cri.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
-import { Mutex } from '../mutex.js';
+import { Mutex } from '../../util/mutex.js';
 import { RpcError } from '../rpc-error.js';
 import { ChainStore } from './chain-store.js';
 import { ContainerRoots, type ContainerRoot, type CopyTree } from './container-roots.js';

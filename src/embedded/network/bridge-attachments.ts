@@ -1,6 +1,6 @@
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
-import { Mutex } from '../mutex.js';
+import { Mutex } from '../../util/mutex.js';
 import { type ProcessIdentity } from '../process/process-identity.js';
 import { refused } from '../rpc-error.js';
 import { type AttachmentRecord, type HostPort } from './attachment-record.js';

@@ -7,7 +7,7 @@ import {
 } from '../../cri/generated/runtime/v1/cri.js';
 import { encodeSandboxRecord, type SandboxRecord } from '../container/container-record.js';
 import { findHolder } from '../isolation/sandbox-holder.js';
-import { Mutex } from '../mutex.js';
+import { Mutex } from '../../util/mutex.js';
 import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
 import { syncPath, writeWhole } from '../../util/whole-file.js';
 

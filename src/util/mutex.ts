@@ -8,4 +8,9 @@ export class Mutex {
     this.#last = result.catch(() => undefined);
     return result;
   }
+
+  /** Resolves once everything that was asked for until now has settled. */
+  async settled(): Promise<void> {
+    await this.#last;
+  }
 }
