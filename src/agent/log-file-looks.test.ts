@@ -14,8 +14,15 @@ it('give one that never answers up with 503, and what may hang behind it, and no
   const looks = logFileLooks({ clock, readMounts: async () => (tables++, MOUNTS) });
   let answer = (_text: string): void => undefined;
   const late: string[] = [];
-  const never = () => new Promise<string>((resolve) => (answer = resolve));
-  const hung = looks.run('/nowhere/a/log', never, (text) => late.push(text));
+  let hung: Promise<string> | undefined;
+  // Its place is found by reading links of the real disk: no other look may overtake it meanwhile.
+  await new Promise<void>((atIt) => {
+    const never = () => {
+      atIt();
+      return new Promise<string>((resolve) => (answer = resolve));
+    };
+    hung = looks.run('/nowhere/a/log', never, (text) => late.push(text));
+  });
   let begun = 0;
   const look = async () => ++begun;
   const behind = looks.run('/nowhere/b/log', look);
