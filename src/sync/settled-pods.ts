@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type NodePod } from '../model/node-pod.js';
 import { type Volume } from '../model/volume.js';
 import { type PodStatus } from '../runtime/runtime.js';
@@ -7,7 +8,7 @@ import { type SyncPodResult } from '../workers/pod-syncer.js';
 /** What {@link SettledPods} are made with. */
 export interface SettledPodsOptions {
   readonly clock: Clock;
-  /** For so long the last sync counts, as long as nothing that it went by has changed; 10 min unless told. */
+  /** So often a pod is synced all the same, nothing that its syncs go by having changed; 10 min unless told. */
   readonly countsForMs?: number | undefined;
 }
 
@@ -23,6 +24,9 @@ interface SettledPod {
  *
  * Not those that are to be synced again at some time, nor those with volumes that may change from outside. What else a
  * sync goes by (a probe, an object that the pod refers to) has the pod synced when it changes.
+ *
+ * Each pod has a time of its own within the ten minutes, by its uid, so that pods which settled together are not all synced
+ * together ten minutes later, and for ever after.
  */
 export class SettledPods {
   readonly #clock: Clock;
@@ -41,7 +45,7 @@ export class SettledPods {
     this.forget(metadata.uid);
     if (unchanged !== true || isTerminal || requeueAfterMs !== undefined || !volumes.every(isThePodsOwn))
       return;
-    this.#pods.set(metadata.uid, { pod, observed, untilMs: this.#clock.monotonicMs() + this.#countsForMs });
+    this.#pods.set(metadata.uid, { pod, observed, untilMs: this.#nextTurnMs(metadata.uid) });
   }
 
   /** Whether a sync of this very pod with this very view need not be made now. */
@@ -54,6 +58,18 @@ export class SettledPods {
   forget(podUid: string): void {
     this.#pods.delete(podUid);
   }
+
+  #nextTurnMs(podUid: string): number {
+    const nowMs = this.#clock.monotonicMs();
+    const phaseMs = fractionOf(podUid) * this.#countsForMs;
+    const sinceTurnMs = (nowMs + this.#countsForMs - phaseMs) % this.#countsForMs;
+    return nowMs + this.#countsForMs - sinceTurnMs;
+  }
+}
+
+/** Of 0 to below 1, even over many uids. */
+function fractionOf(podUid: string): number {
+  return createHash('md5').update(podUid).digest().readUInt32BE() / 2 ** 32;
 }
 
 /** Nobody else puts anything into it. */
