@@ -144,7 +144,7 @@ async function listFiles(path: string, { stdin }: ValidateOptions): Promise<Inpu
 }
 
 /** Reads a stream to its end, or as far as anything of it is used. Rejects when it fails. */
-export async function readAtMost(stream: Readable, mostBytes: number): Promise<Uint8Array> {
+async function readAtMost(stream: Readable, mostBytes: number): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {

@@ -41,7 +41,7 @@ export interface InjectionsOptions {
 const MOST_METHODS = 100;
 const LONGEST_METHOD = 200;
 /** What the others are counted as. */
-export const OTHER_METHODS = '(others)';
+const OTHER_METHODS = '(others)';
 
 /** Says and counts what was injected. */
 export class Injections {

@@ -15,7 +15,7 @@ export interface GrpcTransportOptions {
 }
 
 /** The receive limit unless told: the kubelet's. */
-export const DEFAULT_MAX_RECEIVE_MESSAGE_BYTES = 16 * 1024 * 1024;
+const DEFAULT_MAX_RECEIVE_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 const FLOW_CONTROL_WINDOW_BYTES = 16 * 1024 * 1024;
 // A local socket is cheap to try. With gRPC's own second to two minutes the agent would stay blind for long

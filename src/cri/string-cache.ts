@@ -4,7 +4,7 @@ interface NativeDecoder {
 }
 
 /** The text of `bytes[start, end)`: a copy, broken UTF-8 replaced by U+FFFD, a byte order mark kept. */
-export function decodeUtf8(bytes: Buffer, start: number, end: number): string {
+function decodeUtf8(bytes: Buffer, start: number, end: number): string {
   return (bytes as Buffer & NativeDecoder).utf8Slice(start, end);
 }
 

@@ -61,7 +61,7 @@ export async function readCertificates(
 }
 
 /** Reads a file in PEM, which may hold a key too; undefined when there is no certificate in it. */
-export function parseCertificate(path: string, text: string): CertificateFacts | undefined {
+function parseCertificate(path: string, text: string): CertificateFacts | undefined {
   try {
     const [first] = text.match(PEM) ?? [];
     if (first === undefined) return undefined;

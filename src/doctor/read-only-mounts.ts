@@ -11,7 +11,7 @@ export async function readReadOnlyMounts(files: HostFiles): Promise<(path: strin
 }
 
 /** The mounts of a mountinfo file; read-only is the mount itself, or the file system below it. */
-export function parseReadOnlyMounts(
+function parseReadOnlyMounts(
   text: string,
 ): (ReturnType<typeof parseMountinfo>[number] & { readonly isReadOnly: boolean })[] {
   return text.split('\n').flatMap((line) =>

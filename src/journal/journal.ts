@@ -61,7 +61,7 @@ export interface JournalFacts {
 }
 
 /** So long records are collected before they are written. */
-export const BATCH_MS = 200;
+const BATCH_MS = 200;
 const QUEUE_CAPACITY = 5_000;
 
 /** See the module. */

@@ -90,7 +90,7 @@ function makeFacts(type: string, support: Support, extras: Extras): FieldFacts {
  * Reads a type as the tables write it: `string`, `int32`, `[]Container`, `map[string]quantity`, and `A|B` for one of
  * a few words. A name with a capital is another table.
  */
-export function parseFieldType(text: string): FieldType {
+function parseFieldType(text: string): FieldType {
   if (text.startsWith('[]')) return { kind: 'list', of: parseFieldType(text.slice(2)) };
   if (text.startsWith('map[string]')) return { kind: 'map', of: parseFieldType(text.slice(11)) };
   if (text.includes('|')) return { kind: 'enum', words: text.split('|') };

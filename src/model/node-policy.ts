@@ -137,7 +137,7 @@ function findForbiddenPaths(pod: Pod, { forbid, allowedHostPaths }: NodePolicy):
 }
 
 /** As it is written in the option. */
-export function formatAllowedHostPath({ path, readOnly }: AllowedHostPath): string {
+function formatAllowedHostPath({ path, readOnly }: AllowedHostPath): string {
   return readOnly ? `${path}:ro` : path;
 }
 

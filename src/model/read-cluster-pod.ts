@@ -21,7 +21,7 @@ export interface ClusterPodReading {
 }
 
 /** As a kubelet marks pods that come from its API server. */
-export const CLUSTER_POD_SOURCE = 'api';
+const CLUSTER_POD_SOURCE = 'api';
 
 /**
  * Reads a v1 Pod as an API server sends it, leniently: it has been held against Kubernetes' rules there. Pure, never throws.

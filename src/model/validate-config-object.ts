@@ -4,7 +4,7 @@ import { checkConfigKey } from './name-rules.js';
 import { type ProblemList } from './problem-list.js';
 
 /** What Kubernetes takes at most of one ConfigMap or Secret, all values together, in bytes. */
-export const LARGEST_CONFIG_OBJECT_BYTES = 1024 * 1024;
+const LARGEST_CONFIG_OBJECT_BYTES = 1024 * 1024;
 
 /** Holds keys against the rule for them. */
 export function checkKeys(keys: Iterable<string>, path: FieldPath, list: ProblemList): void {

@@ -60,7 +60,7 @@ export interface EventHintsOptions {
 /** The longest delay between two tries, in milliseconds; what an unsupported stream is asked again at. */
 export const RECONNECT_CAP_MS = 60_000;
 /** A stream that lived that long counts as healthy: the next failure starts the delays anew. */
-export const HEALTHY_AFTER_MS = 60_000;
+const HEALTHY_AFTER_MS = 60_000;
 /** A stream that has not ended after that long is taken to be up, in milliseconds. */
 export const SETTLE_MS = 1_000;
 

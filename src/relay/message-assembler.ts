@@ -1,7 +1,7 @@
 import { GrpcMessage, MESSAGE_PREFIX_BYTES } from './grpc-message.js';
 
 /** Larger messages are not kept: whoever needs to look at one has to do without. */
-export const LARGEST_MESSAGE_BYTES = 256 * 2 ** 20;
+const LARGEST_MESSAGE_BYTES = 256 * 2 ** 20;
 
 /** Puts the messages of one side of a call together from the pieces in which they come. */
 export class MessageAssembler {

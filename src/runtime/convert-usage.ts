@@ -39,7 +39,7 @@ export function toPodUsage({ attributes, linux }: cri.PodSandboxStats): PodUsage
 }
 
 /** From CRI's ContainerStats. */
-export function toContainerUsage(stats: cri.ContainerStats): ContainerUsage {
+function toContainerUsage(stats: cri.ContainerStats): ContainerUsage {
   const { id = '', metadata, labels = {} } = stats.attributes ?? {};
   return {
     id,

@@ -35,7 +35,7 @@ export const APPLICABLE_KINDS: Readonly<Record<string, ApplicableKind>> = {
 };
 
 /** What became of the object: created, configured or unchanged. */
-export const RESULT_HEADER = 'podloop-result';
+const RESULT_HEADER = 'podloop-result';
 
 /** POST …/{plural} and PUT …/{plural}/{name}: both make the object what the body says. */
 export function applyObject(kind: ApplicableKind, plural: string, apply: ApplyObject): ApiHandler {

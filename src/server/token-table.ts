@@ -13,7 +13,7 @@ export interface ApiUser {
 export const ANONYMOUS: ApiUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /** A line of a token file that is wrong. */
-export class TokenFileError extends Error {
+class TokenFileError extends Error {
   override readonly name = 'TokenFileError';
 }
 

@@ -2,7 +2,7 @@ import { type ContainerStatus } from '../runtime/runtime.js';
 import { toV1Time, type V1ContainerState, type V1ContainerTerminated } from '../model/v1-pod-status.js';
 
 /** What is said of a container whose end nobody saw. */
-export const UNKNOWN_END = { exitCode: 137, reason: 'ContainerStatusUnknown' } as const;
+const UNKNOWN_END = { exitCode: 137, reason: 'ContainerStatusUnknown' } as const;
 
 /** In the place of what a runtime says of a container whose command has values of Secrets in it. */
 const MAY_QUOTE_SECRETS = 'what the runtime says of it may quote a Secret, and is not shown';

@@ -89,7 +89,7 @@ export async function killPod(
 }
 
 /** The grace period that a container bears, in seconds. */
-export function readGraceSeconds({ annotations }: Pick<ContainerStatus, 'annotations'>): number {
+function readGraceSeconds({ annotations }: Pick<ContainerStatus, 'annotations'>): number {
   const texts = [
     annotations[ANNOTATIONS.podDeletionGracePeriod],
     annotations[ANNOTATIONS.podTerminationGracePeriod],

@@ -93,7 +93,7 @@ export const CONTAINER_UPDATES: Classes<Container> = {
 };
 
 /** What of a container's resources changes in place; others recreate the pod, and so does another class of service. */
-export const RESIZABLE: ReadonlySet<string> = new Set(['cpu', 'memory']);
+const RESIZABLE: ReadonlySet<string> = new Set(['cpu', 'memory']);
 
 /** Amounts whose change recreates the pod, in one form however they are written. Pure. */
 export function fixedResources({ limits = {}, requests = {} }: ResourceRequirements): string[] {

@@ -19,7 +19,7 @@ export interface KubeletConfigReading {
 }
 
 /** More than any configuration has. */
-export const LARGEST_CONFIG_BYTES = 256 * 1024;
+const LARGEST_CONFIG_BYTES = 256 * 1024;
 /** How many problems an error names before it only counts them. */
 const NAMED_PROBLEMS = 20;
 

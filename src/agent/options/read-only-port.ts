@@ -3,7 +3,7 @@ import { OWN_ADDRESS } from './port-address.js';
 import { type ServerOptions } from './server-options.js';
 
 /** The kubelet's. */
-export const DEFAULT_READ_ONLY_PORT = 10_255;
+const DEFAULT_READ_ONLY_PORT = 10_255;
 
 /** Where health and metrics are for anybody. */
 export interface ReadOnlyPlace {

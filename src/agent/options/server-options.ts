@@ -33,12 +33,12 @@ export interface ServerOptions {
 }
 
 /** The lowest version of TLS that is spoken, in the kubelet's words. */
-export const TLS_VERSIONS = ['VersionTLS12', 'VersionTLS13'] as const;
+const TLS_VERSIONS = ['VersionTLS12', 'VersionTLS13'] as const;
 /** One of {@link TLS_VERSIONS}. */
 export type TlsVersion = (typeof TLS_VERSIONS)[number];
 
 /** What those may do who show who they are, in the kubelet's words. */
-export const AUTHORIZATION_MODES = ['AlwaysAllow', 'Webhook'] as const;
+const AUTHORIZATION_MODES = ['AlwaysAllow', 'Webhook'] as const;
 /** One of {@link AUTHORIZATION_MODES}. */
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 

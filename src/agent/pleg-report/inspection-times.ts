@@ -4,9 +4,9 @@ import { type InspectionInFlight } from '../../pleg/index.js';
 import { type InspectionEnd, inspectionEnded } from '../../util/pleg-channels.js';
 
 /** So many pods are remembered: those inspected last. A node has a few hundred. */
-export const REMEMBERED_PODS = 2_000;
+const REMEMBERED_PODS = 2_000;
 /** So many are told of. */
-export const REPORTED_PODS = 1_000;
+const REPORTED_PODS = 1_000;
 
 interface Times {
   readonly pod: PodRef;

@@ -11,7 +11,7 @@ export function findContainer({ spec = {} }: PodObject, name: string): Container
 }
 
 /** All names, with the kind of those that are no plain containers: `web, helper (ephem), setup (init)`. */
-export function listContainerNames({ spec = {} }: PodObject): string {
+function listContainerNames({ spec = {} }: PodObject): string {
   const { containers = [], initContainers = [], ephemeralContainers = [] } = spec;
   return [
     ...containers.map(({ name = '' }) => name),

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { type Diagnosis, exitCodeOf } from '../../agent/doctor.js';
 
 /** A diagnosis as one object: everything that was found out, and what is wrong. */
-export function toDiagnosisObject({ facts, findings }: Diagnosis): object {
+function toDiagnosisObject({ facts, findings }: Diagnosis): object {
   const { atMs, ...rest } = facts;
   return { time: new Date(atMs).toISOString(), exitCode: exitCodeOf(findings), findings, facts: rest };
 }

@@ -6,7 +6,7 @@ import { formatGoDuration } from '../../util/go-duration.js';
 import { parseDurationFlag } from '../flag-values.js';
 
 /** How a diagnosis is printed. */
-export const DOCTOR_FORMATS = ['text', 'wide', 'json', 'yaml'] as const;
+const DOCTOR_FORMATS = ['text', 'wide', 'json', 'yaml'] as const;
 
 /** What `podloop doctor` was told by flags. */
 export interface DoctorFlags {

@@ -79,7 +79,7 @@ export class ObjectTable {
 }
 
 /** `a=1,b=2`, sorted; `<none>` for no labels. */
-export function formatLabels(labels: Readonly<Record<string, string>>): string {
+function formatLabels(labels: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
   return pairs.length === 0 ? '<none>' : pairs.sort().join(',');
 }

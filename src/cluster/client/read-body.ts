@@ -1,7 +1,7 @@
 import { type Answer } from './transport.js';
 
 /** A list of all pods of a large node is some MiB; more is no answer of an API server. */
-export const LARGEST_ANSWER_BYTES = 128 * 1024 * 1024;
+const LARGEST_ANSWER_BYTES = 128 * 1024 * 1024;
 
 /** The whole of an answer. Rejects when it breaks off or is too long. */
 export async function readBody({ body, findBreak }: Answer): Promise<Buffer> {

@@ -34,7 +34,7 @@ export interface CountedEvent extends ToldEvent {
  * Who tells, in the kubelet's name: field selectors (`source=kubelet`), alerts and dashboards that are written for nodes
  * look for it. Which program a node runs stands in its Node's `kubeletVersion`.
  */
-export const EVENT_COMPONENT = 'kubelet';
+const EVENT_COMPONENT = 'kubelet';
 /** Events about what lies in no namespace are kept here. */
 const NODE_EVENT_NAMESPACE = 'default';
 const LONGEST_NAME = 253;

@@ -42,7 +42,7 @@ export function parseNodeLabels(text: string): Record<string, string> {
 }
 
 /** Throws an Error when an API server would not take these labels from a node. */
-export function checkNodeLabels(labels: Readonly<Record<string, string>>): void {
+function checkNodeLabels(labels: Readonly<Record<string, string>>): void {
   for (const [key, value] of Object.entries(labels)) {
     const problem = checkQualifiedName(key) ?? checkLabelValue(value);
     if (problem !== undefined) throw new Error(`label ${JSON.stringify(`${key}=${value}`)}: ${problem}`);

@@ -57,7 +57,7 @@ interface Failure {
 }
 
 /** The reason of the event that says why a static pod cannot be seen at the API server. */
-export const FAILED_MIRROR_POD = 'FailedMirrorPod';
+const FAILED_MIRROR_POD = 'FailedMirrorPod';
 
 /** All is looked at so often whatever was told: that a manifest is gone is told by nobody. */
 const LOOK_MS = 5_000;
@@ -295,7 +295,7 @@ export class MirrorPods {
 }
 
 /** The mirror pod of a static pod. Pure. Its uid is the API server's to give. */
-export function toMirrorPod(pod: NodePod, { metadata: node }: ApiNode): object {
+function toMirrorPod(pod: NodePod, { metadata: node }: ApiNode): object {
   const { uid, ...metadata } = pod.metadata;
   const annotations = {
     ...metadata.annotations,

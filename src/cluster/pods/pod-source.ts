@@ -53,7 +53,7 @@ interface Entry {
 export const UNSUPPORTED_POD = 'PodFeatureNotSupported';
 
 /** The reason on pods whose name another pod of the node has: a static one. */
-export const NAME_IN_USE = 'PodNameInUse';
+const NAME_IN_USE = 'PodNameInUse';
 
 /** See the module. */
 export class PodSource {

@@ -13,7 +13,7 @@ export interface UnmetGates {
  *
  * @see https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
-export function findUnmetGates({ spec, status }: NamedApiPod): UnmetGates | undefined {
+function findUnmetGates({ spec, status }: NamedApiPod): UnmetGates | undefined {
   const unmet: string[] = [];
   for (const { conditionType: type = '' } of spec?.readinessGates ?? []) {
     const condition = status?.conditions?.find((each) => each.type === type);

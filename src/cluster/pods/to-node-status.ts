@@ -42,7 +42,7 @@ export function untakenStatus(
 }
 
 /** The conditions that a node keeps; all others are somebody else's. */
-export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
+const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   ...['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'],
   'PodResizePending',
 ]);

@@ -27,7 +27,7 @@ export interface ContainerStart {
 
 const run = promisify(execFile);
 /** The reason that other CRI runtimes give. */
-export const OOM_KILLED = 'OOMKilled';
+const OOM_KILLED = 'OOMKilled';
 /** That of a container that never ran. */
 export const START_ERROR = 'StartError';
 const TOO_SMALL = 'its memory limit is too small to start in: the kernel ended its set-up';

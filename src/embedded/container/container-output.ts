@@ -45,7 +45,7 @@ export class ContainerOutput {
  * The end of a growing spool as a stream. A reader that is too slow misses what was removed before it came. It fails
  * with the error of a spool that cannot be read.
  */
-export class SpoolTail extends Readable {
+class SpoolTail extends Readable {
   readonly #spool: SpoolReader;
   readonly #onClose: () => void;
   #position: number;

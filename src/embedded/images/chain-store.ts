@@ -23,7 +23,7 @@ export interface ChainStoreOptions {
 }
 
 /** The name that images with the same layers share: the chain id of the OCI image specification. */
-export function computeChainId(diffIds: readonly string[]): string {
+function computeChainId(diffIds: readonly string[]): string {
   const [first = 'none', ...rest] = diffIds;
   return rest.reduce(
     (chain, diffId) => `sha256:${createHash('sha256').update(`${chain} ${diffId}`).digest('hex')}`,

@@ -23,7 +23,7 @@ export function refuseTakenPorts(ports: readonly HostPort[], attachments: readon
 }
 
 /** As people write it: `10.0.0.1:8080/tcp`. */
-export function describeHostPort({ protocol, hostIp, hostPort }: HostPort): string {
+function describeHostPort({ protocol, hostIp, hostPort }: HostPort): string {
   const host = hostIp.includes(':') ? `[${hostIp}]` : hostIp;
   return `${host === '' ? '' : `${host}:`}${hostPort}/${protocol}`;
 }

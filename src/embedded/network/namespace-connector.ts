@@ -4,7 +4,7 @@ import { type Duplex } from 'node:stream';
 import { TOOL_PATH } from '../process/find-tools.js';
 
 /** A connection inside a sandbox that did not come about. */
-export class InsideConnectionError extends Error {
+class InsideConnectionError extends Error {
   override readonly name = 'InsideConnectionError';
   /** What the kernel said, `ECONNREFUSED` when nothing listens; `ENETNS` when the namespace cannot be entered. */
   readonly code: string;

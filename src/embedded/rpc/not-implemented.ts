@@ -1,7 +1,7 @@
 import { Metadata, status, type handleServerStreamingCall, type handleUnaryCall } from '@grpc/grpc-js';
 
 /** The calls of CRI that this runtime does not have yet, and what it answers. */
-export const NOT_IMPLEMENTED = {
+const NOT_IMPLEMENTED = {
   checkpointContainer: 'the state of a process cannot be saved by this runtime',
 } as const;
 
