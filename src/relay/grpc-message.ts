@@ -34,13 +34,6 @@ export class GrpcMessage {
     return this.#join().subarray(MESSAGE_PREFIX_BYTES);
   }
 
-  /** The payload, copied to the begin of `scratch`, which has room for the whole: without new memory for large messages. */
-  readInto(scratch: Buffer): Buffer {
-    let at = 0;
-    for (const piece of this.pieces) at += piece.copy(scratch, at);
-    return scratch.subarray(MESSAGE_PREFIX_BYTES, at);
-  }
-
   #join(): Buffer {
     return (this.#whole ??= this.pieces.length === 1 ? this.pieces[0]! : Buffer.concat(this.pieces));
   }
