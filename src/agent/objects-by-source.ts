@@ -1,6 +1,6 @@
 import { type PodObjects } from '../model/config-object.js';
 import { type NodePod } from '../model/node-pod.js';
-import { isClusterPod } from '../model/read-cluster-pod.js';
+import { isClusterPod } from '../model/static-pod.js';
 
 /** Lets each pod find ConfigMaps and Secrets where it came from itself: among manifests, or in the API. */
 export function objectsBySource(manifests: PodObjects, cluster: PodObjects): PodObjects {

@@ -13,6 +13,7 @@ import { type AppliedObject } from '../config/manifest-writer.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { PromptManifestParser } from '../config/prompt-manifest-parser.js';
 import { ThreadedManifestParser } from '../config/threaded-manifest-parser.js';
+import { API_SOURCE } from '../model/static-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { type AgentOptions } from './agent-options.js';
@@ -50,9 +51,6 @@ export interface ManifestPlaces {
   readonly path: string;
   readonly findFile: (object: AppliedObject) => string | undefined;
 }
-
-/** The name of the source of pods that an API server binds to the node, as with a kubelet. */
-export const API_SOURCE = 'api';
 
 /** The word for standard input in place of a path. */
 const STDIN_PATH = '-';

@@ -5,7 +5,7 @@ import { type NodePod } from './node-pod.js';
 import { applyPodDefaults } from './pod-defaults.js';
 import { CLUSTER_POD_TABLES } from './pod-fields.js';
 import { SUPPORTED_FIELDS } from './read-pod.js';
-import { STATIC_POD_ANNOTATIONS } from './static-pod.js';
+import { API_SOURCE, STATIC_POD_ANNOTATIONS } from './static-pod.js';
 
 /** What {@link readClusterPod} makes of an object. */
 export interface ClusterPodReading {
@@ -19,9 +19,6 @@ export interface ClusterPodReading {
   /** Fields that podloop does not know, of a newer API server, and such values of fields that it ignores: without effect. */
   readonly unknownFields: number;
 }
-
-/** As a kubelet marks pods that come from its API server. */
-const CLUSTER_POD_SOURCE = 'api';
 
 /**
  * Reads a v1 Pod as an API server sends it, leniently: it has been held against Kubernetes' rules there. Pure, never throws.
@@ -47,13 +44,8 @@ export function readClusterPod(value: unknown): ClusterPodReading {
   if (!isReadable || problems.some(({ kind }) => kind !== 'refused')) return { problems: all, unknownFields };
   // Everything that the interfaces ask for was read.
   const pod = applyPodDefaults(draft as NodePod) as NodePod;
-  const annotations = { ...pod.metadata.annotations, [STATIC_POD_ANNOTATIONS.source]: CLUSTER_POD_SOURCE };
+  const annotations = { ...pod.metadata.annotations, [STATIC_POD_ANNOTATIONS.source]: API_SOURCE };
   return { pod: { ...pod, metadata: { ...pod.metadata, annotations } }, problems: all, unknownFields };
-}
-
-/** Whether a pod is from an API server. */
-export function isClusterPod({ metadata }: NodePod): boolean {
-  return metadata.annotations?.[STATIC_POD_ANNOTATIONS.source] === CLUSTER_POD_SOURCE;
 }
 
 /** API servers say of each volume what it is: one without a source has one that came after this release. */

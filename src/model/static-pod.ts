@@ -37,15 +37,18 @@ export const STATIC_POD_ANNOTATIONS = {
   manifestHash: 'podloop.dev/manifest-hash',
 } as const;
 
+/** The source of pods that an API server has bound to the node, named as a kubelet names it. */
+export const API_SOURCE = 'api';
+
 /** Whether the pod came from a source that knows no deletions: a file, a URL, standard input. */
 export function isStaticPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
   const source = metadata.annotations?.[STATIC_POD_ANNOTATIONS.source];
-  return source !== undefined && source !== 'api';
+  return source !== undefined && source !== API_SOURCE;
 }
 
 /** Whether the pod came from an API server: it runs once, and how it ended is final. */
 export function isClusterPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
-  return metadata.annotations?.[STATIC_POD_ANNOTATIONS.source] === 'api';
+  return metadata.annotations?.[STATIC_POD_ANNOTATIONS.source] === API_SOURCE;
 }
 
 const DEFAULT_NAMESPACE = 'default';

@@ -13,7 +13,7 @@
  */
 import { type NodePod } from '../model/node-pod.js';
 import { type PodUpdate } from '../model/pod-update.js';
-import { isClusterPod, STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
+import { API_SOURCE, isClusterPod, STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
 import { ownerOf } from '../runtime/labels.js';
 import { type ObservedPod, type PodStatus, type Runtime } from '../runtime/runtime.js';
 import { Backoff } from '../util/backoff.js';
@@ -87,7 +87,7 @@ export class PodAdoption {
     return [...observed].filter((status) => {
       const { uid, owner, sandboxes } = status;
       const isOfApi = sandboxes.some(
-        ({ annotations }) => annotations[STATIC_POD_ANNOTATIONS.source] === 'api',
+        ({ annotations }) => annotations[STATIC_POD_ANNOTATIONS.source] === API_SOURCE,
       );
       if (owner !== 'kubernetes' || !isOfApi || adopted.has(uid)) return false;
       return !isBegun(status);

@@ -1,9 +1,8 @@
 import type { AgentPods } from '../../cluster/pods/agent-pods.js';
-import { isClusterPod } from '../../model/static-pod.js';
+import { API_SOURCE, isClusterPod } from '../../model/static-pod.js';
 import { isTerminalPhase } from '../../model/v1-pod-status.js';
 import { toRunDefinition } from '../../sync/asks-for-new-run.js';
 import { type AgentParts } from '../agent-parts.js';
-import { API_SOURCE } from '../pod-sources.js';
 
 /** What the agent does for pods of an API server, and knows of them. */
 export function buildAgentPods(

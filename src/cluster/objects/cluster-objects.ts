@@ -17,7 +17,7 @@ import { type ConfigMap, type PodObjects, type Secret } from '../../model/config
 import { type Container } from '../../model/container.js';
 import { type NodePod } from '../../model/node-pod.js';
 import { containerReferences, volumeReferences } from '../../model/pod-references.js';
-import { isClusterPod } from '../../model/read-cluster-pod.js';
+import { isClusterPod } from '../../model/static-pod.js';
 import { type Volume } from '../../model/volume.js';
 import { abortable } from '../../util/abortable.js';
 import { type Clock } from '../../util/clock.js';
