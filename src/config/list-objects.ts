@@ -1,5 +1,6 @@
 import { type ConfigObject } from '../model/config-object.js';
 import { describeValue, type FieldProblem, formatValue, required } from '../model/field-problem.js';
+import { isRecord } from '../util/is-record.js';
 import { type YamlStep } from '../util/yaml-path.js';
 import { findSimilarWord } from '../util/similar-word.js';
 import { type ManifestProblemKind } from './manifest-problem.js';
@@ -104,8 +105,4 @@ function whyNot(kind: string): string {
       ? 'a manifest holds Pods, ConfigMaps, Secrets and Lists of them'
       : `did you mean ${guess}?`;
   return `${formatValue(kind)} is not supported; ${hint}`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

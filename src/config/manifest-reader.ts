@@ -16,6 +16,7 @@ import { type Pod } from '../model/pod.js';
 import { readConfigObject } from '../model/read-config-object.js';
 import { readPod } from '../model/read-pod.js';
 import { checkStaticPod } from '../model/static-pod.js';
+import { isRecord } from '../util/is-record.js';
 import { parseYamlDocuments, type YamlDocument } from '../util/yaml-document.js';
 import { findObjects, type FoundKind, type FoundObject } from './list-objects.js';
 import { type ManifestPlace, type ManifestProblem, type ManifestProblemKind } from './manifest-problem.js';
@@ -115,7 +116,7 @@ class ObjectReader {
     const found = this.#found;
     if (found.kind === 'other') return { problems: found.problems.map((each) => this.#problem(each)) };
     if (found.kind !== 'Pod') return this.#readConfigObject(found.value, found.kind);
-    if (isConfidential && !isMapping(found.value)) {
+    if (isConfidential && !isRecord(found.value)) {
       const message = `must be a mapping, not ${describeValue(found.value)}`;
       return { problems: [this.#problem({ kind: 'type', path: [], message })] };
     }
@@ -156,10 +157,6 @@ class ObjectReader {
     const full = this.#found.kind === 'other' ? [...this.#found.path, ...path] : path;
     return { ...at, kind, path: formatFieldPath(full), message, pod, namespace };
   }
-}
-
-function isMapping(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function toText(source: Uint8Array | string): string | { readonly why: string } {

@@ -1,4 +1,5 @@
 import { STATIC_POD_ANNOTATIONS, staticPodName, staticPodUid } from '../model/static-pod.js';
+import { isRecord } from '../util/is-record.js';
 
 /** What an API server adds, and nobody writes. */
 const SERVED_META = [
@@ -15,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export function toWrittenObject(value: object, nodeName: string): Fields {
   const { status: _, ...rest } = value as Fields;
   const { metadata } = rest;
-  if (!isFields(metadata)) return rest;
+  if (!isRecord(metadata)) return rest;
   const written = { ...rest, metadata: without(metadata, SERVED_META) };
   return asManifestPod(written, written.metadata, nodeName) ?? written;
 }
@@ -24,7 +25,7 @@ export function toWrittenObject(value: object, nodeName: string): Fields {
 function asManifestPod(object: Fields, metadata: Fields, nodeName: string): Fields | undefined {
   const { spec } = object;
   const { name, namespace = 'default', uid, annotations } = metadata;
-  if (object['kind'] !== 'Pod' || !isFields(spec) || !isFields(annotations)) return undefined;
+  if (object['kind'] !== 'Pod' || !isRecord(spec) || !isRecord(annotations)) return undefined;
   const ending = staticPodName('', nodeName);
   if (typeof name !== 'string' || name.length <= ending.length || !name.endsWith(ending)) return undefined;
   const isShown =
@@ -48,8 +49,4 @@ function asManifestPod(object: Fields, metadata: Fields, nodeName: string): Fiel
 
 function without(fields: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([key]) => !names.includes(key)));
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { type Secret } from '../model/config-object.js';
+import { isRecord } from '../util/is-record.js';
 
 /** Who to be at a registry. Its password is in no message, log or event. */
 export interface RegistryLogin {
@@ -60,6 +61,5 @@ function parse(text: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isRecord ? (value as Readonly<Record<string, unknown>>) : undefined;
+  return isRecord(value) ? value : undefined;
 }

@@ -21,6 +21,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isRecord } from '../util/is-record.js';
 import { type Logger } from '../util/logger.js';
 import { repositoryOf } from './image-name.js';
 import { keyOf } from './pull-record-files.js';
@@ -185,7 +186,7 @@ function parse(text: string, wanted: string): Fields {
 }
 
 function toFields(value: unknown): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  if (isRecord(value)) return value;
   throw new Error('something in it is no object');
 }
 

@@ -9,6 +9,7 @@ import {
   unsupportedValue,
 } from './field-problem.js';
 import { findQuantity, formatQuantity } from './quantity.js';
+import { isRecord } from '../util/is-record.js';
 import { findSimilarWord } from '../util/similar-word.js';
 
 /** Which fields a reader honours, of those that the tables know. */
@@ -218,10 +219,6 @@ class Decoder {
   #add(kind: FieldProblemKind, path: FieldPath, message: string): void {
     this.#problems.push({ kind, path, message });
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isAbsent(value: unknown, facts: FieldFacts): boolean {

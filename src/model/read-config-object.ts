@@ -1,3 +1,4 @@
+import { isRecord } from '../util/is-record.js';
 import { type ConfigMap, type ConfigObject, type ConfigObjectMeta, type Secret } from './config-object.js';
 import { CONFIG_OBJECT_TABLES } from './config-object-fields.js';
 import { decodeObject } from './decode-object.js';
@@ -142,8 +143,4 @@ function withoutNulls(value: unknown): unknown {
       return [name, Object.fromEntries(Object.entries(field).map(([key, item]) => [key, item ?? '']))];
     }),
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { type CallOptions, type CriClient } from '../cri/index.js';
+import { isRecord } from '../util/is-record.js';
 
 /**
  * The cgroup_parent with which somebody has made a sandbox, as the runtime's verbose status tells it; empty for the
@@ -20,7 +21,7 @@ export async function readCgroupParent(
 export function parentInInfo(text: string): string {
   const told = parseObject(text);
   const config = told['config'];
-  if (isObject(config)) return stringAt(config, 'linux', 'cgroup_parent');
+  if (isRecord(config)) return stringAt(config, 'linux', 'cgroup_parent');
   const path = stringAt(told, 'runtimeSpec', 'linux', 'cgroupsPath');
   // By systemd: SLICE:PREFIX:ID.
   const [slice = '', ...rest] = path.split(':');
@@ -30,19 +31,15 @@ export function parentInInfo(text: string): string {
 
 function stringAt(from: unknown, ...names: readonly string[]): string {
   let at = from;
-  for (const name of names) at = isObject(at) ? at[name] : undefined;
+  for (const name of names) at = isRecord(at) ? at[name] : undefined;
   return typeof at === 'string' ? at : '';
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
+    return isRecord(value) ? value : {};
   } catch {
     return {};
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../util/is-record.js';
 import { ApiError, type ApiStatusCause, badRequest, invalidError } from './api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from './api-request.js';
 import { isDryRun } from './delete-pod.js';
@@ -114,8 +115,4 @@ export function refusal(plural: string, name: string, reason: RefusalReason, why
     MethodNotAllowed: why,
   }[reason];
   return new ApiError(reason, message, { name, kind: plural });
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

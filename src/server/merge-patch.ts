@@ -1,10 +1,7 @@
+import { isRecord } from '../util/is-record.js';
+
 /** An object of JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>;
-
-/** Whether a value is one, and no list. */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /**
  * The object as the patch has it: what it names is replaced, lists whole, and what it says is null goes. Pure.
@@ -13,10 +10,10 @@ export function isJsonObject(value: unknown): value is JsonObject {
  */
 export function mergePatch(object: unknown, patch: JsonObject): JsonObject {
   // A map, as a field may have any name.
-  const merged = new Map(isJsonObject(object) ? Object.entries(object) : []);
+  const merged = new Map(isRecord(object) ? Object.entries(object) : []);
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) merged.delete(key);
-    else merged.set(key, isJsonObject(value) ? mergePatch(merged.get(key), value) : value);
+    else merged.set(key, isRecord(value) ? mergePatch(merged.get(key), value) : value);
   }
   return Object.fromEntries(merged);
 }

@@ -1,9 +1,10 @@
 import { STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
+import { isRecord } from '../util/is-record.js';
 import { badRequest } from './api-error.js';
 import { type ApiHandler, type ApiRequest } from './api-request.js';
 import { applyBody, type ApplyObject, refusal } from './apply-object.js';
 import { findConfigMap, type ReadConfigMaps, renderConfigMap } from './config-maps.js';
-import { isJsonObject, type JsonObject, mergePatch } from './merge-patch.js';
+import { type JsonObject, mergePatch } from './merge-patch.js';
 import { type PodRow } from './pod-table.js';
 import { mediaTypeOf, STRATEGIC_MERGE_PATCH } from './read-body.js';
 import { strategicMergePatch } from './strategic-merge-patch.js';
@@ -48,7 +49,7 @@ export function patchConfigMap(read: ReadConfigMaps, apply: ApplyObject): ApiHan
 
 async function patch(request: ApiRequest, plural: string, object: object): Promise<JsonObject> {
   const body = await request.readBody();
-  if (!isJsonObject(body)) throw badRequest('the patch must be an object');
+  if (!isRecord(body)) throw badRequest('the patch must be an object');
   const before = object as JsonObject;
   const { resourceVersion: asked } = metadataOf(body);
   const { resourceVersion: now, name } = metadataOf(before);
@@ -61,6 +62,6 @@ async function patch(request: ApiRequest, plural: string, object: object): Promi
 }
 
 function metadataOf({ metadata }: JsonObject): JsonObject {
-  if (metadata === undefined || isJsonObject(metadata)) return metadata ?? {};
+  if (metadata === undefined || isRecord(metadata)) return metadata ?? {};
   throw badRequest('metadata must be an object');
 }

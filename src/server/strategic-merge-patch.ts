@@ -16,8 +16,9 @@
  *
  * @module
  */
+import { isRecord } from '../util/is-record.js';
 import { badRequest } from './api-error.js';
-import { isJsonObject, type JsonObject } from './merge-patch.js';
+import { type JsonObject } from './merge-patch.js';
 
 const KEYS: Readonly<Record<string, string>> = {
   ...{
@@ -39,7 +40,7 @@ export function strategicMergePatch(object: unknown, patch: JsonObject): JsonObj
   const how = patch['$patch'] ?? 'merge';
   if (how !== 'merge' && how !== 'replace' && how !== 'delete') throw unknown('$patch', how);
   if (how === 'delete') return {};
-  const before = how === 'merge' && isJsonObject(object) ? object : {};
+  const before = how === 'merge' && isRecord(object) ? object : {};
   // A map, as a field may have any name.
   const merged = new Map(Object.entries(before));
   const fields = Object.entries(patch);
@@ -53,23 +54,22 @@ export function strategicMergePatch(object: unknown, patch: JsonObject): JsonObj
 }
 
 function mergeField(before: unknown, value: unknown, name: string): unknown {
-  if (isJsonObject(value)) return strategicMergePatch(before, value);
+  if (isRecord(value)) return strategicMergePatch(before, value);
   const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined;
   if (!Array.isArray(value) || key === undefined) return value;
   return mergeItems(Array.isArray(before) ? before : [], value, key);
 }
 
 function mergeItems(before: readonly unknown[], patches: readonly unknown[], key: string): unknown[] {
-  const isReplaced = patches.some((each) => isJsonObject(each) && each['$patch'] === 'replace');
+  const isReplaced = patches.some((each) => isRecord(each) && each['$patch'] === 'replace');
   const items: unknown[] = isReplaced ? [] : [...before];
   for (const patch of patches) {
-    if (!isJsonObject(patch))
-      throw badRequest(`an item of a list that is merged by ${key} must be an object`);
+    if (!isRecord(patch)) throw badRequest(`an item of a list that is merged by ${key} must be an object`);
     // It may stand alone, and says nothing but that all of the list is new.
     if (patch['$patch'] === 'replace' && patch[key] === undefined) continue;
     if (patch[key] === undefined)
       throw badRequest(`map: ${JSON.stringify(key)} is missing in an item of a list`);
-    const at = items.findIndex((item) => isJsonObject(item) && item[key] === patch[key]);
+    const at = items.findIndex((item) => isRecord(item) && item[key] === patch[key]);
     if (patch['$patch'] === 'delete') {
       if (at >= 0) items.splice(at, 1);
     } else if (at >= 0) items[at] = strategicMergePatch(items[at], patch);
@@ -100,7 +100,7 @@ function direct(merged: Map<string, unknown>, directive: string, value: unknown)
 
 /** What the order does not name comes behind. */
 function inOrder(items: readonly unknown[], order: readonly unknown[], key: string | undefined): unknown[] {
-  const keyOf = (item: unknown): unknown => (key !== undefined && isJsonObject(item) ? item[key] : item);
+  const keyOf = (item: unknown): unknown => (key !== undefined && isRecord(item) ? item[key] : item);
   const places = new Map(order.map((item, index) => [keyOf(item), index]));
   const placeOf = (item: unknown): number => places.get(keyOf(item)) ?? places.size;
   return [...items].sort((one, other) => placeOf(one) - placeOf(other));

@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
+import { isRecord } from './is-record.js';
 import { type YamlStep } from './yaml-path.js';
 import { resolvePlainScalar } from './yaml-scalar.js';
 
@@ -138,7 +139,7 @@ export class YamlConverter {
     const parts = Array.isArray(value)
       ? value.map((part: unknown, index) => ({ value: part, node: located.children!.get(index)! }))
       : [{ value, node: located }];
-    if (parts.every((part) => isPlainObject(part.value))) return parts;
+    if (parts.every((part) => isRecord(part.value))) return parts;
     this.#problem(path, offset, `${MERGE} takes a mapping or a list of mappings`);
     return [];
   }
@@ -188,8 +189,4 @@ function isTagAllowed(node: Node): boolean {
 function resolveScalar(node: Scalar): unknown {
   const text = typeof node.value === 'string' ? node.value : '';
   return node.type === 'PLAIN' && node.tag !== TEXT_TAG ? resolvePlainScalar(text) : text;
-}
-
-function isPlainObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

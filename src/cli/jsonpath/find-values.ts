@@ -1,3 +1,4 @@
+import { isRecord } from '../../util/is-record.js';
 import { type Path, PathError, type PathNode } from './path-node.js';
 
 /** How a path is followed. */
@@ -42,7 +43,7 @@ function isThere(value: unknown): boolean {
 
 function takeField(name: string, values: readonly unknown[], { allowMissingKeys }: FindOptions): unknown[] {
   const found = values.flatMap((value) =>
-    isObject(value) && Object.hasOwn(value, name) ? [value[name]] : [],
+    isRecord(value) && Object.hasOwn(value, name) ? [value[name]] : [],
   );
   if (found.length > 0 || values.length === 0 || allowMissingKeys) return found;
   throw new PathError(`${name} is not found`);
@@ -55,7 +56,7 @@ function toList(value: unknown): readonly unknown[] {
 
 /** Go's name for what JSON holds. */
 function typeOf(value: unknown): string {
-  if (isObject(value)) return 'map[string]interface {}';
+  if (isRecord(value)) return 'map[string]interface {}';
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
@@ -88,7 +89,7 @@ function absolute(at: number, length: number): number {
 function childrenOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value as readonly unknown[];
   // In the order of their names: kubectl's is another each time.
-  if (isObject(value))
+  if (isRecord(value))
     return Object.keys(value)
       .sort()
       .map((key) => value[key]);
@@ -138,8 +139,4 @@ function compare(left: unknown, operator: string, right: unknown): boolean {
   if (operator === '<') return left < right;
   if (operator === '>') return left > right;
   return operator === '<=' ? left <= right : left >= right;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,8 @@
 import { authReviewEnded, type AuthQuestionKind } from '../../util/auth-channels.js';
 import { type Clock } from '../../util/clock.js';
+import { isRecord } from '../../util/is-record.js';
 import { ApiError, type KubeClient } from '../client/kube-client.js';
 import { askAgain } from './ask-again.js';
-import { isRecord } from './read-user.js';
 
 /** A question for an API server. */
 export interface ReviewRequest {

@@ -1,3 +1,5 @@
+import { isRecord } from '../../util/is-record.js';
+
 /** Somebody as the API server knows him: authentication.k8s.io/v1 UserInfo. */
 export interface ClusterUser {
   readonly name: string;
@@ -24,9 +26,4 @@ export function readUser(user: unknown): ClusterUser {
 /** The strings of a list; none where there is no list. */
 export function readStrings(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : [];
-}
-
-/** Whether it is an object with fields, and no list. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { isRecord } from '../../util/is-record.js';
 
 /** A Node as it is sent, and as {@link readNode} has understood it. Times are RFC 3339, amounts are quantities. */
 export interface NodeObject {
@@ -152,14 +153,14 @@ function readStatus(status: Fields): NodeStatus {
     conditions: listOf(status['conditions']).filter(isCondition),
     addresses: listOf(status['addresses']).filter(isAddress),
     images: listOf(status['images']) as readonly NodeImage[],
-    ...(isFields(daemonEndpoints)
+    ...(isRecord(daemonEndpoints)
       ? { daemonEndpoints: daemonEndpoints as unknown as NonNullable<NodeStatus['daemonEndpoints']> }
       : {}),
-    ...(isFields(nodeInfo) ? { nodeInfo: nodeInfo as unknown as NodeInfo } : {}),
+    ...(isRecord(nodeInfo) ? { nodeInfo: nodeInfo as unknown as NodeInfo } : {}),
     ...(Array.isArray(runtimeHandlers)
       ? { runtimeHandlers: runtimeHandlers as readonly NodeRuntimeHandler[] }
       : {}),
-    ...(isFields(features) ? { features } : {}),
+    ...(isRecord(features) ? { features } : {}),
     ...(Array.isArray(declaredFeatures) ? { declaredFeatures: declaredFeatures as readonly string[] } : {}),
     ...(Array.isArray(volumesInUse) ? { volumesInUse: volumesInUse as readonly string[] } : {}),
   };
@@ -167,12 +168,8 @@ function readStatus(status: Fields): NodeStatus {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function asRecord(value: unknown): Fields {
-  return isFields(value) ? value : {};
+  return isRecord(value) ? value : {};
 }
 
 function listOf(value: unknown): readonly unknown[] {

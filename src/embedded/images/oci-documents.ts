@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isRecord } from '../../util/is-record.js';
 import { refused, unimplemented } from '../rpc-error.js';
 import { isDigest } from './digest.js';
 
@@ -170,9 +171,8 @@ function parseObject(text: string, what: string): Record<string, unknown> {
 }
 
 function asObject(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw refused(`${what} is not an object`);
-  return value as Record<string, unknown>;
+  if (!isRecord(value)) throw refused(`${what} is not an object`);
+  return value;
 }
 
 function asString(value: unknown, what: string): string {

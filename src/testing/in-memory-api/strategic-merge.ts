@@ -1,3 +1,5 @@
+import { isRecord } from '../../util/is-record.js';
+
 /** By which key the items of a list are told apart, for lists that a strategic merge patch merges item by item. */
 const MERGE_KEYS: Readonly<Record<string, string>> = {
   conditions: 'type',
@@ -52,8 +54,4 @@ function mergeItems(target: unknown, patch: readonly unknown[], key: string): un
     else items.push(merge({}, item, true));
   }
   return items;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
