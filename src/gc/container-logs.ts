@@ -1,6 +1,7 @@
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { openLinkFree } from '../util/link-free-folder.js';
+import { namesIn } from '../util/names-in.js';
 
 /** Whether a path is below a folder. Pure; follows no links. */
 export function isBelow(path: string, folder: string): boolean {
@@ -30,14 +31,4 @@ export async function removeContainerLog(logPath: string, logsDir: string): Prom
 function ifAbsent(error: unknown): undefined {
   if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
   throw error;
-}
-
-/** The names in a folder, none when it does not exist. */
-export async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
 }

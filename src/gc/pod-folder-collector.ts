@@ -14,8 +14,9 @@ import { type Runtime } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { findMountBelow, parseMountinfo, readOwnMountinfo } from '../util/mountinfo.js';
+import { namesIn } from '../util/names-in.js';
 import { orphanedVolumesCleaned } from '../util/volume-channels.js';
-import { isBelow, namesIn } from './container-logs.js';
+import { isBelow } from './container-logs.js';
 import { type ObservedPods } from './observed-pods.js';
 
 /** What {@link PodFolderCollector} needs. */

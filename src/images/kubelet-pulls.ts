@@ -19,10 +19,11 @@
  */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isRecord } from '../util/is-record.js';
 import { type Logger } from '../util/logger.js';
+import { namesIn } from '../util/names-in.js';
 import { repositoryOf } from './image-name.js';
 import { keyOf } from './pull-record-files.js';
 import { type PulledNames, type UsedLogin, withOthers } from './pulled-names.js';
@@ -124,12 +125,7 @@ function meantBy(kind: string): string {
 
 /** Keys of its files; none where there is no folder. */
 async function list(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).flatMap((file) => FILE_NAME.exec(file)?.[1] ?? []);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+  return (await namesIn(folder)).flatMap((file) => FILE_NAME.exec(file)?.[1] ?? []);
 }
 
 /** Follows no link, waits for no pipe, and takes nothing that is too large to be what is looked for. */

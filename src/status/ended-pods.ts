@@ -10,11 +10,12 @@
  *
  * @module
  */
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { isTerminalPhase, type V1PodStatus } from '../model/v1-pod-status.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { forEachAtOnce } from '../util/for-each-at-once.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { namesIn } from '../util/names-in.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 
 /** How a pod ended. */
@@ -61,7 +62,7 @@ export class EndedPods {
   static async open(options: EndedPodsOptions): Promise<EndedPods> {
     const { paths, logger = SILENT_LOGGER } = options;
     const ended = new Map<string, EndedPod>();
-    const names = await readdir(paths.podsDir).catch(emptyIfMissing);
+    const names = await namesIn(paths.podsDir);
     // What begins with a dot is being removed.
     const uids = names.filter((name) => !name.startsWith('.'));
     await forEachAtOnce(uids, READS_AT_ONCE, async (uid) => {
@@ -133,11 +134,6 @@ export class EndedPods {
     await turn;
     if (this.#writing.get(uid) === turn) this.#writing.delete(uid);
   }
-}
-
-function emptyIfMissing(error: unknown): string[] {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-  throw error;
 }
 
 /** What lies beside the folders of pods, or is no folder. */

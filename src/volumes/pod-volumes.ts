@@ -17,7 +17,7 @@
  *
  * @module
  */
-import { readdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { type Container } from '../model/container.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodEventRecorder } from '../model/pod-event-recorder.js';
@@ -28,6 +28,7 @@ import { hasCode, messageOf, PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type MountEntry } from '../util/mountinfo.js';
+import { namesIn } from '../util/names-in.js';
 import { volumesTearDownEnded, volumeSetUpEnded } from '../util/volume-channels.js';
 import { type Mounter } from './mounter.js';
 import { ContainerMounts } from './container-mounts.js';
@@ -300,13 +301,4 @@ export class PodVolumes {
 function unsupported(volume: Volume): Error {
   const message = `volumes of the kind ${sourceOf(volume)} are not supported by podloop`;
   return new PodloopError('VOLUME_UNSUPPORTED', message);
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
 }

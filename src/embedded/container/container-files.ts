@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { chown, readdir, rm, stat } from 'node:fs/promises';
+import { chown, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { LinuxContainerResources } from '../../cri/generated/runtime/v1/cri.js';
 import { findClaim, voidClaim, type ProcessClaim } from '../process/process-claim.js';
 import { parseProcessStat, type ProcessIdentity } from '../process/process-identity.js';
+import { namesIn } from '../../util/names-in.js';
 import { readIfThere, syncPath, writeWhole } from '../../util/whole-file.js';
 import { SPOOL_MARK, SpoolReader } from './spool-reader.js';
 
@@ -60,11 +61,8 @@ export class ContainerFiles {
 
   /** Gives the disk space of the spools back: nobody needs what was in them. */
   async removeSpools(): Promise<void> {
-    const names = await readdir(this.dir).catch((error: unknown) => {
-      // The container is being removed.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
-    });
+    // Without a folder the container is being removed.
+    const names = await namesIn(this.dir);
     for (const name of names) if (name.includes(SPOOL_MARK)) await rm(join(this.dir, name), { force: true });
   }
 

@@ -1,5 +1,6 @@
-import { open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
+import { open, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { namesIn } from '../../util/names-in.js';
 import { SPOOL_FILE_BYTES } from './supervisor-script.js';
 
 /** Stands in the name of every file of a spool, between the stream and the position. */
@@ -110,11 +111,8 @@ export class SpoolReader {
 
   /** Where the files begin, in order. */
   async #listBegins(): Promise<readonly number[]> {
-    const names = await readdir(this.#dir).catch((error: unknown) => {
-      // The container is being removed.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
-    });
+    // Without a folder the container is being removed.
+    const names = await namesIn(this.#dir);
     return names
       .filter((name) => name.startsWith(this.#name))
       .map((name) => Number(name.slice(this.#name.length)))

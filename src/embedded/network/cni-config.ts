@@ -1,6 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
+import { namesIn } from '../../util/names-in.js';
 import { type CniNetworkList, type CniPlugin } from './attachment-record.js';
 import { findProgram } from '../process/find-program.js';
 
@@ -26,10 +27,7 @@ const VERSIONS = ['0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0'];
  * cannot be used, no other is taken instead: pods in the wrong network are worse than none.
  */
 export async function chooseCniList(confDir: string, binDirs: string): Promise<CniChoice> {
-  const names = await readdir(confDir).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  });
+  const names = await namesIn(confDir);
   const [first] = names.filter((name) => /\.(conflist|conf|json)$/.test(name)).sort();
   if (first === undefined) return { list: undefined, path: undefined, fault: undefined };
   const path = join(confDir, first);
