@@ -25,7 +25,7 @@ export function parseMountinfo(text: string): readonly MountEntry[] {
       const separator = fields.indexOf('-', 6);
       const tags = fields.slice(6, separator);
       return {
-        mountPoint: unescape(fields[4] ?? ''),
+        mountPoint: unescapeField(fields[4] ?? ''),
         shared: tags.some((tag) => tag.startsWith('shared:')),
         restrictions: (fields[5] ?? '').split(',').filter((option) => RESTRICTIONS.includes(option)),
         slave: tags.some((tag) => tag.startsWith('master:')),
@@ -70,7 +70,8 @@ export function isBelow(path: string, above: string): boolean {
   return path === above || path.startsWith(above.endsWith('/') ? above : `${above}/`);
 }
 
-function unescape(field: string): string {
+/** A field of a mountinfo file as it is: blanks and the like stand as `\040` there. */
+export function unescapeField(field: string): string {
   return field.replaceAll(/\\([0-7]{3})/g, (_, octal: string) =>
     String.fromCharCode(Number.parseInt(octal, 8)),
   );

@@ -1,3 +1,5 @@
+import { unescapeField } from '../mountinfo.js';
+
 /** One tree of cgroups: version 1 has several, each with some controllers; version 2 has one for all. */
 export interface Hierarchy {
   readonly version: 1 | 2;
@@ -40,7 +42,7 @@ function readCgroupMounts(
 ): { readonly version: 1 | 2; readonly mountpoint: string; readonly options: readonly string[] }[] {
   return mountinfo.split('\n').flatMap((line) => {
     const [place = '', system = ''] = line.split(' - ');
-    const mountpoint = decodeOctal(place.split(' ')[4] ?? '');
+    const mountpoint = unescapeField(place.split(' ')[4] ?? '');
     const [type, , options = ''] = system.split(' ');
     const version = type === 'cgroup2' ? 2 : type === 'cgroup' ? 1 : undefined;
     if (version === undefined || mountpoint === '') return [];
@@ -52,11 +54,4 @@ function readCgroupMounts(
 function rank({ version, controllers }: Hierarchy): number {
   if (version === 2) return V1_CONTROLLERS.length;
   return Math.min(...controllers.map((name) => V1_CONTROLLERS.indexOf(name)));
-}
-
-/** In mountinfo, blanks and the like stand as `\040`. */
-function decodeOctal(text: string): string {
-  return text.replaceAll(/\\([0-7]{3})/g, (_all, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 8)),
-  );
 }
