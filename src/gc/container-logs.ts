@@ -3,8 +3,8 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { openLinkFree } from '../util/link-free-folder.js';
 import { namesIn } from '../util/names-in.js';
 
-/** Whether a path is below a folder. Pure; follows no links. */
-export function isBelow(path: string, folder: string): boolean {
+/** Whether a path is below a folder, and not the folder itself, once its dots are resolved. Pure; follows no links. */
+export function isStrictlyBelow(path: string, folder: string): boolean {
   const way = relative(resolve(folder), resolve(path));
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
 }
@@ -20,7 +20,7 @@ export async function findRotatedLogs(logPath: string): Promise<string[]> {
  * comes from the runtime, nor where a link stands in the place of its folder.
  */
 export async function removeContainerLog(logPath: string, logsDir: string): Promise<void> {
-  if (logPath === '' || !isBelow(logPath, logsDir)) return;
+  if (logPath === '' || !isStrictlyBelow(logPath, logsDir)) return;
   await using folder = await openLinkFree(dirname(logPath)).catch(ifAbsent);
   if (folder === undefined) return;
   const log = join(folder.path, basename(logPath));

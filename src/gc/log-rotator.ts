@@ -20,7 +20,7 @@ import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { openLinkFree } from '../util/link-free-folder.js';
 import { syncPath } from '../util/whole-file.js';
-import { findRotatedLogs, isBelow } from './container-logs.js';
+import { findRotatedLogs, isStrictlyBelow } from './container-logs.js';
 import { planLogRotation, rotatedName } from './log-rotation-plan.js';
 import { type IsOurs } from '../runtime/ownership.js';
 import { type ObservedPods } from './observed-pods.js';
@@ -122,7 +122,7 @@ export class LogRotator {
     const { isOurs, podLogsDir } = this.#options;
     return status.containers
       .filter(({ state, labels }) => state === 'running' && isOurs(labels, uid))
-      .filter(({ logPath }) => logPath !== '' && isBelow(logPath, podLogsDir))
+      .filter(({ logPath }) => logPath !== '' && isStrictlyBelow(logPath, podLogsDir))
       .map(({ id, logPath }) => ({ pod: status, containerId: id, path: logPath }));
   }
 

@@ -16,7 +16,7 @@ import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { findMountBelow, parseMountinfo, readOwnMountinfo } from '../util/mountinfo.js';
 import { namesIn } from '../util/names-in.js';
 import { orphanedVolumesCleaned } from '../util/volume-channels.js';
-import { isBelow } from './container-logs.js';
+import { isStrictlyBelow } from './container-logs.js';
 import { type ObservedPods } from './observed-pods.js';
 
 /** What {@link PodFolderCollector} needs. */
@@ -185,7 +185,7 @@ export class PodFolderCollector {
       if (!name.endsWith('.log')) continue;
       const link = join(folder, name);
       const target = await readlink(link).catch(() => '');
-      if (target === '' || !isBelow(target, paths.podLogsDir)) continue;
+      if (target === '' || !isStrictlyBelow(target, paths.podLogsDir)) continue;
       const [logFolder = ''] = target
         .slice(paths.podLogsDir.length)
         .split('/')

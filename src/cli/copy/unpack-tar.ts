@@ -104,7 +104,7 @@ export class TarUnpacker {
       folder = join(folder, part);
       const found = await lstatOrNothing(folder);
       if (found === undefined) await mkdir(folder, { mode: 0o755 });
-      else if (found.isSymbolicLink() && !isBelow(this.#root, await realpath(folder).catch(() => sep)))
+      else if (found.isSymbolicLink() && !isBelow(await realpath(folder).catch(() => sep), this.#root))
         return false;
     }
     const last = await lstatOrNothing(path);
@@ -137,7 +137,7 @@ export class TarUnpacker {
   }
 }
 
-function isBelow(root: string, path: string): boolean {
+function isBelow(path: string, root: string): boolean {
   const way = relative(root, path);
   return way === '' || (!way.startsWith(`..${sep}`) && way !== '..' && !isAbsolute(way));
 }
