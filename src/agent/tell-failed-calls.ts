@@ -1,5 +1,5 @@
 import { type NodePod } from '../model/node-pod.js';
-import { takesSecrets } from '../runtime/quotes-secrets.js';
+import { QUOTE_NOT_SHOWN, takesSecrets } from '../runtime/quotes-secrets.js';
 import { saysNameTaken } from '../runtime/unsettled-changes.js';
 import { type CriCall, criCallEnded } from '../util/channels.js';
 import { type Logger } from '../util/logger.js';
@@ -28,7 +28,6 @@ const QUOTING = new Set(['CreateContainer', 'StartContainer']);
 /** More of a message is no help, and takes its time. */
 const LONGEST = 8 * 1024;
 const RPC_ERROR = /rpc error: code = \w+ desc = /;
-const UNSHOWN = 'what the runtime says of it may quote a Secret, and is not shown';
 
 /**
  * Tells in the log, in the kubelet's words, of calls that the runtime has failed, until the returned function is called.
@@ -69,5 +68,5 @@ function quote(error: string): string {
 }
 
 function withoutWords(error: string, outcome: string): string {
-  return `${RPC_ERROR.exec(error)?.[0] ?? `${outcome}: `}${UNSHOWN}`;
+  return `${RPC_ERROR.exec(error)?.[0] ?? `${outcome}: `}${QUOTE_NOT_SHOWN}`;
 }

@@ -1,6 +1,8 @@
 import { type Container } from '../model/container.js';
-
 import { expandVariables } from './container-environment.js';
+
+/** For people, in the place of what a runtime says that may quote a value of a Secret. */
+export const QUOTE_NOT_SHOWN = 'what the runtime says of it may quote a Secret, and is not shown';
 
 /**
  * Whether a value of a Secret may stand in the command of a container, and so in what a runtime says of it. Told by the

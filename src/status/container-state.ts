@@ -1,11 +1,9 @@
+import { QUOTE_NOT_SHOWN } from '../runtime/quotes-secrets.js';
 import { type ContainerStatus } from '../runtime/runtime.js';
 import { toV1Time, type V1ContainerState, type V1ContainerTerminated } from '../model/v1-pod-status.js';
 
 /** What is said of a container whose end nobody saw. */
 const UNKNOWN_END = { exitCode: 137, reason: 'ContainerStatusUnknown' } as const;
-
-/** In the place of what a runtime says of a container whose command has values of Secrets in it. */
-const MAY_QUOTE_SECRETS = 'what the runtime says of it may quote a Secret, and is not shown';
 
 /** What a container's state depends on besides its status. */
 export interface ContainerStateContext {
@@ -67,7 +65,7 @@ function toTerminated(
   { runtimeName, findTerminationMessage, quotesSecrets = false }: ContainerStateContext,
 ): V1ContainerTerminated {
   const { id, exitCode, reason, startedAtNs, finishedAtNs } = container;
-  const said = container.message !== '' && quotesSecrets ? MAY_QUOTE_SECRETS : container.message;
+  const said = container.message !== '' && quotesSecrets ? QUOTE_NOT_SHOWN : container.message;
   const message = [said, findTerminationMessage(id) ?? ''].filter(Boolean).join(': ');
   return {
     exitCode,

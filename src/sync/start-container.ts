@@ -7,7 +7,7 @@ import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
 import { type NodeFacts } from '../runtime/node-facts.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { type ContainerConfig, type RuntimeChanges } from '../runtime/runtime-changes.js';
-import { quotesSecrets } from '../runtime/quotes-secrets.js';
+import { QUOTE_NOT_SHOWN, quotesSecrets } from '../runtime/quotes-secrets.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { containerStartEnded } from '../util/start-channels.js';
@@ -252,7 +252,5 @@ function failureOf(
 
 /** Before the values of its variables are known. */
 function hidingAnyOf(container: Container): HideSecrets {
-  return quotesSecrets(container)
-    ? () => 'what the runtime says of it may quote a Secret, and is not shown'
-    : (message) => message;
+  return quotesSecrets(container) ? () => QUOTE_NOT_SHOWN : (message) => message;
 }
