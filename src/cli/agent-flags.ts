@@ -3,7 +3,8 @@ import { AGENT_OPTIONS, type AgentOptions } from '../agent/agent-options.js';
 import { type AgentOptionFacts } from '../agent/options/options-table.js';
 import { type GivenAgentOptions } from '../agent/resolve-agent-options.js';
 import { findQuantity, toWholeUnits } from '../model/quantity.js';
-import { formatGoDuration, parseGoDuration } from '../util/go-duration.js';
+import { formatGoDuration } from '../util/go-duration.js';
+import { parseDurationFlag, parseWholeFlag } from './flag-values.js';
 
 /**
  * Adds a flag for every option of the agent's table that has one, and its other names without showing them; or for those
@@ -51,7 +52,7 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
     case 'path':
       return new Option(`${flag} <path>`, doc);
     case 'duration':
-      return new Option(`${flag} <duration>`, doc).argParser(parseDuration);
+      return new Option(`${flag} <duration>`, doc).argParser(parseDurationFlag);
     case 'size':
       return new Option(`${flag} <size>`, doc).argParser(parseSize);
     case 'map':
@@ -62,7 +63,7 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
     case 'limit':
     case 'percent':
     case 'port':
-      return new Option(`${flag} <number>`, doc).argParser(parseWhole);
+      return new Option(`${flag} <number>`, doc).argParser(parseWholeFlag);
     default:
       return new Option(`${flag} <word>`, doc).choices(type.filter((word) => word !== ''));
   }
@@ -81,23 +82,10 @@ function parseSwitch(text: string): boolean {
   throw new InvalidArgumentError('use true or false');
 }
 
-function parseDuration(text: string): number {
-  try {
-    return parseGoDuration(text, 'duration');
-  } catch {
-    throw new InvalidArgumentError('use a duration such as 500ms, 20s or 1m30s');
-  }
-}
-
 function parseSize(text: string): number {
   const quantity = findQuantity(text);
   if (quantity === undefined) throw new InvalidArgumentError('use a size such as 10Mi');
   return Number(toWholeUnits(quantity));
-}
-
-function parseWhole(text: string): number {
-  if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('use a whole number');
-  return Number(text);
 }
 
 function addWords(text: string, before: readonly string[] = []): readonly string[] {
