@@ -10,13 +10,14 @@ import { ApiError } from './api/api-status.js';
 import { pathOf } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure, failure } from './command-failure.js';
+import { DRY_RUN_WORDS, type DryRun, dryRunOption } from './dry-run.js';
 import { type FileFlags, fileOptions } from './file-flags.js';
 import { type ManifestItem, readManifestObjects } from './manifest-objects.js';
 import { toJsonText, toYamlText } from './print/object-text.js';
 import { type KubeObject } from '../model/columns/kube-object.js';
 
 interface ApplyFlags extends SessionFlags, FileFlags {
-  readonly dryRun: 'none' | 'client' | 'server';
+  readonly dryRun: DryRun;
   readonly output?: 'name' | 'json' | 'yaml';
 }
 
@@ -42,12 +43,9 @@ export function applyCommand(host: CliHost): Command {
   for (const option of fileOptions()) command.addOption(option);
   return addSessionFlags(command)
     .addOption(
-      new Option(
-        '--dry-run <how>',
+      dryRunOption(
         'Only say what would happen: client asks the agent what is there, server has it check all',
-      )
-        .choices(['none', 'client', 'server'])
-        .default('none'),
+      ),
     )
     .addOption(
       new Option('-o, --output <format>', 'Print name, json or yaml of each object instead').argParser(
@@ -123,8 +121,6 @@ function mayBeThere(error: unknown): boolean {
   if (!(error instanceof ApiError)) throw error;
   return error.reason !== 'NotFound';
 }
-
-const DRY_RUN_WORDS = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
 
 async function print(
   { type, name }: ManifestItem,

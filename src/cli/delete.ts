@@ -12,6 +12,7 @@ import { readSelection } from './api/object-selection.js';
 import { pathOf, PODS, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure, failure } from './command-failure.js';
+import { DRY_RUN_WORDS, type DryRun, dryRunOption } from './dry-run.js';
 import { type FileFlags, fileOptions } from './file-flags.js';
 import { parseDurationFlag, parseWholeFlag } from './flag-values.js';
 import { selectorQuery, withKinds } from './get-request.js';
@@ -30,7 +31,7 @@ interface DeleteFlags extends SessionFlags, FileFlags {
   readonly wait: boolean;
   readonly timeout: number;
   readonly ignoreNotFound: boolean;
-  readonly dryRun: 'none' | 'client' | 'server';
+  readonly dryRun: DryRun;
   readonly output?: string;
 }
 
@@ -91,11 +92,7 @@ export function deleteCommand(host: CliHost): Command {
         .default(0, '0s'),
     )
     .option('--ignore-not-found', 'An object that does not exist is no error', false)
-    .addOption(
-      new Option('--dry-run <how>', 'Only say what would happen')
-        .choices(['none', 'client', 'server'])
-        .default('none'),
-    )
+    .addOption(dryRunOption('Only say what would happen'))
     .addOption(new Option('-o, --output <format>', 'name: print only the names').argParser(stripEquals))
     .addHelpText('after', HELP)
     .action(async (words: string[], flags: DeleteFlags) => {
@@ -197,7 +194,7 @@ async function findDoomed(
 
 async function removeOne(
   one: Doomed,
-  dryRun: DeleteFlags['dryRun'],
+  dryRun: DryRun,
   seconds: number | undefined,
   { client }: AgentSession,
 ): Promise<Removed> {
@@ -218,8 +215,6 @@ function toRemoved(one: Doomed, answer: KubeObject): Removed {
   }
   return { ...one, uid: (answer as { readonly details?: { readonly uid?: string } }).details?.uid };
 }
-
-const DRY_RUN_WORDS = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
 
 function describeRemoval(
   { type, name, namespace }: Doomed,
