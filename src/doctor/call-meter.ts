@@ -2,7 +2,7 @@ import { type PodRef } from '../model/pod-ref.js';
 import { type Clock } from '../util/clock.js';
 import { hasCode, messageOf } from '../util/errors.js';
 import { OwnLateness } from './own-lateness.js';
-import { percentileOf } from './percentile.js';
+import { percentileOf } from '../util/percentile.js';
 
 /** What a call is about. */
 export interface CallTarget {

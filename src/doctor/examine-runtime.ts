@@ -4,7 +4,7 @@ import { ConnectionWatch } from './connection-watch.js';
 import { EventWitness, type ListedNode, tellsEveryReader } from './event-witness.js';
 import { inspectPods } from './inspect-pods.js';
 import { known, type Looked, notKnown } from './looked.js';
-import { percentileOf } from './percentile.js';
+import { percentileOf } from '../util/percentile.js';
 import { type EventFacts, type ListFacts, type RuntimeFacts } from './runtime-facts.js';
 import {
   type CallLimits,

@@ -6,7 +6,7 @@ import { messageOf } from '../util/errors.js';
 import { type HostFiles, SilentFilesError } from './host-files.js';
 import { known, type Looked, notKnown } from './looked.js';
 import { type DiskFacts, type FsyncFacts, type SilentDisk } from './machine-facts.js';
-import { percentileOf } from './percentile.js';
+import { percentileOf } from '../util/percentile.js';
 import { readReadOnlyMounts } from './read-only-mounts.js';
 
 /** A folder whose file system matters. */

@@ -1,7 +1,7 @@
 import { type PodRef } from '../model/pod-ref.js';
 import { type MeasuredCall } from './call-meter.js';
 import { groupBy } from './group-by.js';
-import { percentileOf } from './percentile.js';
+import { percentileOf } from '../util/percentile.js';
 import { type InspectionFacts, type SlowPod } from './runtime-facts.js';
 
 /** A measured call about a pod. */

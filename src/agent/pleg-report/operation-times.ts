@@ -1,6 +1,7 @@
 import { isEndless } from '../../cri/index.js';
 import { type ReportedOperation } from '../../model/pleg-report.js';
 import { type CriCallEnd, criCallEnded } from '../../util/channels.js';
+import { percentileOf } from '../../util/percentile.js';
 
 /** Of so many of its last calls an operation's times are told. */
 export const REMEMBERED_CALLS = 128;
@@ -39,8 +40,8 @@ export class OperationTimes implements Disposable {
       return {
         ...{ operation, count, failed },
         ...(givenUp === 0 ? {} : { givenUp }),
-        p50Ms: quantile(sorted, 0.5),
-        p99Ms: quantile(sorted, 0.99),
+        p50Ms: percentileOf(sorted, 0.5),
+        p99Ms: percentileOf(sorted, 0.99),
         maxMs: sorted.at(-1) ?? 0,
         ...(lastFailure === undefined ? {} : { lastFailure }),
       };
@@ -68,9 +69,4 @@ export class OperationTimes implements Disposable {
     entry.failed++;
     entry.lastFailure = outcome;
   }
-}
-
-/** The smallest of the sorted values to which that share of them keeps; 0 when there are none. */
-function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }

@@ -2,7 +2,7 @@ import { type PlegReport, type ReportedCall } from '../../model/pleg-report.js';
 import { formatPod } from '../../model/pod-ref.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
-import { percentileOf } from '../percentile.js';
+import { percentileOf } from '../../util/percentile.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { count, formatMs } from './words.js';
