@@ -102,7 +102,7 @@ export function containerHash(container: Container, { volumes = [] }: Pick<PodSp
     pick(container, CONTAINER_FIELDS, 'container', 'Container'),
     volumes
       .filter(({ name }) => mounted.has(name))
-      .map((volume) => normalise(volume, { kind: 'object', name: 'Volume' }))
+      .map((volume) => normalize(volume, { kind: 'object', name: 'Volume' }))
       .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
     stopSignal === undefined ? [] : [stopSignal],
   ]);
@@ -133,7 +133,7 @@ export function podHash(pod: Pod): string {
     initContainers.map(definitionOf),
     containers.map(definitionOf),
     (spec.volumes ?? [])
-      .map((volume) => normalise(volume, { kind: 'object', name: 'Volume' }))
+      .map((volume) => normalize(volume, { kind: 'object', name: 'Volume' }))
       .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
   ]);
 }
@@ -178,12 +178,12 @@ function pickOf<Fields extends object, Word extends string>(
   const counted = Object.entries(fields).filter(
     ([name]) => table[name as keyof Fields] === word && !except.includes(name),
   );
-  return normalise(Object.fromEntries(counted), { kind: 'object', name: type });
+  return normalize(Object.fromEntries(counted), { kind: 'object', name: type });
 }
 
 /** Pairs in the order of their keys, without those that say nothing, nor those of which nothing is left. */
-function normalise(value: unknown, type: FieldType): unknown {
-  if (type.kind === 'list') return (value as unknown[]).map((item) => normalise(item, type.of));
+function normalize(value: unknown, type: FieldType): unknown {
+  if (type.kind === 'list') return (value as unknown[]).map((item) => normalize(item, type.of));
   if (typeof value !== 'object' || value === null) return value;
   const table = type.kind === 'object' ? (POD_TABLES[type.name] ?? {}) : {};
   return Object.entries(value as Record<string, unknown>)
@@ -192,7 +192,7 @@ function normalise(value: unknown, type: FieldType): unknown {
     )
     .map(([key, item]): [string, unknown] => [
       key,
-      Object.hasOwn(table, key) ? normalise(item, table[key]!.type) : item,
+      Object.hasOwn(table, key) ? normalize(item, table[key]!.type) : item,
     ])
     .filter(([, item]) => !(Array.isArray(item) && item.length === 0))
     .sort(([one], [other]) => (one < other ? -1 : 1));

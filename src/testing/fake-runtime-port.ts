@@ -11,7 +11,7 @@ import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 
 /** What a call does: answers after so many milliseconds, hangs, or fails. */
-export type PortBehaviour = number | 'hang' | PodloopError;
+export type PortBehavior = number | 'hang' | PodloopError;
 
 /** A runtime as the doctor asks it, on which nothing is wrong until a test says so. */
 export class FakeRuntimePort implements RuntimePort {
@@ -21,7 +21,7 @@ export class FakeRuntimePort implements RuntimePort {
   sandboxes: ListedSandbox[] = [];
   containers: ListedContainer[] = [];
   /** What a call does; `about` is the id of a sandbox or container. At once unless told. */
-  behave: (method: string, about: string) => PortBehaviour = () => 0;
+  behave: (method: string, about: string) => PortBehavior = () => 0;
   /** Calls so far, by method. */
   readonly calls = new Map<string, number>();
   /** Tells readers of the event stream of a container. */

@@ -54,7 +54,7 @@ function fromDockerArchive(files: LayoutFiles, { images, blobs }: DockerArchive)
   return {
     path: files.path,
     entries: images.map(({ tags, manifest }) => ({
-      names: tags.flatMap(normalised),
+      names: tags.flatMap(normalized),
       descriptor: manifest,
     })),
     findBlob: (digest) => Promise.resolve(blobs.get(digest)),
@@ -67,13 +67,13 @@ function fromDockerArchive(files: LayoutFiles, { images, blobs }: DockerArchive)
  */
 function namesOf({ annotations }: Descriptor, base: string): string[] {
   const whole = annotations[CONTAINERD_NAME];
-  if (whole !== undefined) return normalised(whole);
+  if (whole !== undefined) return normalized(whole);
   const name = annotations[REF_NAME];
   if (name === undefined) return [];
-  return normalised(/[:/]/.test(name) ? name : `${base}:${name}`);
+  return normalized(/[:/]/.test(name) ? name : `${base}:${name}`);
 }
 
-function normalised(name: string): string[] {
+function normalized(name: string): string[] {
   const reference = tryParseReference(name);
   return reference === undefined ? [] : [toReferenceText(reference)];
 }

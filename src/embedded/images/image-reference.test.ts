@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseReference, toReferenceText, tryParseReference } from './image-reference.js';
 
 const HEX = '0123456789abcdef'.repeat(4);
-const normalise = (text: string) => toReferenceText(parseReference(text));
+const normalize = (text: string) => toReferenceText(parseReference(text));
 
 describe('a reference', () => {
   it.each([
@@ -26,7 +26,7 @@ describe('a reference', () => {
     ['a/b__c/d--e/f.g', 'docker.io/a/b__c/d--e/f.g:latest'],
     [`sha256:${HEX}`, `docker.io/library/sha256:${HEX}`],
   ])('%s is %s', (text, normalised) => {
-    expect(normalise(text)).toBe(normalised);
+    expect(normalize(text)).toBe(normalised);
   });
 
   it.each([
@@ -69,8 +69,8 @@ describe('a reference', () => {
   it('that is normalised stays as it is', () => {
     fc.assert(
       fc.property(aReference, (text) => {
-        const once = normalise(text);
-        expect(normalise(once)).toBe(once);
+        const once = normalize(text);
+        expect(normalize(once)).toBe(once);
       }),
     );
   });
