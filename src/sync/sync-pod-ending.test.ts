@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { SyncPodBench } from '../testing/sync-pod-bench.js';
+
+const NEVER = new AbortController().signal;
+
+let bench: SyncPodBench;
+beforeEach(async () => {
+  bench = await SyncPodBench.open();
+});
+afterEach(() => bench[Symbol.asyncDispose]());
+
+it('ends a pod at its deadline, and says before when that is', async () => {
+  const pod = aNodePod({ activeDeadlineSeconds: 60 });
+  const { requeueAfterMs = 0 } = await bench.sync(pod);
+  expect(requeueAfterMs).toBeGreaterThan(59_000);
+  expect(requeueAfterMs).toBeLessThanOrEqual(60_000);
+  await bench.clock.advance(60_000);
+  expect(await bench.sync(pod)).toEqual({ isTerminal: true });
+  expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
+  await bench.end(pod, 30);
+  expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
+});
+
+describe('a sync that is told to stop', () => {
+  it('starts nothing more once what is under way has settled', async () => {
+    const stop = new AbortController();
+    const release = bench.runtime.gate('createContainer').hang();
+    const pod = aNodePod({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
+    let isSettled = false;
+    const synced = bench.sync(pod, stop.signal).finally(() => (isSettled = true));
+    const failed = expect(synced).rejects.toThrow('killed');
+    while (bench.runtime.calls.at(-1) !== 'createContainer web-app-0') await bench.clock.settle();
+    stop.abort(new Error('killed'));
+    await bench.clock.settle();
+    expect(isSettled).toBe(false);
+    release();
+    await failed;
+    expect(bench.changes().at(-1)).toBe('createContainer web-app-0');
+  });
+});
+
+describe('a pod that is ended', () => {
+  const sidecar = (name: string) => aSpecContainer({ name, restartPolicy: 'Always' });
+
+  it('loses its containers first, then its sidecars in reverse, then its sandbox', async () => {
+    const pod = aNodePod({ initContainers: [sidecar('first'), sidecar('second')] });
+    for (let step = 0; step < 4; step++) await bench.sync(pod);
+    bench.changes();
+    await bench.end(pod, 30);
+    expect(bench.changes()).toEqual([
+      'stopContainer web-app-0 30',
+      'stopContainer web-second-0 30',
+      'stopContainer web-first-0 30',
+      'stopPodSandbox web-sandbox-0',
+    ]);
+    expect(bench.probing.slice(-2)).toEqual(['stop', 'remove']);
+  });
+
+  it('has each of its containers run its own hook', async () => {
+    const withHook = (name: string) => {
+      const preStop = { exec: { command: [`bye ${name}`] } };
+      return aSpecContainer({ name, lifecycle: { preStop } });
+    };
+    const pod = aNodePod({ containers: [withHook('a'), withHook('b'), aSpecContainer({ name: 'c' })] });
+    await bench.sync(pod);
+    bench.changes();
+    await bench.end(pod, 8);
+    const hooks = bench.changes().filter((call) => call.startsWith('execSync'));
+    expect(hooks.sort()).toEqual(['execSync web-a-0 bye a 8', 'execSync web-b-0 bye b 8']);
+  });
+
+  it('is not ended while something of it runs', async () => {
+    const pod = aNodePod();
+    await bench.sync(pod);
+    bench.runtime.stopContainer = () => Promise.resolve();
+    bench.runtime.stopPodSandbox = () => Promise.resolve();
+    await expect(bench.end(pod, 5)).rejects.toMatchObject({
+      code: 'POD_SYNC_FAILED',
+      message: 'detected running containers after a successful KillPod, CRI violation: [{app running}]',
+    });
+  });
+
+  it('says what cannot be stopped, and still stops the sandbox', async () => {
+    const pod = aNodePod();
+    await bench.sync(pod);
+    bench.changes();
+    bench.runtime.gate('stopContainer').fail(new Error('stuck'));
+    await expect(bench.end(pod, 5)).rejects.toThrow(
+      'failed to "KillContainer" for "app" with KillContainerError: "stuck"',
+    );
+    expect(bench.changes()).toEqual(['stopContainer web-app-0 5', 'stopPodSandbox web-sandbox-0']);
+    expect(bench.told.at(-1)).toMatch(
+      /^Warning - FailedKillPod: error killing pod: failed to "KillContainer"/,
+    );
+  });
+
+  it('is ended again with less time, while the first try still waits', async () => {
+    const pod = aNodePod();
+    await bench.sync(pod);
+    bench.changes();
+    const release = bench.runtime.gate('stopContainer').hang();
+    const stop = new AbortController();
+    const first = bench.end(pod, 30, stop.signal);
+    const failed = expect(first).rejects.toThrow('shorter');
+    while (bench.runtime.calls.length === 0) await bench.clock.settle();
+    stop.abort(new Error('shorter'));
+    await failed;
+    release();
+    await bench.end(pod, 2);
+    expect(bench.changes()).toEqual([
+      'stopContainer web-app-0 30',
+      'stopContainer web-app-0 2',
+      'stopPodSandbox web-sandbox-0',
+    ]);
+  });
+
+  it('gives back the rest in the end, and has a last status', async () => {
+    const pod = aNodePod();
+    await bench.sync(pod);
+    await bench.end(pod, 5);
+    const observed = bench.runtime.observe('u1');
+    await bench.syncer.syncTerminatedPod({ pod, observed }, NEVER);
+    expect(bench.statuses.find('u1')).toMatchObject({ isFinished: true, status: { phase: 'Failed' } });
+  });
+});
+
+it('ends a pod that only the runtime knows as its own annotations say', async () => {
+  const preStop = { exec: { command: ['bye'] } };
+  const pod = aNodePod({
+    terminationGracePeriodSeconds: 17,
+    containers: [aSpecContainer({ lifecycle: { preStop } })],
+  });
+  await bench.sync(pod);
+  bench.changes();
+  const runningPod = (await bench.runtime.findPod('u1'))!;
+  await bench.syncer.syncTerminatingRuntimePod({ runningPod }, NEVER);
+  expect(bench.changes()).toEqual([
+    'execSync web-app-0 bye 17',
+    'stopContainer web-app-0 17',
+    'stopPodSandbox web-sandbox-0',
+  ]);
+});
