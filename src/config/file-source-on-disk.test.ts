@@ -1,6 +1,6 @@
 /**
  * A folder of manifests with the real clock and the real watch: that the parts fit the machine. Only conditions are
- * waited for; what happens when is in file-source.test.ts.
+ * waited for; what happens when is in file-source.test.ts and file-source-changes.test.ts.
  *
  * @module
  */
