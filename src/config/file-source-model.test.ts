@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { aManifest } from '../testing/a-manifest.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { sourceLookEnded } from '../util/config-channels.js';
 import { FileSource } from './file-source.js';
@@ -34,10 +35,7 @@ type Step =
   | { readonly do: 'fail' | 'restart' };
 
 function textOf({ pods, maps, isBroken, version }: Content): string {
-  const ofPods = Object.entries(pods).map(
-    ([name, image]) =>
-      `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: c, image: ${image} }] }\n`,
-  );
+  const ofPods = Object.entries(pods).map(([name, image]) => aManifest(name, image));
   const ofMaps = Object.entries(maps).map(
     ([name, value]) =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: ${name} }\ndata: { k: ${value} }\n`,

@@ -8,6 +8,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { aManifest } from '../testing/a-manifest.js';
 import { untilTrue } from '../testing/until-true.js';
 import { SystemClock } from '../util/clock.js';
 import { sourceLookEnded } from '../util/config-channels.js';
@@ -16,9 +17,6 @@ import { FileSource } from './file-source.js';
 import { INLINE_PARSER } from './parse-manifest.js';
 import { PodConfig } from './pod-config.js';
 import { ProblemBook } from './problem-book.js';
-
-const manifest = (name: string, image = 'a'): string =>
-  `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: c, image: ${image} }] }\n`;
 
 let root: string;
 let folder: string;
@@ -83,12 +81,12 @@ class Follower implements AsyncDisposable {
 describe('a folder of manifests on disk', () => {
   it('is followed through what people and tools do to it', async () => {
     await using follower = new Follower();
-    await writeFile(join(folder, 'a.yaml'), manifest('a'));
+    await writeFile(join(folder, 'a.yaml'), aManifest('a'));
     await follower.untilState('a:a');
-    await writeFile(join(folder, '.b.yaml.swp'), manifest('b'));
+    await writeFile(join(folder, '.b.yaml.swp'), aManifest('b'));
     await rename(join(folder, '.b.yaml.swp'), join(folder, 'b.yaml'));
     await follower.untilState('a:a,b:a');
-    await writeFile(join(folder, 'a.yaml'), manifest('a', 'b'));
+    await writeFile(join(folder, 'a.yaml'), aManifest('a', 'b'));
     await follower.untilState('a:b,b:a');
     await rename(join(folder, 'a.yaml'), join(folder, 'z.yaml'));
     await rm(join(folder, 'b.yaml'));
@@ -109,8 +107,8 @@ describe('a folder of manifests on disk', () => {
     leave();
     const moved: string[] = [];
     for (let count = 0; count < 60; count++) {
-      await writeFile(join(folder, `w${count}.yaml`), manifest(`w${count}`));
-      await writeFile(join(root, 'next'), manifest(`m${count}`));
+      await writeFile(join(folder, `w${count}.yaml`), aManifest(`w${count}`));
+      await writeFile(join(root, 'next'), aManifest(`m${count}`));
       await rename(join(root, 'next'), join(folder, `m${count}.yaml`));
       moved.push(`m${count}:a`);
     }
@@ -124,7 +122,7 @@ describe('a folder of manifests on disk', () => {
       ['2', 'b'],
     ] as const) {
       await mkdir(join(folder, `..${version}`));
-      await writeFile(join(folder, `..${version}`, 'a.yaml'), manifest('a', image));
+      await writeFile(join(folder, `..${version}`, 'a.yaml'), aManifest('a', image));
     }
     await symlink('..1', join(folder, '..data'));
     await symlink('..data/a.yaml', join(folder, 'a.yaml'));
@@ -137,11 +135,11 @@ describe('a folder of manifests on disk', () => {
   });
 
   it('is followed when another folder takes its place, and when it is removed and made anew', async () => {
-    await writeFile(join(folder, 'a.yaml'), manifest('a'));
+    await writeFile(join(folder, 'a.yaml'), aManifest('a'));
     const next = join(root, 'next');
     await mkdir(next);
-    await writeFile(join(next, 'a.yaml'), manifest('a', 'b'));
-    await writeFile(join(next, 'b.yaml'), manifest('b'));
+    await writeFile(join(next, 'a.yaml'), aManifest('a', 'b'));
+    await writeFile(join(next, 'b.yaml'), aManifest('b'));
     await using follower = new Follower();
     await follower.untilState('a:a');
     await rename(folder, join(root, 'old'));
@@ -149,17 +147,17 @@ describe('a folder of manifests on disk', () => {
     await follower.untilState('a:b,b:a');
     await rm(folder, { recursive: true });
     await mkdir(folder);
-    await writeFile(join(folder, 'c.yaml'), manifest('c'));
+    await writeFile(join(folder, 'c.yaml'), aManifest('c'));
     await follower.untilState('c:a');
     // It is watched under its new identity, too.
-    await writeFile(join(folder, 'd.yaml'), manifest('d'));
+    await writeFile(join(folder, 'd.yaml'), aManifest('d'));
     await follower.untilState('c:a,d:a');
   });
 
   it('is taken up where it was left, whatever happened to it meanwhile', async () => {
-    await writeFile(join(folder, 'a.yaml'), manifest('a'));
-    await writeFile(join(folder, 'b.yaml'), manifest('b'));
-    await writeFile(join(folder, 'c.yaml'), manifest('c'));
+    await writeFile(join(folder, 'a.yaml'), aManifest('a'));
+    await writeFile(join(folder, 'b.yaml'), aManifest('b'));
+    await writeFile(join(folder, 'c.yaml'), aManifest('c'));
     {
       await using follower = new Follower();
       await follower.untilState('a:a,b:a,c:a');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type NodePod } from '../model/node-pod.js';
+import { aManifest } from '../testing/a-manifest.js';
 import { untilTrue } from '../testing/until-true.js';
 import { SystemClock } from '../util/clock.js';
 import { formatConfigProblem } from './config-problem.js';
@@ -13,9 +14,6 @@ import { LARGEST_MANIFEST_BYTES } from './manifest-reader.js';
 import { INLINE_PARSER } from './parse-manifest.js';
 import { type DeliveryOptions } from './pod-config.js';
 import { ProblemBook } from './problem-book.js';
-
-const manifest = (name: string, image = 'a'): string =>
-  `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: c, image: ${image} }] }\n`;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 const says =
@@ -120,14 +118,14 @@ describe('a URL of manifests', () => {
     lab.start();
     await lab.moreRequests();
     expect(objects()).toEqual(['Secret s']);
-    lab.handler = says(200, manifest('web'));
+    lab.handler = says(200, aManifest('web'));
     await untilTrue(() => lab.pods === 'web-node:a');
     expect(objects()).toEqual([]);
   });
 
   it('is asked again and again, and its pods follow', async () => {
     await using lab = await Lab.open();
-    lab.handler = says(200, `${manifest('a')}---\n${manifest('b')}`);
+    lab.handler = says(200, `${aManifest('a')}---\n${aManifest('b')}`);
     lab.start();
     await untilTrue(() => lab.pods === 'a-node:a,b-node:a');
     expect(lab.isComplete).toBe(true);
@@ -145,19 +143,19 @@ describe('a URL of manifests', () => {
       if (request.headers['if-none-match'] === '"1"') {
         unchanged++;
         response.writeHead(304).end();
-      } else response.writeHead(200, { etag: '"1"' }).end(manifest('a'));
+      } else response.writeHead(200, { etag: '"1"' }).end(aManifest('a'));
     };
     lab.start();
     await untilTrue(() => unchanged > 2);
     expect(lab.requests.filter(({ headers }) => headers['if-none-match'] === undefined)).toHaveLength(1);
     expect(lab.pods).toBe('a-node:a');
-    lab.handler = says(200, manifest('a', 'b'));
+    lab.handler = says(200, aManifest('a', 'b'));
     await untilTrue(() => lab.pods === 'a-node:b');
   });
 
   it('gets the headers that were asked for, and the password that is in it', async () => {
     await using lab = await Lab.open();
-    lab.handler = says(200, manifest('a'));
+    lab.handler = says(200, aManifest('a'));
     lab.url.username = 'me';
     lab.url.password = 's3cr%20t';
     lab.start({ headers: { 'x-token': ['1', '2'] } });
@@ -172,7 +170,7 @@ describe('a URL of manifests', () => {
     const seen: unknown[] = [];
     const other = await lab.serve((request, response) => {
       seen.push(request.headers['x-token'], request.headers.authorization);
-      response.end(manifest('a'));
+      response.end(aManifest('a'));
     });
     lab.handler = (request, response) => {
       const location = request.url === '/pods' ? '/moved' : `${other}/there`;
@@ -192,7 +190,7 @@ describe('an answer that is not good', () => {
     ['of no change to nothing', says(304), /the answer is 304/],
     ['without a body', says(200), /^\/pods:1:1: there is no pod in it/],
     ['that is a page', says(200, '<html>\n'), /must be a mapping/],
-    ['with a bad pod', says(200, manifest('a').replace('image: a', 'image: ""')), /^\/pods:4:\d+: /],
+    ['with a bad pod', says(200, aManifest('a').replace('image: a', 'image: ""')), /^\/pods:4:\d+: /],
     ['that is too large', says(200, ' '.repeat(LARGEST_MANIFEST_BYTES + 1)), /more than 1048576 bytes/],
     ['that leads round in circles', circle, /it leads on more than 5 times/],
     ['that leads to a file', says(302, '', { location: 'file:///etc/passwd' }), /leads to file:\/\/, which/],
@@ -200,7 +198,7 @@ describe('an answer that is not good', () => {
     ['that breaks off', (_, response) => void response.destroy(), /cannot be read: /],
   ])('%s keeps the pods, is told of once, and over a restart', async (_, handler, message) => {
     await using lab = await Lab.open();
-    lab.handler = says(200, manifest('a'));
+    lab.handler = says(200, aManifest('a'));
     lab.start();
     await untilTrue(() => lab.pods === 'a-node:a');
     const good = lab.deliveries.at(-1)!.pods;
@@ -212,7 +210,7 @@ describe('an answer that is not good', () => {
     expect(lab.told).toEqual([expect.stringMatching(message)]);
     expect(lab.told[0]).toContain('; default/a-node goes on as before');
     expect(lab.deliveries.at(-1)!.pods).toEqual(good);
-    lab.handler = says(200, manifest('b'));
+    lab.handler = says(200, aManifest('b'));
     await untilTrue(() => lab.pods === 'b-node:a');
     expect(lab.problems.problems()).toEqual([]);
     expect(lab.isComplete).toBe(true);
@@ -225,7 +223,7 @@ describe('an answer that is not good', () => {
     await lab.moreRequests();
     expect(lab.isComplete).toBe(false);
     expect(lab.pods).toBe('');
-    lab.handler = says(200, manifest('a'));
+    lab.handler = says(200, aManifest('a'));
     await untilTrue(() => lab.pods === 'a-node:a');
     expect(lab.isComplete).toBe(true);
     expect(await readdir(lab.folder)).toHaveLength(1);

@@ -1,14 +1,12 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { aManifest } from '../testing/a-manifest.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { formatConfigProblem } from './config-problem.js';
 import { INLINE_PARSER, type ManifestParser } from './parse-manifest.js';
 import { type DeliveryOptions } from './pod-config.js';
 import { ProblemBook } from './problem-book.js';
 import { StdinSource } from './stdin-source.js';
-
-const manifest = (name: string): string =>
-  `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: c, image: a }] }\n`;
 
 function lab(parser: ManifestParser = INLINE_PARSER): {
   stdin: PassThrough;
@@ -38,10 +36,10 @@ function lab(parser: ManifestParser = INLINE_PARSER): {
 describe('standard input', () => {
   it('is delivered when it ends', async () => {
     const { stdin, clock, delivered, told, running } = lab();
-    stdin.write(manifest('a'));
+    stdin.write(aManifest('a'));
     await clock.advance(10_000);
     expect(delivered).toEqual([]);
-    stdin.end(`---\n${manifest('b')}`);
+    stdin.end(`---\n${aManifest('b')}`);
     await running;
     expect(delivered).toEqual(['a-node,b-node']);
     expect(told).toEqual([]);
@@ -50,12 +48,12 @@ describe('standard input', () => {
 
   it('has its complete documents delivered while it pauses', async () => {
     const { stdin, clock, delivered, running } = lab();
-    stdin.write(`${manifest('a')}---\n${manifest('b').slice(0, 30)}`);
+    stdin.write(`${aManifest('a')}---\n${aManifest('b').slice(0, 30)}`);
     await clock.advance(100);
     expect(delivered).toEqual([]);
     await clock.advance(200);
     expect(delivered).toEqual(['a-node …']);
-    stdin.write(`${manifest('b').slice(30)}...\n`);
+    stdin.write(`${aManifest('b').slice(30)}...\n`);
     await clock.advance(1_000);
     expect(delivered).toEqual(['a-node …', 'a-node,b-node …']);
     stdin.end();
@@ -66,7 +64,7 @@ describe('standard input', () => {
   it('may hold objects, and one twice', async () => {
     const object = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n';
     const { stdin, delivered, objects, told, running } = lab();
-    stdin.end(`${manifest('a')}---\n${object}---\n${object}`);
+    stdin.end(`${aManifest('a')}---\n${object}---\n${object}`);
     await running;
     expect(delivered).toEqual(['a-node']);
     expect(objects).toEqual(['a']);
@@ -77,7 +75,7 @@ describe('standard input', () => {
 
   it('may hold bad documents beside good ones, and a pod twice', async () => {
     const { stdin, delivered, told, running } = lab();
-    stdin.end(`${manifest('a')}---\n${manifest('b').replace('image', 'imag')}---\n${manifest('a')}`);
+    stdin.end(`${aManifest('a')}---\n${aManifest('b').replace('image', 'imag')}---\n${aManifest('a')}`);
     await running;
     expect(delivered).toEqual(['a-node']);
     expect(told).toEqual([
@@ -97,7 +95,7 @@ describe('standard input', () => {
 
   it('that fails has not been seen to its end', async () => {
     const { stdin, clock, delivered, told, running } = lab();
-    stdin.write(`${manifest('a')}---\n`);
+    stdin.write(`${aManifest('a')}---\n`);
     await clock.settle();
     stdin.destroy(new Error('EIO'));
     await running;
@@ -121,9 +119,9 @@ describe('standard input', () => {
           ? INLINE_PARSER.parse(request, signal)
           : { kind: 'gave-up', why: 'reading it takes too long' },
     });
-    stdin.write(`${manifest('a')}---\n`);
+    stdin.write(`${aManifest('a')}---\n`);
     await clock.advance(500);
-    stdin.end(manifest('b'));
+    stdin.end(aManifest('b'));
     await running;
     expect(delivered).toEqual(['a-node …', 'a-node']);
     expect(told).toEqual(['<stdin>: reading it takes too long']);
@@ -131,7 +129,7 @@ describe('standard input', () => {
 
   it('is left alone when all ends', async () => {
     const { stdin, clock, delivered, stop, running } = lab();
-    stdin.write(manifest('a'));
+    stdin.write(aManifest('a'));
     await clock.settle();
     stop.abort();
     await running;
