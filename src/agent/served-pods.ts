@@ -1,4 +1,5 @@
 import { type StoppedPods } from '../config/stopped-pods.js';
+import { DEFAULT_GRACE_SECONDS } from '../model/default-grace.js';
 import { type NodePod } from '../model/node-pod.js';
 import { computePodQos } from '../model/pod-qos.js';
 import { toV1Time, type V1PodStatus } from '../model/v1-pod-status.js';
@@ -21,8 +22,6 @@ export interface ServedPodsOptions {
   readonly creations: CreationTimes;
   readonly stopped: Pick<StoppedPods, 'find' | 'revision'>;
 }
-
-const DEFAULT_GRACE_SECONDS = 30;
 
 /** The pods of the agent as its API shows them: those that are wanted, and those that still end. */
 export class ServedPods implements PodViews {

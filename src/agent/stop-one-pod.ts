@@ -1,4 +1,5 @@
 import { type StoppedPods } from '../config/stopped-pods.js';
+import { DEFAULT_GRACE_SECONDS } from '../model/default-grace.js';
 import { isClusterPod } from '../model/static-pod.js';
 import { toV1Time } from '../model/v1-pod-status.js';
 import { ApiError } from '../server/api-error.js';
@@ -17,8 +18,6 @@ export interface StopOnePodPorts {
   /** Nothing is begun any more. */
   readonly isEnding: () => boolean;
 }
-
-const DEFAULT_GRACE_SECONDS = 30;
 
 /**
  * Stops a pod until its manifest changes. Rejects for one of a cluster, as it would be started again: that is gone when

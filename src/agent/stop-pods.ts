@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import { DEFAULT_GRACE_SECONDS } from '../model/default-grace.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
@@ -14,7 +15,6 @@ export interface StopPodsOptions {
 const LOOK_MS = 200;
 /** How long the clean-up of pods may take beyond their grace period, in milliseconds. */
 const STOP_LIMIT_MS = 30_000;
-const DEFAULT_GRACE_SECONDS = 30;
 
 /**
  * Ends and removes every pod of this agent, as if nobody wanted any more: what does that at other times does it now,

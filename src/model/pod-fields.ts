@@ -8,6 +8,7 @@
  * @module
  */
 import { CONTAINER_TABLES } from './container-fields.js';
+import { DEFAULT_GRACE_SECONDS } from './default-grace.js';
 import { clustered, type FieldTable, ignored, refused, supported, type TableOf } from './field-facts.js';
 import {
   type HostAlias,
@@ -69,7 +70,7 @@ const OWN_TABLES = {
     containers: supported('[]Container', { required: true }),
     ephemeralContainers: supported('[]EphemeralContainer'),
     restartPolicy: supported('Always|OnFailure|Never', { default: 'Always' }),
-    terminationGracePeriodSeconds: supported('int64', { default: 30 }),
+    terminationGracePeriodSeconds: supported('int64', { default: DEFAULT_GRACE_SECONDS }),
     activeDeadlineSeconds: supported('int64'),
     dnsPolicy: supported('ClusterFirstWithHostNet|ClusterFirst|Default|None', { default: 'ClusterFirst' }),
     nodeSelector: supported('map[string]string', { note: OF_CLUSTER }),

@@ -1,4 +1,5 @@
 import { type Container, type ContainerPort } from './container.js';
+import { DEFAULT_GRACE_SECONDS } from './default-grace.js';
 import { type Draft, entriesOf } from './draft.js';
 import { type FieldPath } from './field-path.js';
 import { duplicate, forbidden, invalid } from './field-problem.js';
@@ -13,8 +14,6 @@ import { validateContainerSecurity } from './validate-security.js';
 import { validateVolumeMounts } from './validate-volume.js';
 
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
-/** Kubernetes' default, in seconds. */
-const GRACE_PERIOD = 30;
 
 /** Holds all containers of a pod against Kubernetes' rules, alone and beside one another. */
 export function validateContainers(spec: Draft<PodSpec>, path: FieldPath, list: ProblemList): void {
@@ -117,7 +116,7 @@ function validateHooksAndProbes(
     const probe = container[name];
     if (probe !== undefined) validateProbe(probe, name, [...path, name], list);
   }
-  const grace = spec.terminationGracePeriodSeconds ?? GRACE_PERIOD;
+  const grace = spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
   if (container.lifecycle === undefined) return;
   validateLifecycle(container.lifecycle, grace, [...path, 'lifecycle'], list);
   if (container.lifecycle.stopSignal !== undefined && spec.os?.name === undefined) {

@@ -1,4 +1,5 @@
 import { type Container } from '../model/container.js';
+import { DEFAULT_GRACE_SECONDS } from '../model/default-grace.js';
 import { type RestartPolicy } from '../model/pod.js';
 import { type ContainerStatus } from '../runtime/runtime.js';
 import { type ContainerKind, mayRestart, restartPolicyOf } from '../status/restart-rule.js';
@@ -35,8 +36,6 @@ export interface PlannedContainer {
   readonly container: Container;
   readonly index: number;
 }
-
-const DEFAULT_GRACE_PERIOD_SECONDS = 30;
 
 /** Decides on containers one by one, and keeps what is to be done about them. */
 export class ContainerPlanner {
@@ -248,7 +247,7 @@ export class ContainerPlanner {
   }
 
   #gracePeriodSeconds(container: Container | undefined, reason: KillReason): number {
-    const ofPod = this.#inputs.pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_PERIOD_SECONDS;
+    const ofPod = this.#inputs.pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
     if (reason === 'LivenessProbe') return container?.livenessProbe?.terminationGracePeriodSeconds ?? ofPod;
     if (reason === 'StartupProbe') return container?.startupProbe?.terminationGracePeriodSeconds ?? ofPod;
     return ofPod;

@@ -1,4 +1,5 @@
 import { type Container, type LifecycleHandler } from '../model/container.js';
+import { DEFAULT_GRACE_SECONDS } from '../model/default-grace.js';
 import { type PodSpec } from '../model/pod.js';
 import { formatPod, type PodRef } from '../model/pod-ref.js';
 import { quoteRuntimeError } from '../runtime/describe-runtime-error.js';
@@ -27,9 +28,6 @@ export interface PodKill {
   /** Undefined: what the containers' annotations say. */
   readonly graceSeconds: number | undefined;
 }
-
-/** Of a container that says nothing of it. */
-const DEFAULT_GRACE_SECONDS = 30;
 
 /**
  * Ends all that is alive of a pod: its containers, sidecars last, then its sandboxes. Gives what could not be ended;

@@ -1,7 +1,5 @@
+import { DEFAULT_GRACE_SECONDS } from '../model/default-grace.js';
 import { type NodePod } from '../model/node-pod.js';
-
-/** Kubernetes' default of terminationGracePeriodSeconds. */
-const DEFAULT_SECONDS = 30;
 
 /** What a grace period follows from; in seconds. */
 export interface GraceFacts {
@@ -28,5 +26,5 @@ export function computeGracePeriod({ current, pod, wanted }: GraceFacts): number
   );
   if (asked.length > 0) return Math.max(1, Math.min(...asked));
   if (pod === undefined) return undefined;
-  return Math.max(1, pod.spec.terminationGracePeriodSeconds ?? DEFAULT_SECONDS);
+  return Math.max(1, pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS);
 }
