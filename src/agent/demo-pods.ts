@@ -7,13 +7,12 @@ import { objectName } from '../config/source-object.js';
 import { type ConfigObject } from '../model/config-object.js';
 import { toV1ConfigObject } from '../model/config-object-json.js';
 import { type Container } from '../model/container.js';
+import { DEFAULT_NAMESPACE } from '../model/default-namespace.js';
 import { type Pod } from '../model/pod.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 
 /** The annotation in which an example says what it shows. */
 export const STORY_ANNOTATION = 'podloop.dev/story';
-
-const DEFAULT_NAMESPACE = 'default';
 
 /** What a folder of examples holds. */
 export interface DemoContents {

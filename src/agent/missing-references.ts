@@ -1,11 +1,10 @@
 import { type ConfigObject } from '../model/config-object.js';
+import { DEFAULT_NAMESPACE } from '../model/default-namespace.js';
 import { formatFieldPath } from '../model/field-path.js';
 import { formatValue } from '../model/field-problem.js';
 import { type PodReference, podReferences } from '../model/pod-references.js';
 import { type ManifestProblem } from '../config/manifest-problem.js';
 import { type ManifestObject, type ManifestPod } from '../config/manifest-reader.js';
-
-const DEFAULT_NAMESPACE = 'default';
 
 /**
  * What pods refer to and is in none of these manifests, each once for a pod; what is optional may be missing. Pure.

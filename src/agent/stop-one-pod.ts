@@ -1,5 +1,6 @@
 import { type StoppedPods } from '../config/stopped-pods.js';
 import { DEFAULT_GRACE_SECONDS } from '../model/default-grace.js';
+import { DEFAULT_NAMESPACE } from '../model/default-namespace.js';
 import { isClusterPod } from '../model/static-pod.js';
 import { toV1Time } from '../model/v1-pod-status.js';
 import { ApiError } from '../server/api-error.js';
@@ -45,7 +46,7 @@ export async function stopOnePod(
 }
 
 function belongsToCluster({ namespace, name }: ServedPod['pod']['metadata']): ApiError {
-  const right = `kubectl delete pod ${name}${namespace === 'default' ? '' : ` -n ${namespace}`}`;
+  const right = `kubectl delete pod ${name}${namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`}`;
   const message = `pods ${JSON.stringify(name)} is forbidden: it belongs to the cluster that this node is part of; delete it there: ${right}`;
   return new ApiError('Forbidden', message, { name, kind: 'pods' });
 }

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { DEFAULT_NAMESPACE } from '../model/default-namespace.js';
 import { AgentClient } from './api/agent-client.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
 import { type CliHost } from './cli-host.js';
@@ -58,7 +59,7 @@ export async function withAgent(
   const signal = AbortSignal.any([interrupted, stdout.ended]);
   const socketPath = resolveAgentSocket(flags.socket, env, process.getuid?.() ?? 0);
   const client = new AgentClient({ socketPath, clock, signal });
-  const { namespace = 'default' } = flags;
+  const { namespace = DEFAULT_NAMESPACE } = flags;
   try {
     await work({ client, namespace, namespaceTold: flags.namespace !== undefined, signal });
   } catch (error) {

@@ -1,4 +1,5 @@
 import { type Command } from 'commander';
+import { DEFAULT_NAMESPACE } from '../model/default-namespace.js';
 import { AgentClient } from './api/agent-client.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
 import { type CliHost } from './cli-host.js';
@@ -47,7 +48,7 @@ async function candidatesOf(
   try {
     const socketPath = resolveAgentSocket(valueOf(rest, ['--socket']), host.env, process.getuid?.() ?? 0);
     const client = new AgentClient({ socketPath, clock: host.clock, signal: limit.signal });
-    const namespace = valueOf(rest, ['-n', '--namespace']) ?? 'default';
+    const namespace = valueOf(rest, ['-n', '--namespace']) ?? DEFAULT_NAMESPACE;
     return await findCandidates({ command, before: rest, last }, new KnownNames(client, namespace));
   } finally {
     timer.cancel();

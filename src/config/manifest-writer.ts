@@ -15,6 +15,7 @@ import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import { toV1ConfigObject } from '../model/config-object-json.js';
+import { DEFAULT_NAMESPACE } from '../model/default-namespace.js';
 import { type FieldProblem } from '../model/field-problem.js';
 import { applyPodDefaults } from '../model/pod-defaults.js';
 import { type Pod } from '../model/pod.js';
@@ -172,7 +173,7 @@ function findObstacle(
   if (problems.length > 0) return { kind: 'in the way', file, holds: 'errors' };
   const found = pods[0]?.pod ?? objects[0]?.object;
   if (found === undefined) return { kind: 'in the way', file, holds: 'nothing' };
-  const { name: foundName, namespace: foundNamespace = 'default' } = found.metadata;
+  const { name: foundName, namespace: foundNamespace = DEFAULT_NAMESPACE } = found.metadata;
   const isIt = found.kind === kind && foundName === name && foundNamespace === namespace;
   return isIt && pods.length + objects.length === 1
     ? undefined

@@ -1,3 +1,4 @@
+import { DEFAULT_NAMESPACE } from '../model/default-namespace.js';
 import { STATIC_POD_ANNOTATIONS, staticPodName, staticPodUid } from '../model/static-pod.js';
 import { isRecord } from '../util/is-record.js';
 
@@ -24,7 +25,7 @@ export function toWrittenObject(value: object, nodeName: string): Fields {
 /** Undefined for whatever is no pod that this node shows. */
 function asManifestPod(object: Fields, metadata: Fields, nodeName: string): Fields | undefined {
   const { spec } = object;
-  const { name, namespace = 'default', uid, annotations } = metadata;
+  const { name, namespace = DEFAULT_NAMESPACE, uid, annotations } = metadata;
   if (object['kind'] !== 'Pod' || !isRecord(spec) || !isRecord(annotations)) return undefined;
   const ending = staticPodName('', nodeName);
   if (typeof name !== 'string' || name.length <= ending.length || !name.endsWith(ending)) return undefined;

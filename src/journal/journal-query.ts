@@ -1,3 +1,4 @@
+import { DEFAULT_NAMESPACE } from '../model/default-namespace.js';
 import { type HistoryFilter } from '../model/history-filter.js';
 import { type JournalEntry } from './journal-record.js';
 
@@ -22,7 +23,7 @@ export function matchesFilter(entry: JournalEntry, filter: JournalFilter): boole
   const has = (wanted: string | undefined, value: string | undefined): boolean =>
     wanted === undefined || wanted === value;
   return (
-    has(namespace, entry.pod?.namespace ?? 'default') &&
+    has(namespace, entry.pod?.namespace ?? DEFAULT_NAMESPACE) &&
     (pods?.includes(entry.pod?.name ?? '') ?? true) &&
     has(uid, entry.pod?.uid) &&
     (kinds?.includes(entry.kind) ?? true) &&

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DEFAULT_NAMESPACE } from './default-namespace.js';
 import { type FieldTable, ignored, refused, supported } from './field-facts.js';
 
 const API_SERVER = 'an API server writes it';
@@ -13,7 +14,7 @@ const META: FieldTable = {
     'use name: a manifest is read again and again, and is the same object each time',
     'string',
   ),
-  namespace: supported('string', { default: 'default' }),
+  namespace: supported('string', { default: DEFAULT_NAMESPACE }),
   selfLink: ignored('string', API_SERVER),
   uid: ignored('string', API_SERVER),
   resourceVersion: ignored('string', API_SERVER),

@@ -9,6 +9,7 @@
  */
 import { CONTAINER_TABLES } from './container-fields.js';
 import { DEFAULT_GRACE_SECONDS } from './default-grace.js';
+import { DEFAULT_NAMESPACE } from './default-namespace.js';
 import { clustered, type FieldTable, ignored, refused, supported, type TableOf } from './field-facts.js';
 import {
   type HostAlias,
@@ -41,7 +42,7 @@ const OWN_TABLES = {
       refused('use name: a manifest is read again and again, and is the same pod each time', 'string'),
       ignored('string', API_SERVER),
     ),
-    namespace: supported('string', { default: 'default' }),
+    namespace: supported('string', { default: DEFAULT_NAMESPACE }),
     selfLink: ignored('string', API_SERVER),
     uid: supported('string'),
     resourceVersion: ignored('string', API_SERVER),

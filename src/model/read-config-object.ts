@@ -2,6 +2,7 @@ import { isRecord } from '../util/is-record.js';
 import { type ConfigMap, type ConfigObject, type ConfigObjectMeta, type Secret } from './config-object.js';
 import { CONFIG_OBJECT_TABLES } from './config-object-fields.js';
 import { decodeObject } from './decode-object.js';
+import { DEFAULT_NAMESPACE } from './default-namespace.js';
 import { type Draft } from './draft.js';
 import { type FieldPath } from './field-path.js';
 import { type FieldProblem, invalid } from './field-problem.js';
@@ -34,7 +35,6 @@ interface Written {
   readonly stringData: Texts;
 }
 
-const DEFAULT_NAMESPACE = 'default';
 const DEFAULT_TYPE = 'Opaque';
 
 /**

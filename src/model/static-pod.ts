@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { saysNothing, type SupportRule } from './decode-object.js';
+import { DEFAULT_NAMESPACE } from './default-namespace.js';
 import { type FieldType } from './field-facts.js';
 import { type FieldProblem, invalid } from './field-problem.js';
 import { type NodePod } from './node-pod.js';
@@ -51,7 +52,6 @@ export function isClusterPod({ metadata }: Pick<NodePod, 'metadata'>): boolean {
   return metadata.annotations?.[STATIC_POD_ANNOTATIONS.source] === API_SOURCE;
 }
 
-const DEFAULT_NAMESPACE = 'default';
 /** What file systems take: Linux' NAME_MAX. Names of pods, namespaces and nodes, and uids, have one byte a character. */
 const LONGEST_FILE_NAME = 255;
 const UID_LENGTH = 32;

@@ -1,3 +1,4 @@
+import { DEFAULT_NAMESPACE } from '../model/default-namespace.js';
 import { isRecord } from '../util/is-record.js';
 import { ApiError, type ApiStatusCause, badRequest, invalidError } from './api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from './api-request.js';
@@ -95,14 +96,14 @@ function readObject({ params }: ApiRequest, kind: ApplicableKind, body: unknown)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
   // What is left out stands for default, in a file too.
-  const place = params['namespace'] === 'default' ? {} : { namespace: params['namespace']! };
+  const place = params['namespace'] === DEFAULT_NAMESPACE ? {} : { namespace: params['namespace']! };
   return { ...body, kind, apiVersion, metadata: { ...metadata, ...place, name } } as GivenObject;
 }
 
 /** Values of Secrets are told to nobody, not even to the one who sent them. */
 function shown(kind: ApplicableKind, value: GivenObject): object {
   if (kind !== 'Secret') return value;
-  const { name, namespace = 'default' } = value.metadata;
+  const { name, namespace = DEFAULT_NAMESPACE } = value.metadata;
   return { apiVersion: 'v1', kind, metadata: { name, namespace } };
 }
 

@@ -14,6 +14,7 @@
 import { createHash } from 'node:crypto';
 import { type Container } from '../model/container.js';
 import { saysNothing } from '../model/decode-object.js';
+import { DEFAULT_NAMESPACE } from '../model/default-namespace.js';
 import { type FieldType } from '../model/field-facts.js';
 import { type Pod, type PodSpec } from '../model/pod.js';
 import { POD_TABLES } from '../model/pod-fields.js';
@@ -110,7 +111,7 @@ export function containerHash(container: Container, { volumes = [] }: Pick<PodSp
 
 /** 16 hexadecimal digits, for the annotation podloop.dev/sandbox-hash: changes when the whole pod must be made anew. */
 export function sandboxHash({ metadata, spec }: Pod): string {
-  const { name, namespace = 'default' } = metadata;
+  const { name, namespace = DEFAULT_NAMESPACE } = metadata;
   return digest([
     [namespace, name],
     pick(spec, SPEC_FIELDS, 'sandbox', 'PodSpec'),

@@ -1,3 +1,4 @@
+import { DEFAULT_NAMESPACE } from '../../model/default-namespace.js';
 import { type AgentClient } from '../api/agent-client.js';
 import { type KubeObject, type PodObject } from '../../model/columns/kube-object.js';
 import { pathOf, PODS, type ResourceType } from '../api/resource-type.js';
@@ -18,7 +19,7 @@ export class KnownNames {
 
   async namespaces(): Promise<string[]> {
     const pods = await this.#list(pathOf(PODS, undefined));
-    return [...new Set(['default', ...pods.map(({ metadata }) => metadata?.namespace ?? '')])].filter(
+    return [...new Set([DEFAULT_NAMESPACE, ...pods.map(({ metadata }) => metadata?.namespace ?? '')])].filter(
       Boolean,
     );
   }

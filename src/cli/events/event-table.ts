@@ -1,3 +1,4 @@
+import { DEFAULT_NAMESPACE } from '../../model/default-namespace.js';
 import { formatHumanDuration } from '../../util/human-duration.js';
 import { RememberedWidths } from '../print/remembered-widths.js';
 import { toCell } from '../print/terminal-text.js';
@@ -43,7 +44,7 @@ export class EventTable {
     const { withNamespace, wide } = this.#options;
     const { atMs, kind, type, reason, message, pod, node = '', container = '' } = record;
     return [
-      ...(withNamespace ? [pod?.namespace ?? 'default'] : []),
+      ...(withNamespace ? [pod?.namespace ?? DEFAULT_NAMESPACE] : []),
       ...[lastSeen(record, nowMs), type, reason, pod === undefined ? `Node/${node}` : `Pod/${pod.name}`],
       ...(wide ? [container, kind, new Date(atMs).toISOString()] : []),
       message.trim(),

@@ -1,3 +1,4 @@
+import { DEFAULT_NAMESPACE } from '../../model/default-namespace.js';
 import { toV1Time } from '../../model/v1-pod-status.js';
 import { type EventObject } from '../../model/columns/kube-object.js';
 import { type HistoryRecord } from './history-reader.js';
@@ -20,7 +21,7 @@ export function toEventObject(record: HistoryRecord): DetailedEvent {
     metadata: {
       ...{
         name: `${about.name}.${id}`,
-        namespace: pod?.namespace ?? 'default',
+        namespace: pod?.namespace ?? DEFAULT_NAMESPACE,
         uid: id,
         resourceVersion: id,
       },

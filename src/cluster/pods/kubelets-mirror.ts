@@ -9,6 +9,7 @@
  */
 import { type Container } from '../../model/container.js';
 import { decodeObject } from '../../model/decode-object.js';
+import { DEFAULT_NAMESPACE } from '../../model/default-namespace.js';
 import { type NodePod } from '../../model/node-pod.js';
 import { applyPodDefaults } from '../../model/pod-defaults.js';
 import { POD_TABLES } from '../../model/pod-fields.js';
@@ -72,7 +73,7 @@ function withPriorityOf(copy: Pod, { spec: { priority, priorityClassName } }: Po
 
 /** As much of a pod as its manifest says, in one form whoever has read it. */
 function toComparable({ metadata, spec }: Pod): Pod {
-  const { name, namespace = 'default', labels = {}, annotations = {} } = metadata;
+  const { name, namespace = DEFAULT_NAMESPACE, labels = {}, annotations = {} } = metadata;
   const { nodeName: _node, ...rest } = spec;
   const written = Object.entries(annotations).filter(([key]) => !OF_AGENTS.has(key));
   return {

@@ -1,0 +1,2 @@
+/** The namespace of what names none. */
+export const DEFAULT_NAMESPACE = 'default';
