@@ -5,10 +5,8 @@ import { normalize, resolve } from 'node:path';
 import { type ContainerConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { type ContainerRecord, type ImageDefaults } from './container-record.js';
 import { CONTAINER_MARK } from '../process/process-table.js';
+import { DEFAULT_PATH, searchPath } from './search-path.js';
 import { type ContainerCommand } from './supervisor-script.js';
-
-/** The PATH of containers that bring none. */
-export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** What {@link computeCommand} looks at. */
 export type CommandSource = Pick<ContainerRecord, 'id' | 'config' | 'image' | 'user'>;
@@ -78,11 +76,6 @@ export async function findCommandFault(command: ContainerCommand): Promise<strin
 }
 
 const MISSING = 'no such file or directory';
-
-function searchPath({ environment }: ContainerCommand): readonly string[] {
-  const path = environment.find((entry) => entry.toString('latin1', 0, 5) === 'PATH=');
-  return (path?.toString('utf8', 5) ?? DEFAULT_PATH).split(':').filter((folder) => folder !== '');
-}
 
 async function findFileFault(file: string): Promise<string | undefined> {
   const facts = await stat(file).catch(() => undefined);
