@@ -24,10 +24,10 @@ export function cut(text: string, length: number): string {
 
 /** The text with spaces behind it, so that it takes at least so many characters. */
 export function pad(text: string, length: number): string {
-  return text + ' '.repeat(Math.max(0, length - lengthOf(text)));
+  return text + ' '.repeat(Math.max(0, length - textWidth(text)));
 }
 
-/** How many characters it takes. */
-export function lengthOf(text: string): number {
+/** How many characters it takes: code points, as Go counts them. */
+export function textWidth(text: string): number {
   return Array.from(text).length;
 }

@@ -1,6 +1,6 @@
 import { type PodLine } from '../agent/pod-lines.js';
 import { formatHumanDuration } from '../util/human-duration.js';
-import { cut, lengthOf, pad, printable, type ScreenSize } from './screen-text.js';
+import { cut, pad, printable, type ScreenSize, textWidth } from './screen-text.js';
 
 /** Something that happened, as the screen shows it. */
 export interface NewsLine {
@@ -63,7 +63,7 @@ export function formatTable(
   const shown = isWhole ? pods : byNeed.slice(0, Math.max(0, rows - 2));
   const cells = [HEADER, ...shown.map((pod) => toCells(pod, nowMs))];
   const widths = fitWidths(
-    HEADER.map((_, column) => Math.max(...cells.map((row) => lengthOf(row[column]!)))),
+    HEADER.map((_, column) => Math.max(...cells.map((row) => textWidth(row[column]!)))),
     columns,
   );
   const lines = cells.map((row) =>

@@ -1,4 +1,5 @@
-import { TABLE_LAYOUT, textWidth } from './tab-columns.js';
+import { textWidth } from '../screen-text.js';
+import { TABLE_LAYOUT } from './tab-columns.js';
 
 /** The widths of a table's columns, which grow with its rows and never shrink, so that later rows stand below. */
 export class RememberedWidths {

@@ -1,3 +1,5 @@
+import { pad, textWidth } from '../screen-text.js';
+
 /** How columns are laid out. */
 export interface TabLayout {
   /** The least a column takes, space behind it included. */
@@ -55,12 +57,7 @@ function layOut(rows: Rows, { from, to, widths }: Block, layout: TabLayout, outp
 function padRow(row: readonly string[], widths: readonly number[]): string {
   const cells = row.map((cell, at) => {
     const width = at < row.length - 1 ? widths[at] : undefined;
-    return width === undefined ? cell : cell + ' '.repeat(Math.max(0, width - textWidth(cell)));
+    return width === undefined ? cell : pad(cell, width);
   });
   return cells.join('');
-}
-
-/** In code points, as Go counts them. */
-export function textWidth(text: string): number {
-  return Array.from(text).length;
 }

@@ -1,6 +1,6 @@
 import { type PlegReport } from '../../model/pleg-report.js';
 import { formatPod } from '../../model/pod-ref.js';
-import { cut, lengthOf, pad, printable } from '../screen-text.js';
+import { cut, pad, printable, textWidth } from '../screen-text.js';
 import { formatMs } from './format-ms.js';
 import { type Row } from './row.js';
 import { matches, type PodRow } from './sort-pods.js';
@@ -96,7 +96,7 @@ export function callRows(
 
 function layOut(columns: readonly Column[], cells: readonly (readonly string[])[], width: number): string[] {
   const rows = [columns.map(({ name }) => name), ...cells.map((row) => row.map(printable))];
-  const widths = columns.map((_, at) => Math.max(...rows.map((row) => lengthOf(row[at]!))));
+  const widths = columns.map((_, at) => Math.max(...rows.map((row) => textWidth(row[at]!))));
   const excess = widths.reduce((sum, each) => sum + each, GAP.length * (widths.length - 1)) - width;
   const long = columns.findIndex(({ isLong }) => isLong === true);
   if (excess > 0) widths[long] = Math.max(Math.min(NARROWEST_NAME, widths[long]!), widths[long]! - excess);
