@@ -1,11 +1,10 @@
 import { basename, dirname } from 'node:path';
-import { statfs } from 'node:fs/promises';
 import { ANNOTATIONS } from '../runtime/labels.js';
 import { type ContainerStatus } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 import { type CgroupLayout } from '../util/cgroups/cgroup-layout.js';
 import { SliceYielder } from '../util/slices.js';
-import { type ContainerFacts } from '../util/usage/container-metrics.js';
+import { type DiskFacts, findDisk } from '../util/usage/disk-facts.js';
 import { type InterfaceUsage, readNetworkUsage } from '../util/usage/network-usage.js';
 import { type CadvisorSubject } from './cadvisor-page.js';
 import { type ContainerGroups } from './container-groups.js';
@@ -136,21 +135,12 @@ function toCounters(interfaces: UsageLook['node']['interfaces']): readonly Inter
 
 /** The file systems of one page, each asked once. */
 class Disks {
-  readonly #known = new Map<string, Promise<ContainerFacts['disk']>>();
+  readonly #known = new Map<string, Promise<DiskFacts | undefined>>();
 
-  async at(path: string | undefined): Promise<ContainerFacts['disk']> {
+  async at(path: string | undefined): Promise<DiskFacts | undefined> {
     if (path === undefined || path === '') return undefined;
     const known = this.#known.get(path) ?? findDisk(path);
     this.#known.set(path, known);
     return await known;
-  }
-}
-
-async function findDisk(path: string): Promise<ContainerFacts['disk']> {
-  try {
-    const { bsize, blocks, files, ffree } = await statfs(path, { bigint: true });
-    return { sizeBytes: bsize * blocks, inodes: files, freeInodes: ffree };
-  } catch {
-    return undefined;
   }
 }

@@ -1,4 +1,3 @@
-import { statfs } from 'node:fs/promises';
 import {
   type ContainerMetrics,
   type LinuxContainerResources,
@@ -15,6 +14,7 @@ import {
   type ContainerFacts,
   NETWORK_METRICS,
 } from '../../util/usage/container-metrics.js';
+import { type DiskFacts, findDisk } from '../../util/usage/disk-facts.js';
 import { type UsageLimits } from '../../util/usage/group-limits.js';
 import { type MeasuredContainer, type PodOfStats, type PodStats, splitByPod } from './pod-stats.js';
 import { countOpenFiles, findOpenFileLimit } from '../../util/usage/process-usage.js';
@@ -98,7 +98,7 @@ function commonLabels(sandbox: Sandbox, measured: MeasuredContainer | undefined)
 
 async function toFacts(
   { container, usage, pids = [], writable }: MeasuredContainer,
-  disk: ContainerFacts['disk'],
+  disk: DiskFacts | undefined,
   seenAtNs: bigint,
   isOver: () => boolean,
 ): Promise<ContainerFacts | undefined> {
@@ -135,13 +135,4 @@ function known(value: bigint | undefined): bigint | undefined {
 
 function positive(value = 0n): bigint {
   return value > 0n ? value : 0n;
-}
-
-async function findDisk(path: string): Promise<ContainerFacts['disk']> {
-  try {
-    const { bsize, blocks, files, ffree } = await statfs(path, { bigint: true });
-    return { sizeBytes: bsize * blocks, inodes: files, freeInodes: ffree };
-  } catch {
-    return undefined;
-  }
 }

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { type DiskFacts } from './disk-facts.js';
 import { type GroupUsage } from './group-usage.js';
 import { counter, gauge, type UsageMetric } from './usage-metric.js';
 import { type UsageLimits } from './group-limits.js';
@@ -22,8 +23,7 @@ export interface ContainerFacts {
   /** What it has written over its image. */
   readonly writable: { readonly bytes: bigint } | undefined;
   /** The file system on which that is. */
-  readonly disk:
-    { readonly sizeBytes: bigint; readonly inodes: bigint; readonly freeInodes: bigint } | undefined;
+  readonly disk: DiskFacts | undefined;
   /** Nanoseconds since the epoch. */
   readonly startedAtNs: bigint | undefined;
   readonly seenAtNs: bigint;
