@@ -1,3 +1,4 @@
+import { containerFieldPath } from '../model/container-field-path.js';
 import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { formatPod, type PodRef } from '../model/pod-ref.js';
 import { definePublishingChannel } from '../util/channels.js';
@@ -66,7 +67,7 @@ export class PodEventLog implements PodEventRecorder {
       {
         object: formatPod(pod),
         podUID: pod.uid,
-        fieldPath: fieldPathOf(container),
+        fieldPath: containerFieldPath(container),
         kind: 'Pod',
         apiVersion: 'v1',
         type,
@@ -95,8 +96,4 @@ export class PodEventLog implements PodEventRecorder {
     const all = [...this.#events.values()];
     return uid === undefined ? all : all.filter((event) => event.pod.uid === uid);
   }
-}
-
-function fieldPathOf(container: string | undefined): string | undefined {
-  return container === undefined ? undefined : `spec.containers{${container}}`;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { containerFieldPath } from '../model/container-field-path.js';
 import { type PodEvent } from '../model/pod-event-recorder.js';
 import { type PodRef } from '../model/pod-ref.js';
 import { toV1Time } from '../model/v1-pod-status.js';
@@ -29,7 +30,7 @@ const FIELDS: SelectableFields<ServedEvent> = {
   'involvedObject.name': ({ pod }) => pod.name,
   'involvedObject.uid': ({ pod }) => pod.uid,
   'involvedObject.apiVersion': () => 'v1',
-  'involvedObject.fieldPath': ({ container }) => fieldPathOf(container) ?? '',
+  'involvedObject.fieldPath': ({ container }) => containerFieldPath(container) ?? '',
   'metadata.namespace': ({ pod }) => pod.namespace,
   'metadata.name': (event) => nameOf(event),
   reason: ({ reason }) => reason,
@@ -57,7 +58,7 @@ export function listEvents({ read, nodeName, version }: ListEventsOptions): ApiH
 
 function render(event: ServedEvent, host: string): object {
   const { pod, type, reason, message, count, container } = event;
-  const fieldPath = fieldPathOf(container);
+  const fieldPath = containerFieldPath(container);
   return {
     kind: 'Event',
     apiVersion: 'v1',
@@ -80,8 +81,4 @@ function render(event: ServedEvent, host: string): object {
 function nameOf({ pod, container, type, reason, message }: ServedEvent): string {
   const facts = JSON.stringify([pod.uid, container, type, reason, message]);
   return `${pod.name}.${createHash('sha256').update(facts).digest('hex').slice(0, 16)}`;
-}
-
-function fieldPathOf(container: string | undefined): string | undefined {
-  return container === undefined ? undefined : `spec.containers{${container}}`;
 }

@@ -1,3 +1,4 @@
+import { containerFieldPath } from '../../model/container-field-path.js';
 import { DEFAULT_NAMESPACE } from '../../model/default-namespace.js';
 import { toV1Time } from '../../model/v1-pod-status.js';
 import { type EventObject } from '../../model/columns/kube-object.js';
@@ -15,6 +16,7 @@ export interface DetailedEvent extends EventObject {
 export function toEventObject(record: HistoryRecord): DetailedEvent {
   const { id, atMs, kind, type, reason, message, pod, node = '', container, count = 1, details } = record;
   const { firstAtMs = atMs } = record;
+  const fieldPath = containerFieldPath(container);
   const about = { kind: pod === undefined ? 'Node' : 'Pod', name: pod?.name ?? node };
   return {
     ...{ apiVersion: 'v1', kind: 'Event' },
@@ -30,7 +32,7 @@ export function toEventObject(record: HistoryRecord): DetailedEvent {
     involvedObject: {
       ...about,
       ...(pod === undefined ? {} : { namespace: pod.namespace, uid: pod.uid }),
-      ...(container === undefined ? {} : { fieldPath: `spec.containers{${container}}` }),
+      ...(fieldPath === undefined ? {} : { fieldPath }),
     },
     ...{ type, reason, message, count, source: { component: 'podloop' }, reportingComponent: 'podloop' },
     firstTimestamp: toV1Time(firstAtMs),
