@@ -42,6 +42,7 @@ export const CRI_METHOD_NAMES: readonly string[] = [
   ...OTHERS,
 ].sort();
 
+/** The one whose answer is a stream that does not end. */
 export const EVENTS_METHOD = 'GetContainerEvents';
 /** In whose answer a runtime says whether it is ready. */
 export const STATUS_METHOD = 'Status';

@@ -6,6 +6,7 @@
 
 /** The kinds of a container event, by CRI's own names in short. */
 export const EVENT_KINDS = ['created', 'started', 'stopped', 'deleted'] as const;
+/** One of {@link EVENT_KINDS}. */
 export type EventKind = (typeof EVENT_KINDS)[number];
 
 /** Which calls, or which events, a rule is about: those of which all that is said holds. */
@@ -35,6 +36,7 @@ export type FaultPlace = 'request' | 'answer';
 
 /** What a runtime says of itself in the answer to Status. */
 export const RUNTIME_CONDITIONS = ['NetworkReady', 'RuntimeReady'] as const;
+/** One of {@link RUNTIME_CONDITIONS}. */
 export type RuntimeConditionName = (typeof RUNTIME_CONDITIONS)[number];
 
 /** What is done to a call, to an answer that is a list, to an event, or to all connections. */
@@ -54,6 +56,7 @@ export type Fault =
   | { readonly type: 'reorder-events'; readonly among: number; readonly waitMs: number }
   | { readonly type: 'end-stream'; readonly code: number; readonly openForMs: number | undefined };
 
+/** The word by which a rules file asks for a fault. */
 export type FaultType = Fault['type'];
 
 /** One rule of a rules file. */

@@ -4,10 +4,12 @@ import { messageOf } from '../util/errors.js';
 export type Looked<T> =
   { readonly known: true; readonly value: T } | { readonly known: false; readonly why: string };
 
+/** Something that was found out. */
 export function known<T>(value: T): Looked<T> {
   return { known: true, value };
 }
 
+/** Something that could not be found out, with the reason, for people. */
 export function notKnown(why: string): { readonly known: false; readonly why: string } {
   return { known: false, why };
 }

@@ -31,12 +31,14 @@ export interface PressureOf {
   readonly fullAvg60: number;
 }
 
+/** CPUs, and how many tasks run or wait for one on average over one and five minutes: proc_loadavg(5). */
 export interface LoadFacts {
   readonly cores: number;
   readonly average1: number;
   readonly average5: number;
 }
 
+/** What the machine has, and what could be given out without swapping: MemTotal and MemAvailable of proc_meminfo(5). */
 export interface MemoryFacts {
   readonly totalBytes: number;
   readonly availableBytes: number;
@@ -48,6 +50,7 @@ export interface NamedProcess {
   readonly command: string;
 }
 
+/** What runs, and what stands still. */
 export interface ProcessFacts {
   readonly processes: number;
   readonly threads: number;

@@ -31,6 +31,7 @@ const BY_NAME = new Map(
   Object.entries(KINDS).flatMap(([kind, names]) => names.map((name) => [name, kind as MethodKind] as const)),
 );
 
+/** What a method is in this respect; one that is not known counts as a read. */
 export function kindOf({ name }: RecordedMethod): MethodKind {
   return BY_NAME.get(name) ?? 'read';
 }

@@ -46,6 +46,7 @@ export interface RecordProxyOptions {
   readonly onEnded?: (reason: 'full' | 'failed', message: string) => void;
 }
 
+/** How large a recording may become unless told. */
 export const DEFAULT_MAX_BYTES = 256 * 2 ** 20;
 /** With less there is hardly room for one block and the end. */
 const LEAST_MAX_BYTES = 2 ** 20;

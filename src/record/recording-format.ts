@@ -22,6 +22,7 @@ const inflate = promisify(inflateRaw);
 
 /** The first bytes of every recording: not text, with line ends that careless copies change. */
 const MAGIC = Buffer.from('\x89PLREC\r\n', 'latin1');
+/** Stands behind the first bytes; a reader refuses a higher one. */
 export const FORMAT_VERSION = 1;
 export const PREAMBLE_BYTES = 16;
 const BLOCK_MARK = 0x504c424b;
@@ -43,10 +44,12 @@ export interface RecordingLimits {
   readonly messages: number;
 }
 
+/** What a recorder and a reader keep to unless told. */
 export const RECORDING_LIMITS: RecordingLimits = { calls: MOST_CALLS, messages: MOST_MESSAGES };
 
 /** Kinds of frames. Numbers are never used again for another. */
 export const FrameKind = { META: 1, BLOB: 2, BEGIN: 3, MESSAGE: 4, END: 5, LOST: 6, CLOSE: 7 } as const;
+/** One of the numbers of {@link FrameKind}. */
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 
 /** Who recorded what, how: the first frame. */

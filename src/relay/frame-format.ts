@@ -16,6 +16,7 @@ export const LARGEST_PAYLOAD_BYTES = 16_384;
 /** The flow control window of a connection, and of a stream until settings say otherwise. */
 export const FIRST_WINDOW_BYTES = 65_535;
 
+/** The types of frames that are told apart here: RFC 9113, section 6. */
 export const FrameType = {
   DATA: 0,
   HEADERS: 1,

@@ -5,6 +5,7 @@ export const GRPC_STATUS_NAMES = [
   ...['UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS', 'UNAUTHENTICATED'],
 ] as const;
 
+/** The code of an answer that is too large. */
 export const GRPC_RESOURCE_EXHAUSTED = GRPC_STATUS_NAMES.indexOf('RESOURCE_EXHAUSTED');
 
 /** The headers of an answer that has messages. */

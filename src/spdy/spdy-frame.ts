@@ -9,9 +9,12 @@
  * @module
  */
 
+/** The 3 of SPDY/3.1: that is all that control frames say of it. */
 export const SPDY_VERSION = 3;
+/** Before the payload of every frame. */
 export const FRAME_HEAD_BYTES = 8;
 
+/** The types of control frames. */
 export const FrameType = {
   synStream: 1,
   synReply: 2,
@@ -28,6 +31,7 @@ export const FLAG_FIN = 1;
 /** On SYN_STREAM: the receiver may not send on the stream. */
 export const FLAG_UNIDIRECTIONAL = 2;
 
+/** Why a stream was ended with RST_STREAM. */
 export const ResetStatus = {
   protocolError: 1,
   invalidStream: 2,
@@ -38,11 +42,14 @@ export const ResetStatus = {
   flowControlError: 7,
 } as const;
 
+/** Why a session ends, in GOAWAY. */
 export const GoAwayStatus = { ok: 0, protocolError: 1, internalError: 2 } as const;
 
 /** SETTINGS entry: the window with which each stream begins. */
 export const SETTING_INITIAL_WINDOW = 7;
+/** What it is unless settings say otherwise. */
 export const INITIAL_WINDOW_BYTES = 64 * 1024;
+/** In bytes: a window beyond it is an error of flow control. */
 export const LARGEST_WINDOW = 2 ** 31 - 1;
 
 /** Names to values; a name that occurs several times has its values joined by NUL. Names are in lower case. */

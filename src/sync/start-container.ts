@@ -38,6 +38,7 @@ export interface ContainerStarterOptions {
   readonly containerLogLinksDir?: string | undefined;
 }
 
+/** Kinds of containers in the words of messages for people. */
 export const CONTAINER_TYPES = {
   init: 'init container',
   sidecar: 'init container',

@@ -38,6 +38,7 @@ export const idsOf = (pod: string): { uid: string; sandboxId: string; containerI
   containerId: `container-of-${pod}`,
 });
 
+/** How {@link ChaosHarness} is set up. */
 export interface ChaosHarnessOptions {
   readonly seed?: number;
   readonly labels?: boolean;

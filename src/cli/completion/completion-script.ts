@@ -1,6 +1,7 @@
 /** The shells that completion is there for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
+/** One of {@link SHELLS}. */
 export type Shell = (typeof SHELLS)[number];
 
 /**

@@ -4,6 +4,7 @@
  * @module
  */
 
+/** A tar is made of such blocks: headers are one each, contents are filled up. */
 export const BLOCK_BYTES = 512;
 
 /** Of the kinds of entries those that are of interest here. */

@@ -12,6 +12,7 @@ export function toDiagnosisJson(diagnosis: Diagnosis, inOneLine: boolean): strin
   return JSON.stringify(toDiagnosisObject(diagnosis), undefined, inOneLine ? undefined : 2);
 }
 
+/** The same as YAML, without a line end behind it. */
 export function toDiagnosisYaml(diagnosis: Diagnosis): string {
   const text = stringify(toDiagnosisObject(diagnosis), { indentSeq: false, lineWidth: 0, version: '1.1' });
   return text.replace(/\n$/, '');

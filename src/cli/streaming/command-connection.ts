@@ -22,6 +22,7 @@ export interface CommandConnection {
   destroy(): void;
 }
 
+/** In characters. */
 export type TerminalSize = Pick<Terminal, 'columns' | 'rows'>;
 
 /** How a command ended. */

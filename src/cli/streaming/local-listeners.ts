@@ -32,6 +32,7 @@ export async function listenLocally(
   return listeners;
 }
 
+/** Takes no more connections; those that are there go on. */
 export function closeListeners(listeners: readonly Listener[]): void {
   for (const { server } of listeners) server.close();
 }

@@ -32,6 +32,7 @@ export interface ApiPodSpec extends NodeSelection {
   readonly os?: { readonly name?: string };
 }
 
+/** A taint that the pod puts up with, as it was written. */
 export interface Toleration {
   readonly key?: string;
   readonly operator?: string;
@@ -51,6 +52,7 @@ export interface ApiPodStatus {
   readonly [field: string]: unknown;
 }
 
+/** A condition of a status as it was written. */
 export interface ApiPodCondition {
   readonly type?: string;
   readonly status?: string;

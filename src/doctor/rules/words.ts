@@ -17,6 +17,7 @@ export function formatBytes(bytes: number): string {
   return `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)}${UNITS[unit]}`;
 }
 
+/** A share, 0 to 1, for people: `0.4%`, `12%`. */
 export function formatPercent(share: number): string {
   const percent = share * 100;
   return `${percent < 10 ? Math.round(percent * 10) / 10 : Math.round(percent)}%`;

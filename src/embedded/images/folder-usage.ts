@@ -9,6 +9,7 @@ export interface FolderUsage {
   readonly inodes: bigint;
 }
 
+/** Of a folder with nothing in it. */
 export const NO_USAGE: FolderUsage = { bytes: 0n, inodes: 0n };
 const AT_ONCE = 64;
 

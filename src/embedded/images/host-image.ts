@@ -7,6 +7,7 @@ export const HOST_IMAGE = 'podloop.local/host';
 
 const DIGEST = sha256Of(HOST_IMAGE);
 
+/** As the runtime shows it to clients. */
 export const HOST: Image = Image.fromPartial({
   id: DIGEST,
   repoTags: [`${HOST_IMAGE}:latest`],

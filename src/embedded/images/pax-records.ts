@@ -8,6 +8,7 @@ export interface PaxRecords {
   readonly sparsePairs: readonly string[];
 }
 
+/** Before any extended header. */
 export const NO_RECORDS: PaxRecords = { values: new Map(), sparsePairs: [] };
 
 /** Reads records of the form `LENGTH KEY=VALUE\n`, LENGTH being that of the whole record, and puts them over `base`. */

@@ -1,5 +1,6 @@
 import { badArchive, type TarEntry, type TarKind } from './tar-entry.js';
 
+/** A tar is made of blocks of so many bytes; headers are one each, contents are filled up. */
 export const BLOCK = 512;
 
 /** A header block as it stands there, without what extended headers before it say. */

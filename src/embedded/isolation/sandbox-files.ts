@@ -29,6 +29,7 @@ export async function writeSandboxFiles(
   for (const file of SANDBOX_FILES) await writeFile(sandboxFilePath(dir, file), text[file], { mode: 0o644 });
 }
 
+/** Where the sandbox whose folder is `dir` has one of its files. */
 export function sandboxFilePath(dir: string, file: (typeof SANDBOX_FILES)[number]): string {
   return join(dir, 'etc', file);
 }

@@ -16,6 +16,7 @@ export interface NodeChange {
   readonly podUid: string;
 }
 
+/** What {@link SyntheticNode} is made with. */
 export interface SyntheticNodeOptions {
   /** Decides every id and name. */
   readonly seed: string;
