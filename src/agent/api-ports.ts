@@ -5,18 +5,18 @@ import { type PodTable } from '../server/pod-table.js';
 import { type Clock } from '../util/clock.js';
 import { type AgentOptions } from './agent-options.js';
 import { type AgentParts } from './agent-parts.js';
-import { applyManifests } from './apply-manifest.js';
+import { applyManifests } from './manifests/apply-manifest.js';
 import { containerActions } from './container-actions.js';
 import { containerLogs } from './container-logs.js';
 import { logFileLooks } from './log-file-looks.js';
-import { type NodeIdentity } from './node-identity.js';
-import { nodeReader } from './node-reader.js';
+import { type NodeIdentity } from './node-facts/node-identity.js';
+import { nodeReader } from './node-facts/node-reader.js';
 import { type PolicyOptions, readNodePolicy } from './read-node-policy.js';
-import { removeManifests } from './remove-manifest.js';
+import { removeManifests } from './manifests/remove-manifest.js';
 import { runningPods } from './running-pods.js';
 import { runtimeStreams } from './runtime-streams.js';
 import { stopOnePod } from './stop-one-pod.js';
-import { WritableManifests } from './writable-manifests.js';
+import { WritableManifests } from './manifests/writable-manifests.js';
 
 /** What {@link buildApiPorts} wires. */
 export interface ApiPortsOptions {

@@ -6,7 +6,7 @@ import { type AgentOptions } from './agent-options.js';
 import { type AgentMetrics } from './metrics/agent-metrics.js';
 import { type AgentParts } from './agent-parts.js';
 import { kubeletConfigPage } from './kubelet-config/kubelet-config-page.js';
-import { type NodeIdentity } from './node-identity.js';
+import { type NodeIdentity } from './node-facts/node-identity.js';
 import { plegReportJson } from './pleg-report/pleg-report-json.js';
 import { type PlegReporter } from './pleg-report/pleg-reporter.js';
 import { buildUsagePages } from './usage-pages.js';

@@ -12,8 +12,8 @@ import { type Logger } from '../util/logger.js';
 import { readOwnMountinfo } from '../util/mountinfo.js';
 import { type AgentOptions } from './agent-options.js';
 import { buildPodCgroups } from './cgroups/build-pod-cgroups.js';
-import { type NodeIdentity } from './node-identity.js';
-import { SecurityFacts } from './security-facts.js';
+import { type NodeIdentity } from './node-facts/node-identity.js';
+import { SecurityFacts } from './node-facts/security-facts.js';
 
 const FIRST_STATUS_MS = 5_000;
 

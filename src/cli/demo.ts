@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { tmpdir } from 'node:os';
 import { type Agent } from '../agent/agent.js';
-import { Demo } from '../agent/demo.js';
+import { Demo } from '../agent/demo/demo.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { AgentScreen } from './agent-screen.js';
 import { type CliHost } from './cli-host.js';

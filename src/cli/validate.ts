@@ -2,7 +2,11 @@ import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { readNodePolicy } from '../agent/read-node-policy.js';
 import { resolveAgentOptions } from '../agent/resolve-agent-options.js';
-import { formatManifestProblem, validateManifests, type Validation } from '../agent/validate-manifests.js';
+import {
+  formatManifestProblem,
+  validateManifests,
+  type Validation,
+} from '../agent/manifests/validate-manifests.js';
 import { checkSubdomain } from '../model/name-rules.js';
 import { PodloopError } from '../util/errors.js';
 import { addAgentFlags, readAgentFlags } from './agent-flags.js';

@@ -10,7 +10,7 @@ import { type Logger } from '../../util/logger.js';
 import { type AgentOptions } from '../agent-options.js';
 import { type AgentParts } from '../agent-parts.js';
 import { type PressureOptions } from '../options/pressure-options.js';
-import { type CapacityOptions } from '../read-capacity-facts.js';
+import { type CapacityOptions } from '../node-facts/read-capacity-facts.js';
 import { buildNodeFactsPort } from './node-facts-port.js';
 import { NodeHealthWatch } from './node-health-watch.js';
 import { buildSupplyReaders } from './supply-readers.js';

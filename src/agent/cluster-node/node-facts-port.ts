@@ -5,8 +5,8 @@ import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
 import { readOwnMounts } from '../../util/mountinfo.js';
 import { splitNodeIps } from '../../util/node-ip.js';
 import { type AgentOptions } from '../agent-options.js';
-import { readNodeIpFacts } from '../host-ips.js';
-import { type CapacityOptions, readCapacityFacts } from '../read-capacity-facts.js';
+import { readNodeIpFacts } from '../node-facts/host-ips.js';
+import { type CapacityOptions, readCapacityFacts } from '../node-facts/read-capacity-facts.js';
 import { findAttachedMount } from './find-attached-mount.js';
 import { readMachineInfo } from './read-machine-info.js';
 

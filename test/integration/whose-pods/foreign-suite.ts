@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type AgentOptions } from '../../../src/agent/agent-options.js';
 import { buildAgentParts } from '../../../src/agent/agent-parts.js';
-import { readInstanceId } from '../../../src/agent/node-identity.js';
+import { readInstanceId } from '../../../src/agent/node-facts/node-identity.js';
 import { resolveAgentOptions } from '../../../src/agent/resolve-agent-options.js';
 import { INLINE_PARSER } from '../../../src/config/parse-manifest.js';
 import { LogRecorder } from '../../../src/testing/log-recorder.js';
