@@ -4,7 +4,7 @@ import { Pleg } from '../pleg/index.js';
 import { PodCache } from '../pleg/pod-cache.js';
 import { CriRuntime } from '../runtime/index.js';
 import { ownedBy } from '../runtime/ownership.js';
-import { AdoptedPods } from '../sync/adopted-pods.js';
+import { AdoptedPods } from '../sync/adoption/adopted-pods.js';
 import { isOwnPod } from '../sync/housekeeping-owner.js';
 import { RuntimeState } from '../sync/runtime-state.js';
 import { type Clock } from '../util/clock.js';

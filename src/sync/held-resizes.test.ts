@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { type NodePod } from '../model/node-pod.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
 import { SILENT_LOGGER } from '../util/logger.js';
-import { findResizeObstacle, type ResizeObstacle } from './admit-pod.js';
+import { findResizeObstacle, type ResizeObstacle } from './admission/admit-pod.js';
 import { DesiredPods } from './desired-pods.js';
 import { HeldResizes } from './held-resizes.js';
 

@@ -3,7 +3,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { type Logger } from '../util/logger.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
-import { type ResizeObstacle } from './admit-pod.js';
+import { type ResizeObstacle } from './admission/admit-pod.js';
 import { type DesiredPods } from './desired-pods.js';
 
 /** What {@link HeldResizes} works with. */

@@ -4,7 +4,7 @@ import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
 import { FakeClock } from '../testing/index.js';
 import { LogRecorder } from '../testing/log-recorder.js';
 import { ContainerKiller, type ContainerKill } from './kill-container.js';
-import { LifecycleHooks } from './lifecycle-hook.js';
+import { LifecycleHooks } from './hooks/lifecycle-hook.js';
 
 const NEVER = new AbortController().signal;
 const PRE_STOP = { exec: { command: ['bye'] } };

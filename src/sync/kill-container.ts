@@ -6,7 +6,7 @@ import { abortable } from '../util/abortable.js';
 import { type Clock } from '../util/clock.js';
 import { type LogFields, type Logger } from '../util/logger.js';
 
-import { type LifecycleHooks } from './lifecycle-hook.js';
+import { type LifecycleHooks } from './hooks/lifecycle-hook.js';
 
 /** What a {@link ContainerKiller} works with. */
 export interface ContainerKillerOptions {

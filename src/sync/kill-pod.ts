@@ -8,7 +8,7 @@ import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
 
 import { computeStopOrder } from './compute-stop-order.js';
-import { hookHostOf } from './hook-host.js';
+import { hookHostOf } from './hooks/hook-host.js';
 import { type ContainerKiller } from './kill-container.js';
 import { mayBeAlive, PodContainers } from '../status/pod-containers.js';
 import { type SyncFailure } from './sync-failure.js';

@@ -2,10 +2,10 @@ import { type NodePod } from '../model/node-pod.js';
 import { type ObservedPod } from '../runtime/runtime.js';
 import { type Logger } from '../util/logger.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
-import { type ResizeObstacle, type Shortage } from './admit-pod.js';
+import { type ResizeObstacle, type Shortage } from './admission/admit-pod.js';
 import { type DesiredPods, type Rejection, type Wait } from './desired-pods.js';
 import { type Housekeeping } from './housekeeping.js';
-import { type NodeClaims } from './node-claims.js';
+import { type NodeClaims } from './admission/node-claims.js';
 
 /** Whether a pod may run here. */
 export type AdmissionAnswer =

@@ -14,10 +14,10 @@ import { containerStartEnded } from '../util/start-channels.js';
 
 import { configureContainer, type ContainerStart } from './configure-container.js';
 import { type ContainerKiller } from './kill-container.js';
-import { type LifecycleHooks } from './lifecycle-hook.js';
+import { type LifecycleHooks } from './hooks/lifecycle-hook.js';
 import { type ContainerToStart } from './pod-actions.js';
 import { linkContainerLog } from './pod-files.js';
-import { runPostStart } from './run-post-start.js';
+import { runPostStart } from './hooks/run-post-start.js';
 import { type SyncFailure } from './sync-failure.js';
 import { type ContainerEnvironments, type PodReferents, type VolumeMounts } from './sync-pod-ports.js';
 

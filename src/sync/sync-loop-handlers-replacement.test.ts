@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type NodePod } from '../model/node-pod.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
 import { ROOM, setUpHandlers } from '../testing/pod-handlers-scene.js';
-import { admitPod, findShortages } from './admit-pod.js';
+import { admitPod, findShortages } from './admission/admit-pod.js';
 
 const web = aNodePod();
 

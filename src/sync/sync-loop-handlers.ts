@@ -6,16 +6,16 @@ import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { podRejected } from '../util/admission-channels.js';
 import { podAdded } from '../util/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
-import { type ResizeObstacle, type Shortage } from './admit-pod.js';
-import { ActivePods } from './active-pods.js';
+import { type ResizeObstacle, type Shortage } from './admission/admit-pod.js';
+import { ActivePods } from './admission/active-pods.js';
 import { asksForNewRun, toRunDefinition } from './asks-for-new-run.js';
-import { describeWait } from './describe-wait.js';
+import { describeWait } from './admission/describe-wait.js';
 import { type Rejection } from './desired-pods.js';
-import { FOREIGN_POD } from './foreign-pods.js';
+import { FOREIGN_POD } from './admission/foreign-pods.js';
 import { isRunning } from './housekeeping-owner.js';
 import { HeldResizes, type HeldResizesOptions } from './held-resizes.js';
-import { RoomMaker, type RoomPlan } from './make-room.js';
-import { type NodeClaims } from './node-claims.js';
+import { RoomMaker, type RoomPlan } from './admission/make-room.js';
+import { type NodeClaims } from './admission/node-claims.js';
 import { type KnownEnd, type PodHandlersOptions } from './pod-handlers-options.js';
 
 /** What the sync loop does with what it reads: the kubelet's handlers. None of them waits for a pod. */

@@ -19,7 +19,7 @@ import { aNodePod } from '../testing/node-pod-builder.js';
 import { PushedItems } from '../testing/pushed-items.js';
 import { type PodSyncer } from '../workers/pod-syncer.js';
 import { PodWorkers } from '../workers/pod-workers.js';
-import { admitPod, findShortages } from './admit-pod.js';
+import { admitPod, findShortages } from './admission/admit-pod.js';
 import { DesiredPods } from './desired-pods.js';
 import { Housekeeping } from './housekeeping.js';
 import { RuntimeState } from './runtime-state.js';

@@ -5,7 +5,7 @@ import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { type Logger } from '../util/logger.js';
 
-import { hookHostOf } from './hook-host.js';
+import { hookHostOf } from './hooks/hook-host.js';
 import { type ContainerKiller } from './kill-container.js';
 import { hookOf, killPod } from './kill-pod.js';
 import { type ContainerInBackoff, type ContainerToStart, type PodActions } from './pod-actions.js';

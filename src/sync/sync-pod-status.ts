@@ -16,7 +16,7 @@ import { type StatusManager } from '../status/status-manager.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 
-import { type ResizeObstacle } from './admit-pod.js';
+import { type ResizeObstacle } from './admission/admit-pod.js';
 import { toRunDefinition } from './asks-for-new-run.js';
 import { type ContainerResizes } from './container-resizes.js';
 import { ContainerDefinitions } from './container-definition.js';

@@ -35,10 +35,10 @@ import {
   type TerminatingRuntimePodWork,
 } from '../workers/pod-syncer.js';
 
-import { hookHostOf } from './hook-host.js';
+import { hookHostOf } from './hooks/hook-host.js';
 import { ContainerKiller } from './kill-container.js';
 import { killPod } from './kill-pod.js';
-import { LifecycleHooks } from './lifecycle-hook.js';
+import { LifecycleHooks } from './hooks/lifecycle-hook.js';
 import { isNothingToDo } from './compute-actions.js';
 import { describeActions } from './describe-actions.js';
 import { type PodActions } from './pod-actions.js';

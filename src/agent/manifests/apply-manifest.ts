@@ -8,7 +8,7 @@ import { formatFieldProblem } from '../../model/field-problem.js';
 import { STATIC_POD_ANNOTATIONS, toStaticPod } from '../../model/static-pod.js';
 import { type ApiStatusCause } from '../../server/api-error.js';
 import { type ApplyObject } from '../../server/apply-object.js';
-import { type PodAdoption } from '../../sync/adopt-pods.js';
+import { type PodAdoption } from '../../sync/adoption/adopt-pods.js';
 import { type DesiredPods } from '../../sync/desired-pods.js';
 import { explainObstacle } from './explain-obstacle.js';
 import { type WritableManifests } from './writable-manifests.js';

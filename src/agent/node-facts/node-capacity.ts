@@ -1,4 +1,4 @@
-import { type NodeCapacity } from '../../sync/admit-pod.js';
+import { type NodeCapacity } from '../../sync/admission/admit-pod.js';
 import { type EvictionThreshold, reservedByThresholds } from '../../model/eviction-thresholds.js';
 import { findQuantity, formatBytes, toMilliUnits, toWholeUnits } from '../../model/quantity.js';
 

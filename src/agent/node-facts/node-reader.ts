@@ -1,6 +1,6 @@
 import { arch, release } from 'node:os';
 import { type ServedNode } from '../../server/serve-node.js';
-import { type NodeCapacity } from '../../sync/admit-pod.js';
+import { type NodeCapacity } from '../../sync/admission/admit-pod.js';
 import { type NodeIdentity } from './node-identity.js';
 import { type NodeRoom } from './node-room.js';
 

@@ -1,5 +1,5 @@
 import { findQuantity, toMilliUnits, wholeUnitsOf } from '../../model/quantity.js';
-import { type NodeCapacity } from '../../sync/admit-pod.js';
+import { type NodeCapacity } from '../../sync/admission/admit-pod.js';
 import { type CapacityFacts, computeCapacity, computeWholeMachine } from './node-capacity.js';
 
 /** Amounts by resource, as a Node has them: `{ cpu: '2', memory: '4Gi' }`. */

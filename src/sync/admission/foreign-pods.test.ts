@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { ANNOTATIONS, LABELS } from '../runtime/labels.js';
-import { ownedBy } from '../runtime/ownership.js';
-import { type PodOwner, type PodStatus } from '../runtime/runtime.js';
-import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '../testing/builders.js';
-import { FakeClock } from '../testing/fake-clock.js';
-import { FakePodSyncer } from '../testing/fake-pod-syncer.js';
-import { LogRecorder } from '../testing/log-recorder.js';
-import { aNodePod } from '../testing/node-pod-builder.js';
+import { ANNOTATIONS, LABELS } from '../../runtime/labels.js';
+import { ownedBy } from '../../runtime/ownership.js';
+import { type PodOwner, type PodStatus } from '../../runtime/runtime.js';
+import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '../../testing/builders.js';
+import { FakeClock } from '../../testing/fake-clock.js';
+import { FakePodSyncer } from '../../testing/fake-pod-syncer.js';
+import { LogRecorder } from '../../testing/log-recorder.js';
+import { aNodePod } from '../../testing/node-pod-builder.js';
 import { findForeignClaim, isForeign } from './foreign-pods.js';
 import { ForeignPodsWatch, sparingForeignPods } from './foreign-pods-watch.js';
 

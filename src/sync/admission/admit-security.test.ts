@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type PodSpec } from '../model/pod.js';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { type PodSpec } from '../../model/pod.js';
+import { aNodePod, aSpecContainer } from '../../testing/node-pods.js';
 import { admitSecurity, type SecurityFeatures } from './admit-security.js';
 
 const features: SecurityFeatures = { allowedUnsafeSysctls: [], appArmor: false, strictGroups: false };

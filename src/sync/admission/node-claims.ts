@@ -1,5 +1,5 @@
-import { type NodePod } from '../model/node-pod.js';
-import { computeOtherRequests, computePodRequests, type PodRequests } from '../model/pod-requests.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { computeOtherRequests, computePodRequests, type PodRequests } from '../../model/pod-requests.js';
 import { collideHostPorts, type HostPort, hostPortsOf } from './host-ports.js';
 
 interface Claim {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type NodePod } from '../model/node-pod.js';
-import { computePodRequests } from '../model/pod-requests.js';
-import { aNodePod } from '../testing/node-pod-builder.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { computePodRequests } from '../../model/pod-requests.js';
+import { aNodePod } from '../../testing/node-pod-builder.js';
 import { ActivePods } from './active-pods.js';
 import { collideHostPorts, type HostPort, hostPortsOf } from './host-ports.js';
 

@@ -8,13 +8,13 @@
  *
  * @module
  */
-import { isCriticalPod } from '../model/critical-pod.js';
-import { type NodePod } from '../model/node-pod.js';
-import { priorityOf } from '../model/pod-priority.js';
-import { computePodQos } from '../model/pod-qos.js';
-import { computeOtherRequests, computePodRequests } from '../model/pod-requests.js';
-import { isClusterPod } from '../model/static-pod.js';
-import { type PodQosClass } from '../model/v1-pod-status.js';
+import { isCriticalPod } from '../../model/critical-pod.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { priorityOf } from '../../model/pod-priority.js';
+import { computePodQos } from '../../model/pod-qos.js';
+import { computeOtherRequests, computePodRequests } from '../../model/pod-requests.js';
+import { isClusterPod } from '../../model/static-pod.js';
+import { type PodQosClass } from '../../model/v1-pod-status.js';
 import { type Shortage } from './admit-pod.js';
 
 /** How much of each resource is to be given back. */

@@ -1,13 +1,13 @@
-import { isClusterPod } from '../model/static-pod.js';
-import { type PodCache } from '../pleg/pod-cache.js';
-import { type PodStatus } from '../runtime/runtime.js';
-import { type Logger } from '../util/logger.js';
-import { type PodWorkers } from '../workers/pod-workers.js';
+import { isClusterPod } from '../../model/static-pod.js';
+import { type PodCache } from '../../pleg/pod-cache.js';
+import { type PodStatus } from '../../runtime/runtime.js';
+import { type Logger } from '../../util/logger.js';
+import { type PodWorkers } from '../../workers/pod-workers.js';
 
 import { type PodAdoption } from './adopt-pods.js';
 import { type AdoptedPods } from './adopted-pods.js';
-import { type DesiredPods } from './desired-pods.js';
-import { type CleanupView, type PodCleaner } from './housekeeping.js';
+import { type DesiredPods } from '../desired-pods.js';
+import { type CleanupView, type PodCleaner } from '../housekeeping.js';
 
 /** What an {@link AdoptedPodsCleaner} needs. */
 export interface AdoptedPodsCleanerOptions {

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { type NodePod } from '../model/node-pod.js';
-import { formatPod } from '../model/pod-ref.js';
-import { ANNOTATIONS, LABELS } from '../runtime/labels.js';
-import { type IsOurs } from '../runtime/ownership.js';
-import { type ContainerStatus, type PodStatus } from '../runtime/runtime.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { formatPod } from '../../model/pod-ref.js';
+import { ANNOTATIONS, LABELS } from '../../runtime/labels.js';
+import { type IsOurs } from '../../runtime/ownership.js';
+import { type ContainerStatus, type PodStatus } from '../../runtime/runtime.js';
 
 import { collideHostPorts, type HostPort, hostPortsOf } from './host-ports.js';
-import { isRunning } from './housekeeping-owner.js';
-import { type Rejection } from './desired-pods.js';
+import { isRunning } from '../housekeeping-owner.js';
+import { type Rejection } from '../desired-pods.js';
 
 /** What others have of a pod's names. */
 export interface ForeignClaim {

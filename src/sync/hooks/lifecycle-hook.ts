@@ -1,9 +1,9 @@
-import { type Container, type LifecycleHandler } from '../model/container.js';
-import { formatPod, type PodRef } from '../model/pod-ref.js';
-import { describeRuntimeError } from '../runtime/describe-runtime-error.js';
-import { type RuntimeChanges } from '../runtime/runtime-changes.js';
-import { type Clock } from '../util/clock.js';
-import { hookSleepCutShort } from '../util/hook-channels.js';
+import { type Container, type LifecycleHandler } from '../../model/container.js';
+import { formatPod, type PodRef } from '../../model/pod-ref.js';
+import { describeRuntimeError } from '../../runtime/describe-runtime-error.js';
+import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
+import { type Clock } from '../../util/clock.js';
+import { hookSleepCutShort } from '../../util/hook-channels.js';
 
 import { requestHook } from './hook-request.js';
 

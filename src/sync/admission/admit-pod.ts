@@ -10,8 +10,8 @@
  *
  * @module
  */
-import { type NodePod } from '../model/node-pod.js';
-import { computeOtherRequests, computePodRequests, isExtendedResource } from '../model/pod-requests.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { computeOtherRequests, computePodRequests, isExtendedResource } from '../../model/pod-requests.js';
 import { hostPortsOf } from './host-ports.js';
 import { type NodeClaims } from './node-claims.js';
 

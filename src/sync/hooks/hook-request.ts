@@ -1,6 +1,6 @@
 import { request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
-import { type Container, type HttpGetAction } from '../model/container.js';
+import { type Container, type HttpGetAction } from '../../model/container.js';
 
 /** Where a hook's request goes. */
 export interface HookTarget {

@@ -11,14 +11,14 @@
  *
  * @module
  */
-import { type NodePod } from '../model/node-pod.js';
-import { type PodUpdate } from '../model/pod-update.js';
-import { API_SOURCE, isClusterPod, STATIC_POD_ANNOTATIONS } from '../model/static-pod.js';
-import { ownerOf } from '../runtime/labels.js';
-import { type ObservedPod, type PodStatus, type Runtime } from '../runtime/runtime.js';
-import { Backoff } from '../util/backoff.js';
-import { type Clock } from '../util/clock.js';
-import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { type PodUpdate } from '../../model/pod-update.js';
+import { API_SOURCE, isClusterPod, STATIC_POD_ANNOTATIONS } from '../../model/static-pod.js';
+import { ownerOf } from '../../runtime/labels.js';
+import { type ObservedPod, type PodStatus, type Runtime } from '../../runtime/runtime.js';
+import { Backoff } from '../../util/backoff.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 
 import { type AdoptedPod, type AdoptedPods } from './adopted-pods.js';
 

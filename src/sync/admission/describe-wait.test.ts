@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type NodePod } from '../model/node-pod.js';
-import { aNodePod } from '../testing/node-pod-builder.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { aNodePod } from '../../testing/node-pod-builder.js';
 import { describeWait } from './describe-wait.js';
 
 const asking = (name: string, { cpu, ports = [] }: { cpu?: string; ports?: object[] }): NodePod =>

@@ -1,13 +1,13 @@
-import { type NodePod } from '../model/node-pod.js';
-import { ANNOTATIONS } from '../runtime/labels.js';
-import { type PodStatus } from '../runtime/runtime.js';
-import { PodloopError } from '../util/errors.js';
-import { Mutex } from '../util/mutex.js';
-import { readIfThere, writeWhole } from '../util/whole-file.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { ANNOTATIONS } from '../../runtime/labels.js';
+import { type PodStatus } from '../../runtime/runtime.js';
+import { PodloopError } from '../../util/errors.js';
+import { Mutex } from '../../util/mutex.js';
+import { readIfThere, writeWhole } from '../../util/whole-file.js';
 
-import { containerHash, sandboxHash } from './container-hash.js';
-import { type ContainerBaseline } from './pod-actions.js';
-import { type ContainerBaselines } from './sync-pod-ports.js';
+import { containerHash, sandboxHash } from '../container-hash.js';
+import { type ContainerBaseline } from '../pod-actions.js';
+import { type ContainerBaselines } from '../sync-pod-ports.js';
 
 /** A sandbox or container of an adopted pod, made by the agent that left it. */
 export interface AdoptedPart {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { isCriticalPod } from '../model/critical-pod.js';
-import { type NodePod } from '../model/node-pod.js';
-import { aNodePod } from '../testing/node-pod-builder.js';
+import { isCriticalPod } from '../../model/critical-pod.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { aNodePod } from '../../testing/node-pod-builder.js';
 import { chooseVictims, computeNeeds, mayPreempt } from './preemption.js';
 
 const CRITICAL = 2_000_000_000;

@@ -1,10 +1,10 @@
-import { formatFieldProblem } from '../model/field-problem.js';
-import { type NodePod } from '../model/node-pod.js';
-import { findForbidden, type NodePolicy, POD_FORBIDDEN } from '../model/node-policy.js';
-import { PodloopError } from '../util/errors.js';
-import { type PodSyncer } from '../workers/pod-syncer.js';
+import { formatFieldProblem } from '../../model/field-problem.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { findForbidden, type NodePolicy, POD_FORBIDDEN } from '../../model/node-policy.js';
+import { PodloopError } from '../../util/errors.js';
+import { type PodSyncer } from '../../workers/pod-syncer.js';
 
-import { type Rejection } from './desired-pods.js';
+import { type Rejection } from '../desired-pods.js';
 
 /** Why a pod may not run on this node, with each field that asks for too much; undefined when it may. Pure. */
 export function rejectForbidden(pod: NodePod, policy: NodePolicy): Rejection | undefined {

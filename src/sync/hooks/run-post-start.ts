@@ -1,8 +1,8 @@
-import { type Container } from '../model/container.js';
-import { type NodePod } from '../model/node-pod.js';
-import { type PodEventRecorder } from '../model/pod-event-recorder.js';
-import { type Logger } from '../util/logger.js';
-import { type ContainerKiller } from './kill-container.js';
+import { type Container } from '../../model/container.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { type PodEventRecorder } from '../../model/pod-event-recorder.js';
+import { type Logger } from '../../util/logger.js';
+import { type ContainerKiller } from '../kill-container.js';
 import { type LifecycleHooks } from './lifecycle-hook.js';
 
 /** What {@link runPostStart} works with. */

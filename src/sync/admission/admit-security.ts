@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { type Container } from '../model/container.js';
-import { type NodePod } from '../model/node-pod.js';
-import { findSysctlProblem } from '../model/sysctl-names.js';
+import { type Container } from '../../model/container.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { findSysctlProblem } from '../../model/sysctl-names.js';
 
 import { type Admission } from './admit-pod.js';
 

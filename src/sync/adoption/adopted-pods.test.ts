@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ANNOTATIONS } from '../runtime/labels.js';
-import { aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
-import { aNodePod } from '../testing/node-pod-builder.js';
+import { ANNOTATIONS } from '../../runtime/labels.js';
+import { aContainerStatus, aPod, aPodStatus } from '../../testing/builders.js';
+import { aNodePod } from '../../testing/node-pod-builder.js';
 import { AdoptedPods } from './adopted-pods.js';
-import { containerHash, sandboxHash } from './container-hash.js';
+import { containerHash, sandboxHash } from '../container-hash.js';
 
 let folder: string;
 let path: string;

@@ -1,7 +1,7 @@
-import { type NodePod } from '../model/node-pod.js';
-import { formatPod } from '../model/pod-ref.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { formatPod } from '../../model/pod-ref.js';
 import { type Shortage } from './admit-pod.js';
-import { type Wait } from './desired-pods.js';
+import { type Wait } from '../desired-pods.js';
 import { collideHostPorts, type HostPort, hostPortsOf } from './host-ports.js';
 import { amountOf } from './preemption.js';
 

@@ -1,12 +1,12 @@
-import { type NodePod } from '../model/node-pod.js';
-import { type PodCache } from '../pleg/pod-cache.js';
-import { type IsOurs } from '../runtime/ownership.js';
-import { type PodStatus } from '../runtime/runtime.js';
-import { PodloopError } from '../util/errors.js';
-import { type Logger, SILENT_LOGGER } from '../util/logger.js';
-import { type PodSyncer } from '../workers/pod-syncer.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { type PodCache } from '../../pleg/pod-cache.js';
+import { type IsOurs } from '../../runtime/ownership.js';
+import { type PodStatus } from '../../runtime/runtime.js';
+import { PodloopError } from '../../util/errors.js';
+import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
+import { type PodSyncer } from '../../workers/pod-syncer.js';
 
-import { type DesiredPods, type Rejection } from './desired-pods.js';
+import { type DesiredPods, type Rejection } from '../desired-pods.js';
 import { findForeignClaim, isForeign } from './foreign-pods.js';
 
 /** What a {@link ForeignPodsWatch} needs. */

@@ -1,11 +1,11 @@
-import { isCriticalPod } from '../model/critical-pod.js';
-import { type NodePod } from '../model/node-pod.js';
-import { podPreempted } from '../util/admission-channels.js';
-import { type Logger } from '../util/logger.js';
-import { podRefOf } from '../workers/pod-demand.js';
-import { type PodWorkers } from '../workers/pod-workers.js';
+import { isCriticalPod } from '../../model/critical-pod.js';
+import { type NodePod } from '../../model/node-pod.js';
+import { podPreempted } from '../../util/admission-channels.js';
+import { type Logger } from '../../util/logger.js';
+import { podRefOf } from '../../workers/pod-demand.js';
+import { type PodWorkers } from '../../workers/pod-workers.js';
 import { type Shortage } from './admit-pod.js';
-import { type DesiredPods } from './desired-pods.js';
+import { type DesiredPods } from '../desired-pods.js';
 import { type NodeClaims } from './node-claims.js';
 import { chooseVictims, computeNeeds, mayPreempt } from './preemption.js';
 

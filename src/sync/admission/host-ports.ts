@@ -1,5 +1,5 @@
-import { type ContainerPort } from '../model/container.js';
-import { type NodePod } from '../model/node-pod.js';
+import { type ContainerPort } from '../../model/container.js';
+import { type NodePod } from '../../model/node-pod.js';
 
 /** A port of the node that a pod takes, at one address or at all. */
 export interface HostPort {

@@ -1,4 +1,4 @@
-import { type NodePod } from '../model/node-pod.js';
+import { type NodePod } from '../../model/node-pod.js';
 import { NodeClaims } from './node-claims.js';
 
 /**
