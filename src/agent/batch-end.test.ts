@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { aboutWhole, type ConfigProblem } from '../config/config-problem.js';
 import { type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
-import { aNodePod } from '../testing/node-pods.js';
+import { aSpecPod } from '../testing/node-pods.js';
 import { findBatchFailures } from './batch-end.js';
 
-const POD = aNodePod({ restartPolicy: 'Never' });
+const POD = aSpecPod({ restartPolicy: 'Never' });
 
 function aStatus(fields: Partial<V1PodStatus>): V1PodStatus {
   return { phase: 'Succeeded', conditions: [], containerStatuses: [], qosClass: 'BestEffort', ...fields };

@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
 import { type V1ContainerStatus } from '../model/v1-pod-status.js';
 import { type RememberedProbes } from '../probes/probe-memory.js';
-import { aRunningStatus } from '../testing/served-pods-scene.js';
+import { aServedStatus } from '../testing/served-pods-scene.js';
 import { rememberTold } from './remember-told.js';
 
 it('takes over what was told of containers that run, and of no others', () => {
   const remembered: [string, string, RememberedProbes][] = [];
   const memory = { remember: (...call: [string, string, RememberedProbes]) => void remembered.push(call) };
-  const [running] = aRunningStatus().containerStatuses;
+  const [running] = aServedStatus().containerStatuses;
   const make = (containerID: string, more: Partial<V1ContainerStatus>): V1ContainerStatus => ({
     ...{ ...running!, containerID, ...more },
   });
   rememberTold(
     memory,
     'uid',
-    aRunningStatus({
+    aServedStatus({
       initContainerStatuses: [make('containerd://sidecar', { ready: false, started: false })],
       containerStatuses: [
         make('containerd://main', {}),

@@ -3,7 +3,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { type V1PodStatus } from '../model/v1-pod-status.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
-import { aRunningStatus } from '../testing/served-pods-scene.js';
+import { aServedStatus } from '../testing/served-pods-scene.js';
 import { StatusManager } from '../status/status-manager.js';
 import { DesiredPods } from '../sync/desired-pods.js';
 import { type CreationTimes } from './creation-times.js';
@@ -54,13 +54,13 @@ describe('the pods that the API shows', () => {
     const pending = served.find('uid-web');
     expect(pending).toMatchObject({ pod: web, status: { phase: 'Pending' }, deletion: undefined });
     expect(served.find('uid-web')?.status).toBe(pending?.status);
-    known.set('uid-web', { pod: web, status: aRunningStatus() });
+    known.set('uid-web', { pod: web, status: aServedStatus() });
     expect(served.find('uid-web')).toMatchObject({ status: { phase: 'Running' }, createdAtMs: 1 });
   });
 
   it('are those, too, whose manifest is gone, until they have ended', () => {
     const { known, worked, served, forgotten } = setUp();
-    known.set('uid-web', { pod: web, status: aRunningStatus() });
+    known.set('uid-web', { pod: web, status: aServedStatus() });
     worked.set('uid-web', 'at work');
     const ending = served.find('uid-web');
     expect(ending?.deletion?.deletionGracePeriodSeconds).toBe(30);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type NodePod } from '../model/node-pod.js';
 import { LogRecorder } from '../testing/log-recorder.js';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { criCallEnded } from '../util/channels.js';
 import { tellFailedCalls } from './tell-failed-calls.js';
 
@@ -12,7 +12,7 @@ let wanted: NodePod | undefined;
 let stop: () => void;
 beforeEach(() => {
   logger = new LogRecorder();
-  wanted = aNodePod();
+  wanted = aSpecPod();
   const hide = (text: string): string => text.replaceAll('s3cret', '***');
   stop = tellFailedCalls({ logger, hide, findPod: () => wanted });
 });
@@ -79,7 +79,7 @@ describe('a call that failed is told of', () => {
         aSpecContainer({ envFrom: [{ secretRef: { name: 'keys' } }] }),
       ];
       for (const taker of takers) {
-        wanted = aNodePod({ initContainers: [taker] });
+        wanted = aSpecPod({ initContainers: [taker] });
         end(method, 'CRI_UNKNOWN', error);
       }
       wanted = undefined;

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type PlegReport } from '../model/pleg-report.js';
 import {
   aNode,
-  anInspection,
+  someInspections,
   anOperation,
-  aPlegReport,
+  anAgentReport,
   aPopulation,
   aSlowPod,
   type NodeFactsChanges,
@@ -32,8 +32,8 @@ const failed = (code: string, error: string): NodeFactsChanges => ({
     events: notKnown('not reached'),
   },
 });
-const inspected = (changes: Parameters<typeof anInspection>[0]): NodeFactsChanges => ({
-  runtime: { inspections: known(anInspection(changes)) },
+const inspected = (changes: Parameters<typeof someInspections>[0]): NodeFactsChanges => ({
+  runtime: { inspections: known(someInspections(changes)) },
 });
 const populated = (changes: Parameters<typeof aPopulation>[0]): NodeFactsChanges => ({
   runtime: { population: known(aPopulation(changes)) },
@@ -78,7 +78,7 @@ const measured = (changes: object): NodeFactsChanges => ({
     },
   },
 });
-const agent = aPlegReport();
+const agent = anAgentReport();
 const reported = (changes: Partial<PlegReport>): NodeFactsChanges => ({
   rest: { agent: known({ ...agent, ...changes }) },
 });
@@ -114,7 +114,7 @@ const CASES: readonly Case[] = [
   { when: 'status calls are slow', node: inspected({ medianMs: 400 }), finds: 'StatusSlow', severity: 'warning', says: /400ms each/ },
   { when: 'status calls are very slow', node: inspected({ medianMs: 3_000 }), finds: 'StatusSlow', severity: 'critical', says: /3s each/ },
   { when: 'slow status calls add up to more than a kubelet stands', node: inspected({ medianMs: 600, inSeriesMs: 240_000 }), finds: 'StatusSlow', severity: 'critical', says: /one by one.* takes 4m0s, longer than its threshold/ },
-  { when: 'every call is slow, and calls add up', node: { runtime: { operations: [anOperation('Version', { p50Ms: 600 })], inspections: known(anInspection({ medianMs: 600, inSeriesMs: 240_000 })) } }, finds: 'RuntimeSlow', severity: 'critical', says: /takes 4m0s/ },
+  { when: 'every call is slow, and calls add up', node: { runtime: { operations: [anOperation('Version', { p50Ms: 600 })], inspections: known(someInspections({ medianMs: 600, inSeriesMs: 240_000 })) } }, finds: 'RuntimeSlow', severity: 'critical', says: /takes 4m0s/ },
   { when: 'a pod hangs', node: inspected({ hung: [hung('web'), hung('web', 'ContainerStatus')] }), finds: 'PodHung', severity: 'critical', says: /pod default\/web: PodSandboxStatus hangs/ },
   { when: 'many pods hang', node: inspected({ hung: ['a', 'b', 'c', 'd'].map((name) => hung(name)) }), finds: 'PodsHung', severity: 'critical', says: /4 pods: default\/a, default\/b/ },
   { when: 'the status of a pod fails', node: inspected({ failing: [{ ...hung('web'), outcome: 'failed', code: 'CRI_UNKNOWN', error: 'task gone' }] }), finds: 'PodStatusFails', severity: 'warning', says: /task gone/ },

@@ -11,7 +11,7 @@ import { type PodEvent } from '../model/pod-event-recorder.js';
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { LogRecorder } from '../testing/log-recorder.js';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { PodloopError } from '../util/errors.js';
 import { imageRequested, type ImageRequest } from '../util/image-channels.js';
 import { ImageAccess } from './image-access.js';
@@ -79,7 +79,7 @@ class AccessLab {
 
   /** A look for the image while the sandbox of a pod is made. */
   async lookAhead(image = APP): Promise<ImageLook | undefined> {
-    const look = this.#manager.lookAhead(aSpecContainer({ image }), aNodePod(), NEVER);
+    const look = this.#manager.lookAhead(aSpecContainer({ image }), aSpecPod(), NEVER);
     await look?.found;
     return look;
   }
@@ -92,7 +92,7 @@ class AccessLab {
     look?: ImageLook,
   ): Promise<string> {
     const uid = `pod-${++this.#pods}`;
-    const pod: NodePod = aNodePod(own === undefined ? {} : { imagePullSecrets: [{ name: 'pull' }] }, { uid });
+    const pod: NodePod = aSpecPod(own === undefined ? {} : { imagePullSecrets: [{ name: 'pull' }] }, { uid });
     if (own !== undefined) this.#secrets.set(uid, secretOf(own));
     const container = aSpecContainer({ image, imagePullPolicy: policy });
     const outcome = await this.#manager.ensureImage(container, pod, NEVER, { look });

@@ -5,12 +5,12 @@ import { type ImagePullPolicy } from '../model/container.js';
 import { type PodEvent } from '../model/pod-event-recorder.js';
 import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
 import { FakeClock } from '../testing/index.js';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { PodloopError } from '../util/errors.js';
 import { ImageManager, type ImageOutcome } from './image-manager.js';
 
 const NEVER = new AbortController().signal;
-const pod = aNodePod();
+const pod = aSpecPod();
 let clock: FakeClock;
 let runtime: FakeRuntimeChanges;
 let events: PodEvent[];
@@ -156,7 +156,7 @@ describe('an image that is not there', () => {
 
   it('begins anew after a success, and for another pod', async () => {
     await ensure('app:1');
-    const other = aNodePod({}, { uid: 'u2' });
+    const other = aSpecPod({}, { uid: 'u2' });
     const container = aSpecContainer({ image: 'app:1' });
     expect(refusal(await images.ensureImage(container, other, NEVER))).toMatch(/^ErrImagePull/);
     await clock.advance(10_000);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cri } from '../cri/index.js';
 import { STOP_SIGNALS } from '../model/stop-signals.js';
-import { aNodePod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
 import { buildContainerConfig } from './build-container-config.js';
 import { buildSandboxConfig } from './build-sandbox-config.js';
 import { ContainerEnvironment } from './container-environment.js';
@@ -22,7 +22,7 @@ const containerFacts = {
 
 describe('the configuration of a sandbox', () => {
   it('bears the kubelet’s labels, the pod’s own, and our mark', () => {
-    const pod = aNodePod(
+    const pod = aSpecPod(
       {},
       { labels: { app: 'web', [LABELS.podUid]: 'forged' }, annotations: { note: 'x' } },
     );
@@ -55,13 +55,13 @@ describe('the configuration of a sandbox', () => {
     });
     const init = aSpecContainer({ name: 'i', ports: [{ containerPort: 2, hostPort: 2 }] });
     const spec = { containers: [aSpecContainer({ ports })], initContainers: [init, sidecar] };
-    const config = buildSandboxConfig(aNodePod(spec), sandboxFacts);
+    const config = buildSandboxConfig(aSpecPod(spec), sandboxFacts);
     expect(config.portMappings).toEqual([
       { protocol: cri.Protocol.TCP, containerPort: 80, hostPort: 8080, hostIp: '127.0.0.1' },
       { protocol: cri.Protocol.UDP, containerPort: 53, hostPort: 53, hostIp: '' },
       { protocol: cri.Protocol.TCP, containerPort: 1, hostPort: 1, hostIp: '' },
     ]);
-    const onNode = buildSandboxConfig(aNodePod({ ...spec, hostNetwork: true }), sandboxFacts);
+    const onNode = buildSandboxConfig(aSpecPod({ ...spec, hostNetwork: true }), sandboxFacts);
     expect(onNode).toMatchObject({ portMappings: [], hostname: '' });
   });
 });
@@ -71,7 +71,7 @@ describe('the configuration of a container', () => {
     const preStop = { exec: { command: ['bye'] } };
     const ports = [{ name: 'http', containerPort: 80, protocol: 'TCP' } as const];
     const container = aSpecContainer({ lifecycle: { preStop }, ports });
-    const pod = aNodePod(
+    const pod = aSpecPod(
       { containers: [container] },
       { deletionGracePeriodSeconds: 5, labels: { app: 'web' } },
     );
@@ -110,7 +110,7 @@ describe('the configuration of a container', () => {
     environment.setExpanded('WHO', 'wörld');
     environment.setExpanded('GREETING', 'hello $(WHO)');
     const facts = { ...containerFacts, environment };
-    const config = buildContainerConfig(aNodePod({ containers: [container] }), container, facts);
+    const config = buildContainerConfig(aSpecPod({ containers: [container] }), container, facts);
     expect(config.command).toEqual(['sh', '-c', 'echo wörld $(WHO) $(NOBODY)']);
     expect(config.args).toEqual(['hello wörld']);
     expect(config.envs.map(({ key, value }) => `${key}=${value.toString()}`)).toEqual([
@@ -121,7 +121,7 @@ describe('the configuration of a container', () => {
 
   it('has its mounts as they are given', () => {
     const container = aSpecContainer();
-    const config = buildContainerConfig(aNodePod(), container, {
+    const config = buildContainerConfig(aSpecPod(), container, {
       ...containerFacts,
       mounts: [
         { containerPath: '/data', hostPath: '/host', readOnly: true, propagation: 'bidirectional' },
@@ -139,7 +139,7 @@ describe('the configuration of a container', () => {
 
   it.each(STOP_SIGNALS)('may ask to be ended by %s', (stopSignal) => {
     const container = aSpecContainer({ lifecycle: { stopSignal } });
-    const config = buildContainerConfig(aNodePod({ containers: [container] }), container, containerFacts);
+    const config = buildContainerConfig(aSpecPod({ containers: [container] }), container, containerFacts);
     const name = Object.entries(cri.Signal).find(([, value]) => value === config.stopSignal)?.[0];
     expect(name?.replace('PLUS', '+').replace('MINUS', '-')).toBe(stopSignal);
   });

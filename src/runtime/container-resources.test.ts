@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type ResourceList } from '../model/container.js';
-import { aNodePod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer, someNodeFacts } from '../testing/node-pods.js';
 import { computeContainerResources, computePodResources } from './container-resources.js';
 
 const node = someNodeFacts();
 
 function resourcesOf(requests: ResourceList, limits: ResourceList = {}, facts = node) {
   const container = aSpecContainer({ resources: { requests, limits } });
-  return computeContainerResources(aNodePod({ containers: [container] }), container, facts);
+  return computeContainerResources(aSpecPod({ containers: [container] }), container, facts);
 }
 
 describe('the limits of a container', () => {
@@ -50,7 +50,7 @@ describe('who goes first when memory runs out', () => {
   it('is no sidecar before those that it serves', () => {
     const sidecar = aSpecContainer({ name: 'proxy', restartPolicy: 'Always' });
     const app = aSpecContainer({ resources: { requests: { memory: '4Gi' } } });
-    const pod = aNodePod({ containers: [app], initContainers: [sidecar] });
+    const pod = aSpecPod({ containers: [app], initContainers: [sidecar] });
     expect(computeContainerResources(pod, sidecar, node).oomScoreAdj).toBe(500n);
     expect(computeContainerResources(pod, { ...sidecar, restartPolicy: undefined! }, node).oomScoreAdj).toBe(
       999n,
@@ -59,7 +59,7 @@ describe('who goes first when memory runs out', () => {
 
   it('is nobody whom the node needs', () => {
     const container = aSpecContainer();
-    const pod = aNodePod({ containers: [container], priorityClassName: 'system-node-critical' });
+    const pod = aSpecPod({ containers: [container], priorityClassName: 'system-node-critical' });
     expect(computeContainerResources(pod, container, node).oomScoreAdj).toBe(-997n);
   });
 });
@@ -69,7 +69,7 @@ describe('what a whole pod may use', () => {
     aSpecContainer({ name, resources: { limits: { cpu, memory } }, ...more });
 
   it('is what its containers may together', () => {
-    const pod = aNodePod({ containers: [limited('a', '1', '1Gi'), limited('b', '500m', '1Gi')] });
+    const pod = aSpecPod({ containers: [limited('a', '1', '1Gi'), limited('b', '500m', '1Gi')] });
     expect(computePodResources(pod, node)).toMatchObject({
       cpuShares: 1536n,
       cpuQuota: 150_000n,
@@ -78,7 +78,7 @@ describe('what a whole pod may use', () => {
   });
 
   it('has room for the largest init container', () => {
-    const pod = aNodePod({
+    const pod = aSpecPod({
       initContainers: [
         limited('init', '1', '4Gi'),
         limited('proxy', '1', '1Gi', { restartPolicy: 'Always' }),
@@ -89,7 +89,7 @@ describe('what a whole pod may use', () => {
   });
 
   it('has no limit when one of them has none', () => {
-    const pod = aNodePod({ containers: [limited('a', '1', '1Gi'), aSpecContainer({ name: 'b' })] });
+    const pod = aSpecPod({ containers: [limited('a', '1', '1Gi'), aSpecContainer({ name: 'b' })] });
     expect(computePodResources(pod, node)).toMatchObject({ cpuQuota: 0n, memoryLimitInBytes: 0n });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type PodSpec } from '../model/pod.js';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { findPodOfGroup, podGroup, toCgroupNames, toCgroupPath } from './pod-cgroup-names.js';
 
 const withResources = (
@@ -38,7 +38,7 @@ describe('the cgroup of a pod', () => {
       '/my_pods.slice/my_pods-x.slice/my_pods-x-kubepods.slice/my_pods-x-kubepods-besteffort.slice/my_pods-x-kubepods-besteffort-poda1.slice',
     ],
   ] as const)('of class %s, uid %s, below "%s", by %s, is %s', (qos, uid, root, driver, path) => {
-    const pod = aNodePod(CLASSES[qos], { uid });
+    const pod = aSpecPod(CLASSES[qos], { uid });
     expect(toCgroupPath(podGroup(pod, toCgroupNames(root)), driver)).toBe(path);
   });
 

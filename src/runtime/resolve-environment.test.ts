@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ConfigMap, type PodObjects, type Secret } from '../model/config-object.js';
 import { type Container } from '../model/container.js';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { resolveEnvironment } from './resolve-environment.js';
 
 const META = { namespace: 'default' };
@@ -39,7 +39,7 @@ const FACTS = {
 
 function resolve(container: Partial<Container>, objects = objectsOf(SETTINGS, KEYS)): string[] {
   const own = aSpecContainer(container);
-  const pod = aNodePod({ containers: [own] });
+  const pod = aSpecPod({ containers: [own] });
   const { entries } = resolveEnvironment(pod, own, { objects, facts: FACTS });
   return entries.map(({ name, value }) => `${name}=${value.toString()}`);
 }
@@ -156,7 +156,7 @@ describe('a message', () => {
   };
   const own = aSpecContainer({ env });
   const sources = { objects: objectsOf(SETTINGS, secret), facts: FACTS };
-  const environment = resolveEnvironment(aNodePod({ containers: [own] }), own, sources);
+  const environment = resolveEnvironment(aSpecPod({ containers: [own] }), own, sources);
 
   it.each([
     ['exec: "/bin/s3"cret": no such file', 'exec: "/bin/$(TOKEN)": no such file'],
@@ -182,7 +182,7 @@ it('services are told of, and give way to whatever else sets the same variable',
     ['DB_SERVICE_PORT', '5432'],
   ]);
   const sources = { objects: objectsOf(), facts: FACTS, services };
-  const { entries } = resolveEnvironment(aNodePod({}), container, sources);
+  const { entries } = resolveEnvironment(aSpecPod({}), container, sources);
   expect(Object.fromEntries(entries.map(({ name, value }) => [name, value.toString()]))).toEqual({
     ...{ DB_SERVICE_HOST: '10.0.0.2', DB_SERVICE_PORT: '1', URL: 'db://10.0.0.2' },
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cri } from '../cri/index.js';
 import { type SecurityContext } from '../model/container.js';
 import { type PodSecurityContext } from '../model/pod.js';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import {
   computeContainerSecurity,
   computeNamespaces,
@@ -21,10 +21,10 @@ const FACTS: ContainerSecurityFacts = {
 };
 
 it('shares with the node only what a pod asks for', () => {
-  expect(computeNamespaces(aNodePod().spec)).toMatchObject({ network: POD, ipc: POD, pid: CONTAINER });
-  const onNode = aNodePod({ hostNetwork: true, hostPID: true, hostIPC: true });
+  expect(computeNamespaces(aSpecPod().spec)).toMatchObject({ network: POD, ipc: POD, pid: CONTAINER });
+  const onNode = aSpecPod({ hostNetwork: true, hostPID: true, hostIPC: true });
   expect(computeNamespaces(onNode.spec)).toMatchObject({ network: NODE, ipc: NODE, pid: NODE });
-  expect(computeNamespaces(aNodePod({ shareProcessNamespace: true }).spec).pid).toBe(POD);
+  expect(computeNamespaces(aSpecPod({ shareProcessNamespace: true }).spec).pid).toBe(POD);
 });
 
 describe('a container’s security context', () => {
@@ -35,7 +35,7 @@ describe('a container’s security context', () => {
   ) => {
     const container = aSpecContainer(own === undefined ? {} : { securityContext: own });
     const spec = { containers: [container], ...(pod === undefined ? {} : { securityContext: pod }) };
-    return computeContainerSecurity(aNodePod(spec), container, { ...FACTS, ...facts });
+    return computeContainerSecurity(aSpecPod(spec), container, { ...FACTS, ...facts });
   };
 
   it('asks for nothing when nobody does', () => {
@@ -110,12 +110,12 @@ describe('a container’s security context', () => {
 
 it('makes the sandbox privileged when one of its containers is', () => {
   const privileged = aSpecContainer({ securityContext: { privileged: true } });
-  expect(computeSandboxSecurity(aNodePod()).privileged).toBe(false);
-  expect(computeSandboxSecurity(aNodePod({ initContainers: [privileged] })).privileged).toBe(true);
+  expect(computeSandboxSecurity(aSpecPod()).privileged).toBe(false);
+  expect(computeSandboxSecurity(aSpecPod({ initContainers: [privileged] })).privileged).toBe(true);
 });
 
 it('keeps the sandbox to the runtime’s own profile, whatever its containers may have', () => {
-  const pod = aNodePod({ securityContext: { seccompProfile: { type: 'Unconfined' } } });
+  const pod = aSpecPod({ securityContext: { seccompProfile: { type: 'Unconfined' } } });
   expect(computeSandboxSecurity(pod).seccomp?.profileType).toBe(RuntimeDefault);
 });
 
@@ -123,7 +123,7 @@ describe('a container that must not run as root', () => {
   const root: ImageUser = { uid: undefined, username: '' };
   const check = (own: SecurityContext, image: ImageUser, pod: PodSecurityContext = {}) => {
     const container = aSpecContainer({ securityContext: own });
-    return findRootUser(aNodePod({ containers: [container], securityContext: pod }), container, image);
+    return findRootUser(aSpecPod({ containers: [container], securityContext: pod }), container, image);
   };
 
   it.each<[string, SecurityContext, ImageUser, RegExp]>([

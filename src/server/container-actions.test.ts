@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aRunningStatus, ServedPodsScene } from '../testing/served-pods-scene.js';
+import { aServedStatus, ServedPodsScene } from '../testing/served-pods-scene.js';
 import { type ApiAnswer } from './api-request.js';
 import { checkpointContainer, type ContainerActions, runInContainer } from './container-actions.js';
 import { kubeletPodFinder } from './find-kubelet-pod.js';
@@ -10,7 +10,7 @@ type Printed = Awaited<ReturnType<ContainerActions['run']>>;
 function setUp(ran: Printed | Error = aResult(), kept: string | Error = '/kept.tar') {
   const scene = new ServedPodsScene();
   scene.set({ name: 'web' });
-  scene.set({ name: 'ended' }, { status: aRunningStatus({ containerStatuses: [] }) });
+  scene.set({ name: 'ended' }, { status: aServedStatus({ containerStatuses: [] }) });
   const asked: unknown[] = [];
   const settle = async <T>(outcome: T | Error, ...call: unknown[]): Promise<T> => {
     asked.push(call);

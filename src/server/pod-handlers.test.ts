@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type V1PodStatus } from '../model/v1-pod-status.js';
-import { aRunningStatus, ServedPodsScene } from '../testing/served-pods-scene.js';
+import { aServedStatus, ServedPodsScene } from '../testing/served-pods-scene.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { PodloopError } from '../util/errors.js';
 import { type ApiAnswer, type ApiRequest } from './api-request.js';
@@ -36,7 +36,7 @@ const TWO = {
 };
 
 describe('exec, attach and port-forward', () => {
-  function setUp(status: V1PodStatus = aRunningStatus(), failure?: Error) {
+  function setUp(status: V1PodStatus = aServedStatus(), failure?: Error) {
     const scene = new ServedPodsScene();
     scene.set({ name: 'web' }, { status });
     scene.set({ name: 'two', spec: TWO });
@@ -99,11 +99,11 @@ describe('exec, attach and port-forward', () => {
   });
 
   it('find no container in one that does not run, or ended just now', async () => {
-    const waiting = aRunningStatus({ phase: 'Pending', containerStatuses: [] });
+    const waiting = aServedStatus({ phase: 'Pending', containerStatuses: [] });
     const { options } = setUp(waiting);
     await expect(attachToContainer(options)(ask(''))).rejects.toThrow('container not found ("main")');
     await expect(forwardPorts(options)(ask('ports=1'))).rejects.toThrow('Current status=Pending');
-    const gone = setUp(aRunningStatus(), new PodloopError('CRI_NOT_FOUND', 'gone'));
+    const gone = setUp(aServedStatus(), new PodloopError('CRI_NOT_FOUND', 'gone'));
     await expect(attachToContainer(gone.options)(ask(''))).rejects.toThrow('container not found ("main")');
   });
 });
@@ -233,7 +233,7 @@ describe('a log that there is not', () => {
     });
   };
   const waiting = (reason: string) =>
-    aRunningStatus({
+    aServedStatus({
       containerStatuses: [
         {
           ...{ name: 'main', state: { waiting: { reason } }, lastState: {}, ready: false, started: false },
@@ -246,14 +246,14 @@ describe('a log that there is not', () => {
     [waiting('ContainerCreating'), '', 'is waiting to start: ContainerCreating'],
     [waiting('ImagePullBackOff'), '', 'is waiting to start: trying and failing to pull image'],
     [waiting('ErrImagePull'), '', "is waiting to start: image can't be pulled"],
-    [aRunningStatus({ containerStatuses: [] }), '', 'container "main" in pod "web" is not available'],
-    [aRunningStatus(), 'previous=true', 'previous terminated container "main" in pod "web" not found'],
-    [aRunningStatus(), 'tailLines=-1', 'tailLines: Invalid value: -1: must be greater than or equal to 0'],
-    [aRunningStatus(), 'limitBytes=0', 'limitBytes: Invalid value: 0: must be greater than 0'],
-    [aRunningStatus(), 'sinceTime=x', 'sinceTime: Invalid value: "x"'],
-    [aRunningStatus(), 'sinceSeconds=1&sinceTime=2026-01-02T03:04:05Z', 'at most one of'],
-    [aRunningStatus(), 'container=x', 'container x is not valid for pod web'],
-    [aRunningStatus(), '', 'is not in the folder of its pod'],
+    [aServedStatus({ containerStatuses: [] }), '', 'container "main" in pod "web" is not available'],
+    [aServedStatus(), 'previous=true', 'previous terminated container "main" in pod "web" not found'],
+    [aServedStatus(), 'tailLines=-1', 'tailLines: Invalid value: -1: must be greater than or equal to 0'],
+    [aServedStatus(), 'limitBytes=0', 'limitBytes: Invalid value: 0: must be greater than 0'],
+    [aServedStatus(), 'sinceTime=x', 'sinceTime: Invalid value: "x"'],
+    [aServedStatus(), 'sinceSeconds=1&sinceTime=2026-01-02T03:04:05Z', 'at most one of'],
+    [aServedStatus(), 'container=x', 'container x is not valid for pod web'],
+    [aServedStatus(), '', 'is not in the folder of its pod'],
   ])('%# says why', (status, query, words) => {
     expect(() => log(status)(ask(query))).toThrow(words);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aRunningStatus, ServedPodsScene } from '../testing/served-pods-scene.js';
+import { aServedStatus, ServedPodsScene } from '../testing/served-pods-scene.js';
 import { PodWatch, type PodWatchOptions } from './pod-watch.js';
 import { type V1Pod } from './render-pod.js';
 
@@ -78,7 +78,7 @@ describe('a watch of pods', () => {
       served.status.phase === 'Running';
     const next = reader(watch({ matches: running }).lines());
     expect(await next()).toBe('ADDED a@101');
-    scene.set({ name: 'a' }, { status: aRunningStatus({ phase: 'Failed' }) });
+    scene.set({ name: 'a' }, { status: aServedStatus({ phase: 'Failed' }) });
     expect(await next()).toBe('DELETED a@102');
     scene.set({ name: 'a' });
     expect(await next()).toBe('ADDED a@103');

@@ -7,7 +7,7 @@ import { BUILT_AT_NS } from '../testing/builders.js';
 import {
   aPodActionsScene,
   aSidecar,
-  aSpecContainer,
+  aBareContainer,
   type SceneBlueprint,
 } from '../testing/pod-actions-scene.js';
 import { computePodStatus, type PodStatusInputs } from './compute-pod-status.js';
@@ -54,7 +54,7 @@ describe('the status of a pod that waits before it is begun', () => {
     const plain = compute({}, { waitsFor });
     expect(plain.phase).toBe('Pending');
     expect(states(plain)).toEqual([{ waiting: { reason: 'ContainerCreating', message: waitsFor } }]);
-    const init = compute({ spec: { initContainers: [aSpecContainer('first')] } }, { waitsFor });
+    const init = compute({ spec: { initContainers: [aBareContainer('first')] } }, { waitsFor });
     const waiting = { waiting: { reason: 'PodInitializing', message: waitsFor } };
     expect(states(init)).toEqual([waiting, waiting]);
   });
@@ -140,7 +140,7 @@ describe('a container', () => {
     const volumeMounts = [
       { name: 'data', mountPath: '/data', readOnly: true, recursiveReadOnly: 'IfPossible' as const },
     ];
-    const spec = { containers: [aSpecContainer('main', { volumeMounts })] };
+    const spec = { containers: [aBareContainer('main', { volumeMounts })] };
     const told = [{ name: 'data', mountPath: '/data', readOnly: true, recursiveReadOnly: 'Enabled' }];
     const able = { canMountRecursivelyReadOnly: true };
     expect(main(compute({ spec }, able))).toMatchObject({ volumeMounts: told });
@@ -314,7 +314,7 @@ describe('a container that is gone from the runtime', () => {
 
 describe('ready and started', () => {
   const withProbes = (fields: Partial<Container>): SceneBlueprint => ({
-    spec: { containers: [aSpecContainer('main', fields)] },
+    spec: { containers: [aBareContainer('main', fields)] },
     containers: { main: {} },
   });
   const probes = (ready: boolean | undefined, started: boolean | undefined): Facts => ({
@@ -340,7 +340,7 @@ describe('ready and started', () => {
   });
 
   it('are named where they are missing', () => {
-    const spec = { containers: [aSpecContainer('a'), aSpecContainer('b'), aSpecContainer('c')] };
+    const spec = { containers: [aBareContainer('a'), aBareContainer('b'), aBareContainer('c')] };
     const { conditions: all } = compute({ spec, containers: { b: {} } });
     expect(all.find(({ type }) => type === 'Ready')?.message).toBe('containers with unready status: [a c]');
   });
@@ -348,7 +348,7 @@ describe('ready and started', () => {
 
 describe('a pod with init containers', () => {
   const spec = {
-    initContainers: [aSpecContainer('setup'), aSidecar('mesh', { startupProbe: {} })],
+    initContainers: [aBareContainer('setup'), aSidecar('mesh', { startupProbe: {} })],
   };
   const init = ({ initContainerStatuses = [] }: V1PodStatus): V1ContainerStatus[] => [
     ...initContainerStatuses,
@@ -448,7 +448,7 @@ describe('the end of a pod', () => {
   });
 
   it('of a pod that runs once, by the loss of its sandbox before all had begun', () => {
-    const spec = { restartPolicy: 'Never', containers: [aSpecContainer('a'), aSpecContainer('b')] } as const;
+    const spec = { restartPolicy: 'Never', containers: [aBareContainer('a'), aBareContainer('b')] } as const;
     const status = compute({ spec, sandboxes: [EXITED], containers: { a: EXITED } });
     expect(status.phase).toBe('Failed');
     expect(status.containerStatuses[1]?.state.terminated).toMatchObject({

@@ -3,7 +3,7 @@ import { type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status
 import {
   aPodActionsScene,
   aSidecar,
-  aSpecContainer,
+  aBareContainer,
   type SceneBlueprint,
 } from '../testing/pod-actions-scene.js';
 import { computePodStatus } from './compute-pod-status.js';
@@ -31,7 +31,7 @@ const regular = ({ containerStatuses }: V1PodStatus): string[] => containerStatu
 const init = ({ initContainerStatuses = [] }: V1PodStatus): string[] => initContainerStatuses.map(say);
 
 describe('the last status of a pod', () => {
-  const two = { spec: { containers: [aSpecContainer('a'), aSpecContainer('b')] } };
+  const two = { spec: { containers: [aBareContainer('a'), aBareContainer('b')] } };
 
   it('is what it was when all have ended', () => {
     const status = terminate({ ...two, containers: { a: exited, b: exited } });
@@ -70,7 +70,7 @@ describe('the last status of a pod', () => {
   });
 
   describe('with init containers', () => {
-    const spec = { initContainers: [aSpecContainer('one'), aSpecContainer('two'), aSidecar('mesh')] };
+    const spec = { initContainers: [aBareContainer('one'), aBareContainer('two'), aSidecar('mesh')] };
 
     it('leaves those and the regular ones alone whose turn never came', () => {
       const status = terminate({ spec, containers: { one: { ...exited, exitCode: 1 } } });
@@ -98,7 +98,7 @@ describe('the last status of a pod', () => {
     });
 
     it('ends regular ones that never began once the last init container was through', () => {
-      const initContainers = [aSpecContainer('one')];
+      const initContainers = [aBareContainer('one')];
       const status = terminate({ spec: { initContainers }, containers: { one: exited } });
       expect(regular(status)).toEqual(['main ContainerStatusUnknown 137']);
     });

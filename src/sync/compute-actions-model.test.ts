@@ -4,7 +4,7 @@ import { type NodePod } from '../model/node-pod.js';
 import { type RestartPolicy } from '../model/pod.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
-import { aSidecar, aSpecContainer } from '../testing/pod-actions-scene.js';
+import { aSidecar, aBareContainer } from '../testing/pod-actions-scene.js';
 import { type ModelContainer, PodModel, specContainersOf } from '../testing/pod-model.js';
 import { computePodActions, isNothingToDo } from './compute-actions.js';
 import { ContainerAges } from './container-ages.js';
@@ -45,8 +45,8 @@ function aModelPod(restartPolicy: RestartPolicy): NodePod {
   return aNodePod({
     spec: {
       restartPolicy,
-      initContainers: [aSpecContainer('one'), aSidecar('mesh', { livenessProbe: {} }), aSpecContainer('two')],
-      containers: [aSpecContainer('a', { livenessProbe: {} }), aSpecContainer('b', { livenessProbe: {} })],
+      initContainers: [aBareContainer('one'), aSidecar('mesh', { livenessProbe: {} }), aBareContainer('two')],
+      containers: [aBareContainer('a', { livenessProbe: {} }), aBareContainer('b', { livenessProbe: {} })],
     },
   });
 }

@@ -3,7 +3,7 @@ import { ANNOTATIONS } from '../runtime/labels.js';
 import {
   aPodActionsScene,
   aSidecar,
-  aSpecContainer,
+  aBareContainer,
   sayActions,
   type SceneBlueprint,
 } from '../testing/pod-actions-scene.js';
@@ -13,7 +13,7 @@ import { sandboxHash } from './container-hash.js';
 const say = (blueprint: SceneBlueprint): string => sayActions(computePodActions(aPodActionsScene(blueprint)));
 const exited = { state: 'exited' } as const;
 const failed = { state: 'exited', exitCode: 1 } as const;
-const two = [aSpecContainer('a'), aSpecContainer('b')];
+const two = [aBareContainer('a'), aBareContainer('b')];
 
 describe('a sandbox', () => {
   it.each([
@@ -186,7 +186,7 @@ describe('a lost sandbox', () => {
 
   describe('of a pod with init containers', () => {
     const spec = {
-      initContainers: [aSpecContainer('one'), aSpecContainer('two')],
+      initContainers: [aBareContainer('one'), aBareContainer('two')],
       restartPolicy: 'Never',
     } as const;
 
@@ -227,7 +227,7 @@ describe('an edit of what the sandbox is made of', () => {
 });
 
 describe('init containers', () => {
-  const spec = { initContainers: [aSpecContainer('one'), aSpecContainer('two')] };
+  const spec = { initContainers: [aBareContainer('one'), aBareContainer('two')] };
 
   it.each([
     ['the first at the beginning', {}, 'start one/0'],
@@ -270,7 +270,7 @@ describe('init containers', () => {
 
 describe('sidecars', () => {
   const spec = {
-    initContainers: [aSidecar('mesh', { startupProbe: {}, livenessProbe: {} }), aSpecContainer('setup')],
+    initContainers: [aSidecar('mesh', { startupProbe: {}, livenessProbe: {} }), aBareContainer('setup')],
   };
   const started = ['mesh-0'];
 
@@ -333,7 +333,7 @@ describe('sidecars', () => {
   });
 
   it('are added to a pod that runs, and init containers are not', () => {
-    const initContainers = [aSpecContainer('new'), aSidecar('extra')];
+    const initContainers = [aBareContainer('new'), aSidecar('extra')];
     expect(say({ spec: { initContainers }, containers: { main: {} } })).toBe('start extra/0');
   });
 

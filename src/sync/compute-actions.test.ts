@@ -3,7 +3,7 @@ import { type RestartPolicy } from '../model/pod.js';
 import {
   aPodActionsScene,
   aSidecar,
-  aSpecContainer,
+  aBareContainer,
   sayActions as say,
   type SceneBlueprint,
 } from '../testing/pod-actions-scene.js';
@@ -19,7 +19,7 @@ describe('one regular container', () => {
   type Row = [string, SceneBlueprint, [string, string, string]];
   const same = (text: string): [string, string, string] => [text, text, text];
   const probed = (main: SceneBlueprint['containers'], failed: Partial<SceneBlueprint>): SceneBlueprint => ({
-    spec: { containers: [aSpecContainer('main', { livenessProbe: {}, startupProbe: {} })] },
+    spec: { containers: [aBareContainer('main', { livenessProbe: {}, startupProbe: {} })] },
     ...(main === undefined ? {} : { containers: main }),
     ...failed,
   });
@@ -132,7 +132,7 @@ describe('a container that is there more than once', () => {
   });
 
   it('stays as it runs, and not as it was created: init containers and sidecars, too', () => {
-    const spec = { initContainers: [aSidecar('mesh'), aSpecContainer('setup')] };
+    const spec = { initContainers: [aSidecar('mesh'), aBareContainer('setup')] };
     const twice = [{}, { state: 'created' }] as const;
     expect(say(compute({ spec, containers: { mesh: {}, setup: twice } }))).toBe('remove setup-1');
     expect(say(compute({ spec, containers: { mesh: twice, main: {} } }))).toBe('remove mesh-1');
@@ -144,7 +144,7 @@ describe('what a kill says', () => {
     spec: {
       terminationGracePeriodSeconds: 7,
       containers: [
-        aSpecContainer('main', {
+        aBareContainer('main', {
           livenessProbe: { terminationGracePeriodSeconds: 2 },
           startupProbe: { terminationGracePeriodSeconds: 3 },
         }),
@@ -183,7 +183,7 @@ describe('what a kill says', () => {
   });
 
   it('does not promise a restart where there is none', () => {
-    const spec = { containers: [aSpecContainer('main', { livenessProbe: {} }), aSpecContainer('other')] };
+    const spec = { containers: [aBareContainer('main', { livenessProbe: {} }), aBareContainer('other')] };
     const { containersToKill, containersToStart, killPod } = compute({
       spec: { ...spec, restartPolicy: 'Never' },
       containers: { main: {}, other: {} },
@@ -195,7 +195,7 @@ describe('what a kill says', () => {
 });
 
 describe('several containers', () => {
-  const spec = { containers: [aSpecContainer('a'), aSpecContainer('b')] };
+  const spec = { containers: [aBareContainer('a'), aBareContainer('b')] };
 
   it('are decided on one by one', () => {
     const containers = { a: { state: 'exited', exitCode: 1 }, b: {} } as const;
@@ -276,7 +276,7 @@ describe('what is written on a container as it is started', () => {
     ['after a failed probe', { delayMs: 0 }, 10_000],
   ] as const)('is the delay after its own end: %s', (title, main, delayMs) => {
     const { containersToStart } = compute({
-      spec: { containers: [aSpecContainer('main', { livenessProbe: {} })] },
+      spec: { containers: [aBareContainer('main', { livenessProbe: {} })] },
       ...(title === 'the first' ? {} : { containers: { main } }),
       failedLiveness: ['main-0'],
     });
@@ -338,7 +338,7 @@ describe('a container that another agent made', () => {
     const known = new Map(baselinesToKeep.map(({ containerId, hash }) => [containerId, hash]));
     const findBaseline = (id: string): string | undefined => known.get(id);
     expect(say(compute({ containers, sandboxes, findBaseline }))).toBe('nothing');
-    const edited = { containers: [aSpecContainer('main')], hostname: 'other' };
+    const edited = { containers: [aBareContainer('main')], hostname: 'other' };
     expect(say(compute({ spec: edited, containers, sandboxes, findBaseline }))).toBe(
       'kill pod, sandbox 1, start main/1',
     );

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { aSidecar, aSpecContainer } from '../testing/pod-actions-scene.js';
+import { aSidecar, aBareContainer } from '../testing/pod-actions-scene.js';
 import { computeStopOrder } from './compute-stop-order.js';
 
 const named = (...names: string[]): { name: string }[] => names.map((name) => ({ name }));
 
 describe('containers are stopped', () => {
-  const spec = { initContainers: [aSidecar('log'), aSpecContainer('setup'), aSidecar('mesh')] };
+  const spec = { initContainers: [aSidecar('log'), aBareContainer('setup'), aSidecar('mesh')] };
 
   it('all that are not sidecars at once, then sidecars from the last to the first', () => {
     expect(computeStopOrder(spec, named('log', 'mesh', 'a', 'b', 'setup', 'stray'))).toEqual([

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { PodPaths } from '../runtime/pod-paths.js';
-import { aNodePod } from '../testing/node-pods.js';
+import { aSpecPod } from '../testing/node-pods.js';
 import { linkContainerLog, makePodFolders, makeTerminationFile, readLastRestartCount } from './pod-files.js';
 
 let folder: string;
@@ -28,7 +28,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 it('makes the folders of a pod, again and again', async () => {
-  const pod = aNodePod();
+  const pod = aSpecPod();
   await makePodFolders(paths, pod);
   await makePodFolders(paths, pod);
   expect(await modeOf(join(folder, 'root/pods/u1'))).toBe(0o750);
@@ -37,7 +37,7 @@ it('makes the folders of a pod, again and again', async () => {
 });
 
 it('lets whoever a container runs as write its last words', async () => {
-  await makePodFolders(paths, aNodePod());
+  await makePodFolders(paths, aSpecPod());
   const file = await makeTerminationFile(paths, 'u1', 'app', 4);
   expect(file).toBe(join(folder, 'root/pods/u1/containers/app/4'));
   expect(await modeOf(file)).toBe(0o666);
@@ -47,7 +47,7 @@ it('lets whoever a container runs as write its last words', async () => {
 });
 
 it('keeps the last words of a crash loop’s newest containers only', async () => {
-  await makePodFolders(paths, aNodePod());
+  await makePodFolders(paths, aSpecPod());
   for (let count = 0; count < 25; count++) await makeTerminationFile(paths, 'u1', 'app', count);
   const files = await readdir(join(folder, 'root/pods/u1/containers/app'));
   expect(files.map(Number).sort((one, other) => one - other)).toEqual([
@@ -56,7 +56,7 @@ it('keeps the last words of a crash loop’s newest containers only', async () =
 });
 
 it('lets nobody choose by a link what last words are written to', async () => {
-  await makePodFolders(paths, aNodePod());
+  await makePodFolders(paths, aSpecPod());
   await writeFile(join(folder, 'outside'), 'kept');
   const file = join(folder, 'root/pods/u1/containers/app/0');
   await symlink(join(folder, 'outside'), file);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aNodePod } from '../testing/node-pods.js';
+import { aSpecPod } from '../testing/node-pods.js';
 import { emptyPodStatus } from '../runtime/runtime.js';
 import { type NodePod } from '../model/node-pod.js';
 import { SILENT_LOGGER } from '../util/logger.js';
@@ -28,22 +28,22 @@ function aScene() {
 
 it('clears an edited pod of all that it had, once for each edit', async () => {
   const { done, scene, clear } = aScene();
-  const pod = aNodePod({ hostNetwork: true });
+  const pod = aSpecPod({ hostNetwork: true });
   expect(await clear(pod)).toBeDefined();
   expect(done.splice(0)).toEqual(['SandboxChanged', 'end', 'volumes', 'start failures', 'status']);
   expect(await clear(pod)).toBeUndefined();
   expect(done).toEqual([]);
-  expect(await clear(aNodePod({ hostPID: true }))).toBeDefined();
+  expect(await clear(aSpecPod({ hostPID: true }))).toBeDefined();
   // It was made, and later edited back.
   scene.isOutdated = false;
-  expect(await clear(aNodePod({ hostPID: true }))).toBeUndefined();
+  expect(await clear(aSpecPod({ hostPID: true }))).toBeUndefined();
   scene.isOutdated = true;
-  expect(await clear(aNodePod({ hostPID: true }))).toBeDefined();
+  expect(await clear(aSpecPod({ hostPID: true }))).toBeDefined();
 });
 
 it('makes nothing anew that is being deleted', async () => {
   const { done, clear } = aScene();
-  const pod = aNodePod({ hostNetwork: true });
+  const pod = aSpecPod({ hostNetwork: true });
   const metadata = { ...pod.metadata, deletionTimestamp: '2026-01-02T03:04:05Z' };
   expect(await clear({ ...pod, metadata })).toBeUndefined();
   expect(done).toEqual([]);

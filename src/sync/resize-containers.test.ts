@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type ContainerLimits } from '../runtime/runtime.js';
-import { aNodePod } from '../testing/node-pods.js';
+import { aSpecPod } from '../testing/node-pods.js';
 import { SILENT_LOGGER } from '../util/logger.js';
 import { type ContainerToResize } from './pod-actions.js';
 import { ContainerResizer } from './resize-containers.js';
@@ -29,6 +29,6 @@ it('takes from containers before it gives to others, so that the pod has room fo
     toResize('less', limits(2n), limits(1n)),
     toResize('limited', limits(undefined), limits(1n)),
   ];
-  expect(await resizer.resize(aNodePod({}), all, new AbortController().signal)).toEqual([]);
+  expect(await resizer.resize(aSpecPod({}), all, new AbortController().signal)).toEqual([]);
   expect(order).toEqual(['less', 'limited', 'unlimited', 'more', 'more of both']);
 });

@@ -7,13 +7,13 @@ import { type NodeFacts } from '../runtime/node-facts.js';
 import { PodPaths } from '../runtime/pod-paths.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeRuntimeChanges } from '../testing/fake-runtime-changes.js';
-import { aNodePod, someNodeFacts } from '../testing/node-pods.js';
+import { aSpecPod, someNodeFacts } from '../testing/node-pods.js';
 import { makePodFolders } from './pod-files.js';
 import { SandboxStarter, type SandboxOutcome } from './start-sandbox.js';
 import { type PodCgroupParents } from './sync-pod-ports.js';
 
 const NEVER = new AbortController().signal;
-const onNode = aNodePod({ hostNetwork: true });
+const onNode = aSpecPod({ hostNetwork: true });
 
 let folder: string;
 beforeEach(async () => {
@@ -100,7 +100,7 @@ describe('the names that a pod finds', () => {
     readFile(('sandbox' in outcome && outcome.sandbox.hostsFile) || 'none', 'utf8');
 
   it('are in a file of its own, with the addresses of its sandbox', async () => {
-    const pod = aNodePod({ hostname: 'h', subdomain: 's', hostAliases: [{ ip: '192.0.2.7' }] });
+    const pod = aSpecPod({ hostname: 'h', subdomain: 's', hostAliases: [{ ip: '192.0.2.7' }] });
     const { start } = makeStarter(undefined, pod);
     expect(await hostsOf(await start())).toMatch(/\th\.s\.default\.svc\th\n[^]*192\.0\.2\.7\n$/);
   });
@@ -121,7 +121,7 @@ describe('the names that a pod finds', () => {
 
 describe('a pod that wants the cluster’s name servers where there are none', () => {
   it('is told of it in the kubelet’s words, once for each sandbox', async () => {
-    const { events, start } = makeStarter(undefined, aNodePod({ dnsPolicy: 'ClusterFirst' }));
+    const { events, start } = makeStarter(undefined, aSpecPod({ dnsPolicy: 'ClusterFirst' }));
     await start();
     await start('web-sandbox-0');
     expect(events).toEqual([
@@ -131,7 +131,7 @@ describe('a pod that wants the cluster’s name servers where there are none', (
 
   it('is not where there are some', async () => {
     const node = someNodeFacts({ clusterDns: ['10.96.0.10'] });
-    const { events, start, runtime } = makeStarter(undefined, aNodePod({ dnsPolicy: 'ClusterFirst' }), node);
+    const { events, start, runtime } = makeStarter(undefined, aSpecPod({ dnsPolicy: 'ClusterFirst' }), node);
     await start();
     expect(events).toEqual([]);
     expect(runtime.sandboxConfigOf('web-sandbox-0').dnsConfig?.servers).toEqual(['10.96.0.10']);
@@ -140,7 +140,7 @@ describe('a pod that wants the cluster’s name servers where there are none', (
 
 it('a pod is told of name servers that are too many', async () => {
   const nameservers = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
-  const { events, start } = makeStarter(undefined, aNodePod({ dnsConfig: { nameservers } }));
+  const { events, start } = makeStarter(undefined, aSpecPod({ dnsConfig: { nameservers } }));
   await start();
   expect(events).toEqual([
     'Warning DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 192.0.2.53 192.0.2.1 192.0.2.2',
@@ -149,7 +149,7 @@ it('a pod is told of name servers that are too many', async () => {
 
 describe('a sandbox that cannot be as it is wanted', () => {
   it('is not made under a name that is too long', async () => {
-    const pod = aNodePod({ hostname: 'h'.repeat(60), subdomain: 'sub', setHostnameAsFQDN: true });
+    const pod = aSpecPod({ hostname: 'h'.repeat(60), subdomain: 'sub', setHostnameAsFQDN: true });
     const { events, start, runtime } = makeStarter(undefined, pod);
     expect(await start()).toMatchObject({
       failure: { action: 'CreatePodSandbox', reason: 'CreatePodSandboxError' },
@@ -163,7 +163,7 @@ describe('a sandbox that cannot be as it is wanted', () => {
   });
 
   it('is not made with fewer rules for groups than it asks for', async () => {
-    const pod = aNodePod({ securityContext: { supplementalGroupsPolicy: 'Strict' } });
+    const pod = aSpecPod({ securityContext: { supplementalGroupsPolicy: 'Strict' } });
     const message = 'SupplementalGroupsPolicy=Strict is not supported in this node';
     const { start } = makeStarter(undefined, pod, someNodeFacts({ strictGroups: false }));
     expect(await start()).toMatchObject({ failure: { message: expect.stringContaining(message) as string } });

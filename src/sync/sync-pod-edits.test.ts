@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Container } from '../model/container.js';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { SyncPodBench } from '../testing/sync-pod-bench.js';
 import { PodloopError } from '../util/errors.js';
 
@@ -14,12 +14,12 @@ describe('a container that is stopped for an edit', () => {
   const lifecycle = (word: string) => ({ preStop: { exec: { command: [word] } } });
 
   it('has its hook run as the manifest says it now', async () => {
-    const before = aNodePod({ containers: [aSpecContainer({ lifecycle: lifecycle('bye') })] });
+    const before = aSpecPod({ containers: [aSpecContainer({ lifecycle: lifecycle('bye') })] });
     await bench.sync(before);
     bench.changes();
     const command = ['other'];
     await bench.sync(
-      aNodePod({ containers: [aSpecContainer({ command, lifecycle: lifecycle('farewell') })] }),
+      aSpecPod({ containers: [aSpecContainer({ command, lifecycle: lifecycle('farewell') })] }),
     );
     expect(bench.changes().slice(0, 2)).toEqual([
       'execSync web-app-0 farewell 30',
@@ -29,9 +29,9 @@ describe('a container that is stopped for an edit', () => {
 
   it('has its hook run as it bears it when the manifest no longer has it', async () => {
     const side = aSpecContainer({ name: 'side', lifecycle: lifecycle('bye') });
-    await bench.sync(aNodePod({ containers: [aSpecContainer(), side] }));
+    await bench.sync(aSpecPod({ containers: [aSpecContainer(), side] }));
     bench.changes();
-    await bench.sync(aNodePod());
+    await bench.sync(aSpecPod());
     const changes = bench.changes();
     expect(changes).toContain('execSync web-side-0 bye 30');
     expect(changes).toContain('stopContainer web-side-0 30');
@@ -39,8 +39,8 @@ describe('a container that is stopped for an edit', () => {
 });
 
 describe('a pod that is edited in what it is made of', () => {
-  const before = aNodePod({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
-  const after = aNodePod({
+  const before = aSpecPod({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
+  const after = aSpecPod({
     containers: [aSpecContainer({ command: ['other'] }), aSpecContainer({ name: 'side' })],
   });
 
@@ -89,7 +89,7 @@ describe('a pod that is edited in what it is made of', () => {
   });
 
   it('runs again although nothing is to be restarted in it', async () => {
-    const once = (spec: object) => aNodePod({ restartPolicy: 'Never', ...spec });
+    const once = (spec: object) => aSpecPod({ restartPolicy: 'Never', ...spec });
     await bench.sync(once({}));
     bench.changes();
     await bench.sync(once({ containers: [aSpecContainer({ args: ['x'] })] }));
@@ -101,7 +101,7 @@ describe('a pod that is edited in what it is made of', () => {
     bench.runtime.addImage('registry.example/app:2');
     bench.changes();
     const image = 'registry.example/app:2';
-    await bench.sync(aNodePod({ containers: [aSpecContainer({ image }), aSpecContainer({ name: 'side' })] }));
+    await bench.sync(aSpecPod({ containers: [aSpecContainer({ image }), aSpecContainer({ name: 'side' })] }));
     expect(bench.changes()).toEqual([
       'stopContainer web-app-0 30',
       'createContainer web-app-1',
@@ -113,7 +113,7 @@ describe('a pod that is edited in what it is made of', () => {
 
 describe('limits of a container that runs', () => {
   const limited = (cpu: string, memory: string, fields: Partial<Container> = {}) =>
-    aNodePod({
+    aSpecPod({
       containers: [
         aSpecContainer({ resources: { requests: { cpu, memory }, limits: { cpu, memory } }, ...fields }),
       ],

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { SyncPodBench } from '../testing/sync-pod-bench.js';
 
 const NEVER = new AbortController().signal;
@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => bench[Symbol.asyncDispose]());
 
 it('ends a pod at its deadline, and says before when that is', async () => {
-  const pod = aNodePod({ activeDeadlineSeconds: 60 });
+  const pod = aSpecPod({ activeDeadlineSeconds: 60 });
   const { requeueAfterMs = 0 } = await bench.sync(pod);
   expect(requeueAfterMs).toBeGreaterThan(59_000);
   expect(requeueAfterMs).toBeLessThanOrEqual(60_000);
@@ -26,7 +26,7 @@ describe('a sync that is told to stop', () => {
   it('starts nothing more once what is under way has settled', async () => {
     const stop = new AbortController();
     const release = bench.runtime.gate('createContainer').hang();
-    const pod = aNodePod({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
+    const pod = aSpecPod({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
     let isSettled = false;
     const synced = bench.sync(pod, stop.signal).finally(() => (isSettled = true));
     const failed = expect(synced).rejects.toThrow('killed');
@@ -44,7 +44,7 @@ describe('a pod that is ended', () => {
   const sidecar = (name: string) => aSpecContainer({ name, restartPolicy: 'Always' });
 
   it('loses its containers first, then its sidecars in reverse, then its sandbox', async () => {
-    const pod = aNodePod({ initContainers: [sidecar('first'), sidecar('second')] });
+    const pod = aSpecPod({ initContainers: [sidecar('first'), sidecar('second')] });
     for (let step = 0; step < 4; step++) await bench.sync(pod);
     bench.changes();
     await bench.end(pod, 30);
@@ -62,7 +62,7 @@ describe('a pod that is ended', () => {
       const preStop = { exec: { command: [`bye ${name}`] } };
       return aSpecContainer({ name, lifecycle: { preStop } });
     };
-    const pod = aNodePod({ containers: [withHook('a'), withHook('b'), aSpecContainer({ name: 'c' })] });
+    const pod = aSpecPod({ containers: [withHook('a'), withHook('b'), aSpecContainer({ name: 'c' })] });
     await bench.sync(pod);
     bench.changes();
     await bench.end(pod, 8);
@@ -71,7 +71,7 @@ describe('a pod that is ended', () => {
   });
 
   it('is not ended while something of it runs', async () => {
-    const pod = aNodePod();
+    const pod = aSpecPod();
     await bench.sync(pod);
     bench.runtime.stopContainer = () => Promise.resolve();
     bench.runtime.stopPodSandbox = () => Promise.resolve();
@@ -82,7 +82,7 @@ describe('a pod that is ended', () => {
   });
 
   it('says what cannot be stopped, and still stops the sandbox', async () => {
-    const pod = aNodePod();
+    const pod = aSpecPod();
     await bench.sync(pod);
     bench.changes();
     bench.runtime.gate('stopContainer').fail(new Error('stuck'));
@@ -96,7 +96,7 @@ describe('a pod that is ended', () => {
   });
 
   it('is ended again with less time, while the first try still waits', async () => {
-    const pod = aNodePod();
+    const pod = aSpecPod();
     await bench.sync(pod);
     bench.changes();
     const release = bench.runtime.gate('stopContainer').hang();
@@ -116,7 +116,7 @@ describe('a pod that is ended', () => {
   });
 
   it('gives back the rest in the end, and has a last status', async () => {
-    const pod = aNodePod();
+    const pod = aSpecPod();
     await bench.sync(pod);
     await bench.end(pod, 5);
     const observed = bench.runtime.observe('u1');
@@ -127,7 +127,7 @@ describe('a pod that is ended', () => {
 
 it('ends a pod that only the runtime knows as its own annotations say', async () => {
   const preStop = { exec: { command: ['bye'] } };
-  const pod = aNodePod({
+  const pod = aSpecPod({
     terminationGracePeriodSeconds: 17,
     containers: [aSpecContainer({ lifecycle: { preStop } })],
   });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type PodSpec } from '../model/pod.js';
 import { type V1ContainerStatus } from '../model/v1-pod-status.js';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { SyncPodBench } from '../testing/sync-pod-bench.js';
 
 let bench: SyncPodBench;
@@ -12,11 +12,11 @@ afterEach(() => bench[Symbol.asyncDispose]());
 
 describe('an ephemeral container', () => {
   const debug = { ...aSpecContainer({ name: 'debug' }), targetContainerName: 'app' };
-  const withDebug = (spec: Partial<PodSpec> = {}) => aNodePod({ ephemeralContainers: [debug], ...spec });
+  const withDebug = (spec: Partial<PodSpec> = {}) => aSpecPod({ ephemeralContainers: [debug], ...spec });
   const ephemeral = (): V1ContainerStatus => bench.status().ephemeralContainerStatuses![0]!;
 
   it('joins a pod that runs, sees the processes of its target, and is started once', async () => {
-    await bench.sync(aNodePod());
+    await bench.sync(aSpecPod());
     bench.changes();
     await bench.sync(withDebug());
     expect(bench.changes()).toEqual(['createContainer web-debug-0', 'startContainer web-debug-0']);
@@ -60,13 +60,13 @@ describe('an ephemeral container', () => {
     await bench.sync(withDebug());
     await bench.sync(withDebug());
     bench.changes();
-    await bench.sync(aNodePod());
-    await bench.sync(aNodePod());
+    await bench.sync(aSpecPod());
+    await bench.sync(aSpecPod());
     expect(bench.changes()).toEqual([]);
     expect(bench.told.filter((line) => line.includes('EphemeralContainerRemoved'))).toEqual([
       'Warning debug EphemeralContainerRemoved: Ephemeral container debug was taken out of the manifest: it goes on until it ends, or the pod does',
     ]);
-    await bench.end(aNodePod(), 5);
+    await bench.end(aSpecPod(), 5);
     expect(bench.changes()).toContain('stopContainer web-debug-0 5');
   });
 

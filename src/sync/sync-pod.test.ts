@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { aNodePod, aSpecContainer } from '../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { SyncPodBench } from '../testing/sync-pod-bench.js';
 import { PodloopError } from '../util/errors.js';
 
@@ -14,7 +14,7 @@ afterEach(() => bench[Symbol.asyncDispose]());
 
 describe('a pod that is new', () => {
   it('gets its sandbox, then its containers in order, and nothing more the next time', async () => {
-    const pod = aNodePod({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
+    const pod = aSpecPod({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
     expect(await bench.sync(pod)).toEqual({ isTerminal: false });
     expect(bench.changes()).toEqual([
       'runPodSandbox web-sandbox-0',
@@ -38,7 +38,7 @@ describe('a pod that is new', () => {
   });
 
   it('need not be synced again once there was nothing to do, until something has changed', async () => {
-    const pod = aNodePod({ volumes: [] });
+    const pod = aSpecPod({ volumes: [] });
     await bench.sync(pod);
     expect(bench.syncer.isSettled(pod, bench.observed!)).toBe(false);
     await bench.sync(pod);
@@ -54,7 +54,7 @@ describe('a pod that is new', () => {
   });
 
   it('has its volumes, its /etc/hosts and the file for its last words mounted', async () => {
-    await bench.sync(aNodePod());
+    await bench.sync(aSpecPod());
     const { mounts } = bench.runtime.configOf('web-app-0');
     expect(mounts.map(({ containerPath, hostPath }) => [containerPath, hostPath])).toEqual([
       ['/data', '/host'],
@@ -64,14 +64,14 @@ describe('a pod that is new', () => {
   });
 
   it('has nothing mounted over what the manifest mounts there itself', async () => {
-    await bench.sync(aNodePod({ containers: [aSpecContainer({ terminationMessagePath: '/data' })] }));
+    await bench.sync(aSpecPod({ containers: [aSpecContainer({ terminationMessagePath: '/data' })] }));
     const { mounts } = bench.runtime.configOf('web-app-0');
     expect(mounts.map(({ containerPath }) => containerPath)).toEqual(['/data', '/etc/hosts']);
   });
 
   it('runs its init containers one after the other, and then the rest', async () => {
     const init = [aSpecContainer({ name: 'one' }), aSpecContainer({ name: 'two' })];
-    const pod = aNodePod({ initContainers: init });
+    const pod = aSpecPod({ initContainers: init });
     await bench.sync(pod);
     expect(bench.changes().at(-1)).toBe('startContainer web-one-0');
     await bench.sync(pod);
@@ -86,27 +86,27 @@ describe('a pod that is new', () => {
 
   it('waits while the network is not ready, unless it is on the node’s', async () => {
     bench.networkProblem = 'cni plugin not initialized';
-    await expect(bench.sync(aNodePod())).rejects.toMatchObject({ code: 'NETWORK_NOT_READY' });
+    await expect(bench.sync(aSpecPod())).rejects.toMatchObject({ code: 'NETWORK_NOT_READY' });
     expect(bench.told).toEqual([
       'Warning - NetworkNotReady: network is not ready: cni plugin not initialized',
     ]);
     expect(bench.changes()).toEqual([]);
-    await bench.sync(aNodePod({ hostNetwork: true }));
+    await bench.sync(aSpecPod({ hostNetwork: true }));
     expect(bench.changes()).toHaveLength(3);
   });
 
   it('waits for its volumes', async () => {
     bench.volumeProblem = new Error('MountVolume.SetUp failed for volume "v" : gone');
-    await expect(bench.sync(aNodePod())).rejects.toThrow('volume "v"');
+    await expect(bench.sync(aSpecPod())).rejects.toThrow('volume "v"');
     expect(bench.changes()).toEqual([]);
     bench.volumeProblem = undefined;
-    await bench.sync(aNodePod());
+    await bench.sync(aSpecPod());
     expect(bench.changes()).toHaveLength(3);
   });
 
   it('says that its sandbox cannot be made', async () => {
     bench.runtime.gate('runPodSandbox').fail(new Error('no address left'));
-    await expect(bench.sync(aNodePod())).rejects.toMatchObject({
+    await expect(bench.sync(aSpecPod())).rejects.toMatchObject({
       code: 'POD_SYNC_FAILED',
       message:
         'failed to "CreatePodSandbox" for "web_default(u1)" with CreatePodSandboxError: "Failed to create sandbox for pod \\"web_default(u1)\\": no address left"',
@@ -123,7 +123,7 @@ describe('a pod whose sandbox is being made', () => {
   it('has the image of its first container looked for, and is told of it afterwards', async () => {
     const release = bench.runtime.gate('runPodSandbox').hang();
     const other = aSpecContainer({ name: 'side', image: 'registry.example/app:1' });
-    const synced = bench.sync(aNodePod({ containers: [aSpecContainer(), other] }));
+    const synced = bench.sync(aSpecPod({ containers: [aSpecContainer(), other] }));
     while (lookups().length === 0) await bench.clock.settle();
     await bench.clock.settle();
     expect(bench.referred.at(-1)).toBe('container app');
@@ -143,7 +143,7 @@ describe('a pod whose sandbox is being made', () => {
   it('hears nothing of an image when there is no sandbox', async () => {
     bench.runtime.gate('runPodSandbox').fail(new Error('no network'));
     bench.runtime.gate('findImage').fail(new Error('broken'));
-    await expect(bench.sync(aNodePod())).rejects.toThrow('no network');
+    await expect(bench.sync(aSpecPod())).rejects.toThrow('no network');
     await bench.clock.settle();
     expect(bench.told).toEqual([
       'Warning - FailedCreatePodSandBox: Failed to create pod sandbox: no network',
@@ -154,7 +154,7 @@ describe('a pod whose sandbox is being made', () => {
 describe('a container that does not start', () => {
   it('holds up no other, and shows why', async () => {
     const missing = aSpecContainer({ name: 'missing', image: 'registry.example/none:1' });
-    const pod = aNodePod({ containers: [missing, aSpecContainer()] });
+    const pod = aSpecPod({ containers: [missing, aSpecContainer()] });
     await expect(bench.sync(pod)).rejects.toThrow(
       /^failed to "StartContainer" for "missing" with ErrImagePull: /,
     );
@@ -173,7 +173,7 @@ describe('a container that does not start', () => {
 
   it('holds up those after it when it is an init container', async () => {
     bench.runtime.gate('createContainer').fail(new Error('no room'));
-    const pod = aNodePod({ initContainers: [aSpecContainer({ name: 'one' })] });
+    const pod = aSpecPod({ initContainers: [aSpecContainer({ name: 'one' })] });
     await expect(bench.sync(pod)).rejects.toThrow(
       'failed to "InitContainer" for "one" with CreateContainerError: "no room"',
     );
@@ -182,26 +182,26 @@ describe('a container that does not start', () => {
 
   it('is started, and not made again, when an earlier sync got as far as making it', async () => {
     bench.runtime.gate('startContainer').fail(new Error('busy'));
-    await expect(bench.sync(aNodePod())).rejects.toThrow('RunContainerError');
+    await expect(bench.sync(aSpecPod())).rejects.toThrow('RunContainerError');
     bench.changes();
     bench.runtime.gate('startContainer').fail(undefined);
-    await bench.sync(aNodePod());
+    await bench.sync(aSpecPod());
     expect(bench.changes()).toEqual(['startContainer web-app-0']);
   });
 
   it('is removed when it cannot be started a second time, so that a new one is made', async () => {
     bench.runtime.gate('startContainer').fail(new Error('broken'));
-    await expect(bench.sync(aNodePod())).rejects.toThrow();
-    await expect(bench.sync(aNodePod())).rejects.toThrow();
+    await expect(bench.sync(aSpecPod())).rejects.toThrow();
+    await expect(bench.sync(aSpecPod())).rejects.toThrow();
     bench.changes();
     bench.runtime.gate('startContainer').fail(undefined);
-    await bench.sync(aNodePod());
+    await bench.sync(aSpecPod());
     expect(bench.changes()).toEqual(['createContainer web-app-0', 'startContainer web-app-0']);
   });
 
   it('waits for an object that its variables come from, and keeps the values that it was started with', async () => {
     const env = [{ name: 'LEVEL', valueFrom: { configMapKeyRef: { name: 'settings', key: 'level' } } }];
-    const pod = aNodePod({ containers: [aSpecContainer({ env, args: ['$(LEVEL)'] })] });
+    const pod = aSpecPod({ containers: [aSpecContainer({ env, args: ['$(LEVEL)'] })] });
     await expect(bench.sync(pod)).rejects.toThrow(
       'CreateContainerConfigError: "configmap \\"settings\\" not found"',
     );
@@ -230,7 +230,7 @@ describe('a container that does not start', () => {
   });
 
   it('is refused as root where it must not be', async () => {
-    const pod = aNodePod({ containers: [aSpecContainer({ securityContext: { runAsNonRoot: true } })] });
+    const pod = aSpecPod({ containers: [aSpecContainer({ securityContext: { runAsNonRoot: true } })] });
     await expect(bench.sync(pod)).rejects.toThrow(/CreateContainerConfigError: .*image will run as root/);
     expect(bench.changes()).toEqual(['runPodSandbox web-sandbox-0']);
   });
@@ -241,7 +241,7 @@ describe('a postStart hook', () => {
 
   it('holds up the next container', async () => {
     const first = aSpecContainer({ lifecycle: { postStart } });
-    const pod = aNodePod({ containers: [first, aSpecContainer({ name: 'next' })] });
+    const pod = aSpecPod({ containers: [first, aSpecContainer({ name: 'next' })] });
     const release = bench.runtime.gate('execSync').hang();
     const synced = bench.sync(pod);
     while (bench.runtime.calls.at(-1) !== 'execSync web-app-0 hello 0') await bench.clock.settle();
@@ -258,7 +258,7 @@ describe('a postStart hook', () => {
       stdout: Buffer.from('secret'),
       stderr: Buffer.alloc(0),
     });
-    const pod = aNodePod({ containers: [aSpecContainer({ lifecycle: { postStart } })] });
+    const pod = aSpecPod({ containers: [aSpecContainer({ lifecycle: { postStart } })] });
     await expect(bench.sync(pod)).rejects.toThrow('PostStartHookError');
     expect(bench.changes().at(-1)).toBe('stopContainer web-app-0 30');
     expect(bench.told.slice(-2)).toEqual([
@@ -270,7 +270,7 @@ describe('a postStart hook', () => {
 
 describe('a container that ended', () => {
   it('starts again at once, then after 10 s', async () => {
-    const pod = aNodePod();
+    const pod = aSpecPod();
     await bench.sync(pod);
     bench.runtime.exit('web-app-0', 3);
     await bench.sync(pod);
@@ -298,7 +298,7 @@ describe('a container that ended', () => {
   });
 
   it('ends a pod that runs once', async () => {
-    const pod = aNodePod({ restartPolicy: 'Never' });
+    const pod = aSpecPod({ restartPolicy: 'Never' });
     await bench.sync(pod);
     bench.runtime.exit('web-app-0', 0);
     expect(await bench.sync(pod)).toEqual({ isTerminal: true });
@@ -308,7 +308,7 @@ describe('a container that ended', () => {
 
 it('kills and replaces a container whose liveness probe failed', async () => {
   const livenessProbe = { exec: { command: ['alive'] } };
-  const pod = aNodePod({ containers: [aSpecContainer({ livenessProbe })] });
+  const pod = aSpecPod({ containers: [aSpecContainer({ livenessProbe })] });
   await bench.sync(pod);
   bench.changes();
   bench.failedLiveness.add('web-app-0');
@@ -326,7 +326,7 @@ it('kills and replaces a container whose liveness probe failed', async () => {
 
 it('shows a container as ready that was so under an earlier agent', async () => {
   const probe = { exec: { command: ['well'] } };
-  const pod = aNodePod({ containers: [aSpecContainer({ readinessProbe: probe, startupProbe: probe })] });
+  const pod = aSpecPod({ containers: [aSpecContainer({ readinessProbe: probe, startupProbe: probe })] });
   await bench.sync(pod);
   bench.probing.length = 0;
   bench.statuses.forget('u1');
@@ -338,13 +338,13 @@ it('a volume that no pod gets is a reason on each container that waits for it', 
   const message =
     'MountVolume.SetUp failed for volume "v" : volumes of the kind csi are not supported by podloop';
   bench.volumeProblem = new PodloopError('VOLUME_UNSUPPORTED', message);
-  await expect(bench.sync(aNodePod())).rejects.toThrow(message);
+  await expect(bench.sync(aSpecPod())).rejects.toThrow(message);
   expect(bench.container('app').state).toEqual({ waiting: { reason: 'UnsupportedVolume', message } });
 });
 
 describe('what a pod refers to', () => {
   it('is looked up before it is wanted, and forgotten with the pod', async () => {
-    const pod = aNodePod({});
+    const pod = aSpecPod({});
     await bench.sync(pod);
     expect(bench.referred).toEqual(['volumes of u1', 'handler of u1', 'container app']);
     await bench.end(pod, 1);
@@ -354,7 +354,7 @@ describe('what a pod refers to', () => {
   });
 
   it('may be a class of runtimes, without which there is no sandbox', async () => {
-    await expect(bench.sync(aNodePod({ runtimeClassName: 'none' }))).rejects.toThrow(
+    await expect(bench.sync(aSpecPod({ runtimeClassName: 'none' }))).rejects.toThrow(
       'there is no such class',
     );
     expect(bench.told).toEqual([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aPodActionsScene, aSpecContainer, type SceneContainer } from '../testing/pod-actions-scene.js';
+import { aPodActionsScene, aBareContainer, type SceneContainer } from '../testing/pod-actions-scene.js';
 import { UnheededStopSignals } from './unheeded-stop-signals.js';
 
 function look(main: SceneContainer, stopSignal?: string): string[] {
@@ -9,7 +9,7 @@ function look(main: SceneContainer, stopSignal?: string): string[] {
   });
   const lifecycle = stopSignal === undefined ? {} : { lifecycle: { stopSignal } };
   const { pod, observed } = aPodActionsScene({
-    spec: { containers: [aSpecContainer('main', lifecycle)] },
+    spec: { containers: [aBareContainer('main', lifecycle)] },
     containers: { main },
   });
   signals.look(pod, observed);

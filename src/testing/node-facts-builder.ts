@@ -46,7 +46,7 @@ export function aPopulation(changes: Partial<PopulationFacts> = {}): PopulationF
 }
 
 /** What asking for the status of a hundred pods showed. */
-export function anInspection(changes: Partial<InspectionFacts> = {}): InspectionFacts {
+export function someInspections(changes: Partial<InspectionFacts> = {}): InspectionFacts {
   return {
     ...{ asked: 100, pods: 100, calls: 362, medianMs: 3, inSeriesMs: 1_100 },
     slowest: [aSlowPod('db', 12)],
@@ -64,7 +64,7 @@ export function aSlowPod(name: string, slowestMs: number): SlowPod {
 }
 
 /** What a healthy agent of podloop's reports of itself, but for what is said. */
-export function aPlegReport(changes: Partial<PlegReport> = {}): PlegReport {
+export function anAgentReport(changes: Partial<PlegReport> = {}): PlegReport {
   return {
     ...{ atMs: Date.parse('2026-01-01T00:00:00Z'), forMs: 60_000, mode: 'auto', periodMs: 1_000 },
     runtime: { name: 'containerd', version: '2.1.9', endpoint: 'unix:///run/containerd/containerd.sock' },
@@ -100,7 +100,7 @@ const HEALTHY_RUNTIME: RuntimeFacts = {
     { method: 'ListContainers', calls: 3, hung: 0, p50Ms: 5, bytes: 200_000, items: 260 },
   ],
   population: known(aPopulation()),
-  inspections: known(anInspection()),
+  inspections: known(someInspections()),
   events: known({
     ...{ isSupported: true, watchedMs: 3_000, received: 4, changed: 2, missed: [], missedCount: 0 },
   }),

@@ -16,7 +16,7 @@ export function aSpecContainer(fields: Partial<Container> = {}): Container {
 }
 
 /** A pod `default/web` of this node with one container `app`. */
-export function aNodePod(spec: Partial<PodSpec> = {}, metadata: Partial<NodePodMeta> = {}): NodePod {
+export function aSpecPod(spec: Partial<PodSpec> = {}, metadata: Partial<NodePodMeta> = {}): NodePod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',

@@ -39,20 +39,20 @@ export interface SceneBlueprint {
 export const SCENE_SANDBOX = 'sandbox-0';
 
 /** A container of the spec. Its image makes it the same definition every time. */
-export function aSpecContainer(name: string, fields: Partial<Container> = {}): Container {
+export function aBareContainer(name: string, fields: Partial<Container> = {}): Container {
   return { name, image: `registry.example/${name}:1`, ...fields };
 }
 
 /** A sidecar of the spec. */
 export function aSidecar(name: string, fields: Partial<Container> = {}): Container {
-  return aSpecContainer(name, { restartPolicy: 'Always', ...fields });
+  return aBareContainer(name, { restartPolicy: 'Always', ...fields });
 }
 
 /** What computePodActions looks at, by what matters of it. Ids of containers are `name-attempt`. */
 export function aPodActionsScene(blueprint: SceneBlueprint = {}): PodActionInputs {
   const { spec, deleted = false, containers = {} } = blueprint;
   const pod = aNodePod({
-    spec: { containers: [aSpecContainer('main')], ...spec },
+    spec: { containers: [aBareContainer('main')], ...spec },
     ...(deleted ? { deletionTimestamp: '2026-01-02T03:04:05Z' } : {}),
   });
   const sandboxes = (blueprint.sandboxes ?? [{}]).map((fields, index, all) => {

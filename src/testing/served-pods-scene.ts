@@ -4,7 +4,7 @@ import { type ServedPod } from '../server/served-pod.js';
 import { aNodePod, type NodePodBlueprint } from './node-pod-builder.js';
 
 /** A status in which one container `main` runs. */
-export function aRunningStatus(more: Partial<V1PodStatus> = {}): V1PodStatus {
+export function aServedStatus(more: Partial<V1PodStatus> = {}): V1PodStatus {
   return {
     phase: 'Running',
     conditions: [],
@@ -39,7 +39,7 @@ export class ServedPodsScene {
   /** Puts a pod there, or another version of it, and tells the table. */
   set(blueprint: NodePodBlueprint, more: Partial<Omit<ServedPod, 'pod'>> = {}): ServedPod {
     const pod = aNodePod(blueprint);
-    const served = { pod, status: aRunningStatus(), createdAtMs: 0, deletion: undefined, ...more };
+    const served = { pod, status: aServedStatus(), createdAtMs: 0, deletion: undefined, ...more };
     this.pods.set(pod.metadata.uid, served);
     this.table.refresh(pod.metadata.uid);
     return served;

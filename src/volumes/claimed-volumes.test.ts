@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type PodSpec } from '../model/pod.js';
 import { type Volume } from '../model/volume.js';
 import { FakeClock } from '../testing/fake-clock.js';
-import { aNodePod } from '../testing/node-pods.js';
+import { aSpecPod } from '../testing/node-pods.js';
 import { BoundedLooks } from './bounded-looks.js';
 import { type ClaimedPlace, ClaimedVolumes } from './claimed-volumes.js';
 import { giveToGroup } from './give-to-group.js';
@@ -36,7 +36,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const workOf = (spec: Partial<PodSpec> = {}): PodVolume => ({
-  ...{ pod: aNodePod(spec), volume: VOLUME, folder: join(folder, 'unused') },
+  ...{ pod: aSpecPod(spec), volume: VOLUME, folder: join(folder, 'unused') },
 });
 
 it('a claimed folder of the node is mounted as it is, and asked for once', async () => {

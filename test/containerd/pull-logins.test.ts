@@ -14,7 +14,7 @@ import { PullRecords } from '../../src/images/pull-records.js';
 import { type Secret } from '../../src/model/config-object.js';
 import { type ImagePullPolicy } from '../../src/model/container.js';
 import { CriRuntimeChanges } from '../../src/runtime/cri-runtime-changes.js';
-import { aNodePod, aSpecContainer } from '../../src/testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../../src/testing/node-pods.js';
 import { SystemClock } from '../../src/util/clock.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { RELEASES } from './harness/installed.js';
@@ -66,7 +66,7 @@ describe.each(RELEASES)('images of a registry that asks for a login, on containe
   };
   let pods = 0;
   const ensure = async (imagePullPolicy: ImagePullPolicy = 'Always', name = 'app:1'): Promise<string> => {
-    const pod = aNodePod({}, { uid: `u${++pods}` });
+    const pod = aSpecPod({}, { uid: `u${++pods}` });
     const spec = { ...pod.spec, imagePullSecrets: [{ name: 'wrong' }, { name: 'right' }] };
     const container = aSpecContainer({ image: `${place}/team/${name}`, imagePullPolicy });
     const outcome = await images.ensureImage(container, { ...pod, spec }, NEVER);

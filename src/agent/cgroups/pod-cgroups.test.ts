@@ -5,7 +5,7 @@ import { type SandboxStatus } from '../../runtime/runtime.js';
 import { type CleanupView } from '../../sync/housekeeping.js';
 import { type CgroupVersions, FolderCgroups } from '../../testing/folder-cgroups.js';
 import { LogRecorder } from '../../testing/log-recorder.js';
-import { aNodePod, aSpecContainer } from '../../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../../testing/node-pods.js';
 import { GroupLimits } from './group-limits.js';
 import { GroupTrees } from './group-trees.js';
 import { PodCgroups, type PodCgroupsOptions } from './pod-cgroups.js';
@@ -13,7 +13,7 @@ import { PodCgroups, type PodCgroupsOptions } from './pod-cgroups.js';
 const NEVER = new AbortController().signal;
 
 const podThatAsksFor = (uid: string, cpu?: string): NodePod =>
-  aNodePod(cpu === undefined ? {} : { containers: [aSpecContainer({ resources: { requests: { cpu } } })] }, {
+  aSpecPod(cpu === undefined ? {} : { containers: [aSpecContainer({ resources: { requests: { cpu } } })] }, {
     uid,
   });
 const sandboxWith = (annotations: Record<string, string>): SandboxStatus => ({

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { aNodePod } from '../../testing/node-pods.js';
+import { aSpecPod } from '../../testing/node-pods.js';
 import { computeDownwardFacts, findDiskBytes } from './downward-facts.js';
 
 const NODE = {
@@ -10,7 +10,7 @@ const NODE = {
 };
 
 it('a pod has the addresses of its sandbox, that of the node’s family first', () => {
-  const { podIps, ...rest } = computeDownwardFacts(aNodePod(), ['fd00::5', '10.88.0.5', '10.88.0.6'], NODE);
+  const { podIps, ...rest } = computeDownwardFacts(aSpecPod(), ['fd00::5', '10.88.0.5', '10.88.0.6'], NODE);
   expect(podIps).toEqual(['10.88.0.5', 'fd00::5']);
   expect(rest).toEqual({
     ...{ hostIps: ['192.0.2.7'], nodeName: 'node1', serviceAccountName: 'default' },
@@ -19,7 +19,7 @@ it('a pod has the addresses of its sandbox, that of the node’s family first', 
 });
 
 it('a pod on the host’s network has those of the host', () => {
-  const pod = aNodePod({ hostNetwork: true });
+  const pod = aSpecPod({ hostNetwork: true });
   expect(computeDownwardFacts(pod, ['127.0.0.1'], NODE).podIps).toEqual(['192.0.2.7']);
 });
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type PodSpec } from '../../model/pod.js';
-import { aNodePod, aSpecContainer } from '../../testing/node-pods.js';
+import { aSpecPod, aSpecContainer } from '../../testing/node-pods.js';
 import { admitSecurity, type SecurityFeatures } from './admit-security.js';
 
 const features: SecurityFeatures = { allowedUnsafeSysctls: [], appArmor: false, strictGroups: false };
 const admit = (spec: Partial<PodSpec>, more: Partial<SecurityFeatures> = {}) =>
-  admitSecurity(aNodePod(spec), { ...features, ...more });
+  admitSecurity(aSpecPod(spec), { ...features, ...more });
 const RUNTIME_DEFAULT = { type: 'RuntimeDefault' } as const;
 
 describe('a pod whose security this node cannot keep', () => {
