@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CriClient, findEndpoint, parseEndpoint, probeEndpoint } from '../cri/index.js';
+import { CriClient, probeEndpoint } from '../cri/index.js';
 import { type Clock } from '../util/clock.js';
-import { hasCode } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
+import { findRuntime } from './find-runtime.js';
 import { RuntimeProcess } from './runtime-process.js';
 
 /** The word that stands for the embedded runtime in place of an endpoint. */
@@ -44,8 +44,8 @@ export async function connectAgentRuntime(
   options: AgentRuntimeOptions,
   signal: AbortSignal,
 ): Promise<AgentRuntime> {
-  const { clock, logger, timeoutMs } = options;
-  const found = await findUrl(options.runtimeEndpoint);
+  const { clock, logger, timeoutMs, runtimeEndpoint } = options;
+  const found = runtimeEndpoint === EMBEDDED_RUNTIME ? undefined : await findRuntime(runtimeEndpoint);
   let keeper: EmbeddedRuntimeKeeper | undefined;
   if (found === undefined) keeper = await startEmbedded(options, signal);
   const url = found ?? keeper!.endpoint;
@@ -53,17 +53,6 @@ export async function connectAgentRuntime(
   logger.info('Validated CRI v1 runtime API', { endpoint: url });
   const client = new CriClient({ endpoint: url, clock, logger, timeoutMs });
   return { client, url, name: runtimeName, version: runtimeVersion, keeper };
-}
-
-async function findUrl(endpoint: string): Promise<string | undefined> {
-  if (endpoint === EMBEDDED_RUNTIME) return undefined;
-  if (endpoint !== '') return parseEndpoint(endpoint).url;
-  try {
-    return (await findEndpoint()).url;
-  } catch (error) {
-    if (hasCode(error, 'ENDPOINT_NOT_FOUND')) return undefined;
-    throw error;
-  }
 }
 
 async function startEmbedded(

@@ -5,13 +5,12 @@
  *
  * @module
  */
-import { findEndpoint, parseEndpoint } from '../cri/index.js';
 import { diagnose } from '../doctor/diagnose.js';
 import { examineNode, type ExamineNodeOptions } from '../doctor/examine-node.js';
 import { type Finding } from '../doctor/finding.js';
 import { type NodeFacts } from '../doctor/node-facts.js';
-import { hasCode } from '../util/errors.js';
 import { DoctorRuntime } from './doctor-runtime.js';
+import { findRuntime } from './find-runtime.js';
 
 export { isWholeReport } from '../doctor/agent-report.js';
 export { EXIT_CODES, exitCodeOf } from '../doctor/diagnose.js';
@@ -42,22 +41,13 @@ const USUAL_ENDPOINT = 'unix:///run/containerd/containerd.sock';
 
 /** Looks at the node once. Rejects when an option cannot be used, or with the signal's reason. */
 export async function runDoctor({ runtimeEndpoint, ...options }: DoctorOptions): Promise<Diagnosis> {
-  const runtime = new DoctorRuntime({ endpoint: await findUrl(runtimeEndpoint), clock: options.clock });
+  // A machine without a runtime is what the doctor is there for, and no wrong use of it.
+  const endpoint = (await findRuntime(runtimeEndpoint)) ?? USUAL_ENDPOINT;
+  const runtime = new DoctorRuntime({ endpoint, clock: options.clock });
   try {
     const facts = await examineNode({ ...options, runtime });
     return { facts, findings: diagnose(facts) };
   } finally {
     runtime.close();
-  }
-}
-
-/** A machine without a runtime is what the doctor is there for, and no wrong use of it. */
-async function findUrl(endpoint: string): Promise<string> {
-  if (endpoint !== '') return parseEndpoint(endpoint).url;
-  try {
-    return (await findEndpoint()).url;
-  } catch (error) {
-    if (hasCode(error, 'ENDPOINT_NOT_FOUND')) return USUAL_ENDPOINT;
-    throw error;
   }
 }

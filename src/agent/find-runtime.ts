@@ -1,10 +1,24 @@
 import { findEndpoint, parseEndpoint } from '../cri/index.js';
+import { hasCode } from '../util/errors.js';
 
 /**
  * The runtime's `unix:///path` that is meant: the one given, or the one that is found when it is empty. Throws ENDPOINT_….
  *
  * @param socketPaths where it is looked for; the usual places unless told.
  */
-export async function findRuntime(endpoint: string, socketPaths?: readonly string[]): Promise<string> {
+export async function getRuntime(endpoint: string, socketPaths?: readonly string[]): Promise<string> {
   return (endpoint === '' ? await findEndpoint(socketPaths) : parseEndpoint(endpoint)).url;
+}
+
+/** The same, but undefined when none is given and the machine has none. Throws ENDPOINT_INVALID. */
+export async function findRuntime(
+  endpoint: string,
+  socketPaths?: readonly string[],
+): Promise<string | undefined> {
+  try {
+    return await getRuntime(endpoint, socketPaths);
+  } catch (error) {
+    if (hasCode(error, 'ENDPOINT_NOT_FOUND')) return undefined;
+    throw error;
+  }
 }

@@ -1,7 +1,6 @@
 import { dirname, join } from 'node:path';
-import { findRuntime } from '../agent/find-runtime.js';
+import { findRuntime, getRuntime } from '../agent/find-runtime.js';
 import { type Clock } from '../util/clock.js';
-import { hasCode } from '../util/errors.js';
 import { AgentClient } from './api/agent-client.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
 import { askAgent } from './api/ask-agent.js';
@@ -43,11 +42,8 @@ export async function findRuntimeEndpoint(options: FindRuntimeOptions): Promise<
   const { agent, env, usualSocketPaths } = options;
   const told = await askForEndpoint(options);
   if (told !== undefined) return told;
-  try {
-    return await findRuntime('', usualSocketPaths);
-  } catch (error) {
-    if (!hasCode(error, 'ENDPOINT_NOT_FOUND')) throw error;
-  }
+  const found = await findRuntime('', usualSocketPaths);
+  if (found !== undefined) return found;
   // An agent that is down or hangs has left its runtime where it keeps it.
   const own = join(dirname(agent.socketPath), 'runtime', 'cri.sock');
   const path = await findSocket([own, ...embeddedSocketPaths(env)]);
@@ -67,7 +63,7 @@ async function askForEndpoint({
     });
     // An agent of another version may say less.
     const endpoint = (answer as { runtime?: { endpoint?: unknown } } | null)?.runtime?.endpoint;
-    return typeof endpoint === 'string' && endpoint !== '' ? await findRuntime(endpoint) : undefined;
+    return typeof endpoint === 'string' && endpoint !== '' ? await getRuntime(endpoint) : undefined;
   } catch {
     return undefined;
   }

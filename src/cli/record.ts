@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { findRuntime } from '../agent/find-runtime.js';
+import { getRuntime } from '../agent/find-runtime.js';
 import { HealthReport } from '../agent/health-report.js';
 import { Observer } from '../agent/observer.js';
 import { findQuantity, toWholeUnits } from '../model/quantity.js';
@@ -93,7 +93,7 @@ export function recordCommand(host: CliHost): Command {
 async function record(flags: RecordFlags, host: CliHost): Promise<void> {
   const logger = createLogger(host, flags.verbosity);
   const signal = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
-  const upstream = await findRuntime(await chooseRuntimeEndpoint(flags.runtimeEndpoint, host, signal));
+  const upstream = await getRuntime(await chooseRuntimeEndpoint(flags.runtimeEndpoint, host, signal));
   const folder = flags.listen === undefined ? await mkdtemp(join(tmpdir(), 'podloop-record-')) : undefined;
   let failure: string | undefined;
   try {
