@@ -47,20 +47,21 @@ export function addProbeMetrics(registry: MetricsRegistry, isKnown: (podUid: str
   const probed = new Map<string, Map<string, ProbedContainer>>();
   /** How many pods have a series of times: one may have the name of an earlier one, and times have no uid to tell them apart by. */
   const owners = new Map<string, number>();
+  const forget = (uid: string, key: string, labels: ProbedContainer): void => {
+    for (const result of COUNTED) total.remove({ ...labels, result, pod_uid: uid });
+    const left = (owners.get(key) ?? 1) - 1;
+    if (left > 0) {
+      owners.set(key, left);
+      return;
+    }
+    owners.delete(key);
+    duration.remove(labels);
+  };
   const sweep = (): void => {
     for (const [uid, ofPod] of probed) {
       if (isKnown(uid)) continue;
       probed.delete(uid);
-      for (const [key, labels] of ofPod) {
-        for (const result of COUNTED) total.remove({ ...labels, result, pod_uid: uid });
-        const left = (owners.get(key) ?? 1) - 1;
-        if (left > 0) {
-          owners.set(key, left);
-        } else {
-          owners.delete(key);
-          duration.remove(labels);
-        }
-      }
+      for (const [key, labels] of ofPod) forget(uid, key, labels);
     }
   };
   registry.listen(probeEnded, (end) => {

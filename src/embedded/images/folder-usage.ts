@@ -1,3 +1,4 @@
+import { type BigIntStats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -18,6 +19,12 @@ export async function measureFolder(folder: string, signal?: AbortSignal): Promi
   let bytes = 0n;
   let inodes = 0n;
   const shared = new Set<bigint>();
+  const isCounted = ({ nlink, ino }: BigIntStats): boolean => {
+    if (nlink <= 1n) return false;
+    const isKnown = shared.has(ino);
+    shared.add(ino);
+    return isKnown;
+  };
   const folders = [folder];
   for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
     signal?.throwIfAborted();
@@ -31,10 +38,7 @@ export async function measureFolder(folder: string, signal?: AbortSignal): Promi
       for (const [index, each] of facts.entries()) {
         if (each === undefined) continue;
         if (each.isDirectory()) folders.push(paths[index]!);
-        else if (each.nlink > 1n) {
-          if (shared.has(each.ino)) continue;
-          shared.add(each.ino);
-        }
+        else if (isCounted(each)) continue;
         bytes += each.blocks * 512n;
         inodes++;
       }
