@@ -24,6 +24,7 @@ import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { describeListenFailure } from './describe-listen-failure.js';
 import { certFolderOf } from './options/cert-folder.js';
 import { type ClusterOptions } from './options/cluster-options.js';
@@ -214,7 +215,7 @@ export class AgentServers {
   /** For a port that nobody asked for: others may give it up; nothing else becomes well by being tried again. */
   async #wait(listener: Listener, error: unknown): Promise<void> {
     const { flag, address, port } = listener;
-    const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    const isTaken = systemCodeOf(error) === 'EADDRINUSE';
     const isNews = !isTaken || !this.#told.has(listener);
     if (isTaken) this.#waiting.push(listener);
     this.#told.add(listener);

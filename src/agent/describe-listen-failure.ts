@@ -1,9 +1,10 @@
 import { messageOf } from '../util/errors.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { findPortHolder } from './find-port-holder.js';
 
 /** Why nobody can listen at a port, and what to do: a sentence for people. */
 export async function describeListenFailure(error: unknown, port: number): Promise<string> {
-  switch ((error as NodeJS.ErrnoException).code) {
+  switch (systemCodeOf(error)) {
     case 'EADDRINUSE': {
       const holder = await findPortHolder(port);
       const who = holder === undefined ? 'somebody else' : `${holder.name} (process ${holder.pid})`;

@@ -3,6 +3,7 @@ import { lstat, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { messageOf } from '../util/errors.js';
 import { SliceYielder } from '../util/slices.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { manifestNameKind } from './manifest-names.js';
 import { LARGEST_MANIFEST_BYTES } from './manifest-reader.js';
 import { QuickStats } from './quick-stats.js';
@@ -108,7 +109,7 @@ export class ManifestFolder implements ManifestFiles {
       if (signOf(await file.stat({ bigint: true })) !== sign) return { kind: 'moved' };
       return { kind: 'read', bytes: buffer.subarray(0, size), sign };
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = systemCodeOf(error);
       return { kind: 'unreadable', why: code === 'ENOENT' ? BROKEN_LINK : messageOf(error) };
     }
   }
@@ -158,7 +159,7 @@ export class ManifestFolder implements ManifestFiles {
       const isSole = !isLink && facts.nlink === 1n;
       return { sign: signOf(facts), size: Number(size), isSole, facts: { dev, ino, size, mtimeNs, ctimeNs } };
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = systemCodeOf(error);
       // A link that leads nowhere is there, and so is a file that may not be looked at.
       const isGone = code === 'ENOENT' && (await lstatIfThere(path)) === undefined;
       const sign = `error ${code ?? messageOf(error)}`;
@@ -204,7 +205,7 @@ async function ifThere(look: () => Promise<BigIntStats>): Promise<BigIntStats | 
   try {
     return await look();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -20,6 +20,7 @@ import { type FieldProblem } from '../model/field-problem.js';
 import { applyPodDefaults } from '../model/pod-defaults.js';
 import { type Pod } from '../model/pod.js';
 import { hashPod } from '../model/static-pod.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { syncPath, writeWhole } from '../util/whole-file.js';
 import { Mutex } from '../util/mutex.js';
 import { type ManifestProblem } from './manifest-problem.js';
@@ -207,7 +208,7 @@ async function readText(path: string): Promise<string | undefined> {
     if (!facts.isFile() || facts.size > LARGEST_MANIFEST_BYTES) return '';
     return await file.readFile('utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { linkAbort } from '../util/linked-abort.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { type HttpAnswer, type HttpCredentials, httpGet } from './http-get.js';
 import {
   type KubeletFacts,
@@ -184,6 +185,6 @@ function readOperations(samples: readonly Sample[], before: readonly Sample[]): 
 }
 
 function describe(url: string, error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
+  const code = systemCodeOf(error);
   return code === 'ECONNREFUSED' ? `nobody listens at ${url}` : `${url}: ${messageOf(error)}`;
 }

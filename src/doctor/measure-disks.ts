@@ -7,6 +7,7 @@ import { type HostFiles, SilentFilesError } from './host-files.js';
 import { known, type Looked, notKnown } from './looked.js';
 import { type DiskFacts, type FsyncFacts, type SilentDisk } from './machine-facts.js';
 import { percentileOf } from '../util/percentile.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { readReadOnlyMounts } from './read-only-mounts.js';
 
 /** A folder whose file system matters. */
@@ -97,7 +98,7 @@ async function openUnnamed(folder: string): Promise<Awaited<ReturnType<typeof op
   try {
     return await open(folder, constants.O_RDWR | UNNAMED, 0o600);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = systemCodeOf(error);
     if (code !== 'EOPNOTSUPP' && code !== 'EISDIR') throw error;
     // File systems without such files: it loses its name before anything is written.
     const path = join(folder, `.podloop-doctor-${process.pid}`);

@@ -1,5 +1,6 @@
 import { type Clock } from '../util/clock.js';
 import { findOwnerless, type FolderLock, NODE_ROOT_LOCK } from '../util/folder-lock.js';
+import { systemCodeOf } from '../util/system-code.js';
 
 /** What {@link waitForAgentEnd} needs. */
 export interface AgentWatchOptions {
@@ -33,7 +34,7 @@ export async function waitForAgentEnd(options: AgentWatchOptions): Promise<Folde
       await lock?.release();
     } catch (error) {
       // Anything else (no descriptors, no memory) tells nothing of agents.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      if (systemCodeOf(error) === 'ENOENT') return undefined;
     }
   }
 }

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { openLinkFree } from '../util/link-free-folder.js';
 import { namesIn } from '../util/names-in.js';
+import { systemCodeOf } from '../util/system-code.js';
 
 /** Whether a path is below a folder, and not the folder itself, once its dots are resolved. Pure; follows no links. */
 export function isStrictlyBelow(path: string, folder: string): boolean {
@@ -29,6 +30,6 @@ export async function removeContainerLog(logPath: string, logsDir: string): Prom
 }
 
 function ifAbsent(error: unknown): undefined {
-  if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+  if (['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error))) return undefined;
   throw error;
 }

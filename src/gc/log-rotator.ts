@@ -19,6 +19,7 @@ import { type PodStatus } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { openLinkFree } from '../util/link-free-folder.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { syncPath } from '../util/whole-file.js';
 import { findRotatedLogs, isStrictlyBelow } from './container-logs.js';
 import { planLogRotation, rotatedName } from './log-rotation-plan.js';
@@ -208,7 +209,7 @@ async function findFile(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

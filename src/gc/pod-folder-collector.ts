@@ -15,6 +15,7 @@ import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { findMountBelow, parseMountinfo, readOwnMountinfo } from '../util/mountinfo.js';
 import { namesIn } from '../util/names-in.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { orphanedVolumesCleaned } from '../util/volume-channels.js';
 import { isStrictlyBelow } from './container-logs.js';
 import { type ObservedPods } from './observed-pods.js';
@@ -229,6 +230,6 @@ function groupByUid<T>(items: readonly T[], uidOf: (item: T) => string): Map<str
 async function isThere(path: string): Promise<boolean> {
   return await lstat(path).then(
     () => true,
-    (error: unknown) => (error as NodeJS.ErrnoException).code !== 'ENOENT',
+    (error: unknown) => systemCodeOf(error) !== 'ENOENT',
   );
 }

@@ -3,6 +3,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Logger } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { readIfThere, syncPath, writeWhole } from '../util/whole-file.js';
 import { type PulledNames, type UsedLogin } from './pulled-names.js';
 
@@ -125,7 +126,7 @@ export class PullRecordFiles {
     try {
       files = await readdir(folder);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      if (systemCodeOf(error) === 'ENOENT') return [];
       this.#complain(
         'Records of pulled images cannot be read, all images are to be pulled again',
         error,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { messageOf } from '../util/errors.js';
 import { makeFolder } from '../util/make-folder.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { END_KEY, findId, FIRST_KEY } from './journal-id.js';
 
 /**
@@ -149,7 +150,7 @@ async function assertThere(folder: string): Promise<void> {
   try {
     await access(join(folder, 'CURRENT'));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toStoreError(error);
+    if (systemCodeOf(error) !== 'ENOENT') throw toStoreError(error);
     throw new JournalStoreError('missing', `there is no history in ${folder}`, { cause: error });
   }
 }

@@ -1,3 +1,4 @@
+import { systemCodeOf } from '../util/system-code.js';
 import { errored, failed, type ProbeOutcome, silent } from './probe-outcome.js';
 
 /** A connection as it is named in messages. */
@@ -31,7 +32,7 @@ const OWN_LIMITS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAV
  * what we lack ourselves says nothing of the container.
  */
 export function outcomeOfSocketError(error: Error, address: DialAddress, prefix: string): ProbeOutcome {
-  const { code = '' } = error as NodeJS.ErrnoException;
+  const code = systemCodeOf(error);
   const text = `${prefix}${wordsOf(error, code, joinHostPort(address))}`;
   // The second: what was to be sent is nothing that can be.
   if (OWN_LIMITS.has(code) || code.startsWith('ERR_INVALID_')) return errored(text);

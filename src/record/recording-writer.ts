@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Clock, type ClockTimer } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { encodeBlock, encodePreamble, PREAMBLE_BYTES } from './recording-format.js';
 
 /** How a {@link RecordingWriter} is made. */
@@ -64,7 +65,7 @@ export class RecordingWriter {
       }
       return new RecordingWriter(file, options);
     } catch (error) {
-      const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
+      const exists = systemCodeOf(error) === 'EEXIST';
       const why = exists
         ? 'exists already: choose another name, or say --force to replace it'
         : `cannot be written: ${messageOf(error)}`;

@@ -11,6 +11,7 @@
 import { type Dirent, type Stats } from 'node:fs';
 import { type FileHandle, lstat, readdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { systemCodeOf } from '../util/system-code.js';
 import { ApiError } from './api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest } from './api-request.js';
 import { LogFolder } from './logs/log-folder.js';
@@ -91,7 +92,7 @@ async function find(logsDir: string, names: readonly string[]): Promise<Found> {
 }
 
 function refuseUnreadable(error: unknown): never {
-  const { code } = error as NodeJS.ErrnoException;
+  const code = systemCodeOf(error);
   if (code === 'EACCES' || code === 'EPERM') throw new ApiError('Forbidden', '403 Forbidden');
   throw error;
 }

@@ -16,6 +16,7 @@ import { type PodPaths } from '../runtime/pod-paths.js';
 import { forEachAtOnce } from '../util/for-each-at-once.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { namesIn } from '../util/names-in.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 
 /** How a pod ended. */
@@ -138,7 +139,7 @@ export class EndedPods {
 
 /** What lies beside the folders of pods, or is no folder. */
 function hasNoEnd(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOTDIR';
+  return systemCodeOf(error) === 'ENOTDIR';
 }
 
 function parse(text: string, uid: string): EndedPod {

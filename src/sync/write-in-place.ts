@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle, unlink } from 'node:fs/promises';
+import { systemCodeOf } from '../util/system-code.js';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
@@ -29,7 +30,7 @@ export async function writeInPlace(path: string, text: string, mode: number): Pr
 async function openOwn(path: string): Promise<FileHandle | undefined> {
   const file = await open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) => error);
   if (file instanceof Error) {
-    const { code } = file as NodeJS.ErrnoException;
+    const code = systemCodeOf(file);
     if (code === 'ENOENT') return undefined;
     // A link, or a FIFO, socket or device.
     if (code !== 'ELOOP' && code !== 'ENXIO') throw file;

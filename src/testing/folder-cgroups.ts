@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type CgroupIo } from '../util/cgroups/cgroup-io.js';
+import { systemCodeOf } from '../util/system-code.js';
 
 type Files = Readonly<Record<string, string>>;
 
@@ -161,7 +162,7 @@ export class FolderCgroups implements CgroupIo, AsyncDisposable {
         .filter((pid) => !this.#gone.has(Number(pid)))
         .join('\n');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      if (systemCodeOf(error) === 'ENOENT') return undefined;
       throw error;
     }
   }

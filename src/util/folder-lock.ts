@@ -8,6 +8,7 @@ import { type Clock } from './clock.js';
 import { ERROR_CODES, type ErrorCode, messageOf, PodloopError } from './errors.js';
 import { makeFolder } from './make-folder.js';
 import { findProcess, isAlive, type ProcessIdentity } from './process-identity.js';
+import { systemCodeOf } from './system-code.js';
 
 /** A folder that belongs to this process until it is released. */
 export interface FolderLock extends AsyncDisposable {
@@ -121,7 +122,7 @@ async function takeLock(file: FileHandle, folder: string): Promise<boolean> {
     throw new Error((await words).trim() || `flock ended with ${String(code)}`);
   } catch (error) {
     await file.close();
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+    if (systemCodeOf(error) === 'ENOENT') {
       throw new PodloopError('PLATFORM_UNSUPPORTED', 'the program flock of util-linux is missing', {
         cause: error,
       });

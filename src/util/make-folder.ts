@@ -1,5 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { systemCodeOf } from './system-code.js';
 
 /** How often a folder that somebody else removes meanwhile is made anew. */
 const MOST_ATTEMPTS = 3;
@@ -17,7 +18,7 @@ export async function makeFolder(path: string, mode = 0o777): Promise<void> {
       await mkdir(path, { mode });
       return;
     } catch (error) {
-      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+      const isMissing = systemCodeOf(error) === 'ENOENT';
       // Also where the system says ENOENT for what is there.
       if ((!isMissing || attempt > 1) && (await isFolder(path))) return;
       if (!isMissing || dirname(path) === path || attempt === MOST_ATTEMPTS) throw error;

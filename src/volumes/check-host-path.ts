@@ -2,6 +2,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type AllowedHostPath, findAllowedHostPath } from '../model/node-policy.js';
 import { isBelow } from '../util/mountinfo.js';
+import { systemCodeOf } from '../util/system-code.js';
 
 /**
  * Rejects for a path of the node that is not below an allowed one, or that links lead out of it. What is not there yet
@@ -24,7 +25,7 @@ async function resolveLinks(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
   }
   // Whoever makes a file through a link to nowhere makes it where that leads.
   if (await isThere(path)) throw new Error(`hostPath ${path} is not allowed: it is a link to nowhere`);

@@ -5,6 +5,7 @@ import { isRecursivelyReadOnly } from '../model/recursive-read-only.js';
 import { type Volume } from '../model/volume.js';
 import { type ContainerMount } from '../runtime/container-mount.js';
 import { messageOf } from '../util/errors.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { UnsafePathError } from './sub-path/open-below.js';
 import { type ContainerVariables, resolveSubPath } from './sub-path/resolve-sub-path.js';
 import { type SubPathMounts } from './sub-path/sub-path-mounts.js';
@@ -115,5 +116,5 @@ export class ContainerMounts {
 /** Without the path that came of an expression, nor parts of it: variables may hold Secrets. */
 function explainExpanded(expression: string, cause: unknown): string {
   if (cause instanceof UnsafePathError) return `${expression} leads out of the volume`;
-  return `${expression} cannot be opened (${(cause as NodeJS.ErrnoException).code ?? 'unknown error'})`;
+  return `${expression} cannot be opened (${systemCodeOf(cause) || 'unknown error'})`;
 }

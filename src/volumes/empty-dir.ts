@@ -4,6 +4,7 @@ import { findQuantity, toWholeUnits } from '../model/quantity.js';
 import { type EmptyDirVolume } from '../model/volume.js';
 import { computePodLimit } from '../runtime/quality-of-service.js';
 import { type MountEntry } from '../util/mountinfo.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { type Mounter } from './mounter.js';
 import { type PodVolume, type VolumeKind } from './volume-kind.js';
 
@@ -61,7 +62,7 @@ export class EmptyDir implements VolumeKind {
     const path = await lstat(folder).then(
       () => realpath(folder),
       (error: unknown) => {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        if (systemCodeOf(error) !== 'ENOENT') throw error;
         return undefined;
       },
     );
@@ -96,5 +97,5 @@ export function sizeLimitOf(sizeLimit: string | undefined): bigint | undefined {
 }
 
 function ignorePresence(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  if (systemCodeOf(error) !== 'EEXIST') throw error;
 }

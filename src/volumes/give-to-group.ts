@@ -1,5 +1,6 @@
 import { chmod, lchown, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemCodeOf } from '../util/system-code.js';
 
 /** How {@link giveToGroup} goes about it. */
 export interface GiveToGroupOptions {
@@ -50,6 +51,6 @@ async function giveOne(path: string, group: number): Promise<void> {
     // After the change of the group, which takes bits away.
     await chmod(path, (facts.mode & 0o7777) | bits);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
   }
 }

@@ -29,6 +29,7 @@ import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { makeFolder } from '../util/make-folder.js';
 import { type MountEntry } from '../util/mountinfo.js';
 import { namesIn } from '../util/names-in.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { volumesTearDownEnded, volumeSetUpEnded } from '../util/volume-channels.js';
 import { type Mounter } from './mounter.js';
 import { ContainerMounts } from './container-mounts.js';
@@ -282,7 +283,7 @@ export class PodVolumes {
   async #findRealPaths(): Promise<void> {
     const { podsFolder: wanted } = this.#options;
     const podsFolder = await realpath(wanted).catch(async (error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (systemCodeOf(error) !== 'ENOENT') throw error;
       await makeFolder(wanted, FOLDER_MODE);
       return await realpath(wanted);
     });

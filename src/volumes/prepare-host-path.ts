@@ -2,6 +2,7 @@ import { type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { type HostPathType, type HostPathVolume } from '../model/volume.js';
 import { makeFolder } from '../util/make-folder.js';
+import { systemCodeOf } from '../util/system-code.js';
 
 interface Expectation {
   /** For the message, as a kubelet says it. */
@@ -44,7 +45,7 @@ async function findStats(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    if (['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error))) return undefined;
     throw error;
   }
 }

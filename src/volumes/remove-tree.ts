@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { systemCodeOf } from '../util/system-code.js';
 
 /** A volume of many millions of files takes that long on a slow disk. */
 const LIMIT_MS = 30 * 60_000;
@@ -13,7 +14,7 @@ export async function removeTree(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENAMETOOLONG') throw error;
+    if (systemCodeOf(error) !== 'ENAMETOOLONG') throw error;
     // Folders in folders, deeper than a path can name: rm(1) goes down one by one.
     await promisify(execFile)('rm', ['-rf', '--one-file-system', '--', folder], {
       timeout: LIMIT_MS,

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { type Clock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { isBelow, type MountEntry } from '../util/mountinfo.js';
+import { systemCodeOf } from '../util/system-code.js';
 import { type Mounter } from './mounter.js';
 import { removeTree } from './remove-tree.js';
 import { removeTarget } from './sub-path/sub-path-mounts.js';
@@ -110,6 +111,6 @@ async function removeSubPaths(folder: string, depth = 3): Promise<void> {
 }
 
 function ifMissing(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  if (systemCodeOf(error) !== 'ENOENT') throw error;
   return undefined;
 }

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import { type CgroupIo, codeOf, KERNEL_CGROUPS } from '../../util/cgroups/cgroup-io.js';
+import { type CgroupIo, KERNEL_CGROUPS } from '../../util/cgroups/cgroup-io.js';
 import { CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { findCgroupMounts, type Hierarchy } from '../../util/cgroups/cgroup-mounts.js';
 import { makeGroup, toWords } from '../../util/cgroups/make-group.js';
 import { PodloopError } from '../../util/errors.js';
+import { systemCodeOf } from '../../util/system-code.js';
 
 /** What a group may use at most; undefined: as much as there is. */
 export interface Limits {
@@ -75,7 +76,7 @@ export class GroupLimits {
     try {
       await this.#io.write(file, wanted === undefined ? NONE[tree.version] : String(wanted));
     } catch (error) {
-      if (codeOf(error) !== 'EBUSY') throw error;
+      if (systemCodeOf(error) !== 'EBUSY') throw error;
       throw new PodloopError('RESIZE_NOT_POSSIBLE', `pod memory limit (${wanted}) is below what it uses`);
     }
   }
@@ -135,7 +136,7 @@ export class GroupLimits {
         return;
       } catch (error) {
         // The way to a new group may be removed under our feet, by an agent or runtime beside us.
-        if (codeOf(error) !== 'ENOENT' || attempt === 3) throw error;
+        if (systemCodeOf(error) !== 'ENOENT' || attempt === 3) throw error;
       }
     }
   }

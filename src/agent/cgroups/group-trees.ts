@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import { type CgroupIo, codeOf, KERNEL_CGROUPS } from '../../util/cgroups/cgroup-io.js';
+import { type CgroupIo, KERNEL_CGROUPS } from '../../util/cgroups/cgroup-io.js';
 import { CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { findCgroupMountpoints, findCgroupMounts, type Hierarchy } from '../../util/cgroups/cgroup-mounts.js';
 import { makeGroup, toWords } from '../../util/cgroups/make-group.js';
 import { SliceYielder } from '../../util/slices.js';
+import { systemCodeOf } from '../../util/system-code.js';
 
 const SHARES = { least: 2, most: 262_144 } as const;
 const WEIGHT = { least: 1, most: 10_000 } as const;
@@ -41,7 +42,7 @@ export class GroupTrees {
         await makeGroup(layout, path);
         return;
       } catch (error) {
-        if (codeOf(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
+        if (systemCodeOf(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
       }
     }
   }
@@ -118,7 +119,7 @@ export class GroupTrees {
   /** Removes a group in which there is no other and no process; see {@link GroupTrees.remove}. */
   async removeEmpty(path: string): Promise<boolean> {
     const isGoneFrom = async (mountpoint: string): Promise<boolean> => {
-      const code = await this.#io.removeGroup(join(mountpoint, path)).then(() => '', codeOf);
+      const code = await this.#io.removeGroup(join(mountpoint, path)).then(() => '', systemCodeOf);
       return code === '' || code === 'ENOENT';
     };
     const [last, ...others] = this.#mountpoints.toReversed();
@@ -138,7 +139,7 @@ export class GroupTrees {
     if (old === undefined || old.trim() === text) return;
     await this.#io.write(file, text).catch((error: unknown) => {
       // It went meanwhile.
-      if (!['ENOENT', 'ENODEV'].includes(codeOf(error))) throw error;
+      if (!['ENOENT', 'ENODEV'].includes(systemCodeOf(error))) throw error;
     });
   }
 }

@@ -27,9 +27,9 @@ import {
 import { type SandboxStatus } from '../../runtime/runtime.js';
 import { type CleanupView, type PodCleaner } from '../../sync/housekeeping.js';
 import { type PodCgroupParents, type PodLimits } from '../../sync/sync-pod-ports.js';
-import { codeOf } from '../../util/cgroups/cgroup-io.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { GroupLayout, type PodGroup } from './group-layout.js';
 import { type GroupLimits, type LimitPhase } from './group-limits.js';
 import { type GroupTrees } from './group-trees.js';
@@ -259,7 +259,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   /** The same once. */
   #tell(message: string, error: unknown, level: 'info' | 'warn' = 'warn'): void {
     // Which pod it was changes from one to the next.
-    const problem = `${message} ${codeOf(error) || messageOf(error)}`;
+    const problem = `${message} ${systemCodeOf(error) || messageOf(error)}`;
     if (problem === this.#problem) return;
     this.#problem = problem;
     this.#options.logger[level](message, { err: messageOf(error) });

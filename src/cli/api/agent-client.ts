@@ -2,6 +2,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { type Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Clock } from '../../util/clock.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { CommandFailure, failure } from '../command-failure.js';
 import { toApiError } from './api-status.js';
 import { type KubeObject } from '../../model/columns/kube-object.js';
@@ -94,7 +95,7 @@ export class AgentClient {
     try {
       yield* answer as AsyncIterable<Buffer>;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+      if (systemCodeOf(error) !== 'ECONNRESET') throw error;
       throw failure(
         `unexpected EOF: the agent at ${this.socketPath} has ended, or its connection has broken`,
       );

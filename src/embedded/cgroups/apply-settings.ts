@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { messageOf } from '../../util/errors.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { invalidArgument, refused, RpcError } from '../rpc-error.js';
-import { codeOf } from '../../util/cgroups/cgroup-io.js';
 import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { type Setting } from './resource-settings.js';
 
@@ -87,7 +87,7 @@ async function writeOne(layout: CgroupLayout, setting: PlacedSetting, done: Plac
     done.push(setting);
   } catch (error) {
     const sentence = `cgroup: ${setting.file} cannot be set to "${setting.value}": ${messageOf(error)}`;
-    throw ['EINVAL', 'ERANGE'].includes(codeOf(error)) ? invalidArgument(sentence) : refused(sentence);
+    throw ['EINVAL', 'ERANGE'].includes(systemCodeOf(error)) ? invalidArgument(sentence) : refused(sentence);
   }
 }
 

@@ -20,8 +20,9 @@ import { join } from 'node:path';
 import { type LinuxContainerResources, type PodSandboxConfig } from '../../cri/generated/runtime/v1/cri.js';
 import { SystemClock, type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { applySettings } from './apply-settings.js';
-import { type CgroupIo, codeOf, KERNEL_CGROUPS } from '../../util/cgroups/cgroup-io.js';
+import { type CgroupIo, KERNEL_CGROUPS } from '../../util/cgroups/cgroup-io.js';
 import { DEFAULT_PARENT, toCgroupPath } from './cgroup-parent.js';
 import { type CgroupHost, ContainerCgroup } from './container-cgroup.js';
 import { type CgroupsDescription, describeCgroups, toNotice } from './describe-cgroups.js';
@@ -251,7 +252,7 @@ function killProcess(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if (codeOf(error) === 'ESRCH') return false;
+    if (systemCodeOf(error) === 'ESRCH') return false;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
-import { codeOf, type CgroupIo } from '../../util/cgroups/cgroup-io.js';
+import { systemCodeOf } from '../../util/system-code.js';
+import { type CgroupIo } from '../../util/cgroups/cgroup-io.js';
 import { CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { findCgroupMounts, type Hierarchy, V2_CONTROLLERS } from '../../util/cgroups/cgroup-mounts.js';
 import { handDown, toWords } from '../../util/cgroups/make-group.js';
@@ -33,7 +34,7 @@ export async function detectCgroups(
       await tryGroup(io, join(hierarchy.mountpoint, probe));
       usable.push(hierarchy);
     } catch (error) {
-      reasons.push(`${mount.mountpoint} cannot be used: ${codeOf(error) || messageOf(error)}`);
+      reasons.push(`${mount.mountpoint} cannot be used: ${systemCodeOf(error) || messageOf(error)}`);
     }
   }
   if (mounts.length === 0) reasons.push('no file system of cgroups is mounted');
@@ -64,7 +65,7 @@ async function openUnified(
 
 async function tryGroup(io: CgroupIo, path: string): Promise<void> {
   await io.makeGroup(path).catch((error: unknown) => {
-    if (codeOf(error) !== 'EEXIST') throw error;
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
   });
   await io.removeGroup(path);
 }

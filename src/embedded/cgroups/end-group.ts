@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
-import { codeOf } from '../../util/cgroups/cgroup-io.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
 import { type Hierarchy } from '../../util/cgroups/cgroup-mounts.js';
 
@@ -122,8 +122,8 @@ async function removeFrom(layout: CgroupLayout, hierarchy: Hierarchy, group: str
       await layout.io.removeGroup(join(hierarchy.mountpoint, path));
     } catch (error) {
       // Somebody is still there, or has just made a group in it.
-      if (['EBUSY', 'ENOTEMPTY'].includes(codeOf(error))) return false;
-      if (codeOf(error) !== 'ENOENT') throw error;
+      if (['EBUSY', 'ENOTEMPTY'].includes(systemCodeOf(error))) return false;
+      if (systemCodeOf(error) !== 'ENOENT') throw error;
     }
   }
   return true;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { codeOf } from '../../util/cgroups/cgroup-io.js';
 import { type CgroupLayout } from '../../util/cgroups/cgroup-layout.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { DEFAULT_PARENT } from './cgroup-parent.js';
 import { makeGroup } from '../../util/cgroups/make-group.js';
 
@@ -34,7 +34,7 @@ export class GroupParents {
         return;
       } catch (error) {
         // Somebody has removed the parent, for want of pods in it, just before we came.
-        if (codeOf(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
+        if (systemCodeOf(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
       }
     }
   }
@@ -45,7 +45,9 @@ export class GroupParents {
     for (const parent of [...new Set([DEFAULT_PARENT, ...this.#made])].reverse()) {
       const removals = hierarchies.map(({ mountpoint }) => io.removeGroup(join(mountpoint, parent)));
       const results = await Promise.allSettled(removals);
-      const left = results.some((each) => each.status === 'rejected' && codeOf(each.reason) !== 'ENOENT');
+      const left = results.some(
+        (each) => each.status === 'rejected' && systemCodeOf(each.reason) !== 'ENOENT',
+      );
       if (!left) this.#made.delete(parent);
     }
   }

@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { openLinkFree } from '../../util/link-free-folder.js';
 import { makeFolder } from '../../util/make-folder.js';
+import { systemCodeOf } from '../../util/system-code.js';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
@@ -21,7 +22,7 @@ export async function openLogFile(path: string): Promise<FileHandle> {
   await using folder = await openLinkFree(dirname(path));
   const flags = O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK;
   const file = await open(join(folder.path, basename(path)), flags, 0o640).catch((error: unknown) => {
-    throw (error as NodeJS.ErrnoException).code === 'ENXIO' ? noFile(path) : error;
+    throw systemCodeOf(error) === 'ENXIO' ? noFile(path) : error;
   });
   if ((await file.stat()).isFile()) return file;
   await file.close();

@@ -1,6 +1,7 @@
 import { open, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { namesIn } from '../../util/names-in.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { SPOOL_FILE_BYTES } from './supervisor-script.js';
 
 /** Stands in the name of every file of a spool, between the stream and the position. */
@@ -104,7 +105,7 @@ export class SpoolReader {
       this.#current = { begin, file };
       return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      if (systemCodeOf(error) === 'ENOENT') return false;
       throw error;
     }
   }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { type Clock } from '../../util/clock.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { defer } from '../deferred.js';
 import { isAlive, type ProcessIdentity } from '../process/process-identity.js';
 
@@ -93,6 +94,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (systemCodeOf(error) !== 'ESRCH') throw error;
   }
 }

@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { readLayout, type ImageLayout } from './image-layout.js';
 import { folderFiles, tarFiles, type LayoutFiles } from './layout-files.js';
 import { ignoreAbsence } from './root-paths.js';
@@ -91,7 +92,7 @@ async function listCandidates(folder: string, faults: string[]): Promise<string[
         faults.push(`${name} is compressed: unpack it to a .tar`);
     return [folder, ...names.map((name) => join(folder, name))];
   } catch (error) {
-    faults.push(`it cannot be read: ${(error as NodeJS.ErrnoException).code ?? messageOf(error)}`);
+    faults.push(`it cannot be read: ${systemCodeOf(error) || messageOf(error)}`);
     return [];
   }
 }

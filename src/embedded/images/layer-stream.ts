@@ -1,5 +1,6 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
+import { systemCodeOf } from '../../util/system-code.js';
 import { unimplemented, refused } from '../rpc-error.js';
 import { StreamSource } from './byte-source.js';
 import { DigestCheck } from './digest.js';
@@ -97,8 +98,7 @@ async function* decompress(
   try {
     yield* checked(decoder as AsyncIterable<Buffer>, check);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (typeof code === 'string' && /^Z(STD)?_/.test(code))
+    if (/^Z(STD)?_/.test(systemCodeOf(error)))
       throw refused(`the layer ${digest} cannot be decompressed: ${(error as Error).message}`);
     throw error;
   }

@@ -1,5 +1,6 @@
 import { chmod, lstat, mkdir, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemCodeOf } from '../../util/system-code.js';
 import { MAX_LINKS, splitPath } from './path-in-root.js';
 
 const MAX_CACHED = 50_000;
@@ -85,11 +86,11 @@ export class RootPaths {
 
 /** For `catch`: what is not there is undefined, any other error goes on. */
 export function ignoreAbsence(error: unknown): undefined {
-  const { code } = error as NodeJS.ErrnoException;
+  const code = systemCodeOf(error);
   if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
 }
 
 /** For `catch`: what is already there is undefined, any other error goes on. */
 export function ignorePresence(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  if (systemCodeOf(error) !== 'EEXIST') throw error;
 }

@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { type Readable, type Writable } from 'node:stream';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { type ContainerFiles } from '../container/container-files.js';
 import { type ContainerOutput } from '../container/container-output.js';
 import { PtyResizer } from '../process/pty.js';
@@ -81,7 +82,7 @@ async function openInput(path: string, clock: Clock): Promise<Writable | undefin
       return openPipe(path);
     } catch (error) {
       // Nobody has it open: not yet, or not any more.
-      const mayCome = (error as NodeJS.ErrnoException).code === 'ENXIO';
+      const mayCome = systemCodeOf(error) === 'ENXIO';
       if (!mayCome || clock.monotonicMs() >= deadline) return undefined;
     }
     await clock.sleep(TRY_AGAIN_MS);

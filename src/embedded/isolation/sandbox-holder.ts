@@ -13,6 +13,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { refused } from '../rpc-error.js';
 import { findClaim, renderClaim, voidClaim } from '../process/process-claim.js';
 import { isAlive, readBootId, type ProcessIdentity } from '../process/process-identity.js';
@@ -74,7 +75,7 @@ export async function findHolder(dir: string): Promise<ProcessIdentity | undefin
 export async function endHolder(dir: string, clock: Clock): Promise<void> {
   await voidClaim(join(dir, FILE)).catch((error: unknown) => {
     // Without a folder there is no sandbox to hold.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
   });
   const holder = await findHolder(dir);
   if (holder === undefined) return;

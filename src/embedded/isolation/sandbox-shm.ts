@@ -1,5 +1,6 @@
 import { mkdir, readdir, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { systemCodeOf } from '../../util/system-code.js';
 import { runTool } from '../images/run-tool.js';
 
 /** What a pod's containers may share in memory, as with other runtimes. */
@@ -25,7 +26,7 @@ export class SandboxShm {
     try {
       await mkdir(path, { recursive: true, mode: 0o700 });
     } catch (error) {
-      if (['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) return;
+      if (['ENOSPC', 'EDQUOT'].includes(systemCodeOf(error))) return;
       throw error;
     }
     if (!(await isMount(path))) await runTool('mount', ['-t', 'tmpfs', '-o', OPTIONS, 'shm', path]);
@@ -67,5 +68,5 @@ async function isMount(path: string): Promise<boolean> {
 }
 
 function ignoreAbsence(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  if (systemCodeOf(error) !== 'ENOENT') throw error;
 }

@@ -12,6 +12,7 @@ import {
 } from '../../util/mountinfo.js';
 import { resolveInRoot } from '../images/path-in-root.js';
 import { makeFolder } from '../../util/make-folder.js';
+import { systemCodeOf } from '../../util/system-code.js';
 
 /** Something of the host that a container sees at a path of its own. */
 export interface Volume {
@@ -156,7 +157,7 @@ async function resolveSource(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
   }
   await makeFolder(path, 0o755);
   return realpath(path);

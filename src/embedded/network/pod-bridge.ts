@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { type Logger } from '../../util/logger.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { refused } from '../rpc-error.js';
 import {
   deleteBridgeRecord,
@@ -235,7 +236,7 @@ async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     // What may not be looked at may well be there.
-    (error: unknown) => (error as NodeJS.ErrnoException).code !== 'ENOENT',
+    (error: unknown) => systemCodeOf(error) !== 'ENOENT',
   );
 }
 

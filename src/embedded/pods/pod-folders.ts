@@ -8,6 +8,7 @@ import {
   encodeContainerRecord,
   type ContainerRecord,
 } from '../container/container-record.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { readIfThere, syncPath, writeWhole } from '../../util/whole-file.js';
 import { Sandbox, sandboxRecordPath } from './sandbox.js';
 
@@ -114,7 +115,7 @@ export class PodFolders {
   /** Removes a folder. The rename is the moment of removal; what follows may be cut short by a crash. */
   async remove(dir: string): Promise<void> {
     await rename(dir, unfinished(dir)).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (systemCodeOf(error) !== 'ENOENT') throw error;
     });
     await rm(unfinished(dir), { recursive: true, force: true });
   }

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { systemCodeOf } from '../../util/system-code.js';
 import { readIfThere } from '../../util/whole-file.js';
 import { parseProcessStat, type ProcessIdentity } from './process-identity.js';
 
@@ -42,7 +43,7 @@ export async function voidClaim(path: string): Promise<boolean> {
     await writeFile(path, VOID, { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (systemCodeOf(error) === 'EEXIST') return false;
     throw error;
   }
 }

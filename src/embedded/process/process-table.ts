@@ -1,5 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { type Clock, type ClockTimer } from '../../util/clock.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { isAlive, parseProcessStat, type ProcessIdentity, type ProcessStat } from './process-identity.js';
 
 /** The variable in a container's environment by which its processes are known even after they left its session. */
@@ -120,7 +121,7 @@ function kill(pid: number, signal: NodeJS.Signals | number): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = systemCodeOf(error);
     if (code === 'ESRCH' || code === 'EPERM') return false;
     throw error;
   }

@@ -1,5 +1,6 @@
 import { type FileHandle } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
+import { systemCodeOf } from '../../util/system-code.js';
 
 const BLOCK_BYTES = 64 * 1024;
 
@@ -23,7 +24,7 @@ export async function* gunzip(file: FileHandle): AsyncGenerator<Buffer, void, un
   try {
     for await (const chunk of unzip as AsyncIterable<Buffer>) yield chunk;
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = systemCodeOf(error);
     if (!code.startsWith('Z_')) throw error;
   } finally {
     source.destroy();

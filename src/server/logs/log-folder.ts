@@ -14,6 +14,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemCodeOf } from '../../util/system-code.js';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -98,6 +99,6 @@ function plain(name: string): string {
 }
 
 function isAbsence(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
+  const code = systemCodeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP';
 }

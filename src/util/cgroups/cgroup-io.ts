@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, rmdir, writeFile } from 'node:fs/promises';
+import { systemCodeOf } from '../system-code.js';
 
 /** What is done to the trees of cgroups. The kernel answers; tests put a folder in its place. */
 export interface CgroupIo {
@@ -27,7 +28,7 @@ export const KERNEL_CGROUPS: CgroupIo = {
       return readFileSync(path, 'utf8');
     } catch (error) {
       // ENODEV and EOPNOTSUPP: the file is there, but not for this group.
-      if (['ENOENT', 'ENODEV', 'ENOTSUP', 'EOPNOTSUPP'].includes(codeOf(error))) return undefined;
+      if (['ENOENT', 'ENODEV', 'ENOTSUP', 'EOPNOTSUPP'].includes(systemCodeOf(error))) return undefined;
       throw error;
     }
   },
@@ -41,13 +42,8 @@ export const KERNEL_CGROUPS: CgroupIo = {
       return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     } catch (error) {
       // ENODEV: it goes while it is read.
-      if (['ENOENT', 'ENODEV'].includes(codeOf(error))) return [];
+      if (['ENOENT', 'ENODEV'].includes(systemCodeOf(error))) return [];
       throw error;
     }
   },
 };
-
-/** The code of a system error, such as `EBUSY`; empty for any other. */
-export function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException | undefined)?.code ?? '';
-}

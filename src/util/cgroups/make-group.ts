@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { codeOf, type CgroupIo } from './cgroup-io.js';
+import { systemCodeOf } from '../system-code.js';
+import { type CgroupIo } from './cgroup-io.js';
 import { type CgroupLayout } from './cgroup-layout.js';
 import { type Hierarchy } from './cgroup-mounts.js';
 
@@ -43,7 +44,7 @@ async function canMake(io: CgroupIo, path: string): Promise<boolean> {
     await makeOne(io, path);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
+    if (systemCodeOf(error) === 'ENOENT') return false;
     throw error;
   }
 }
@@ -54,7 +55,7 @@ async function makeOne(io: CgroupIo, path: string): Promise<boolean> {
     await io.makeGroup(path);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (systemCodeOf(error) === 'EEXIST') return false;
     throw error;
   }
 }

@@ -23,6 +23,7 @@
 import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../../util/clock.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { type ContentFileSystem } from './content-file-system.js';
 import { type ContentPayload, toCleanPayload } from './content-payload.js';
 import { type VerifiedVolumes } from './verified-volumes.js';
@@ -200,7 +201,7 @@ export class AtomicWriter {
     try {
       await this.#files.symlink(target, join(this.#folder, name));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (systemCodeOf(error) !== 'EEXIST') throw error;
       await this.#replace(name, target, temporary);
     }
   }
@@ -213,8 +214,7 @@ export class AtomicWriter {
     try {
       await this.#files.rename(made, path);
     } catch (error) {
-      if (!['EISDIR', 'ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? ''))
-        throw error;
+      if (!['EISDIR', 'ENOTEMPTY', 'EEXIST'].includes(systemCodeOf(error))) throw error;
       await this.#clear(name);
       await this.#files.rename(made, path);
     }
@@ -230,7 +230,7 @@ export class AtomicWriter {
     try {
       return await this.#files.readlink(join(this.#folder, name));
     } catch (error) {
-      if (['ENOENT', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+      if (['ENOENT', 'EINVAL'].includes(systemCodeOf(error))) return undefined;
       throw error;
     }
   }

@@ -1,5 +1,6 @@
 import { type Stats } from 'node:fs';
 import type * as fs from 'node:fs/promises';
+import { systemCodeOf } from '../../util/system-code.js';
 
 /** What the writer of content asks of the system: node:fs/promises, or what a test puts in its place. */
 export type ContentFileSystem = Pick<
@@ -25,7 +26,7 @@ export async function findFacts(
   try {
     return await files.lstat(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

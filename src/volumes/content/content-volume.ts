@@ -24,6 +24,7 @@ import { abortable } from '../../util/abortable.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { type Mounter } from '../mounter.js';
 import { type PodVolume, type VolumeKind, type VolumeKinds } from '../volume-kind.js';
 import { AtomicWriter, DEFINITION_DIGITS } from './atomic-writer.js';
@@ -224,7 +225,7 @@ function definitionOf(volume: Volume): string {
 
 async function makeNew(folder: string): Promise<Stats> {
   await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
   });
   return await lstat(folder);
 }

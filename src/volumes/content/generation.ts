@@ -5,6 +5,7 @@
  */
 import { type Stats } from 'node:fs';
 import { join } from 'node:path';
+import { systemCodeOf } from '../../util/system-code.js';
 import { type ContentFileSystem, findFacts } from './content-file-system.js';
 import { type ContentFile, type ContentPayload, foldersAbove } from './content-payload.js';
 
@@ -114,7 +115,7 @@ async function holdsFile(
     return (await files.readFile(full)).equals(file.data);
   } catch (error) {
     // Who is not root cannot read what its mode keeps from him. It is written anew: that is always right.
-    if ((error as NodeJS.ErrnoException).code === 'EACCES') return false;
+    if (systemCodeOf(error) === 'EACCES') return false;
     throw error;
   }
 }

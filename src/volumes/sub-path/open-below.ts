@@ -11,6 +11,7 @@ import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { isBelow } from '../../util/mountinfo.js';
+import { systemCodeOf } from '../../util/system-code.js';
 
 /** open(2): a place in the tree and no access to what is in it. Node does not name it; it is the same wherever Linux runs on x86, Arm, RISC-V, s390x and POWER. */
 const O_PATH = 0o10000000;
@@ -83,7 +84,7 @@ async function findExisting(
     try {
       return { found: await realpath(join(base, ...names.slice(0, count))), missing: names.slice(count) };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (systemCodeOf(error) !== 'ENOENT') throw error;
     }
   }
   return { found: base, missing: names };
@@ -130,10 +131,10 @@ function pathOf({ fd }: FileHandle): string {
 }
 
 function ignorePresence(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  if (systemCodeOf(error) !== 'EEXIST') throw error;
 }
 
 function isRace(error: unknown): boolean {
   if (error instanceof UnsafePathError) return true;
-  return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'].includes(systemCodeOf(error));
 }

@@ -14,6 +14,7 @@
 import { lstat, mkdir, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type MountEntry } from '../../util/mountinfo.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { type BoundedLooks } from '../bounded-looks.js';
 import { type Mounter } from '../mounter.js';
 import { type OpenedPlace, openBelow } from './open-below.js';
@@ -83,7 +84,7 @@ export async function removeTarget(target: string): Promise<void> {
     if ((await lstat(target)).isDirectory()) await rmdir(target);
     else await unlink(target);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
   }
 }
 
