@@ -23,13 +23,14 @@ import { type TokenTable } from '../server/token-table.js';
 import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
+import { isLoopback } from '../util/is-loopback.js';
 import { type Logger } from '../util/logger.js';
 import { systemCodeOf } from '../util/system-code.js';
 import { describeListenFailure } from './describe-listen-failure.js';
 import { certFolderOf } from './options/cert-folder.js';
 import { type ClusterOptions } from './options/cluster-options.js';
 import { findTlsPort, portAddressOf } from './options/port-address.js';
-import { findReadOnlyPlace, isLoopback } from './options/read-only-port.js';
+import { findReadOnlyPlace } from './options/read-only-port.js';
 import { type ServerOptions } from './options/server-options.js';
 import { TlsFiles } from './tls-files.js';
 

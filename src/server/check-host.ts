@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isLoopback } from '../util/is-loopback.js';
 import { ApiError } from './api-error.js';
 import { type Authorize } from './api-request.js';
 import { withoutPrefix } from './peer-network.js';
@@ -21,7 +22,8 @@ export function allowOwnHosts(names: () => readonly string[]): Authorize {
     if (typeof host !== 'string') return undefined;
     const name = hostnameOf(host);
     if (name === 'localhost' || names().some((own) => own.toLowerCase() === name)) return undefined;
-    if (isIP(name) !== 0 && (isLoopback(name) || name === withoutPrefix(localAddress))) return undefined;
+    if (isLoopback(name)) return undefined;
+    if (isIP(name) !== 0 && name === withoutPrefix(localAddress)) return undefined;
     return new ApiError(
       'Forbidden',
       'the Host of the request is no name of this server; use its address, or localhost',
@@ -33,8 +35,4 @@ export function allowOwnHosts(names: () => readonly string[]): Authorize {
 function hostnameOf(host: string): string {
   const [, bracketed, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
   return (bracketed ?? plain).toLowerCase().replace(/\.$/, '');
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || /^127\.\d+\.\d+\.\d+$/.test(address);
 }

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isLoopback } from '../../util/is-loopback.js';
 import { OWN_ADDRESS } from './port-address.js';
 import { type ServerOptions } from './server-options.js';
 
@@ -28,9 +28,4 @@ export function findReadOnlyPlace(
   const isFree = enableServer && port !== usualPort && healthzPort !== usualPort;
   const ownAddress = isLoopback(address) ? address : OWN_ADDRESS;
   return { address: ownAddress, port: isFree ? usualPort : 0, isUsual: true };
-}
-
-/** Whether only this machine itself gets to an address. */
-export function isLoopback(address: string): boolean {
-  return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'));
 }

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { isLoopback } from './is-loopback.js';
+
+it.each([
+  ['127.0.0.1', true],
+  ['127.9.8.7', true],
+  ['::1', true],
+  ['128.0.0.1', false],
+  ['::', false],
+  ['127.0.0.1.example', false],
+  ['localhost', false],
+  ['', false],
+])('%j is reached by this machine alone: %j', (address, isIt) => {
+  expect(isLoopback(address)).toBe(isIt);
+});
