@@ -12,7 +12,7 @@ export interface UsageLimits {
 }
 
 /** Version 1 says "no limit" with the highest number of pages that a long can count. */
-const UNLIMITED = 2n ** 62n;
+export const UNLIMITED = 2n ** 62n;
 const [MOST_SHARES, LEAST_SHARES] = [262_144n, 2n];
 const [MOST_WEIGHT, LEAST_WEIGHT] = [10_000n, 1n];
 

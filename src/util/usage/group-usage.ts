@@ -9,6 +9,7 @@
  */
 import { type CgroupLayout } from '../cgroups/cgroup-layout.js';
 import { type DeviceUse, type HugepageUse, readDeviceUses, readHugepageUses } from './device-usage.js';
+import { UNLIMITED } from './group-limits.js';
 import { type Pressure, readPressure } from './pressure.js';
 
 /** Bytes, counts and nanoseconds. What the machine does not tell, or was not asked for, is undefined. */
@@ -64,9 +65,6 @@ export interface PidsUse {
   /** Zero for no limit. */
   readonly threadLimit: bigint | undefined;
 }
-
-/** Version 1 says "no limit" with the highest number of pages that a long can count. */
-const UNLIMITED = 2n ** 62n;
 
 /** How much somebody wants to know: metrics need some files more than statistics do. */
 export type UsageDetail = 'stats' | 'metrics';
