@@ -23,6 +23,7 @@ import { buildNodePages } from './node-pages.js';
 import { startPlegReporter } from './pleg-report/start-pleg-reporter.js';
 import { type PlegReporter } from './pleg-report/pleg-reporter.js';
 import { followPods, ServedPods } from './served-pods.js';
+import { SOCKET_NAME } from './usual-places.js';
 
 /** What {@link AgentApi} needs. */
 export interface AgentApiOptions extends ApiPortsOptions {
@@ -35,9 +36,6 @@ export interface AgentApiOptions extends ApiPortsOptions {
   /** Why the log cannot be written; undefined when it can. */
   readonly findLogProblem: () => string | undefined;
 }
-
-/** The name of the socket in the root folder. */
-const SOCKET_NAME = 'podloop.sock';
 
 /** The API of an agent, at a socket of its own, and what of it is served at ports. */
 export class AgentApi {

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
-import { isAbsolute, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Agent, type AgentEnd } from '../agent/agent.js';
 import { type KubeletConfig } from '../agent/kubelet-config/kubelet-config.js';
 import { readKubeletConfig } from '../agent/kubelet-config/read-kubelet-config.js';
@@ -13,6 +13,7 @@ import { AgentScreen } from './agent-screen.js';
 import { type CliHost } from './cli-host.js';
 import { packageVersion } from './package-version.js';
 import { createLog, verbosityOption } from './log-output.js';
+import { ownRootDir } from './own-root-dir.js';
 import { runForSystemd } from './run-for-systemd.js';
 
 interface RunFlags extends Readonly<Record<string, unknown>> {
@@ -210,8 +211,6 @@ async function readConfig(path: string, logger: Logger, kubeconfig = ''): Promis
 /** Who is not root keeps things in folders of his own. */
 function machineDefaults({ env }: CliHost): GivenAgentOptions {
   if (process.getuid?.() === 0) return {};
-  const home = env['HOME'] ?? '';
-  const state = env['XDG_STATE_HOME'] ?? (isAbsolute(home) ? join(home, '.local/state') : '/tmp');
-  const rootDir = join(state, 'podloop');
+  const rootDir = ownRootDir(env);
   return { rootDir, podLogsDir: join(rootDir, 'logs') };
 }

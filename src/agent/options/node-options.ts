@@ -1,4 +1,5 @@
 import { PLEG_MODES, type PlegMode } from '../../pleg/index.js';
+import { USUAL_ROOT_DIR } from '../usual-places.js';
 import { type OptionsTable } from './options-table.js';
 
 /** What an agent is told of its manifests, its runtime, its places on the node, and how often it looks. */
@@ -61,7 +62,7 @@ export const NODE_OPTIONS: OptionsTable<NodeOptions> = {
   },
   rootDir: {
     type: 'path',
-    default: '/var/lib/podloop',
+    default: USUAL_ROOT_DIR,
     flag: '--root-dir',
     doc: 'Folder for records and for the volumes of pods; it belongs to one agent at a time',
   },

@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
-
-/** The name of the socket in an agent's root folder. */
-const SOCKET_NAME = 'podloop.sock';
-const ROOT_FOLDER = '/var/lib/podloop';
+import { join } from 'node:path';
+import { SOCKET_NAME, USUAL_ROOT_DIR } from '../../agent/usual-places.js';
+import { ownRootDir } from '../own-root-dir.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -19,11 +17,8 @@ export function resolveAgentSocket(flag: string | undefined, env: Environment, u
 }
 
 function defaultSocketPaths(env: Environment, uid: number): readonly string[] {
-  const shared = join(ROOT_FOLDER, SOCKET_NAME);
-  if (uid === 0) return [shared];
-  const home = env['HOME'] ?? '';
-  const state = env['XDG_STATE_HOME'] ?? (isAbsolute(home) ? join(home, '.local/state') : '/tmp');
-  return [join(state, 'podloop', SOCKET_NAME), shared];
+  const shared = join(USUAL_ROOT_DIR, SOCKET_NAME);
+  return uid === 0 ? [shared] : [join(ownRootDir(env), SOCKET_NAME), shared];
 }
 
 function toPath(named: string): string {
