@@ -15,6 +15,7 @@ import { CommandFailure } from './command-failure.js';
 import { chooseRuntimeEndpoint } from './find-runtime-endpoint.js';
 import { createLogger, verbosityOption } from './log-output.js';
 import { packageVersion } from './package-version.js';
+import { RUNTIME_ENDPOINT_HELP } from './runtime-endpoint.js';
 
 interface RecordFlags {
   readonly listen?: string;
@@ -56,10 +57,7 @@ export function recordCommand(host: CliHost): Command {
       'Record what a container runtime is asked and answers, without secrets, to be looked at elsewhere.',
     )
     .option('--listen <endpoint>', 'unix:///path to listen at for others; without it podloop asks by itself')
-    .option(
-      '--runtime-endpoint <endpoint>',
-      'unix:///path of the runtime’s socket, or "embedded"; unless told that of podloop’s own agent, else the one that is found',
-    )
+    .option('--runtime-endpoint <endpoint>', RUNTIME_ENDPOINT_HELP)
     .requiredOption('-f, --file <file>', 'File to write; only its owner may read it')
     .option('--force', 'Replace a file that is there', false)
     .addOption(

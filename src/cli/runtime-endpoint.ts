@@ -1,7 +1,18 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Option } from 'commander';
 import { EMBEDDED_RUNTIME } from '../agent/agent-runtime.js';
 import { PodloopError } from '../util/errors.js';
+
+/** What `--runtime-endpoint` says of itself where the runtime may be left to podloop. */
+export const RUNTIME_ENDPOINT_HELP =
+  'unix:///path of the runtime’s socket, or "embedded"; unless told that of podloop’s own agent, else the one that is found';
+
+/** `--container-runtime-endpoint`, beside `--runtime-endpoint` and what else it cannot stand beside. */
+export function kubeletsEndpointOption(...others: readonly string[]): Option {
+  const option = new Option('--container-runtime-endpoint <endpoint>', 'The same, under the kubelet’s name');
+  return option.conflicts(['runtimeEndpoint', ...others]);
+}
 
 /** Where an embedded runtime listens unless told: for root the first, for others the one in their own runtime folder. */
 export function embeddedSocketPaths(env: Readonly<Record<string, string | undefined>>): string[] {

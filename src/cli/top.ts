@@ -6,6 +6,7 @@ import { resolveAgentSocket } from './api/agent-socket.js';
 import { type CliHost } from './cli-host.js';
 import { chooseRuntimeEndpoint } from './find-runtime-endpoint.js';
 import { parsePositiveDuration } from './flag-values.js';
+import { kubeletsEndpointOption } from './runtime-endpoint.js';
 import { agentReports, type ReportSource, runtimeReports } from './top/report-source.js';
 import { EventRates } from './top/event-rates.js';
 import { plainRows } from './top/row.js';
@@ -58,12 +59,7 @@ export function topCommand(host: CliHost): Command {
         'Look at a runtime instead: unix:///path of its socket, or "embedded"',
       ).conflicts('socket'),
     )
-    .addOption(
-      new Option('--container-runtime-endpoint <endpoint>', 'The same, under the kubelet’s name').conflicts([
-        'runtimeEndpoint',
-        'socket',
-      ]),
-    )
+    .addOption(kubeletsEndpointOption('socket'))
     .addOption(
       new Option('--interval <duration>', 'How often it is read anew')
         .argParser(parsePositiveDuration)

@@ -10,6 +10,7 @@ import { chooseRuntimeEndpoint } from './find-runtime-endpoint.js';
 import { parsePositiveDuration } from './flag-values.js';
 import { HealthReport } from '../agent/health-report.js';
 import { createLogger, verbosityOption } from './log-output.js';
+import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from './runtime-endpoint.js';
 
 interface WatchFlags {
   readonly runtimeEndpoint?: string;
@@ -45,15 +46,8 @@ const HEALTH_LOOK_MS = 500;
 export function watchCommand(host: CliHost): Command {
   return new Command('watch')
     .description('Show what happens to every pod of a container runtime, as it happens; changes nothing.')
-    .option(
-      '--runtime-endpoint <endpoint>',
-      'unix:///path of the runtime’s socket, or "embedded"; unless told that of podloop’s own agent, else the one that is found',
-    )
-    .addOption(
-      new Option('--container-runtime-endpoint <endpoint>', 'The same, under the kubelet’s name').conflicts(
-        'runtimeEndpoint',
-      ),
-    )
+    .option('--runtime-endpoint <endpoint>', RUNTIME_ENDPOINT_HELP)
+    .addOption(kubeletsEndpointOption())
     .addOption(
       new Option('--mode <mode>', OBSERVER_OPTIONS.mode.doc)
         .choices(OBSERVER_OPTIONS.mode.type as string[])

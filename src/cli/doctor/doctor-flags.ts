@@ -4,6 +4,7 @@ import { type EventReading, type HttpCredentials } from '../../agent/doctor.js';
 import { messageOf } from '../../util/errors.js';
 import { formatGoDuration } from '../../util/go-duration.js';
 import { parseDurationFlag } from '../flag-values.js';
+import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../runtime-endpoint.js';
 
 /** How a diagnosis is printed. */
 const DOCTOR_FORMATS = ['text', 'wide', 'json', 'yaml'] as const;
@@ -43,15 +44,8 @@ const SHORTEST_MS = 10;
 /** Adds the flags of {@link DoctorFlags}. */
 export function addDoctorFlags(command: Command): Command {
   return command
-    .option(
-      '-r, --runtime-endpoint <endpoint>',
-      'unix:///path of the runtime’s socket, or "embedded"; unless told that of podloop’s own agent, else the one that is found',
-    )
-    .addOption(
-      new Option('--container-runtime-endpoint <endpoint>', 'The same, under the kubelet’s name').conflicts(
-        'runtimeEndpoint',
-      ),
-    )
+    .option('-r, --runtime-endpoint <endpoint>', RUNTIME_ENDPOINT_HELP)
+    .addOption(kubeletsEndpointOption())
     .addOption(durationOption('-t, --timeout <duration>', 'After how long a call counts as hung', TIMEOUT_MS))
     .addOption(durationOption('--for <duration>', 'For how long the runtime is watched', WATCH_MS))
     .addOption(
