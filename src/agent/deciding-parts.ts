@@ -12,7 +12,7 @@ import { toRunDefinition } from '../sync/asks-for-new-run.js';
 import { DesiredPods } from '../sync/desired-pods.js';
 import { ForeignPodsWatch } from '../sync/admission/foreign-pods-watch.js';
 import { Housekeeping, type PodCleaner } from '../sync/housekeeping.js';
-import { PodHandlers } from '../sync/sync-loop-handlers.js';
+import { PodHandlers } from '../sync/pod-handlers.js';
 import { SyncLoop } from '../sync/sync-loop.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';

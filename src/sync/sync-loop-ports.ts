@@ -8,7 +8,7 @@ import { type Logger } from '../util/logger.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type DesiredPods } from './desired-pods.js';
 import { type RuntimeState } from './runtime-state.js';
-import { type SyncHandlers } from './sync-loop-handlers.js';
+import { type SyncHandlers } from './pod-handlers.js';
 
 /** Takes up what probes find out. */
 export interface ProbeReadiness {

@@ -24,7 +24,7 @@ import { DesiredPods } from './desired-pods.js';
 import { Housekeeping } from './housekeeping.js';
 import { RuntimeState } from './runtime-state.js';
 import { SyncLoop } from './sync-loop.js';
-import { PodHandlers } from './sync-loop-handlers.js';
+import { PodHandlers } from './pod-handlers.js';
 
 const NODE = 'node-1';
 const ROOM = { pods: 10, cpuMilli: 1_000n, memoryBytes: 1_000n, others: new Map<string, bigint>() };

@@ -2,7 +2,7 @@ import { PodCache } from '../pleg/pod-cache.js';
 import { DesiredPods, type Rejection } from '../sync/desired-pods.js';
 import { toObservedPod } from '../sync/housekeeping-owner.js';
 import { type PodHandlersOptions } from '../sync/pod-handlers-options.js';
-import { PodHandlers } from '../sync/sync-loop-handlers.js';
+import { PodHandlers } from '../sync/pod-handlers.js';
 import { type PodWorkRequest } from '../workers/work-request.js';
 
 /** What a node of a test has for its pods. */

@@ -6,7 +6,7 @@ import { type ProbeResult } from '../probes/probe-result.js';
 import { DesiredPods } from '../sync/desired-pods.js';
 import { toObservedPod } from '../sync/housekeeping-owner.js';
 import { SyncLoop } from '../sync/sync-loop.js';
-import { type SyncHandlers } from '../sync/sync-loop-handlers.js';
+import { type SyncHandlers } from '../sync/pod-handlers.js';
 import { type SyncLoopOptions } from '../sync/sync-loop-ports.js';
 import { FakeClock } from './fake-clock.js';
 import { LogRecorder } from './log-recorder.js';
