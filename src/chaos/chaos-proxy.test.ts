@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CriClient } from '../cri/client.js';
 import { ChaosHarness, idsOf } from '../testing/chaos-harness.js';
-import { untilTrue } from '../testing/relay-harness.js';
+import { untilTrue } from '../testing/until-true.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 
 const WEB = { containerId: idsOf('web').containerId };

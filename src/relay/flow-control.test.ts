@@ -7,7 +7,8 @@ import {
   type RawHttp2Peer,
   uint32,
 } from '../testing/raw-http2-peer.js';
-import { RelayHarness, untilTrue } from '../testing/relay-harness.js';
+import { RelayHarness } from '../testing/relay-harness.js';
+import { untilTrue } from '../testing/until-true.js';
 import { type CallControl, type CallHandler, type CallInterceptor } from './call-handler.js';
 import { encodeStateless } from './hpack/encode-stateless.js';
 import { GrpcMessage } from './grpc-message.js';

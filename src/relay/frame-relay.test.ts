@@ -11,7 +11,8 @@ import {
   toBytes,
   uint32,
 } from '../testing/raw-http2-peer.js';
-import { RelayHarness, treatAll, untilTrue } from '../testing/relay-harness.js';
+import { RelayHarness, treatAll } from '../testing/relay-harness.js';
+import { untilTrue } from '../testing/until-true.js';
 import { encodeStateless } from './hpack/encode-stateless.js';
 
 const END_STREAM = 0x1;

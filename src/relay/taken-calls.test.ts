@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RAW_PREFACE, rawFrame, type RawHttp2Peer, uint32 } from '../testing/raw-http2-peer.js';
-import { RelayHarness, treatAll, untilTrue } from '../testing/relay-harness.js';
+import { RelayHarness, treatAll } from '../testing/relay-harness.js';
+import { untilTrue } from '../testing/until-true.js';
 import { type CallControl, type CallHandler, type CallHeaders } from './call-handler.js';
 import { GrpcMessage } from './grpc-message.js';
 import { encodeStateless } from './hpack/encode-stateless.js';

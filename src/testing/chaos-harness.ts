@@ -18,7 +18,7 @@ import {
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { CriTestServer } from './cri-test-server.js';
 import { FakeClock } from './fake-clock.js';
-import { untilTrue } from './relay-harness.js';
+import { untilTrue } from './until-true.js';
 
 /** Pods of the runtime behind a {@link ChaosHarness}: each has one container, `app`. */
 const PODS = ['web', 'db'] as const;

@@ -6,8 +6,6 @@ import { SILENT_LOGGER } from '../util/logger.js';
 import { RawHttp2Peer, RawHttp2Server } from './raw-http2-peer.js';
 import { untilTrue } from './until-true.js';
 
-export { untilTrue } from './until-true.js';
-
 /** A relay between a client and a server whose every byte a test writes. */
 export class RelayHarness implements AsyncDisposable {
   readonly folder: string;
