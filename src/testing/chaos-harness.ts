@@ -224,3 +224,18 @@ function labelsOf(pod: string): Record<string, string> {
     'io.kubernetes.container.name': 'app',
   };
 }
+
+/** A rules file of one rule. */
+export function aRule(match: string, fault: string): string {
+  return `rules:\n  - name: it\n    match: {${match}}\n    fault: {${fault}}\n`;
+}
+
+/** How a call ends, or that it has not. */
+export function followCall(call: Promise<unknown>): { state: string } {
+  const followed = { state: 'open' };
+  call.then(
+    () => (followed.state = 'answered'),
+    (error: unknown) => (followed.state = String((error as { code?: string }).code)),
+  );
+  return followed;
+}
