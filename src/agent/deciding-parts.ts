@@ -19,6 +19,7 @@ import { type Logger } from '../util/logger.js';
 import { PodWorkers } from '../workers/pod-workers.js';
 import { type AgentOptions } from './agent-options.js';
 import { type ClusterHooks } from './cluster/cluster-hooks.js';
+import { buildCleaners } from './build-cleaners.js';
 import { buildCollectors } from './collectors.js';
 import { desiredImagesOf } from './desired-images.js';
 import { buildStorage } from './eviction/build-storage.js';
@@ -120,33 +121,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     manager.forget(uid);
   };
   const cleaners: PodCleaner[] = [
-    {
-      name: 'probes',
-      cleanUp: ({ desiredUids, possiblyRunningUids }) =>
-        probes.cleanUp(new Set([...desiredUids, ...possiblyRunningUids])),
-    },
-    {
-      // What had ended before it was stopped ends no second time.
-      name: 'stopped pods',
-      cleanUp: async () => {
-        for (const stop of stopped.list()) {
-          if (workers.isFinished(stop.uid)) await stopped.setOver(manifestUidOf(stop));
-        }
-      },
-    },
-    {
-      name: 'statuses',
-      cleanUp: ({ desiredUids, possiblyRunningUids }) => {
-        const known = new Set([...desiredUids, ...possiblyRunningUids]);
-        manager.removeOrphanedStatuses(known);
-        for (const uid of endedPods.uids()) if (!known.has(uid)) forgetEnd(uid);
-      },
-    },
-    {
-      name: 'objects of an API server',
-      cleanUp: ({ desiredUids, possiblyRunningUids }) =>
-        cluster?.keepOnly(new Set([...desiredUids, ...possiblyRunningUids])),
-    },
+    ...buildCleaners({ probes, stopped, workers, manager, endedPods, cluster, forgetEnd }),
     collectors.containers,
     collectors.folders,
     cgroups,
