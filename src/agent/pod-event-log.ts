@@ -1,7 +1,7 @@
 import { containerFieldPath } from '../model/container-field-path.js';
 import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { formatPod, type PodRef } from '../model/pod-ref.js';
-import { definePublishingChannel } from '../util/channels.js';
+import { definePublishingChannel } from '../util/publishing-channel.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 

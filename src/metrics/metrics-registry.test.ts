@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
 import { scrape } from '../testing/metrics-reader.js';
 import { findMetricsFaults, readMetricsPage } from '../testing/metrics-page.js';
-import { definePublishingChannel } from '../util/channels.js';
+import { definePublishingChannel } from '../util/publishing-channel.js';
 import { MetricsRegistry } from './metrics-registry.js';
 
 const clock = new FakeClock();

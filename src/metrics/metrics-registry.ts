@@ -26,7 +26,7 @@ import {
   type MetricValue,
   Registry,
 } from 'prom-client';
-import { type PublishingChannel } from '../util/channels.js';
+import { type PublishingChannel } from '../util/publishing-channel.js';
 import { type Clock } from '../util/clock.js';
 import { writeLabels } from '../util/metrics-lines.js';
 import { PageWriter, writeSample, type WrittenFamily } from './page-writer.js';

@@ -1,6 +1,6 @@
 import { type PodRef } from '../model/pod-ref.js';
 import { type V1PodStatus } from '../model/v1-pod-status.js';
-import { definePublishingChannel } from '../util/channels.js';
+import { definePublishingChannel } from '../util/publishing-channel.js';
 import { PodloopError } from '../util/errors.js';
 
 /** What the status manager holds of a pod. Immutable. */

@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** Who somebody is (`authn`, by a TokenReview), or whether he may do something (`authz`, by a SubjectAccessReview). */
 export type AuthQuestionKind = 'authn' | 'authz';

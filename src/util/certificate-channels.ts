@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** The certificates that the agent's port with TLS goes by; in milliseconds since the epoch. */
 export interface CertificatesRead {

@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** A source told which pods it wants. */
 export interface ConfigDelivery {

@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** A hook that sleeps ended before its time: its container, its pod or the agent did not wait for it. */
 export const hookSleepCutShort = definePublishingChannel<{ readonly podUid: string }>(

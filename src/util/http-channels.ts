@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /**
  * Which of the agent's servers was asked: its own socket, the open port (the kubelet's `readonly`), the port with TLS (the

@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** One write of records to the history on the disk, well or not. */
 export interface JournalWrite {

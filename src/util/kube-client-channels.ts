@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** One request that was sent to an API server, or could not be; a watch once its answer has begun. */
 export interface KubeRequestEnd {

@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** How far the registration of this machine as a node of a cluster has come; in wall-clock milliseconds. */
 export type NodeRegistrationStep =

@@ -1,4 +1,5 @@
-import { type CriCallPod, definePublishingChannel } from './channels.js';
+import { type CriCallPod } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** One relist that ended: of all pods, or of one. */
 export interface RelistEnd {

@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** A pod that a source wants came to this node, or came again. */
 export interface PodAddition {

@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** A volume of a pod was made, or brought up to date, or could not be. */
 export interface VolumeSetUpEnd {

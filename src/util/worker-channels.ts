@@ -1,4 +1,4 @@
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 /** One piece of work on a pod that ended. */
 export interface PodSyncEnd {

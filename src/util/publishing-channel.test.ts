@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { definePublishingChannel } from './channels.js';
+import { definePublishingChannel } from './publishing-channel.js';
 
 describe('a publishing channel', () => {
   it('hands each message to every subscriber until it leaves', () => {
