@@ -1,6 +1,6 @@
 import { messageOf } from '../util/errors.js';
 import { parseGoDuration } from '../util/go-duration.js';
-import { type YamlValue } from '../util/yaml-value.js';
+import { type YamlValue } from '../util/yaml/yaml-value.js';
 
 /** No longer than a timer of Node can be set, delay and jitter together. */
 const LONGEST_MS = 250 * 3_600_000;

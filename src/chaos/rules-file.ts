@@ -1,6 +1,6 @@
 import { PodloopError } from '../util/errors.js';
 import { findSimilarWord } from '../util/similar-word.js';
-import { YamlValue } from '../util/yaml-value.js';
+import { YamlValue } from '../util/yaml/yaml-value.js';
 import { concernsPod, CRI_METHOD_NAMES, isList, isListOfPods, shortMethod } from './cri-method.js';
 import { parseFault } from './parse-fault.js';
 import { readDuration } from './read-duration.js';

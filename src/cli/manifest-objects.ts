@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { messageOf } from '../util/errors.js';
-import { parseYamlDocuments } from '../util/yaml-document.js';
+import { parseYamlDocuments } from '../util/yaml/yaml-document.js';
 import { type KubeObject } from '../model/columns/kube-object.js';
 import { findTypeOfKind, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';

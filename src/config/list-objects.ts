@@ -1,7 +1,7 @@
 import { type ConfigObject } from '../model/config-object.js';
 import { describeValue, type FieldProblem, formatValue, required } from '../model/field-problem.js';
 import { isRecord } from '../util/is-record.js';
-import { type YamlStep } from '../util/yaml-path.js';
+import { type YamlStep } from '../util/yaml/yaml-path.js';
 import { findSimilarWord } from '../util/similar-word.js';
 import { type ManifestProblemKind } from './manifest-problem.js';
 

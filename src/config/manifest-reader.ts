@@ -17,7 +17,7 @@ import { readConfigObject } from '../model/read-config-object.js';
 import { readPod } from '../model/read-pod.js';
 import { checkStaticPod } from '../model/static-pod.js';
 import { isRecord } from '../util/is-record.js';
-import { parseYamlDocuments, type YamlDocument } from '../util/yaml-document.js';
+import { parseYamlDocuments, type YamlDocument } from '../util/yaml/yaml-document.js';
 import { findObjects, type FoundKind, type FoundObject } from './list-objects.js';
 import { type ManifestPlace, type ManifestProblem, type ManifestProblemKind } from './manifest-problem.js';
 

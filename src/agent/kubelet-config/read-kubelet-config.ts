@@ -5,7 +5,7 @@ import { type FieldPath, formatFieldPath, toPlainPath } from '../../model/field-
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
 import { findQuantity, toWholeUnits } from '../../model/quantity.js';
 import { PodloopError } from '../../util/errors.js';
-import { parseYamlDocuments, type TextPlace } from '../../util/yaml-document.js';
+import { parseYamlDocuments, type TextPlace } from '../../util/yaml/yaml-document.js';
 import { checkKubeletConfig } from './check-kubelet-config.js';
 import { CLUSTER_FIELDS, KUBELET_CONFIG_TABLES } from './kubelet-config-fields.js';
 import { type KubeletConfig } from './kubelet-config.js';

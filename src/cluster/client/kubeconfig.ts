@@ -9,7 +9,7 @@
  * @module
  */
 import { dirname, resolve } from 'node:path';
-import { type YamlFile, YamlValue } from '../../util/yaml-value.js';
+import { type YamlFile, YamlValue } from '../../util/yaml/yaml-value.js';
 
 /** PEM that stands in the kubeconfig itself, or in a file that may be replaced at any time. */
 export type PemSource = { readonly text: string } | { readonly file: string };

@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type YAMLMap } from 'yaml';
-import { type ErrorCode, PodloopError } from './errors.js';
-import { findSimilarWord } from './similar-word.js';
+import { type ErrorCode, PodloopError } from '../errors.js';
+import { findSimilarWord } from '../similar-word.js';
 
 /** The file that a {@link YamlValue} is of. */
 export interface YamlFile {

@@ -1,5 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
-import { isRecord } from './is-record.js';
+import { isRecord } from '../is-record.js';
 import { type YamlStep } from './yaml-path.js';
 import { resolvePlainScalar } from './yaml-scalar.js';
 

@@ -8,7 +8,7 @@
  * @module
  */
 import { LineCounter, parseAllDocuments } from 'yaml';
-import { messageOf } from './errors.js';
+import { messageOf } from '../errors.js';
 import { type LocatedNode, YamlConverter } from './yaml-converter.js';
 import { type YamlStep } from './yaml-path.js';
 
