@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { findAllowlistProblem } from '../images/verification-policy.js';
-import { checkIp, checkSubdomain } from '../model/name-rules.js';
-import { checkSysctlPattern } from '../model/sysctl-names.js';
+import { checkIp, checkSubdomain } from '../model/validation/name-rules.js';
+import { checkSysctlPattern } from '../model/validation/sysctl-names.js';
 import { CIPHER_SUITES } from '../server/tls/cipher-suites.js';
 import { checkCgroupRoot } from '../runtime/pod-cgroup-names.js';
 import { messageOf } from '../util/errors.js';

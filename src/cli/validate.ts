@@ -7,7 +7,7 @@ import {
   validateManifests,
   type Validation,
 } from '../agent/manifests/validate-manifests.js';
-import { checkSubdomain } from '../model/name-rules.js';
+import { checkSubdomain } from '../model/validation/name-rules.js';
 import { PodloopError } from '../util/errors.js';
 import { addAgentFlags, readAgentFlags } from './agent-flags.js';
 import { type CliHost } from './cli-host.js';

@@ -7,9 +7,9 @@ import { type Draft } from './draft.js';
 import { type FieldPath } from './field-path.js';
 import { type FieldProblem, invalid } from './field-problem.js';
 import { type ObjectMeta } from './pod.js';
-import { ProblemList } from './problem-list.js';
-import { checkKeys, checkSecretType, checkSize } from './validate-config-object.js';
-import { validateMetadata } from './validate-metadata.js';
+import { ProblemList } from './validation/problem-list.js';
+import { checkKeys, checkSecretType, checkSize } from './validation/validate-config-object.js';
+import { validateMetadata } from './validation/validate-metadata.js';
 
 /** What {@link readConfigObject} makes of an object. */
 export interface ConfigObjectReading {

@@ -4,7 +4,7 @@ import { formatFieldPath } from './field-path.js';
 import { type FieldProblem } from './field-problem.js';
 import { type Pod } from './pod.js';
 import { POD_TABLES } from './pod-fields.js';
-import { validatePod } from './validate-pod.js';
+import { validatePod } from './validation/validate-pod.js';
 
 /** What {@link readPod} makes of an object. */
 export interface PodReading {

@@ -1,6 +1,6 @@
 import { findAllowlistProblem } from '../../images/verification-policy.js';
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
-import { inRange, ProblemList, type Rule } from '../../model/problem-list.js';
+import { inRange, ProblemList, type Rule } from '../../model/validation/problem-list.js';
 import {
   EVICTION_SIGNALS,
   isEvictionSignal,
@@ -8,8 +8,8 @@ import {
   parseThresholds,
   type WrittenThresholds,
 } from '../../model/eviction-thresholds.js';
-import { checkIp, checkSubdomain } from '../../model/name-rules.js';
-import { checkSysctlPattern } from '../../model/sysctl-names.js';
+import { checkIp, checkSubdomain } from '../../model/validation/name-rules.js';
+import { checkSysctlPattern } from '../../model/validation/sysctl-names.js';
 import { messageOf } from '../../util/errors.js';
 import { findPatternProblem } from '../../util/log-settings.js';
 import { checkCgroupRoot } from '../../runtime/pod-cgroup-names.js';

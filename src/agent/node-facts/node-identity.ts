@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { checkSubdomain } from '../../model/name-rules.js';
+import { checkSubdomain } from '../../model/validation/name-rules.js';
 import { PodloopError } from '../../util/errors.js';
 import { readIfThere, writeWhole } from '../../util/whole-file.js';
 

@@ -8,7 +8,7 @@
  */
 import { type Container } from '../../model/container.js';
 import { type NodePod } from '../../model/node-pod.js';
-import { findSysctlProblem } from '../../model/sysctl-names.js';
+import { findSysctlProblem } from '../../model/validation/sysctl-names.js';
 
 import { type Admission } from './admit-pod.js';
 

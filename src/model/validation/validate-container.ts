@@ -1,10 +1,10 @@
-import { type Container, type ContainerPort } from './container.js';
-import { DEFAULT_GRACE_SECONDS } from './default-grace.js';
-import { type Draft, entriesOf } from './draft.js';
-import { type FieldPath } from './field-path.js';
-import { duplicate, forbidden, invalid } from './field-problem.js';
+import { type Container, type ContainerPort } from '../container.js';
+import { DEFAULT_GRACE_SECONDS } from '../default-grace.js';
+import { type Draft, entriesOf } from '../draft.js';
+import { type FieldPath } from '../field-path.js';
+import { duplicate, forbidden, invalid } from '../field-problem.js';
 import { checkIp, checkLabel, checkNoNul, checkPortName, checkPortNumber } from './name-rules.js';
-import { type PodSpec } from './pod.js';
+import { type PodSpec } from '../pod.js';
 import { type ProblemList } from './problem-list.js';
 import { validateEnv } from './validate-env.js';
 import { validateEphemeralContainer } from './validate-ephemeral-container.js';

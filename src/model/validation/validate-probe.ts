@@ -1,7 +1,7 @@
-import { type HttpGetAction, type Lifecycle, type LifecycleHandler, type Probe } from './container.js';
-import { type Draft, entriesOf } from './draft.js';
-import { type FieldPath } from './field-path.js';
-import { forbidden, invalid, required } from './field-problem.js';
+import { type HttpGetAction, type Lifecycle, type LifecycleHandler, type Probe } from '../container.js';
+import { type Draft, entriesOf } from '../draft.js';
+import { type FieldPath } from '../field-path.js';
+import { forbidden, invalid, required } from '../field-problem.js';
 import { checkPortName, checkPortNumber } from './name-rules.js';
 import { inRange, type ProblemList } from './problem-list.js';
 

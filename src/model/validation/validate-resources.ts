@@ -1,10 +1,10 @@
-import { type ResourceList, type ResourceRequirements } from './container.js';
-import { type Draft } from './draft.js';
-import { type FieldPath } from './field-path.js';
-import { invalid, required, unsupportedValue } from './field-problem.js';
+import { type ResourceList, type ResourceRequirements } from '../container.js';
+import { type Draft } from '../draft.js';
+import { type FieldPath } from '../field-path.js';
+import { invalid, required, unsupportedValue } from '../field-problem.js';
 import { checkQualifiedName } from './name-rules.js';
 import { type ProblemList } from './problem-list.js';
-import { compareQuantities, getQuantity } from './quantity.js';
+import { compareQuantities, getQuantity } from '../quantity.js';
 
 const STANDARD = ['cpu', 'memory', 'ephemeral-storage'];
 const HUGE_PAGES = 'hugepages-';

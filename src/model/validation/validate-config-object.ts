@@ -1,5 +1,5 @@
-import { type FieldPath } from './field-path.js';
-import { invalid, required } from './field-problem.js';
+import { type FieldPath } from '../field-path.js';
+import { invalid, required } from '../field-problem.js';
 import { checkConfigKey } from './name-rules.js';
 import { type ProblemList } from './problem-list.js';
 

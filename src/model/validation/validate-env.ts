@@ -1,13 +1,13 @@
-import { type Container } from './container.js';
-import { type Draft, entriesOf } from './draft.js';
+import { type Container } from '../container.js';
+import { type Draft, entriesOf } from '../draft.js';
 import {
   type EnvVar,
   type KeySelector,
   type ObjectFieldSelector,
   type ResourceFieldSelector,
-} from './env-source.js';
-import { type FieldPath } from './field-path.js';
-import { forbidden, invalid, required, unsupportedValue } from './field-problem.js';
+} from '../env-source.js';
+import { type FieldPath } from '../field-path.js';
+import { forbidden, invalid, required, unsupportedValue } from '../field-problem.js';
 import {
   checkConfigKey,
   checkEnvName,
@@ -16,7 +16,7 @@ import {
   checkSubdomain,
 } from './name-rules.js';
 import { type ProblemList } from './problem-list.js';
-import { formatQuantity, getQuantity } from './quantity.js';
+import { formatQuantity, getQuantity } from '../quantity.js';
 
 const ENV_FIELDS = [
   ...['metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.nodeName', 'spec.serviceAccountName'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatFieldProblem } from './field-problem.js';
-import { readPod } from './read-pod.js';
+import { formatFieldProblem } from '../field-problem.js';
+import { readPod } from '../read-pod.js';
 
 const MAIN = { name: 'main', image: 'app:1' };
 

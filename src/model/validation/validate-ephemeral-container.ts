@@ -1,7 +1,7 @@
-import { type EphemeralContainer } from './container.js';
-import { type Draft, entriesOf } from './draft.js';
-import { type FieldPath } from './field-path.js';
-import { forbidden, notFound } from './field-problem.js';
+import { type EphemeralContainer } from '../container.js';
+import { type Draft, entriesOf } from '../draft.js';
+import { type FieldPath } from '../field-path.js';
+import { forbidden, notFound } from '../field-problem.js';
 import { type ProblemList } from './problem-list.js';
 
 /** What makes no sense for a container that joins a pod late and is started once. */

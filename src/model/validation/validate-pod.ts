@@ -6,11 +6,11 @@
  *
  * @module
  */
-import { type Draft, entriesOf } from './draft.js';
-import { type FieldProblem, invalid, required } from './field-problem.js';
+import { type Draft, entriesOf } from '../draft.js';
+import { type FieldProblem, invalid, required } from '../field-problem.js';
 import { checkIp, checkLabel, checkSearchDomain, checkSubdomain } from './name-rules.js';
-import { priorityOfClass } from './pod-priority.js';
-import { type Pod, type PodDnsConfig, type PodSpec } from './pod.js';
+import { priorityOfClass } from '../pod-priority.js';
+import { type Pod, type PodDnsConfig, type PodSpec } from '../pod.js';
 import { inRange, ProblemList } from './problem-list.js';
 import { validateContainers } from './validate-container.js';
 import { validateMetadata } from './validate-metadata.js';

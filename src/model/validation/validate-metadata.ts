@@ -1,8 +1,8 @@
-import { type Draft } from './draft.js';
-import { type FieldPath } from './field-path.js';
-import { invalid } from './field-problem.js';
+import { type Draft } from '../draft.js';
+import { type FieldPath } from '../field-path.js';
+import { invalid } from '../field-problem.js';
 import { checkLabel, checkLabelValue, checkQualifiedName, checkSubdomain, checkUid } from './name-rules.js';
-import { type ObjectMeta } from './pod.js';
+import { type ObjectMeta } from '../pod.js';
 import { type ProblemList } from './problem-list.js';
 
 /** Kubernetes' bound for all annotations of an object together. */

@@ -1,9 +1,9 @@
-import { type Container, type SecurityProfile } from './container.js';
-import { type Draft, entriesOf } from './draft.js';
-import { type FieldPath } from './field-path.js';
-import { duplicate, forbidden, invalid, required } from './field-problem.js';
+import { type Container, type SecurityProfile } from '../container.js';
+import { type Draft, entriesOf } from '../draft.js';
+import { type FieldPath } from '../field-path.js';
+import { duplicate, forbidden, invalid, required } from '../field-problem.js';
 import { checkDescendingPath } from './name-rules.js';
-import { type PodSecurityContext, type PodSpec } from './pod.js';
+import { type PodSecurityContext, type PodSpec } from '../pod.js';
 import { inRange, type ProblemList } from './problem-list.js';
 
 /** Users and groups: Linux' ids, as Kubernetes bounds them. */

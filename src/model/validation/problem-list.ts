@@ -1,5 +1,5 @@
-import { type FieldPath } from './field-path.js';
-import { type FieldProblem, invalid } from './field-problem.js';
+import { type FieldPath } from '../field-path.js';
+import { type FieldProblem, invalid } from '../field-problem.js';
 
 /** A rule for a value: what would be right, or undefined when it is. */
 export type Rule<Value> = (value: Value) => string | undefined;

@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
-import { type Container, type VolumeMount } from './container.js';
-import { type Draft, entriesOf } from './draft.js';
-import { type FieldPath } from './field-path.js';
-import { duplicate, forbidden, invalid, notFound, required } from './field-problem.js';
+import { type Container, type VolumeMount } from '../container.js';
+import { type Draft, entriesOf } from '../draft.js';
+import { type FieldPath } from '../field-path.js';
+import { duplicate, forbidden, invalid, notFound, required } from '../field-problem.js';
 import {
   checkConfigKey,
   checkDescendingPath,
@@ -12,9 +12,9 @@ import {
   checkSubdomain,
 } from './name-rules.js';
 import { inRange, type ProblemList } from './problem-list.js';
-import { getQuantity } from './quantity.js';
+import { getQuantity } from '../quantity.js';
 import { exactlyOne, validateFileFieldRef, validateResourceFieldRef } from './validate-env.js';
-import { type DownwardApiFile, type KeyToPath, type Volume, type VolumeProjection } from './volume.js';
+import { type DownwardApiFile, type KeyToPath, type Volume, type VolumeProjection } from '../volume.js';
 
 const SOURCES = ['emptyDir', 'hostPath', 'configMap', 'secret', 'downwardAPI', 'projected'] as const;
 const mode = inRange(0, 0o777);
