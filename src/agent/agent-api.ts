@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { ApiServer } from '../server/api-server.js';
 import { type ApiPorts, buildApiRouter } from '../server/api-routes.js';
 import { type ApiRouter } from '../server/api-router.js';
-import { authorizeOwner } from '../server/authorize-owner.js';
+import { authorizeOwner } from '../server/access/authorize-owner.js';
 import { nodePageHandlers } from '../server/node-pages.js';
 import { PodTable } from '../server/pod-table.js';
 import { ResourceVersions } from '../server/resource-versions.js';

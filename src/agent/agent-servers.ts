@@ -12,14 +12,18 @@ import { isIPv6 } from 'node:net';
 import { type ApiHandler } from '../server/api-request.js';
 import { type ApiRouter } from '../server/api-router.js';
 import { ApiServer, type ApiServerOptions } from '../server/api-server.js';
-import { authorizeByCluster, type Authenticator, type Authorizer } from '../server/authorize-by-cluster.js';
-import { authorizeKnown } from '../server/authorize-known.js';
-import { allowOwnHosts } from '../server/check-host.js';
+import {
+  authorizeByCluster,
+  type Authenticator,
+  type Authorizer,
+} from '../server/access/authorize-by-cluster.js';
+import { authorizeKnown } from '../server/access/authorize-known.js';
+import { allowOwnHosts } from '../server/access/check-host.js';
 import { closePaths } from '../server/close-paths.js';
 import { type HealthChecks } from '../server/health.js';
 import { type NodePagePath } from '../server/node-pages.js';
 import { buildHealthRouter, buildReadOnlyRouter } from '../server/read-only-routes.js';
-import { type TokenTable } from '../server/token-table.js';
+import { type TokenTable } from '../server/access/token-table.js';
 import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';

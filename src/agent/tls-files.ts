@@ -15,7 +15,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { toOpensslCiphers } from '../server/tls/cipher-suites.js';
 import type { CertificatePair } from '../server/tls/make-certificate.js';
 import { addressesToKeep, isOutworn, SelfSigner } from '../server/tls/self-signed.js';
-import { TokenTable } from '../server/token-table.js';
+import { TokenTable } from '../server/access/token-table.js';
 import { certificatesRead } from '../util/certificate-channels.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';

@@ -9,7 +9,7 @@ import { httpConnectionDropped, type HttpRequestEnd, httpRequestEnded } from '..
 import { untilAborted } from '../util/until-aborted.js';
 import { ApiRouter } from './api-router.js';
 import { ApiServer, type ApiServerOptions } from './api-server.js';
-import { allowOwnHosts } from './check-host.js';
+import { allowOwnHosts } from './access/check-host.js';
 
 /** On a loaded machine, too. */
 const SOON = { timeout: 20_000 };

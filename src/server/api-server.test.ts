@@ -9,7 +9,7 @@ import { SystemClock } from '../util/clock.js';
 import { badRequest } from './api-error.js';
 import { ApiRouter } from './api-router.js';
 import { ApiServer } from './api-server.js';
-import { authorizeOwner } from './authorize-owner.js';
+import { authorizeOwner } from './access/authorize-owner.js';
 import { listPods } from './list-pods.js';
 import { WatchPlaces } from './watch-answer.js';
 

@@ -32,7 +32,7 @@ import { type ApiRouter, type FoundRoute } from './api-router.js';
 import { Connections } from './connections.js';
 import { codeOf, countRequest } from './count-request.js';
 import { explainClientError, type HttpServerLimits, makeHttpServer } from './make-http-server.js';
-import { PeerCertificates } from './peer-certificates.js';
+import { PeerCertificates } from './access/peer-certificates.js';
 import { pipeUpgrade } from './pipe-upgrade.js';
 import { RequestTurns } from './request-turns.js';
 import { sendAnswer, toApiError } from './send-answer.js';

@@ -1,5 +1,5 @@
 import { type Socket } from 'node:net';
-import { peerNetworkOf } from './peer-network.js';
+import { peerNetworkOf } from './access/peer-network.js';
 
 /** What {@link Connections} need. */
 export interface ConnectionsOptions {

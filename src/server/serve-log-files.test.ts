@@ -8,7 +8,7 @@ import { SystemClock } from '../util/clock.js';
 import { ApiError } from './api-error.js';
 import { ApiRouter } from './api-router.js';
 import { ApiServer } from './api-server.js';
-import { allowOwnHosts } from './check-host.js';
+import { allowOwnHosts } from './access/check-host.js';
 import { readRange } from './logs/read-range.js';
 import { resolveInside } from './logs/resolve-inside.js';
 import { type FileLooks, serveLogFiles } from './serve-log-files.js';

@@ -1,6 +1,6 @@
 import { type Socket } from 'node:net';
 import { type PeerCertificate, TLSSocket } from 'node:tls';
-import { type ApiClient } from './api-request.js';
+import { type ApiClient } from '../api-request.js';
 
 /** Who a client is by its certificate, and until when. */
 export interface ShownCertificate {

@@ -1,5 +1,5 @@
-import { ApiError } from './api-error.js';
-import { type ApiRequest } from './api-request.js';
+import { ApiError } from '../api-error.js';
+import { type ApiRequest } from '../api-request.js';
 import { type ApiUser } from './token-table.js';
 
 /** Kubernetes lets its members do everything, wherever. */

@@ -1,10 +1,10 @@
-import { BusyError } from '../util/busy-error.js';
-import { messageOf } from '../util/errors.js';
-import { type Logger } from '../util/logger.js';
-import { ApiError } from './api-error.js';
-import { type ApiClient, type AskedRequest, type Authorize, type Verdict } from './api-request.js';
+import { BusyError } from '../../util/busy-error.js';
+import { messageOf } from '../../util/errors.js';
+import { type Logger } from '../../util/logger.js';
+import { ApiError } from '../api-error.js';
+import { type ApiClient, type AskedRequest, type Authorize, type Verdict } from '../api-request.js';
 import { describeAccess, forbidden, MASTERS, readBearer, unauthorized, verbOf } from './node-access.js';
-import { findNodePath } from './node-paths.js';
+import { findNodePath } from '../node-paths.js';
 import { peerNetworkOf } from './peer-network.js';
 import { refuseWebPage } from './refuse-web-page.js';
 import { ANONYMOUS, type ApiUser, type TokenTable } from './token-table.js';

@@ -1,4 +1,4 @@
-import { type Authorize } from './api-request.js';
+import { type Authorize } from '../api-request.js';
 import { refuseWebPage } from './refuse-web-page.js';
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { LogRecorder } from '../testing/log-recorder.js';
-import { BusyError } from '../util/busy-error.js';
-import { ApiError } from './api-error.js';
+import { LogRecorder } from '../../testing/log-recorder.js';
+import { BusyError } from '../../util/busy-error.js';
+import { ApiError } from '../api-error.js';
 import { authorizeByCluster, type AuthorizeByClusterOptions } from './authorize-by-cluster.js';
 import { type ApiUser, TokenTable } from './token-table.js';
 

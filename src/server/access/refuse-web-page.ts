@@ -1,5 +1,5 @@
-import { ApiError } from './api-error.js';
-import { type ApiRequest } from './api-request.js';
+import { ApiError } from '../api-error.js';
+import { type ApiRequest } from '../api-request.js';
 
 /** How {@link refuseWebPage} tells pages from programs. */
 export interface WebPageRules {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { isLoopback } from '../util/is-loopback.js';
-import { ApiError } from './api-error.js';
-import { type Authorize } from './api-request.js';
+import { isLoopback } from '../../util/is-loopback.js';
+import { ApiError } from '../api-error.js';
+import { type Authorize } from '../api-request.js';
 import { withoutPrefix } from './peer-network.js';
 import { refuseWebPage } from './refuse-web-page.js';
 

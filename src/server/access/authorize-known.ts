@@ -1,6 +1,6 @@
-import { type Authorize, type Verdict } from './api-request.js';
+import { type Authorize, type Verdict } from '../api-request.js';
 import { forbidden, MASTERS, readBearer, unauthorized, verbOf } from './node-access.js';
-import { findNodePath } from './node-paths.js';
+import { findNodePath } from '../node-paths.js';
 import { refuseWebPage } from './refuse-web-page.js';
 import { ANONYMOUS, type TokenTable } from './token-table.js';
 
