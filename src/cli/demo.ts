@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { type Agent } from '../agent/agent.js';
 import { Demo } from '../agent/demo/demo.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
-import { AgentScreen } from './agent-screen.js';
+import { AgentScreen } from './screen/agent-screen.js';
 import { type CliHost } from './cli-host.js';
 import { createEventPrinter, OUTPUT_FORMATS, type OutputFormat } from './event-printer.js';
 import { createLogger } from './log-output.js';

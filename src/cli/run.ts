@@ -9,7 +9,7 @@ import { messageOf, PodloopError } from '../util/errors.js';
 import { type LogSettings, parseVModule, type VModuleRule } from '../util/log-settings.js';
 import { type Logger } from '../util/logger.js';
 import { addAgentFlags, readAgentFlags } from './agent-flags.js';
-import { AgentScreen } from './agent-screen.js';
+import { AgentScreen } from './screen/agent-screen.js';
 import { type CliHost } from './cli-host.js';
 import { packageVersion } from './package-version.js';
 import { createLog, verbosityOption } from './log-output.js';

@@ -1,4 +1,4 @@
-import { textWidth } from '../screen-text.js';
+import { textWidth } from '../screen/screen-text.js';
 import { TABLE_LAYOUT } from './tab-columns.js';
 
 /** The widths of a table's columns, which grow with its rows and never shrink, so that later rows stand below. */

@@ -1,4 +1,4 @@
-import { pad, textWidth } from '../screen-text.js';
+import { pad, textWidth } from '../screen/screen-text.js';
 
 /** How columns are laid out. */
 export interface TabLayout {

@@ -1,5 +1,5 @@
 import { type PlegReport, type ReportedRelist } from '../../model/pleg-report.js';
-import { printable } from '../screen-text.js';
+import { printable } from '../screen/screen-text.js';
 import { type EventRates } from './event-rates.js';
 import { formatMs } from './format-ms.js';
 import { nameCulprit } from './name-culprit.js';

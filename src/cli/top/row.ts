@@ -1,4 +1,4 @@
-import { cut, printable } from '../screen-text.js';
+import { cut, printable } from '../screen/screen-text.js';
 
 /** What a row looks like where the terminal can show it. */
 export type RowStyle = 'title' | 'header' | 'warning' | 'unhealthy' | 'dim';

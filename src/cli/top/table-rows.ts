@@ -1,6 +1,6 @@
 import { type PlegReport } from '../../model/pleg-report.js';
 import { formatPod } from '../../model/pod-ref.js';
-import { cut, pad, printable, textWidth } from '../screen-text.js';
+import { cut, pad, printable, textWidth } from '../screen/screen-text.js';
 import { formatMs } from './format-ms.js';
 import { type Row } from './row.js';
 import { matches, type PodRow } from './sort-pods.js';

@@ -1,5 +1,5 @@
 import { type PlegReport } from '../../model/pleg-report.js';
-import { type ScreenSize } from '../screen-text.js';
+import { type ScreenSize } from '../screen/screen-text.js';
 import { type EventRates } from './event-rates.js';
 import { overviewRows } from './overview-rows.js';
 import { type Row } from './row.js';

@@ -1,7 +1,7 @@
 import { type PlegReport } from '../../model/pleg-report.js';
 import { type Clock } from '../../util/clock.js';
-import { LiveScreen } from '../live-screen.js';
-import { type ScreenSize } from '../screen-text.js';
+import { LiveScreen } from '../screen/live-screen.js';
+import { type ScreenSize } from '../screen/screen-text.js';
 import { type Terminal } from '../terminal.js';
 import { EventRates } from './event-rates.js';
 import { formatMs } from './format-ms.js';

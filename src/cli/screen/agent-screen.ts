@@ -1,11 +1,11 @@
-import { type Agent } from '../agent/agent.js';
-import { type Clock } from '../util/clock.js';
-import { type Logger } from '../util/logger.js';
+import { type Agent } from '../../agent/agent.js';
+import { type Clock } from '../../util/clock.js';
+import { type Logger } from '../../util/logger.js';
 import { LiveScreen } from './live-screen.js';
 import { ScreenLog } from './screen-log.js';
 import { SummaryNews } from './summary-news.js';
 import { formatSummary } from './summary-text.js';
-import { type Terminal } from './terminal.js';
+import { type Terminal } from '../terminal.js';
 
 /** What an {@link AgentScreen} needs. */
 export interface AgentScreenOptions {

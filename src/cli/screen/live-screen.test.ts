@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.js';
+import { FakeClock } from '../../testing/fake-clock.js';
 import { LiveScreen } from './live-screen.js';
 import { formatSummary, type Summary } from './summary-text.js';
-import { type Terminal } from './terminal.js';
+import { type Terminal } from '../terminal.js';
 
 /** A terminal that remembers what was written to it, and whose size a test changes. */
 class FakeTerminal implements Terminal {

@@ -1,6 +1,6 @@
-import { type Clock } from '../util/clock.js';
+import { type Clock } from '../../util/clock.js';
 import { type ScreenSize } from './screen-text.js';
-import { type Terminal } from './terminal.js';
+import { type Terminal } from '../terminal.js';
 
 /** What a {@link LiveScreen} needs. */
 export interface LiveScreenOptions {

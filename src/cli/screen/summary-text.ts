@@ -1,5 +1,5 @@
-import { type PodLine } from '../agent/pod-lines.js';
-import { formatHumanDuration } from '../util/human-duration.js';
+import { type PodLine } from '../../agent/pod-lines.js';
+import { formatHumanDuration } from '../../util/human-duration.js';
 import { cut, pad, printable, type ScreenSize, textWidth } from './screen-text.js';
 
 /** Something that happened, as the screen shows it. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type PodLifecycleEvent } from '../agent/observer.js';
-import { type RecordedPodEvent } from '../agent/pod-event-log.js';
-import { OLDEST_STAMP } from '../util/clock.js';
+import { type PodLifecycleEvent } from '../../agent/observer.js';
+import { type RecordedPodEvent } from '../../agent/pod-event-log.js';
+import { OLDEST_STAMP } from '../../util/clock.js';
 import { SummaryNews } from './summary-news.js';
 
 const pod = { uid: 'u', namespace: 'default', name: 'web' };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LogRecorder } from '../testing/log-recorder.js';
+import { LogRecorder } from '../../testing/log-recorder.js';
 import { ScreenLog } from './screen-log.js';
 
 function lab() {

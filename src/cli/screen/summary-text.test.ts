@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PodLine } from '../agent/pod-lines.js';
+import { type PodLine } from '../../agent/pod-lines.js';
 import { formatSummary, formatTable, type Summary } from './summary-text.js';
 
 const NOW = Date.parse('2026-01-02T03:04:05Z');

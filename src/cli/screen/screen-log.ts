@@ -1,6 +1,6 @@
-import { formatKlogValue } from '../util/klog-text.js';
-import { messageOf } from '../util/errors.js';
-import { type LogFields, type Logger } from '../util/logger.js';
+import { formatKlogValue } from '../../util/klog-text.js';
+import { messageOf } from '../../util/errors.js';
+import { type LogFields, type Logger } from '../../util/logger.js';
 
 /** What is kept of the log while a screen hides it. */
 const KEPT_LINES = 50;

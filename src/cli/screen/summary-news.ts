@@ -1,6 +1,6 @@
-import { type PodLifecycleEvent } from '../agent/observer.js';
-import { type RecordedPodEvent } from '../agent/pod-event-log.js';
-import { formatPod } from '../model/pod-ref.js';
+import { type PodLifecycleEvent } from '../../agent/observer.js';
+import { type RecordedPodEvent } from '../../agent/pod-event-log.js';
+import { formatPod } from '../../model/pod-ref.js';
 import { type NewsLine } from './summary-text.js';
 
 const DEFAULT_CAPACITY = 200;
