@@ -31,6 +31,10 @@ describe('the logins for an image', () => {
     ['ab.r.test/x', 'a?.r.test', true],
     ['a.r.test:5000/x', '*.r.test:5000', true],
     ['a-r.test/x', '*.test', true],
+    ['abcab.r.test/x', '*ab.r.test', true],
+    ['ab.r.test/x', 'ab*.r.test', true],
+    ['abc.r.test/x', 'a*b.r.test', false],
+    ['ab.r.test/x', '???.r.test', false],
     ['axtest/x', 'a.test', false],
     ['localhost/x', 'localhost', true],
     ['localhost:5000/x', 'localhost:5000', true],
@@ -44,6 +48,12 @@ describe('the logins for an image', () => {
     ['no image!', 'docker.io', false],
   ])('of %s are those of %s: %s', (image, place, isFor) => {
     expect(found(image, place)).toBe(isFor ? place : '');
+  });
+
+  it('are found at once, however many stars a pattern has', () => {
+    const [image, stars] = [`${'a'.repeat(200)}.test/x`, '*a'.repeat(60)];
+    expect(found(image, `${stars}*.test`)).toBe(`${stars}*.test`);
+    expect(found(image, `${stars}*b.test`)).toBe('');
   });
 
   it('come with longer places first, and Docker Hub’s only where nothing else is for it', () => {

@@ -54,8 +54,27 @@ function isFor(place: Place, wanted: Place): boolean {
   );
 }
 
+/**
+ * Whether a part is as a pattern has it: `*` is whatever there is, `?` any one character.
+ *
+ * Only the last star is tried anew: a regular expression tries them all, and Secrets with patterns are anybody's.
+ */
 function matches(pattern: string, part: string): boolean {
-  if (!/[*?]/.test(pattern)) return pattern === part;
-  const plain = pattern.replaceAll(/[.+^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${plain.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(part);
+  let [at, from] = [0, 0];
+  let [star, starTakes] = [-1, 0];
+  while (from < part.length) {
+    const sign = pattern[at];
+    if (sign === '*') {
+      star = at++;
+      starTakes = from;
+    } else if (sign === '?' || sign === part[from]) {
+      at++;
+      from++;
+    } else if (star === -1) return false;
+    else {
+      at = star + 1;
+      from = ++starTakes;
+    }
+  }
+  return /^\**$/.test(pattern.slice(at));
 }

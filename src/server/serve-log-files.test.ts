@@ -257,6 +257,11 @@ describe('a range', () => {
     ['bytes=-', undefined],
     ['lines=0-1', undefined],
     ['bytes=99999999999999999999-', 'unsatisfiable'],
+    ['bytes= 1 - 2 ', { first: 1, end: 3 }],
+    ['bytes=1 2-3', undefined],
+    // Bytes enough for a header, and too many to try all ways to share them out.
+    [`bytes=${' '.repeat(250_000)}x`, undefined],
+    [`bytes=1-${' '.repeat(250_000)}x`, undefined],
   ] as const)('%j of ten bytes is %j', (header, expected) => {
     expect(readRange(header, 10)).toEqual(expected);
   });

@@ -9,8 +9,9 @@ export interface WantedRange {
  * understands, as RFC 9110 has it.
  */
 export function readRange(header: string, size: number): WantedRange | 'unsatisfiable' | undefined {
-  const [, from, to] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/.exec(header) ?? [];
-  if (from === undefined || to === undefined || (from === '' && to === '')) return undefined;
+  const [from, to] = (/^bytes=([^-]*)-([^-]*)$/.exec(header)?.slice(1) ?? []).map((text) => text.trim());
+  if (from === undefined || to === undefined) return undefined;
+  if (!/^(?:\d+-\d*|-\d+)$/.test(`${from}-${to}`)) return undefined;
   if (from === '') {
     const last = Number(to);
     return last === 0 || size === 0 ? 'unsatisfiable' : { first: Math.max(0, size - last), end: size };
