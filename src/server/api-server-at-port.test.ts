@@ -260,6 +260,20 @@ describe('a server at a port', () => {
     await endless.closed;
   });
 
+  it('refuses a request with more headers than it looks at, whatever stands in them', async () => {
+    await start();
+    const many = (count: number): string => 'X-Some: header\r\n'.repeat(count);
+    using most = new RawClient(port, `GET /healthz HTTP/1.1\r\n${many(199)}${HEAD}`);
+    await expect.poll(() => most.got, SOON).toMatch(/^HTTP\/1.1 200/);
+    for (const count of [200, 399, 400, 1_000, 5_000]) {
+      using more = new RawClient(
+        port,
+        `GET /healthz HTTP/1.1\r\nHost: localhost\r\n${many(count)}Origin: http://evil\r\n\r\n`,
+      );
+      await expect.poll(() => more.got, SOON).toMatch(/^HTTP\/1.1 413[^]*more than 200 headers/);
+    }
+  });
+
   it('refuses requests that mean two things at once', async () => {
     await start();
     const both = 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n';

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type TlsOptions } from 'node:tls';
 import { ApiError, badRequest } from './api-error.js';
-import { MOST_CONNECTIONS } from './server-bounds.js';
+import { MOST_CONNECTIONS, MOST_HEADERS } from './server-bounds.js';
 
 /** What clients may do, at most. */
 export interface HttpServerLimits {
@@ -27,7 +27,6 @@ const TIMEOUT_LOOK_MS = 2_000;
 const KEEP_ALIVE_MS = 60_000;
 const HANDSHAKE_MS = 10_000;
 const MOST_HEADER_BYTES = 256 * 1024;
-const MOST_HEADERS = 200;
 
 /** A server of HTTP/1.1 that has bounds, and does not listen yet. */
 export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {
@@ -45,7 +44,8 @@ export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {
       ? createServer(limits)
       : createTlsServer({ ...limits, handshakeTimeout: HANDSHAKE_MS, ...tls });
   server.maxConnections = given.maxConnections ?? MOST_CONNECTIONS;
-  server.maxHeadersCount = MOST_HEADERS;
+  // Node is silent of those beyond: more than are allowed, for whoever has more to be found out.
+  server.maxHeadersCount = 2 * MOST_HEADERS;
   return server;
 }
 

@@ -23,6 +23,8 @@
 export const MOST_CONNECTIONS = 2_048;
 /** Of them those of strangers. */
 export const MOST_STRANGERS = 512;
+/** Headers of one request; what has more is refused. */
+export const MOST_HEADERS = 200;
 /** Followed logs, over all servers. */
 export const MOST_FOLLOWED_LOGS = 1_000;
 /** Watches of pods and followers of /events, over all servers. */

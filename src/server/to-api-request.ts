@@ -1,10 +1,16 @@
 import { type IncomingMessage } from 'node:http';
-import { badRequest } from './api-error.js';
+import { ApiError, badRequest } from './api-error.js';
 import { type ApiRequest, isTrue } from './api-request.js';
 import { readJsonBody } from './read-body.js';
+import { MOST_HEADERS } from './server-bounds.js';
 
-/** A request as handlers see it. Throws BadRequest for one without a path, or with more than one Host. */
+/**
+ * A request as handlers see it. Throws BadRequest for one without a path, or with more than one Host, and
+ * RequestEntityTooLarge for one with too many headers: those that say it is not to be answered may be behind them.
+ */
 export function toApiRequest(request: IncomingMessage, signal: AbortSignal): ApiRequest {
+  if (request.rawHeaders.length > 2 * MOST_HEADERS)
+    throw new ApiError('RequestEntityTooLarge', `the request has more than ${MOST_HEADERS} headers`);
   const { method = 'GET', url = '/', headers } = request;
   const [path = '/', ...rest] = url.split('?');
   if (!path.startsWith('/')) throw badRequest('the request has no path');
