@@ -22,6 +22,18 @@ describe('a line without an end', () => {
     expect(out).toBe(`2026-01-02T03:04:05.000000000Z ${text.repeat(64)}end\n`);
   });
 
+  it('is handed out in pieces, too, where a runtime has broken it behind every byte, or before any', () => {
+    const printer = new LogPrinter({ timestamps: false });
+    const push = (text: string): void =>
+      printer.push(Buffer.from(`2026-01-02T03:04:05.000000000Z stdout ${text}`));
+    for (let parts = 0; parts < 256 * KIB; parts++) push('P x');
+    expect(printer.take().length).toBe(0);
+    push('P x');
+    for (let parts = 0; parts < 1_000; parts++) push('P ');
+    push('F end');
+    expect(printer.take().toString()).toBe(`${'x'.repeat(256 * KIB + 1)}end\n`);
+  });
+
   it('that no runtime writes is passed over whole', () => {
     const splitter = new LineSplitter();
     const lines: string[] = [];

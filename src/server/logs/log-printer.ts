@@ -57,17 +57,18 @@ export class LogPrinter {
     let open = this.#open.get(stream);
     if (open === undefined && !isPartial) {
       this.#begin(time);
-      this.#write(text, LINE_END);
+      this.#write([text, LINE_END]);
       return;
     }
     if (open === undefined) this.#open.set(stream, (open = { time, parts: [], size: 0, isBegun: false }));
-    open.parts.push(Buffer.from(text));
+    // A program that writes nothing again and again is to fill no memory with it.
+    if (text.length > 0) open.parts.push(Buffer.from(text));
     open.size += text.length;
     if (!isPartial) {
       this.#finish(stream, open);
-      this.#write(LINE_END);
+      this.#write([LINE_END]);
     } else if (open.size > MOST_HELD_BYTES) {
-      this.#write(...this.#takeParts(open));
+      this.#write(this.#takeParts(open));
     }
   }
 
@@ -94,7 +95,7 @@ export class LogPrinter {
 
   #finish(stream: string, open: OpenLine): void {
     this.#open.delete(stream);
-    this.#write(...this.#takeParts(open));
+    this.#write(this.#takeParts(open));
   }
 
   #takeParts(open: OpenLine): Buffer[] {
@@ -107,10 +108,11 @@ export class LogPrinter {
   }
 
   #begin(time: string): void {
-    if (this.#selection.timestamps) this.#write(Buffer.from(`${time} `));
+    if (this.#selection.timestamps) this.#write([Buffer.from(`${time} `)]);
   }
 
-  #write(...parts: readonly Buffer[]): void {
+  /** A list: there may be more of them than a call takes arguments. */
+  #write(parts: readonly Buffer[]): void {
     for (const part of parts) {
       if (this.#left <= 0 || part.length === 0) continue;
       const taken = part.length > this.#left ? part.subarray(0, this.#left) : part;
