@@ -236,7 +236,8 @@ function asBuffer(bytes: Uint8Array): Buffer {
 
 function toStatusError(code: number, details: string): GrpcStatusError {
   // The library's own remark on how the path of the socket was resolved, which is nobody's question.
-  return new GrpcStatusError(code, details.replace(/\s*Resolution note:[^]*$/, ''));
+  const end = details.indexOf('Resolution note:');
+  return new GrpcStatusError(code, end === -1 ? details : details.slice(0, end).trimEnd());
 }
 
 function closedError(): GrpcStatusError {
