@@ -1,4 +1,15 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -88,4 +99,32 @@ it('a folder that is the group’s already is left as it is, where that is the p
   await giveToGroup(path, group, { policy: 'Always', signal: NEVER });
   expect((await stat(join(path, 'file'))).mode & 0o777).toBe(0o660);
   expect(await readFile(join(path, 'file'), 'utf8')).toBe('x');
+});
+
+it('nothing outside of a volume is given away, however fast its folders are swapped for links', async () => {
+  const [path, outside] = [join(folder, 'disk'), join(folder, 'outside')];
+  const [swapped, aside] = [join(path, 'swapped'), join(path, 'aside')];
+  await mkdir(swapped, { recursive: true });
+  await mkdir(outside, { mode: 0o700 });
+  for (const each of [swapped, outside]) await writeFile(join(each, 'file'), 'x', { mode: 0o600 });
+  let isOver = false;
+  const swap = async (): Promise<void> => {
+    while (!isOver) {
+      await rename(swapped, aside);
+      await symlink(outside, swapped);
+      await unlink(swapped);
+      await rename(aside, swapped);
+    }
+  };
+  const swapping = swap();
+  try {
+    for (let times = 0; times < 200; times++) {
+      await giveToGroup(path, process.getegid!(), { policy: 'Always', signal: NEVER });
+    }
+  } finally {
+    isOver = true;
+    await swapping;
+  }
+  expect((await stat(outside)).mode & 0o7777).toBe(0o700);
+  expect((await stat(join(outside, 'file'))).mode & 0o7777).toBe(0o600);
 });
