@@ -94,6 +94,6 @@ function pathOf({ fd }: FileHandle): string {
 }
 
 function ignoreAbsence(error: unknown): undefined {
-  const code = systemCodeOf(error) ?? '';
+  const code = systemCodeOf(error);
   if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code)) throw error;
 }

@@ -65,9 +65,13 @@ async function openOnce(base: string, names: readonly string[], newMode: number)
   let place = await openPlace(base);
   try {
     for (const name of existing) place = await step(place, name);
-    for (const name of missing) place = await step(place, name, newMode);
-    // Not through mkdir: the process's mask would take bits away.
-    if (missing.length > 0) await chmod(pathOf(place.handle), newMode);
+    let isMade = false;
+    for (const name of missing) {
+      isMade = await makeFolder(place, name, newMode);
+      place = await step(place, name);
+    }
+    // Not through mkdir: the process's mask would take bits away. What somebody has put there meanwhile stays as it is.
+    if (isMade && place.facts.isDirectory()) await chmod(pathOf(place.handle), newMode);
     return place;
   } catch (error) {
     await place.handle.close();
@@ -102,11 +106,20 @@ async function refuseDanglingLink(base: string, folder: string, name: string): P
   );
 }
 
-/** Goes one name on and closes what it came from. A folder is made where a mode is given and nothing is there. */
-async function step(from: OpenedPlace, name: string, newMode?: number): Promise<OpenedPlace> {
-  const path = join(pathOf(from.handle), name);
-  if (newMode !== undefined) await mkdir(path, newMode).catch(ignorePresence);
-  const next = await openPlace(path);
+/** False where something is there. */
+async function makeFolder({ handle }: OpenedPlace, name: string, mode: number): Promise<boolean> {
+  try {
+    await mkdir(join(pathOf(handle), name), mode);
+    return true;
+  } catch (error) {
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+/** Goes one name on and closes what it came from. */
+async function step(from: OpenedPlace, name: string): Promise<OpenedPlace> {
+  const next = await openPlace(join(pathOf(from.handle), name));
   if (next.facts.isSymbolicLink()) {
     await next.handle.close();
     throw new UnsafePathError(`${name} has become a link while it was looked at`);
@@ -128,10 +141,6 @@ async function openPlace(path: string): Promise<OpenedPlace> {
 
 function pathOf({ fd }: FileHandle): string {
   return `/proc/self/fd/${fd}`;
-}
-
-function ignorePresence(error: unknown): void {
-  if (systemCodeOf(error) !== 'EEXIST') throw error;
 }
 
 function isRace(error: unknown): boolean {
