@@ -19,6 +19,7 @@ import { type FileSpec, namePrefix, readFileSpec } from './copy/file-spec.js';
 import { readTar } from './copy/read-tar.js';
 import { TarUnpacker } from './copy/unpack-tar.js';
 import { writeTar } from './copy/write-tar.js';
+import { escapeTerminal } from './print/terminal-text.js';
 import { connectCommand } from './streaming/connect-command.js';
 import { type LocalStreams, runStreams } from './streaming/run-streams.js';
 
@@ -118,7 +119,7 @@ async function copyTo(
     .replace(/(.)\/$/, '$1');
   const [folder, name] = [posix.dirname(path), posix.basename(path)];
   const onSkipped = (skipped: string, what: string): void =>
-    void stderr.writeLine(`warning: skipping ${what}: ${JSON.stringify(skipped)}`);
+    void stderr.writeLine(escapeTerminal(`warning: skipping ${what}: ${JSON.stringify(skipped)}`));
   const stdin = Readable.from(writeTar(source, name, onSkipped), { objectMode: false });
   // A file that cannot be read must not look like the end of the tar.
   let unreadable: unknown;
@@ -152,7 +153,7 @@ async function succeeds(running: Promise<void>): Promise<boolean> {
 async function copyFrom(run: RunIn, from: FileSpec, to: FileSpec, host: CliHost): Promise<void> {
   const pipe = new PassThrough();
   pipe.on('error', () => undefined);
-  const warn = (message: string): Promise<void> => host.stderr.writeLine(message);
+  const warn = (message: string): Promise<void> => host.stderr.writeLine(escapeTerminal(message));
   const unpacker = new TarUnpacker({ prefix: namePrefix(from.path), target: to.path, warn });
   const givenUp = new AbortController();
   const unpacking = unpacker.unpack(readTar(pipe)).catch((error: unknown) => {

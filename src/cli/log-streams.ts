@@ -4,6 +4,7 @@ import { ApiError } from './api/api-status.js';
 import { pathOf, PODS } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure } from './command-failure.js';
+import { escapeTerminal } from './print/terminal-text.js';
 import { messageOf } from '../util/errors.js';
 
 /** What `podloop logs` was told by flags. Durations are in milliseconds. */
@@ -76,7 +77,7 @@ export class LogStreams {
         if (flags.ignoreErrors) return this.#tell(error);
         if (!(error instanceof ApiError)) throw error;
         if (clock.monotonicMs() - beganMs >= flags.podRunningTimeout) throw error;
-        await stderr.writeLine(error.told);
+        await stderr.writeLine(escapeTerminal(error.told));
         await clock.sleep(RETRY_MS, session.signal);
       }
     }
@@ -87,7 +88,7 @@ export class LogStreams {
     const { flags, session, host } = this.#options;
     if (!flags.ignoreErrors || session.signal.aborted) throw error;
     const text = error instanceof CommandFailure ? error.lines.join(' ') : messageOf(error);
-    await host.stdout.writeLine(`error: ${text}`);
+    await host.stdout.writeLine(`error: ${escapeTerminal(text)}`);
   }
 
   async #printOne({ pod, container }: LogSource): Promise<void> {

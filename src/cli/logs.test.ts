@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aKubeList, aKubePod, AgentCommandLab, PODS_PATH, type Ran } from '../testing/agent-command-lab.js';
-import { type FakeAgentServer } from '../testing/fake-agent-server.js';
+import { type FakeAgentServer, sendStatus } from '../testing/fake-agent-server.js';
 
 let agent: FakeAgentServer;
 let lab: AgentCommandLab;
@@ -94,5 +94,24 @@ describe('podloop logs', () => {
     const { code, stderr } = await podloop(...args);
     expect(code).toBe(1);
     expect(stderr).toContain(words);
+  });
+});
+
+describe('what is told of a failure', () => {
+  const evil = 'cleared\u001b[2J\u009b2J';
+
+  it('commands no terminal', async () => {
+    const { code, stderr } = await podloop('watch', '--runtime-endpoint', `unix://${evil}`);
+    expect(code).toBe(1);
+    expect(stderr).toContain('did you mean unix:///cleared^[[2J\uFFFD2J?');
+    expect(stderr).not.toMatch(/[\u001b\u009b]/);
+  });
+
+  it('commands none among logs, either', async () => {
+    agent.on(`GET ${PODS_PATH}/web`, () => aKubePod('web'));
+    agent.on(`GET ${PODS_PATH}/web/log`, (_, answer) => sendStatus(answer, 500, 'InternalError', evil));
+    const { stdout } = await podloop('logs', 'web', '--ignore-errors');
+    expect(stdout).toContain('cleared^[[2J\uFFFD2J');
+    expect(stdout).not.toMatch(/[\u001b\u009b]/);
   });
 });

@@ -10,6 +10,7 @@ import { readPodName } from './api/object-selection.js';
 import { pathOf, PODS } from './api/resource-type.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure, failure } from './command-failure.js';
+import { escapeTerminal } from './print/terminal-text.js';
 import { forwardConnection } from './streaming/forward-connection.js';
 import { type ForwardedPort, readForwardedPorts } from './streaming/forwarded-ports.js';
 import { closeListeners, listenLocally } from './streaming/local-listeners.js';
@@ -78,7 +79,7 @@ async function forward(
       socket.destroy();
       if (signal.aborted) return;
       await host.stderr.writeLine(
-        `error: an error occurred forwarding ${local} -> ${remote}: ${wordsOf(error)}`,
+        `error: an error occurred forwarding ${local} -> ${remote}: ${escapeTerminal(wordsOf(error))}`,
       );
       // The pod has gone for good.
       if (error instanceof ApiError && error.code === 404) lost.abort();

@@ -173,8 +173,9 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
       for (const line of error.lines) await host.stderr.writeLine(escapeTerminal(line));
       return error.exitCode;
     }
-    // Messages of ours say what is wrong and what to do; one line, whatever a runtime has put into it.
-    await host.stderr.writeLine(`error: ${messageOf(error).replaceAll(/\s+/g, ' ').trim()}`);
+    // Messages of ours say what is wrong and what to do; one line of text, whatever a runtime has put into it.
+    const words = escapeTerminal(messageOf(error).replaceAll(/\s+/g, ' ').trim());
+    await host.stderr.writeLine(`error: ${words}`);
     return 1;
   }
 }
