@@ -22,6 +22,11 @@ describe('a value in a klog line', () => {
     ['a list of pods', [pod, pod], '["default/web","default/web"]'],
     ['an empty list', [], '[]'],
     ['a structure', { ID: 'b1c2', Type: 'ContainerStarted' }, '{"ID":"b1c2","Type":"ContainerStarted"}'],
+    [
+      'a structure with what a terminal obeys',
+      { image: 'a\u009b2J\u202eb\u{e0001}' },
+      String.raw`{"image":"a\u009b2J\u202eb\udb40\udc01"}`,
+    ],
     ['a map and a set', { map: new Map([['a', 1n]]), set: new Set([1]) }, '{"map":{"a":"1"},"set":[1]}'],
     ['what is no data', Symbol('s'), '"Symbol(s)"'],
   ])('%s', (_title, value, printed) => {

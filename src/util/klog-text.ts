@@ -80,7 +80,7 @@ export function toJson(value: unknown, nameObject: (object: ObjectName) => unkno
   try {
     // What has no JSON, as a function, gives undefined.
     const json = JSON.stringify(value, replace) as string | undefined;
-    return json ?? JSON.stringify(String(value));
+    return escapeUnprintable(json ?? JSON.stringify(String(value)));
   } catch (error) {
     // A logger that throws would turn a line too many into an outage.
     return JSON.stringify(`not printable: ${error instanceof Error ? error.message : 'unknown reason'}`);
@@ -98,6 +98,16 @@ function formatKlogTime(atMs: number): string {
   return (
     `${pad(at.getMonth() + 1, 2)}${pad(at.getDate(), 2)} ` +
     `${pad(at.getHours(), 2)}:${pad(at.getMinutes(), 2)}:${pad(at.getSeconds(), 2)}.${pad(micros, 6)}`
+  );
+}
+
+/** What JSON lets stand in a string, and a terminal may take for a command. */
+function escapeUnprintable(json: string): string {
+  return json.replaceAll(/[\p{C}\u2028\u2029]/gu, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${hex(unit.charCodeAt(0), 4)}`)
+      .join(''),
   );
 }
 
