@@ -1,5 +1,5 @@
 import { type Container, type HttpGetAction, type Probe } from '../model/container.js';
-import { expandVariables } from '../runtime/container-environment.js';
+import { expandVariables, MOST_EXPANDED } from '../runtime/container-environment.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type Clock } from '../util/clock.js';
 import { probeByExec } from './exec-probe.js';
@@ -58,7 +58,12 @@ async function runHandler(
  */
 function expandWritten(command: readonly string[], { env = [] }: Container): string[] {
   const written = new Map(env.map(({ name, value = '' }) => [name, value]));
-  return command.map((text) => expandVariables(text, (name) => written.get(name)));
+  let room = MOST_EXPANDED;
+  return command.map((text) => {
+    const expanded = expandVariables(text, (name) => written.get(name), room);
+    room -= expanded.length;
+    return expanded;
+  });
 }
 
 /** Throws while the pod has no address: that says nothing about the container. */

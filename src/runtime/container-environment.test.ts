@@ -30,6 +30,27 @@ it.each([
   expect(expandVariables(text, valueOf)).toBe(expanded);
 });
 
+it('looks for the end of a reference once where there is none', () => {
+  const beginnings = '$('.repeat(500_000);
+  expect(expandVariables(beginnings, valueOf)).toBe(beginnings);
+  expect(expandVariables(`${beginnings}$$`, valueOf)).toBe(`${beginnings}$`);
+});
+
+it('refuses what grows beyond all bounds before it does', () => {
+  const words = 'come to more than 16777216 bytes; mount large values as files';
+  const environment = environmentOf(['V0', 'x'.repeat(1_000)]);
+  const grow = (): void => {
+    for (let at = 1; at < 60; at++) environment.setExpanded(`V${at}`, `$(V${at - 1})`.repeat(10));
+  };
+  expect(grow).toThrow(words);
+  const large = environmentOf(['LARGE', 'x'.repeat(100_000)]);
+  const expandAll = (): void => {
+    for (let count = 0; count < 100_000; count++) large.expand('$(LARGE)');
+  };
+  expect(expandAll).toThrow(words);
+  expect(() => large.setVerbatim('FROM_ELSEWHERE', 'y'.repeat(1_000_000))).toThrow(words);
+});
+
 it('expands a variable with those before it, and not with those after', () => {
   const environment = environmentOf(
     ['FIRST', 'see $(SECOND)'],

@@ -9,6 +9,11 @@ export interface EnvEntry {
 }
 
 const SHORT_LENGTH = 4;
+/**
+ * What all variables and words of a command may come to: more than Linux takes, and less than does harm. Variables that stand
+ * for others ten times each would be gigabytes after a few lines of a manifest.
+ */
+export const MOST_EXPANDED = 16 * 1024 * 1024;
 
 /** The environment of a container, and what stands where its manifest says `$(NAME)`. */
 export class ContainerEnvironment {
@@ -16,6 +21,7 @@ export class ContainerEnvironment {
   readonly #values = new Map<string, string>();
   /** What came from Secrets, by the variable that had it last; of those that were set anew as well. */
   readonly #secrets = new Map<string, string>();
+  #room = MOST_EXPANDED;
 
   /** Each name once, in the order in which its value was set last. */
   get entries(): readonly EnvEntry[] {
@@ -52,9 +58,11 @@ export class ContainerEnvironment {
     this.#set(name, Buffer.from(value as Uint8Array).toString('latin1'));
   }
 
-  /** Text with the values of variables in it, for a command. Throws where they make something of it that is no text. */
+  /** Text with the values of variables in it, for a command. Throws where they make of it what is no text, or too much. */
   expand(text: string): string {
-    const bytes = Buffer.from(this.#expand(text), 'latin1');
+    const expanded = this.#expand(text);
+    this.#take(expanded);
+    const bytes = Buffer.from(expanded, 'latin1');
     if (isUtf8(bytes)) return bytes.toString();
     throw new Error(`${JSON.stringify(text)} refers to a variable that is no UTF-8 text`);
   }
@@ -65,13 +73,20 @@ export class ContainerEnvironment {
         `environment variable ${JSON.stringify(name)} has a NUL character, which none can hold`,
       );
     }
+    this.#take(value);
     // A later variable of the same name takes the later place as well.
     this.#values.delete(name);
     this.#values.set(name, value);
   }
 
   #expand(text: string): string {
-    return expandVariables(Buffer.from(text).toString('latin1'), (name) => this.#values.get(name));
+    const find = (name: string): string | undefined => this.#values.get(name);
+    return expandVariables(Buffer.from(text).toString('latin1'), find, this.#room);
+  }
+
+  #take({ length }: string): void {
+    this.#room -= length;
+    if (this.#room < 0) throw tooMuch();
   }
 }
 
@@ -88,12 +103,38 @@ function placesOf(value: string, text: string, shown: string): Replacement[] {
 
 /**
  * Puts the values of variables where `$(NAME)` stands. `$$(NAME)` gives `$(NAME)`, and what is not known stays as it
- * is. Pure.
+ * is. Throws when it comes to more than `most` characters by that. Pure.
  *
  * Source: https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/
  */
-export function expandVariables(text: string, valueOf: (name: string) => string | undefined): string {
-  return text.replace(/\$(?:\$|\(([^)]*)\))/g, (match, name: string | undefined) =>
-    name === undefined ? '$' : (valueOf(name) ?? match),
+export function expandVariables(
+  text: string,
+  valueOf: (name: string) => string | undefined,
+  most = MOST_EXPANDED,
+): string {
+  let expanded = '';
+  // What begins behind it has no end: else each beginning would be looked through to the end of the text.
+  const lastEnd = text.lastIndexOf(')');
+  let [from, at] = [0, text.indexOf('$')];
+  while (at !== -1) {
+    const next = text[at + 1];
+    if (next === '$') {
+      expanded += text.slice(from, at + 1);
+      from = at + 2;
+    } else if (next === '(' && at < lastEnd) {
+      const end = text.indexOf(')', at);
+      const value = valueOf(text.slice(at + 2, end));
+      expanded += text.slice(from, at) + (value ?? text.slice(at, end + 1));
+      if (value !== undefined && expanded.length > most) throw tooMuch();
+      from = end + 1;
+    }
+    at = text.indexOf('$', Math.max(from, at + 1));
+  }
+  return expanded + text.slice(from);
+}
+
+function tooMuch(): Error {
+  return new Error(
+    `variables and what refers to them come to more than ${MOST_EXPANDED} bytes; mount large values as files`,
   );
 }

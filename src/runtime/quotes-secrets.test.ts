@@ -19,3 +19,10 @@ it.each<[string, Partial<Container>, boolean]>([
 ])('tells of a command that refers to %s', (_, fields, isQuoted) => {
   expect(quotesSecrets(aSpecContainer(fields))).toBe(isQuoted);
 });
+
+it('tells of a command that refers to a great many variables', () => {
+  const env = Array.from({ length: 20_000 }, (_, at) => ({ name: `V${at}`, value: '' }));
+  const args = ['$(V19999)'.repeat(100_000)];
+  expect(quotesSecrets(aSpecContainer({ envFrom: ALL, env, args }))).toBe(false);
+  expect(quotesSecrets(aSpecContainer({ envFrom: ALL, env, args: [`${args[0]!}$(token)`] }))).toBe(true);
+});

@@ -10,6 +10,7 @@ export const QUOTE_NOT_SHOWN = 'what the runtime says of it may quote a Secret, 
  */
 export function quotesSecrets({ command = [], args = [], env = [], envFrom = [] }: Container): boolean {
   const anyName = envFrom.some(({ secretRef }) => secretRef !== undefined);
+  const own = new Set(env.map(({ name }) => name));
   const secret = new Set<string>();
   for (const { name, value = '', valueFrom } of env) {
     if (valueFrom?.secretKeyRef !== undefined || refersTo(value)) secret.add(name);
@@ -19,8 +20,7 @@ export function quotesSecrets({ command = [], args = [], env = [], envFrom = [] 
   function refersTo(text: string): boolean {
     let isFound = false;
     expandVariables(text, (name) => {
-      const isOwn = env.some((each) => each.name === name);
-      if (secret.has(name) || (anyName && !isOwn)) isFound = true;
+      if (secret.has(name) || (anyName && !own.has(name))) isFound = true;
       return undefined;
     });
     return isFound;
