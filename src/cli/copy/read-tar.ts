@@ -55,7 +55,8 @@ function isExtension(kind: string): boolean {
 }
 
 function readExtension(kind: string, body: Buffer): Partial<TarHeader> {
-  const text = body.toString('utf8').replace(/\0+$/, '');
+  const end = body.indexOf(0);
+  const text = body.toString('utf8', 0, end === -1 ? body.length : end);
   if (kind === EntryKind.gnuLongName) return { name: text };
   if (kind === EntryKind.gnuLongLink) return { target: text };
   // Those for all entries say nothing that is used here.

@@ -207,6 +207,16 @@ describe('a tar that a container sends', () => {
     expect((await lstat(join(folder, 'target/two'))).nlink).toBe(1);
   });
 
+  it('is unpacked as fast where names have a great many slashes or zeros', async () => {
+    const tar = Buffer.concat([
+      entry({ name: `src${'/'.repeat(400_000)}x` }, 'x'),
+      entry({ kind: EntryKind.gnuLongName }, `src/y${'\0'.repeat(400_000)}z`),
+      entry({ name: 'short' }, 'y'),
+      END,
+    ]);
+    expect((await unpack(tar, 'src')).files).toEqual(['target', 'target/x', 'target/y']);
+  });
+
   it('gets no devices and no pipes', async () => {
     const kinds = ['3', '4', '6'].map((kind) => entry({ name: `src/${kind}`, kind }));
     const { files, warnings } = await unpack(Buffer.concat([...kinds, END]), 'src');

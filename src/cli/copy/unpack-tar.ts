@@ -46,7 +46,7 @@ export class TarUnpacker {
 
   async #unpackOne({ header, content }: TarEntry): Promise<void> {
     const { prefix, warn } = this.#options;
-    const name = header.name.replace(/^(\.?\/)+/, '').replace(/\/+$/, '');
+    const name = withoutLastSlashes(header.name.replace(/^(\.?\/)+/, ''));
     const bare = name === '.' ? '' : name;
     if (bare !== prefix && prefix !== '' && !bare.startsWith(`${prefix}/`))
       throw failure('tar contents corrupted');
@@ -135,6 +135,13 @@ export class TarUnpacker {
     await copyFile(written, path);
     this.#written.set(name, path);
   }
+}
+
+/** Not by an expression, which would try each of many slashes as the first of the last. */
+function withoutLastSlashes(name: string): string {
+  let end = name.length;
+  while (name[end - 1] === '/') end--;
+  return name.slice(0, end);
 }
 
 function isBelow(path: string, root: string): boolean {
