@@ -259,11 +259,15 @@ describe('a range', () => {
     ['bytes=99999999999999999999-', 'unsatisfiable'],
     ['bytes= 1 - 2 ', { first: 1, end: 3 }],
     ['bytes=1 2-3', undefined],
-    // Bytes enough for a header, and too many to try all ways to share them out.
-    [`bytes=${' '.repeat(250_000)}x`, undefined],
-    [`bytes=1-${' '.repeat(250_000)}x`, undefined],
   ] as const)('%j of ten bytes is %j', (header, expected) => {
     expect(readRange(header, 10)).toEqual(expected);
+  });
+
+  it('is read as fast where it has as many spaces as a header takes', () => {
+    const spaces = ' '.repeat(250_000);
+    expect(readRange(`bytes=${spaces}x`, 10)).toBeUndefined();
+    expect(readRange(`bytes=1-${spaces}x`, 10)).toBeUndefined();
+    expect(readRange(`bytes=${spaces}1${spaces}-${spaces}2`, 10)).toEqual({ first: 1, end: 3 });
   });
 
   it('of an empty file is not to be had', () => {
