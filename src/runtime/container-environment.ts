@@ -10,8 +10,8 @@ export interface EnvEntry {
 
 const SHORT_LENGTH = 4;
 /**
- * What all variables and words of a command may come to: more than Linux takes, and less than does harm. Variables that stand
- * for others ten times each would be gigabytes after a few lines of a manifest.
+ * What all variables and words of a command may come to: more than Linux takes, and less than does harm. Variables that
+ * stand for others ten times each would be gigabytes after a few lines of a manifest.
  */
 export const MOST_EXPANDED = 16 * 1024 * 1024;
 
@@ -58,7 +58,7 @@ export class ContainerEnvironment {
     this.#set(name, Buffer.from(value as Uint8Array).toString('latin1'));
   }
 
-  /** Text with the values of variables in it, for a command. Throws where they make of it what is no text, or too much. */
+  /** Text with the values of variables in it, for a command. Throws where that is no text, or too much. */
   expand(text: string): string {
     const expanded = this.#expand(text);
     this.#take(expanded);

@@ -23,8 +23,8 @@ const LONGEST_PATH = 4096;
 
 /**
  * Gives a folder with all that is in it to a group, which may read and write it then; what is made in it later is the
- * group's, too. Follows no links below the folder, also none that somebody puts in the place of what was looked at: another
- * pod may have the same volume. What goes meanwhile is passed over, and links have no rights to be given.
+ * group's, too. Follows no links below the folder, also none that somebody puts in the place of what was looked at:
+ * another pod may have the same volume. What goes meanwhile is passed over, and links have no rights to be given.
  *
  * @see https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods
  */

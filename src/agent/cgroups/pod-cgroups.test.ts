@@ -251,6 +251,33 @@ describe('a sandbox that is there', () => {
     expect(bench.trees.show('cpu', parent, 'cpu.shares')).toBe('1024');
   });
 
+  it('keeps the one that systemd has for it', async () => {
+    bench.driver = 'systemd';
+    const pod = podThatAsksFor('a-b_c');
+    const parent = await bench.prepare(pod);
+    const sandbox = sandboxWith({ 'podloop.dev/cgroup-parent': parent });
+    expect(await bench.cgroups.findParent(pod, sandbox, NEVER)).toBe(parent);
+  });
+
+  it('takes no group of others for that of its pod, whatever is written on it', async () => {
+    const pod = podThatAsksFor('p1', '1');
+    for (const written of [
+      '',
+      '/system.slice',
+      '/system.slice/podp1',
+      `${BEST_EFFORT}/podp2`,
+      '/podloop/ab/kubepods/../../../system.slice',
+      '/podloop/ab/kubepods/../../../system.slice/podp1',
+      'podloop-ab-kubepods-podp1.slice',
+    ]) {
+      const sandbox = sandboxWith({ 'podloop.dev/cgroup-parent': written });
+      expect(await bench.cgroups.findParent(pod, sandbox, NEVER)).toBe('/told-by-the-runtime');
+      await bench.cgroups.grow(pod, sandbox);
+      await bench.cgroups.settle(pod, sandbox);
+    }
+    for (const tree of ['cpu', 'memory']) expect(await bench.trees.groups(tree)).toEqual([]);
+  });
+
   it('keeps the one that the runtime tells, where somebody else has made it', async () => {
     const pod = podThatAsksFor('p1', '1');
     expect(await bench.cgroups.findParent(pod, sandboxWith({}), NEVER)).toBe('/told-by-the-runtime');

@@ -12,6 +12,7 @@
  *
  * @module
  */
+import { posix } from 'node:path';
 import { type NodePod } from '../../model/node-pod.js';
 import { type PodRef } from '../../model/pod-ref.js';
 import { computePodLimits, computePodShares } from '../../runtime/container-resources.js';
@@ -21,6 +22,7 @@ import {
   type CgroupDriver,
   type CgroupNames,
   escapeForSystemd,
+  findPodOfGroup,
   podGroup,
   toCgroupPath,
 } from '../../runtime/pod-cgroup-names.js';
@@ -94,7 +96,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   }
 
   async findParent(pod: NodePod, sandbox: SandboxStatus, signal: AbortSignal): Promise<string> {
-    const told = sandbox.annotations[ANNOTATIONS.cgroupParent];
+    const told = this.#findTold(pod, sandbox);
     const parent = told ?? (await this.#options.readParent(sandbox.id, signal, pod.metadata));
     // The pod may have been edited since its sandbox was made, and ask for more.
     if (this.#layouts.some((layout) => layout.holds(parent, 'cgroupfs')))
@@ -103,14 +105,14 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   }
 
   async grow(pod: NodePod, sandbox: SandboxStatus): Promise<void> {
-    const path = this.#ownPathOf(sandbox);
+    const path = this.#ownPathOf(pod, sandbox);
     if (path === undefined || this.#settled.get(keyOf(pod.metadata.uid)) === this.#describe(pod, path))
       return;
     await this.#use(pod, path, 'cgroupfs', 'grow');
   }
 
   async settle(pod: NodePod, sandbox: SandboxStatus): Promise<void> {
-    const path = this.#ownPathOf(sandbox);
+    const path = this.#ownPathOf(pod, sandbox);
     const key = keyOf(pod.metadata.uid);
     if (path === undefined || this.#settled.get(key) === this.#describe(pod, path)) return;
     try {
@@ -123,10 +125,25 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   }
 
   /** Undefined where groups are not ours to write to. */
-  #ownPathOf({ annotations }: SandboxStatus): string | undefined {
-    const path = annotations[ANNOTATIONS.cgroupParent];
+  #ownPathOf(pod: NodePod, sandbox: SandboxStatus): string | undefined {
+    const path = this.#findTold(pod, sandbox);
     const isOurs = this.#layouts.some((layout) => path !== undefined && layout.holds(path, 'cgroupfs'));
     return isOurs ? path : undefined;
+  }
+
+  /**
+   * The group that is written on a sandbox. On one that a kubelet has made it is an annotation of the pod, which may
+   * name whatever it likes: only a group of that very pod counts. Undefined where nothing does.
+   */
+  #findTold({ metadata }: NodePod, { annotations }: SandboxStatus): string | undefined {
+    const path = annotations[ANNOTATIONS.cgroupParent];
+    if (path === undefined || path === '') return this.#options.enabled ? undefined : path;
+    const isOfPod = CGROUP_DRIVERS.some((driver) => {
+      const uid = findPodOfGroup(posix.basename(path), driver);
+      if (uid === undefined || keyOf(uid) !== keyOf(metadata.uid)) return false;
+      return this.#layouts.some((layout) => layout.holds(path, driver));
+    });
+    return isOfPod && posix.normalize(path) === path ? path : undefined;
   }
 
   #limitsOf(pod: NodePod): Parameters<GroupLimits['set']>[1] {
