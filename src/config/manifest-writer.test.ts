@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parse } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toV1ConfigObject } from '../model/config-object-json.js';
@@ -237,6 +237,19 @@ describe('an object that is to go', () => {
     const holds = what === 'what cannot be read' ? 'errors' : 'others';
     expect(await writer().remove(KEY, false)).toEqual({ kind: 'in the way', file, holds });
     expect(await readFile(file, 'utf8')).toBe(text);
+  });
+
+  it('is looked for in the folder alone, whatever it is called', async () => {
+    const outside = `${folder}-outside.secret.yaml`;
+    await writeFile(outside, '{}');
+    try {
+      const name = `x/../../${basename(folder)}-outside`;
+      expect(await writer().remove({ ...KEY, name }, false)).toEqual({ kind: 'not there' });
+      expect(await writer().remove({ ...KEY, name: 'a\0b' }, false)).toEqual({ kind: 'not there' });
+      expect(await readFile(outside, 'utf8')).toBe('{}');
+    } finally {
+      await rm(outside);
+    }
   });
 
   it('goes after what was asked for before', async () => {

@@ -95,6 +95,8 @@ export class ManifestWriter {
 
   async #remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {
     const { folder } = this.#options;
+    // Nobody has read an object of that name yet: it may as well be the way to another folder.
+    if (/[/\0]/.test(`${object.namespace}${object.name}`)) return { kind: 'not there' };
     const path = join(folder, await this.#chooseFile(object));
     const text = await readText(path);
     if (text === undefined) return { kind: 'not there' };
