@@ -1,3 +1,4 @@
+import { matchesWildcards } from '../util/matches-wildcards.js';
 import { type RegistryLogin } from './docker-config.js';
 import { repositoryOf } from './image-name.js';
 
@@ -50,31 +51,6 @@ function isFor(place: Place, wanted: Place): boolean {
     place.port === wanted.port &&
     place.host.length === wanted.host.length &&
     wanted.path.startsWith(place.path) &&
-    place.host.every((pattern, index) => matches(pattern, wanted.host[index]!))
+    place.host.every((pattern, index) => matchesWildcards(pattern, wanted.host[index]!))
   );
-}
-
-/**
- * Whether a part is as a pattern has it: `*` is whatever there is, `?` any one character.
- *
- * Only the last star is tried anew: a regular expression tries them all, and Secrets with patterns are anybody's.
- */
-function matches(pattern: string, part: string): boolean {
-  let [at, from] = [0, 0];
-  let [star, starTakes] = [-1, 0];
-  while (from < part.length) {
-    const sign = pattern[at];
-    if (sign === '*') {
-      star = at++;
-      starTakes = from;
-    } else if (sign === '?' || sign === part[from]) {
-      at++;
-      from++;
-    } else if (star === -1) return false;
-    else {
-      at = star + 1;
-      from = ++starTakes;
-    }
-  }
-  return /^\**$/.test(pattern.slice(at));
 }

@@ -1,4 +1,5 @@
 import { PodloopError } from './errors.js';
+import { matchesWildcards } from './matches-wildcards.js';
 
 /** How a log is written, and how much of it. */
 export interface LogSettings {
@@ -37,27 +38,5 @@ export function findPatternProblem(pattern: string): string | undefined {
 /** Whether a file, named with its ending and without its folder, is meant. */
 export function matchesFile(filePattern: string, file: string): boolean {
   const name = file.replace(/\.[a-z]+$/, '');
-  return matchesFrom(filePattern, 0, name, 0);
-}
-
-/** Without backtracking beyond the last star: a pattern of many stars costs no more than one. */
-function matchesFrom(pattern: string, patternAt: number, text: string, textAt: number): boolean {
-  let [at, from] = [patternAt, textAt];
-  let star = -1;
-  let afterStar = 0;
-  while (from < text.length) {
-    if (pattern[at] === '*') {
-      star = at++;
-      afterStar = from;
-    } else if (at < pattern.length && (pattern[at] === '?' || pattern[at] === text[from])) {
-      at++;
-      from++;
-    } else if (star >= 0) {
-      at = star + 1;
-      from = ++afterStar;
-    } else {
-      return false;
-    }
-  }
-  return /^\**$/.test(pattern.slice(at));
+  return matchesWildcards(filePattern, name);
 }
