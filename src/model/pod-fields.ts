@@ -108,7 +108,7 @@ const OWN_TABLES = {
     dnsConfig: supported('PodDNSConfig'),
     readinessGates: clustered(
       refused('use a readinessProbe: there is no API server through which a condition could be set', '[]any'),
-      ignored('[]any', 'who tells the API server of the pod goes by it'),
+      ignored('[]any', 'but the Ready that the API server is told waits for them'),
     ),
     runtimeClassName: supported('string'),
     enableServiceLinks: clustered(
