@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   bootstrapRatio,
   bootstrapRatioOfBlocks,
+  bootstrapRatioOfWindows,
   createRandom,
+  drawNeighbours,
   fitSlope,
   mean,
   median,
@@ -67,6 +69,35 @@ describe('the statistics of the benchmarks', () => {
   it('refuse rounds that are not paired', () => {
     expect(() => bootstrapRatio([1], [1, 2], mean)).toThrow(RangeError);
     expect(() => bootstrapRatio([], [], mean)).toThrow(RangeError);
+  });
+
+  it('draw neighbours together, the last with the first', () => {
+    const values = Array.from({ length: 9 }, (_, at) => at);
+    const drawn = drawNeighbours(values, createRandom(5));
+    expect(drawn).toHaveLength(9);
+    for (const block of [drawn.slice(0, 3), drawn.slice(3, 6), drawn.slice(6)])
+      expect(block).toEqual([0, 1, 2].map((after) => (block[0]! + after) % 9));
+    expect(drawNeighbours([7], createRandom(5))).toEqual([7]);
+    expect(drawNeighbours([], createRandom(5))).toEqual([]);
+  });
+
+  it('are less sure of a ratio that stays a while where it is, where windows follow one another', () => {
+    const level = new Array<number>(64).fill(10);
+    const widthOf = (ratio: typeof bootstrapRatio, value: (at: number) => number): number => {
+      const { low, high } = ratio(
+        level.map((_, at) => value(at)),
+        level,
+        mean,
+      );
+      return high - low;
+    };
+    const slow = (at: number): number => 1 + (Math.floor(at / 8) % 2);
+    expect(widthOf(bootstrapRatioOfWindows, slow)).toBeGreaterThan(1.5 * widthOf(bootstrapRatio, slow));
+    // What is over at the next window is told of all the better.
+    const quick = (at: number): number => 1 + (at % 2);
+    expect(widthOf(bootstrapRatioOfWindows, quick)).toBeLessThan(widthOf(bootstrapRatio, quick));
+    expect(bootstrapRatioOfWindows([2, 4, 6], [1, 2, 3], mean)).toEqual({ value: 2, low: 2, high: 2 });
+    expect(() => bootstrapRatioOfWindows([1], [1, 2], mean)).toThrow(RangeError);
   });
 
   it('draw sides that were not paired each by itself, block by block', () => {

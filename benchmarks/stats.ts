@@ -79,6 +79,21 @@ export function drawAnew<Value>(values: readonly Value[], random: () => number):
 }
 
 /**
+ * As many of the values, in blocks of neighbours, as many in a block as there are blocks: for what was read at one moment
+ * after the other, where most of what is so at one is so at the next. The first follows the last, so that each is drawn as
+ * often. Drawn one by one they would give an interval that is too narrow.
+ */
+export function drawNeighbours<Value>(values: readonly Value[], random: () => number): Value[] {
+  const length = Math.ceil(Math.sqrt(values.length));
+  const drawn: Value[] = [];
+  while (drawn.length < values.length) {
+    const begin = Math.floor(random() * values.length);
+    for (let at = 0; at < length; at++) drawn.push(values[(begin + at) % values.length]!);
+  }
+  return drawn.slice(0, values.length);
+}
+
+/**
  * The ratio `statistic(numerator) / statistic(denominator)` of paired rounds, with its bootstrap interval.
  *
  * Rounds are drawn as pairs, so that what disturbed both sides of a round alike stays together.
@@ -89,13 +104,36 @@ export function bootstrapRatio(
   statistic: (values: readonly number[]) => number,
   options: BootstrapOptions = {},
 ): Estimate {
+  return bootstrapPairs(drawAnew, numerator, denominator, statistic, options);
+}
+
+/**
+ * The same of paired windows of time, one right after the other, in which nothing is begun anew: {@link drawNeighbours}
+ * draws them.
+ */
+export function bootstrapRatioOfWindows(
+  numerator: readonly number[],
+  denominator: readonly number[],
+  statistic: (values: readonly number[]) => number,
+  options: BootstrapOptions = {},
+): Estimate {
+  return bootstrapPairs(drawNeighbours, numerator, denominator, statistic, options);
+}
+
+function bootstrapPairs(
+  draw: (pairs: readonly number[], random: () => number) => number[],
+  numerator: readonly number[],
+  denominator: readonly number[],
+  statistic: (values: readonly number[]) => number,
+  options: BootstrapOptions,
+): Estimate {
   if (numerator.length !== denominator.length || numerator.length === 0) {
     throw new RangeError(`rounds must be paired: ${numerator.length} and ${denominator.length}`);
   }
-  const rounds = numerator.map((_, round) => round);
+  const pairs = numerator.map((_, at) => at);
   const ratioOf = (drawn: readonly number[]): number =>
-    statistic(drawn.map((round) => numerator[round]!)) / statistic(drawn.map((round) => denominator[round]!));
-  return bootstrap(ratioOf(rounds), (random) => ratioOf(drawAnew(rounds, random)), options);
+    statistic(drawn.map((at) => numerator[at]!)) / statistic(drawn.map((at) => denominator[at]!));
+  return bootstrap(ratioOf(pairs), (random) => ratioOf(draw(pairs, random)), options);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { bootstrap, type Estimate, fitSlope, mean } from '../stats.js';
+import { bootstrap, drawNeighbours, type Estimate, fitSlope, mean } from '../stats.js';
 
 const RESAMPLES = 2_000;
 
@@ -23,8 +23,8 @@ export function floorsOf(values: readonly TimedValue[], everyS: number): TimedVa
 /**
  * How much a value grows in a second, by least squares, with its 95 % bootstrap interval; NaN of fewer than three.
  *
- * What memory is at one moment it mostly is at the next. So what is beside the line is drawn anew in blocks of
- * neighbours, as many in a block as there are blocks: drawn one by one the interval would be too narrow.
+ * What memory is at one moment it mostly is at the next. So what is beside the line is drawn anew by
+ * {@link drawNeighbours}.
  */
 export function slopeOf(values: readonly TimedValue[]): Estimate {
   const points = values.map(({ atS, value }) => ({ x: atS, y: value }));
@@ -34,19 +34,8 @@ export function slopeOf(values: readonly TimedValue[]): Estimate {
   const onLine = (x: number): number => middleY + slope * (x - middleX);
   const beside = points.map(({ x, y }) => y - onLine(x));
   const draw = (random: () => number): number => {
-    const drawn = drawBlocks(beside, random);
+    const drawn = drawNeighbours(beside, random);
     return fitSlope(points.map(({ x }, at) => ({ x, y: onLine(x) + drawn[at]! })));
   };
   return bootstrap(slope, draw, { resamples: RESAMPLES });
-}
-
-/** As many of the values, in blocks of neighbours; the first follows the last, so that each is drawn as often. */
-function drawBlocks(values: readonly number[], random: () => number): number[] {
-  const length = Math.ceil(Math.sqrt(values.length));
-  const drawn: number[] = [];
-  while (drawn.length < values.length) {
-    const begin = Math.floor(random() * values.length);
-    for (let at = 0; at < length; at++) drawn.push(values[(begin + at) % values.length]!);
-  }
-  return drawn.slice(0, values.length);
 }

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GcPauses } from '../agents/gc-pauses.js';
 import { MemoryNode } from '../agents/memory-node.js';
 import { type Progress } from '../progress.js';
-import { bootstrapRatio, type Estimate, mean } from '../stats.js';
+import { bootstrapRatioOfWindows, type Estimate, mean } from '../stats.js';
 import {
   countWindows,
   type ProcessFigures,
@@ -102,7 +102,7 @@ async function measureSize(
   const cpuOf = (program: Program, mode: Mode): readonly number[] =>
     processes.find((each) => each.program === program && each.mode === mode)!.windowCpuMs;
   const ratioOf = (program: Program): Estimate =>
-    bootstrapRatio(cpuOf(program, 'auto'), cpuOf(program, 'generic'), mean);
+    bootstrapRatioOfWindows(cpuOf(program, 'auto'), cpuOf(program, 'generic'), mean);
   return {
     ...{ pods, seconds: measuredSeconds, processes },
     listsPerSecond: Object.fromEntries(MODES.map((mode, at) => [mode, listsPerSecond[at]!])) as Record<

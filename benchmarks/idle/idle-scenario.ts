@@ -57,7 +57,8 @@ export const IDLE: Scenario = {
 function formatIdleReport(figures: readonly IdleSizeFigures[]): string {
   return `Agents with every option as it is unless told, and the generator alone (\`podloop watch\`), all over the same ${figures[0]?.seconds ?? 0} seconds in windows of
 ten. Before, 20 containers ended and were restarted, each announced by the runtime, and all was quiet for a while. CPU is
-that of all threads; a wake-up is a thread that had gone to sleep. All agents are on their own: what a
+that of all threads; a wake-up is a thread that had gone to sleep. Each process says a line of each pause of its collector, which
+costs all of them something. All agents are on their own: what a
 cluster adds is the scenario \`joined\`.
 
 ${formatTable(
@@ -95,7 +96,8 @@ Lists of all containers that the agent and the generator together asked for, a s
     )}. Auto stretches its period to 10 s, on to 20 and 40, and to 60 s after 70 quiet seconds: two programs
 are at 0.03 then, and at 2 where the period is not stretched.
 
-CPU in mode auto to that in mode generic:
+CPU in mode auto to that in mode generic; windows are drawn anew together with their neighbours, since a process that has
+more to do in one often has more to do in the next:
 
 ${formatTable(
   ['pods', ...PROGRAMS],

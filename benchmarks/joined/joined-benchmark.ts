@@ -26,7 +26,7 @@ import {
   WINDOW_S,
 } from '../idle/watch-idle.js';
 import { type Progress } from '../progress.js';
-import { bootstrapRatio, type Estimate, mean } from '../stats.js';
+import { bootstrapRatioOfWindows, type Estimate, mean } from '../stats.js';
 import { withDeadline } from '../with-deadline.js';
 
 export interface JoinedBenchmarkOptions {
@@ -82,7 +82,7 @@ async function measureSize(
   if (notReady > 0) throw new Error(`${notReady} of ${pods} pods were not Ready for the cluster in the end`);
   return {
     ...{ pods, seconds: countWindows(seconds) * WINDOW_S, alone: alone!, joined: joined! },
-    cpuRatio: bootstrapRatio(joined!.windowCpuMs, alone!.windowCpuMs, mean),
+    cpuRatio: bootstrapRatioOfWindows(joined!.windowCpuMs, alone!.windowCpuMs, mean),
   };
 }
 
