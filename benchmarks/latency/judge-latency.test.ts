@@ -10,10 +10,17 @@ function death(ms: number, more: Partial<DeathSample> = {}): DeathSample {
   return { told: parts, replaced: parts, times: 1, bareMs: 10, ...more };
 }
 
-function judge(evented: readonly DeathSample[], turns = 4) {
-  const of = (deaths: readonly DeathSample[]) => Array.from({ length: turns }, () => [...deaths]);
+function goalsOf(evented: readonly DeathSample[], turns: number, aloneTurns: number) {
+  const of = (deaths: readonly DeathSample[], count = turns) =>
+    Array.from({ length: count }, () => [...deaths]);
   const modes = { generic: of([death(500), death(700)]), evented: of(evented), auto: [] };
-  const goals = judgeLatency(toLatencyFigures('2.1', '2.1.0', PLAN, { modes, alone: [] }));
+  const alone = of([death(500, { bareMs: 5 })], aloneTurns);
+  return judgeLatency(toLatencyFigures('2.1', '2.1.0', PLAN, { modes, alone }));
+}
+
+/** Without what is held against ends one at a time, of which there are none. */
+function judge(evented: readonly DeathSample[], turns = 4) {
+  const goals = goalsOf(evented, turns, 0).filter(({ goal }) => !goal.includes('one at a time'));
   return Object.fromEntries(goals.map(({ what, met }) => [what.replace(', containerd 2.1', ''), met]));
 }
 
@@ -40,6 +47,16 @@ it('does not pass over an end that was missed or told of twice', () => {
   expect(judge([death(20), death(20, { times: 2 })])).toMatchObject({
     'ends told of more than once, evented': false,
   });
+});
+
+it('holds an event against the bare calls where nothing else happened, too', () => {
+  const toAlone = (ms: number, turns: number) =>
+    goalsOf([death(ms)], 4, turns).find(({ goal }) => goal.includes('one at a time'));
+  expect(toAlone(15, 4)).toMatchObject({ what: 'p99 from end to event, evented, containerd 2.1', met: true });
+  // Within three times what the bare calls take at the same pace.
+  expect(toAlone(20, 4)).toMatchObject({ met: false });
+  expect(toAlone(15, 1)).toMatchObject({ met: undefined, unjudged: '1 turn' });
+  expect(toAlone(15, 0)).toMatchObject({ met: undefined, unjudged: '0 turns' });
 });
 
 it('judges no ratio of too few turns, and none to an observer that saw too little', () => {

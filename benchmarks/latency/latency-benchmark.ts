@@ -84,10 +84,10 @@ async function measureRelease(
       samples.modes[mode].push(await turn({ ...own, everyMs: EVERY_MS }));
     }
     // Spread over the run, as the others are.
-    const due = Math.min(PODS, Math.round((alone * (round + 1)) / rounds) - samples.alone.length);
+    const due = Math.min(PODS, Math.round((alone * (round + 1)) / rounds) - samples.alone.flat().length);
     if (due >= PODS / 2 || round === rounds - 1) {
       const own = { mode: 'generic', name: `alone-${round}`, deaths: due, withBare: true } as const;
-      if (due > 0) samples.alone.push(...(await turn({ ...own, everyMs: ALONE_EVERY_MS })));
+      if (due > 0) samples.alone.push(await turn({ ...own, everyMs: ALONE_EVERY_MS }));
     }
     progress.step(round + 1, rounds, 'rounds');
   }

@@ -18,10 +18,10 @@ function death(toldMs: number, more: Partial<DeathSample> = {}): DeathSample {
 /** All of a mode in one turn. */
 function figuresOf(modes: Partial<Record<PlegMode, DeathSample[]>>, alone: DeathSample[] = []) {
   const turns = Object.entries(modes).map(([mode, deaths]) => [mode, [deaths]]);
-  return figuresOfTurns(Object.fromEntries(turns) as Partial<Samples['modes']>, alone);
+  return figuresOfTurns(Object.fromEntries(turns) as Partial<Samples['modes']>, [alone]);
 }
 
-function figuresOfTurns(modes: Partial<Samples['modes']>, alone: DeathSample[] = []) {
+function figuresOfTurns(modes: Partial<Samples['modes']>, alone: DeathSample[][] = []) {
   const { modes: found, ...rest } = toLatencyFigures('1.7', '1.7.24', PLAN, {
     modes: { generic: [], evented: [], auto: [], ...modes },
     alone,
@@ -90,6 +90,19 @@ it('draws turns, not deaths: what is alike within a turn is one piece of evidenc
   });
   expect(of('evented')).toMatchObject({ turns: 2, deaths: 40 });
   expect(of('evented').p50RatioToBare).toEqual({ value: 3, low: 2, high: 4 });
+});
+
+it('compares each mode with the bare observer’s deaths one at a time, too', () => {
+  const turn = (ms: number, bareMs?: number): DeathSample[] =>
+    Array.from({ length: 20 }, () => death(ms, { bareMs }));
+  const { of } = figuresOfTurns(
+    { generic: [turn(500, 100), turn(500, 100)], evented: [turn(20), turn(20), turn(20)] },
+    [turn(500, 5), turn(500, 10)],
+  );
+  const { p99RatioToBare, p99RatioToAlone, turns, turnsToAlone } = of('evented');
+  expect(p99RatioToBare).toEqual({ value: 0.2, low: 0.2, high: 0.2 });
+  expect(p99RatioToAlone).toEqual({ value: 2, low: 2, high: 4 });
+  expect([turns, turnsToAlone]).toEqual([2, 2]);
 });
 
 it('gives no ratio where nothing can be compared', () => {

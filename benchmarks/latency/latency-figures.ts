@@ -8,8 +8,8 @@ import { type LatencyParts } from './part-latency.js';
 export interface Samples {
   /** By turn: what disturbed one death of a turn disturbed others, too. */
   readonly modes: Readonly<Record<PlegMode, DeathSample[][]>>;
-  /** Of the generic mode, one at a time. */
-  readonly alone: DeathSample[];
+  /** Of the generic mode, one at a time; by turn. */
+  readonly alone: DeathSample[][];
 }
 
 /** Milliseconds. */
@@ -47,6 +47,13 @@ export interface ModeFigures {
   /** Of the p99s to the event; what was never told of took for ever. */
   readonly p99RatioToBare: Estimate;
   readonly p50RatioToBare: Estimate;
+  /**
+   * Of the p99 to that of the bare observer's ends one at a time: what it watches otherwise are ends of the mode generic,
+   * whose lists each second keep the runtime busy, and make the bare observer's tail longer.
+   */
+  readonly p99RatioToAlone: Estimate;
+  /** As `turns`, of that ratio. */
+  readonly turnsToAlone: number;
 }
 
 /** What the bare observer and containerd's own stream found. */
@@ -77,32 +84,39 @@ export function toLatencyFigures(
   { pods, everyMs: paceMs }: { readonly pods: number; readonly everyMs: number },
   { modes, alone }: Samples,
 ): LatencyFigures {
-  const bareMs = modes.generic.map((turn) => turn.map((death) => death.bareMs ?? Number.POSITIVE_INFINITY));
+  const bareMs = { paced: bareMsOf(modes.generic), alone: bareMsOf(alone) };
   return {
     ...{ release, containerdVersion, pods, paceMs },
     bare: toBareFigures(modes.generic.flat()),
-    alone: toBareFigures(alone),
+    alone: toBareFigures(alone.flat()),
     modes: Object.entries(modes).map(([mode, turns]) => toModeFigures(mode as PlegMode, turns, bareMs)),
   };
+}
+
+/** By turn; what it missed took for ever. */
+function bareMsOf(turns: readonly (readonly DeathSample[])[]): number[][] {
+  return turns.map((turn) => turn.map(({ bareMs }) => bareMs ?? Number.POSITIVE_INFINITY));
 }
 
 function toModeFigures(
   mode: PlegMode,
   turns: readonly (readonly DeathSample[])[],
-  bareMs: readonly (readonly number[])[],
+  { paced, alone }: Readonly<Record<'paced' | 'alone', readonly (readonly number[])[]>>,
 ): ModeFigures {
   const toldMs = turns.map((turn) => turn.map(({ told }) => told?.totalMs ?? Number.POSITIVE_INFINITY));
-  const ratioOf = (share: number): Estimate =>
+  const ratioTo = (bareMs: readonly (readonly number[])[], share: number): Estimate =>
     bootstrapRatioOfBlocks(toldMs, bareMs, (values) => quantile(values, share));
   const samples = turns.flat();
   return {
-    ...{ mode, deaths: samples.length, turns: Math.min(turns.length, bareMs.length) },
+    ...{ mode, deaths: samples.length, turns: Math.min(turns.length, paced.length) },
     missed: samples.filter(({ told, replaced }) => told === undefined || replaced === undefined).length,
     repeated: samples.filter(({ times }) => times > 1).length,
     toEvent: toPartedFigures(samples.map(({ told }) => told)),
     toReplacement: toPartedFigures(samples.map(({ replaced }) => replaced)),
-    p99RatioToBare: ratioOf(0.99),
-    p50RatioToBare: ratioOf(0.5),
+    p99RatioToBare: ratioTo(paced, 0.99),
+    p50RatioToBare: ratioTo(paced, 0.5),
+    p99RatioToAlone: ratioTo(alone, 0.99),
+    turnsToAlone: Math.min(turns.length, alone.length),
   };
 }
 
