@@ -19,7 +19,7 @@ export function formatHelp(scenarios: readonly HelpScenario[]): string {
   ]);
   return `Usage: npm run bench -- [options] [scenario…]
 
-Runs all scenarios whose needs are there, or those that are named.
+Runs all scenarios whose needs are there, or those that are named; beside a kubelet only with --full, or where named.
 
 Scenarios and their settings:
 ${lines.join('\n')}

@@ -88,7 +88,7 @@ export function formatPage(
   const parts = [
     '# Results',
     `Written by \`npm run bench\`. Absolute figures belong to the machine and the hour: compare within a section only. Brackets hold
-95 % intervals; a goal for a ratio is met when the end of its interval that is worse meets it.`,
+95 % intervals, or of a few turns the least and the largest ratio, where a section says so; a goal for a ratio is met when the end of its interval that is worse meets it.`,
     '## Goals',
     formatGoals(known),
     ...(missing.length === 0
