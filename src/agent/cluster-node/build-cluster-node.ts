@@ -13,6 +13,7 @@ import { type PressureOptions } from '../options/pressure-options.js';
 import { type CapacityOptions } from '../node-facts/read-capacity-facts.js';
 import { buildNodeFactsPort } from './node-facts-port.js';
 import { NodeHealthWatch } from './node-health-watch.js';
+import { PodRangeTeller } from './pod-range-teller.js';
 import { buildSupplyReaders } from './supply-readers.js';
 
 /** What {@link buildClusterNode} needs. */
@@ -90,10 +91,12 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
     },
     ...{ onEvent: given.onEvent, onReached: given.onReached },
   });
+  const podRange = new PodRangeTeller({ client, clock, logger });
+  node.onNode((each) => podRange.note(each?.spec.podCIDRs ?? []));
   return {
     node,
     run: async (signal) => {
-      await Promise.all([health.run(signal), node.run(signal)]);
+      await Promise.all([health.run(signal), node.run(signal), podRange.run(signal)]);
     },
   };
 }
