@@ -53,7 +53,7 @@ export const KUBELET_LINES: readonly KubeletLine[] = [
   instead('Volume detached for volume', 'nothing: no volume of podloop is attached to a node'),
   ...of(2, 'podUID path', 'Cleaned up orphaned pod volumes dir'),
   ...of('E', 'err', 'ContainerStatus from runtime service failed'),
-  instead('Creating a mirror pod for static pod', 'nothing: mirror pods are made with an API server'),
+  ...of(2, 'pod', 'Creating a mirror pod for static pod'),
   ...of(2, 'pod podStartSLOduration podStartE2EDuration', 'Observed pod startup duration'),
   ...of(4, 'source pods', 'SyncLoop RECONCILE'),
   ...of(4, 'podUID containerID oldState newState', 'GenericPLEG'),

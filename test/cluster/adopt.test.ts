@@ -176,7 +176,7 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
       expect(named(before, name)?.metadata?.annotations).toHaveProperty(['kubernetes.io/config.mirror']);
     }
     expect(mirrorsOf(await list())).toEqual(mirrorsOf(before));
-    expect(agent.log).not.toContain('Created mirror pod for static pod');
+    expect(agent.log).not.toContain('Creating a mirror pod for static pod');
   });
 
   it('serves logs and commands of what a kubelet has started', async () => {
@@ -232,7 +232,7 @@ describe.skipIf(kubelet === undefined || !isInstalled)("a kubelet's node, taken 
       [...all].filter(([, name]) => !name.startsWith('web-')).map(([id]) => id);
     expect(others(now).sort()).toEqual(others(was).sort());
     expect(mirrorsOf(await list())).toEqual(mirrorsOf(before));
-    expect(agent.log).not.toContain('Created mirror pod for static pod');
+    expect(agent.log).not.toContain('Creating a mirror pod for static pod');
   });
 
   it('tells of a static pod by the mirror pod that was kept', async () => {

@@ -215,13 +215,17 @@ export class MirrorPods {
     const node = this.#options.node();
     // What belongs to nobody would stay for ever.
     if (node?.metadata?.uid === undefined || node.metadata.deletionTimestamp !== undefined) return;
-    const { namespace } = pod.metadata;
+    const { uid, namespace, name } = pod.metadata;
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+    this.#logger.info(
+      'Creating a mirror pod for static pod',
+      { pod: { uid, namespace, name }, podUID: uid },
+      2,
+    );
     try {
       const made = await client.request<ApiPod>({
         ...{ method: 'POST', path, body: toMirrorPod(pod, node), isUrgent: true, signal },
       });
-      this.#logger.info('Created mirror pod for static pod', { pod: fullName(pod.metadata) }, 2);
       known.found(made);
     } catch (error) {
       if (!(error instanceof ApiError && error.reason === 'AlreadyExists')) throw error;
