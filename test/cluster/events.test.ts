@@ -115,6 +115,25 @@ describe.skipIf('missing' in found)('the events of a node at a real control plan
     await untilAsync('its end', async () => events.stats.rejected === 1);
   });
 
+  it('are one from the tenth of a kind on, and no more than twenty-five of a pod', async () => {
+    const busy = { uid: 'busy-uid', namespace: 'default', name: 'busy' };
+    const before = events.stats.filtered;
+    for (let number = 1; number <= 40; number++) {
+      const message = `Readiness probe failed: ${number}`;
+      events.record(busy, { type: 'Warning', reason: 'Unhealthy', message });
+    }
+    const all = await untilAsync('the last of them', async () => {
+      const those = await list('involvedObject.uid=busy-uid');
+      return those.some(({ count }) => count === 16) && those;
+    });
+    expect(all).toHaveLength(10);
+    const combined = '(combined from similar events): ';
+    expect(all.filter(({ message }) => message?.startsWith(combined))).toMatchObject([
+      { count: 16, message: `${combined}Readiness probe failed: 25` },
+    ]);
+    expect(events.stats.filtered - before).toBe(15);
+  });
+
   it('come when an API server that was away is back', async () => {
     await plane.components.apiServer.kill();
     const told = { type: 'Normal', reason: 'Killing', message: 'Stopping container app' } as const;
