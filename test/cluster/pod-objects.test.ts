@@ -6,11 +6,14 @@ import { type Pod } from '../../src/cluster/client/kube-objects.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
+import { untilEvent } from './harness/pods-seen.js';
 import { untilAsync } from './harness/until-async.js';
 
 const found = findClusterBinaries();
 const OURS = '/api/v1/namespaces/default';
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** On a machine with other things to do. */
+const AT_ONCE_MS = 30_000;
 
 describe.skipIf('missing' in found)('pods on a node of a real control plane', () => {
   let plane: ControlPlane;
@@ -90,6 +93,22 @@ describe.skipIf('missing' in found)('pods on a node of a real control plane', ()
     await untilPrinted('waiter', 'here now');
   });
 
+  it('start at once when the Secret comes that they wait for, and not with the next try of a kubelet', async () => {
+    const volumes = [{ name: 'keys', secret: { secretName: 'keys' } }];
+    await makePod('expectant', 'cat /keys/one; echo', { volumes }, mountOf('keys', '/keys'));
+    expect(await untilEvent(plane, 'expectant', 'FailedMount')).toBe(
+      'MountVolume.SetUp failed for volume "keys" : secret "keys" not found',
+    );
+    const startedMs = performance.now();
+    await admin('POST', `${OURS}/secrets`, {
+      metadata: { name: 'keys' },
+      stringData: { one: 'it is there' },
+    });
+    await untilPrinted('expectant', 'it is there');
+    // That may be 2 min 2 s.
+    expect(performance.now() - startedMs).toBeLessThan(AT_ONCE_MS);
+  });
+
   it('are given the token of their account, and are told where the API server is', async () => {
     await makePod(
       'client',
@@ -137,9 +156,35 @@ describe.skipIf('missing' in found)('pods on a node of a real control plane', ()
       const each = await getPod('sharer');
       return each.status?.containerStatuses?.[0]?.state?.waiting?.reason === 'UnsupportedVolume' && each;
     });
-    expect(pod.status?.containerStatuses?.[0]?.state?.waiting?.message).toBe(
-      'MountVolume.SetUp failed for volume "shared" : volumes of the kind nfs are not supported by podloop',
-    );
+    const message =
+      'MountVolume.SetUp failed for volume "shared" : volumes of the kind nfs are not supported by podloop';
+    expect(pod.status?.containerStatuses?.[0]?.state?.waiting?.message).toBe(message);
+    expect(await untilEvent(plane, 'sharer', 'FailedMount')).toBe(message);
+  });
+
+  it('say so, too, when it is a claim that leads there', async () => {
+    const common = { accessModes: ['ReadWriteOnce'], storageClassName: 'by-hand' };
+    const csi = { driver: 'csi.example.com', volumeHandle: 'one' };
+    await admin('POST', '/api/v1/persistentvolumes', {
+      metadata: { name: 'far' },
+      spec: { ...common, capacity: { storage: '1Mi' }, csi },
+    });
+    await admin('POST', `${OURS}/persistentvolumeclaims`, {
+      metadata: { name: 'far' },
+      spec: { ...common, volumeName: 'far', resources: { requests: { storage: '1Mi' } } },
+    });
+    const volumes = [{ name: 'far', persistentVolumeClaim: { claimName: 'far' } }];
+    await makePod('traveller', 'true', { volumes, nodeName: 'lab-o' }, mountOf('far', '/far'));
+    const waiting = await until('a reason on the pod', async () => {
+      const each = (await getPod('traveller')).status?.containerStatuses?.[0]?.state?.waiting;
+      return each?.reason === 'UnsupportedVolume' && each;
+    });
+    expect(waiting.message).toContain('PV far is of the kind csi, which is not supported by podloop');
+    await until('an event of it', async () => {
+      const about = 'involvedObject.name=traveller';
+      const events = await plane.kubectl('get', 'events', '--field-selector', about);
+      return /Warning +FailedMount .*PV far is of the kind csi/.test(events);
+    });
   });
 
   it('ask for nothing that is forbidden', () => {
