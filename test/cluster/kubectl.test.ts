@@ -1,14 +1,17 @@
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeList, type Pod } from '../../src/cluster/client/kube-objects.js';
-import { findFreePort } from '../../src/testing/tcp-client.js';
+import { askPort, findFreePort } from '../../src/testing/tcp-client.js';
 import { type Containerd, startContainerd } from '../containerd/harness/containerd.js';
 import { BUSYBOX_IMAGE } from '../containerd/harness/image.js';
 import { findInstaller } from '../containerd/harness/installed.js';
+import { ProgramAtTerminal } from '../integration/program-at-terminal.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
@@ -20,12 +23,21 @@ const isInstalled = existsSync(join(findInstaller().folder, 'installed.json'));
 const PODS = '/api/v1/namespaces/default/pods';
 /** More than one frame, and no multiple of anything. */
 const BYTES = 3_000_001;
+const KUBECTL = 'missing' in found ? '' : (found.binaries.kubectl ?? '');
+const serverAt = (port: number): string =>
+  `require('http').createServer((_, res) => res.end('ok\\n')).listen(${port}, '127.0.0.1')`;
 const RUNTIMES = [
-  { runtime: 'the embedded runtime', image: HOST_IMAGE, isThere: true },
-  { runtime: 'containerd', image: BUSYBOX_IMAGE, isThere: isInstalled },
+  {
+    ...{ runtime: 'the embedded runtime', image: HOST_IMAGE, isThere: true },
+    serve: (port: number) => [process.execPath, '-e', serverAt(port)],
+  },
+  {
+    ...{ runtime: 'containerd', image: BUSYBOX_IMAGE, isThere: isInstalled },
+    serve: (port: number) => ['serve', String(port)],
+  },
 ];
 
-for (const { runtime, image, isThere } of RUNTIMES) {
+for (const { runtime, image, isThere, serve } of RUNTIMES) {
   const skips = 'missing' in found || found.binaries.kubectl === undefined || !isThere;
   describe.skipIf(skips)(`kubectl, on ${runtime}`, () => {
     let plane: ControlPlane;
@@ -90,6 +102,33 @@ for (const { runtime, image, isThere } of RUNTIMES) {
       } finally {
         await plane.kubectl('exec', 'web', '--', 'rm', '-rf', there);
       }
+    });
+
+    it('gives a command the terminal, with its size, and tells how it ended', async () => {
+      const command = `${KUBECTL} --kubeconfig ${plane.adminKubeconfig} exec -it web -- sh`;
+      const shell = `sh -c 'stty cols 91 rows 31; exec ${command}'`;
+      await using terminal = new ProgramAtTerminal(shell, { HOME: plane.folder });
+      await terminal.shows(/[$#] /);
+      // The size comes on a stream of its own, and so may come after what is typed.
+      terminal.press('until stty size | grep -v "^0 0"; do sleep 0.1; done; tty\r');
+      await terminal.shows(/31 91[^]*\/dev\//);
+      terminal.press('exit 7\r');
+      await terminal.shows(/command terminated with exit code 7/);
+      expect(await terminal.ended).toMatchObject({ code: 7 });
+    });
+
+    it('reaches ports of a pod', async () => {
+      const [port, local] = [await findFreePort(), await findFreePort()];
+      await makePod('server', serve(port));
+      const args = ['--kubeconfig', plane.adminKubeconfig, 'port-forward', 'server', `${local}:${port}`];
+      const child = spawn(KUBECTL, args, { env: { ...process.env, HOME: plane.folder } });
+      try {
+        expect(await untilAsync('an answer', async () => (await askPort(local, '/')).text)).toBe('ok\n');
+      } finally {
+        child.kill('SIGKILL');
+        await once(child, 'close');
+      }
+      await plane.kubectl('delete', 'pod', 'server', '--now');
     });
 
     it('adds a container to a pod that runs, and joins it', async () => {
