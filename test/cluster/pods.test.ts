@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -131,6 +131,30 @@ describe.skipIf('missing' in found)('pods of a real API server', () => {
     await untilGone('soft');
     await untilStill('soft');
     await untilStill('hard');
+  });
+
+  it('that are deleted by force are ended, though nobody waits for it', async () => {
+    await make('forced');
+    await until('forced', isReady);
+    await remove('forced', 0);
+    await untilGone('forced');
+    await untilStill('forced');
+  });
+
+  it('are started again while the API server is away, which is told of it later', async () => {
+    const [starts, end] = [join(agent.folder, 'starts'), join(agent.folder, 'end')];
+    const script = `echo here >>${starts}; while [ ! -e ${end} ]; do sleep 0.2; done; rm ${end}; exit 3`;
+    await make('again', { containers: [{ name: 'main', image: HOST_IMAGE, command: ['sh', '-c', script] }] });
+    const { containerID } = (await until('again', isReady)).status!.containerStatuses![0]!;
+    await plane.components.apiServer.kill();
+    await writeFile(end, '');
+    await untilAsync('another start', async () => (await readFile(starts, 'utf8')) === 'here\nhere\n');
+    await plane.components.apiServer.start();
+    const { status } = await until(
+      'again',
+      (pod) => isReady(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1,
+    );
+    expect(status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ exitCode: 3, containerID });
   });
 
   it('are in step again each time that the API server is back', async () => {
