@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeList, type Pod } from '../../src/cluster/client/kube-objects.js';
+import { readMetricsPage } from '../../src/testing/metrics-page.js';
 import { type Containerd, startContainerd } from '../containerd/harness/containerd.js';
 import { BUSYBOX_IMAGE, packPrograms } from '../containerd/harness/image.js';
 import { findInstaller, readInstalled } from '../containerd/harness/installed.js';
 import { LoginRegistry, REGISTRY_PASSWORD } from '../containerd/harness/login-registry.js';
+import { LocalApiClient } from '../integration/local-api-client.js';
 import { ClusterAgent } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
 import { ControlPlane } from './harness/control-plane.js';
@@ -80,6 +82,29 @@ describe.skipIf(missing !== undefined)('podloop on containerd as a node of a rea
       body: { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground' },
     });
     await untilAsync('no pod', async () => (await pods()).length === 0);
+  });
+
+  it('runs a pod under the handler that its runtime class names', async () => {
+    const body = { metadata: { name: 'usual' }, handler: 'runc' };
+    await plane.admin.request({ method: 'POST', path: '/apis/node.k8s.io/v1/runtimeclasses', body });
+    const path = '/api/v1/namespaces/default/pods';
+    const script = 'trap "exit 0" TERM; while :; do sleep 0.2; done';
+    const container = { name: 'main', image: BUSYBOX_IMAGE, imagePullPolicy: 'Never' };
+    const containers = [{ ...container, command: ['sh', '-c', script] }];
+    const spec = { runtimeClassName: 'usual', terminationGracePeriodSeconds: 1, containers };
+    await untilAsync('a pod that is admitted', async () =>
+      plane.admin.request({ method: 'POST', path, body: { metadata: { name: 'classed' }, spec } }),
+    );
+    await untilAsync('a pod that is Ready', async () =>
+      isReady(await plane.admin.request<Pod>({ method: 'GET', path: `${path}/classed` })),
+    );
+    const { text } = await new LocalApiClient(join(agent.rootDir, 'podloop.sock')).ask('/metrics');
+    const samples = readMetricsPage(text).get('kubelet_run_podsandbox_duration_seconds')?.samples ?? [];
+    const counts = samples.filter(
+      ({ name, labels }) => name.endsWith('_count') && labels['runtime_handler'] === 'runc',
+    );
+    expect(counts.map(({ value }) => value)).toEqual([1]);
+    await plane.admin.request({ method: 'DELETE', path: `${path}/classed` });
   });
 
   it('fetches an image with the login that a pod names, as soon as there is that Secret', async () => {
