@@ -345,7 +345,7 @@ function mirrorsOf(pods: readonly Pod[]): Readonly<Record<string, string | undef
 /** Where volumes are mounted podloop does not tell, nor that there are no resources. */
 function containersOf(pod: Pick<Pod, 'status'> | undefined): readonly object[] {
   const statuses = [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])];
-  return statuses.map((status) => ({ resources: {}, ...status, volumeMounts: undefined }));
+  return statuses.map((status) => ({ resources: {}, ...status }));
 }
 
 function webOf(pods: readonly Pod[]): string {
