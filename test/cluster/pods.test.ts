@@ -101,6 +101,8 @@ describe.skipIf('missing' in found)('pods of a real API server', () => {
     await remove(name);
     const second = await until(name, (pod) => pod.metadata?.uid !== first.metadata?.uid && isReady(pod));
     expect(second.status?.containerStatuses).toEqual(first.status?.containerStatuses);
+    const line = new RegExp(`"Creating a mirror pod for static pod" pod="default/${name}" podUID="`, 'g');
+    expect(agent.log.match(line)?.length).toBeGreaterThanOrEqual(2);
     await rm(file);
     await untilGone(name);
   });
