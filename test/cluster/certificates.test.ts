@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CertificateSigningRequest, type Node } from '../../src/cluster/client/kube-objects.js';
+import { readMetricsPage } from '../../src/testing/metrics-page.js';
 import { findFreePort } from '../../src/testing/tcp-client.js';
+import { LocalApiClient } from '../integration/local-api-client.js';
 import { PodloopProcess } from '../integration/podloop-process.js';
 import { HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
@@ -146,6 +148,14 @@ describe.skipIf('missing' in found || !isRoot)('the certificates of a node of a 
   const readCurrent = async (use: 'client' | 'server') =>
     new X509Certificate(await readFile(current(use), 'utf8'));
 
+  /** For how long it is good, as the agent's metrics have it and as the certificate itself says. */
+  async function expectTold(use: 'client' | 'server', validTo: string): Promise<void> {
+    const { text } = await new LocalApiClient(at('root', 'podloop.sock')).ask('/metrics');
+    const metric = readMetricsPage(text).get(`kubelet_certificate_manager_${use}_ttl_seconds`);
+    const leftS = (Date.parse(validTo) - Date.now()) / 1_000;
+    expect(Math.abs(metric!.samples[0]!.value - leftS)).toBeLessThan(5);
+  }
+
   it('are had with a bootstrap token, by an agent that is killed while it waits, and renewed while it runs', async () => {
     await letAsk();
     start();
@@ -167,6 +177,7 @@ describe.skipIf('missing' in found || !isRoot)('the certificates of a node of a 
     expect(await readFile(kubeconfig(), 'utf8')).toContain(current('client'));
     const before = await readCurrent('client');
     expect(before.subject).toBe(`O=system:nodes\nCN=system:node:${nodeName}`);
+    await expectTold('client', before.validTo);
     await approveClients();
     // Not even once is anybody turned away.
     const after = await untilAsync('another certificate', async () => {
@@ -252,6 +263,7 @@ describe.skipIf('missing' in found || !isRoot)('the certificates of a node of a 
       });
       expect(first.subject).toMatchObject({ O: 'system:nodes', CN: `system:node:${nodeName}` });
       expect(first.subjectaltname).toBe(`DNS:${nodeName}, IP Address:${ADDRESS}`);
+      await expectTold('server', first.valid_to);
       const second = await untilAsync('another request', async () =>
         (await requests('kubelet-serving')).find(
           ({ metadata }) => metadata?.name !== request!.metadata?.name,
