@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAnswer } from '../../src/cluster/client/kube-client.js';
 import { type Node, type Pod } from '../../src/cluster/client/kube-objects.js';
-import { readMetricsPage } from '../../src/testing/metrics-page.js';
+import { type PageSample, readMetricsPage } from '../../src/testing/metrics-page.js';
 import { LocalApiClient } from '../integration/local-api-client.js';
 import { ClusterAgent, HOST_IMAGE } from './harness/cluster-agent.js';
 import { findClusterBinaries } from './harness/cluster-binaries.js';
@@ -70,11 +70,16 @@ describe.skipIf('missing' in found)('a network between node and API server that 
   };
   const countOf = async (name: string): Promise<number> =>
     Number(await readFile(join(agent.folder, name), 'utf8').catch(() => '0'));
-  const isInStep = async (): Promise<boolean> => {
+  const samplesOf = async (metric: string): Promise<readonly PageSample[]> => {
     const { text } = await new LocalApiClient(join(agent.rootDir, 'podloop.sock')).ask('/metrics');
-    const { samples = [] } = readMetricsPage(text).get('podloop_cluster_in_step') ?? {};
-    return samples.some(({ labels, value }) => labels['collection'] === 'pods' && value === 1);
+    return readMetricsPage(text).get(metric)?.samples ?? [];
   };
+  const isInStep = async (): Promise<boolean> =>
+    (await samplesOf('podloop_cluster_in_step')).some(
+      ({ labels, value }) => labels['collection'] === 'pods' && value === 1,
+    );
+  const countDrops = async (): Promise<number> =>
+    (await samplesOf('podloop_node_connection_drops_total')).reduce((sum, { value }) => sum + value, 0);
 
   it(
     'leaves its pods alone, is known for what it is, and all is in step soon after',
@@ -84,6 +89,7 @@ describe.skipIf('missing' in found)('a network between node and API server that 
       for (const name of ['stays', 'ends']) await untilAsync(name, async () => isReady(await get(name)));
       const before = (await get('stays')).status?.containerStatuses;
       expect(await isInStep()).toBe(true);
+      const drops = await countDrops();
 
       line.cut();
       const endsAtMs = performance.now() + CUT_MS;
@@ -106,6 +112,8 @@ describe.skipIf('missing' in found)('a network between node and API server that 
       expect(noticed).toBeGreaterThan(0);
       expect(seen.slice(noticed)).not.toContain(true);
       expect(seen.length - noticed).toBeGreaterThan(30);
+      // Heartbeats do not wait until TCP gives up.
+      expect(await countDrops()).toBeGreaterThan(drops);
 
       line.mend();
       const mendedAtMs = performance.now();
