@@ -157,15 +157,18 @@ describe('a layer', () => {
     await expect(read(ARCHIVE, { mediaType })).rejects.toThrow(why);
   });
 
-  it('in zstd is read where Node can, else the refusal says what is needed', async () => {
+  it('in zstd is read where Node can, else the refusal says what is needed, and its source is let go', async () => {
     if (zstdCompressSync !== undefined) {
       expect(await read(zstdCompressSync(ARCHIVE))).toEqual(['a', 'b']);
       await expect(read(zstdCompressSync(ARCHIVE).subarray(0, 300_000))).rejects.toThrow();
       return;
     }
     const stored = Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.alloc(20)]);
-    await expect(read(stored)).rejects.toThrow(refusal(status.UNIMPLEMENTED));
-    await expect(read(stored)).rejects.toThrow('Node 22.15');
+    let ended = 0;
+    const onEnd = (): number => ended++;
+    await expect(read(stored, { onEnd })).rejects.toThrow(refusal(status.UNIMPLEMENTED));
+    await expect(read(stored, { onEnd })).rejects.toThrow('Node 22.15');
+    expect(ended).toBe(2);
   });
 });
 

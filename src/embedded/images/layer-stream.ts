@@ -83,20 +83,30 @@ async function* decompress(
   digest: string,
   diffId: string,
 ): AsyncGenerator<Buffer> {
-  const first = await stored.next();
-  if (first.done === true) return;
-  const decoder = makeDecoder(first.value, digest);
-  const whole = startingWith(first.value, stored);
-  const check = new DigestCheck(`the archive of layer ${digest}`, diffId);
-  if (decoder === undefined) {
-    // What is stored is the archive itself; the same digest need not be computed twice.
-    yield* digest === diffId ? whole : checked(whole, check);
-    return;
+  try {
+    const first = await stored.next();
+    if (first.done === true) return;
+    const decoder = makeDecoder(first.value, digest);
+    const whole = startingWith(first.value, stored);
+    const check = new DigestCheck(`the archive of layer ${digest}`, diffId);
+    // What is stored is the archive itself where nothing decodes it; the same digest need not be computed twice.
+    if (decoder === undefined) yield* digest === diffId ? whole : checked(whole, check);
+    else yield* checked(decode(whole, decoder, digest), check);
+  } finally {
+    // Also where it cannot be decompressed, or the reader stops at the first piece: else nobody would close the file.
+    await stored.return(undefined);
   }
+}
+
+async function* decode(
+  whole: AsyncGenerator<Buffer>,
+  decoder: Transform,
+  digest: string,
+): AsyncGenerator<Buffer> {
   // Errors of either side end the other and come out of the loop below.
   pipeline(Readable.from(whole, { objectMode: false }), decoder, () => undefined);
   try {
-    yield* checked(decoder as AsyncIterable<Buffer>, check);
+    for await (const chunk of decoder as AsyncIterable<Buffer>) yield chunk;
   } catch (error) {
     if (/^Z(STD)?_/.test(systemCodeOf(error)))
       throw refused(`the layer ${digest} cannot be decompressed: ${(error as Error).message}`);
@@ -117,11 +127,6 @@ function makeDecoder(first: Buffer, digest: string): Transform | undefined {
 }
 
 async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  try {
-    yield first;
-    yield* rest;
-  } finally {
-    // Also when the reader stops at the first piece: else nobody would tell the rest.
-    await rest.return(undefined);
-  }
+  yield first;
+  yield* rest;
 }
