@@ -78,21 +78,22 @@ async function* piecesOf(
   }: WantedLog & LogPlace & { readonly isFollowed: boolean },
 ): AsyncGenerator<Uint8Array | string, void, undefined> {
   const leave = isFollowed ? places.take() : undefined;
+  let folder: LogFolder | undefined;
   try {
-    let folder = await LogFolder.open(logs.podLogsDir, path);
-    // Whoever follows is there before the first line.
+    folder = await LogFolder.open(logs.podLogsDir, path);
+    // Whoever follows is there before the first line, and may be gone already then.
     if (isFollowed) yield '';
     while (folder === undefined && isFollowed && isWritten() && !signal.aborted) {
       await clock.sleep(MISSING_LOOK_MS, signal).catch(() => undefined);
       folder = await LogFolder.open(logs.podLogsDir, path);
     }
     if (folder === undefined) return;
-    await using _ = folder;
     using changes = isFollowed ? new LogChanges(folder.path, clock) : undefined;
     const follow = changes === undefined ? undefined : { changes, isWritten };
     yield* readLog({ folder, name, selection, tailLines, follow, signal });
   } finally {
     leave?.();
+    await folder?.[Symbol.asyncDispose]();
   }
 }
 
