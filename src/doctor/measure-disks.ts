@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { open, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../util/clock.js';
+import { closeOnFailure } from '../util/close-on-failure.js';
 import { messageOf } from '../util/errors.js';
 import { type HostFiles, SilentFilesError } from './host-files.js';
 import { known, type Looked, notKnown } from './looked.js';
@@ -103,7 +104,7 @@ async function openUnnamed(folder: string): Promise<Awaited<ReturnType<typeof op
     // File systems without such files: it loses its name before anything is written.
     const path = join(folder, `.podloop-doctor-${process.pid}`);
     const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600);
-    await unlink(path);
+    await closeOnFailure(file, () => unlink(path));
     return file;
   }
 }

@@ -1,8 +1,10 @@
-import { chmod, link, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, link, lstat, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { commonFileHandle } from '../testing/common-file-handle.js';
+import { findOpenBelow } from '../testing/find-open-below.js';
 import { askPort, findFreePort, type PortAnswer, RawClient } from '../testing/tcp-client.js';
 import { SystemClock } from '../util/clock.js';
 import { ApiError } from './api-error.js';
@@ -184,6 +186,31 @@ describe("the node's log folder", () => {
     })();
     await expect(reading).rejects.toThrow('large does not answer');
     expect(bytes).toBe(2 * 64 * 1024);
+  });
+
+  it('keeps nothing open of a file that fails, or whose answer comes too late', async () => {
+    const stat = vi.spyOn(await commonFileHandle(), 'stat');
+    using _ = stat;
+    // The file is told from a folder by the first look, and shown by the second.
+    stat.mockImplementationOnce(async () => lstat(join(logs, 'syslog')));
+    stat.mockRejectedValueOnce(new Error('no disk'));
+    expect((await ask('/logs/syslog')).code).toBe(500);
+    expect(await findOpenBelow(folder)).toEqual([]);
+    const late: FileLooks = {
+      run: async (_place, look, discard) => {
+        const found = await look();
+        expect(await findOpenBelow(folder)).toEqual([join(logs, 'syslog')]);
+        discard?.(found);
+        throw new ApiError('ServiceUnavailable', 'syslog does not answer');
+      },
+    };
+    const { signal } = new AbortController();
+    const asked = serveLogFiles({ logsDir: logs, looks: late })({
+      ...{ method: 'GET', path: '/logs/syslog', params: { '*': 'syslog' }, headers: {}, signal },
+      ...{ query: new URLSearchParams(), readBody: async () => undefined },
+    });
+    await expect(asked).rejects.toThrow('syslog does not answer');
+    await expect.poll(() => findOpenBelow(folder)).toEqual([]);
   });
 
   it.runIf(process.getuid?.() === 0)('refuses what the agent may not read with 403', async () => {

@@ -11,6 +11,7 @@
 import { type Dirent, type Stats } from 'node:fs';
 import { type FileHandle, lstat, readdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { closeOnFailure } from '../util/close-on-failure.js';
 import { systemCodeOf } from '../util/system-code.js';
 import { ApiError } from './api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest } from './api-request.js';
@@ -62,7 +63,7 @@ export function serveLogFiles({ logsDir, looks }: LogFilesOptions): ApiHandler {
       .run(
         path,
         () => find(logsDir, names),
-        (late) => void (late.kind === 'file' && late.file.close()),
+        (late) => void (late.kind === 'file' && late.file.close().catch(() => undefined)),
       )
       .catch(refuseUnreadable);
     if (found.kind === 'file') {
@@ -88,7 +89,7 @@ async function find(logsDir: string, names: readonly string[]): Promise<Found> {
   const name = place.at(-1) ?? '';
   const file = await holder?.openFile(name);
   if (file === undefined) throw notFound();
-  return { kind: 'file', name, file, facts: await file.stat() };
+  return { kind: 'file', name, file, facts: await closeOnFailure(file, () => file.stat()) };
 }
 
 function refuseUnreadable(error: unknown): never {

@@ -2,7 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { link, lstat, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { commonFileHandle } from '../testing/common-file-handle.js';
+import { findOpenBelow } from '../testing/find-open-below.js';
 import { writeInPlace } from './write-in-place.js';
 
 let folder: string;
@@ -19,6 +21,13 @@ it('writes a file whole, also a shorter text, and keeps which file it is', async
   await writeInPlace(file, 'short', 0o666);
   expect(await readFile(file, 'utf8')).toBe('short');
   expect(await stat(file)).toMatchObject({ ino, mode: 0o100666 });
+});
+
+it('keeps nothing open of a file that cannot be looked at', async () => {
+  await writeInPlace(file, 'text', 0o644);
+  using _ = vi.spyOn(await commonFileHandle(), 'stat').mockRejectedValue(new Error('no disk'));
+  await expect(writeInPlace(file, 'other', 0o644)).rejects.toThrow('no disk');
+  expect(await findOpenBelow(folder)).toEqual([]);
 });
 
 it('leaves a file alone that says it already', async () => {

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle, unlink } from 'node:fs/promises';
+import { closeOnFailure } from '../util/close-on-failure.js';
 import { systemCodeOf } from '../util/system-code.js';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
@@ -36,7 +37,7 @@ async function openOwn(path: string): Promise<FileHandle | undefined> {
     if (code !== 'ELOOP' && code !== 'ENXIO') throw file;
   } else {
     const own = file as FileHandle;
-    const facts = await own.stat();
+    const facts = await closeOnFailure(own, () => own.stat());
     if (facts.isFile() && facts.nlink === 1) return own;
     await own.close();
   }

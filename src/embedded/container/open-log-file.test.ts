@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { commonFileHandle } from '../../testing/common-file-handle.js';
+import { findOpenBelow } from '../../testing/find-open-below.js';
 import { openLogFile } from './open-log-file.js';
 
 let root: string;
@@ -42,4 +44,10 @@ it('does not wait for who reads a pipe that was put in its place', async () => {
   await mkdir(dirname(path), { recursive: true });
   execFileSync('mkfifo', [path]);
   await expect(openLogFile(path)).rejects.toThrow('0.log is not a file');
+});
+
+it('keeps nothing open of a log that cannot be looked at', async () => {
+  using _ = vi.spyOn(await commonFileHandle(), 'stat').mockRejectedValue(new Error('no disk'));
+  await expect(openLogFile(path)).rejects.toThrow('no disk');
+  expect(await findOpenBelow(root)).toEqual([]);
 });

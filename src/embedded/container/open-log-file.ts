@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { closeOnFailure } from '../../util/close-on-failure.js';
 import { openLinkFree } from '../../util/link-free-folder.js';
 import { makeFolder } from '../../util/make-folder.js';
 import { systemCodeOf } from '../../util/system-code.js';
@@ -24,9 +25,10 @@ export async function openLogFile(path: string): Promise<FileHandle> {
   const file = await open(join(folder.path, basename(path)), flags, 0o640).catch((error: unknown) => {
     throw systemCodeOf(error) === 'ENXIO' ? noFile(path) : error;
   });
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  throw noFile(path);
+  return await closeOnFailure(file, async () => {
+    if ((await file.stat()).isFile()) return file;
+    throw noFile(path);
+  });
 }
 
 function noFile(path: string): Error {

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { closeOnFailure } from '../../util/close-on-failure.js';
 import { refused } from '../rpc-error.js';
 import { FileSource } from './byte-source.js';
 import { DigestCheck } from './digest.js';
@@ -15,9 +16,10 @@ export interface FileRegion {
 /** Opens a file for reading; throws for anything else, without waiting for the other end of a pipe. */
 export async function openFile(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  throw refused(`${path} is not a file`);
+  return closeOnFailure(file, async () => {
+    if ((await file.stat()).isFile()) return file;
+    throw refused(`${path} is not a file`);
+  });
 }
 
 /** The bytes of a region, read as they are asked for; fewer where the file has become shorter. */
