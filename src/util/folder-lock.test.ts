@@ -1,10 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeClock } from '../testing/fake-clock.js';
+import { findOpenBelow } from '../testing/find-open-below.js';
 import {
   findOwnerless,
   type FolderLock,
@@ -149,6 +150,23 @@ describe('the lock of a folder', () => {
       code: 'PLATFORM_UNSUPPORTED',
       message: 'the program flock of util-linux is missing',
     });
+  });
+});
+
+describe('a lock that cannot be asked for', () => {
+  it('keeps nothing open when flock is not started', async () => {
+    // More than the kernel hands on to a program.
+    vi.stubEnv('PODLOOP_TEST_LONG', 'x'.repeat(200_000));
+    await expect(take()).rejects.toThrow('E2BIG');
+    await expect(findOwnerless(folder, NODE_ROOT_LOCK)).rejects.toThrow('E2BIG');
+    expect(await findOpenBelow(folder)).toEqual([]);
+  });
+
+  it('keeps nothing open when its owner cannot be read', async () => {
+    // A pipe can be opened for both and has no place to read from.
+    execFileSync('mkfifo', [join(folder, 'node.lock')]);
+    await expect(findOwnerless(folder, NODE_ROOT_LOCK)).rejects.toThrow('ESPIPE');
+    expect(await findOpenBelow(folder)).toEqual([]);
   });
 });
 

@@ -5,6 +5,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Clock } from './clock.js';
+import { closeOnFailure } from './close-on-failure.js';
 import { ERROR_CODES, type ErrorCode, messageOf, PodloopError } from './errors.js';
 import { makeFolder } from './make-folder.js';
 import { findProcess, isAlive, type ProcessIdentity } from './process-identity.js';
@@ -73,11 +74,12 @@ export async function lockFolder(
   const untilMs = clock.monotonicMs() + PATIENCE_MS;
   for (;;) {
     const file = await openLockFile(folder, kind);
-    if (await takeLock(file, folder)) {
+    const { isTaken, owner } = await closeOnFailure(file, async () => {
+      if (!(await takeLock(file, folder))) return { isTaken: false, owner: await readOwner(file) };
       await writeOwner(file, ownName());
-      return asLock(file);
-    }
-    const owner = await readOwner(file);
+      return { isTaken: true, owner: undefined };
+    });
+    if (isTaken) return asLock(file);
     await file.close();
     if ((owner !== undefined && isAlive(owner)) || clock.monotonicMs() >= untilMs)
       throw inUse(folder, kind, owner);
@@ -91,8 +93,11 @@ export async function lockFolder(
  */
 export async function findOwnerless(folder: string, kind: FolderLockKind): Promise<FolderLock | undefined> {
   const file = await openLockFile(folder, kind);
-  const owner = await readOwner(file);
-  if ((owner === undefined || !isAlive(owner)) && (await takeLock(file, folder))) return asLock(file);
+  const isTaken = await closeOnFailure(file, async () => {
+    const owner = await readOwner(file);
+    return (owner === undefined || !isAlive(owner)) && (await takeLock(file, folder));
+  });
+  if (isTaken) return asLock(file);
   await file.close();
   return undefined;
 }
@@ -111,17 +116,16 @@ function asLock(file: FileHandle): FolderLock {
 
 /** The lock belongs to the opened file: taken by a child that shares it, it stays when the child has ended. */
 async function takeLock(file: FileHandle, folder: string): Promise<boolean> {
-  const child: ChildProcess = spawn('flock', ['-x', '-n', '3'], {
-    stdio: ['ignore', 'ignore', 'pipe', file.fd],
-  });
   try {
+    const child: ChildProcess = spawn('flock', ['-x', '-n', '3'], {
+      stdio: ['ignore', 'ignore', 'pipe', file.fd],
+    });
     const words = text(child.stderr!);
     const [code] = (await once(child, 'close')) as [number | null];
     if (code === 0) return true;
     if (code === TAKEN) return false;
     throw new Error((await words).trim() || `flock ended with ${String(code)}`);
   } catch (error) {
-    await file.close();
     if (systemCodeOf(error) === 'ENOENT') {
       throw new PodloopError('PLATFORM_UNSUPPORTED', 'the program flock of util-linux is missing', {
         cause: error,
