@@ -1,8 +1,9 @@
-import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findOpenBelow } from '../../testing/find-open-below.js';
 import { SystemClock } from '../../util/clock.js';
 import { SILENT_LOGGER } from '../../util/logger.js';
 import { NanoClock } from '../nano-clock.js';
@@ -70,4 +71,18 @@ describe('the log of a container that never stops writing', () => {
     expect(await log.drain(false)).toBe(false);
     expect((await readFile(logPath)).length).toBeGreaterThan(1_000_000);
   });
+});
+
+it('keeps nothing open of a log whose position cannot be written down', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'podloop-log-'));
+  try {
+    const files = new ContainerFiles(dir);
+    await mkdir(`${files.positionPath}.tmp`);
+    const time = new NanoClock(new SystemClock());
+    const log = new ContainerLog({ files, logPath: join(dir, 'c.log'), time, logger: SILENT_LOGGER });
+    await expect(log.open()).rejects.toThrow();
+    expect(await findOpenBelow(dir)).toEqual([]);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
 });

@@ -72,7 +72,12 @@ export class ContainerLog {
         this.#carried[stream] = await this.#spools[stream].findNext(this.#carried[stream]);
       }
       await this.#openLog();
-      await this.#recordPosition(false);
+      try {
+        await this.#recordPosition(false);
+      } catch (error) {
+        await this.#closeFiles();
+        throw error;
+      }
     });
   }
 
