@@ -29,13 +29,17 @@ export class SpoolReader {
   readonly #dir: string;
   readonly #name: string;
   #current: { readonly begin: number; readonly file: FileHandle } | undefined;
+  #isClosed = false;
 
   constructor({ dir, stream }: SpoolReaderOptions) {
     this.#dir = dir;
     this.#name = `${stream}${SPOOL_MARK}`;
   }
 
-  /** Fills the buffer with what begins at a position; how many bytes there were. 0 where nothing is, or not any more. */
+  /**
+   * Fills the buffer with what begins at a position; how many bytes there were. 0 where nothing is, or not any more,
+   * and once it is closed.
+   */
   async read(buffer: Buffer, position: number): Promise<number> {
     let total = 0;
     for (;;) {
@@ -82,7 +86,13 @@ export class SpoolReader {
     return position;
   }
 
+  /** Idempotent. A read that is under way may reject, and leaves nothing open. */
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#leave();
+  }
+
+  async #leave(): Promise<void> {
     const current = this.#current;
     this.#current = undefined;
     await current?.file.close();
@@ -101,9 +111,13 @@ export class SpoolReader {
   async #goOn(begin: number): Promise<boolean> {
     try {
       const file = await open(this.#pathOf(begin), 'r');
-      await this.close();
+      const last = this.#current;
       this.#current = { begin, file };
-      return true;
+      await last?.file.close();
+      if (!this.#isClosed) return true;
+      // Closed while the file was opened: nobody else would come for it.
+      await this.#leave();
+      return false;
     } catch (error) {
       if (systemCodeOf(error) === 'ENOENT') return false;
       throw error;

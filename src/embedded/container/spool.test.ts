@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findOpenBelow } from '../../testing/find-open-below.js';
 import { SpoolReader } from './spool-reader.js';
 import { SPOOL_FILE_BYTES, SPOOL_FILES, SUPERVISOR_SCRIPT } from './supervisor-script.js';
 
@@ -80,6 +81,17 @@ describe('a reader of a spool', () => {
     expect(await spoolFiles('stderr')).toEqual(['stderr.spool.0']);
     expect(await reader.read(Buffer.alloc(1), 50)).toBe(0);
     await reader.close();
+  });
+
+  it('leaves nothing open when it is closed while it opens a file', async () => {
+    await writeFile(join(dir, 'stdout.spool.0'), 'text');
+    const reader = new SpoolReader({ dir, stream: 'stdout' });
+    const buffer = Buffer.alloc(4);
+    const reading = reader.read(buffer, 0);
+    await reader.close();
+    expect(await reading).toBe(0);
+    expect(await reader.read(buffer, 0)).toBe(0);
+    expect(await findOpenBelow(dir)).toEqual([]);
   });
 
   it('finds nothing where nothing was written, or nothing is left', async () => {
