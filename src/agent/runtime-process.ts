@@ -88,7 +88,7 @@ export class RuntimeProcess {
   }> {
     const { podloopCommand, folder, endsWith, flags } = this.#options;
     const [program, ...args] = podloopCommand;
-    const log = await open(this.#logPath, 'a');
+    await using log = await open(this.#logPath, 'a');
     const { size: start } = await log.stat();
     const place = ['--listen', this.endpoint, '--root', join(folder, 'root')];
     const lifetime =
@@ -102,7 +102,6 @@ export class RuntimeProcess {
     child.unref();
     let failure: string | undefined;
     child.on('error', (error) => (failure = error.message));
-    await log.close();
     return { said: () => this.#lastWords(start), failed: () => failure };
   }
 
