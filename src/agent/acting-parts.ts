@@ -31,7 +31,7 @@ import { SyncPod } from '../sync/sync-pod.js';
 import { readPageSize } from '../util/page-size.js';
 import { ToolMounter } from '../volumes/mounter.js';
 import { buildVolumes } from './build-volumes.js';
-import { computeDownwardFacts, type DownwardNode } from './node-facts/downward-facts.js';
+import { computeDownwardFacts, type DownwardNode, findDiskBytes } from './node-facts/downward-facts.js';
 import { hideInCommands, hideInProbes } from './hide-secrets.js';
 import { memoryUsageOf } from './node-facts/memory-usage.js';
 import { type HostIps } from './node-facts/host-ips.js';
@@ -40,7 +40,7 @@ import { NodeRoom } from './node-facts/node-room.js';
 import { openPullRecords } from './open-pull-records.js';
 import { type PodEventLog } from './pod-event-log.js';
 import { type ClusterHooks } from './cluster/cluster-hooks.js';
-import { readCapacityFacts } from './node-facts/read-capacity-facts.js';
+import { readKernelFacts } from './node-facts/read-capacity-facts.js';
 import { readNodePolicy } from './read-node-policy.js';
 import { rememberTold } from './remember-told.js';
 import { type ObservingParts, type ObservingPartsOptions } from './observing-parts.js';
@@ -96,7 +96,8 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const findBaseline = (id: string): string | undefined => adopted.findBaseline(id);
   const paths = new PodPaths(options);
   const room = await NodeRoom.open({
-    read: async () => readCapacityFacts(options),
+    read: async () => readKernelFacts(options),
+    readStorage: async () => findDiskBytes(options.rootDir),
     ofNode: () => link?.allocatable(),
   });
   /** What the downward API tells of the node. */
@@ -141,6 +142,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     others: [
       { name: 'addresses', read: async () => given.hostIps.refresh() },
       { name: 'resources', read: async () => room.refresh() },
+      { name: 'size of the disk', read: async () => room.refreshStorage() },
     ],
     canMount: () => !runtimeState.conditions.some(({ type, status }) => type === 'Isolation' && !status),
   });

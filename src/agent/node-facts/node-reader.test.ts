@@ -15,7 +15,9 @@ async function scene() {
     told: undefined as Readonly<Record<string, string>> | undefined,
     ips: ['192.0.2.7'],
   };
-  const room = await NodeRoom.open({ read: async () => state.facts, ofNode: () => state.told });
+  const room = await NodeRoom.open({
+    ...{ read: async () => state.facts, readStorage: async () => undefined, ofNode: () => state.told },
+  });
   const read = nodeReader({
     ...{ room, identity: { name: 'here', ips: () => state.ips }, problems: () => [], createdAtMs: 0 },
     runtime: { name: 'containerd', version: 'v2.1.0' },

@@ -14,7 +14,12 @@ async function scene() {
     told: undefined as Readonly<Record<string, string>> | undefined,
     changes: 0,
   };
-  const room = await NodeRoom.open({ read: async () => state.facts, ofNode: () => state.told });
+  const room = await NodeRoom.open({
+    read: async () => state.facts,
+    readStorage: async () => state.facts.storageBytes,
+    ofNode: () => state.told,
+  });
+  await room.refreshStorage();
   room.onChange(() => state.changes++);
   return { room, state };
 }
@@ -58,6 +63,31 @@ it('what pods may use is all that the Node says, by which the scheduler goes', a
 it('a disk that does not answer for a moment is not gone', async () => {
   const { room, state } = await scene();
   state.facts = { ...state.facts, storageBytes: undefined };
-  await room.refresh();
+  await room.refreshStorage();
   expect(room.current().others.get('ephemeral-storage')).toBe(1000n);
+});
+
+it('a disk that does not answer holds up neither the start nor other readings, and is there once it does', async () => {
+  let answer: (bytes: bigint) => void = () => undefined;
+  let facts: CapacityFacts = {
+    ...{ cores: 2, memoryBytes: 4096n * MI, maxPods: 110, podsPerCore: 0 },
+    reserved: [],
+  };
+  const room = await NodeRoom.open({
+    read: async () => facts,
+    readStorage: async () => new Promise((resolve) => (answer = resolve)),
+    ofNode: () => undefined,
+  });
+  let changes = 0;
+  room.onChange(() => changes++);
+  const reading = room.refreshStorage();
+  facts = withPages(facts);
+  await room.refresh();
+  expect([...room.current().others.keys()]).toEqual(['hugepages-2Mi']);
+  expect(changes).toBe(1);
+  answer(1000n);
+  await reading;
+  expect(room.current().others.get('ephemeral-storage')).toBe(1000n);
+  expect(room.whole().others.get('ephemeral-storage')).toBe(1000n);
+  expect(changes).toBe(2);
 });

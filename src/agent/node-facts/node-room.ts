@@ -5,10 +5,15 @@ import { type CapacityFacts, computeCapacity, computeWholeMachine } from './node
 /** Amounts by resource, as a Node has them: `{ cpu: '2', memory: '4Gi' }`. */
 type Amounts = Readonly<Record<string, string>>;
 
+/** What no disk is asked for. */
+type KernelFacts = Omit<CapacityFacts, 'storageBytes'>;
+
 /** What a {@link NodeRoom} needs. */
 export interface NodeRoomOptions {
-  /** What the machine has now. */
-  readonly read: () => Promise<CapacityFacts>;
+  /** What the machine has now, as the kernel tells by itself. */
+  readonly read: () => Promise<KernelFacts>;
+  /** The size of the disk that pods write to; undefined when that cannot be told. A disk may never answer. */
+  readonly readStorage: () => Promise<bigint | undefined>;
   /** The allocatable of the Node as the API server has it; undefined without a cluster, and before it was seen. */
   readonly ofNode: () => Amounts | undefined;
 }
@@ -21,20 +26,23 @@ export interface NodeRoomOptions {
  */
 export class NodeRoom {
   readonly #options: NodeRoomOptions;
+  #facts: KernelFacts;
+  #storageBytes: bigint | undefined;
   #own: NodeCapacity;
   /** Of the same reading. */
   #whole: NodeCapacity;
-  #storageBytes: bigint | undefined;
   #seen = '';
   #last: { readonly own: NodeCapacity; readonly told: Amounts; readonly room: NodeCapacity } | undefined;
   #onChange: () => void = () => undefined;
 
-  private constructor(options: NodeRoomOptions, facts: CapacityFacts) {
+  private constructor(options: NodeRoomOptions, facts: KernelFacts) {
     this.#options = options;
-    [this.#own, this.#whole] = this.#compute(facts);
+    this.#facts = facts;
+    [this.#own, this.#whole] = this.#compute();
     this.#seen = describe(this.current());
   }
 
+  /** Waits for no disk: there is no room on one before {@link NodeRoom.refreshStorage} has found how large it is. */
   static async open(options: NodeRoomOptions): Promise<NodeRoom> {
     return new NodeRoom(options, await options.read());
   }
@@ -59,10 +67,16 @@ export class NodeRoom {
     this.#onChange = listener;
   }
 
-  /** Reads anew what the machine has. */
+  /** Reads anew what the machine has, but for its disk. */
   async refresh(): Promise<void> {
-    [this.#own, this.#whole] = this.#compute(await this.#options.read());
-    this.look();
+    this.#facts = await this.#options.read();
+    this.#change();
+  }
+
+  /** Reads anew how large the disk is. One that cannot tell for a moment is not gone. */
+  async refreshStorage(): Promise<void> {
+    this.#storageBytes = (await this.#options.readStorage()) ?? this.#storageBytes;
+    this.#change();
   }
 
   /** The Node may say something else than before. */
@@ -73,10 +87,13 @@ export class NodeRoom {
     this.#onChange();
   }
 
-  /** A disk that does not answer for a moment is not gone. */
-  #compute(facts: CapacityFacts): [own: NodeCapacity, whole: NodeCapacity] {
-    this.#storageBytes = facts.storageBytes ?? this.#storageBytes;
-    const now = { ...facts, storageBytes: this.#storageBytes };
+  #change(): void {
+    [this.#own, this.#whole] = this.#compute();
+    this.look();
+  }
+
+  #compute(): [own: NodeCapacity, whole: NodeCapacity] {
+    const now = { ...this.#facts, storageBytes: this.#storageBytes };
     return [computeCapacity(now), computeWholeMachine(now)];
   }
 }

@@ -2,7 +2,7 @@ import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import { expect, it } from 'vitest';
 import { parseThresholds } from '../../model/eviction-thresholds.js';
 import { buildNodeFactsPort } from '../cluster-node/node-facts-port.js';
-import { readCapacityFacts } from './read-capacity-facts.js';
+import { readCapacityFacts, readKernelFacts } from './read-capacity-facts.js';
 import { resolveAgentOptions } from '../resolve-agent-options.js';
 
 const OPTIONS = resolveAgentOptions({
@@ -18,6 +18,11 @@ it('what pods may have follows from the machine as it is now, and from what was 
     storageBytes: expect.any(BigInt) as bigint,
   });
   expect((await readCapacityFacts({ ...OPTIONS, rootDir: '/nowhere/at/all' })).storageBytes).toBeUndefined();
+});
+
+it('what no disk is asked for is the same without one', async () => {
+  const { storageBytes: _, ...others } = await readCapacityFacts(OPTIONS);
+  expect(await readKernelFacts(OPTIONS)).toEqual(others);
 });
 
 it('a Node tells of the same facts', async () => {

@@ -14,11 +14,17 @@ export type CapacityOptions = Pick<
 
 /** What the machine has now and what is kept back from pods, for the agent itself and for its Node alike. */
 export async function readCapacityFacts(options: CapacityOptions): Promise<CapacityFacts & ResourceFacts> {
-  const { rootDir, maxPods, podsPerCore, systemReserved, kubeReserved, evictionHard } = options;
+  return { ...(await readKernelFacts(options)), storageBytes: await findDiskBytes(options.rootDir) };
+}
+
+/** As {@link readCapacityFacts}, but for the disk, which may not answer: the kernel tells the rest by itself. */
+export async function readKernelFacts(
+  options: Omit<CapacityOptions, 'rootDir'>,
+): Promise<Omit<CapacityFacts & ResourceFacts, 'storageBytes'>> {
+  const { maxPods, podsPerCore, systemReserved, kubeReserved, evictionHard } = options;
   return {
     cores: availableParallelism(),
     memoryBytes: BigInt(totalmem()),
-    storageBytes: await findDiskBytes(rootDir),
     hugePages: await readHugePages(),
     ...{ maxPods, podsPerCore, reserved: [systemReserved, kubeReserved] },
     thresholds: parseThresholds(evictionHard),
