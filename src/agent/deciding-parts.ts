@@ -165,7 +165,8 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       if (isTornDown) forgetLife(uid);
       statuses.showWaiting(pod, isTornDown ? emptyPodStatus(uid) : cache.get(uid).status, message);
     },
-    onWaitGivenUp: ({ metadata }) => manager.forget(metadata.uid),
+    isPastDeadline: (pod) => statuses.isPastDeadline(pod),
+    onWaitGivenUp: ({ metadata }) => statuses.renew(metadata.uid),
     onPreempted: ({ metadata }, end) => events.record(metadata, { type: 'Warning', ...end }),
     findResizeObstacle: (before, after, active) => findResizeObstacle(before, after, active, room.current()),
     onResizeHeld: ({ metadata }, { reason, message }) => {

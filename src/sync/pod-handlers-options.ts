@@ -62,6 +62,8 @@ export interface PodHandlersOptions {
    * changes, and when the pod is edited; `isNews`: it waits for some pod that it was not said to wait for yet.
    */
   readonly onWaiting?: (pod: NodePod, wait: Wait, isNews: boolean) => void;
+  /** Whether the time of a pod is up that was told to wait; that of none is unless told. */
+  readonly isPastDeadline?: (pod: NodePod) => boolean;
   /** A pod that was told to wait is not to come after all, or has ended elsewhere: what its status says is no longer true. */
   readonly onWaitGivenUp?: (pod: NodePod) => void;
   /** A pod that was rejected may run now: what its status says is no longer true. */

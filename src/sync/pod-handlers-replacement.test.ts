@@ -54,6 +54,29 @@ describe('a pod of an API server that takes the place of one that was deleted by
     expect(told).toHaveLength(1);
   });
 
+  it('waits no longer than it may be active, and is ended by those who would begin it', () => {
+    let isPast = false;
+    const { handlers, desired, asked, tornDown } = setUpHandlers({
+      admit: (pod, active) => admitPod(pod, active, ROOM),
+      isPastDeadline: () => isPast,
+    });
+    const old = ofCluster('old', cpu('900m'));
+    handlers.handlePodAdditions([old]);
+    handlers.handlePodRemoves([old]);
+    const fresh = ofCluster('new', cpu('900m'), { activeDeadlineSeconds: 10 });
+    handlers.handlePodAdditions([fresh]);
+    handlers.handlePodSyncs([fresh]);
+    isPast = true;
+    tornDown.add('new');
+    handlers.handlePodSyncs([fresh]);
+    expect(desired.isHeld('new')).toBe(true);
+    tornDown.clear();
+    expect(asked()).toEqual(['create old', 'kill old']);
+    handlers.handlePodSyncs([fresh]);
+    expect(asked().slice(2)).toEqual(['sync new']);
+    expect(desired.isHeld('new')).toBe(false);
+  });
+
   it('waits in its turn, whatever happens to others that wait', async () => {
     const { handlers, desired } = scene();
     const old = ofCluster('old', cpu('900m'));

@@ -173,7 +173,7 @@ export class PodHandlers implements SyncHandlers {
   #ask(request: { readonly type: 'create' | 'update' | 'sync'; readonly pod: NodePod }): void {
     const { desired, workers, housekeeping } = this.#options;
     const { uid } = request.pod.metadata;
-    if (desired.isHeld(uid) && !isDeleted(request.pod)) return;
+    if (desired.isHeld(uid) && !isDeleted(request.pod) && !this.#isOverdue(request.pod)) return;
     desired.release(uid);
     if (!workers.isKnown(uid) && housekeeping.isTornDown(uid)) {
       const fields = { pod: podRefOf(request.pod), podUID: uid, updateType: request.type };
@@ -183,6 +183,12 @@ export class PodHandlers implements SyncHandlers {
         3,
       );
     } else workers.updatePod(request);
+  }
+
+  /** Its time passes while it waits as well: the workers end it then, before anything of it is begun. */
+  #isOverdue(pod: NodePod): boolean {
+    const { housekeeping, isPastDeadline } = this.#options;
+    return isPastDeadline?.(pod) === true && !housekeeping.isTornDown(pod.metadata.uid);
   }
 
   #want(pod: NodePod): void {

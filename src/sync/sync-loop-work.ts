@@ -207,6 +207,9 @@ export class SyncLoopWork {
       this.#nextSyncMs = now + untilNextBeatMs(clock, this.#syncPeriodMs);
       const uids = workers.takeDue();
       for (const uid of uids) this.#dueUids.add(uid);
+      // The workers do not know them yet.
+      for (const { metadata, spec } of desired.held())
+        if (spec.activeDeadlineSeconds !== undefined) this.#dueUids.add(metadata.uid);
       if (uids.length > 0) {
         const pods = uids.map((uid) => {
           const pod = desired.find(uid);

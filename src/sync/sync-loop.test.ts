@@ -244,6 +244,17 @@ describe('with time', () => {
     expect(h.calls).toHaveLength(2);
   });
 
+  it('a pod that waits for room is looked at once a second when it has a deadline', async () => {
+    await using h = syncLoopHarness();
+    h.want(aNodePod({ name: 'hurried', spec: { activeDeadlineSeconds: 60 } }), web);
+    for (const uid of ['uid-hurried', 'uid-web']) h.desired.hold(uid, { message: 'Waiting', uids: [] });
+    await h.clock.advance(1_000);
+    expect(h.calls).toEqual(['handlePodSyncs uid-hurried']);
+    h.desired.release('uid-hurried');
+    await h.clock.advance(5_000);
+    expect(h.calls).toHaveLength(1);
+  });
+
   it('a pod that is due before the second is over is synced then', async () => {
     const clock = new FakeClock();
     const dueAtMs = clock.monotonicMs() + 1_300;

@@ -86,6 +86,22 @@ describe('a pod that waits before it is begun', () => {
     expect(begun.startTime).toBe(waiting?.startTime);
   });
 
+  it('has its time counted from when it began to wait, in each life anew', async () => {
+    const { updater, update } = await anAgent();
+    expect(updater.isPastDeadline(pod)).toBe(false);
+    updater.showWaiting(pod, emptyPodStatus(uid), why);
+    expect(updater.isPastDeadline(pod)).toBe(false);
+    clock.stall(59_000);
+    expect(updater.isPastDeadline(pod)).toBe(false);
+    clock.stall(1_000);
+    expect(updater.isPastDeadline(pod)).toBe(true);
+    const ended = await update(emptyPodStatus(uid), 'syncing');
+    expect(ended).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
+    updater.renew(uid);
+    updater.showWaiting(pod, emptyPodStatus(uid), why);
+    expect(updater.isPastDeadline(pod)).toBe(false);
+  });
+
   it('is not shown to have ended before that is on the disk', async () => {
     const { manager, updater } = await anAgent();
     const { pod: job, observed: over } = aPodActionsScene({

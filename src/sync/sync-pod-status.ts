@@ -93,9 +93,19 @@ export class PodStatusUpdater implements PodStatuses {
    */
   showWaiting(pod: NodePod, observed: PodStatus, message: string): void {
     const { manager, clock } = this.#options;
+    const { uid } = pod.metadata;
+    if (manager.find(uid) === undefined) this.#activeTimes.forget(uid);
     const stamp = clock.stamp();
     const status = this.#compute(pod, observed, 'syncing', undefined, message);
     if (!isTerminalPhase(status.phase)) manager.setPodStatus(pod, status, stamp);
+  }
+
+  /** Whether the time of a pod is up by what was said of it; not that of one of which nothing was. */
+  isPastDeadline(pod: NodePod): boolean {
+    const { activeDeadlineSeconds } = pod.spec;
+    const status = this.#options.manager.find(pod.metadata.uid)?.status;
+    if (activeDeadlineSeconds === undefined || status === undefined) return false;
+    return checkActiveDeadline(activeDeadlineSeconds, this.#activeForMs(pod, status)).exceeded;
   }
 
   /** Says of a pod that is not to run here why. At once: when it may run after all, that is said after this. */
