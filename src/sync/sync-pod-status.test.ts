@@ -281,7 +281,9 @@ describe('a pod that the node never took on', () => {
   const rejection = { phase: 'Failed', reason: 'OutOfcpu', message: 'too little cpu' } as const;
 
   it('has no containers in its status, so that its own reason is what is shown of it', async () => {
-    const status = await (await anAgent()).update(emptyPodStatus(uid), 'terminated', rejection);
+    const { manager, updater } = await anAgent();
+    updater.showRejection(pod, rejection);
+    const { status } = manager.find(uid)!;
     expect(status).toMatchObject({ ...rejection, containerStatuses: [] });
     expect(summarizePod({ spec: pod.spec, status, isTerminating: false })).toMatchObject({
       ...{ status: 'OutOfcpu', ready: 0, total: 1, restarts: 0 },
@@ -293,6 +295,14 @@ describe('a pod that the node never took on', () => {
     await agent.update(observed(RUNNING), 'syncing');
     const status = await agent.update(emptyPodStatus(uid), 'terminated', rejection);
     expect(status.containerStatuses[0]?.state.terminated).toBeDefined();
+  });
+
+  it('is told from one that ran before it was rejected', async () => {
+    const { manager, updater, update } = await anAgent();
+    await update(observed(RUNNING), 'syncing');
+    updater.showRejection(pod, rejection);
+    expect(manager.find(uid)?.status).toMatchObject(rejection);
+    expect(manager.find(uid)?.status.containerStatuses[0]?.state.terminated).toBeDefined();
   });
 });
 

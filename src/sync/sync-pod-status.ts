@@ -65,10 +65,7 @@ export class PodStatusUpdater implements PodStatuses {
     await this.#messages.observe(observed);
     const stamp = clock.stamp();
     const oldPhase = manager.find(uid)?.status.phase;
-    const isNew = oldPhase === undefined;
     let status = this.#compute(pod, observed, stage, end);
-    if (stage === 'terminated' && end !== undefined && isNew && isNothing(observed))
-      status = withoutContainers(status);
     let checkAgainInMs: number | undefined;
     if (stage === 'syncing' && end === undefined && !isTerminalPhase(status.phase)) {
       const check = checkActiveDeadline(pod.spec.activeDeadlineSeconds, this.#activeForMs(pod, status));
@@ -207,10 +204,6 @@ function toPendingResize(obstacle: ResizeObstacle | undefined): PendingResize | 
   if (obstacle === undefined) return undefined;
   const { reason, message } = obstacle;
   return { reason: reason === 'Infeasible' ? reason : 'Deferred', message };
-}
-
-function isNothing({ sandboxes, containers }: PodStatus): boolean {
-  return sandboxes.length + containers.length === 0;
 }
 
 /** Of a pod that the node never took on: its containers have no story, and its reason is what kubectl shows of it. */
