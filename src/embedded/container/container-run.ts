@@ -115,6 +115,8 @@ export class ContainerRun {
     const log = new ContainerLog({ files, logPath, logger: host.logger, time: host.time });
     await log.open();
     this.#log = log;
+    // Closed meanwhile: whoever takes the container up goes on with it.
+    if (this.#closed) await log.close();
   }
 
   /** Starts the supervisor and waits for the container's process; look at `start` and `exit` for what came of it. */
