@@ -3,7 +3,7 @@ import { aRuntimeEvent } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeRuntime } from '../testing/fake-runtime.js';
 import { podOf } from '../testing/pleg-harness.js';
-import { type RuntimeEvent } from '../runtime/runtime.js';
+import { type RuntimeEvent, type ToldStatuses } from '../runtime/runtime.js';
 import { SILENT_LOGGER } from '../util/logger.js';
 import { type RuntimeEventReceipt, runtimeEventReceived } from '../util/pleg-channels.js';
 import { EventStream } from './event-stream.js';
@@ -24,9 +24,10 @@ function setUp({ events = true } = {}) {
   });
   const stopping = new AbortController();
   const running = stream.run(stopping.signal);
-  const emit = (type: RuntimeEvent['type'], containerId = 'c'): void => {
+  const emit = (type: RuntimeEvent['type'], containerId = 'c', told?: ToldStatuses): void => {
     const createdAtNs = BigInt(clock.now()) * 1_000_000n;
-    runtime.emitEvent(aRuntimeEvent({ type, containerId, podUid: 'a', createdAtNs }));
+    const statuses = told && { statuses: () => told };
+    runtime.emitEvent(aRuntimeEvent({ type, containerId, podUid: 'a', createdAtNs, ...statuses }));
   };
   const stop = async (): Promise<void> => {
     stopping.abort(new Error('enough'));
@@ -102,6 +103,21 @@ describe('the event stream', () => {
     stream.compare('a', after, undefined);
     await clock.advance(2_000);
     expect([told, stream.announcedInARow]).toEqual([['change', 'change'], 0]);
+    await stop();
+  });
+
+  it('forgets what came of a pod that a later look at all does not show', async () => {
+    const { clock, stream, emit, stop } = setUp();
+    await clock.settle();
+    const nothing: ToldStatuses = { sandboxes: [], containers: [] };
+    const early = clock.stamp();
+    emit('deleted', 'c', nothing);
+    const kept = (): unknown[] => [stream.expects('a'), stream.findTold('a', clock.stamp())];
+    stream.forgetAbsent(early, () => false);
+    stream.forgetAbsent(clock.stamp(), (uid) => uid === 'a');
+    expect(kept()).toEqual([true, nothing]);
+    stream.forgetAbsent(clock.stamp(), () => false);
+    expect(kept()).toEqual([false, undefined]);
     await stop();
   });
 

@@ -123,6 +123,15 @@ export class EventStream {
     if (this.info.state === 'up' && stamp > this.#upStamp) this.#announcements.caughtUp();
   }
 
+  /**
+   * A look at all pods, with this stamp, has shown those of which `isThere` is true. Events of others may have come after
+   * the look that showed them to be gone, and are not kept for ever.
+   */
+  forgetAbsent(stamp: Stamp, isThere: (uid: string) => boolean): void {
+    this.#checks.compareAbsent(stamp, isThere);
+    for (const [uid, told] of this.#told) if (told.stamp < stamp && !isThere(uid)) this.#told.delete(uid);
+  }
+
   #take(event: RuntimeEvent): void {
     this.#received++;
     if (runtimeEventReceived.hasSubscribers) {

@@ -84,6 +84,24 @@ describe('an event that the list does not show yet', () => {
   });
 });
 
+describe('an event of a pod that no look shows', () => {
+  it('is checked no more once a look at all that began after it has ended', async () => {
+    const { clock, checks, looks, expectOf } = setUp();
+    expectOf('started');
+    checks.compare('uid-web', podWith('created'));
+    const stamp = clock.stamp();
+    expectOf('deleted', 'later');
+    checks.compareAbsent(stamp, () => false);
+    expect([checks.size, clock.pendingTimers]).toEqual([2, 1]);
+    checks.compareAbsent(clock.stamp(), (uid) => uid === 'uid-web');
+    expect([checks.size, clock.pendingTimers]).toEqual([2, 1]);
+    checks.compareAbsent(clock.stamp(), () => false);
+    expect([checks.size, clock.pendingTimers, checks.has('uid-web')]).toEqual([0, 0, false]);
+    await clock.advance(5_000);
+    expect([looks, checks.contradicted]).toEqual([[], 0]);
+  });
+});
+
 describe('what shows an event', () => {
   const shows = (type: RuntimeEvent['type'], pod: ObservedPod | undefined): boolean => {
     const { checks, expectOf } = setUp();

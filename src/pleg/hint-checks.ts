@@ -1,5 +1,5 @@
 import { type ObservedPod, type RuntimeEvent } from '../runtime/runtime.js';
-import { type Clock, type ClockTimer } from '../util/clock.js';
+import { type Clock, type ClockTimer, type Stamp } from '../util/clock.js';
 
 /** When to look again while the list does not show yet what an event said, in milliseconds after the event. */
 const RECHECK_AT_MS = [20, 70, 170, 420, 920, 1_920];
@@ -9,6 +9,8 @@ const CHECK_LIMIT = 4_096;
 interface Check {
   readonly type: RuntimeEvent['type'];
   readonly heardMs: number;
+  /** The same, to be held against looks. */
+  readonly stamp: Stamp;
 }
 
 /**
@@ -62,7 +64,11 @@ export class HintChecks {
       this.#size++;
     }
     if (checks === undefined) this.#byUid.set(uid, (checks = new Map<string, Check>()));
-    checks.set(event.containerId, { type: event.type, heardMs: this.#clock.monotonicMs() });
+    checks.set(event.containerId, {
+      type: event.type,
+      heardMs: this.#clock.monotonicMs(),
+      stamp: this.#clock.stamp(),
+    });
   }
 
   /** A look showed the pod, or that it is gone. */
@@ -92,6 +98,19 @@ export class HintChecks {
     if (checks.size === 0) this.#byUid.delete(uid);
     if (retryMs !== undefined) this.#lookAgainIn(retryMs, uid);
     if (doubtful) this.#onDoubt();
+  }
+
+  /**
+   * A look at all pods, with this stamp, has shown those of which `isThere` is true. The others are gone, or came and
+   * went unseen: no look will show them.
+   */
+  compareAbsent(stamp: Stamp, isThere: (uid: string) => boolean): void {
+    for (const [uid, checks] of this.#byUid) {
+      if (isThere(uid)) continue;
+      // An event that came later may be of a pod that is newer than the look.
+      const hasLater = [...checks.values()].some((check) => check.stamp >= stamp);
+      if (!hasLater) this.compare(uid, undefined);
+    }
   }
 
   /** The stream is gone; a relist follows anyway. */

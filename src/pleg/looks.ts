@@ -136,6 +136,7 @@ export class Looks {
       this.#relists++;
       cache.advance(stamp);
       stream.looked(stamp);
+      stream.forgetAbsent(stamp, (uid) => records.find(uid) !== undefined);
       inspector.probe();
       timing.compared();
       this.#options.onLooked();

@@ -242,6 +242,21 @@ describe('mode auto', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it('stays stretched however many events come of pods that were gone by then', async () => {
+    const { clock, runtime, pleg, stop, prove } = await running('auto');
+    await prove();
+    // More than are held against looks at a time; a look at all answers them, as there are many.
+    for (let i = 0; i < 5_000; i++) {
+      const createdAtNs = BigInt(clock.now()) * 1_000_000n;
+      const gone = { podUid: `gone-${i}`, containerId: `gone-${i}` };
+      runtime.emitEvent(aRuntimeEvent({ type: 'deleted', ...gone, createdAtNs }));
+      if (i % 500 === 499) await clock.settle();
+    }
+    expect(pleg.state()).toMatchObject({ periodMs: 10_000, stream: { received: 5_010, contradicted: 0 } });
+    await stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it('does not stretch on for looks that somebody asks for', async () => {
     const h = await running('auto');
     await h.prove();
