@@ -115,6 +115,19 @@ describe('an event', () => {
     expect(counts()).toEqual([0, 0, 2]);
   });
 
+  it('counts when the clock on the wall was set back since the connect, unless it does not say when', async () => {
+    const { clock, announcements, hear, see, counts } = setUp();
+    clock.jumpWallClock(-3_600_000);
+    announcements.hear(aRuntimeEvent({ type: 'stopped', containerId: 'timeless', createdAtNs: 0n }));
+    see('ContainerDied', 'timeless');
+    await clock.advance(ANNOUNCE_GRACE_MS);
+    hear('started', 'a');
+    see('ContainerStarted', 'a');
+    see('ContainerDied', 'a');
+    hear('stopped', 'a');
+    expect(counts()).toEqual([2, 2, 1]);
+  });
+
   it('that could not be relied on makes the row begin anew, and counts for nothing else', () => {
     const { announcements, hear, see, counts, missedCalls } = setUp();
     hear('started', 'a');

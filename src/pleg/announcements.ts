@@ -73,7 +73,7 @@ export class Announcements {
   /** A stream was asked for: only events made from now on count. */
   connected(): void {
     this.#reset();
-    this.#connectedAtNs = BigInt(Math.floor(this.#clock.now())) * 1_000_000n;
+    this.#connectedAtNs = this.#wallNs();
   }
 
   /** The first look after the connect has been taken: from now on changes are judged. */
@@ -88,7 +88,13 @@ export class Announcements {
 
   /** An event arrived. One from before the connect announces nothing. */
   hear(event: RuntimeEvent): void {
-    if (this.#connectedAtNs === undefined || event.createdAtNs < this.#connectedAtNs) return;
+    if (this.#connectedAtNs === undefined) return;
+    if (event.createdAtNs < this.#connectedAtNs) {
+      // Where the clock on the wall was set back since, that says nothing: no event would count for as long.
+      const isSetBack = this.#wallNs() < this.#connectedAtNs;
+      if (!isSetBack || event.createdAtNs === 0n) return;
+      this.#connectedAtNs = event.createdAtNs;
+    }
     const key = `${event.type}:${event.containerId}`;
     this.#settleOverdue();
     if (this.#awaited.delete(key)) {
@@ -120,6 +126,10 @@ export class Announcements {
   /** Counts changes whose event did not come in time. */
   sweep(): void {
     this.#settleOverdue();
+  }
+
+  #wallNs(): bigint {
+    return BigInt(Math.floor(this.#clock.now())) * 1_000_000n;
   }
 
   #await(key: string): void {
