@@ -172,6 +172,23 @@ describe('the collector of images', () => {
     },
   );
 
+  it('does not forget what is fetched while it looks, and takes it for gone when a later look misses it', async () => {
+    const comes: (() => Promise<void>)[] = [];
+    const { clock, collector, pulled } = await lab({
+      available: 900,
+      records: {
+        keepOnly: async () => void (await Promise.all(comes.splice(0).map(async (come) => come()))),
+        forget: async () => undefined,
+      },
+    });
+    comes.push(async () => pulled.add('sha256:new', clock.now()));
+    await collector.collect(never);
+    expect(pulled.has('sha256:new')).toBe(true);
+    expect((await PulledImages.open(path)).has('sha256:new')).toBe(true);
+    await collector.collect(never);
+    expect(pulled.has('sha256:new')).toBe(false);
+  });
+
   it('looks every five minutes, and a failure ends nothing', async () => {
     const { clock, collector, looks } = await lab({ isDiskOdd: true });
     const stop = new AbortController();

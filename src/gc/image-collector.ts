@@ -107,6 +107,7 @@ export class ImageCollector {
   async #free(signal: AbortSignal, howMuch: () => Promise<number>): Promise<CollectedImages> {
     const { changes, clock, pulled, records, policy = DEFAULT_IMAGE_POLICY } = this.#options;
     const lookedAtMs = clock.monotonicMs();
+    const known = pulled.all();
     // What is there before what is in use: an image that comes in between is not on the list.
     const images = await changes.listImages(signal);
     await records?.keepOnly(images, lookedAtMs);
@@ -116,8 +117,9 @@ export class ImageCollector {
       return NOTHING;
     }
     const isInUse = (image: RuntimeImage): boolean => namesOf(image).some((name) => inUse.has(name));
-    const idsInUse = new Set(images.filter(isInUse).map(({ id }) => id));
-    await pulled.observe(idsInUse, new Set(images.map(({ id }) => id)), clock.now());
+    const idsOf = (some: readonly RuntimeImage[]): Set<string> => new Set(some.map(({ id }) => id));
+    const [present, idsInUse] = [idsOf(images), idsOf(images.filter(isInUse))];
+    await pulled.observe({ known, present, inUse: idsInUse, nowMs: clock.now() });
 
     const toFree = await howMuch();
     if (toFree === 0) return NOTHING;

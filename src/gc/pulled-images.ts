@@ -9,6 +9,15 @@ export interface PulledImage {
   readonly lastUsedAtMs?: number;
 }
 
+/** One look at all images. By id, but for `known`. */
+export interface ImagesSeen {
+  /** What was on record when the look began: it says nothing of what comes meanwhile. */
+  readonly known: readonly PulledImage[];
+  readonly present: ReadonlySet<string>;
+  readonly inUse: ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
 /**
  * Which images this agent fetched: no other is ever removed. Kept in one file, written whole, and on the disk before a
  * change is done. An image that is fetched and not on record, after a crash in between, stays.
@@ -43,10 +52,12 @@ export class PulledImages {
     await this.#save();
   }
 
-  /** What was seen in one look: which are in use now, and which are there at all. The others are forgotten. */
-  async observe(inUse: ReadonlySet<string>, present: ReadonlySet<string>, nowMs: number): Promise<void> {
+  /** Takes in what a look has shown: which are in use now, and which are there at all. The others are forgotten. */
+  async observe({ known, present, inUse, nowMs }: ImagesSeen): Promise<void> {
     let isWorthSaving = false;
-    for (const image of this.all()) {
+    for (const image of known) {
+      // It was fetched again since, or another look has seen to it.
+      if (this.#images.get(image.id) !== image) continue;
       if (!present.has(image.id)) isWorthSaving = this.#images.delete(image.id);
       else if (inUse.has(image.id)) {
         // The exact time matters once it is no longer in use; a minute is near enough.
