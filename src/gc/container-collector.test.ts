@@ -211,6 +211,16 @@ describe('between two passes', () => {
     expect(calls).toEqual(['remove old-0', 'stopSandbox old-s', 'removeSandbox old-s']);
   });
 
+  it('housekeeping is told that there is more only of pods that are gone and ours', async () => {
+    const view = { mayRemove: (uid: string) => uid !== 'uid-web' };
+    const foreign = pod('foreign', ['exited'], {});
+    const { collector } = lab([pod('web', ['exited']), foreign]);
+    expect(await collector.cleanUp(view, never)).toBeUndefined();
+    const { collector: other, calls } = lab([foreign, pod('old', ['exited'])]);
+    expect(await other.cleanUp(view, never)).toBe('more');
+    expect(calls).toEqual(['remove old-0', 'stopSandbox old-s', 'removeSandbox old-s']);
+  });
+
   it('nothing is removed by two at once', async () => {
     const { collector, calls } = lab([pod('web', ['exited', 'exited', 'running'])]);
     await Promise.all([collector.collect(never), collector.containerDied('uid-web', 'web-1', never)]);

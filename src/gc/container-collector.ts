@@ -123,7 +123,7 @@ export class ContainerCollector {
     view: { mayRemove(podUid: string): boolean },
     signal: AbortSignal,
   ): Promise<'more' | undefined> {
-    const gone = this.#allPods().filter(({ uid }) => view.mayRemove(uid));
+    const gone = this.#allPods().filter((pod) => this.#hasOurs(pod) && view.mayRemove(pod.uid));
     if (gone.length === 0) return undefined;
     await this.#collectFrom(gone, () => true, signal);
     // Whether all of it is gone shows in the next look at these pods.
@@ -148,6 +148,11 @@ export class ContainerCollector {
   #allPods(): PodStatus[] {
     const { pods } = this.#options;
     return [...pods.uids()].map((uid) => pods.get(uid).status);
+  }
+
+  /** Of others' pods nothing is ever removed. */
+  #hasOurs({ uid, sandboxes, containers }: PodStatus): boolean {
+    return [...sandboxes, ...containers].some(({ labels }) => this.#options.isOurs(labels, uid));
   }
 
   async #collectFrom(
