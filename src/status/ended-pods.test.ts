@@ -52,6 +52,17 @@ describe('ends of pods', () => {
     expect((await open()).find('u1')).toBeUndefined();
   });
 
+  it('are not taken for kept when they are forgotten as they are written', async () => {
+    const ended = await open();
+    const keeping = ended.keep('u1', END);
+    // It has begun by then.
+    await Promise.resolve();
+    ended.forget('u1');
+    await keeping;
+    await ended.settled('u1');
+    expect([ended.isKept('u1'), (await open()).isKept('u1')]).toEqual([false, false]);
+  });
+
   it('are not taken for none when the folder of pods cannot be read', async () => {
     await writeFile(paths.podsDir, 'no folder');
     await expect(open()).rejects.toThrow('ENOTDIR');

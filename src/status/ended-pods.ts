@@ -108,7 +108,8 @@ export class EndedPods {
       if (this.#byUid.get(uid) !== ended) return;
       await mkdir(paths.podDir(uid), { recursive: true, mode: 0o750 });
       await writeWhole(paths.endFile(uid), `${JSON.stringify({ version: VERSION, uid, ...ended })}\n`);
-      this.#kept.add(uid);
+      // It may have been forgotten as it was written: then it is taken away next.
+      if (this.#byUid.get(uid) === ended) this.#kept.add(uid);
     });
   }
 
