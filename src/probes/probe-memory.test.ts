@@ -47,6 +47,12 @@ describe('what probes found out', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('leaves no file behind that was never written to its end', async () => {
+    await writeFile(join(folder, 'uid-1.json.tmp'), '{"containers":{"a"');
+    expect((await open()).pods()).toEqual([]);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
   it('of a pod with any uid stays in its folder', async () => {
     const files = await open();
     for (const uid of ['../../etc/x', '..', 'a/b', 'ü%2e']) files.remember(uid, 'a', { ready: true });

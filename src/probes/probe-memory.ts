@@ -58,7 +58,12 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
     const { folder, logger } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const pods = new Map<string, Map<string, RememberedProbes>>();
-    const names = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX));
+    const all = await readdir(folder);
+    // An agent was killed as it wrote them; that of a pod that is gone would never be written again.
+    for (const name of all.filter((each) => each.endsWith(`${SUFFIX}.tmp`))) {
+      await rm(join(folder, name), { force: true }).catch(() => undefined);
+    }
+    const names = all.filter((name) => name.endsWith(SUFFIX));
     await forEachAtOnce(names, READS_AT_ONCE, async (name) => {
       try {
         pods.set(decodeName(name), parseRecord((await readIfThere(join(folder, name))) ?? '{}'));
