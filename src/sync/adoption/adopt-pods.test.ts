@@ -131,6 +131,17 @@ describe('taking over pods', () => {
     expect(await setUp([]).send('ADD', web)).toEqual(['uid-web']);
   });
 
+  it('does not forget a pod that is wanted again while another one is forgotten', async () => {
+    const other = aNodePod({ name: 'other' });
+    const { send, adoption } = setUp([aPod({ uid: 'left' }), aPod({ uid: 'too', name: 'other' })]);
+    await send('ADD', web, other);
+    await send('REMOVE', web, other);
+    const forgetting = adoption.forgetGone(() => true);
+    expect(await send('ADD', other)).toEqual(['too']);
+    await forgetting;
+    expect([adopted.has('left'), adopted.has('too')]).toEqual([false, true]);
+  });
+
   it('takes a pod of an API server over under its own uid, and no former pod of its name', async () => {
     const annotations = { [STATIC_POD_ANNOTATIONS.source]: 'api' };
     const ofApi = (uid: string): NodePod => aNodePod({ uid, annotations });

@@ -71,9 +71,10 @@ export class PodAdoption {
 
   /** Forgets pods of which nothing is left and that nobody wants. `isGone`: of those nothing is visible any more. */
   async forgetGone(isGone: (uid: string) => boolean): Promise<void> {
-    const wanted = new Set(this.#given.values());
+    // Asked anew for each: a manifest may come while another pod is forgotten.
+    const isWanted = (uid: string): boolean => [...this.#given.values()].includes(uid);
     for (const { uid } of this.#options.adopted.all()) {
-      if (!wanted.has(uid) && isGone(uid)) await this.#options.adopted.forget(uid);
+      if (isGone(uid) && !isWanted(uid)) await this.#options.adopted.forget(uid);
     }
   }
 
