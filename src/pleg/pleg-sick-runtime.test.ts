@@ -80,4 +80,13 @@ describe('inspections that fail on the whole node', () => {
     expect(probes).toBeLessThanOrEqual(10);
     await stop();
   });
+
+  it('are given up when the generator ends, and so are probes that hang', async () => {
+    const { clock, runtime, stop } = await nodeOf(3);
+    for (const i of numbers(0, 3)) runtime.hangStatus(`p${i}`);
+    runtime.setContainer('p0', 'p0-a', 'exited');
+    await clock.advance(35_000);
+    await stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
 });

@@ -25,6 +25,9 @@ const PROBE_INTERVAL_MS = 10_000;
  */
 export class RuntimeProbe {
   readonly #options: RuntimeProbeOptions;
+  /** Those that have not ended. */
+  readonly #handles = new Set<InspectionHandle<unknown>>();
+  /** The one that the next waits for. */
   #underWay: InspectionHandle<unknown> | undefined;
   #lastMs = Number.NEGATIVE_INFINITY;
   #probes = 0;
@@ -64,18 +67,20 @@ export class RuntimeProbe {
       run: async (signal) => await runtime.getPodStatus(seen, signal),
     });
     this.#underWay = handle;
-    handle.result.then(onAnswer, (error: unknown) => {
+    this.#handles.add(handle);
+    const ended = handle.result.then(onAnswer, (error: unknown) => {
       if (error === this.#cancelReason) return;
       this.#failures++;
       logger.info('PLEG: Probe inspection failed', { pod, podUID: pod.uid, err: error }, 2);
     });
+    void ended.finally(() => this.#handles.delete(handle));
     // One that hangs proves nothing against the others: the next probe asks another pod.
     void handle.budgetEnd.then(() => (this.#underWay = undefined));
   }
 
-  /** Gives up the probe that is under way; it then counts for nothing. */
+  /** Gives up the probes that are under way, those that hang as well; they then count for nothing. */
   cancel(reason: Error): void {
     this.#cancelReason = reason;
-    this.#underWay?.cancel(reason);
+    for (const handle of this.#handles) handle.cancel(reason);
   }
 }
