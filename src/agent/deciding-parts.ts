@@ -139,6 +139,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       const view = { mayRemove: (each: string) => each === uid };
       ignoreEnd(collectors.containers.cleanUp(view, closing.signal));
     },
+    isBeingRemoved: (uid) => collectors.folders.isRemoving(uid),
     onStartAnew: (uid) => forgetLife(uid),
     admitAnew: (pod): boolean => handlers.admitAnew(pod),
   });

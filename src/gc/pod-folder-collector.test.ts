@@ -138,6 +138,21 @@ describe('the folders of a pod', () => {
     expect(await left()).toEqual({ folders: ['uid-old'], logs: ['default_old_uid-old'], links: ['old'] });
   });
 
+  it('are known to be going from the last question on until they are gone', async () => {
+    await make('old');
+    const { collector } = lab();
+    const going: boolean[] = [];
+    const view = {
+      mayRemove: (uid: string) => {
+        queueMicrotask(() => going.push(collector.isRemoving(uid)));
+        return true;
+      },
+    };
+    await collector.cleanUp(view, never);
+    expect([going[0], going.at(-1), collector.isRemoving('uid-old')]).toEqual([false, true, false]);
+    expect((await left()).folders).toEqual([]);
+  });
+
   it('and the volumes stay when the pod is wanted again while the runtime is asked', async () => {
     await make('old');
     let wanted = false;

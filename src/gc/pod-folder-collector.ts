@@ -64,10 +64,17 @@ export class PodFolderCollector {
   readonly #kept = new Map<string, string>();
   /** When links are looked at again, in monotonic milliseconds. */
   #linksDueMs = 0;
+  /** Whose folders are being taken away at this moment. */
+  #removing: string | undefined;
 
   constructor(options: PodFolderCollectorOptions) {
     this.#options = options;
     this.#logger = options.logger ?? SILENT_LOGGER;
+  }
+
+  /** Whether a pod's folders are being taken away at this moment: what was made in them now would go, too. */
+  isRemoving(uid: string): boolean {
+    return this.#removing === uid;
   }
 
   /**
@@ -144,6 +151,7 @@ export class PodFolderCollector {
       if (mounted !== undefined) throw new Error(`${mounted.mountPoint} is still mounted`);
       // Once more: the mounts had to be read.
       if (!view.mayRemove(uid)) return false;
+      this.#removing = uid;
       this.#logger.info('Orphaned pod found, removing', { podUID: uid }, 3);
       for (const { link } of left.links.get(uid) ?? []) await rm(link, { force: true });
       for (const name of left.logFolders.get(uid) ?? []) await moveAside(paths.podLogsDir, name);
@@ -154,6 +162,8 @@ export class PodFolderCollector {
     } catch (error) {
       this.#keep(uid, error);
       return false;
+    } finally {
+      this.#removing = undefined;
     }
   }
 

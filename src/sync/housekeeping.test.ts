@@ -33,13 +33,14 @@ function setUp(
   cleaners: readonly PodCleaner[] = [],
   onStartAnew?: (uid: string) => void,
   admitAnew?: () => boolean,
+  isBeingRemoved?: (uid: string) => boolean,
 ): Harness {
   const harness = workersHarness();
   const { clock, logger, workers, cache } = harness;
   const desired = new DesiredPods();
   const housekeeping = new Housekeeping({
     ...{ clock, logger, desired, workers, cache, cleaners, ...(onStartAnew && { onStartAnew }) },
-    ...(admitAnew && { admitAnew }),
+    ...{ ...(admitAnew && { admitAnew }), ...(isBeingRemoved && { isBeingRemoved }) },
     isOurs: ownedBy(NODE, (uid) => uid === 'uid-adopted'),
   });
   return {
@@ -196,6 +197,19 @@ describe('housekeeping', () => {
     expect(forgotten).toEqual(['uid-web']);
     expect(housekeeping.isTornDown('uid-web')).toBe(false);
     expect(syncer.log.at(-1)).toBe('SyncPod uid-web');
+  });
+
+  it('does not start a pod while what is kept of it is being taken away', async () => {
+    let going = 'uid-web';
+    const { housekeeping, desired, syncer, runOut } = setUp([], undefined, undefined, (uid) => uid === going);
+    desired.set(web);
+    housekeeping.run();
+    await runOut();
+    expect([housekeeping.isTornDown('uid-web'), syncer.log.length]).toEqual([true, 0]);
+    going = 'uid-other';
+    housekeeping.run();
+    await runOut();
+    expect([housekeeping.isTornDown('uid-web'), syncer.log[0]]).toEqual([false, 'SyncPod uid-web']);
   });
 
   it('does not start a pod anew that finds no room any more', async () => {

@@ -67,6 +67,8 @@ export interface HousekeepingOptions {
   readonly onStartAnew?: (uid: string) => void;
   /** Whether a pod that starts anew finds room, which it may not have asked for in its former life; it does unless told. */
   readonly admitAnew?: (pod: NodePod) => boolean;
+  /** Whether what is kept of a pod is being taken away at this moment: it begins after that. It never is unless told. */
+  readonly isBeingRemoved?: (uid: string) => boolean;
   /** Called one after the other, in this order. */
   readonly cleaners?: readonly PodCleaner[];
   /** Whoever takes longer is named in a warning; 1 s unless told. */
@@ -134,11 +136,11 @@ export class Housekeeping {
   }
 
   /**
-   * The pod was torn down, and something of its former life may still be there: its containers in the runtime, or its
-   * last status. Nobody but {@link run} is to start it then, which does so once that is gone.
+   * The pod was torn down, and something of its former life may still be there: its containers in the runtime, its
+   * folders, or its last status. Nobody but {@link run} is to start it then, which does so once that is gone.
    */
   isTornDown(uid: string): boolean {
-    return this.#tornDown.has(uid);
+    return this.#tornDown.has(uid) || this.#options.isBeingRemoved?.(uid) === true;
   }
 
   /** Stops clearing up; resolves when that has ended. Idempotent. */
@@ -193,10 +195,12 @@ export class Housekeeping {
 
   /** Pods that are wanted and that the workers do not know: torn down, and wanted again under the same uid. */
   #startAnew(): void {
-    const { desired, workers, clearRemains, onStartAnew, admitAnew } = this.#options;
+    const { desired, workers, isBeingRemoved, clearRemains, onStartAnew, admitAnew } = this.#options;
     for (const pod of desired.all()) {
       const { uid } = pod.metadata;
       if (workers.isKnown(uid) || desired.findRejection(uid) !== undefined || desired.isHeld(uid)) continue;
+      // The next round finds it gone.
+      if (isBeingRemoved?.(uid) === true) continue;
       if (this.#tornDown.has(uid)) {
         if (clearRemains !== undefined && this.#hasRemains(uid)) {
           clearRemains(uid);
