@@ -41,6 +41,39 @@ it('is told of once for as long as it stays as it is', async () => {
   ]);
 });
 
+it('makes nothing that is known of it newer, nor does a pod without a name of those that are missing', async () => {
+  const { clock, runtime, pleg } = setUpPleg();
+  const [web, other] = [aPod({ name: 'web' }), aPod({ name: 'other' })];
+  runtime.setPods([web, other]);
+  let listed: readonly unknown[] = [web, other];
+  runtime.listPods = () => Promise.resolve(listed as readonly ObservedPod[]);
+  await pleg.relist();
+  for (const odd of [{ ...web, containers: undefined }, { ...web, uid: '' }, null]) {
+    const before = clock.stamp();
+    const areNewer = (): boolean[] =>
+      ['uid-web', 'uid-other'].map((uid) => pleg.cache.get(uid).stamp > before);
+    listed = [odd, other];
+    await pleg.relist();
+    expect(areNewer()).toEqual([false, true]);
+    listed = [web, other];
+    await pleg.relist();
+    expect(areNewer()).toEqual([true, true]);
+  }
+});
+
+it('says nothing of a pod of that uid until it is gone', async () => {
+  const { clock, runtime, pleg } = setUpPleg();
+  const odd = { ...aPod({ name: 'odd' }), containers: undefined } as unknown as ObservedPod;
+  let listed = [odd];
+  runtime.listPods = () => Promise.resolve(listed);
+  const before = clock.stamp();
+  await pleg.relist();
+  expect(pleg.cache.get('uid-odd').stamp > before).toBe(false);
+  listed = [];
+  await pleg.relist();
+  expect(pleg.cache.get('uid-odd').stamp > before).toBe(true);
+});
+
 describe.each(FLAWED)('a list with a flawed pod in it (%#)', (flawed, words) => {
   it('says what is wrong, tells of the others, and takes nobody for gone on its account', async () => {
     expect(findFlaw(flawed as ObservedPod)).toContain(words);

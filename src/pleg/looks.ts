@@ -69,6 +69,8 @@ export class Looks {
   #lastListError: string | undefined;
   /** What is wrong with pods of the last list, by uid. */
   #toldFlaws: ReadonlyMap<string, string> = new Map();
+  /** Pods of which the last list told nothing: what it had of them makes no sense, or has lost its name. */
+  #untold: ReadonlySet<string> = new Set();
   #relists = 0;
   #podRelists = 0;
 
@@ -251,9 +253,12 @@ export class Looks {
       if (slices.isFull(items)) await slices.nextSlice();
     }
     this.#tellOfFlaws(flaws);
+    const missing = shown < records.size ? records.missingFrom(generation) : [];
     // A pod without a name may be any of those that are missing.
-    if (shown < records.size && unnamed === 0) {
-      for (const record of records.missingFrom(generation)) {
+    const untold = unnamed === 0 ? [] : missing.map((record) => record.pod.uid);
+    this.#claimNothingOf(new Set([...flaws.keys(), ...untold]));
+    if (unnamed === 0) {
+      for (const record of missing) {
         void this.#take(record.pod.uid, undefined, stamp, triggerOf(record.pod.uid), byHand);
         // Two events of each, told at once: a reader that keeps up is to get its turn before its queue is full.
         const { containers, sandboxes } = record.seen;
@@ -266,7 +271,18 @@ export class Looks {
   /** Nothing is due of the pod, and nobody waits for a look at it: one that shows the same need not be compared. */
   #isAtRest(record: PodRecord): boolean {
     const { uid } = record.pod;
-    return record.isAtRest && !this.#options.conditions.has(uid) && !this.#options.stream.expects(uid);
+    const { conditions, stream } = this.#options;
+    return record.isAtRest && !conditions.has(uid) && !stream.expects(uid) && !this.#untold.has(uid);
+  }
+
+  /** What is known of these pods stays as old as it is, until a look shows them again or shows them to be gone. */
+  #claimNothingOf(untold: ReadonlySet<string>): void {
+    const { cache, records } = this.#options;
+    for (const uid of untold) cache.markBehind(uid);
+    for (const uid of this.#untold) {
+      if (!untold.has(uid) && records.find(uid) === undefined) cache.markCurrent(uid);
+    }
+    this.#untold = untold;
   }
 
   /** Two pods of one uid cannot be told apart; the first is taken, so that the two do not seem to alternate. */

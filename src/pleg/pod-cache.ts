@@ -21,7 +21,8 @@ interface Waiter {
  *
  * A pod that the cache does not hold is one of which nothing is visible: `get` gives an empty status, not an
  * error. The time of an entry is the newer of its own stamp and the global one, except for pods that are
- * *behind*: they were due for inspection and have not been inspected, so the global stamp says nothing of them.
+ * *behind*: they were due for inspection and have not been inspected, or what a look had of them made no sense, so the
+ * global stamp says nothing of them.
  * "Newer" is strict: an entry of exactly the stamp that was asked for does not satisfy.
  *
  * Written by the event generator alone; read by everybody.
