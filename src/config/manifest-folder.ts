@@ -162,7 +162,7 @@ export class ManifestFolder implements ManifestFiles {
       const code = systemCodeOf(error);
       // A link that leads nowhere is there, and so is a file that may not be looked at.
       const isGone = code === 'ENOENT' && (await lstatIfThere(path)) === undefined;
-      const sign = `error ${code ?? messageOf(error)}`;
+      const sign = `error ${code === '' ? messageOf(error) : code}`;
       return isGone ? undefined : { sign, size: 0, isSole: false, facts: undefined };
     }
   }

@@ -177,7 +177,9 @@ describe('the collector of images', () => {
     const { clock, collector, pulled } = await lab({
       available: 900,
       records: {
-        keepOnly: async () => void (await Promise.all(comes.splice(0).map(async (come) => come()))),
+        keepOnly: async () => {
+          await Promise.all(comes.splice(0).map((come) => come()));
+        },
         forget: async () => undefined,
       },
     });

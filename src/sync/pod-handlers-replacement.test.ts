@@ -4,8 +4,6 @@ import { aNodePod } from '../testing/node-pod-builder.js';
 import { ROOM, setUpHandlers } from '../testing/pod-handlers-scene.js';
 import { admitPod, findShortages } from './admission/admit-pod.js';
 
-const web = aNodePod();
-
 describe('a pod of an API server that takes the place of one that was deleted by force', () => {
   const scene = (room = ROOM) => {
     const told: string[] = [];

@@ -115,13 +115,13 @@ export class SyncPodBench implements AsyncDisposable {
   }
 
   /** As the worker of the pod does, with what the runtime shows of it now. */
-  async sync(pod: NodePod, signal = NEVER): Promise<SyncPodResult> {
+  async sync(pod: NodePod, signal: AbortSignal = NEVER): Promise<SyncPodResult> {
     const observed = this.runtime.observe(pod.metadata.uid);
     this.observed = observed;
     return await this.syncer.syncPod({ reason: 'sync', pod, observed }, signal);
   }
 
-  async end(pod: NodePod, gracePeriodSeconds: number, signal = NEVER): Promise<void> {
+  async end(pod: NodePod, gracePeriodSeconds: number, signal: AbortSignal = NEVER): Promise<void> {
     const observed = this.runtime.observe(pod.metadata.uid);
     await this.syncer.syncTerminatingPod({ pod, observed, gracePeriodSeconds }, signal);
   }
