@@ -1,5 +1,5 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,13 +48,14 @@ beforeAll(async () => {
   await mkdir(cache, { recursive: true });
   folder = await mkdtemp(join(cache, 'podloop-manifest-worker-'));
   for (const part of ['config', 'model', 'util']) {
-    const sources = await readdir(join(PROJECT, 'src', part));
-    await mkdir(join(folder, part));
+    const sources = await readdir(join(PROJECT, 'src', part), { recursive: true });
     for (const source of sources.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))) {
       const { outputText } = ts.transpileModule(await readFile(join(PROJECT, 'src', part, source), 'utf8'), {
         compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
       });
-      await writeFile(join(folder, part, source.replace(/\.ts$/, '.js')), outputText);
+      const compiled = join(folder, part, source.replace(/\.ts$/, '.js'));
+      await mkdir(dirname(compiled), { recursive: true });
+      await writeFile(compiled, outputText);
     }
   }
   await cp(join(PROJECT, 'package.json'), join(folder, 'package.json'));
