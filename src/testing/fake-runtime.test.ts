@@ -102,6 +102,20 @@ describe('its calls', () => {
     expect((await statusOf(runtime, 'uid-slow')).name).toBe('slow');
   });
 
+  it('answer with what was when they were asked, when that is wanted', async () => {
+    const { clock, runtime } = aRuntime('web');
+    const shown = (await runtime.findPod('uid-web'))!;
+    runtime.answerAsAsked();
+    for (const delay of ['delayList', 'delayStatus'] as const) runtime[delay](100);
+    const [pod, pods, status] = [runtime.findPod('uid-web'), runtime.listPods(), runtime.getPodStatus(shown)];
+    runtime.setContainer('uid-web', 'main', 'exited');
+    await clock.advance(300);
+    const before = [{ state: 'running' }];
+    expect((await pod)?.containers).toMatchObject(before);
+    expect((await pods)[0]?.containers).toMatchObject(before);
+    expect((await status).containers).toMatchObject(before);
+  });
+
   it('reject with the reason of their signal while they hang, and at once when it has aborted', async () => {
     const { runtime } = aRuntime('slow');
     const pod = (await runtime.findPod('uid-slow'))!;

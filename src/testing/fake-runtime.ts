@@ -39,7 +39,7 @@ export interface FakeCall {
 /**
  * A runtime that holds the pods a test puts into it, and is slow, broken or silent when the test wants it to be.
  *
- * Answers show the state at the time of the answer, not of the call. While nothing in a pod changes, each list
+ * Answers show the state at the time of the answer, not of the call, unless told ({@link answerAsAsked}). While nothing in a pod changes, each list
  * holds the same object for it.
  */
 export class FakeRuntime implements Runtime {
@@ -55,6 +55,7 @@ export class FakeRuntime implements Runtime {
   #statusCallsInAll = 0;
   #statusCallsInFlight = 0;
   #mostStatusCallsInFlight = 0;
+  #answersAsAsked = false;
 
   /** What the readers of events get, and whether they stay connected. */
   readonly events = new FakeEventStream();
@@ -87,16 +88,18 @@ export class FakeRuntime implements Runtime {
   async listPods(signal?: AbortSignal): Promise<readonly ObservedPod[]> {
     this.#listCalls++;
     this.#onCall({ operation: 'listPods', uid: undefined });
+    const asAsked = this.#answersAsAsked ? this.#pods.list() : undefined;
     await this.#listGate.pass(signal);
-    return this.#pods.list();
+    return asAsked ?? this.#pods.list();
   }
 
   async findPod(uid: string, signal?: AbortSignal): Promise<ObservedPod | undefined> {
     this.#findCalls++;
     this.#onCall({ operation: 'findPod', uid });
+    const [isAsAsked, asAsked] = [this.#answersAsAsked, this.#pods.find(uid)];
     await this.#gatesOfPods.get(uid)?.find.pass(signal);
     await this.#listGate.pass(signal);
-    return this.#pods.find(uid);
+    return isAsAsked ? asAsked : this.#pods.find(uid);
   }
 
   async getPodStatus(pod: ObservedPod, signal?: AbortSignal): Promise<PodStatus> {
@@ -106,9 +109,10 @@ export class FakeRuntime implements Runtime {
     this.#mostStatusCallsInFlight = Math.max(this.#mostStatusCallsInFlight, this.#statusCallsInFlight);
     try {
       this.#onCall({ operation: 'getPodStatus', uid: pod.uid });
+      const asAsked = this.#answersAsAsked ? this.#pods.statusOf(pod) : undefined;
       await this.#statusGate.pass(signal);
       await this.#gatesOfPods.get(pod.uid)?.status.pass(signal);
-      return this.#pods.statusOf(pod);
+      return asAsked ?? this.#pods.statusOf(pod);
     } finally {
       this.#statusCallsInFlight--;
     }
@@ -183,6 +187,11 @@ export class FakeRuntime implements Runtime {
   /** Lists of all pods and of one hang from now on; the function returned lets them go. */
   hangList(): () => void {
     return this.#listGate.hang();
+  }
+
+  /** Answers to calls from now on show the state at the time of the call: a slow one shows what is over. False ends that. */
+  answerAsAsked(asAsked = true): void {
+    this.#answersAsAsked = asAsked;
   }
 
   /** Lists of all pods and of one take that long from now on. */
