@@ -67,3 +67,13 @@ it('is of a pod that is new when the event tells of all of it', () => {
   const { sandboxes } = tell('running');
   expect(combine(seen, { sandboxes, containers: [] })).toBeUndefined();
 });
+
+it('is as it was known of what has not changed, however the event had it', () => {
+  const accepted = see('running');
+  const told = tell('exited');
+  const late = { ...told, containers: [...told.containers, aContainerStatus(LAST, { reason: 'before' })] };
+  expect(combine(see('exited'), late, accepted)?.containers).toMatchObject([
+    { id: 'a', state: 'exited', exitCode: 7 },
+    { id: 'l', reason: 'Completed' },
+  ]);
+});

@@ -23,8 +23,8 @@ export interface ToldStatusInputs {
  *
  * The event alone proves nothing; the look does. What that shows in the state in which the event had it is as the event said: a
  * container has each state once, and but for its limits, of which no look tells either, nothing about it changes
- * meanwhile. What the event did not tell of, as it belongs to another sandbox, is as it was known where the look shows it
- * unchanged. Undefined when anything is missing, or has moved on.
+ * meanwhile. What the look shows unchanged is as it was known, since the runtime may have been asked about it after the event
+ * was made, and what has changed the event has to tell of. Undefined when anything is missing, or has moved on.
  */
 export function statusAsTold({ seen, accepted, known, told }: ToldStatusInputs): PodStatus | undefined {
   const sandboxes = findAll(seen.sandboxes, told.sandboxes, accepted?.sandboxes, known.sandboxes);
@@ -48,7 +48,7 @@ function findAll<Status extends Member>(
   for (const member of members) {
     const isSame = ({ id, state }: Member): boolean => id === member.id && state === member.state;
     // The same object stands for the same in two looks.
-    const status = told.find(isSame) ?? (before.includes(member) ? known.find(isSame) : undefined);
+    const status = (before.includes(member) ? known.find(isSame) : undefined) ?? told.find(isSame);
     if (status === undefined) return undefined;
     found.push(status);
   }
