@@ -18,6 +18,8 @@ function setUp({ events = true } = {}) {
     logger: SILENT_LOGGER,
     random: () => 0.5,
     onHint: (uid) => told.push(`hint ${uid ?? 'all'}`),
+    onStopped: (uid, containerId, read) =>
+      told.push(`end ${uid} ${containerId} of ${read().containers.length}`),
     onChange: () => told.push(`change`),
     onUp: () => told.push('up'),
     onDown: () => undefined,
@@ -46,6 +48,20 @@ describe('the event stream', () => {
     expect(told).toEqual(['change', 'up', 'change']);
     await stop();
     expect(told.at(-1)).toBe('change');
+  });
+
+  it('says before the hint what ended, where the event tells of its pod', async () => {
+    const { clock, runtime, told, emit, stop } = setUp();
+    await clock.settle();
+    told.length = 0;
+    const statuses = () => ({ sandboxes: [], containers: [] });
+    for (const type of ['created', 'started', 'stopped', 'deleted'] as const) {
+      runtime.emitEvent(aRuntimeEvent({ type, containerId: 'c', podUid: 'a', statuses }));
+    }
+    emit('stopped');
+    runtime.emitEvent(aRuntimeEvent({ type: 'stopped', podUid: undefined, statuses }));
+    expect(told).toEqual(['hint a', 'end a c of 0', 'hint a', 'hint a', 'hint a', 'hint all']);
+    await stop();
   });
 
   it('turns every event into a hint but that of a creation, and one without a pod into a look at all', async () => {

@@ -15,6 +15,8 @@ export interface EventStreamOptions {
   readonly random: () => number;
   /** Look at this pod; at all pods, when the event did not say which. */
   readonly onHint: (uid: string | undefined) => void;
+  /** A container of this pod has ended, says an event, with what it tells of the pod. A look follows. */
+  readonly onStopped: (uid: string, containerId: string, told: () => ToldStatuses) => void;
   /** The state of the stream, or what is known of its completeness, has changed. */
   readonly onChange: () => void;
   /** The stream is up: whatever happened while it was not has to be looked for. */
@@ -144,8 +146,11 @@ export class EventStream {
     // A container that was created only is no news: its start, or its end, comes with an event of its own.
     if (event.type !== 'created') {
       if (event.podUid !== undefined) {
-        this.#checks.expect(event.podUid, event);
         this.#keepTold(event.podUid, event);
+        if (event.type === 'stopped' && event.statuses !== undefined) {
+          this.#options.onStopped(event.podUid, event.containerId, () => event.statuses!());
+        }
+        this.#checks.expect(event.podUid, event);
       }
       this.#options.onHint(event.podUid);
     }

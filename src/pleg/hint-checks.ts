@@ -3,6 +3,8 @@ import { type Clock, type ClockTimer, type Stamp } from '../util/clock.js';
 
 /** When to look again while the list does not show yet what an event said, in milliseconds after the event. */
 const RECHECK_AT_MS = [20, 70, 170, 420, 920, 1_920];
+/** A look that begins so long after an event, in milliseconds, is the last for its sake. */
+export const CHECKED_FOR_MS = RECHECK_AT_MS.at(-1)!;
 /** Events kept for checking at a time; more are not checked, the period covers them. */
 const CHECK_LIMIT = 4_096;
 

@@ -4,6 +4,7 @@ import { diffPods } from './diff.js';
 import { type PodLifecycleEvent, type Trigger } from './events.js';
 import { type EventContext, toLookEvents } from './lifecycle-events.js';
 import { type PodRecord } from './pod-records.js';
+import { statusWithEnds, type ToldEnds } from './told-ends.js';
 import { type ConditionSnapshot, type WatchConditions } from './watch-conditions.js';
 
 /** What stood when the inspection of a pod began: its events are about this, whatever is seen meanwhile. */
@@ -13,6 +14,8 @@ export interface InspectionAttempt {
   readonly reinspection: boolean;
   readonly trigger: Trigger;
   readonly conditions: readonly ConditionSnapshot[];
+  /** Ends in the snapshot that the runtime may not show yet. */
+  readonly ends: ToldEnds;
 }
 
 /** Takes from the record what an inspection that begins now is to answer; what comes later is for the next one. */
@@ -23,6 +26,7 @@ export function beginAttempt(record: PodRecord, conditions: WatchConditions): In
     reinspection: record.reinspect,
     trigger: record.trigger ?? 'request',
     conditions: conditions.snapshot(record.pod.uid),
+    ends: record.ends,
   };
   record.reinspect = false;
   record.trigger = undefined;
@@ -56,8 +60,8 @@ export function computeNews(
   known: PodStatus,
   observedAtMs: number,
 ): InspectionNews {
-  const { snapshot, stamp, trigger, reinspection } = attempt;
-  const status = keepIps(record, fetched);
+  const { snapshot, stamp, trigger, reinspection, ends } = attempt;
+  const status = keepIps(record, statusWithEnds(fetched, ends));
   const context = { pod: record.pod, owner: snapshot.owner, trigger, stamp, observedAtMs };
   const changes = diffPods(record.accepted, snapshot);
   const fleeting = record.fleeting(snapshot);

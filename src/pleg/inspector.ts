@@ -3,6 +3,7 @@ import { type Clock, type Stamp } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { areRemovals, diffPods, diffVanished, hasDeath, hasUnreplacedEnd } from './diff.js';
 import { DuePods } from './due-pods.js';
+import { EndsAtOnce } from './ends-at-once.js';
 import { type PodLifecycleEvent, type Trigger } from './events.js';
 import {
   beginAttempt,
@@ -18,12 +19,13 @@ import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
 import { RuntimeProbe } from './runtime-probe.js';
 import { type StuckPods } from './stuck-pods.js';
+import { ToldChecks } from './told-checks.js';
 import { ToldInspections, type ToldInspectionsOptions } from './told-inspections.js';
-import { type ToldStats } from './told-trust.js';
+import { type ToldStats, ToldTrust } from './told-trust.js';
 import { type WatchConditions } from './watch-conditions.js';
 
 /** What the inspector works on and reports to. */
-export interface InspectorOptions extends ToldInspectionsOptions {
+export interface InspectorOptions extends Omit<ToldInspectionsOptions, 'trust'> {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -33,6 +35,8 @@ export interface InspectorOptions extends ToldInspectionsOptions {
   readonly concurrency: number;
   readonly slowAfterMs: number;
   readonly deadlineMs: number;
+  /** So many statuses in events have to prove true before they are believed. */
+  readonly believedAfter: number;
   /** Lets the event loop turn once between the ends of two inspections; setImmediate unless told. */
   readonly yieldToLoop: (() => Promise<unknown>) | undefined;
   /** Hands events to every subscriber; synchronous. */
@@ -47,6 +51,8 @@ export interface InspectorStats {
   readonly queued: number;
   readonly due: number;
   readonly told: ToldStats;
+  /** Ends that were told before a look showed them. */
+  readonly toldAtOnce: number;
 }
 
 /** So many times the concurrency may hang outside of the budget. */
@@ -59,23 +65,29 @@ const STOPPED = new Error('the event generator was stopped');
  * record, in this order and in one go.
  *
  * A pod of which something is only gone, after its end was told of, is told of without one; so is one of which an event of the
- * runtime has told everything, once such events have proven themselves ({@link ToldInspections}).
+ * runtime has told everything, once such events have proven themselves ({@link ToldInspections}). An end that such an event
+ * tells of is told at once, where nothing else is new ({@link EndsAtOnce}).
  *
  * One inspection per pod at a time. A failed one leaves the record where it is and the pod due: it is tried again
  * at the next look, later with growing delays.
  */
 export class Inspector {
+  /** What is told straight from events, and held against looks. */
+  readonly ends: EndsAtOnce;
   readonly #options: InspectorOptions;
   readonly #pool: InspectionPool;
   readonly #probe: RuntimeProbe;
   readonly #due: DuePods;
+  readonly #trust: ToldTrust;
   readonly #told: ToldInspections;
+  readonly #checks: ToldChecks;
   #inspections = 0;
   #failures = 0;
 
   constructor(options: InspectorOptions) {
     this.#options = options;
-    this.#told = new ToldInspections(options);
+    this.#trust = new ToldTrust(options);
+    this.#told = new ToldInspections({ ...options, trust: this.#trust });
     this.#pool = new InspectionPool({
       clock: options.clock,
       concurrency: options.concurrency,
@@ -92,6 +104,14 @@ export class Inspector {
         this.probe();
       },
     });
+    this.#checks = new ToldChecks({ runtime, logger, pool: this.#pool, trust: this.#trust });
+    this.ends = new EndsAtOnce({
+      ...options,
+      trust: this.#trust,
+      isDue: (record) => this.#due.has(record),
+      write: (record, attempt, { status, events }) => this.#write(record, attempt, status, events),
+      check: (seen, status) => this.#checks.check(seen, status),
+    });
     this.#probe = new RuntimeProbe({
       runtime,
       clock,
@@ -106,12 +126,13 @@ export class Inspector {
   get stats(): InspectorStats {
     const { displaced, queued } = this.#pool;
     return {
-      inspections: this.#inspections + this.#probe.probes,
-      failures: this.#failures + this.#probe.failures,
+      inspections: this.#inspections + this.#probe.probes + this.#checks.begun,
+      failures: this.#failures + this.#probe.failures + this.#checks.failures,
       displaced,
       queued,
       due: this.#due.size,
-      told: this.#told.stats,
+      told: this.#trust.stats,
+      toldAtOnce: this.ends.told,
     };
   }
 
@@ -132,6 +153,7 @@ export class Inspector {
   stop(): void {
     this.#due.stopRetries();
     this.#probe.cancel(STOPPED);
+    this.#checks.cancel(STOPPED);
     for (const record of this.#due) record.inspection?.cancel(STOPPED);
   }
 
@@ -142,7 +164,7 @@ export class Inspector {
 
   /** The runtime's events may be those of another one from now on. */
   distrustEvents(): void {
-    this.#told.reset();
+    this.#trust.reset();
   }
 
   /**

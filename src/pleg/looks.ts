@@ -1,5 +1,5 @@
 import { type ObservedPod, type Runtime } from '../runtime/runtime.js';
-import { type Clock, type Stamp } from '../util/clock.js';
+import { type Clock } from '../util/clock.js';
 import { messageOf, PodloopError } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { PriorityLock } from '../util/priority-lock.js';
@@ -129,7 +129,7 @@ export class Looks {
       if (requested.all !== undefined && trigger === 'relist') trigger = requested.all;
       const due = await this.#compareAll(
         pods,
-        stamp,
+        timing,
         (uid) => (trigger === 'initial' ? trigger : (requested.byUid.get(uid) ?? trigger)),
         look.byHand,
       );
@@ -181,7 +181,7 @@ export class Looks {
         throw new PodloopError('CRI_MALFORMED_RESPONSE', `pod ${uid} makes no sense: ${flaw}`);
       this.#podRelists++;
       requests.takeAnswered(uid, stamp);
-      const inspection = this.#take(uid, pod, stamp, trigger, false);
+      const inspection = this.#take(uid, pod, timing, trigger, false);
       if (inspection === undefined) cache.observe(uid, stamp);
       timing.compared();
       const [pods, due] = [pod === undefined ? 0 : 1, inspection === undefined ? 0 : 1];
@@ -210,7 +210,7 @@ export class Looks {
 
   async #compareAll(
     pods: readonly ObservedPod[],
-    stamp: Stamp,
+    timing: LookTiming,
     triggerOf: (uid: string) => Trigger,
     byHand: boolean,
   ): Promise<Promise<void>[]> {
@@ -232,7 +232,7 @@ export class Looks {
         this.#tellOfDuplicate(record);
       } else if (record !== undefined && record.accepted === pod && this.#isAtRest(record)) {
         // What most pods are, in most looks: as they were.
-        record.seenStamp = stamp;
+        record.seenStamp = timing.stamp;
         record.generation = generation;
         shown++;
       } else if ((flaw = findFlaw(pod)) !== undefined) {
@@ -244,7 +244,7 @@ export class Looks {
           shown++;
         }
       } else {
-        const inspection = this.#take(pod.uid, pod, stamp, triggerOf(pod.uid), byHand);
+        const inspection = this.#take(pod.uid, pod, timing, triggerOf(pod.uid), byHand);
         records.ensure(pod).generation = generation;
         if (inspection !== undefined) due.push(inspection);
         items += pod.containers.length + pod.sandboxes.length;
@@ -259,7 +259,7 @@ export class Looks {
     this.#claimNothingOf(new Set([...flaws.keys(), ...untold]));
     if (unnamed === 0) {
       for (const record of missing) {
-        void this.#take(record.pod.uid, undefined, stamp, triggerOf(record.pod.uid), byHand);
+        void this.#take(record.pod.uid, undefined, timing, triggerOf(record.pod.uid), byHand);
         // Two events of each, told at once: a reader that keeps up is to get its turn before its queue is full.
         const { containers, sandboxes } = record.seen;
         if (slices.isFull(1 + 2 * (containers.length + sandboxes.length))) await slices.nextSlice();
@@ -308,21 +308,21 @@ export class Looks {
   #take(
     uid: string,
     pod: ObservedPod | undefined,
-    stamp: Stamp,
+    timing: LookTiming,
     trigger: Trigger,
     byHand: boolean,
   ): Promise<void> | undefined {
     const { stream } = this.#options;
     const known = this.#options.records.find(uid);
-    stream.compare(uid, known?.seen, pod);
+    stream.compare(uid, known?.looked, pod);
     if (pod === undefined) {
       stream.forgetTold(uid);
       if (known === undefined) this.#options.conditions.forget(uid);
-      else this.#options.inspector.remove(known, stamp, trigger);
+      else this.#options.inspector.remove(known, timing.stamp, trigger);
       return undefined;
     }
     const record = known ?? this.#options.records.ensure(pod);
-    record.see(pod, stamp);
+    this.#options.inspector.ends.see(record, pod, timing);
     return this.#options.inspector.consider(record, trigger, { ignoreDelay: byHand });
   }
 

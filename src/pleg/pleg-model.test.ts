@@ -107,15 +107,18 @@ const NEXT: Readonly<Partial<Record<ObservedState, readonly ObservedState[]>>> =
 };
 
 it('whatever happens in whatever order: once things settle, every subscriber knows the state of the runtime', async () => {
+  let toldAtOnce = 0;
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...PLEG_MODES),
       fc.integer({ min: 1, max: 2 }),
       fc.constantFrom(1, 2, 8),
+      fc.boolean(),
       fc.array(step, { maxLength: 70, size: 'max' }),
-      async (mode, inspectConcurrency, believedAfter, steps) => {
+      async (mode, inspectConcurrency, believedAfter, answersAsAsked, steps) => {
         const clock = new FakeClock({ settleRounds: 2 });
         const runtime = new FakeRuntime({ clock });
+        runtime.answerAsAsked(answersAsAsked);
         const pleg = new Pleg({
           runtime,
           clock,
@@ -171,10 +174,21 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
         start();
 
         for (const uid of UIDS.slice(0, 3)) {
-          const ids = [`x${made++}`, `x${made++}`];
-          podsNow.set(uid, new Map(ids.map((id) => [id, 'created'])));
+          const ids = [`x${made++}`, `x${made++}`, `x${made++}`];
+          podsNow.set(uid, new Map(ids.map((id, i) => [id, i === 0 ? 'created' : 'running'])));
           runtime.setPod(podOf(uid, Object.fromEntries(podsNow.get(uid)!), { [`s${made++}`]: 'running' }));
         }
+        // What events tell is believed by the time that things happen.
+        const ends = Array.from({ length: believedAfter }, (_, i) => `w${i}`);
+        runtime.setPod(podOf('w', Object.fromEntries(ends.map((id) => [id, 'running'])), { w: 'running' }));
+        await clock.advance(1_500);
+        for (const id of ends) {
+          exitCodes.set(id, 0);
+          runtime.setContainer('w', id, 'exited');
+          say('w', id, 'stopped', runtime.toldStatuses('w'));
+          await clock.advance(100);
+        }
+        runtime.removePod('w');
         for (const one of steps) {
           const pod = 'uid' in one ? podsNow.get(one.uid) : undefined;
           switch (one.op) {
@@ -361,10 +375,12 @@ it('whatever happens in whatever order: once things settle, every subscriber kno
         for (const { ended, uid: waiting } of waits) expect(ended, `wait for ${waiting}`).toBe(true);
         expect(pleg.cache.waiting).toBe(0);
         expect(pleg.health()).toMatchObject({ healthy: true, stuckPods: [] });
+        toldAtOnce += pleg.state().inspections.toldAtOnce;
         await stop();
         expect(clock.pendingTimers).toBe(0);
       },
     ),
     { numRuns: 150 },
   );
+  expect(toldAtOnce).toBeGreaterThan(0);
 }, 120_000);

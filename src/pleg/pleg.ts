@@ -2,8 +2,8 @@
  * The Pod Lifecycle Event Generator: finds out what happened to every container, and tells everybody.
  *
  * In: looks at the runtime (lists of all pods, or of one), each set off by the period, by a request for one pod, or
- * by an event of the runtime, which is only ever a hint. Out: events to any number of subscribers, the status of
- * every pod in the cache, and health.
+ * by an event of the runtime, which is a hint: even where an end is told straight from it, the look follows. Out:
+ * events to any number of subscribers, the status of every pod in the cache, and health.
  *
  * ```
  * period ───────┐
@@ -98,6 +98,7 @@ export class Pleg {
         if (uid === undefined) this.#requests.addAll('event');
         else this.#requests.add(uid, 'event');
       },
+      onStopped: (uid, containerId, told) => this.#inspector.ends.tell(uid, containerId, told),
       onChange: () => this.#period.reconsider(),
       onUp: () => this.#requests.addAll('relist'),
       onDown: () => this.#inspector.distrustEvents(),

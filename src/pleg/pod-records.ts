@@ -4,6 +4,7 @@ import { Backoff } from '../util/backoff.js';
 import { type ClockTimer, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { type Trigger } from './events.js';
 import { type InspectionHandle } from './inspection-pool.js';
+import { NO_ENDS, type ToldEnds } from './told-ends.js';
 
 /** The first wait after a failed inspection that was retried once already, in milliseconds. */
 const RETRY_INITIAL_MS = 1_000;
@@ -27,12 +28,16 @@ export interface InspectionTrouble {
  *
  * `seen` is the newest look; `accepted` is the look whose events every subscriber has in its queue or fold. The
  * two differ while an inspection is due: `accepted` moves only when one has succeeded, so that whatever happened
- * meanwhile comes out then.
+ * meanwhile comes out then. What an event told at once of `ends` is in both; `looked` is without.
  */
 export class PodRecord {
   pod: PodRef;
   accepted: ObservedPod | undefined = undefined;
   seen: ObservedPod;
+  /** The newest look as the runtime answered it. */
+  looked: ObservedPod;
+  /** Ends that everybody was told of, and that no look has shown yet. */
+  ends: ToldEnds = NO_ENDS;
   /** Stamp of the newest look, moved too when that look found the same again. */
   seenStamp: Stamp = OLDEST_STAMP;
   /** A status must be fetched though nothing changed: asked for, or the last one failed. */
@@ -73,6 +78,7 @@ export class PodRecord {
 
   constructor(seen: ObservedPod) {
     this.seen = seen;
+    this.looked = seen;
     this.pod = refOf(seen);
   }
 

@@ -2,12 +2,11 @@ import { type ObservedPod, type PodStatus, type ToldStatuses } from '../runtime/
 import { type Stamp } from '../util/clock.js';
 import { type PodRecord } from './pod-records.js';
 import { statusAsTold } from './told-status.js';
-import { type ToldStats, ToldTrust } from './told-trust.js';
+import { type ToldTrust } from './told-trust.js';
 
 /** What {@link ToldInspections} need. */
 export interface ToldInspectionsOptions {
-  /** So many statuses in events have to prove true before they are believed. */
-  readonly believedAfter: number;
+  readonly trust: ToldTrust;
   /** What an event told of a pod that came before a look with this stamp; undefined where none has, or all of it has been used. */
   readonly findTold: (podUid: string, stamp: Stamp) => ToldStatuses | undefined;
   readonly forgetTold: (podUid: string) => void;
@@ -20,11 +19,7 @@ export class ToldInspections {
 
   constructor(options: ToldInspectionsOptions) {
     this.#options = options;
-    this.#trust = new ToldTrust(options);
-  }
-
-  get stats(): ToldStats {
-    return this.#trust.stats;
+    this.#trust = options.trust;
   }
 
   /**
@@ -49,10 +44,5 @@ export class ToldInspections {
     const { told } = record;
     record.told = undefined;
     if (told?.seen === snapshot) this.#trust.compare(snapshot, told.status, answered);
-  }
-
-  /** The events may be those of another runtime from now on. */
-  reset(): void {
-    this.#trust.reset();
   }
 }

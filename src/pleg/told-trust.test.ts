@@ -44,3 +44,19 @@ it('goes on being checked, one in 64, until the answer is there', () => {
   trust.reset();
   expect(trust.use()).toBe(false);
 });
+
+it('goes on while one in 64 of what is told at once is asked about, and is gone when that, or a look, refutes it', () => {
+  const trust = new ToldTrust({ believedAfter: 1 });
+  expect(trust.useAtOnce()).toBe(false);
+  agree(trust);
+  const checks = Array.from({ length: 128 }, () => trust.useAtOnce() && trust.wantsCheck);
+  expect(checks.flatMap((isCheck, index) => (isCheck ? index : []))).toEqual([62, 126]);
+  // What is not told at once waits for the answer, as ever.
+  expect(trust.use()).toBe(false);
+  agree(trust);
+  expect(trust.use()).toBe(true);
+  expect(trust.stats).toEqual({ used: 129, agreed: 2, refuted: 0 });
+  trust.refute();
+  expect([trust.use(), trust.useAtOnce()]).toEqual([false, false]);
+  expect(trust.stats.refuted).toBe(1);
+});

@@ -10,7 +10,7 @@ export interface ToldStats {
   readonly used: number;
   /** How often the runtime, when asked, said the same. */
   readonly agreed: number;
-  /** How often it said something else. */
+  /** How often it said something else, or a look did. */
   readonly refuted: number;
 }
 
@@ -46,6 +46,19 @@ export class ToldTrust {
     return true;
   }
 
+  /** Whether this one is to be passed on before a look shows what it tells; counts it then. */
+  useAtOnce(): boolean {
+    if (this.#inARow < this.#believedAfter) return false;
+    this.#unchecked++;
+    this.#used++;
+    return true;
+  }
+
+  /** Whether the runtime is to be asked about the one that was used last. Those after it need not wait for the answer. */
+  get wantsCheck(): boolean {
+    return this.#unchecked % SAMPLE === SAMPLE - 1;
+  }
+
   /** The runtime was asked about a pod that a look had shown as `seen`. What has moved on since proves nothing. */
   compare(seen: ObservedPod, told: PodStatus, asked: PodStatus): void {
     if (hasMovedOn(seen, asked)) return;
@@ -54,9 +67,14 @@ export class ToldTrust {
       this.#agreed++;
       this.#unchecked = 0;
     } else {
-      this.#inARow = 0;
-      this.#refuted++;
+      this.refute();
     }
+  }
+
+  /** Something that was told is known not to be true. */
+  refute(): void {
+    this.#inARow = 0;
+    this.#refuted++;
   }
 
   /** Another runtime may be at the other end. */
