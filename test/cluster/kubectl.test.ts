@@ -110,8 +110,8 @@ for (const { runtime, image, isThere, serve } of RUNTIMES) {
       await using terminal = new ProgramAtTerminal(shell, { HOME: plane.folder });
       await terminal.shows(/[$#] /);
       // The size comes on a stream of its own, and so may come after what is typed.
-      terminal.press('until stty size | grep -v "^0 0"; do sleep 0.1; done; tty\r');
-      await terminal.shows(/31 91[^]*\/dev\//);
+      terminal.press('until stty size | grep -v "^0 0"; do sleep 0.1; done; [ -t 0 ] && echo is-$((1+1))\r');
+      await terminal.shows(/31 91[^]*is-2/);
       terminal.press('exit 7\r');
       await terminal.shows(/command terminated with exit code 7/);
       expect(await terminal.ended).toMatchObject({ code: 7 });

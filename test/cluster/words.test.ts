@@ -76,7 +76,7 @@ describe.skipIf('missing' in found)('a node of a real control plane says in a ku
   });
 
   it('that a container is made, started and ended', async () => {
-    await bind('plain');
+    await bind('plain', { imagePullPolicy: 'IfNotPresent' });
     await untilPhase(plane, 'plain', 'Running');
     await plane.kubectl('delete', 'pod', 'plain');
     await untilSaid('plain', {

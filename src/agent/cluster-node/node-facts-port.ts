@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import type { NodeFactsPort, RuntimeInfo } from '../../cluster/node/node-ports.js';
 import { type CriClient } from '../../cri/index.js';
+import { formatRuntimeVersion } from '../../runtime/format-runtime-version.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
 import { readOwnMounts } from '../../util/mountinfo.js';
 import { splitNodeIps } from '../../util/node-ip.js';
@@ -54,7 +55,7 @@ async function readRuntimeInfo(
     client.status({}, { signal }),
   ]);
   return {
-    version: `${runtimeName}://${runtimeVersion}`,
+    version: formatRuntimeVersion(runtimeName, runtimeVersion),
     handlers: runtimeHandlers.map((handler) => ({
       name: handler.name,
       features: {

@@ -1,4 +1,5 @@
 import { arch, release } from 'node:os';
+import { formatRuntimeVersion } from '../../runtime/format-runtime-version.js';
 import { type ServedNode } from '../../server/serve-node.js';
 import { type NodeCapacity } from '../../sync/admission/admit-pod.js';
 import { type NodeIdentity } from './node-identity.js';
@@ -23,7 +24,7 @@ export function nodeReader(options: NodeReaderOptions): () => ServedNode {
     allocatable: toAmounts(room.current()),
     ips: identity.ips(),
     problems: problems(),
-    containerRuntimeVersion: `${runtime.name}://${runtime.version.replace(/^v/, '')}`,
+    containerRuntimeVersion: formatRuntimeVersion(runtime.name, runtime.version),
     kernelVersion: release(),
     architecture: ARCHITECTURES[arch()] ?? arch(),
   });
