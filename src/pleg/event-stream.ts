@@ -148,7 +148,7 @@ export class EventStream {
       if (event.podUid !== undefined) {
         this.#keepTold(event.podUid, event);
         if (event.type === 'stopped' && event.statuses !== undefined) {
-          this.#options.onStopped(event.podUid, event.containerId, () => event.statuses!());
+          this.#options.onStopped(event.podUid, event.containerId, event.statuses);
         }
         this.#checks.expect(event.podUid, event);
       }
@@ -160,7 +160,7 @@ export class EventStream {
   #keepTold(uid: string, event: RuntimeEvent): void {
     this.#told.delete(uid);
     if (event.statuses === undefined || this.#told.size >= TOLD_LIMIT) return;
-    this.#told.set(uid, { stamp: this.#options.clock.stamp(), read: () => event.statuses!() });
+    this.#told.set(uid, { stamp: this.#options.clock.stamp(), read: event.statuses });
   }
 
   #distrust(): void {

@@ -60,3 +60,16 @@ it('prove nothing where the runtime fails, or they are given up', async () => {
   expect([checks.begun, checks.failures, clock.pendingTimers]).toEqual([2, 1, 0]);
   expect(trust.stats).toEqual({ used: 0, agreed: 0, refuted: 0 });
 });
+
+it('are given up though they hang, and another has been begun since', async () => {
+  const { clock, runtime, checks, pod, status } = await setUp();
+  for (let begun = 1; begun <= 2; begun++) {
+    runtime.hangStatus('p');
+    checks.check(pod, status);
+    await clock.advance(1_000);
+  }
+  expect(checks.begun).toBe(2);
+  checks.cancel(new Error('stopped'));
+  await clock.settle();
+  expect([checks.failures, clock.pendingTimers]).toEqual([0, 0]);
+});

@@ -1,71 +1,51 @@
-import { type ObservedPod, type PodStatus, type Runtime } from '../runtime/runtime.js';
-import { type Logger } from '../util/logger.js';
-import { type InspectionHandle, type InspectionPool } from './inspection-pool.js';
+import { type ObservedPod, type PodStatus } from '../runtime/runtime.js';
+import { SideInspections, type SideInspectionsOptions } from './side-inspections.js';
 import { type ToldTrust } from './told-trust.js';
 
 /** What {@link ToldChecks} work with. */
-export interface ToldChecksOptions {
-  readonly runtime: Runtime;
-  readonly logger: Logger;
-  readonly pool: InspectionPool;
+export interface ToldChecksOptions extends Omit<SideInspectionsOptions, 'urgent' | 'failed'> {
   readonly trust: ToldTrust;
 }
 
 /**
  * Asks the runtime about pods of which everything was told, to hold what it answers against what its event told.
  *
- * Nothing else comes of the answer: neither the cache nor anything that is told of the pod waits for it. One at a time.
+ * Nothing else comes of the answer: neither the cache nor anything that is told of the pod waits for it. One at a time, but for
+ * those that hang, which say nothing.
  */
 export class ToldChecks {
-  readonly #options: ToldChecksOptions;
-  #underWay: InspectionHandle<unknown> | undefined;
-  #begun = 0;
-  #failures = 0;
-  #cancelReason: Error | undefined;
+  readonly #trust: ToldTrust;
+  readonly #inspections: SideInspections;
 
-  constructor(options: ToldChecksOptions) {
-    this.#options = options;
+  constructor({ trust, ...parts }: ToldChecksOptions) {
+    this.#trust = trust;
+    this.#inspections = new SideInspections({
+      ...parts,
+      ...{ urgent: false, failed: 'PLEG: Check of what an event told failed' },
+    });
   }
 
   /** How many were begun. */
   get begun(): number {
-    return this.#begun;
+    return this.#inspections.begun;
   }
 
   /** How many of them failed. */
   get failures(): number {
-    return this.#failures;
+    return this.#inspections.failures;
   }
 
   /** Asks about a pod that is as `seen`, and of which an event told `status`; does nothing while another is asked about. */
   check(seen: ObservedPod, status: PodStatus): void {
-    if (this.#underWay !== undefined) return;
-    const { runtime, logger, pool, trust } = this.#options;
+    if (this.#inspections.isBusy) return;
     const { uid, namespace, name } = seen;
-    const pod = { uid, namespace, name };
-    this.#begun++;
-    const handle = pool.submit<PodStatus>({
-      pod,
-      urgent: false,
-      knownSlow: false,
-      run: async (signal) => await runtime.getPodStatus(seen, signal),
-    });
-    this.#underWay = handle;
-    handle.result.then(
-      (answered) => trust.compare(seen, status, answered),
-      (error: unknown) => {
-        if (error === this.#cancelReason) return;
-        this.#failures++;
-        logger.info('PLEG: Check of what an event told failed', { pod, podUID: uid, err: error }, 2);
-      },
+    this.#inspections.begin(seen, { uid, namespace, name }, (answered) =>
+      this.#trust.compare(seen, status, answered),
     );
-    // One that hangs says nothing: the next asks about another pod.
-    void handle.budgetEnd.then(() => (this.#underWay = undefined));
   }
 
-  /** Gives up the one that is under way; it then counts for nothing. */
+  /** Gives up those that are under way; they then count for nothing. */
   cancel(reason: Error): void {
-    this.#cancelReason = reason;
-    this.#underWay?.cancel(reason);
+    this.#inspections.cancel(reason);
   }
 }
