@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { chmod, chown, type FileHandle, lstat, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemCodeOf } from '../util/system-code.js';
+import { goDown, isNoFolder } from '../util/link-free-folder.js';
+import { pathOfHandle } from '../util/path-of-handle.js';
 
 /** How {@link giveToGroup} goes about it. */
 export interface GiveToGroupOptions {
@@ -44,11 +45,11 @@ export async function giveToGroup(
     const current = folders[at]!;
     await using opened = await openFolder(base, current);
     if (opened === undefined) continue;
-    for (const entry of await readdir(pathOf(opened), { withFileTypes: true })) {
+    for (const entry of await readdir(pathOfHandle(opened), { withFileTypes: true })) {
       const path = join(current, entry.name);
       if (path.length > LONGEST_PATH) throw new Error(`${folder} has folders deeper than a path can name`);
       if (entry.isDirectory()) folders.push(path);
-      else await giveFile(join(pathOf(opened), entry.name), group);
+      else await giveFile(join(pathOfHandle(opened), entry.name), group);
     }
   }
   for (const each of folders.reverse()) {
@@ -59,19 +60,9 @@ export async function giveToGroup(
 
 /** Name by name; undefined for what is gone, or has become something else. */
 async function openFolder(base: string, path: string): Promise<FileHandle | undefined> {
-  let folder = await open(base, O_RDONLY | O_DIRECTORY);
-  try {
-    for (const name of path.split('/').filter((each) => each !== '')) {
-      const next = await open(join(pathOf(folder), name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-      await folder.close();
-      folder = next;
-    }
-    return folder;
-  } catch (error) {
-    await folder.close();
-    ignoreAbsence(error);
-    return undefined;
-  }
+  const root = await open(base, O_RDONLY | O_DIRECTORY);
+  const names = path.split('/').filter((each) => each !== '');
+  return await goDown(root, names).catch(ignoreAbsence);
 }
 
 async function giveFile(path: string, group: number): Promise<void> {
@@ -83,17 +74,12 @@ async function giveFile(path: string, group: number): Promise<void> {
 async function give(opened: FileHandle, group: number): Promise<void> {
   const facts = await opened.stat();
   if (facts.isSymbolicLink()) return;
-  await chown(pathOf(opened), facts.uid, group);
+  await chown(pathOfHandle(opened), facts.uid, group);
   const bits = facts.isDirectory() ? FILE_BITS | FOLDER_BITS : FILE_BITS;
   // After the change of the group, which takes bits away.
-  await chmod(pathOf(opened), (facts.mode & 0o7777) | bits);
-}
-
-function pathOf({ fd }: FileHandle): string {
-  return `/proc/self/fd/${fd}`;
+  await chmod(pathOfHandle(opened), (facts.mode & 0o7777) | bits);
 }
 
 function ignoreAbsence(error: unknown): undefined {
-  const code = systemCodeOf(error);
-  if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code)) throw error;
+  if (!isNoFolder(error)) throw error;
 }

@@ -1,7 +1,8 @@
 import { constants, type Stats } from 'node:fs';
 import { copyFile, lstat, mkdir, open, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { makeFolder } from '../../util/make-folder.js';
+import { isBelow } from '../../util/mountinfo.js';
 import { failure } from '../command-failure.js';
 import { type TarEntry } from './read-tar.js';
 import { EntryKind } from './tar-header.js';
@@ -142,11 +143,6 @@ function withoutLastSlashes(name: string): string {
   let end = name.length;
   while (name[end - 1] === '/') end--;
   return name.slice(0, end);
-}
-
-function isBelow(path: string, root: string): boolean {
-  const way = relative(root, path);
-  return way === '' || (!way.startsWith(`..${sep}`) && way !== '..' && !isAbsolute(way));
 }
 
 function lstatOrNothing(path: string): Promise<Stats | undefined> {

@@ -14,7 +14,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemCodeOf } from '../../util/system-code.js';
+import { goDown, isNoFolder } from '../../util/link-free-folder.js';
+import { pathOfHandle } from '../../util/path-of-handle.js';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -30,18 +31,11 @@ export class LogFolder implements AsyncDisposable {
 
   /** `path`: names of folders below `podLogsDir`. Undefined when there is no such folder, or a link is in the way. */
   static async open(podLogsDir: string, path: readonly string[]): Promise<LogFolder | undefined> {
-    let folder: FileHandle | undefined;
+    const names = path.map(plain);
     try {
-      folder = await open(podLogsDir, O_RDONLY | O_DIRECTORY);
-      for (const name of path) {
-        const next = await open(join(pathOf(folder), plain(name)), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-        await folder.close();
-        folder = next;
-      }
-      return new LogFolder(folder);
+      return new LogFolder(await goDown(await open(podLogsDir, O_RDONLY | O_DIRECTORY), names));
     } catch (error) {
-      await folder?.close();
-      if (isAbsence(error)) return undefined;
+      if (isNoFolder(error)) return undefined;
       throw error;
     }
   }
@@ -52,7 +46,7 @@ export class LogFolder implements AsyncDisposable {
 
   /** By which it can be watched. */
   get path(): string {
-    return pathOf(this.#folder);
+    return pathOfHandle(this.#folder);
   }
 
   /** The files of the log `name`, oldest first; the one that is written to is the last. */
@@ -77,7 +71,7 @@ export class LogFolder implements AsyncDisposable {
       return undefined;
     } catch (error) {
       await file?.close();
-      if (isAbsence(error)) return undefined;
+      if (isNoFolder(error)) return undefined;
       throw error;
     }
   }
@@ -87,18 +81,9 @@ export class LogFolder implements AsyncDisposable {
   }
 }
 
-function pathOf({ fd }: FileHandle): string {
-  return `/proc/self/fd/${fd}`;
-}
-
 function plain(name: string): string {
   if (name === '' || name === '.' || name === '..' || name.includes('/')) {
     throw new Error(`${JSON.stringify(name)} is no name of a file`);
   }
   return name;
-}
-
-function isAbsence(error: unknown): boolean {
-  const code = systemCodeOf(error);
-  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP';
 }

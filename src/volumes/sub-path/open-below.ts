@@ -11,6 +11,7 @@ import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { isBelow } from '../../util/mountinfo.js';
+import { pathOfHandle } from '../../util/path-of-handle.js';
 import { systemCodeOf } from '../../util/system-code.js';
 
 /** open(2): a place in the tree and no access to what is in it. Node does not name it; it is the same wherever Linux runs on x86, Arm, RISC-V, s390x and POWER. */
@@ -71,7 +72,7 @@ async function openOnce(base: string, names: readonly string[], newMode: number)
       place = await step(place, name);
     }
     // Not through mkdir: the process's mask would take bits away. What somebody has put there meanwhile stays as it is.
-    if (isMade && place.facts.isDirectory()) await chmod(pathOf(place.handle), newMode);
+    if (isMade && place.facts.isDirectory()) await chmod(pathOfHandle(place.handle), newMode);
     return place;
   } catch (error) {
     await place.handle.close();
@@ -109,7 +110,7 @@ async function refuseDanglingLink(base: string, folder: string, name: string): P
 /** False where something is there. */
 async function makeFolder({ handle }: OpenedPlace, name: string, mode: number): Promise<boolean> {
   try {
-    await mkdir(join(pathOf(handle), name), mode);
+    await mkdir(join(pathOfHandle(handle), name), mode);
     return true;
   } catch (error) {
     if (systemCodeOf(error) !== 'EEXIST') throw error;
@@ -119,7 +120,7 @@ async function makeFolder({ handle }: OpenedPlace, name: string, mode: number): 
 
 /** Goes one name on and closes what it came from. */
 async function step(from: OpenedPlace, name: string): Promise<OpenedPlace> {
-  const next = await openPlace(join(pathOf(from.handle), name));
+  const next = await openPlace(join(pathOfHandle(from.handle), name));
   if (next.facts.isSymbolicLink()) {
     await next.handle.close();
     throw new UnsafePathError(`${name} has become a link while it was looked at`);
@@ -137,10 +138,6 @@ async function openPlace(path: string): Promise<OpenedPlace> {
     await handle.close();
     throw error;
   }
-}
-
-function pathOf({ fd }: FileHandle): string {
-  return `/proc/self/fd/${fd}`;
 }
 
 function isRace(error: unknown): boolean {

@@ -1,0 +1,6 @@
+import { type FileHandle } from 'node:fs/promises';
+
+/** A path by which an open file or folder is reached as long as it is open, whatever has taken its place: proc_pid_fd(5). */
+export function pathOfHandle({ fd }: Pick<FileHandle, 'fd'>): string {
+  return `/proc/self/fd/${fd}`;
+}
