@@ -1,10 +1,11 @@
 import { ApiError } from './api-error.js';
+import { changesObjects } from './access/node-access.js';
 import { type Authorize } from './api-request.js';
 import { type ClosedBy, findNodePath } from './node-paths.js';
 
 /**
- * What an operator has switched off. `debugging`: logs, commands and connections of containers, the kubelet's
- * enableDebuggingHandlers=false; `systemLogs`: the node's log folder, its enableSystemLogHandler=false.
+ * What an operator has switched off. `debugging`: logs, commands and connections of containers, and changes of objects,
+ * the kubelet's enableDebuggingHandlers=false; `systemLogs`: the node's log folder, its enableSystemLogHandler=false.
  */
 export type ClosedPaths = Readonly<Record<ClosedBy, boolean>>;
 
@@ -19,12 +20,13 @@ export function closePaths(authorize: Authorize, closed: ClosedPaths): Authorize
   return async (request, client) => {
     const verdict = await authorize(request, client);
     if (verdict instanceof ApiError) return verdict;
-    const closedBy = switchesOf(request.template);
+    const closedBy = switchesOf(request.method, request.template);
     const found = WORDS.find(([name]) => closed[name] && closedBy.includes(name));
     return found === undefined ? verdict : new ApiError('MethodNotAllowed', found[1]);
   };
 }
 
-function switchesOf(template: string): readonly ClosedBy[] {
-  return DEBUGGING.test(template) ? ['debugging'] : (findNodePath(template)?.closedBy ?? []);
+function switchesOf(method: string, template: string): readonly ClosedBy[] {
+  const isDebugging = DEBUGGING.test(template) || changesObjects(method, template);
+  return isDebugging ? ['debugging'] : (findNodePath(template)?.closedBy ?? []);
 }

@@ -160,7 +160,7 @@ describe('who is let in by a cluster', () => {
     ['GET', '/spec/', 'get spec'],
     ['POST', '/checkpoint/ns/pod/c', 'create checkpoint'],
     ['POST', '/exec/ns/pod/c', 'create proxy'],
-    ['DELETE', '/api/v1/namespaces/ns/pods/a', 'delete proxy'],
+    ['GET', '/api/v1/namespaces/ns/pods/a', 'get proxy'],
     ['PATCH', '/anything', 'patch proxy'],
   ])('may %s %s when granted one of: %s', async (method, path, words) => {
     const { ask, asked } = scene();
@@ -187,6 +187,24 @@ describe('who is let in by a cluster', () => {
       expect(await scene(['create proxy']).ask({ path, template, token: 'anns' })).toBeUndefined();
     },
   );
+
+  const POD = '/api/v1/namespaces/:namespace/pods/:name';
+
+  it.each([
+    ['POST', '/api/v1/namespaces/:namespace/pods'],
+    ['PUT', POD],
+    ['PATCH', POD],
+    ['DELETE', POD],
+    ['PATCH', '/api/v1/namespaces/:namespace/configmaps/:name'],
+  ])('may %s %s by a token of the file or as a master alone, whatever the cluster grants', async (method, path) => {
+    const { ask, asked } = scene(['create', 'update', 'patch', 'delete'].map((verb) => `${verb} proxy`));
+    for (const who of [{ token: 'anns' }, { certificate: { name: 'bob', groups: [] } }])
+      expect(await ask({ method, path, ...who })).toMatch(/^403 Objects .* API server: .* system:masters may$/);
+    expect(await ask({ method, path, token: 'own' })).toBeUndefined();
+    const certificate = { name: 'admin', groups: ['system:masters'] };
+    expect(await ask({ method, path, certificate })).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
 
   it('is nobody who has shown nothing, of what is in pods, whatever the cluster says', async () => {
     const { ask, asked } = scene(['get proxy', 'get log', 'get pods', 'get configz', 'create checkpoint'], {

@@ -3,7 +3,15 @@ import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { ApiError } from '../api-error.js';
 import { type ApiClient, type AskedRequest, type Authorize, type Verdict } from '../api-request.js';
-import { describeAccess, forbidden, MASTERS, readBearer, unauthorized, verbOf } from './node-access.js';
+import {
+  changesObjects,
+  describeAccess,
+  forbidden,
+  MASTERS,
+  readBearer,
+  unauthorized,
+  verbOf,
+} from './node-access.js';
 import { findNodePath } from '../node-paths.js';
 import { peerNetworkOf } from './peer-network.js';
 import { refuseWebPage } from './refuse-web-page.js';
@@ -43,7 +51,8 @@ export interface AuthorizeByClusterOptions {
  * asks for, 500 where that could not be found out; and 429 where too much is being found out already.
  *
  * A certificate goes before a token. Those of podloop's own token file, and members of `system:masters`, to whom an API
- * server never says no, get in without it. Whatever a cluster says, nobody who has shown nothing sees pods or gets at them.
+ * server never says no, get in without it, and they alone change objects: a pod is to come by the API server, where
+ * admission looks at it. Whatever a cluster says, nobody who has shown nothing sees pods or gets at them.
  */
 export function authorizeByCluster(options: AuthorizeByClusterOptions): Authorize {
   return async (request, client) => {
@@ -57,9 +66,14 @@ export function authorizeByCluster(options: AuthorizeByClusterOptions): Authoriz
     const isAnonymous = user === ANONYMOUS;
     if (isAnonymous && findNodePath(request.template)?.isHealth === true) return 'anonymous';
     if (!isAnonymous && user.groups.includes(MASTERS)) return undefined;
+    if (changesObjects(request.method, request.template)) return new ApiError('Forbidden', BY_API_SERVER);
     return askAccess(options, request, user, isAnonymous ? 'anonymous' : undefined);
   };
 }
+
+const BY_API_SERVER =
+  'Objects of a node in a cluster are changed through its API server: ' +
+  'here only holders of tokens in --token-auth-file and members of system:masters may';
 
 /**
  * Whether it comes from who asks for others, as an API server does for a terminal in a browser: it hands on what the browser

@@ -23,6 +23,15 @@ export function verbOf(method: string, template: string): string {
   return INTO_PODS.test(template) ? 'create' : (VERBS[method] ?? '');
 }
 
+/**
+ * Whether it is there to change an object of podloop's own API, as `kubectl apply` and `kubectl delete` do. No kubelet has
+ * anything like it: rules about `nodes/proxy` that were written with one in mind are not to stand for it.
+ */
+export function changesObjects(method: string, template: string): boolean {
+  const isRead = method === 'GET' || method === 'HEAD';
+  return template.startsWith('/api/') && !isRead && !INTO_PODS.test(template);
+}
+
 /** The token of a header `Authorization: Bearer …`. */
 export function readBearer(headers: ApiRequest['headers']): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(String(headers['authorization'] ?? ''))?.[1];
