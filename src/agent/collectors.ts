@@ -75,6 +75,7 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
       ...{ clock, logger, pods, changes, pulled: given.pulled, records: given.pullRecords },
       hasSeenPods: given.hasSeenPods,
       desiredImages: given.desiredImages,
+      listUsedImages: async (signal) => listUsedImages(client, signal),
       diskUsage: async (signal) => readImageDisk(client, signal),
       policy: {
         highThresholdPercent: options.imageGcHighThreshold,
@@ -83,6 +84,12 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
       },
     }),
   };
+}
+
+/** What the runtime's own list of containers names, by every name that is there. */
+async function listUsedImages(client: CriClient, signal: AbortSignal): Promise<readonly string[]> {
+  const { containers } = await client.listContainers({}, { signal });
+  return containers.flatMap(({ image, imageRef, imageId }) => [image?.image ?? '', imageRef, imageId]);
 }
 
 /** Of the disk on which the runtime says that its images are. */

@@ -48,7 +48,8 @@ function podWith(imageId: string, name = 'web'): PodStatus {
 /** A runtime with the images a to d, on a disk of 1000 bytes of which few are free; a, b and c were fetched by us. */
 interface World {
   available?: number;
-  hung?: boolean;
+  /** The status of a pod is not known, and this is what the list of containers says of images; 'hangs' without one. */
+  listed?: readonly string[] | 'hangs';
   desired?: string[];
   seen?: boolean;
   isDiskOdd?: boolean;
@@ -70,8 +71,13 @@ async function lab(options: World = {}) {
       uids: () => statuses.map(({ uid }) => uid),
       get: (uid) => ({
         status: statuses.find((status) => status.uid === uid)!,
-        error: options.hung === true ? new Error('hung') : undefined,
+        error: options.listed === undefined ? undefined : new Error('hung'),
       }),
+    },
+    listUsedImages: async () => {
+      if (options.listed === undefined) throw new Error('the statuses say it');
+      if (options.listed === 'hangs') throw new Error('list hangs');
+      return options.listed;
     },
     desiredImages: () => options.desired ?? [],
     hasSeenPods: () => options.seen ?? true,
@@ -131,14 +137,28 @@ describe('the collector of images', () => {
     expect((await collector.collect(never)).removed).toEqual(['sha256:c']);
   });
 
-  it.each([{ hung: true }, { seen: false }])(
-    'removes nothing while it is not known what is used: %j',
-    async (world) => {
-      const { collector, statuses } = await lab(world);
-      statuses.push(podWith('sha256:d'));
-      expect((await collector.collect(never)).removed).toEqual([]);
-    },
-  );
+  it('removes nothing before it has seen every pod', async () => {
+    const { collector, statuses } = await lab({ seen: false });
+    statuses.push(podWith('sha256:d'));
+    expect((await collector.collect(never)).removed).toEqual([]);
+  });
+
+  it.each([
+    [['sha256:c', 'registry.example/d:1'], ['sha256:a']],
+    [['', 'registry.example/a:1'], ['sha256:c']],
+    [['sha256:a', 'sha256:c'], []],
+  ])('goes by the list of containers where a status cannot be read: %j', async (listed, removed) => {
+    const { collector, statuses } = await lab({ listed });
+    statuses.push(aPodStatus(aPod({ name: 'hung' })));
+    expect((await collector.collect(never)).removed).toEqual(removed);
+  });
+
+  it('removes nothing while neither statuses nor the list of containers can be read', async () => {
+    const { collector, statuses, removed } = await lab({ listed: 'hangs' });
+    statuses.push(aPodStatus(aPod({ name: 'hung' })));
+    await expect(collector.collect(never)).rejects.toThrow('list hangs');
+    expect(removed).toEqual([]);
+  });
 
   it('removes those first that have not been used for longest, over a restart too', async () => {
     const { clock, collector, statuses, pulled } = await lab({ available: 160 });

@@ -2,7 +2,8 @@
  * Removes images that we fetched and nobody uses, once their disk is too full.
  *
  * In: the images of the runtime, what containers use, and a record of what we fetched. Out: removals, until there is
- * room again. It assumes that a container whose status could not be read may use any image; then nothing goes.
+ * room again. It assumes that the runtime's list of containers is whole: where the status of a pod could not be read, as
+ * when one of its containers hangs, the list says what it uses. Without either nothing goes.
  *
  * Source: https://kubernetes.io/docs/concepts/architecture/garbage-collection/#container-image-garbage-collection
  *
@@ -35,6 +36,11 @@ export interface ImageRecords {
 export interface ImageCollectorOptions {
   readonly clock: Clock;
   readonly pods: ObservedPods;
+  /**
+   * Images by name that the runtime's list of containers has; asked where the status of a pod is not known. Rejects when
+   * there is no list.
+   */
+  readonly listUsedImages: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Images by name that desired pods are going to use. */
   readonly desiredImages: () => Iterable<string>;
   /** Whether the cache has seen every pod of the runtime at least once. */
@@ -111,11 +117,11 @@ export class ImageCollector {
     // What is there before what is in use: an image that comes in between is not on the list.
     const images = await changes.listImages(signal);
     await records?.keepOnly(images, lookedAtMs);
-    const inUse = this.#namesInUse();
-    if (inUse === undefined) {
-      this.#logger.info('No image is collected: what some containers use is not known', {}, 2);
+    if (!this.#options.hasSeenPods()) {
+      this.#logger.info('No image is collected: not all containers are known yet', {}, 2);
       return NOTHING;
     }
+    const inUse = await this.#namesInUse(signal);
     const isInUse = (image: RuntimeImage): boolean => namesOf(image).some((name) => inUse.has(name));
     const idsOf = (some: readonly RuntimeImage[]): Set<string> => new Set(some.map(({ id }) => id));
     const [present, idsInUse] = [idsOf(images), idsOf(images.filter(isInUse))];
@@ -150,8 +156,8 @@ export class ImageCollector {
       if (freedBytes >= toFree) break;
       signal.throwIfAborted();
       // A container may have been made of it since.
-      const inUse = this.#namesInUse();
-      if (inUse === undefined || namesOf(image).some((name) => inUse.has(name))) continue;
+      const inUse = await this.#namesInUse(signal);
+      if (namesOf(image).some((name) => inUse.has(name))) continue;
       const size = Number(image.sizeBytes);
       this.#logger.info('Removing image to free bytes', { imageID: image.id, size });
       const { changes, clock, records } = this.#options;
@@ -176,18 +182,14 @@ export class ImageCollector {
     return { removed, freedBytes, isShort };
   }
 
-  /** By every name that a container or a desired pod has for its image; undefined when that cannot be known. */
-  #namesInUse(): ReadonlySet<string> | undefined {
-    const { pods, desiredImages, hasSeenPods } = this.#options;
-    if (!hasSeenPods()) return undefined;
-    const names = new Set(desiredImages());
-    for (const uid of pods.uids()) {
-      const { status, error } = pods.get(uid);
-      if (error !== undefined) return undefined;
-      for (const { image, imageRef, imageId } of status.containers) {
-        for (const name of [image, imageRef, imageId]) names.add(name);
-      }
-    }
-    return names;
+  /** By every name that a container or a desired pod has for its image. */
+  async #namesInUse(signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const { pods, desiredImages, listUsedImages } = this.#options;
+    const observed = [...pods.uids()].map((uid) => pods.get(uid));
+    const isListNeeded = observed.some(({ error }) => error !== undefined);
+    const listed = isListNeeded ? await listUsedImages(signal) : [];
+    const containers = observed.flatMap(({ status }) => status.containers);
+    const ofContainers = containers.flatMap(({ image, imageRef, imageId }) => [image, imageRef, imageId]);
+    return new Set([...listed, ...desiredImages(), ...ofContainers]);
   }
 }
