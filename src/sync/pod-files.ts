@@ -42,7 +42,7 @@ export async function makeTerminationFile(
 export async function readLastRestartCount(logDir: string): Promise<number | undefined> {
   const names = await readdir(logDir).catch(() => []);
   const counts = names.flatMap((name) => /^(\d{1,9})\.log(?:\..*)?$/.exec(name)?.[1] ?? []).map(Number);
-  return counts.length === 0 ? undefined : Math.max(...counts);
+  return counts.reduce<number | undefined>((most, count) => Math.max(most ?? count, count), undefined);
 }
 
 /** Puts a link to a container's log where collectors of logs look: `<pod>_<namespace>_<container>-<id>.log`. */
