@@ -382,6 +382,10 @@ describe('a pod that is well formed', () => {
       'spec.volumes[0].hostPath: Forbidden: there is emptyDir already; only one may be set',
     ],
     [podOf({ volumes: [{ name: 'v' }, { name: 'v' }] }), 'spec.volumes[1].name: Duplicate value: "v"'],
+    [
+      volume({ emptyDir: { medium: 'HugePages-2Mi' } }),
+      'medium: Forbidden: "HugePages-2Mi" is not supported: huge pages are not mounted as volumes; use Memory',
+    ],
     [volume({ emptyDir: { sizeLimit: '-1Gi' } }), /sizeLimit: Invalid value: "-1Gi": must not be negative/],
     [
       volume({ hostPath: { path: '/a/../b' } }),

@@ -87,7 +87,11 @@ export const VOLUME_TABLES = {
     volumeClaimTemplate: ignored('any', 'a controller makes the claim of it'),
   } satisfies TableOf<EphemeralVolume>,
   EmptyDirVolumeSource: {
-    medium: supported('|Memory', { neutral: [''] }),
+    medium: supported('|Memory|HugePages|HugePages-2Mi|HugePages-1Gi', {
+      neutral: [''],
+      only: ['', 'Memory'],
+      otherwise: 'huge pages are not mounted as volumes; use Memory, or ask for hugepages in resources',
+    }),
     sizeLimit: supported('quantity'),
     mode: refused('set the mode with an init container'),
   } satisfies TableOf<EmptyDirVolume>,
