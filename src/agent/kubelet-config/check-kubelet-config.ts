@@ -1,5 +1,6 @@
 import { findAllowlistProblem } from '../../images/verification-policy.js';
 import { type FieldProblem, invalid } from '../../model/field-problem.js';
+import { findQuantity } from '../../model/quantity.js';
 import { inRange, ProblemList, type Rule } from '../../model/validation/problem-list.js';
 import {
   EVICTION_SIGNALS,
@@ -95,6 +96,11 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   for (const [index, pattern] of (config.allowedUnsafeSysctls ?? []).entries()) {
     list.check(['allowedUnsafeSysctls', index], pattern, checkSysctlPattern);
   }
+  for (const field of ['systemReserved', 'kubeReserved'] as const) {
+    for (const [name, amount] of Object.entries(config[field] ?? {})) {
+      list.check([field, { key: name }], amount, () => findReservationProblem(name, amount));
+    }
+  }
   for (const [field, parse] of [
     ['evictionHard', parseThresholds],
     ['evictionSoft', parseThresholds],
@@ -110,6 +116,14 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
   list.check(['evictionMaxPodGracePeriod'], config.evictionMaxPodGracePeriod, inRange(0));
   list.add(...checkPairs(config));
   return list.problems;
+}
+
+const RESERVABLE = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
+
+function findReservationProblem(name: string, amount: string): string | undefined {
+  if (!RESERVABLE.includes(name)) return `cannot reserve ${name} resource; use one of ${RESERVABLE.join(', ')}`;
+  const isNegative = (findQuantity(amount)?.nanos ?? 0n) < 0n;
+  return isNegative ? 'must not be negative' : undefined;
 }
 
 function findThresholdProblem(

@@ -219,6 +219,17 @@ export const KUBELET_CONFIG_TABLES = {
 export const CLUSTER_FIELDS: Readonly<Record<string, string>> = {
   eventRecordQPS: NO_API_SERVER,
   eventBurst: NO_API_SERVER,
+  kubeAPIQPS: NO_API_SERVER,
+  kubeAPIBurst: NO_API_SERVER,
+  nodeStatusUpdateFrequency: NO_API_SERVER,
+  nodeStatusReportFrequency: NO_API_SERVER,
+  nodeStatusMaxImages: NO_API_SERVER,
+  nodeLeaseDurationSeconds: NO_API_SERVER,
+  registerNode: NO_API_SERVER,
+  registerWithTaints: NO_API_SERVER,
+  providerID: NO_API_SERVER,
+  rotateCertificates: NO_API_SERVER,
+  serverTLSBootstrap: NO_API_SERVER,
   'authentication.webhook': 'there is no API server that could be asked who may do what',
   'authorization.webhook': 'there is no API server that could be asked who may do what',
 };

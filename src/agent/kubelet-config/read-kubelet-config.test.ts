@@ -225,6 +225,11 @@ describe('a KubeletConfiguration', () => {
     ['cgroupRoot: /a/../b\n', 'cgroupRoot: Invalid value: "/a/../b": must be the path of a cgroup'],
     ['staticPodURL: ftp://x/\n', 'must be an http:// or https:// URL'],
     [
+      'systemReserved: {cpus: 100m}\n',
+      'systemReserved[cpus]: Invalid value: "100m": cannot reserve cpus resource; use one of cpu, memory, ephemeral-storage, pid',
+    ],
+    ['kubeReserved: {memory: "-1Gi"}\n', 'kubeReserved[memory]: Invalid value: "-1Gi": must not be negative'],
+    [
       'evictionHard: {memory.free: 1Gi}\n',
       'evictionHard[memory.free]: Invalid value: "1Gi": memory.free: use one of memory.available',
     ],

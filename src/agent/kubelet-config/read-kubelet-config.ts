@@ -87,7 +87,7 @@ function fieldsWithoutEffect(
     const path = [...above, field];
     if (written === null || neutral.includes(written as string)) return [];
     const whyNotHere = isInCluster ? undefined : CLUSTER_FIELDS[path.join('.')];
-    if (whyNotHere !== undefined) return [{ path, why: whyNotHere }];
+    if (whyNotHere !== undefined) return saysNothing(written) ? [] : [{ path, why: whyNotHere }];
     if (support === 'ignored') return saysNothing(written) ? [] : [{ path, why: note }];
     if (type.kind !== 'object') return [];
     const inner = type.name as keyof typeof KUBELET_CONFIG_TABLES;
