@@ -1,7 +1,7 @@
+import { type PodSummary, summarizePod } from '../model/columns/summarize-pod.js';
 import { type NodePod } from '../model/node-pod.js';
 import { type PodRef } from '../model/pod-ref.js';
 import { type PodStatusRecord } from '../status/status-changes.js';
-import { type PodSummary, summarizePod } from '../status/summarize-pod.js';
 
 /** One pod as a table of pods shows it. */
 export interface PodLine extends PodSummary {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ContainerStateObject, type ContainerStatusObject, type PodObject } from './kube-object.js';
-import { summarizePod } from './pod-row.js';
+import { podRow } from './pod-row.js';
 
 const NOW = Date.parse('2026-01-01T00:10:00Z');
 const RUNNING: ContainerStateObject = { running: { startedAt: '2026-01-01T00:00:00Z' } };
@@ -45,7 +45,7 @@ function pod(scene: Scene): PodObject {
   };
 }
 
-const status = (scene: Scene): string => summarizePod(pod(scene), NOW).status;
+const status = (scene: Scene): string => podRow(pod(scene), NOW).status;
 
 describe('the status of a pod in a table', () => {
   it.each<[string, Scene]>([
@@ -103,14 +103,14 @@ it('counts containers that are ready, sidecars among them', () => {
       { state: RUNNING, ready: false },
     ],
   };
-  expect(summarizePod(pod(scene), NOW).ready).toBe('2/3');
+  expect(podRow(pod(scene), NOW).ready).toBe('2/3');
 });
 
 it('tells restarts, and how long ago the last one was', () => {
   const lastState = { terminated: { exitCode: 1, finishedAt: '2026-01-01T00:09:50Z' } };
   const older = { terminated: { exitCode: 1, finishedAt: '2026-01-01T00:01:00Z' } };
   const restarts = (containers: readonly ContainerStatusObject[]): string =>
-    summarizePod(pod({ containers }), NOW).restarts;
+    podRow(pod({ containers }), NOW).restarts;
   expect(restarts([{ state: RUNNING, restartCount: 0 }])).toBe('0');
   expect(
     restarts([
@@ -126,10 +126,10 @@ it('counts the restarts of init containers only until they are done', () => {
     phase: 'Pending',
     init: [{ name: 'a', restartCount: 4, state: ended(1, 'Error') }],
   };
-  expect(summarizePod(pod(failing), NOW).restarts).toBe('4');
+  expect(podRow(pod(failing), NOW).restarts).toBe('4');
   const done: Scene = {
     init: [{ name: 'a', restartCount: 4, state: ended(0, 'Completed') }],
     containers: [{ state: RUNNING, restartCount: 1 }],
   };
-  expect(summarizePod(pod(done), NOW).restarts).toBe('1');
+  expect(podRow(pod(done), NOW).restarts).toBe('1');
 });

@@ -6,7 +6,7 @@ import {
   type PodObject,
 } from './kube-object.js';
 import { formatAge } from './human-age.js';
-import { summarizePod } from './pod-row.js';
+import { podRow } from './pod-row.js';
 
 /** The columns of a kind of object, named as an API server names them (kubectl prints capitals), and the row of one of them. */
 export interface ResourceColumns {
@@ -26,7 +26,7 @@ const PODS: ResourceColumns = {
   wide: ['IP', 'Node', 'Nominated Node', 'Readiness Gates'],
   row: (object, nowMs) => {
     const pod: PodObject = object;
-    const { ready, status, restarts } = summarizePod(pod, nowMs);
+    const { ready, status, restarts } = podRow(pod, nowMs);
     const { podIPs, podIP, nominatedNodeName } = pod.status ?? {};
     return [
       ...[nameOf(pod), ready, status, restarts, ageOf(pod, nowMs)],

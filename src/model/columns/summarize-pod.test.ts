@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Container } from '../model/container.js';
+import { type Container } from '../container.js';
 import {
   type PodConditionType,
   type V1ContainerState,
   type V1ContainerStatus,
   type V1PodStatus,
-} from '../model/v1-pod-status.js';
+} from '../v1-pod-status.js';
 import { summarizePod } from './summarize-pod.js';
 
 const ENDED_AT = '2026-01-02T03:04:05Z';

@@ -1,12 +1,10 @@
-import { type Container } from '../model/container.js';
-import { type PodSpec } from '../model/pod.js';
+import { parseTime } from './human-age.js';
 import {
-  isTerminalPhase,
-  type V1ContainerState,
-  type V1ContainerStatus,
-  type V1ContainerTerminated,
-  type V1PodStatus,
-} from '../model/v1-pod-status.js';
+  type ContainerObject,
+  type ContainerStateObject,
+  type ContainerStatusObject,
+  type PodStatusObject,
+} from './kube-object.js';
 
 /** What a pod's line says of it. */
 export interface PodSummary {
@@ -23,8 +21,11 @@ export interface PodSummary {
 
 /** What a {@link PodSummary} follows from. */
 export interface SummarizedPod {
-  readonly spec: Pick<PodSpec, 'initContainers' | 'containers'>;
-  readonly status: V1PodStatus;
+  readonly spec: {
+    readonly containers?: readonly ContainerObject[];
+    readonly initContainers?: readonly ContainerObject[];
+  };
+  readonly status: PodStatusObject;
   /** Somebody wants it gone, and it is not yet. */
   readonly isTerminating: boolean;
 }
@@ -34,7 +35,7 @@ interface Progress {
   /** Undefined when they say nothing of the pod. */
   readonly status: string | undefined;
   readonly ready: number;
-  readonly counted: readonly V1ContainerStatus[];
+  readonly counted: readonly ContainerStatusObject[];
 }
 
 /**
@@ -43,7 +44,7 @@ interface Progress {
  * Source: https://kubernetes.io/docs/reference/kubectl/quick-reference/ and what kubectl prints.
  */
 export function summarizePod({ spec, status, isTerminating }: SummarizedPod): PodSummary {
-  const { initContainers = [], containers } = spec;
+  const { initContainers = [], containers = [] } = spec;
   const sidecars = new Set(initContainers.filter(isSidecar).map(({ name }) => name));
   const init = followInit(status, sidecars, initContainers.length);
   const isInitialized = init.status === undefined || hasCondition(status, 'Initialized');
@@ -53,70 +54,91 @@ export function summarizePod({ spec, status, isTerminating }: SummarizedPod): Po
   const counted = isInitialized
     ? [...init.counted.filter(({ name }) => sidecars.has(name)), ...regular.counted]
     : init.counted;
-  const word = regular.status ?? init.status ?? status.reason ?? status.phase;
   return {
-    status: isTerminating && !isTerminalPhase(status.phase) ? 'Terminating' : word,
+    status: (isTerminating ? endingWord(status) : undefined) ?? regular.status ?? init.status ?? podWord(status),
     ready: init.ready + regular.ready,
     total: containers.length + sidecars.size,
-    restarts: counted.reduce((sum, { restartCount }) => sum + restartCount, 0),
+    restarts: counted.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
     lastRestartAtMs: lastEndMs(counted),
   };
 }
 
 /** The first init container that is not through says how far the pod is. */
 function followInit(
-  { initContainerStatuses = [] }: V1PodStatus,
-  sidecars: ReadonlySet<string>,
+  { initContainerStatuses = [] }: PodStatusObject,
+  sidecars: ReadonlySet<string | undefined>,
   specified: number,
 ): Progress {
   let ready = 0;
   for (const [index, each] of initContainerStatuses.entries()) {
-    if (each.state.terminated?.exitCode === 0) continue;
-    if (sidecars.has(each.name) && each.started) {
-      if (each.ready) ready++;
+    const { state = {} } = each;
+    if (state.terminated?.exitCode === 0) continue;
+    if (sidecars.has(each.name) && each.started === true) {
+      if (each.ready === true) ready++;
       continue;
     }
     const counted = initContainerStatuses.slice(0, index + 1);
-    return { status: `Init:${initWord(each.state) ?? `${index}/${specified}`}`, ready, counted };
+    return { status: `Init:${initWord(state) ?? `${index}/${specified}`}`, ready, counted };
   }
   return { status: undefined, ready, counted: initContainerStatuses };
 }
 
-function initWord({ terminated, waiting }: V1ContainerState): string | undefined {
-  if (terminated !== undefined) return endWord(terminated);
-  const reason = waiting?.reason ?? '';
-  return reason === '' || reason === 'PodInitializing' ? undefined : reason;
+function initWord(state: ContainerStateObject): string | undefined {
+  const word = state.terminated === undefined ? containerWord(state) : endWord(state.terminated);
+  return word === 'PodInitializing' ? undefined : word;
 }
 
 /** The first regular container that has something to say speaks for all. */
-function followRegular(status: V1PodStatus): Progress {
-  const { containerStatuses: counted } = status;
-  const ready = counted.filter((each) => each.ready && each.state.running !== undefined).length;
-  const words = counted.map(({ state }) => {
-    if (state.terminated !== undefined) return endWord(state.terminated);
-    return state.waiting?.reason === '' ? undefined : state.waiting?.reason;
-  });
+function followRegular(status: PodStatusObject): Progress {
+  const { containerStatuses: counted = [] } = status;
+  const words = counted.map(({ state = {} }) => containerWord(state));
+  const ready = counted.filter(
+    (each, index) => each.ready === true && each.state?.running !== undefined && words[index] === undefined,
+  ).length;
   const word = words.find((each) => each !== undefined);
   // Some are through and some still work.
   if (word !== 'Completed' || ready === 0) return { status: word, ready, counted };
   return { status: hasCondition(status, 'Ready') ? 'Running' : 'NotReady', ready, counted };
 }
 
-function endWord({ reason, exitCode }: V1ContainerTerminated): string {
-  return reason === '' ? `ExitCode:${exitCode}` : reason;
+/** Undefined for one that just runs. */
+function containerWord({ waiting, terminated }: ContainerStateObject): string | undefined {
+  if (waiting?.reason !== undefined && waiting.reason !== '') return waiting.reason;
+  return terminated === undefined ? undefined : endWord(terminated);
 }
 
-function hasCondition({ conditions }: V1PodStatus, type: 'Initialized' | 'Ready'): boolean {
+function endWord({
+  reason = '',
+  signal = 0,
+  exitCode = 0,
+}: NonNullable<ContainerStateObject['terminated']>): string {
+  if (reason !== '') return reason;
+  return signal === 0 ? `ExitCode:${exitCode}` : `Signal:${signal}`;
+}
+
+/** Undefined for a pod that has ended: what it ended as is said. */
+function endingWord({ reason, phase }: PodStatusObject): string | undefined {
+  if (reason === 'NodeLost') return 'Unknown';
+  return phase === 'Succeeded' || phase === 'Failed' ? undefined : 'Terminating';
+}
+
+function podWord({ conditions = [], reason = '', phase = 'Unknown' }: PodStatusObject): string {
+  const isGated = conditions.some((one) => one.type === 'PodScheduled' && one.reason === 'SchedulingGated');
+  if (isGated) return 'SchedulingGated';
+  return reason === '' ? phase : reason;
+}
+
+function hasCondition({ conditions = [] }: PodStatusObject, type: 'Initialized' | 'Ready'): boolean {
   return conditions.some((condition) => condition.type === type && condition.status === 'True');
 }
 
-function lastEndMs(statuses: readonly V1ContainerStatus[]): number | undefined {
+function lastEndMs(statuses: readonly ContainerStatusObject[]): number | undefined {
   const ends = statuses
-    .map(({ lastState }) => Date.parse(lastState.terminated?.finishedAt ?? ''))
-    .filter((ms) => !Number.isNaN(ms));
+    .map(({ lastState }) => parseTime(lastState?.terminated?.finishedAt))
+    .filter((ms) => ms !== undefined);
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
-function isSidecar({ restartPolicy }: Container): boolean {
+function isSidecar({ restartPolicy }: ContainerObject): boolean {
   return restartPolicy === 'Always';
 }
