@@ -80,7 +80,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const common = { clock, logger };
   const changes = new CriRuntimeChanges({ client, ...common });
   const commands = hideInCommands(changes, secrets);
-  const pulled = await PulledImages.open(join(options.rootDir, 'pulled-images.json'));
+  const pulled = await PulledImages.open(join(options.rootDir, 'pulled-images.json'), clock);
   const pullRecords = await openPullRecords({ ...common, options, runtimeUrl });
   const access = new ImageAccess({
     ...{ records: pullRecords, logger },

@@ -1,3 +1,5 @@
+import { Absences } from '../util/absences.js';
+import { type Clock, SystemClock } from '../util/clock.js';
 import { Mutex } from '../util/mutex.js';
 import { readIfThere, writeWhole } from '../util/whole-file.js';
 
@@ -18,59 +20,100 @@ export interface ImagesSeen {
   readonly nowMs: number;
 }
 
+type MonotonicClock = Pick<Clock, 'monotonicMs'>;
+
 /**
  * Which images this agent fetched: no other is ever removed. Kept in one file, written whole, and on the disk before a
  * change is done. An image that is fetched and not on record, after a crash in between, stays.
+ *
+ * A runtime may show less than it has, most of all when it has just come up, and what is forgotten stays for good. So an image
+ * that a look misses counts as none of ours only for the time being: it is forgotten when two looks in a row have missed it,
+ * some minutes apart, and is ours again when the second shows it.
  */
 export class PulledImages {
   readonly #path: string;
+  readonly #clock: MonotonicClock;
   readonly #images: Map<string, PulledImage>;
+  /** Those that the last look has missed. */
+  readonly #aside = new Map<string, PulledImage>();
+  readonly #missed = new Absences();
   /** The write under way, and with it the order of writes. */
   readonly #writes = new Mutex();
 
-  private constructor(path: string, images: Map<string, PulledImage>) {
+  private constructor(path: string, clock: MonotonicClock, images: Map<string, PulledImage>) {
     this.#path = path;
+    this.#clock = clock;
     this.#images = images;
   }
 
   /** Reads the file. One that cannot be read as a record counts as none: then nothing is removed. */
-  static async open(path: string): Promise<PulledImages> {
-    return new PulledImages(path, parse((await readIfThere(path)) ?? '{}'));
+  static async open(path: string, clock: MonotonicClock = new SystemClock()): Promise<PulledImages> {
+    return new PulledImages(path, clock, parse((await readIfThere(path)) ?? '{}'));
   }
 
+  /** But for those that the last look has missed. */
   all(): readonly PulledImage[] {
     return [...this.#images.values()];
   }
 
+  /** As {@link all}. */
   has(id: string): boolean {
     return this.#images.has(id);
   }
 
   /** It was fetched, and was not there before. */
   async add(id: string, pulledAtMs: number): Promise<void> {
+    this.#drop(id);
     this.#images.set(id, { id, pulledAtMs });
     await this.#save();
   }
 
-  /** Takes in what a look has shown: which are in use now, and which are there at all. The others are forgotten. */
+  /**
+   * Takes in what a look has shown: which are in use now, and which are there at all. A look that shows nothing at all says
+   * nothing.
+   */
   async observe({ known, present, inUse, nowMs }: ImagesSeen): Promise<void> {
+    if (present.size === 0) return;
+    const back = [...this.#aside.values()].filter(({ id }) => present.has(id));
+    for (const image of back) {
+      this.#drop(image.id);
+      this.#images.set(image.id, image);
+    }
     let isWorthSaving = false;
-    for (const image of known) {
+    for (const image of [...known, ...back]) {
       // It was fetched again since, or another look has seen to it.
       if (this.#images.get(image.id) !== image) continue;
-      if (!present.has(image.id)) isWorthSaving = this.#images.delete(image.id);
-      else if (inUse.has(image.id)) {
+      if (!present.has(image.id)) {
+        this.#images.delete(image.id);
+        this.#aside.set(image.id, image);
+      } else if (inUse.has(image.id)) {
         // The exact time matters once it is no longer in use; a minute is near enough.
         isWorthSaving ||= nowMs - (image.lastUsedAtMs ?? -Infinity) > 60_000;
         this.#images.set(image.id, { ...image, lastUsedAtMs: nowMs });
       }
     }
+    if (this.#forgetGone()) isWorthSaving = true;
     if (isWorthSaving) await this.#save();
+  }
+
+  /** Of those that are set aside. Returns whether there were any. */
+  #forgetGone(): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    const gone = [...this.#aside.keys()].filter((id) => this.#missed.missed(id, nowMs));
+    for (const id of gone) this.#drop(id);
+    return gone.length > 0;
+  }
+
+  #drop(id: string): void {
+    this.#images.delete(id);
+    this.#aside.delete(id);
+    this.#missed.saw(id);
   }
 
   async #save(): Promise<void> {
     const write = async (): Promise<void> => {
-      await writeWhole(this.#path, `${JSON.stringify({ images: this.all() })}\n`);
+      const images = [...this.#images.values(), ...this.#aside.values()];
+      await writeWhole(this.#path, `${JSON.stringify({ images })}\n`);
     };
     await this.#writes.run(write);
   }

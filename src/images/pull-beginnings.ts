@@ -19,11 +19,11 @@
  * @module
  */
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
+import { Absences } from '../util/absences.js';
 import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { type Mutex } from '../util/mutex.js';
-import { Absences } from './absences.js';
 import { fullNameOf } from './image-name.js';
 import {
   type KeptBeginning,

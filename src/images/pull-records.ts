@@ -25,10 +25,10 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
+import { Absences } from '../util/absences.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { Mutex } from '../util/mutex.js';
-import { Absences } from './absences.js';
 import { type RegistryLogin } from './docker-config.js';
 import { repositoryOf } from './image-name.js';
 import { type KubeletPulls } from './kubelet-pulls.js';
