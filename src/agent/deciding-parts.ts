@@ -1,6 +1,7 @@
 import type { ClusterObjects } from '../cluster/objects/cluster-objects.js';
 import { type StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
+import { recordRemovals } from '../gc/record-removals.js';
 import { manifestUidOf } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { isClusterPod } from '../model/static-pod.js';
@@ -94,7 +95,8 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     });
   };
   const collectors = buildCollectors({
-    ...{ options, client, runtime, changes, pulled, pullRecords, volumes, paths, pods: cache },
+    ...{ options, client, runtime, changes, pulled, volumes, paths, pods: cache },
+    pullRecords: recordRemovals({ records: pullRecords, pulled, ...common }),
     ...{ ...common, isOurs },
     mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
     hasSeenPods: () => pleg.health().healthy,

@@ -26,9 +26,9 @@ type MonotonicClock = Pick<Clock, 'monotonicMs'>;
  * Which images this agent fetched: no other is ever removed. Kept in one file, written whole, and on the disk before a
  * change is done. An image that is fetched and not on record, after a crash in between, stays.
  *
- * A runtime may show less than it has, most of all when it has just come up, and what is forgotten stays for good. So an image
- * that a look misses counts as none of ours only for the time being: it is forgotten when two looks in a row have missed it,
- * some minutes apart, and is ours again when the second shows it.
+ * A runtime may show less than it has, most of all when it has just come up, and what is forgotten stays for good. So
+ * an image that a look misses counts as none of ours only for the time being: it is forgotten when two looks in a row
+ * have missed it, some minutes apart, and is ours again when the second shows it.
  */
 export class PulledImages {
   readonly #path: string;
@@ -68,9 +68,17 @@ export class PulledImages {
     await this.#save();
   }
 
+  /** It was removed, at that time or later. Does nothing where it was fetched since. */
+  async forget(id: string, sinceMs: number): Promise<void> {
+    const image = this.#images.get(id) ?? this.#aside.get(id);
+    if (image === undefined || image.pulledAtMs >= sinceMs) return;
+    this.#drop(id);
+    await this.#save();
+  }
+
   /**
-   * Takes in what a look has shown: which are in use now, and which are there at all. A look that shows nothing at all says
-   * nothing.
+   * Takes in what a look has shown: which are in use now, and which are there at all. A look that shows nothing at all
+   * says nothing.
    */
   async observe({ known, present, inUse, nowMs }: ImagesSeen): Promise<void> {
     if (present.size === 0) return;
