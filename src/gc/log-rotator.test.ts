@@ -247,3 +247,98 @@ describe('logs', () => {
     await running;
   });
 });
+
+/**
+ * Full logs of some containers. As long as the runtime hangs it answers for none called `hung…` before a test lets it.
+ */
+async function manyLab(ids: readonly string[]) {
+  const clock = new FakeClock();
+  const asked: string[] = [];
+  const answers: (() => void)[] = [];
+  const runtime = { hangs: true };
+  const logOf = (id: string): string => join(folder, 'logs', 'default_web_uid-web', id, '0.log');
+  for (const id of ids) {
+    await mkdir(dirname(logOf(id)), { recursive: true });
+    await writeFile(logOf(id), '1234567890');
+  }
+  const containers = ids.map((id) =>
+    aContainerStatus(aContainer({ id }), { labels: MINE, logPath: logOf(id) }),
+  );
+  const status = aPodStatus(aPod(), { containers });
+  const rotator = new LogRotator({
+    clock,
+    isOurs: ownedBy('me'),
+    pods: { uids: () => ['uid-web'], get: () => ({ status, error: undefined }) },
+    changes: {
+      reopenContainerLog: async (id) => {
+        asked.push(id);
+        const hangs = runtime.hangs && id.startsWith('hung');
+        if (hangs) await new Promise<void>((resolve) => answers.push(resolve));
+        await writeFile(logOf(id), '', { flag: 'a' });
+      },
+    },
+    podLogsDir: join(folder, 'logs'),
+    maxSizeBytes: 10,
+  });
+  const filesOf = async (id: string): Promise<string[]> => (await readdir(dirname(logOf(id)))).sort();
+  return { clock, rotator, asked, answers, runtime, logOf, filesOf };
+}
+
+describe('a container whose log the runtime does not open anew', () => {
+  it('does not hold up the logs of others, and is not asked about again before it has answered', async () => {
+    const { clock, rotator, asked, answers, runtime, logOf, filesOf } = await manyLab(['hung', 'fine']);
+    const first = rotator.rotate(never);
+    await expect.poll(() => asked).toEqual(['hung']);
+    await clock.advance(1_000);
+    await first;
+    expect(asked).toEqual(['hung', 'fine']);
+    expect(await filesOf('fine')).toEqual(['0.log', '0.log.20260102-030406']);
+    await writeFile(logOf('fine'), '1234567890');
+    await rotator.rotate(never);
+    expect(asked).toEqual(['hung', 'fine', 'fine']);
+    expect(await filesOf('hung')).toEqual(['0.log.20260102-030405']);
+    runtime.hangs = false;
+    answers[0]!();
+    await expect.poll(() => filesOf('hung')).toEqual(['0.log', '0.log.20260102-030405']);
+    await writeFile(logOf('hung'), '1234567890');
+    const passAgain = async (): Promise<string[]> => {
+      await rotator.rotate(never);
+      return asked;
+    };
+    await expect.poll(passAgain).toEqual(['hung', 'fine', 'fine', 'hung']);
+  });
+
+  it('is one of no more than sixteen for which others do not wait', async () => {
+    const hung = Array.from({ length: 17 }, (_, index) => `hung-${index}`);
+    const { clock, rotator, asked, answers } = await manyLab(hung);
+    const pass = rotator.rotate(never);
+    for (let count = 1; count <= 16; count++) {
+      await expect.poll(() => asked).toHaveLength(count);
+      await clock.advance(1_000);
+    }
+    await clock.advance(60_000);
+    expect(asked).toHaveLength(16);
+    answers[0]!();
+    await expect.poll(() => asked).toHaveLength(17);
+    for (const answer of answers) answer();
+    await pass;
+    const haveNew = async (): Promise<boolean[]> =>
+      Promise.all(hung.map(async (id) => (await filesOf(id)).includes('0.log')));
+    await expect.poll(haveNew).not.toContain(false);
+  });
+
+  it('is waited for at the end', async () => {
+    const { clock, rotator, asked, answers, filesOf } = await manyLab(['hung']);
+    const stop = new AbortController();
+    let isOver = false;
+    const running = rotator.run(stop.signal).then(() => void (isOver = true));
+    await clock.advance(10_000);
+    await expect.poll(() => asked).toEqual(['hung']);
+    stop.abort();
+    await clock.advance(2_000);
+    expect(isOver).toBe(false);
+    answers[0]!();
+    await running;
+    expect(await filesOf('hung')).toEqual(['0.log', '0.log.20260102-030415']);
+  });
+});

@@ -6,6 +6,9 @@
  * every moment, or in two for a moment, and that the next pass takes up where the last one ended. A log that is not
  * there was moved and not opened anew; so that is done first.
  *
+ * It assumes as well that a runtime may not answer for one container, for minutes. What covers that: logs are rotated
+ * one after another, but nobody waits for one that takes longer than a second; it goes on beside.
+ *
  * @module
  */
 import { constants, createWriteStream, type Stats } from 'node:fs';
@@ -16,9 +19,12 @@ import { createGzip } from 'node:zlib';
 import { type PodRef } from '../model/pod-ref.js';
 import { type RuntimeChanges } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
+import { abortable } from '../util/abortable.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { openLinkFree } from '../util/link-free-folder.js';
+import { Mutex } from '../util/mutex.js';
+import { settlesWithin } from '../util/settles-within.js';
 import { systemCodeOf } from '../util/system-code.js';
 import { syncPath } from '../util/whole-file.js';
 import { findRotatedLogs, isStrictlyBelow } from './container-logs.js';
@@ -54,11 +60,20 @@ interface RunningLog {
   readonly path: string;
 }
 
+/** So long the others wait for a log, in milliseconds: a runtime opens a file in a few. */
+const PATIENCE_MS = 1_000;
+/** So many go on beside the others; a runtime that answers for none of them is better left alone. */
+const MOST_BESIDE = 16;
+
 /** See the module. */
 export class LogRotator {
   readonly #options: LogRotatorOptions;
   readonly #logger: Logger;
   readonly #still: StillLogs;
+  /** The rotations under way, by the path of the log; none rejects. */
+  readonly #going = new Map<string, Promise<void>>();
+  /** It takes a whole core, so there is one at a time. */
+  readonly #compressing = new Mutex();
   /** Nothing of it changes as long as the pod was not looked at anew. */
   readonly #logsOf = new WeakMap<PodStatus, readonly RunningLog[]>();
 
@@ -80,27 +95,39 @@ export class LogRotator {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
+      await Promise.all(this.#going.values());
       this.#still.close();
     }
   }
 
-  /** One pass over the logs of all running containers of ours. Rejects with the signal's reason alone. */
+  /**
+   * One pass over the logs of all running containers of ours; what takes long may go on after it. Rejects with the
+   * signal's reason alone.
+   */
   async rotate(signal: AbortSignal): Promise<void> {
     const logs = this.#runningLogs();
     this.#still.keepOnly(new Set(logs.map(({ path }) => path)));
     for (const log of logs) {
       signal.throwIfAborted();
-      if (this.#still.isStill(log.path)) continue;
-      try {
-        await this.#rotateIfFull(log);
-      } catch (error) {
-        this.#still.forget(log.path);
-        this.#logger.error('Failed to rotate log for container', error, {
-          pod: log.pod,
-          containerID: log.containerId,
-          path: log.path,
-        });
-      }
+      if (this.#going.has(log.path) || this.#still.isStill(log.path)) continue;
+      const rotation = this.#tryToRotate(log).finally(() => this.#going.delete(log.path));
+      this.#going.set(log.path, rotation);
+      await settlesWithin(rotation, PATIENCE_MS, this.#options.clock);
+      while (this.#going.size >= MOST_BESIDE) await abortable(Promise.race(this.#going.values()), signal);
+    }
+  }
+
+  /** Never rejects. */
+  async #tryToRotate(log: RunningLog): Promise<void> {
+    try {
+      await this.#rotateIfFull(log);
+    } catch (error) {
+      this.#still.forget(log.path);
+      this.#logger.error('Failed to rotate log for container', error, {
+        pod: log.pod,
+        containerID: log.containerId,
+        path: log.path,
+      });
     }
   }
 
@@ -155,7 +182,7 @@ export class LogRotator {
     const folder = dirname(path);
     const plan = planLogRotation(basename(path), await findRotatedLogs(path), maxFiles);
     for (const name of plan.remove) await rm(join(folder, name), { force: true });
-    for (const name of plan.compress) await compress(join(folder, name));
+    for (const name of plan.compress) await this.#compressing.run(() => compress(join(folder, name)));
   }
 
   async #moveAway(log: RunningLog, path: string): Promise<void> {
