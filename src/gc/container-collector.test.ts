@@ -48,10 +48,11 @@ function pod(
   return aPodStatus(observed, { sandboxes: [aSandboxStatus(sandbox, { labels })], containers });
 }
 
-function lab(statuses: PodStatus[], gone: string[] = [], failing: string[] = []) {
+function lab(statuses: PodStatus[], gone: string[] = [], failing: string[] = [], hanging: string[] = []) {
   const calls: string[] = [];
   const act = (verb: string) => async (id: string) => {
     calls.push(`${verb} ${id}`);
+    if (hanging.includes(`${verb} ${id}`)) await new Promise<never>(() => undefined);
     if (failing.includes(`${verb} ${id}`)) throw new Error('device or resource busy');
   };
   const clock = new FakeClock();
@@ -219,6 +220,25 @@ describe('between two passes', () => {
     const { collector: other, calls } = lab([foreign, pod('old', ['exited'])]);
     expect(await other.cleanUp(view, never)).toBe('more');
     expect(calls).toEqual(['remove old-0', 'stopSandbox old-s', 'removeSandbox old-s']);
+  });
+
+  it('housekeeping waits ten seconds for what hangs, and no more the next time', async () => {
+    const statuses = [pod('hung', ['exited']), pod('old', ['exited'])];
+    const { clock, collector, calls } = lab(statuses, [], [], ['remove hung-0']);
+    const view = { mayRemove: () => true };
+    let result: unknown = 'under way';
+    const cleaning = collector.cleanUp(view, never).then((more) => (result = more));
+    await clock.advance(9_000);
+    await expect.poll(() => calls.toSorted()).toEqual(['remove hung-0', 'remove old-0']);
+    expect(result).toBe('under way');
+    await clock.advance(1_000);
+    expect(await cleaning).toBe('more');
+    const stop = new AbortController();
+    expect(await collector.cleanUp(view, stop.signal)).toBe('more');
+    const count = (call: string): number => calls.filter((each) => each === call).length;
+    expect([count('remove hung-0'), count('removeSandbox old-s')]).toEqual([1, 1]);
+    stop.abort(new Error('enough'));
+    await expect(collector.cleanUp(view, stop.signal)).rejects.toThrow('enough');
   });
 
   it('nothing is removed by two at once', async () => {

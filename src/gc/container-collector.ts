@@ -18,6 +18,7 @@ import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
 import { forEachAtOnce } from '../util/for-each-at-once.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { settlesWithin } from '../util/settles-within.js';
 import { removeContainerLog } from './container-logs.js';
 import {
   type ContainerPolicy,
@@ -59,6 +60,8 @@ export interface CollectedContainers {
 
 /** The changes have a bound of their own; this only keeps their queue short, so that others have their turn. */
 const REMOVALS_AT_ONCE = 8;
+/** So long housekeeping waits, in milliseconds; most removals take less than one second. */
+const PATIENCE_MS = 10_000;
 /** Housekeeping comes every two seconds, and what cannot be removed now mostly cannot be then. */
 const RETRY = { initialMs: 1_000, maxMs: 60_000 };
 /** The kubelet's shortest. */
@@ -118,14 +121,22 @@ export class ContainerCollector {
     );
   }
 
-  /** Everything of pods that are gone, and nothing else: what housekeeping calls. `more` while there are such pods. */
+  /**
+   * Everything of pods that are gone, and nothing else: what housekeeping calls. `more` while there are such pods. What
+   * hangs goes on beside after ten seconds, and holds up nothing else.
+   */
   async cleanUp(
     view: { mayRemove(podUid: string): boolean },
     signal: AbortSignal,
   ): Promise<'more' | undefined> {
     const gone = this.#allPods().filter((pod) => this.#hasOurs(pod) && view.mayRemove(pod.uid));
     if (gone.length === 0) return undefined;
-    await this.#collectFrom(gone, () => true, signal);
+    await settlesWithin(
+      this.#collectFrom(gone, () => true, signal),
+      PATIENCE_MS,
+      this.#options.clock,
+    );
+    signal.throwIfAborted();
     // Whether all of it is gone shows in the next look at these pods.
     return 'more';
   }
