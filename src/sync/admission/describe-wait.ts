@@ -2,7 +2,7 @@ import { type NodePod } from '../../model/node-pod.js';
 import { formatPod } from '../../model/pod-ref.js';
 import { type Shortage } from './admit-pod.js';
 import { type Wait } from '../desired-pods.js';
-import { collideHostPorts, type HostPort, hostPortsOf } from './host-ports.js';
+import { type HostPort, hostPortsOf, TakenHostPorts } from './host-ports.js';
 import { amountOf } from './preemption.js';
 
 /** So many pods are named; of the others it is said how many they are. */
@@ -18,10 +18,11 @@ export function describeWait(
   ending: readonly NodePod[],
   shortages: readonly Pick<Shortage, 'resource'>[],
 ): Wait {
+  const wanted = new TakenHostPorts(hostPortsOf(pod));
   // In an order that stays, so that the same pods make the same words.
   const holders = [...ending]
     .sort((one, other) => (sortKeyOf(one) < sortKeyOf(other) ? -1 : 1))
-    .map((each) => ({ each, things: thingsOf(each, pod, shortages) }))
+    .map((each) => ({ each, things: thingsOf(each, wanted, shortages) }))
     .filter(({ things }) => things.length > 0);
   const uids = holders.map(({ each }) => each.metadata.uid);
   const named = holders.slice(0, MOST_NAMED).map(({ each, things }) => ({
@@ -57,11 +58,10 @@ function sortKeyOf({ metadata }: NodePod): string {
 
 function thingsOf(
   holder: NodePod,
-  pod: NodePod,
+  wanted: TakenHostPorts,
   shortages: readonly Pick<Shortage, 'resource'>[],
 ): readonly string[] {
-  const wanted = hostPortsOf(pod);
-  const ports = hostPortsOf(holder).filter((port) => wanted.some((each) => collideHostPorts(each, port)));
+  const ports = hostPortsOf(holder).filter((port) => wanted.collides(port));
   const resources = shortages.filter(({ resource }) => amountOf(holder, resource) > 0n);
   return [...ports.map(describePort), ...resources.map(({ resource }) => describeResource(resource))];
 }

@@ -9,7 +9,7 @@ import { ANNOTATIONS, LABELS } from '../../runtime/labels.js';
 import { type IsOurs } from '../../runtime/ownership.js';
 import { type ContainerStatus, type PodStatus } from '../../runtime/runtime.js';
 
-import { collideHostPorts, type HostPort, hostPortsOf } from './host-ports.js';
+import { type HostPort, hostPortsOf, TakenHostPorts } from './host-ports.js';
 import { isRunning } from '../housekeeping-owner.js';
 import { type Rejection } from '../desired-pods.js';
 
@@ -44,8 +44,9 @@ export function findForeignClaim(pod: NodePod, observed: Iterable<PodStatus>, is
       return { rejection: { reason: FOREIGN_POD, message }, warning: message + adviceFor(other) };
     }
     if (!isRunning(other)) continue;
-    const taken = other.containers.filter(({ state }) => state === 'running').flatMap(writtenHostPorts);
-    const port = hostPortsOf(pod).find((wanted) => taken.some((each) => collideHostPorts(wanted, each)));
+    const running = other.containers.filter(({ state }) => state === 'running');
+    const taken = new TakenHostPorts(running.flatMap(writtenHostPorts));
+    const port = hostPortsOf(pod).find((wanted) => taken.collides(wanted));
     if (port === undefined) {
       const warning = `${whose} with the uid ${other.uid} has the same name ${formatPod(pod.metadata)}; it is left alone, and ours runs beside it`;
       return { rejection: undefined, warning: warning + adviceFor(other) };

@@ -9,7 +9,7 @@ export interface HostPort {
   readonly address: string;
 }
 
-const EVERY_ADDRESS = ['', '0.0.0.0', '::'];
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['', '0.0.0.0', '::']);
 
 /** Those of regular containers and sidecars: init containers are over when others start. Pure. */
 export function hostPortsOf({ spec }: NodePod): HostPort[] {
@@ -19,11 +19,54 @@ export function hostPortsOf({ spec }: NodePod): HostPort[] {
   );
 }
 
-/** Whether two pods cannot have these at once. Pure. */
-export function collideHostPorts(one: HostPort, other: HostPort): boolean {
-  const isEvery = ({ address }: HostPort): boolean => EVERY_ADDRESS.includes(address);
-  const sameAddress = isEvery(one) || isEvery(other) || one.address === other.address;
-  return one.port === other.port && one.protocol === other.protocol && sameAddress;
+/**
+ * Ports that are taken. Whether another one could be had besides is answered without a look at each, however many they
+ * are.
+ */
+export class TakenHostPorts {
+  /** How many have each address, by number and protocol; '' for every address. */
+  readonly #addresses = new Map<string, Map<string, number>>();
+
+  constructor(ports: Iterable<HostPort> = []) {
+    for (const port of ports) this.add(port);
+  }
+
+  /** Whether somebody who has one of these leaves no room for that port. */
+  collides(port: HostPort): boolean {
+    const taken = this.#addresses.get(keyOf(port));
+    if (taken === undefined) return false;
+    const address = addressOf(port);
+    return address === '' || taken.has('') || taken.has(address);
+  }
+
+  /** As often as it is taken: it is free once it was removed as often. */
+  add(port: HostPort): void {
+    const key = keyOf(port);
+    const taken = this.#addresses.get(key) ?? new Map<string, number>();
+    const address = addressOf(port);
+    taken.set(address, (taken.get(address) ?? 0) + 1);
+    this.#addresses.set(key, taken);
+  }
+
+  /** One that was added. */
+  remove(port: HostPort): void {
+    const key = keyOf(port);
+    const taken = this.#addresses.get(key);
+    if (taken === undefined) return;
+    const address = addressOf(port);
+    const left = (taken.get(address) ?? 0) - 1;
+    if (left > 0) taken.set(address, left);
+    else taken.delete(address);
+    if (taken.size === 0) this.#addresses.delete(key);
+  }
+}
+
+function keyOf({ port, protocol }: HostPort): string {
+  return `${port}/${protocol}`;
+}
+
+function addressOf({ address }: HostPort): string {
+  return EVERY_ADDRESS.has(address) ? '' : address;
 }
 
 function toHostPort(port: ContainerPort, hostNetwork: boolean): HostPort[] {

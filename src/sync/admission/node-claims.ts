@@ -1,6 +1,6 @@
 import { type NodePod } from '../../model/node-pod.js';
 import { computeOtherRequests, computePodRequests, type PodRequests } from '../../model/pod-requests.js';
-import { collideHostPorts, type HostPort, hostPortsOf } from './host-ports.js';
+import { type HostPort, hostPortsOf, TakenHostPorts } from './host-ports.js';
 
 interface Claim {
   readonly requests: PodRequests;
@@ -11,7 +11,7 @@ interface Claim {
 /** What some pods claim of their node together; one more or less costs no look at the others. */
 export class NodeClaims {
   readonly #byUid = new Map<string, Claim>();
-  readonly #portsByNumber = new Map<number, Set<HostPort>>();
+  readonly #ports = new TakenHostPorts();
   #cpuMilli = 0n;
   #memoryBytes = 0n;
   readonly #others = new Map<string, bigint>();
@@ -38,10 +38,7 @@ export class NodeClaims {
 
   /** Whether one of the pods has a port that another pod could not have besides. */
   collides(port: HostPort): boolean {
-    for (const taken of this.#portsByNumber.get(port.port) ?? []) {
-      if (collideHostPorts(port, taken)) return true;
-    }
-    return false;
+    return this.#ports.collides(port);
   }
 
   /** Takes in a pod, or a newer version of it. */
@@ -56,11 +53,7 @@ export class NodeClaims {
     this.#cpuMilli += claim.requests.cpuMilli;
     this.#memoryBytes += claim.requests.memoryBytes;
     for (const [name, amount] of claim.others) this.#others.set(name, this.requested(name) + amount);
-    for (const port of claim.ports) {
-      const others = this.#portsByNumber.get(port.port);
-      if (others === undefined) this.#portsByNumber.set(port.port, new Set([port]));
-      else others.add(port);
-    }
+    for (const port of claim.ports) this.#ports.add(port);
   }
 
   /** Does nothing for a pod that claims nothing. */
@@ -75,10 +68,6 @@ export class NodeClaims {
       if (left > 0n) this.#others.set(name, left);
       else this.#others.delete(name);
     }
-    for (const port of claim.ports) {
-      const others = this.#portsByNumber.get(port.port);
-      others?.delete(port);
-      if (others?.size === 0) this.#portsByNumber.delete(port.port);
-    }
+    for (const port of claim.ports) this.#ports.remove(port);
   }
 }
