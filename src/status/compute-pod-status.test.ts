@@ -529,6 +529,14 @@ describe('what a runtime says of a container', () => {
     return main(status).state.terminated?.message;
   };
 
+  it('is no longer than what an API server takes of many containers', () => {
+    const long = 'x'.repeat(2 * 1024 * 1024);
+    const findStartFailure = () => ({ reason: 'CreateContainerError', message: long });
+    const { waiting } = main(compute({}, { findStartFailure })).state;
+    expect(waiting?.message).toMatch(/^x+… \(cut, 2097152 bytes in all\)$/);
+    expect(Buffer.byteLength(waiting!.message!)).toBe(32 * 1024);
+  });
+
   it('is shown, unless its command has Secrets in it', () => {
     expect(end(['run'])).toBe(message);
     expect(end(['/bin/$(TOKEN)'])).toBe('what the runtime says of it may quote a Secret, and is not shown');

@@ -31,6 +31,7 @@ import {
   type ProbeStates,
 } from './compute-container-statuses.js';
 import { computePhase, type ContainerStatuses } from './compute-phase.js';
+import { cutMessages } from './cut-messages.js';
 import { hasRun, PodContainers } from './pod-containers.js';
 import { choosePodIps } from './pod-ips.js';
 import { findPodStartMs } from './pod-start-time.js';
@@ -95,7 +96,7 @@ export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
   const startMs = findPodStartMs(observed) ?? nowMs;
   const hasSandbox = findSandboxFlaw(pod, observed) === undefined;
   const conditionsBefore = previous?.conditions ?? [];
-  return {
+  return cutMessages({
     phase,
     conditions: computeConditions({
       ...{ phase, statuses, hasSandbox, nowMs },
@@ -110,7 +111,7 @@ export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
     containerStatuses: regular,
     ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
     qosClass: computePodQos(pod.spec),
-  };
+  });
 }
 
 /** `init` in the order of the spec. */

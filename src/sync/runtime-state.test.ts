@@ -93,6 +93,19 @@ describe('the state of the runtime', () => {
     await stop();
   });
 
+  it('says no more of it than an API server takes', async () => {
+    const { state, runtime, clock, stop } = setUp();
+    const long = 'x'.repeat(2 * 1024 * 1024);
+    runtime.conditions = ['RuntimeReady', 'NetworkReady'].map((type) => condition(type, false, 'Odd', long));
+    await clock.settle();
+    for (const errors of [state.runtimeErrors(), state.networkErrors()]) {
+      const error = errors.at(-1) ?? '';
+      expect(error).toMatch(/ message:x+… \(cut, 2097152 bytes in all\)$/);
+      expect(Buffer.byteLength(error)).toBeLessThan(33 * 1024);
+    }
+    await stop();
+  });
+
   it('takes a condition that is missing for one that does not hold', async () => {
     const { state, runtime, clock, stop } = setUp();
     runtime.conditions = [];

@@ -12,7 +12,14 @@
 import { callWithDeadline } from '../pleg/call-with-deadline.js';
 import { Backoff } from '../util/backoff.js';
 import { type Clock } from '../util/clock.js';
+import { cutText } from '../util/cut-text.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+
+/**
+ * What is told of a message that a runtime sends, in bytes: it goes into the Node, which an API server refuses where it
+ * is too large.
+ */
+const MOST_MESSAGE_BYTES = 32 * 1024;
 
 /** One of CRI's RuntimeConditions: `RuntimeReady`, `NetworkReady`, or one of the runtime's own. */
 export interface RuntimeCondition {
@@ -179,5 +186,5 @@ function findProblem(conditions: readonly RuntimeCondition[], type: string): str
 }
 
 function formatCondition({ type, status, reason, message }: RuntimeCondition): string {
-  return `${type}=${status} reason:${reason} message:${message}`;
+  return `${type}=${status} reason:${reason} message:${cutText(message, MOST_MESSAGE_BYTES)}`;
 }
