@@ -13,7 +13,7 @@ import { AgentScreen } from './screen/agent-screen.js';
 import { type CliHost } from './cli-host.js';
 import { packageVersion } from './package-version.js';
 import { createLog, verbosityOption } from './log-output.js';
-import { ownRootDir } from './own-root-dir.js';
+import { claimSharedFolder, ownRootDir, SHARED_ROOT_DIR } from './own-root-dir.js';
 import { runForSystemd } from './run-for-systemd.js';
 
 interface RunFlags extends Readonly<Record<string, unknown>> {
@@ -120,6 +120,7 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
       'there is nothing to run: name a folder of manifests, as in "podloop run ./pods", a --manifest-url, or the --kubeconfig of a cluster',
     );
   }
+  if (!isRoot() && options.rootDir === SHARED_ROOT_DIR) await claimSharedFolder(options.rootDir);
   const interrupted = host.listenForInterrupts();
   const { isolation, network, imageDir = [] } = flags;
   const images = imageDir.flatMap((folder) => ['--image-dir', resolve(folder)]);
@@ -210,7 +211,11 @@ async function readConfig(path: string, logger: Logger, kubeconfig = ''): Promis
 
 /** Who is not root keeps things in folders of his own. */
 function machineDefaults({ env }: CliHost): GivenAgentOptions {
-  if (process.getuid?.() === 0) return {};
+  if (isRoot()) return {};
   const rootDir = ownRootDir(env);
   return { rootDir, podLogsDir: join(rootDir, 'logs') };
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
 }

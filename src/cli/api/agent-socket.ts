@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { SOCKET_NAME, USUAL_ROOT_DIR } from '../../agent/usual-places.js';
-import { ownRootDir } from '../own-root-dir.js';
+import { mayBeOf, ownRootDir, SHARED_ROOT_DIR } from '../own-root-dir.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,7 +18,10 @@ export function resolveAgentSocket(flag: string | undefined, env: Environment, u
 
 function defaultSocketPaths(env: Environment, uid: number): readonly string[] {
   const shared = join(USUAL_ROOT_DIR, SOCKET_NAME);
-  return uid === 0 ? [shared] : [join(ownRootDir(env), SOCKET_NAME), shared];
+  const own = ownRootDir(env);
+  // Who has made a folder there that is not ours could answer in the name of our agent.
+  const isForeign = own === SHARED_ROOT_DIR && !mayBeOf(uid, own);
+  return uid === 0 || isForeign ? [shared] : [join(own, SOCKET_NAME), shared];
 }
 
 function toPath(named: string): string {
