@@ -110,6 +110,12 @@ export class KubeApiLab implements AsyncDisposable {
     await writeFile(this.file(`${name}.key`), key);
   }
 
+  /** A certificate and key of another server, of the same authority. */
+  async makeServerPair(host: string): Promise<CertificatePair> {
+    const issuer = this.#authority;
+    return await makeCertificate({ commonName: host, purpose: 'server', hosts: [host], issuer, ...lifetime() });
+  }
+
   /** Writes a kubeconfig for this server; `user` is YAML in one line. Returns its path. */
   async writeKubeconfig(user = '{}', cluster = 'certificate-authority: ca.crt'): Promise<string> {
     const file = this.file('kubeconfig');

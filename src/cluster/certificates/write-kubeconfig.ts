@@ -9,7 +9,7 @@ import { type Kubeconfig } from '../client/kubeconfig.js';
  */
 export async function writeKubeconfig(
   file: string,
-  { server, authority, serverName, insecure }: Omit<Kubeconfig, 'user'>,
+  { server, authority, serverName, proxyUrl, insecure }: Omit<Kubeconfig, 'user'>,
   pairFile: string,
 ): Promise<void> {
   const cluster = {
@@ -20,6 +20,7 @@ export async function writeKubeconfig(
     ...(insecure && { 'insecure-skip-tls-verify': true }),
     server,
     ...(serverName !== undefined && { 'tls-server-name': serverName }),
+    ...(proxyUrl !== undefined && { 'proxy-url': proxyUrl }),
   };
   // What JSON quotes is a scalar of YAML, too.
   const fields = (entries: object, indent: string): string =>

@@ -3,6 +3,7 @@ import { abortable } from '../../util/abortable.js';
 import { type TlsIdentity } from './credentials.js';
 import { Http1Connections } from './http1-connections.js';
 import { Http2Connection } from './http2-connection.js';
+import { formatHostAndPort } from './http-endpoint.js';
 import { type OpenSocket, openSocket, type ServerAddress } from './open-socket.js';
 import { type Answer, NotSentError, type Outgoing, type Transport } from './transport.js';
 
@@ -32,8 +33,7 @@ export class ApiTransport implements Transport {
 
   constructor(options: ApiTransportOptions) {
     this.#options = options;
-    const { protocol, host, port } = options.address;
-    this.#origin = `${protocol}//${host.includes(':') ? `[${host}]` : host}:${port}`;
+    this.#origin = `${options.address.protocol}//${formatHostAndPort(options.address)}`;
   }
 
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {

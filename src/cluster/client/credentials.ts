@@ -72,12 +72,13 @@ export class Credentials {
   private constructor(options: CredentialsOptions) {
     this.#options = options;
     const { kubeconfig, environment, clock } = options;
-    const { file, server, serverName, insecure, user } = kubeconfig;
+    const { file, server, serverName, insecure, proxyUrl, user } = kubeconfig;
     if (user.exec === undefined) return;
     const cluster = {
       server,
       ...(serverName !== undefined && { 'tls-server-name': serverName }),
       ...(insecure && { 'insecure-skip-tls-verify': true }),
+      ...(proxyUrl !== undefined && { 'proxy-url': proxyUrl }),
     };
     this.#exec = new ExecPlugin({ command: user.exec, file, cluster, environment, clock });
   }

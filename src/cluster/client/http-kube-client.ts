@@ -5,6 +5,8 @@ import { linkAbort, type LinkedAbort } from '../../util/linked-abort.js';
 import { withinTime } from '../../util/within-time.js';
 import { ApiTransport } from './api-transport.js';
 import { type Credentials } from './credentials.js';
+import { type ProxyAddress } from './find-proxy.js';
+import { toHttpEndpoint } from './http-endpoint.js';
 import {
   ApiError,
   type KubeClient,
@@ -14,7 +16,6 @@ import {
   type WatchRequest,
 } from './kube-client.js';
 import { type Kubeconfig } from './kubeconfig.js';
-import { type ServerAddress } from './open-socket.js';
 import { RateLimit } from './rate-limit.js';
 import { readBody, readLines } from './read-body.js';
 import { readStatus, toApiError } from './read-status.js';
@@ -24,6 +25,8 @@ import { type Answer, type Outgoing, type Transport } from './transport.js';
 export interface HttpKubeClientOptions {
   readonly kubeconfig: Kubeconfig;
   readonly credentials: Credentials;
+  /** The API server is reached through this one. */
+  readonly proxy?: ProxyAddress;
   /** As in `podloop/1.2.3 (linux/amd64)`. */
   readonly userAgent: string;
   /** Requests a second in the long run, and at once; as many as they like when absent. */
@@ -63,12 +66,13 @@ export class HttpKubeClient implements KubeClient {
 
   constructor(options: HttpKubeClientOptions) {
     this.#options = options;
-    const { kubeconfig, credentials, rateLimit, clock } = options;
+    const { kubeconfig, credentials, proxy, rateLimit, clock } = options;
+    const { serverName, insecure } = kubeconfig;
     const url = new URL(kubeconfig.server);
     this.#base = url.pathname.replace(/\/$/, '');
     this.#host = url.host;
     this.#transport = new ApiTransport({
-      address: toAddress(kubeconfig, url),
+      address: { ...toHttpEndpoint(url), serverName, insecure, ...(proxy && { proxy }) },
       identity: () => credentials.identity(),
       clock,
     });
@@ -267,10 +271,4 @@ function isBroken(error: unknown): boolean {
 
 function drawWatchSeconds(): number {
   return Math.round(SHORTEST_WATCH_S * (1 + Math.random()));
-}
-
-function toAddress({ serverName, insecure }: Kubeconfig, url: URL): ServerAddress {
-  const protocol = url.protocol === 'http:' ? 'http:' : 'https:';
-  const port = url.port === '' ? (protocol === 'http:' ? 80 : 443) : Number(url.port);
-  return { protocol, host: url.hostname.replace(/^\[|\]$/g, ''), port, serverName, insecure };
 }

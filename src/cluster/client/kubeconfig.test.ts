@@ -59,6 +59,14 @@ describe('a kubeconfig', () => {
     });
   });
 
+  it('may name a proxy on the way to its server', () => {
+    const cluster = 'server: https://a, proxy-url: "http://me:pass@proxy.lab:3128"';
+    expect(readKubeconfig(write('', cluster), FILE)).toMatchObject({
+      proxyUrl: 'http://me:pass@proxy.lab:3128',
+    });
+    expect(readKubeconfig(write('', 'server: https://a, proxy-url: ""'), FILE)).not.toHaveProperty('proxyUrl');
+  });
+
   it('may be one that Go has written, with null for what is not there', () => {
     const exec =
       'exec: {apiVersion: client.authentication.k8s.io/v1, command: ./get-token, args: null, env: null, provideClusterInfo: false, interactiveMode: IfAvailable}';
@@ -94,7 +102,9 @@ describe('a kubeconfig', () => {
     ],
     [write('', 'server: 10.0.0.1:6443'), 'clusters[0].cluster.server: must be a URL such as'],
     [write('', 'server: "https://a:b@c"'), 'must not hold a name or password'],
-    [write('', 'server: https://a, proxy-url: http://p'), 'proxy-url: is not supported'],
+    [write('', 'server: https://a, proxy-url: "http://u:12345@p:x"'), 'proxy-url: must be a URL such as'],
+    [write('', 'server: https://a, proxy-url: "p:3128"'), 'proxy-url: must be a URL such as'],
+    [write('', 'server: https://a, proxy-url: "socks5://u:12345@p"'), 'proxy-url: SOCKS is not supported'],
     [
       write('', 'server: https://a, insecure-skip-tls-verify: true, certificate-authority: x'),
       'must not be true beside a certificate authority',

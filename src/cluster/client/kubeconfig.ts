@@ -9,7 +9,9 @@
  * @module
  */
 import { dirname, resolve } from 'node:path';
+import { messageOf } from '../../util/errors.js';
 import { type YamlFile, YamlValue } from '../../util/yaml/yaml-value.js';
+import { readProxyUrl } from './find-proxy.js';
 
 /** PEM that stands in the kubeconfig itself, or in a file that may be replaced at any time. */
 export type PemSource = { readonly text: string } | { readonly file: string };
@@ -50,6 +52,8 @@ export interface Kubeconfig {
   readonly authority?: PemSource;
   /** The name in the server's certificate, when it is not the host of `server`. */
   readonly serverName?: string;
+  /** The proxy on the way to the server, perhaps with a password. What the environment says holds when absent. */
+  readonly proxyUrl?: string;
   /** Anybody may pass for the server. */
   readonly insecure: boolean;
   readonly user: KubeconfigUser;
@@ -124,9 +128,7 @@ function readCluster(
   if (url.username + url.password !== '') {
     throw fields.server.invalid('must not hold a name or password; write them into the user');
   }
-  if (fields['proxy-url'].string('') !== '') {
-    throw fields['proxy-url'].invalid('is not supported: podloop talks to the API server itself');
-  }
+  const proxyUrl = readProxy(fields['proxy-url']);
   readBoolean(fields['disable-compression']);
   const insecure = readBoolean(fields['insecure-skip-tls-verify']);
   const authority = readPem(fields['certificate-authority-data'], fields['certificate-authority'], inFolder);
@@ -141,7 +143,18 @@ function readCluster(
     insecure,
     ...(authority && { authority }),
     ...(serverName !== '' && { serverName }),
+    ...(proxyUrl !== '' && { proxyUrl }),
   };
+}
+
+function readProxy(value: YamlValue): string {
+  const url = readSecret(value);
+  try {
+    if (url !== '') readProxyUrl(url);
+  } catch (error) {
+    throw value.invalid(messageOf(error));
+  }
+  return url;
 }
 
 function readUser(fields: Fields<typeof USER_FIELDS>, inFolder: InFolder): KubeconfigUser {

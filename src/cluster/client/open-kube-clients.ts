@@ -4,6 +4,8 @@ import { type Clock } from '../../util/clock.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
 import { type ClientPairSource, Credentials } from './credentials.js';
+import { findProxy, readProxyUrl } from './find-proxy.js';
+import { formatHostAndPort } from './http-endpoint.js';
 import { HttpKubeClient } from './http-kube-client.js';
 import { type Kubeconfig, readKubeconfig } from './kubeconfig.js';
 
@@ -19,7 +21,7 @@ export interface KubeClientsOptions {
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
   /** How long the node's lease and status may take to be sent. */
   readonly heartbeatTimeoutMs: number;
-  /** Of the agent, for programs that hand out credentials. */
+  /** Of the agent: for programs that hand out credentials, and to find a proxy that the kubeconfig does not name. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -40,7 +42,10 @@ export interface KubeClients {
   close(): void;
 }
 
-/** Reads a kubeconfig and what it names; connects to nobody yet. Rejects with KUBECONFIG_INVALID. */
+/**
+ * Reads a kubeconfig and what it names; connects to nobody yet. Rejects with KUBECONFIG_INVALID, or with OPTION_INVALID for
+ * a proxy of the environment.
+ */
 export async function openKubeClients(options: KubeClientsOptions): Promise<KubeClients> {
   const { file, pair, version, rateLimit, heartbeatTimeoutMs, environment, clock, logger } = options;
   const kubeconfig = typeof file === 'string' ? await readKubeconfigFile(file) : file;
@@ -48,13 +53,18 @@ export async function openKubeClients(options: KubeClientsOptions): Promise<Kube
     ...{ kubeconfig, environment, clock, logger },
     ...(pair && { pair }),
   });
+  const { server, proxyUrl } = kubeconfig;
+  const proxy = proxyUrl === undefined ? findProxy(new URL(server), environment) : readProxyUrl(proxyUrl);
+  if (proxy !== undefined) {
+    logger.info('API server is reached through a proxy', { server, proxy: formatHostAndPort(proxy) });
+  }
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const userAgent = `podloop/${version} (${process.platform}/${arch})`;
-  const common = { kubeconfig, credentials, userAgent, clock };
+  const common = { kubeconfig, credentials, ...(proxy && { proxy }), userAgent, clock };
   const api = new HttpKubeClient({ ...common, rateLimit });
   const heartbeat = new HttpKubeClient({ ...common, timeoutMs: heartbeatTimeoutMs });
   return {
-    ...{ api, heartbeat, server: kubeconfig.server },
+    ...{ api, heartbeat, server },
     close: () => {
       api.close();
       heartbeat.close();

@@ -1,16 +1,26 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { checkServerIdentity, connect as connectTls, type SecureContext } from 'node:tls';
+import {
+  checkServerIdentity,
+  connect as connectTls,
+  type ConnectionOptions,
+  type SecureContext,
+  TLSSocket,
+} from 'node:tls';
 import { type Clock } from '../../util/clock.js';
+import { messageOf } from '../../util/errors.js';
+import { withinTime } from '../../util/within-time.js';
+import { type ProxyAddress } from './find-proxy.js';
+import { formatHostAndPort, type HttpEndpoint } from './http-endpoint.js';
+import { openTunnel } from './open-tunnel.js';
 
-/** A server, and how it is known. */
-export interface ServerAddress {
-  readonly protocol: 'https:' | 'http:';
-  readonly host: string;
-  readonly port: number;
+/** A server, the way to it, and how it is known. */
+export interface ServerAddress extends HttpEndpoint {
   /** What its certificate must be for, when that is not `host`. */
   readonly serverName: string | undefined;
-  /** Whatever certificate it has. */
+  /** Whatever certificate it has; its proxy likewise, as with client-go. */
   readonly insecure: boolean;
+  /** It is reached through this one. */
+  readonly proxy?: ProxyAddress;
 }
 
 /** A connection that is up. */
@@ -24,49 +34,80 @@ const LONGEST_CONNECT_MS = 10_000;
 /** As client-go: a connection whose other side is gone without a word is noticed. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** Connects, with TLS unless the server is known without. Rejects with what is wrong, naming host and port. */
+/**
+ * Connects, with TLS unless the server is known without. A proxy that speaks TLS is verified by the same authority as the
+ * server, as with client-go. Rejects with what is wrong, naming host and port.
+ */
 export async function openSocket(
   address: ServerAddress,
   context: SecureContext,
   clock: Pick<Clock, 'setTimer'>,
 ): Promise<OpenSocket> {
-  const { host, port } = address;
+  const { proxy, insecure, serverName = address.host } = address;
+  const late = (): Error => new Error(`not connected within ${LONGEST_CONNECT_MS / 1_000}s`);
+  const { signal } = new AbortController();
+  const limits = { clock, limitMs: LONGEST_CONNECT_MS, late, signal };
+  try {
+    return await withinTime<OpenSocket>(limits, async (inner) => {
+      const below = proxy && (await connectToProxy(address, proxy, context, inner));
+      const protocols = { secureContext: context, ALPNProtocols: ['h2', 'http/1.1'] };
+      const tls = { ...toTlsOptions(serverName, insecure), ...protocols, ...(below && { socket: below }) };
+      const socket = address.protocol === 'http:' && below ? below : await connect(address, tls, inner);
+      const isHttp2 = socket instanceof TLSSocket && socket.alpnProtocol === 'h2';
+      return { socket, protocol: isHttp2 ? 'h2' : 'http/1.1' };
+    });
+  } catch (error) {
+    const way = proxy === undefined ? '' : ` through the proxy ${formatHostAndPort(proxy)}`;
+    const what = `cannot connect to ${formatHostAndPort(address)}${way}`;
+    throw new Error(`${what}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Gives a connection that goes on to the server. */
+async function connectToProxy(
+  server: ServerAddress,
+  proxy: ProxyAddress,
+  context: SecureContext,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const tls = { ...toTlsOptions(proxy.host, server.insecure), secureContext: context };
+  return await openTunnel(await connect(proxy, tls, signal), proxy, formatHostAndPort(server), signal);
+}
+
+/** With TLS where it is spoken. Rejects with what is wrong, or with the signal's reason, and leaves nothing open then. */
+async function connect(
+  { protocol, host, port }: HttpEndpoint,
+  tls: ConnectionOptions,
+  signal: AbortSignal,
+): Promise<Socket> {
+  signal.throwIfAborted();
   return await new Promise((resolve, reject) => {
+    const isPlain = protocol === 'http:';
+    const socket: Socket = isPlain ? connectTcp({ host, port }) : connectTls({ ...tls, host, port });
     const fail = (error: Error): void => {
-      timer.cancel();
+      signal.removeEventListener('abort', onAbort);
       socket.destroy();
-      reject(new Error(`cannot connect to ${host}:${port}: ${error.message}`, { cause: error }));
+      reject(error);
     };
-    const isReady = (protocol: OpenSocket['protocol']): void => {
-      timer.cancel();
-      socket.removeListener('error', fail);
-      socket.setKeepAlive(true, KEEP_ALIVE_MS);
-      resolve({ socket, protocol });
-    };
-    const timer = clock.setTimer(LONGEST_CONNECT_MS, () =>
-      fail(new Error(`not connected within ${LONGEST_CONNECT_MS / 1_000}s`)),
-    );
-    let socket: Socket;
-    if (address.protocol === 'http:') {
-      socket = connectTcp({ host, port, noDelay: true }, () => isReady('http/1.1'));
-    } else {
-      const tls = connectTls(
-        { ...toTlsOptions(address), host, port, secureContext: context, ALPNProtocols: ['h2', 'http/1.1'] },
-        () => isReady(tls.alpnProtocol === 'h2' ? 'h2' : 'http/1.1'),
-      );
-      socket = tls.setNoDelay(true);
-    }
+    const onAbort = (): void => fail(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    socket.setNoDelay(true);
+    // Both stay: whoever is given the connection listens a moment later only.
     socket.on('error', fail);
+    socket.once('close', () => fail(new Error('the connection broke')));
+    socket.once(isPlain ? 'connect' : 'secureConnect', () => {
+      signal.removeEventListener('abort', onAbort);
+      socket.setKeepAlive(true, KEEP_ALIVE_MS);
+      resolve(socket);
+    });
   });
 }
 
-function toTlsOptions({ host, serverName, insecure }: ServerAddress) {
-  const name = serverName ?? host;
+function toTlsOptions(name: string, insecure: boolean): ConnectionOptions {
   return {
     // An address is no name that could be asked for.
     servername: isIP(name) === 0 ? name : '',
     rejectUnauthorized: !insecure,
-    checkServerIdentity: (_: string, certificate: Parameters<typeof checkServerIdentity>[1]) =>
-      insecure ? undefined : checkServerIdentity(name, certificate),
+    checkServerIdentity: (_, certificate) => (insecure ? undefined : checkServerIdentity(name, certificate)),
   };
 }
