@@ -70,9 +70,9 @@ export interface V1ContainerStatus {
   /** `containerd://<id>`; absent before there is a container. */
   readonly containerID?: string;
   readonly started: boolean;
-  /** What it was promised; absent when it asks for nothing. */
+  /** What it was promised; absent when it asks for nothing, and before there is a container. */
   readonly allocatedResources?: ResourceList;
-  /** What is in force; absent when nothing was asked for. */
+  /** What is in force, empty when nothing was asked for; absent before there is a container. */
   readonly resources?: ResourceRequirements;
   /** In the order of the spec; absent when there are none. */
   readonly volumeMounts?: readonly V1VolumeMountStatus[];

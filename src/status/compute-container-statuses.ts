@@ -66,7 +66,8 @@ export function computeContainerStatus(
   const actual = newest?.state === 'running' ? inputs.findLimits?.(newest) : undefined;
   return {
     ...shown,
-    ...computeStatusResources(container, actual),
+    // As a kubelet, which tells them of whatever container the runtime has, and of no other.
+    ...(newest && computeStatusResources(container, actual)),
     ...computeVolumeMountStatuses(container, inputs.canMountRecursivelyReadOnly),
     started,
     ready: isReady(kind, container, newest, shown, started, inputs),

@@ -106,6 +106,7 @@ describe('the status of a pod that runs', () => {
           image: 'registry.example/app:1',
           imageID: 'registry.example/app@sha256:1111',
           containerID: 'containerd://main-0',
+          resources: {},
           started: true,
         },
       ],
@@ -152,6 +153,31 @@ describe('a container', () => {
     const ofRoot = compute({ containers: { main: { user: alone } } });
     expect(main(ofRoot).user).toEqual({ linux: { uid: 0, gid: 0 } });
     expect(main(ofRoot)).not.toHaveProperty('volumeMounts');
+  });
+
+  it('has its resources told as soon as the runtime has it, and for as long as it was seen', () => {
+    const resources = { requests: { cpu: '100m' } };
+    const spec = {
+      initContainers: [aBareContainer('first', { resources })],
+      containers: [aBareContainer('main')],
+      ephemeralContainers: [aBareContainer('debug')],
+    };
+    const toldBy = (status: V1PodStatus): unknown[] =>
+      [status.initContainerStatuses, status.containerStatuses, status.ephemeralContainerStatuses]
+        .flatMap((each) => each ?? [])
+        .map((each) => [each.name, each.resources, each.allocatedResources]);
+    const none = ['first', 'main', 'debug'].map((name) => [name, undefined, undefined]);
+    expect(toldBy(compute({ spec }))).toEqual(none);
+    const containers = { first: { ...EXITED, exitCode: 0 }, main: { state: 'created' as const }, debug: {} };
+    const seen = [
+      ['first', resources, resources.requests],
+      ['main', {}, undefined],
+      ['debug', {}, undefined],
+    ];
+    const previous = compute({ spec, containers });
+    expect(toldBy(previous)).toEqual(seen);
+    const { first: _, ...left } = containers;
+    expect(toldBy(compute({ spec, containers: left }, { previous }))).toEqual(seen);
   });
 
   it.each<[string, SceneBlueprint, Facts, Partial<V1ContainerStatus>]>([

@@ -10,7 +10,13 @@ describe('the resources in the status of a container', () => {
     const all = { allocatedResources: resources.requests, resources };
     expect(computeStatusResources({ resources }, undefined)).toEqual(all);
     expect(computeStatusResources({ resources }, inForce)).toEqual(all);
-    expect(computeStatusResources({}, inForce)).toEqual({});
+  });
+
+  it('are empty, and nothing is promised, where nothing was asked for', () => {
+    for (const none of [{}, { resources: {} }, { resources: { requests: {}, limits: {} } }]) {
+      expect(computeStatusResources(none, inForce)).toEqual({ resources: {} });
+      expect(computeStatusResources(none, undefined)).toEqual({ resources: {} });
+    }
   });
 
   it('are those that are in force while others are wanted', () => {

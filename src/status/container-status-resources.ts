@@ -5,14 +5,15 @@ import { type ContainerLimits } from '../runtime/runtime.js';
 
 /** The part of a v1 ContainerStatus that is about resources. */
 export interface StatusResources {
-  /** What it was promised. */
+  /** What it was promised; absent when it asks for nothing. */
   readonly allocatedResources?: ResourceList;
-  /** What is in force. */
-  readonly resources?: ResourceRequirements;
+  /** What is in force; empty when nothing was asked for. */
+  readonly resources: ResourceRequirements;
 }
 
 /**
- * What a status says of a container's resources: the manifest's, but for what is not in force of it. Pure.
+ * What a status says of the resources of a container that the runtime has: the manifest's, but for what is not in force of
+ * it. Pure.
  *
  * `actual`: of a container that runs, as far as the runtime tells.
  */
@@ -21,7 +22,7 @@ export function computeStatusResources(
   actual: ContainerLimits | undefined,
 ): StatusResources {
   const { requests = {}, limits = {} } = resources;
-  if (Object.keys(requests).length + Object.keys(limits).length === 0) return {};
+  if (Object.keys(requests).length + Object.keys(limits).length === 0) return { resources: {} };
   return {
     ...(Object.keys(requests).length === 0 ? {} : { allocatedResources: requests }),
     resources: actual === undefined ? resources : inForce(requests, limits, actual),

@@ -342,10 +342,8 @@ function mirrorsOf(pods: readonly Pod[]): Readonly<Record<string, string | undef
   return Object.fromEntries(mirrors.map(({ metadata }) => [metadata?.name ?? '', metadata?.uid]));
 }
 
-/** Where volumes are mounted podloop does not tell, nor that there are no resources. */
 function containersOf(pod: Pick<Pod, 'status'> | undefined): readonly object[] {
-  const statuses = [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])];
-  return statuses.map((status) => ({ resources: {}, ...status }));
+  return [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])];
 }
 
 function webOf(pods: readonly Pod[]): string {
