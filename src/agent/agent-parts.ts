@@ -61,7 +61,10 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const secrets = new SecretHider();
   const common = { clock, logger };
   const hide = (text: string): string => secrets.hide(text);
-  const events = new PodEventLog({ ...common, hide });
+  const events = new PodEventLog({
+    ...{ ...common, hide },
+    findPod: (uid) => deciding.desired.find(uid) ?? acting.manager.findPod(uid),
+  });
   const stopped = await StoppedPods.open({
     ...{ logger, file: join(options.rootDir, 'stopped-pods.json') },
     onChanged: () => sources.config.refresh(),

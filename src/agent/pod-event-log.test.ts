@@ -21,9 +21,11 @@ it('keeps what was told last at the end, and the same event once with its count'
   log.record(DB, started);
   await clock.advance(1_000);
   log.record(WEB, failed);
+  const fieldPath = 'spec.containers{c}';
+  const beforeMs = clock.now() - 1_000;
   expect(log.list()).toEqual([
-    { ...started, pod: DB, count: 1, firstAtMs: clock.now() - 1_000, lastAtMs: clock.now() - 1_000 },
-    { ...failed, pod: WEB, count: 2, firstAtMs: clock.now() - 1_000, lastAtMs: clock.now() },
+    { ...started, pod: DB, fieldPath, count: 1, firstAtMs: beforeMs, lastAtMs: beforeMs },
+    { ...failed, pod: WEB, fieldPath, count: 2, firstAtMs: beforeMs, lastAtMs: clock.now() },
   ]);
   expect(log.list('u1')).toHaveLength(1);
 });
@@ -53,6 +55,26 @@ it('logs each event, warnings at the usual verbosity', () => {
     ],
     ['Event occurred', expect.objectContaining({ fieldPath: undefined, reason: 'Killing' }), 4],
   ]);
+});
+
+it('says which kind of container it is about, as long as its pod is there', () => {
+  const lines: unknown[] = [];
+  const logger = { ...SILENT_LOGGER, info: (_: string, fields: unknown) => void lines.push(fields) };
+  const spec = {
+    initContainers: [{ name: 'setup', image: 'i' }],
+    ephemeralContainers: [{ name: 'debug', image: 'i' }],
+  };
+  const findPod = (uid: string) => (uid === WEB.uid ? { spec } : undefined);
+  const log = new PodEventLog({ clock: new FakeClock(), logger, findPod });
+  for (const container of ['setup', 'debug', 'c']) log.record(WEB, { ...started, container });
+  log.record(WEB, { type: 'Normal', reason: 'Killing', message: 'Stopping' });
+  log.record(DB, { ...started, container: 'setup' });
+  const paths = [
+    ...['spec.initContainers{setup}', 'spec.ephemeralContainers{debug}', 'spec.containers{c}'],
+    ...[undefined, 'spec.containers{setup}'],
+  ];
+  expect(log.list().map(({ fieldPath }) => fieldPath)).toEqual(paths);
+  expect(lines).toMatchObject(paths.map((fieldPath) => ({ fieldPath })));
 });
 
 it('says nothing that nobody may read, nor logs it', () => {

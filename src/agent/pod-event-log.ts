@@ -1,4 +1,4 @@
-import { containerFieldPath } from '../model/container-field-path.js';
+import { containerFieldPath, type SpecialContainers } from '../model/container-field-path.js';
 import { type PodEvent, type PodEventRecorder } from '../model/pod-event-recorder.js';
 import { formatPod, type PodRef } from '../model/pod-ref.js';
 import { definePublishingChannel } from '../util/publishing-channel.js';
@@ -8,6 +8,8 @@ import { type Logger } from '../util/logger.js';
 /** An event with its pod, and how often it was told. */
 export interface RecordedPodEvent extends PodEvent {
   readonly pod: PodRef;
+  /** Where in the spec of the pod the container stands that it is about: `spec.initContainers{setup}`. */
+  readonly fieldPath?: string;
   /** How many times in a row; the same event of the same pod is kept once. */
   readonly count: number;
   /** Wall-clock milliseconds of the first and of the last time. */
@@ -22,6 +24,8 @@ export const podEventRecorded = definePublishingChannel<RecordedPodEvent>('podlo
 export interface PodEventLogOptions {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** A pod of the node, for where in it a container stands; undefined when it is gone. */
+  readonly findPod?: (uid: string) => { readonly spec: SpecialContainers } | undefined;
   /** Takes out of a message what nobody may read; nothing unless told. */
   readonly hide?: (message: string) => string;
   /** How many different events are kept; 1,000 unless told. The one that was told longest ago goes first. */
@@ -59,15 +63,18 @@ export class PodEventLog implements PodEventRecorder {
       logger,
       capacity = DEFAULT_CAPACITY,
       hide = (text: string): string => text,
+      findPod = () => undefined,
     } = this.#options;
     const event = { ...told, message: hide(told.message) };
     const { type, reason, message, container } = event;
+    const spec = container === undefined ? undefined : findPod(pod.uid)?.spec;
+    const fieldPath = containerFieldPath(container, spec);
     logger.info(
       'Event occurred',
       {
         object: formatPod(pod),
         podUID: pod.uid,
-        fieldPath: containerFieldPath(container),
+        fieldPath,
         kind: 'Pod',
         apiVersion: 'v1',
         type,
@@ -81,7 +88,8 @@ export class PodEventLog implements PodEventRecorder {
     const lastAtMs = clock.now();
     this.#events.delete(key);
     const { count = 0, firstAtMs = lastAtMs } = known ?? {};
-    const recorded = { ...event, pod, count: count + 1, firstAtMs, lastAtMs };
+    const place = fieldPath === undefined ? {} : { fieldPath };
+    const recorded = { ...event, pod, ...place, count: count + 1, firstAtMs, lastAtMs };
     this.#events.set(key, recorded);
     podEventRecorded.publish(recorded);
     for (const follower of this.#followers) follower.record(pod, event);

@@ -53,6 +53,8 @@ export interface JournalRecord {
   readonly node?: string;
   /** The name of the container. */
   readonly container?: string;
+  /** Where in the spec of its pod the container stands, when that is not among the regular ones: `spec.initContainers{setup}`. */
+  readonly fieldPath?: string;
   /** How often it happened since {@link firstAtMs}; once unless told. */
   readonly count?: number;
   readonly firstAtMs?: number;

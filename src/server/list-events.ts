@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { containerFieldPath } from '../model/container-field-path.js';
 import { type PodEvent } from '../model/pod-event-recorder.js';
 import { type PodRef } from '../model/pod-ref.js';
 import { toV1Time } from '../model/v1-pod-status.js';
@@ -10,6 +9,8 @@ import { parseFieldSelector, type SelectableFields } from './field-selector.js';
 /** An event of a pod, told so many times in a row. */
 export interface ServedEvent extends PodEvent {
   readonly pod: PodRef;
+  /** Where in the spec of the pod the container stands that it is about; absent when it is about the pod. */
+  readonly fieldPath?: string;
   readonly count: number;
   /** Milliseconds since the epoch. */
   readonly firstAtMs: number;
@@ -30,7 +31,7 @@ const FIELDS: SelectableFields<ServedEvent> = {
   'involvedObject.name': ({ pod }) => pod.name,
   'involvedObject.uid': ({ pod }) => pod.uid,
   'involvedObject.apiVersion': () => 'v1',
-  'involvedObject.fieldPath': ({ container }) => containerFieldPath(container) ?? '',
+  'involvedObject.fieldPath': ({ fieldPath = '' }) => fieldPath,
   'metadata.namespace': ({ pod }) => pod.namespace,
   'metadata.name': (event) => nameOf(event),
   reason: ({ reason }) => reason,
@@ -57,8 +58,7 @@ export function listEvents({ read, nodeName, version }: ListEventsOptions): ApiH
 }
 
 function render(event: ServedEvent, host: string): object {
-  const { pod, type, reason, message, count, container } = event;
-  const fieldPath = containerFieldPath(container);
+  const { pod, type, reason, message, count, fieldPath } = event;
   return {
     kind: 'Event',
     apiVersion: 'v1',

@@ -262,7 +262,8 @@ describe('a log that there is not', () => {
 it('events of one pod are found by its uid', () => {
   const event = (uid: string, message: string) => ({
     ...{ pod: { uid, namespace: 'default', name: uid }, type: 'Normal' as const, reason: 'Started', message },
-    ...{ container: 'main', count: 2, firstAtMs: 0, lastAtMs: 1_000 },
+    ...{ container: 'main', fieldPath: 'spec.initContainers{main}' },
+    ...{ count: 2, firstAtMs: 0, lastAtMs: 1_000 },
   });
   const read = () => [event('a', 'one'), event('b', 'two')];
   const handle = listEvents({ read, nodeName: 'node', version: () => 7 });
@@ -274,7 +275,7 @@ it('events of one pod are found by its uid', () => {
     items: [
       {
         message: 'two',
-        involvedObject: { uid: 'b', fieldPath: 'spec.containers{main}' },
+        involvedObject: { uid: 'b', fieldPath: 'spec.initContainers{main}' },
         lastTimestamp: '1970-01-01T00:00:01Z',
       },
     ],

@@ -11,6 +11,7 @@ import { Journal, type JournalFacts } from '../../journal/journal.js';
 import { type JournalQuery } from '../../journal/journal-query.js';
 import { type JournalEntry, type JournalPod, type JournalRecord } from '../../journal/journal-record.js';
 import { type CriClient } from '../../cri/index.js';
+import { type PodSpec } from '../../model/pod.js';
 import { untilNextBeatMs } from '../../util/beat.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
@@ -19,6 +20,7 @@ import { type AgentParts } from '../agent-parts.js';
 import { CallRecords } from './call-records.js';
 import { hideInRecord } from './hide-in-record.js';
 import { historyFolder } from './history-folder.js';
+import { placeInRecord } from './place-in-record.js';
 import { toLifecycleRecord } from './lifecycle-records.js';
 import { recordPodEvents, recordRestarts, toProbeRecord } from './pod-records.js';
 import { Repeats } from './repeats.js';
@@ -146,6 +148,11 @@ export class AgentHistory implements Disposable {
     return known === undefined ? undefined : { uid, namespace: known.namespace, name: known.name };
   }
 
+  #findSpec(uid: string): PodSpec | undefined {
+    const { manager, desired } = this.#options.parts;
+    return (desired.find(uid) ?? manager.findPod(uid))?.spec;
+  }
+
   #tell(reason: string, message: string, details: JournalRecord['details']): void {
     const atMs = this.#options.clock.now();
     this.#append({ atMs, kind: 'agent', type: 'Normal', reason, message, details });
@@ -153,7 +160,9 @@ export class AgentHistory implements Disposable {
 
   #append(record: JournalRecord): void {
     const { identity, parts } = this.#options;
+    const { pod } = record;
     const shown = hideInRecord(record, parts.hide);
-    this.#journal.append(record.pod === undefined ? { ...shown, node: identity.name } : shown);
+    if (pod === undefined) this.#journal.append({ ...shown, node: identity.name });
+    else this.#journal.append(placeInRecord(shown, this.#findSpec(pod.uid)));
   }
 }

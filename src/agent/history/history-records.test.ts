@@ -10,6 +10,7 @@ import { SILENT_LOGGER } from '../../util/logger.js';
 import { PodEventLog } from '../pod-event-log.js';
 import { CallRecords } from './call-records.js';
 import { hideInRecord } from './hide-in-record.js';
+import { placeInRecord } from './place-in-record.js';
 import { toLifecycleRecord } from './lifecycle-records.js';
 import { recordPodEvents } from './pod-records.js';
 import { Repeats } from './repeats.js';
@@ -155,6 +156,19 @@ it('events of pods are recorded without anything else of their pod', () => {
       ...{ pod, container: 'main', count: 1, firstAtMs: clock.now() },
     },
   ]);
+});
+
+it('records say where a container stands that is not among the regular ones of its pod', () => {
+  const spec = { initContainers: [{ name: 'setup', image: 'i' }] };
+  const record: JournalRecord = {
+    ...{ atMs: clock.now(), kind: 'restart', type: 'Normal', reason: 'Restarted', message: 'again', pod },
+  };
+  const setup = { ...record, container: 'setup' };
+  expect(placeInRecord(setup, spec)).toEqual({ ...setup, fieldPath: 'spec.initContainers{setup}' });
+  for (const same of [record, { ...record, container: 'main' }]) {
+    expect(placeInRecord(same, spec)).toBe(same);
+  }
+  expect(placeInRecord(setup, undefined)).toBe(setup);
 });
 
 describe('calls of the runtime', () => {

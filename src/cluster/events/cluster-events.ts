@@ -15,6 +15,7 @@
  * @see https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  * @module
  */
+import { containerFieldPath } from '../../model/container-field-path.js';
 import { type NodePod } from '../../model/node-pod.js';
 import { type PodEvent, type PodEventRecorder } from '../../model/pod-event-recorder.js';
 import { type PodRef } from '../../model/pod-ref.js';
@@ -93,7 +94,7 @@ export class ClusterEvents implements PodEventRecorder {
       return;
     }
     const object = { kind: 'Pod', namespace, name, uid } as const;
-    const fieldPath = container === undefined ? undefined : this.#fieldPath(uid, container);
+    const fieldPath = containerFieldPath(container, this.#options.findPod(uid)?.spec);
     this.#take(fieldPath === undefined ? object : { ...object, fieldPath }, event);
   }
 
@@ -118,14 +119,5 @@ export class ClusterEvents implements PodEventRecorder {
     const cut = hidden.length > LONGEST_MESSAGE ? `${hidden.slice(0, LONGEST_MESSAGE)}…` : hidden;
     const event = this.#correlator.correlate({ object, type, reason, message: cut });
     if (event !== undefined) this.#sender.push(event);
-  }
-
-  #fieldPath(uid: string, container: string): string {
-    const { initContainers = [], ephemeralContainers = [] } = this.#options.findPod(uid)?.spec ?? {};
-    const has = (list: readonly { readonly name: string }[]): boolean =>
-      list.some(({ name }) => name === container);
-    if (has(initContainers)) return `spec.initContainers{${container}}`;
-    if (has(ephemeralContainers)) return `spec.ephemeralContainers{${container}}`;
-    return `spec.containers{${container}}`;
   }
 }
