@@ -141,6 +141,7 @@ describe('what an agent is told of the certificates of its node', () => {
     const { config, warnings } = readKubeletConfig(
       `${HEAD}rotateCertificates: false\nserverTLSBootstrap: true\n`,
       'k.yaml',
+      true,
     );
     expect(warnings).toEqual([]);
     const told = { rotateCertificates: false, serverTlsBootstrap: true };

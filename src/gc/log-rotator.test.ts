@@ -310,7 +310,7 @@ describe('a container whose log the runtime does not open anew', () => {
 
   it('is one of no more than sixteen for which others do not wait', async () => {
     const hung = Array.from({ length: 17 }, (_, index) => `hung-${index}`);
-    const { clock, rotator, asked, answers } = await manyLab(hung);
+    const { clock, rotator, asked, answers, filesOf } = await manyLab(hung);
     const pass = rotator.rotate(never);
     for (let count = 1; count <= 16; count++) {
       await expect.poll(() => asked).toHaveLength(count);

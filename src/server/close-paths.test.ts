@@ -5,10 +5,14 @@ import { closePaths, type ClosedPaths } from './close-paths.js';
 
 const PODS = '/api/v1/namespaces/:namespace/pods';
 const POD = `${PODS}/:name`;
-const CLIENT = { localAddress: '::1', remoteAddress: '::1' };
+const CLIENT = { localAddress: '::1', remoteAddress: '::1', certificate: undefined };
 
 async function ask(closed: Partial<ClosedPaths>, method: string, template: string, known?: Authorize) {
-  const authorize = closePaths(known ?? (() => undefined), { debugging: false, systemLogs: false, ...closed });
+  const authorize = closePaths(known ?? (() => undefined), {
+    debugging: false,
+    systemLogs: false,
+    ...closed,
+  });
   const request = { method, path: template, template, headers: {}, signal: new AbortController().signal };
   const verdict = await authorize(request, CLIENT);
   return verdict instanceof ApiError ? `${verdict.code} ${verdict.message}` : verdict;
@@ -27,10 +31,13 @@ describe('paths that an operator has closed', () => {
     ['DELETE', POD],
     ['PATCH', '/api/v1/namespaces/:namespace/configmaps/:name'],
     ['GET', '/logs/'],
-  ])('are, without debugging, what reaches into containers or changes objects: %s %s', async (method, path) => {
-    expect(await ask({ debugging: true }, method, path)).toBe('405 Debug endpoints are disabled.');
-    expect(await ask({}, method, path)).toBeUndefined();
-  });
+  ])(
+    'are, without debugging, what reaches into containers or changes objects: %s %s',
+    async (method, path) => {
+      expect(await ask({ debugging: true }, method, path)).toBe('405 Debug endpoints are disabled.');
+      expect(await ask({}, method, path)).toBeUndefined();
+    },
+  );
 
   it.each(['/pods', '/metrics', '/stats/summary', '/api/v1/pods', PODS, POD])(
     'are not, without debugging, what is only read of pods: %s',

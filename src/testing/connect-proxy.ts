@@ -40,6 +40,8 @@ export class ConnectProxy implements AsyncDisposable {
       this.asked.push({ target: url, authorization: headers['proxy-authorization'] });
       if (this.refusal === undefined) this.#connect(port, socket, head);
       else if (this.refusal !== '') socket.end(`HTTP/1.1 ${this.refusal}\r\ncontent-length: 0\r\n\r\n`);
+      // Nobody else would read that the other side has gone.
+      else socket.resume().once('end', () => socket.destroy());
     });
   }
 

@@ -113,7 +113,13 @@ export class KubeApiLab implements AsyncDisposable {
   /** A certificate and key of another server, of the same authority. */
   async makeServerPair(host: string): Promise<CertificatePair> {
     const issuer = this.#authority;
-    return await makeCertificate({ commonName: host, purpose: 'server', hosts: [host], issuer, ...lifetime() });
+    return await makeCertificate({
+      commonName: host,
+      purpose: 'server',
+      hosts: [host],
+      issuer,
+      ...lifetime(),
+    });
   }
 
   /** Writes a kubeconfig for this server; `user` is YAML in one line. Returns its path. */

@@ -121,7 +121,8 @@ export function checkKubeletConfig(config: KubeletConfig): readonly FieldProblem
 const RESERVABLE = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
 
 function findReservationProblem(name: string, amount: string): string | undefined {
-  if (!RESERVABLE.includes(name)) return `cannot reserve ${name} resource; use one of ${RESERVABLE.join(', ')}`;
+  if (!RESERVABLE.includes(name))
+    return `cannot reserve ${name} resource; use one of ${RESERVABLE.join(', ')}`;
   const isNegative = (findQuantity(amount)?.nanos ?? 0n) < 0n;
   return isNegative ? 'must not be negative' : undefined;
 }

@@ -64,7 +64,9 @@ describe('a kubeconfig', () => {
     expect(readKubeconfig(write('', cluster), FILE)).toMatchObject({
       proxyUrl: 'http://me:pass@proxy.lab:3128',
     });
-    expect(readKubeconfig(write('', 'server: https://a, proxy-url: ""'), FILE)).not.toHaveProperty('proxyUrl');
+    expect(readKubeconfig(write('', 'server: https://a, proxy-url: ""'), FILE)).not.toHaveProperty(
+      'proxyUrl',
+    );
   });
 
   it('may be one that Go has written, with null for what is not there', () => {

@@ -210,8 +210,8 @@ export interface ContainerStateObject {
     readonly signal?: number;
     readonly reason?: string;
     readonly message?: string;
-    readonly startedAt?: string;
-    readonly finishedAt?: string;
+    readonly startedAt?: string | null;
+    readonly finishedAt?: string | null;
   };
 }
 

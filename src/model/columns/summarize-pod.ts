@@ -55,7 +55,8 @@ export function summarizePod({ spec, status, isTerminating }: SummarizedPod): Po
     ? [...init.counted.filter(({ name }) => sidecars.has(name)), ...regular.counted]
     : init.counted;
   return {
-    status: (isTerminating ? endingWord(status) : undefined) ?? regular.status ?? init.status ?? podWord(status),
+    status:
+      (isTerminating ? endingWord(status) : undefined) ?? regular.status ?? init.status ?? podWord(status),
     ready: init.ready + regular.ready,
     total: containers.length + sidecars.size,
     restarts: counted.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),

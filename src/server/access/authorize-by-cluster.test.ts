@@ -196,15 +196,20 @@ describe('who is let in by a cluster', () => {
     ['PATCH', POD],
     ['DELETE', POD],
     ['PATCH', '/api/v1/namespaces/:namespace/configmaps/:name'],
-  ])('may %s %s by a token of the file or as a master alone, whatever the cluster grants', async (method, path) => {
-    const { ask, asked } = scene(['create', 'update', 'patch', 'delete'].map((verb) => `${verb} proxy`));
-    for (const who of [{ token: 'anns' }, { certificate: { name: 'bob', groups: [] } }])
-      expect(await ask({ method, path, ...who })).toMatch(/^403 Objects .* API server: .* system:masters may$/);
-    expect(await ask({ method, path, token: 'own' })).toBeUndefined();
-    const certificate = { name: 'admin', groups: ['system:masters'] };
-    expect(await ask({ method, path, certificate })).toBeUndefined();
-    expect(asked).toEqual([]);
-  });
+  ])(
+    'may %s %s by a token of the file or as a master alone, whatever the cluster grants',
+    async (method, path) => {
+      const { ask, asked } = scene(['create', 'update', 'patch', 'delete'].map((verb) => `${verb} proxy`));
+      for (const who of [{ token: 'anns' }, { certificate: { name: 'bob', groups: [] } }])
+        expect(await ask({ method, path, ...who })).toMatch(
+          /^403 Objects .* API server: .* system:masters may$/,
+        );
+      expect(await ask({ method, path, token: 'own' })).toBeUndefined();
+      const certificate = { name: 'admin', groups: ['system:masters'] };
+      expect(await ask({ method, path, certificate })).toBeUndefined();
+      expect(asked).toEqual([]);
+    },
+  );
 
   it('is nobody who has shown nothing, of what is in pods, whatever the cluster says', async () => {
     const { ask, asked } = scene(['get proxy', 'get log', 'get pods', 'get configz', 'create checkpoint'], {
