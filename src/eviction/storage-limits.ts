@@ -40,6 +40,8 @@ const RESOURCE = 'ephemeral-storage';
 /** See the module. */
 export class StorageLimits {
   readonly #options: StorageLimitsOptions;
+  /** Whether a pod has a limit: it is asked about each pod every ten seconds. */
+  readonly #hasLimit = new WeakMap<NodePod['spec'], boolean>();
   #complaint: string | undefined;
 
   constructor(options: StorageLimitsOptions) {
@@ -54,7 +56,7 @@ export class StorageLimits {
   /** Looks once. Never rejects. */
   async check(signal: AbortSignal): Promise<void> {
     const { pods, measurePods, hasImageDisk, evict, logger } = this.#options;
-    const limited = pods().filter(({ spec }) => computeOtherLimit(spec, RESOURCE) !== undefined);
+    const limited = pods().filter(({ spec }) => this.#isLimited(spec));
     if (limited.length === 0) return;
     try {
       const [uses, isElsewhere] = await Promise.all([measurePods(limited, signal), hasImageDisk(signal)]);
@@ -71,6 +73,14 @@ export class StorageLimits {
       this.#complaint = complaint;
       logger.warn('It cannot be told what pods have written: their limits do not hold', { err: complaint });
     }
+  }
+
+  #isLimited(spec: NodePod['spec']): boolean {
+    const known = this.#hasLimit.get(spec);
+    if (known !== undefined) return known;
+    const isLimited = computeOtherLimit(spec, RESOURCE) !== undefined;
+    this.#hasLimit.set(spec, isLimited);
+    return isLimited;
   }
 }
 

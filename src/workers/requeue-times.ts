@@ -5,13 +5,15 @@ const BEAT_MS = 1_000;
 /**
  * When each pod is to be synced again although nothing happened to it: one time per pod, the last one set.
  *
- * It is asked each second, and seldom is a pod due: the first time of all is kept, so that the answer takes no look at each.
+ * It is asked each second, and there are few times, as most are whole seconds, for hundreds of pods: the answer takes a look
+ * at each time, never at each pod.
  */
 export class RequeueTimes {
   readonly #clock: Clock;
   /** Monotonic milliseconds. */
   readonly #dueAtMs = new Map<string, number>();
-  /** The first of them; undefined when it is to be looked for. */
+  readonly #uidsAt = new Map<number, Set<string>>();
+  /** The first of the times; undefined when it is to be looked for. */
   #firstMs: number | undefined = Infinity;
 
   constructor(options: { clock: Clock }) {
@@ -39,33 +41,50 @@ export class RequeueTimes {
   }
 
   delete(uid: string): void {
-    if (this.#dueAtMs.get(uid) === this.#firstMs) this.#firstMs = undefined;
+    const dueAtMs = this.#dueAtMs.get(uid);
+    if (dueAtMs === undefined) return;
     this.#dueAtMs.delete(uid);
+    const uids = this.#uidsAt.get(dueAtMs)!;
+    uids.delete(uid);
+    if (uids.size === 0) this.#forgetTime(dueAtMs);
   }
 
   /** Takes the pods whose time has come, the most overdue first. */
   takeDue(): string[] {
     const now = this.#clock.monotonicMs();
     if (this.#findFirstMs() > now) return [];
-    const due: (readonly [uid: string, dueAtMs: number])[] = [];
-    // Without an array for each of the pods that are not due, which are nearly all.
-    this.#dueAtMs.forEach((dueAtMs, uid) => {
-      if (dueAtMs <= now) due.push([uid, dueAtMs]);
+    const times = [...this.#uidsAt.keys()]
+      .filter((dueAtMs) => dueAtMs <= now)
+      .sort((one, other) => one - other);
+    return times.flatMap((dueAtMs) => {
+      const uids = [...this.#uidsAt.get(dueAtMs)!];
+      for (const uid of uids) this.#dueAtMs.delete(uid);
+      this.#forgetTime(dueAtMs);
+      return uids;
     });
-    for (const [uid] of due) this.delete(uid);
-    return due.sort(([, one], [, other]) => one - other).map(([uid]) => uid);
   }
 
   #setAt(uid: string, dueAtMs: number): void {
     this.delete(uid);
     this.#dueAtMs.set(uid, dueAtMs);
+    const uids = this.#uidsAt.get(dueAtMs);
+    if (uids === undefined) this.#uidsAt.set(dueAtMs, new Set([uid]));
+    else uids.add(uid);
     if (this.#firstMs !== undefined) this.#firstMs = Math.min(this.#firstMs, dueAtMs);
+  }
+
+  #forgetTime(dueAtMs: number): void {
+    this.#uidsAt.delete(dueAtMs);
+    if (dueAtMs === this.#firstMs) this.#firstMs = undefined;
   }
 
   #findFirstMs(): number {
     if (this.#firstMs === undefined) {
       let firstMs = Infinity;
-      for (const dueAtMs of this.#dueAtMs.values()) firstMs = Math.min(firstMs, dueAtMs);
+      // No object for each of them, as an iterator makes in code that runs too seldom to be optimized.
+      this.#uidsAt.forEach((_, dueAtMs) => {
+        firstMs = Math.min(firstMs, dueAtMs);
+      });
       this.#firstMs = firstMs;
     }
     return this.#firstMs;
