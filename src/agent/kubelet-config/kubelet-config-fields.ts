@@ -129,7 +129,10 @@ export const KUBELET_CONFIG_TABLES = {
     memorySwap: ignored('MemorySwapConfiguration', NO_POD_LIMITS),
     containerLogMaxSize: supported('quantity'),
     containerLogMaxFiles: supported('int32'),
-    containerLogMaxWorkers: ignored('int32', 'logs are rotated one after another'),
+    containerLogMaxWorkers: ignored(
+      'int32',
+      'logs are rotated one after another, and none waits for one that takes long',
+    ),
     containerLogMonitorInterval: duration(),
     configMapAndSecretChangeDetectionStrategy: ignored(
       'Get|Cache|Watch',
