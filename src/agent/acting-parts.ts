@@ -35,7 +35,7 @@ import { computeDownwardFacts, type DownwardNode, findDiskBytes } from './node-f
 import { hideInCommands, hideInProbes } from './hide-secrets.js';
 import { memoryUsageOf } from './node-facts/memory-usage.js';
 import { type HostIps } from './node-facts/host-ips.js';
-import { NodeFactsWatch } from './node-facts/node-facts-watch.js';
+import { MACHINE_PERIOD_MS, NodeFactsWatch } from './node-facts/node-facts-watch.js';
 import { NodeRoom } from './node-facts/node-room.js';
 import { openPullRecords } from './open-pull-records.js';
 import { type PodEventLog } from './pod-event-log.js';
@@ -141,7 +141,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     cpuCfsQuotaPeriodMs: options.cpuCfsQuotaPeriodMs,
     others: [
       { name: 'addresses', read: async () => given.hostIps.refresh() },
-      { name: 'resources', read: async () => room.refresh() },
+      { name: 'resources', read: async () => room.refresh(), everyMs: MACHINE_PERIOD_MS },
       { name: 'size of the disk', read: async () => room.refreshStorage() },
     ],
     canMount: () => !runtimeState.conditions.some(({ type, status }) => type === 'Isolation' && !status),

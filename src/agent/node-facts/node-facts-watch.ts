@@ -33,6 +33,8 @@ export interface NodeFactsWatchOptions {
 }
 
 const PERIOD_MS = 10_000;
+/** Of what only changes when somebody gives the machine more or less of it. */
+export const MACHINE_PERIOD_MS = 60_000;
 /** All of it is there within milliseconds, unless something hangs. */
 const DEADLINE_MS = 5_000;
 const HUGE_PAGES = '/sys/kernel/mm/hugepages';
@@ -42,7 +44,7 @@ const NO_RESOLVER: ResolverConfig = { servers: [], searches: [], options: [] };
 const STUB_ADDRESS = '127.0.0.53';
 const BEHIND_STUB = '/run/systemd/resolve/resolv.conf';
 
-/** The node's facts for sandboxes and containers; what may change is read again every ten seconds. */
+/** The node's facts for sandboxes and containers; what may change is read again every ten seconds, the machine every minute. */
 export class NodeFactsWatch {
   readonly #options: NodeFactsWatchOptions;
   readonly #readings: NodeReadings;
@@ -58,8 +60,8 @@ export class NodeFactsWatch {
       ...{ deadlineMs: DEADLINE_MS, clock, logger },
       readings: [
         ...others,
-        { name: 'processors', read: async () => this.#readMaskedPaths() },
-        { name: 'huge pages', read: async () => this.#readHugePages() },
+        { name: 'processors', read: async () => this.#readMaskedPaths(), everyMs: MACHINE_PERIOD_MS },
+        { name: 'huge pages', read: async () => this.#readHugePages(), everyMs: MACHINE_PERIOD_MS },
         { name: 'name servers', read: async () => this.#readResolver() },
       ],
     });

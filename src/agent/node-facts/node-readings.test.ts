@@ -93,3 +93,27 @@ it('nobody waits for readings once the signal has aborted', async () => {
   await refreshing;
   expect(logger.lines).toEqual([]);
 });
+
+it('a reading of what hardly ever changes is made no more often than it says, and again at once after it failed', async () => {
+  const [clock, logger] = [new FakeClock(), new LogRecorder()];
+  let [begun, isBroken] = [0, false];
+  const read = async (): Promise<void> => {
+    begun++;
+    if (isBroken) throw new Error('no such file');
+    await Promise.resolve();
+  };
+  const readings = new NodeReadings({
+    ...{ deadlineMs: 5_000, clock, logger },
+    readings: [{ name: 'huge pages', read, everyMs: 60_000 }],
+  });
+  const refreshed = async (afterMs: number): Promise<number> => {
+    await clock.advance(afterMs);
+    await readings.refresh();
+    return begun;
+  };
+  expect([await refreshed(0), await refreshed(59_999), await refreshed(1)]).toEqual([1, 1, 2]);
+  isBroken = true;
+  expect([await refreshed(60_000), await refreshed(10_000)]).toEqual([3, 4]);
+  isBroken = false;
+  expect([await refreshed(10_000), await refreshed(10_000)]).toEqual([5, 5]);
+});

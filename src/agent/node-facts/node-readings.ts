@@ -10,6 +10,8 @@ export interface NodeReading {
   readonly name: string;
   /** Reads it and keeps what it finds; what was found before holds until then. */
   readonly read: () => Promise<void>;
+  /** What hardly ever changes is read no more often than that, in milliseconds; with every refresh unless told. */
+  readonly everyMs?: number;
 }
 
 /** What {@link NodeReadings} need. */
@@ -34,21 +36,28 @@ export class NodeReadings {
   readonly #options: NodeReadingsOptions;
   readonly #underWay = new Map<NodeReading, Reading>();
   readonly #complaints = new Map<NodeReading, string>();
+  /** When each was begun last, in monotonic milliseconds. */
+  readonly #begunAtMs = new Map<NodeReading, number>();
 
   constructor(options: NodeReadingsOptions) {
     this.#options = options;
   }
 
   /**
-   * Begins each that is not under way, and waits until those are over, the deadline has passed or the signal aborts. Never
+   * Begins each that is due and not under way, and waits until those are over, the deadline has passed or the signal aborts. Never
    * rejects: what fails is told once.
    */
   async refresh(signal?: AbortSignal): Promise<void> {
     const { readings, deadlineMs, clock } = this.#options;
-    const begun = readings.filter((each) => !this.#underWay.has(each));
+    const begun = readings.filter((each) => this.#isDue(each) && !this.#underWay.has(each));
     const over = Promise.all(begun.map(async (each) => this.#read(each)));
     const isOver = await settlesWithin(abortable(over, signal), deadlineMs, clock);
     if (!isOver) for (const each of begun) this.#tellLate(each);
+  }
+
+  #isDue(reading: NodeReading): boolean {
+    const { everyMs = 0 } = reading;
+    return this.#options.clock.monotonicMs() - (this.#begunAtMs.get(reading) ?? -Infinity) >= everyMs;
   }
 
   async #read(reading: NodeReading): Promise<void> {
@@ -56,6 +65,7 @@ export class NodeReadings {
     const { name } = reading;
     const current: Reading = { startedAtMs: clock.monotonicMs(), isTold: false };
     this.#underWay.set(reading, current);
+    this.#begunAtMs.set(reading, current.startedAtMs);
     try {
       await reading.read();
       this.#complaints.delete(reading);
@@ -67,6 +77,7 @@ export class NodeReadings {
         });
       }
       this.#complaints.set(reading, complaint);
+      this.#begunAtMs.delete(reading);
     }
     this.#underWay.delete(reading);
     if (!current.isTold) return;
