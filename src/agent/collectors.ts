@@ -1,7 +1,7 @@
 import { type CriClient } from '../cri/index.js';
 import { ContainerCollector } from '../gc/container-collector.js';
 import { diskUsageAt } from '../gc/disk-usage.js';
-import { ImageCollector, type ImageRecords } from '../gc/image-collector.js';
+import { ImageCollector, type ImageRecords, type ImageUser } from '../gc/image-collector.js';
 import { type DiskUsage } from '../gc/image-plan.js';
 import { LogRotator } from '../gc/log-rotator.js';
 import { type ObservedPods } from '../gc/observed-pods.js';
@@ -75,7 +75,7 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
       ...{ clock, logger, pods, changes, pulled: given.pulled, records: given.pullRecords },
       hasSeenPods: given.hasSeenPods,
       desiredImages: given.desiredImages,
-      listUsedImages: async (signal) => listUsedImages(client, signal),
+      listContainers: async (signal) => listImageUsers(client, signal),
       diskUsage: async (signal) => readImageDisk(client, signal),
       policy: {
         highThresholdPercent: options.imageGcHighThreshold,
@@ -86,10 +86,10 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
   };
 }
 
-/** What the runtime's own list of containers names, by every name that is there. */
-async function listUsedImages(client: CriClient, signal: AbortSignal): Promise<readonly string[]> {
+/** Of all that the runtime has, whoever made it. */
+async function listImageUsers(client: CriClient, signal: AbortSignal): Promise<readonly ImageUser[]> {
   const { containers } = await client.listContainers({}, { signal });
-  return containers.flatMap(({ image, imageRef, imageId }) => [image?.image ?? '', imageRef, imageId]);
+  return containers.map(({ image, imageRef, imageId }) => ({ image: image?.image ?? '', imageRef, imageId }));
 }
 
 /** Of the disk on which the runtime says that its images are. */

@@ -1,7 +1,6 @@
 import type { ClusterObjects } from '../cluster/objects/cluster-objects.js';
 import { type StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
-import { recordRemovals } from '../gc/record-removals.js';
 import { manifestUidOf } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { isClusterPod } from '../model/static-pod.js';
@@ -95,8 +94,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     });
   };
   const collectors = buildCollectors({
-    ...{ options, client, runtime, changes, pulled, volumes, paths, pods: cache },
-    pullRecords: recordRemovals({ records: pullRecords, pulled, ...common }),
+    ...{ options, client, runtime, changes, pulled, pullRecords, volumes, paths, pods: cache },
     ...{ ...common, isOurs },
     mayRemove: (uid) => seenAllSources() && !desired.has(uid) && workers.shouldPodContentBeRemoved(uid),
     hasSeenPods: () => pleg.health().healthy,

@@ -6,6 +6,7 @@ import { type RuntimeImage } from '../runtime/runtime-changes.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { aContainer, aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
+import { LogRecorder } from '../testing/log-recorder.js';
 import { ImageCollector, type ImageRecords } from './image-collector.js';
 import { PulledImages } from './pulled-images.js';
 import { recordPulls } from './record-pulls.js';
@@ -51,7 +52,9 @@ interface World {
   /** The status of a pod is not known, and this is what the list of containers says of images; 'hangs' without one. */
   listed?: readonly string[] | 'hangs';
   desired?: string[];
-  seen?: boolean;
+  /** Or for how many removals it stays so. */
+  seen?: boolean | number;
+  isRecordFull?: boolean;
   isDiskOdd?: boolean;
   records?: ImageRecords;
 }
@@ -64,9 +67,15 @@ async function lab(options: World = {}) {
   const removed: string[] = [];
   const looks: number[] = [];
   const statuses: PodStatus[] = [];
+  const log = new LogRecorder();
+  const full: Pick<PulledImages, 'all' | 'observe' | 'forget'> = {
+    all: () => pulled.all(),
+    observe: async (seen) => pulled.observe(seen),
+    forget: async () => Promise.reject(new Error('disk is full')),
+  };
   const collector = new ImageCollector({
-    clock,
-    pulled,
+    ...{ clock, logger: log },
+    pulled: options.isRecordFull === true ? full : pulled,
     pods: {
       uids: () => statuses.map(({ uid }) => uid),
       get: (uid) => ({
@@ -74,13 +83,16 @@ async function lab(options: World = {}) {
         error: options.listed === undefined ? undefined : new Error('hung'),
       }),
     },
-    listUsedImages: async () => {
+    listContainers: async () => {
       if (options.listed === undefined) throw new Error('the statuses say it');
       if (options.listed === 'hangs') throw new Error('list hangs');
-      return options.listed;
+      return options.listed.map((image) => ({ image, imageRef: '', imageId: '' }));
     },
     desiredImages: () => options.desired ?? [],
-    hasSeenPods: () => options.seen ?? true,
+    hasSeenPods: () => {
+      const { seen = true } = options;
+      return typeof seen === 'number' ? removed.length < seen : seen;
+    },
     ...(options.records && { records: options.records }),
     changes: {
       listImages: async () => images,
@@ -96,7 +108,7 @@ async function lab(options: World = {}) {
     },
   });
   await clock.advance(10 * 60_000);
-  return { clock, collector, pulled, removed, statuses, looks };
+  return { clock, collector, pulled, removed, statuses, looks, log };
 }
 
 describe('the collector of images', () => {
@@ -141,6 +153,33 @@ describe('the collector of images', () => {
     const { collector, statuses } = await lab({ seen: false });
     statuses.push(podWith('sha256:d'));
     expect((await collector.collect(never)).removed).toEqual([]);
+  });
+
+  it('removes no more once it is not known any more what is used', async () => {
+    const { collector } = await lab({ seen: 1 });
+    expect((await collector.collect(never)).removed).toEqual(['sha256:a']);
+  });
+
+  it('has not fetched any more what it has removed', async () => {
+    const { collector, pulled } = await lab();
+    await collector.collect(never);
+    for (const record of [pulled, await PulledImages.open(path)])
+      expect([...record.all()].map(({ id }) => id)).toEqual(['sha256:b']);
+  });
+
+  it('has removed an image although that cannot be written', async () => {
+    const told: string[] = [];
+    const { collector, log } = await lab({
+      isRecordFull: true,
+      records: {
+        keepOnly: async () => undefined,
+        forget: async (id) => void told.push(id),
+      },
+    });
+    expect((await collector.collect(never)).removed).toEqual(['sha256:a', 'sha256:c']);
+    expect(told).toEqual(['sha256:a', 'sha256:c']);
+    const failed = log.complaints.filter(({ message }) => message.startsWith('Image was removed and'));
+    expect(failed).toMatchObject([{ fields: { imageID: 'sha256:a' } }, { fields: { imageID: 'sha256:c' } }]);
   });
 
   it.each([

@@ -10,6 +10,7 @@
  * @module
  */
 import { type RuntimeChanges, type RuntimeImage } from '../runtime/runtime-changes.js';
+import { type ContainerStatus } from '../runtime/runtime.js';
 import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import {
@@ -32,21 +33,21 @@ export interface ImageRecords {
   keepOnly(images: readonly RuntimeImage[], sinceMs: number): Promise<void>;
 }
 
+/** A container, by every name that it has for its image. */
+export type ImageUser = Pick<ContainerStatus, 'image' | 'imageRef' | 'imageId'>;
+
 /** What {@link ImageCollector} needs. */
 export interface ImageCollectorOptions {
   readonly clock: Clock;
   readonly pods: ObservedPods;
-  /**
-   * Images by name that the runtime's list of containers has; asked where the status of a pod is not known. Rejects when
-   * there is no list.
-   */
-  readonly listUsedImages: (signal: AbortSignal) => Promise<readonly string[]>;
+  /** The runtime's list of containers; asked where the status of a pod is not known. Rejects when there is no list. */
+  readonly listContainers: (signal: AbortSignal) => Promise<readonly ImageUser[]>;
   /** Images by name that desired pods are going to use. */
   readonly desiredImages: () => Iterable<string>;
   /** Whether the cache has seen every pod of the runtime at least once. */
   readonly hasSeenPods: () => boolean;
   readonly changes: Pick<RuntimeChanges, 'listImages' | 'removeImage'>;
-  readonly pulled: PulledImages;
+  readonly pulled: Pick<PulledImages, 'all' | 'observe' | 'forget'>;
   readonly records?: ImageRecords;
   /** Of the disk that the runtime keeps images on. */
   readonly diskUsage: (signal: AbortSignal) => Promise<DiskUsage>;
@@ -155,16 +156,18 @@ export class ImageCollector {
     for (const image of plan) {
       if (freedBytes >= toFree) break;
       signal.throwIfAborted();
-      // A container may have been made of it since.
+      // A container may have been made of it since, or nobody knows any more.
+      if (!this.#options.hasSeenPods()) continue;
       const inUse = await this.#namesInUse(signal);
       if (namesOf(image).some((name) => inUse.has(name))) continue;
       const size = Number(image.sizeBytes);
       this.#logger.info('Removing image to free bytes', { imageID: image.id, size });
       const { changes, clock, records } = this.#options;
-      const removedAtMs = clock.monotonicMs();
+      const [removedAtMs, wallMs] = [clock.monotonicMs(), clock.now()];
       try {
         await changes.removeImage(image.id);
         await records?.forget(image.id, removedAtMs);
+        await this.#forget(image.id, wallMs);
         removed.push(image.id);
         freedBytes += size;
       } catch (error) {
@@ -182,14 +185,26 @@ export class ImageCollector {
     return { removed, freedBytes, isShort };
   }
 
+  /**
+   * It is none any more that we fetched: whoever fetches it next may be somebody else. It was removed although that cannot
+   * be written.
+   */
+  async #forget(imageId: string, sinceMs: number): Promise<void> {
+    try {
+      await this.#options.pulled.forget(imageId, sinceMs);
+    } catch (error) {
+      this.#logger.error('Image was removed and cannot be noted as gone', error, { imageID: imageId });
+    }
+  }
+
   /** By every name that a container or a desired pod has for its image. */
   async #namesInUse(signal: AbortSignal): Promise<ReadonlySet<string>> {
-    const { pods, desiredImages, listUsedImages } = this.#options;
+    const { pods, desiredImages, listContainers } = this.#options;
     const observed = [...pods.uids()].map((uid) => pods.get(uid));
     const isListNeeded = observed.some(({ error }) => error !== undefined);
-    const listed = isListNeeded ? await listUsedImages(signal) : [];
-    const containers = observed.flatMap(({ status }) => status.containers);
-    const ofContainers = containers.flatMap(({ image, imageRef, imageId }) => [image, imageRef, imageId]);
-    return new Set([...listed, ...desiredImages(), ...ofContainers]);
+    const listed = isListNeeded ? await listContainers(signal) : [];
+    const users: readonly ImageUser[] = [...listed, ...observed.flatMap(({ status }) => status.containers)];
+    const names = users.flatMap(({ image, imageRef, imageId }) => [image, imageRef, imageId]);
+    return new Set([...names, ...desiredImages()]);
   }
 }

@@ -20,7 +20,7 @@ import { type ContainerStatus } from '../runtime/runtime.js';
 import { aContainer, aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { removeContainerLog } from './container-logs.js';
-import { LogRotator } from './log-rotator.js';
+import { LogRotator, type LogRotatorOptions } from './log-rotator.js';
 import { ownedBy } from '../runtime/ownership.js';
 import { type WatchFile } from './still-logs.js';
 
@@ -39,29 +39,33 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+type RotatorParts = Pick<LogRotatorOptions, 'clock' | 'changes' | 'maxFiles' | 'watch'>;
+
+/** Of logs of ten bytes of the containers of one pod. */
+function rotatorOf(containers: readonly ContainerStatus[], parts: RotatorParts): LogRotator {
+  const status = aPodStatus(aPod(), { containers });
+  return new LogRotator({
+    ...parts,
+    isOurs: ownedBy('me'),
+    pods: { uids: () => ['uid-web'], get: () => ({ status, error: undefined }) },
+    podLogsDir: join(folder, 'logs'),
+    maxSizeBytes: 10,
+  });
+}
+
 /** A rotator of logs of ten bytes, and a runtime that opens a new file when it is told to. */
 function lab(fields: Partial<ContainerStatus> = {}, maxFiles = 5, watch?: WatchFile) {
   const clock = new FakeClock();
   const reopened: string[] = [];
   const runtime = { isDown: false };
   const container = aContainerStatus(aContainer({ id: 'a' }), { labels: MINE, logPath: log, ...fields });
-  const status = aPodStatus(aPod(), { containers: [container] });
-  const rotator = new LogRotator({
-    clock,
-    isOurs: ownedBy('me'),
-    pods: { uids: () => ['uid-web'], get: () => ({ status, error: undefined }) },
-    changes: {
-      reopenContainerLog: async (id) => {
-        reopened.push(id);
-        if (runtime.isDown) throw new Error('connection refused');
-        await writeFile(log, '', { flag: 'a' });
-      },
-    },
-    podLogsDir: join(folder, 'logs'),
-    maxSizeBytes: 10,
-    maxFiles,
-    ...(watch && { watch }),
-  });
+  const reopenContainerLog = async (id: string): Promise<void> => {
+    reopened.push(id);
+    if (runtime.isDown) throw new Error('connection refused');
+    await writeFile(log, '', { flag: 'a' });
+  };
+  const more = { maxFiles, ...(watch && { watch }) };
+  const rotator = rotatorOf([container], { clock, changes: { reopenContainerLog }, ...more });
   return { clock, rotator, reopened, runtime };
 }
 
@@ -264,22 +268,13 @@ async function manyLab(ids: readonly string[]) {
   const containers = ids.map((id) =>
     aContainerStatus(aContainer({ id }), { labels: MINE, logPath: logOf(id) }),
   );
-  const status = aPodStatus(aPod(), { containers });
-  const rotator = new LogRotator({
-    clock,
-    isOurs: ownedBy('me'),
-    pods: { uids: () => ['uid-web'], get: () => ({ status, error: undefined }) },
-    changes: {
-      reopenContainerLog: async (id) => {
-        asked.push(id);
-        const hangs = runtime.hangs && id.startsWith('hung');
-        if (hangs) await new Promise<void>((resolve) => answers.push(resolve));
-        await writeFile(logOf(id), '', { flag: 'a' });
-      },
-    },
-    podLogsDir: join(folder, 'logs'),
-    maxSizeBytes: 10,
-  });
+  const reopenContainerLog = async (id: string): Promise<void> => {
+    asked.push(id);
+    const hangs = runtime.hangs && id.startsWith('hung');
+    if (hangs) await new Promise<void>((resolve) => answers.push(resolve));
+    await writeFile(logOf(id), '', { flag: 'a' });
+  };
+  const rotator = rotatorOf(containers, { clock, changes: { reopenContainerLog } });
   const filesOf = async (id: string): Promise<string[]> => (await readdir(dirname(logOf(id)))).sort();
   return { clock, rotator, asked, answers, runtime, logOf, filesOf };
 }

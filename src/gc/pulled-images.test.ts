@@ -93,4 +93,30 @@ describe('the record of images that we fetched', () => {
     expect(await look(['b'])).toEqual(['b']);
     expect(await kept()).toEqual(['a', 'b']);
   });
+
+  it('has no more what was removed', async () => {
+    const { clock, pulled, kept } = await lab();
+    await clock.advance(MINUTE);
+    for (const id of ['a', 'unknown']) await pulled.forget(id, clock.now());
+    expect(idsOf(pulled)).toEqual(['b']);
+    expect(await kept()).toEqual(['b']);
+  });
+
+  it('has what was fetched again since it was removed', async () => {
+    const { clock, pulled } = await lab();
+    const removedAtMs = clock.now();
+    await clock.advance(1_000);
+    await pulled.add('a', clock.now());
+    await clock.advance(1_000);
+    await pulled.forget('a', removedAtMs);
+    expect(pulled.has('a')).toBe(true);
+  });
+
+  it('does not have again what was removed with a look that shows it once more', async () => {
+    const { clock, pulled, look } = await lab();
+    await clock.advance(MINUTE);
+    await look(['b']);
+    await pulled.forget('a', clock.now());
+    expect(await look(['a', 'b'])).toEqual(['b']);
+  });
 });
