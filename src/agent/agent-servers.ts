@@ -8,7 +8,6 @@
  *
  * @module
  */
-import { isIPv6 } from 'node:net';
 import { type ApiHandler } from '../server/api-request.js';
 import { type ApiRouter } from '../server/api-router.js';
 import { ApiServer, type ApiServerOptions } from '../server/api-server.js';
@@ -29,6 +28,7 @@ import { type Clock } from '../util/clock.js';
 import { PodloopError } from '../util/errors.js';
 import { isLoopback } from '../util/is-loopback.js';
 import { type Logger } from '../util/logger.js';
+import { joinHostPort } from '../util/join-host-port.js';
 import { systemCodeOf } from '../util/system-code.js';
 import { describeListenFailure } from './describe-listen-failure.js';
 import { certFolderOf } from './options/cert-folder.js';
@@ -243,7 +243,7 @@ export class AgentServers {
 }
 
 async function toPortError(error: unknown, { flag, address, port }: Listener): Promise<PodloopError> {
-  const place = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+  const place = joinHostPort({ host: address, port });
   const why = await describeListenFailure(error, port);
   return new PodloopError('PORT_UNUSABLE', `${flag}: ${place} cannot be used: ${why}`, { cause: error });
 }

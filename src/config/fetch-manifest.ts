@@ -2,6 +2,7 @@ import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
 import { linkAbort } from '../util/linked-abort.js';
+import { basicAuthorization } from '../util/basic-authorization.js';
 import { LARGEST_MANIFEST_BYTES } from './manifest-reader.js';
 
 /** A request for manifests. */
@@ -99,8 +100,8 @@ function headersFor(
   if (at.origin !== url.origin) return sent;
   const { username, password } = url;
   if (username !== '' || password !== '') {
-    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    sent.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+    const known = basicAuthorization(decodeURIComponent(username), decodeURIComponent(password));
+    sent.set('authorization', known);
   }
   for (const [name, values] of Object.entries(headers)) {
     sent.delete(name);

@@ -8,7 +8,8 @@ import { type Clock } from '../util/clock.js';
 import { messageOf } from '../util/errors.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
 import { formatGoDuration } from '../util/go-duration.js';
-import { type DialAddress, joinHostPort, outcomeOfSocketError } from './socket-error.js';
+import { joinHostPort } from '../util/join-host-port.js';
+import { type DialAddress, outcomeOfSocketError } from './socket-error.js';
 import { decodeHealthResponse, encodeHealthRequest } from './health-message.js';
 import { failed, MOST_OUTPUT_BYTES, type ProbeOutcome, silent, succeeded } from './probe-outcome.js';
 

@@ -1,5 +1,5 @@
 import { type HttpGetAction } from '../model/container.js';
-import { joinHostPort } from './socket-error.js';
+import { joinHostPort } from '../util/join-host-port.js';
 
 /** Where an HTTP probe goes. Throws when that is no URL. Pure. */
 export function probeUrl(action: HttpGetAction, host: string, port: number): URL {

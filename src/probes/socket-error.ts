@@ -1,4 +1,5 @@
 import { systemCodeOf } from '../util/system-code.js';
+import { joinHostPort } from '../util/join-host-port.js';
 import { errored, failed, type ProbeOutcome, silent } from './probe-outcome.js';
 
 /** A connection as it is named in messages. */
@@ -45,9 +46,4 @@ function wordsOf(error: Error, code: string, where: string): string {
   if (code === 'EPIPE') return `write tcp ${where}: write: broken pipe`;
   if (code !== 'ECONNRESET') return error.message;
   return error.message === 'socket hang up' ? 'EOF' : `read tcp ${where}: read: connection reset by peer`;
-}
-
-/** `10.88.0.2:80`, `[fd00::2]:80`. */
-export function joinHostPort({ host, port }: DialAddress): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

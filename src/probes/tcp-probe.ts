@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { type Clock } from '../util/clock.js';
 import { startFairDeadline } from '../util/fair-deadline.js';
-import { type DialAddress, joinHostPort, outcomeOfSocketError } from './socket-error.js';
+import { joinHostPort } from '../util/join-host-port.js';
+import { type DialAddress, outcomeOfSocketError } from './socket-error.js';
 import { type ProbeOutcome, silent, succeeded } from './probe-outcome.js';
 
 /** What {@link probeByTcp} is given. */

@@ -1,9 +1,9 @@
 import { type Clock } from '../../util/clock.js';
 import { abortable } from '../../util/abortable.js';
+import { joinHostPort } from '../../util/join-host-port.js';
 import { type TlsIdentity } from './credentials.js';
 import { Http1Connections } from './http1-connections.js';
 import { Http2Connection } from './http2-connection.js';
-import { formatHostAndPort } from './http-endpoint.js';
 import { type OpenSocket, openSocket, type ServerAddress } from './open-socket.js';
 import { type Answer, NotSentError, type Outgoing, type Transport } from './transport.js';
 
@@ -33,7 +33,7 @@ export class ApiTransport implements Transport {
 
   constructor(options: ApiTransportOptions) {
     this.#options = options;
-    this.#origin = `${options.address.protocol}//${formatHostAndPort(options.address)}`;
+    this.#origin = `${options.address.protocol}//${joinHostPort(options.address)}`;
   }
 
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {

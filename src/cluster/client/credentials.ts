@@ -12,6 +12,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { type Clock } from '../../util/clock.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
+import { basicAuthorization } from '../../util/basic-authorization.js';
 import { ExecPlugin } from './exec-plugin.js';
 import { type Kubeconfig, type PemSource } from './kubeconfig.js';
 
@@ -99,8 +100,7 @@ export class Credentials {
     const bearer = (await this.#exec?.get())?.token ?? this.#token ?? token;
     if (bearer !== undefined) return { ...impersonation, authorization: `Bearer ${bearer}` };
     if (basic === undefined) return { ...impersonation };
-    const encoded = Buffer.from(`${basic.username}:${basic.password}`).toString('base64');
-    return { ...impersonation, authorization: `Basic ${encoded}` };
+    return { ...impersonation, authorization: basicAuthorization(basic.username, basic.password) };
   }
 
   /** The server said 401: what is kept of files and programs is asked for anew. Whether there is anything to ask. */

@@ -9,6 +9,7 @@
  * @module
  */
 import { BlockList, isIP } from 'node:net';
+import { basicAuthorization } from '../../util/basic-authorization.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { isLoopback } from '../../util/is-loopback.js';
 import { type HttpEndpoint, toHttpEndpoint } from './http-endpoint.js';
@@ -32,8 +33,7 @@ export function readProxyUrl(text: string): ProxyAddress {
   }
   const endpoint = toHttpEndpoint(url);
   if (url.username + url.password === '') return endpoint;
-  const known = `${decode(url.username)}:${decode(url.password)}`;
-  return { ...endpoint, authorization: `Basic ${Buffer.from(known).toString('base64')}` };
+  return { ...endpoint, authorization: basicAuthorization(decode(url.username), decode(url.password)) };
 }
 
 /**

@@ -15,8 +15,3 @@ export function toHttpEndpoint({ protocol, hostname, port }: URL): HttpEndpoint 
     port: port === '' ? (isPlain ? 80 : 443) : Number(port),
   };
 }
-
-/** `host:port`, as in a URL. */
-export function formatHostAndPort({ host, port }: Pick<HttpEndpoint, 'host' | 'port'>): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { type Clock } from '../../util/clock.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
+import { joinHostPort } from '../../util/join-host-port.js';
 import { type ClientPairSource, Credentials } from './credentials.js';
 import { findProxy, readProxyUrl } from './find-proxy.js';
-import { formatHostAndPort } from './http-endpoint.js';
 import { HttpKubeClient } from './http-kube-client.js';
 import { type Kubeconfig, readKubeconfig } from './kubeconfig.js';
 
@@ -56,7 +56,7 @@ export async function openKubeClients(options: KubeClientsOptions): Promise<Kube
   const { server, proxyUrl } = kubeconfig;
   const proxy = proxyUrl === undefined ? findProxy(new URL(server), environment) : readProxyUrl(proxyUrl);
   if (proxy !== undefined) {
-    logger.info('API server is reached through a proxy', { server, proxy: formatHostAndPort(proxy) });
+    logger.info('API server is reached through a proxy', { server, proxy: joinHostPort(proxy) });
   }
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const userAgent = `podloop/${version} (${process.platform}/${arch})`;

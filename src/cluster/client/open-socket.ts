@@ -9,9 +9,11 @@ import {
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { withinTime } from '../../util/within-time.js';
+import { joinHostPort } from '../../util/join-host-port.js';
 import { type ProxyAddress } from './find-proxy.js';
-import { formatHostAndPort, type HttpEndpoint } from './http-endpoint.js';
+import { type HttpEndpoint } from './http-endpoint.js';
 import { openTunnel } from './open-tunnel.js';
+import { untilReady } from './until-ready.js';
 
 /** A server, the way to it, and how it is known. */
 export interface ServerAddress extends HttpEndpoint {
@@ -57,8 +59,8 @@ export async function openSocket(
       return { socket, protocol: isHttp2 ? 'h2' : 'http/1.1' };
     });
   } catch (error) {
-    const way = proxy === undefined ? '' : ` through the proxy ${formatHostAndPort(proxy)}`;
-    const what = `cannot connect to ${formatHostAndPort(address)}${way}`;
+    const way = proxy === undefined ? '' : ` through the proxy ${joinHostPort(proxy)}`;
+    const what = `cannot connect to ${joinHostPort(address)}${way}`;
     throw new Error(`${what}: ${messageOf(error)}`, { cause: error });
   }
 }
@@ -71,7 +73,7 @@ async function connectToProxy(
   signal: AbortSignal,
 ): Promise<Socket> {
   const tls = { ...toTlsOptions(proxy.host, server.insecure), secureContext: context };
-  return await openTunnel(await connect(proxy, tls, signal), proxy, formatHostAndPort(server), signal);
+  return await openTunnel(await connect(proxy, tls, signal), proxy, joinHostPort(server), signal);
 }
 
 /** With TLS where it is spoken. Rejects with what is wrong, or with the signal's reason, and leaves nothing open then. */
@@ -81,26 +83,17 @@ async function connect(
   signal: AbortSignal,
 ): Promise<Socket> {
   signal.throwIfAborted();
-  return await new Promise((resolve, reject) => {
-    const isPlain = protocol === 'http:';
-    const socket: Socket = isPlain ? connectTcp({ host, port }) : connectTls({ ...tls, host, port });
-    const fail = (error: Error): void => {
-      signal.removeEventListener('abort', onAbort);
-      socket.destroy();
-      reject(error);
-    };
-    const onAbort = (): void => fail(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    socket.setNoDelay(true);
+  const isPlain = protocol === 'http:';
+  const socket: Socket = isPlain ? connectTcp({ host, port }) : connectTls({ ...tls, host, port });
+  socket.setNoDelay(true);
+  await untilReady(socket, signal, (resolve, reject) => {
     // Both stay: whoever is given the connection listens a moment later only.
-    socket.on('error', fail);
-    socket.once('close', () => fail(new Error('the connection broke')));
-    socket.once(isPlain ? 'connect' : 'secureConnect', () => {
-      signal.removeEventListener('abort', onAbort);
-      socket.setKeepAlive(true, KEEP_ALIVE_MS);
-      resolve(socket);
-    });
+    socket.on('error', reject);
+    socket.once('close', () => reject(new Error('the connection broke')));
+    socket.once(isPlain ? 'connect' : 'secureConnect', resolve);
   });
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
+  return socket;
 }
 
 function toTlsOptions(name: string, insecure: boolean): ConnectionOptions {

@@ -1,6 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { type Socket } from 'node:net';
 import { type ProxyAddress } from './find-proxy.js';
+import { untilReady } from './until-ready.js';
 
 /**
  * Has the proxy behind `socket` connect to `target` (`host:port`), to which the connection leads from then on. Rejects with
@@ -14,7 +15,7 @@ export async function openTunnel(
   target: string,
   signal: AbortSignal,
 ): Promise<Socket> {
-  return await new Promise((resolve, reject) => {
+  await untilReady(socket, signal, (resolve, reject) => {
     const request = requestHttp({
       ...{ method: 'CONNECT', path: target, createConnection: () => socket },
       headers: {
@@ -22,23 +23,16 @@ export async function openTunnel(
         ...(authorization !== undefined && { 'proxy-authorization': authorization }),
       },
     });
-    const fail = (error: Error): void => {
-      signal.removeEventListener('abort', onAbort);
-      socket.destroy();
-      reject(error);
-    };
-    const onAbort = (): void => fail(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    request.on('error', fail);
+    request.on('error', reject);
     request.once('connect', ({ statusCode = 0, statusMessage = '' }, _, head) => {
       if (statusCode < 200 || statusCode > 299) {
-        fail(new Error(`the proxy answers ${statusCode} ${statusMessage}`.trimEnd()));
+        reject(new Error(`the proxy answers ${statusCode} ${statusMessage}`.trimEnd()));
         return;
       }
-      signal.removeEventListener('abort', onAbort);
       if (head.length > 0) socket.unshift(head);
-      resolve(socket);
+      resolve();
     });
     request.end();
   });
+  return socket;
 }
