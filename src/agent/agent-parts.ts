@@ -4,6 +4,7 @@ import { isConcerned } from '../config/config-objects.js';
 import { type ManifestParser } from '../config/parse-manifest.js';
 import { StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
+import { type NodePod } from '../model/node-pod.js';
 import { type PodObjects } from '../model/config-object.js';
 import { SecretHider } from '../model/secret-hider.js';
 import { type Clock } from '../util/clock.js';
@@ -61,10 +62,10 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   const secrets = new SecretHider();
   const common = { clock, logger };
   const hide = (text: string): string => secrets.hide(text);
-  const events = new PodEventLog({
-    ...{ ...common, hide },
-    findPod: (uid) => deciding.desired.find(uid) ?? acting.manager.findPod(uid),
-  });
+  /** As it is wanted, or as its last status was told. */
+  const findPod = (uid: string): NodePod | undefined =>
+    deciding.desired.find(uid) ?? acting.manager.findPod(uid);
+  const events = new PodEventLog({ ...common, hide, findPod });
   const stopped = await StoppedPods.open({
     ...{ logger, file: join(options.rootDir, 'stopped-pods.json') },
     onChanged: () => sources.config.refresh(),
@@ -110,6 +111,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   hostIps.onChange(() => deciding.loop.syncSoon(deciding.desired.uids()));
   return {
     hide,
+    findPod,
     events,
     sources,
     stopped,

@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { chmod, lstat, mkdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { aboutFolder, PodloopError } from '../util/errors.js';
@@ -26,7 +26,7 @@ export async function claimSharedFolder(path: string, uid = process.geteuid!()):
       if (systemCodeOf(error) !== 'EEXIST') throw error;
     });
     const facts = await lstat(path);
-    if (!facts.isDirectory() || facts.uid !== uid) {
+    if (!isFolderOf(uid, facts)) {
       const what = facts.isDirectory() ? `belongs to the user ${facts.uid}` : 'is no folder';
       const message = `--root-dir ${path} ${what}, and anybody could have made it: set HOME, or name another folder`;
       throw new PodloopError('FOLDER_UNUSABLE', message);
@@ -40,5 +40,9 @@ export async function claimSharedFolder(path: string, uid = process.geteuid!()):
 /** Whether that folder is of that user, or not there at all. */
 export function mayBeOf(uid: number, path: string): boolean {
   const facts = lstatSync(path, { throwIfNoEntry: false });
-  return facts === undefined || (facts.isDirectory() && facts.uid === uid);
+  return facts === undefined || isFolderOf(uid, facts);
+}
+
+function isFolderOf(uid: number, facts: Stats): boolean {
+  return facts.isDirectory() && facts.uid === uid;
 }

@@ -11,7 +11,6 @@ import { Journal, type JournalFacts } from '../../journal/journal.js';
 import { type JournalQuery } from '../../journal/journal-query.js';
 import { type JournalEntry, type JournalPod, type JournalRecord } from '../../journal/journal-record.js';
 import { type CriClient } from '../../cri/index.js';
-import { type PodSpec } from '../../model/pod.js';
 import { untilNextBeatMs } from '../../util/beat.js';
 import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
@@ -33,7 +32,10 @@ export interface AgentHistoryOptions {
     AgentOptions,
     'rootDir' | 'journalMaxSizeBytes' | 'journalMaxAgeMs' | 'runtimeRequestTimeoutMs' | 'mode'
   >;
-  readonly parts: Pick<AgentParts, 'pleg' | 'probes' | 'manager' | 'desired' | 'runtimeState' | 'hide'>;
+  readonly parts: Pick<
+    AgentParts,
+    'pleg' | 'probes' | 'manager' | 'desired' | 'findPod' | 'runtimeState' | 'hide'
+  >;
   readonly client: Pick<CriClient, 'callsInFlight' | 'endpoint'>;
   readonly runtime: { readonly url: string; readonly name: string; readonly version: string };
   readonly identity: { readonly name: string };
@@ -148,11 +150,6 @@ export class AgentHistory implements Disposable {
     return known === undefined ? undefined : { uid, namespace: known.namespace, name: known.name };
   }
 
-  #findSpec(uid: string): PodSpec | undefined {
-    const { manager, desired } = this.#options.parts;
-    return (desired.find(uid) ?? manager.findPod(uid))?.spec;
-  }
-
   #tell(reason: string, message: string, details: JournalRecord['details']): void {
     const atMs = this.#options.clock.now();
     this.#append({ atMs, kind: 'agent', type: 'Normal', reason, message, details });
@@ -163,6 +160,6 @@ export class AgentHistory implements Disposable {
     const { pod } = record;
     const shown = hideInRecord(record, parts.hide);
     if (pod === undefined) this.#journal.append({ ...shown, node: identity.name });
-    else this.#journal.append(placeInRecord(shown, this.#findSpec(pod.uid)));
+    else this.#journal.append(placeInRecord(shown, parts.findPod(pod.uid)?.spec));
   }
 }

@@ -87,8 +87,8 @@ function fieldsWithoutEffect(
     const path = [...above, field];
     if (written === null || neutral.includes(written as string)) return [];
     const whyNotHere = isInCluster ? undefined : CLUSTER_FIELDS[path.join('.')];
-    if (whyNotHere !== undefined) return saysNothing(written) ? [] : [{ path, why: whyNotHere }];
-    if (support === 'ignored') return saysNothing(written) ? [] : [{ path, why: note }];
+    const why = whyNotHere ?? (support === 'ignored' ? note : undefined);
+    if (why !== undefined) return saysNothing(written) ? [] : [{ path, why }];
     if (type.kind !== 'object') return [];
     const inner = type.name as keyof typeof KUBELET_CONFIG_TABLES;
     return fieldsWithoutEffect(written as Written, inner, isInCluster, path);

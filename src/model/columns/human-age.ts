@@ -2,9 +2,13 @@ import { formatHumanDuration } from '../../util/human-duration.js';
 
 /** How long ago a moment was, as kubectl's tables have it; `<unknown>` for none. */
 export function formatAge(timestamp: string | null | undefined, nowMs: number): string {
-  const then = parseTime(timestamp);
-  if (then === undefined) return '<unknown>';
-  const ageMs = nowMs - then;
+  const thenMs = parseTime(timestamp);
+  return thenMs === undefined ? '<unknown>' : formatAgeOf(thenMs, nowMs);
+}
+
+/** The same of a moment in milliseconds since the epoch. */
+export function formatAgeOf(thenMs: number, nowMs: number): string {
+  const ageMs = nowMs - thenMs;
   // The clocks of two sides are never quite the same.
   return ageMs <= -2000 ? '<invalid>' : formatHumanDuration(ageMs);
 }

@@ -1,4 +1,4 @@
-import { formatAge } from './human-age.js';
+import { formatAgeOf } from './human-age.js';
 import { type PodObject } from './kube-object.js';
 import { type PodSummary, summarizePod } from './summarize-pod.js';
 
@@ -22,5 +22,5 @@ export function podRow({ spec = {}, status = {}, metadata = {} }: PodObject, now
 
 function formatRestarts({ restarts, lastRestartAtMs }: PodSummary, nowMs: number): string {
   if (restarts === 0 || lastRestartAtMs === undefined) return String(restarts);
-  return `${restarts} (${formatAge(new Date(lastRestartAtMs).toISOString(), nowMs)} ago)`;
+  return `${restarts} (${formatAgeOf(lastRestartAtMs, nowMs)} ago)`;
 }
