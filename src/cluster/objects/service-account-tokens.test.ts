@@ -15,13 +15,13 @@ function scene(seconds = 3_607) {
   const clock = new FakeClock();
   const asked: KubeRequest[] = [];
   const told: string[] = [];
-  const world = { problem: undefined as Error | undefined };
+  const world = { problem: undefined as Error | undefined, before: Promise.resolve() };
   const tokens = new ServiceAccountTokens({
     ...{ clock, logger: SILENT_LOGGER, random: () => 0.5, onToken: (token) => told.push(token) },
     client: {
       request: async <T>(request: KubeRequest): Promise<T> => {
         asked.push(request);
-        await Promise.resolve();
+        await world.before;
         if (world.problem !== undefined) throw world.problem;
         return {
           spec: { expirationSeconds: seconds },
@@ -84,6 +84,34 @@ it('gives out what it has until that ends, while there is no other', async () =>
   expect(await tokens.get(POD, {})).toBe('token 1');
   await clock.advance(0.1 * HOUR_MS);
   await expect(tokens.get(POD, {})).rejects.toThrow('failed to fetch token: connect ECONNREFUSED');
+});
+
+it('holds nobody up for longer than a second while the API server does not answer and the token is good', async () => {
+  const { asked, clock, tokens, world } = scene(3_600);
+  await tokens.get(POD, {});
+  let answer = (): void => {};
+  world.before = new Promise<void>((resolve) => (answer = resolve));
+  await clock.advance(0.9 * HOUR_MS);
+  const waiting = tokens.get(POD, {});
+  await clock.advance(1_000);
+  expect(await waiting).toBe('token 1');
+  expect(await tokens.get(POD, {})).toBe('token 1');
+  expect(asked).toHaveLength(2);
+  answer();
+  await clock.settle();
+  expect(await tokens.get(POD, {})).toBe('token 2');
+});
+
+it('lets a renewal that failed rest for ten seconds', async () => {
+  const { asked, clock, tokens, world } = scene(3_600);
+  await tokens.get(POD, {});
+  world.problem = new Error('connect ECONNREFUSED');
+  await clock.advance(0.9 * HOUR_MS);
+  for (let i = 0; i < 3; i++) expect(await tokens.get(POD, {})).toBe('token 1');
+  expect(asked).toHaveLength(2);
+  world.problem = undefined;
+  await clock.advance(10_000);
+  expect(await tokens.get(POD, {})).toBe('token 3');
 });
 
 it('tries again at once when the API server does not know yet that the pod is here', async () => {

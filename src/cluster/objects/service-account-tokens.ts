@@ -3,6 +3,7 @@ import { type ServiceAccountTokenProjection } from '../../model/volume.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
+import { settlesWithin } from '../../util/settles-within.js';
 import { isAnswer, type KubeClient } from '../client/kube-client.js';
 
 /** What {@link ServiceAccountTokens} works with. */
@@ -27,6 +28,8 @@ interface KubeTokenRequest {
 
 interface KeptToken {
   readonly token: string;
+  /** Its successor could not be had lately: until then, of the monotonic clock, nobody asks for it. */
+  renewalRestsUntilMs: number;
   /** When a new one is asked for, and until when this one is good, each by both clocks: machines sleep, and clocks are set. */
   readonly renewAt: Moment;
   readonly endsAt: Moment;
@@ -43,6 +46,9 @@ const RENEWED_SHARE = 0.8;
 const LONGEST_USE_MS = 24 * 3_600_000;
 const JITTER_MS = 10_000;
 const REQUEST_MS = 10_000;
+/** How long a sync waits for a token while the one before is good, and for how long none does after it waited in vain. */
+const RENEWAL_PATIENCE_MS = 1_000;
+const RENEWAL_REST_MS = 10_000;
 /** The API server may not have heard yet that the pod is on this node. */
 const RETRIES_MS = [100, 400] as const;
 
@@ -50,7 +56,7 @@ const RETRIES_MS = [100, 400] as const;
  * Tokens of service accounts, each bound to a pod, so that it ends with it.
  *
  * One of each kind is kept for a pod and given out until it is time for another. When that cannot be had, the one that is kept
- * goes on being given out until it ends.
+ * goes on being given out until it ends, and who asks hardly waits: no pod is held up by an API server that is away.
  *
  * @see https://kubernetes.io/docs/concepts/storage/projected-volumes/#serviceaccounttoken
  */
@@ -78,20 +84,9 @@ export class ServiceAccountTokens {
       spec.audience ?? '',
       spec.expirationSeconds ?? DEFAULT_SECONDS,
     ]);
-    const { uid } = pod.metadata;
-    const kept = this.#kept.get(uid)?.get(key);
-    if (kept !== undefined && !this.#isPast(kept.renewAt)) return kept.token;
-    try {
-      const fresh = await this.#ask(`${uid} ${key}`, pod, spec);
-      const tokens = this.#kept.get(uid) ?? new Map<string, KeptToken>();
-      this.#kept.set(uid, tokens.set(key, fresh));
-      return fresh.token;
-    } catch (error) {
-      const message = `failed to fetch token: ${messageOf(error)}`;
-      if (kept === undefined || this.#isPast(kept.endsAt)) throw new Error(message, { cause: error });
-      this.#options.logger.warn('Could not update token', { pod: pod.metadata, err: message });
-      return kept.token;
-    }
+    const kept = this.#kept.get(pod.metadata.uid)?.get(key);
+    if (kept === undefined || this.#isPast(kept.endsAt)) return (await this.#ask(key, pod, spec)).token;
+    return this.#isPast(kept.renewAt) ? this.#renew(kept, key, pod, spec) : kept.token;
   }
 
   /** The pod is gone. */
@@ -109,13 +104,41 @@ export class ServiceAccountTokens {
     return clock.now() >= wallMs || clock.monotonicMs() >= monotonicMs;
   }
 
+  /** The successor of a token where that comes soon, else the one that is good still. */
+  async #renew(kept: KeptToken, key: string, pod: NodePod, spec: TokenRequestSpec): Promise<string> {
+    const { clock, logger } = this.#options;
+    const rest = (): string => {
+      kept.renewalRestsUntilMs = clock.monotonicMs() + RENEWAL_REST_MS;
+      return kept.token;
+    };
+    if (clock.monotonicMs() < kept.renewalRestsUntilMs) return kept.token;
+    const next = this.#ask(key, pod, spec).then(
+      ({ token }) => token,
+      (error: unknown) => {
+        logger.warn('Could not update token', { pod: pod.metadata, err: messageOf(error) });
+        return rest();
+      },
+    );
+    return (await settlesWithin(next, RENEWAL_PATIENCE_MS, clock)) ? next : rest();
+  }
+
+  /** Asks for a token and keeps it. */
   async #ask(key: string, pod: NodePod, spec: TokenRequestSpec): Promise<KeptToken> {
-    let flight = this.#flights.get(key);
+    const { uid } = pod.metadata;
+    const flightKey = `${uid} ${key}`;
+    let flight = this.#flights.get(flightKey);
     if (flight === undefined) {
-      flight = this.#request(pod, spec).finally(() => this.#flights.delete(key));
-      this.#flights.set(key, flight);
+      flight = this.#request(pod, spec).finally(() => this.#flights.delete(flightKey));
+      this.#flights.set(flightKey, flight);
     }
-    return flight;
+    try {
+      const fresh = await flight;
+      const tokens = this.#kept.get(uid) ?? new Map<string, KeptToken>();
+      this.#kept.set(uid, tokens.set(key, fresh));
+      return fresh;
+    } catch (error) {
+      throw new Error(`failed to fetch token: ${messageOf(error)}`, { cause: error });
+    }
   }
 
   async #request(pod: NodePod, spec: TokenRequestSpec): Promise<KeptToken> {
@@ -158,7 +181,8 @@ export class ServiceAccountTokens {
     const given = answer?.spec?.expirationSeconds;
     const lifeMs = (typeof given === 'number' && given > 0 ? given : expirationSeconds) * 1_000;
     const renewMs = Math.min(RENEWED_SHARE * lifeMs, LONGEST_USE_MS) - this.#random() * JITTER_MS;
-    return { token, renewAt: later(askedAt, renewMs), endsAt: later(askedAt, lifeMs) };
+    const times = { renewAt: later(askedAt, renewMs), endsAt: later(askedAt, lifeMs) };
+    return { token, renewalRestsUntilMs: 0, ...times };
   }
 }
 
