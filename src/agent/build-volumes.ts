@@ -12,6 +12,7 @@ import {
 } from '../volumes/content/content-volume.js';
 import { BoundedLooks } from '../volumes/bounded-looks.js';
 import { checkHostPath } from '../volumes/check-host-path.js';
+import { ClaimMarks } from '../volumes/claim-marks.js';
 import { ClaimedVolumes, type VolumeClaimSource } from '../volumes/claimed-volumes.js';
 import { EmptyDirLimits } from '../volumes/empty-dir-limits.js';
 import { EmptyDir } from '../volumes/empty-dir.js';
@@ -60,7 +61,8 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
       return memoryBytes();
     },
   });
-  const claimed = cluster && new ClaimedVolumes({ claims: cluster, hostPath });
+  const marks = new ClaimMarks(podsFolder);
+  const claimed = cluster && new ClaimedVolumes({ claims: cluster, hostPath, marks, events });
   return new PodVolumes({
     ...{ ...ports, podsFolder, events, clock, logger, onReady, canMountRecursivelyReadOnly },
     kinds: {

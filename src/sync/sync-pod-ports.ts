@@ -17,9 +17,9 @@ import { type ContainerBaseline } from './pod-actions.js';
 export interface VolumeMounts {
   /**
    * Makes what the pod's volumes need on the node, and does nothing where it is there. Rejects when one cannot be had;
-   * the pod's events tell which, and why.
+   * the pod's events tell which, and why. `isRunning`: something of the pod runs, so that whoever started it had set them up.
    */
-  setUp(pod: NodePod, signal: AbortSignal): Promise<void>;
+  setUp(pod: NodePod, signal: AbortSignal, options: { readonly isRunning: boolean }): Promise<void>;
   /**
    * Where the volumes of one container are, in the order of its volumeMounts. Only after {@link setUp}. A path below a
    * volume may refer to the container's variables.

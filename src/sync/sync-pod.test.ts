@@ -104,6 +104,14 @@ describe('a pod that is new', () => {
     expect(bench.changes()).toHaveLength(3);
   });
 
+  it('has its volumes set up as those of a pod that runs as soon as there is a sandbox', async () => {
+    await bench.sync(aSpecPod());
+    await bench.sync(aSpecPod());
+    bench.runtime.exit('web-app-0');
+    await bench.sync(aSpecPod());
+    expect(bench.volumesSetUp).toEqual(['new', 'running', 'running']);
+  });
+
   it('says that its sandbox cannot be made', async () => {
     bench.runtime.gate('runPodSandbox').fail(new Error('no address left'));
     await expect(bench.sync(aSpecPod())).rejects.toMatchObject({

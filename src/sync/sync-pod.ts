@@ -36,6 +36,7 @@ import {
 } from '../workers/pod-syncer.js';
 
 import { hookHostOf } from './hooks/hook-host.js';
+import { isRunning } from './housekeeping-owner.js';
 import { ContainerKiller } from './kill-container.js';
 import { killPod } from './kill-pod.js';
 import { LifecycleHooks } from './hooks/lifecycle-hook.js';
@@ -267,7 +268,9 @@ export class SyncPod implements PodSyncer {
 
   async #setUpVolumes(pod: NodePod, observed: PodStatus, signal: AbortSignal): Promise<void> {
     try {
-      await this.#options.volumes.setUp(pod, signal);
+      await this.#options.volumes.setUp(pod, signal, {
+        isRunning: isRunning(observed) || observed.containers.some(mayBeAlive),
+      });
     } catch (error) {
       if (hasCode(error, 'VOLUME_UNSUPPORTED')) await this.#tellUnsupported(pod, observed, error);
       throw error;

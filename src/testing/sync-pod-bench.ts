@@ -36,6 +36,8 @@ export class SyncPodBench implements AsyncDisposable {
   /** What the last sync was given. */
   observed: PodStatus | undefined;
   volumeProblem: Error | undefined;
+  /** For each time that volumes were set up, whether something of the pod ran. */
+  readonly volumesSetUp: ('new' | 'running')[] = [];
   failedLiveness = new Set<string>();
   tornDown = 0;
   memoryUsage = 0n;
@@ -66,8 +68,10 @@ export class SyncPodBench implements AsyncDisposable {
       ...{ ...common, changes: runtime, commands: runtime, runtime, events: { record }, logger: this.logger },
       images: new ImageManager({ changes: runtime, events: { record }, clock }),
       volumes: {
-        setUp: () =>
-          this.volumeProblem === undefined ? Promise.resolve() : Promise.reject(this.volumeProblem),
+        setUp: (_pod, _signal, { isRunning }) => {
+          this.volumesSetUp.push(isRunning ? 'running' : 'new');
+          return this.volumeProblem === undefined ? Promise.resolve() : Promise.reject(this.volumeProblem);
+        },
         mountsFor: () => Promise.resolve([{ containerPath: '/data', hostPath: '/host', readOnly: true }]),
         tearDown: () => {
           this.tornDown++;

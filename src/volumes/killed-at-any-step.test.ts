@@ -1,6 +1,6 @@
 /** An agent that is killed between any two steps leaves nothing that the next one cannot go on with, or clear up. */
 import type * as fs from 'node:fs/promises';
-import { lstat, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -8,6 +8,8 @@ import { BoundedLooks } from './bounded-looks.js';
 import { type NodePod } from '../model/node-pod.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { FakeMounts } from '../testing/fake-mounts.js';
+import { ClaimMarks } from './claim-marks.js';
+import { ClaimedVolumes } from './claimed-volumes.js';
 import { EmptyDir } from './empty-dir.js';
 import { HostPath } from './host-path.js';
 import { PodVolumes } from './pod-volumes.js';
@@ -64,6 +66,7 @@ const POD: NodePod = {
     volumes: [
       { name: 'disk', emptyDir: {} },
       { name: 'memory', emptyDir: { medium: 'Memory' } },
+      { name: 'claimed', persistentVolumeClaim: { claimName: 'local' } },
     ],
     containers: [
       {
@@ -84,6 +87,8 @@ beforeEach(async () => {
   life.stepsLeft = Infinity;
   folder = await realpath(await mkdtemp(join(tmpdir(), 'podloop-killed-')));
   mounts = new CountedMounts();
+  await mkdir(join(folder, 'local'));
+  await writeFile(join(folder, 'local/file'), '');
 });
 afterEach(async () => {
   life.stepsLeft = Infinity;
@@ -94,11 +99,19 @@ function startAgent(): PodVolumes {
   const clock = new FakeClock();
   const looks = new BoundedLooks({ clock });
   const ports = { mounter: mounts, readMounts: mounts.read, looks };
+  const podsFolder = join(folder, 'pods');
+  const events = { record: () => undefined };
+  const hostPath = new HostPath({ looks: new BoundedLooks({ clock }) });
+  const place = { name: 'pv1', kind: 'local', path: join(folder, 'local'), type: '' } as const;
   return new PodVolumes({
-    ...{ ...ports, clock, podsFolder: join(folder, 'pods'), events: { record: () => undefined } },
+    ...{ ...ports, clock, podsFolder, events },
     kinds: {
       emptyDir: new EmptyDir({ ...ports, memoryBytes: 1n << 30n }),
-      hostPath: new HostPath({ looks: new BoundedLooks({ clock }) }),
+      hostPath,
+      persistentVolumeClaim: new ClaimedVolumes({
+        ...{ hostPath, events, marks: new ClaimMarks(podsFolder) },
+        claims: { getClaimed: () => Promise.resolve(place) },
+      }),
     },
   });
 }
@@ -143,6 +156,9 @@ describe('an agent that is killed at any step', () => {
     let steps = 0;
     for (; await isKilledAfter(steps); steps++) {
       await start(startAgent());
+      expect((await stat(join(folder, 'local'))).mode & 0o2070).toBe(0o2070);
+      expect((await stat(join(folder, 'local/file'))).mode & 0o060).toBe(0o060);
+      expect(await readdir(join(folder, 'pods/u1/volume-claims'))).toEqual(['claimed']);
       const disk = join(folder, 'pods/u1/volumes/kubernetes.io~empty-dir/disk');
       expect((await stat(disk)).mode & 0o7777).toBe(0o2777);
       expect(await readdir(join(disk, '..'))).toEqual(['disk', 'memory']);

@@ -63,6 +63,12 @@ export interface PodVolumesOptions {
   readonly onReady?: (podUid: string) => void;
 }
 
+/** What {@link PodVolumes.setUp} may be told. */
+export interface SetUpOptions {
+  /** See {@link PodVolume.isRunning}. */
+  readonly isRunning?: boolean;
+}
+
 /** A volume that cannot be had, and why. */
 interface MissingVolume {
   readonly volume: Volume;
@@ -106,13 +112,13 @@ export class PodVolumes {
    * done is told of each in the pod's events. Rejects with VOLUME_NOT_READY when a volume cannot be had now, and with
    * VOLUME_UNSUPPORTED when no pod gets one of its kind.
    */
-  async setUp(pod: NodePod, signal: AbortSignal): Promise<void> {
+  async setUp(pod: NodePod, signal: AbortSignal, { isRunning = false }: SetUpOptions = {}): Promise<void> {
     const { volumes = [] } = pod.spec;
     signal.throwIfAborted();
     if (volumes.length === 0) return;
     await this.#inTurn(pod.metadata.uid, async () => {
       this.#log.waiting(pod.metadata);
-      const work = volumes.map((volume) => this.#setUpOne(pod, volume, signal));
+      const work = volumes.map((volume) => this.#setUpOne(pod, volume, isRunning, signal));
       const missing = (await Promise.all(work)).filter((problem) => problem !== undefined);
       signal.throwIfAborted();
       this.#waiting.set(pod.metadata.uid, this.#checksFor(pod, missing, signal));
@@ -182,7 +188,8 @@ export class PodVolumes {
   async findPods(): Promise<string[]> {
     const found: string[] = [];
     for (const name of await namesIn(this.#options.podsFolder)) {
-      const folders = [this.#paths.volumesFolder(name), this.#paths.subPathsFolder(name)];
+      const paths = this.#paths;
+      const folders = [paths.volumesFolder(name), paths.subPathsFolder(name), paths.claimsFolder(name)];
       const held = await Promise.all(folders.map((folder) => namesIn(folder).catch(() => [])));
       if (held.flat().length > 0) found.push(name);
     }
@@ -218,10 +225,15 @@ export class PodVolumes {
   }
 
   /** What is missing, when the volume cannot be had. */
-  async #setUpOne(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<MissingVolume | undefined> {
+  async #setUpOne(
+    pod: NodePod,
+    volume: Volume,
+    isRunning: boolean,
+    signal: AbortSignal,
+  ): Promise<MissingVolume | undefined> {
     const kind = this.#options.kinds[sourceOf(volume)];
     if (kind === undefined) return this.#missing(pod, volume, unsupported(volume));
-    const work = this.#workOf(pod, volume, kind);
+    const work = { ...this.#workOf(pod, volume, kind), isRunning };
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
     const publish = (isSetUp: boolean): void => {

@@ -15,6 +15,8 @@ export interface PodVolume {
    * it is there, for the agent alone; this one is the kind's to make.
    */
   readonly folder: string;
+  /** Something of the pod runs already, whoever started it, so that its volumes were set up before. It does not unless told. */
+  readonly isRunning?: boolean;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface PodVolume {
  *
  * Taking a volume away is the same for every kind, also for those that nobody remembers: what the agent mounted at its
  * folder is unmounted, and the folder removed. So a kind mounts nothing but at {@link PodVolume.folder}, through a
- * {@link Mounter}, and puts nothing anywhere else.
+ * {@link Mounter}, and puts nothing anywhere else but in {@link ClaimMarks}, which go with the volumes.
  */
 export interface VolumeKind {
   /** That of the folder that its volumes are in: `kubernetes.io~empty-dir`. Undefined: it keeps nothing for a pod. */

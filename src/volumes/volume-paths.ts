@@ -6,6 +6,7 @@ import { join } from 'node:path';
  * ```
  * ROOT/pods/<uid>/volumes/<kind>/<volume>                             kind: kubernetes.io~empty-dir, …~configmap, …
  * ROOT/pods/<uid>/volume-subpaths/<volume>/<container>/<index>        part of a volume, for one mount of a container
+ * ROOT/pods/<uid>/volume-claims/<volume>                              which folder of the node a claimed volume is
  * ```
  *
  * Names and uids are validated before they come here: none has a slash or is `..`.
@@ -39,6 +40,15 @@ export class VolumePaths {
   /** All parts of volumes that are mounted for containers of a pod. */
   subPathsFolder(uid: string): string {
     return join(this.podFolder(uid), 'volume-subpaths');
+  }
+
+  /** The marks of all claimed volumes of a pod. */
+  claimsFolder(uid: string): string {
+    return join(this.podFolder(uid), 'volume-claims');
+  }
+
+  claim(uid: string, volume: string): string {
+    return join(this.claimsFolder(uid), volume);
   }
 
   /** Of the mount at `index` in the container's volumeMounts. */

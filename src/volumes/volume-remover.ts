@@ -46,7 +46,7 @@ export class VolumeRemover {
   /** Rejects with VOLUME_IN_USE while something is mounted that cannot be taken away; the volumes are kept then. */
   async remove(uid: string): Promise<void> {
     const { paths, readMounts } = this.#options;
-    const folders = [paths.subPathsFolder(uid), paths.volumesFolder(uid)];
+    const folders = [paths.subPathsFolder(uid), paths.volumesFolder(uid), paths.claimsFolder(uid)];
     const isInside = ({ mountPoint }: MountEntry): boolean =>
       folders.some((folder) => isBelow(mountPoint, folder));
     // What was mounted last lies on top, or inside of what was mounted before.
@@ -64,6 +64,8 @@ export class VolumeRemover {
     if (left !== undefined) throw inUse(left.mountPoint);
     await removeSubPaths(paths.subPathsFolder(uid));
     await removeTree(paths.volumesFolder(uid));
+    // Last: until then the pod has what it claimed.
+    await removeTree(paths.claimsFolder(uid));
   }
 
   #isOurs({ mountPoint, fsType }: MountEntry, uid: string): boolean {
