@@ -3,7 +3,7 @@ import { FakeClock } from '../../testing/fake-clock.js';
 import { FakeNodeServer } from '../../testing/fake-node-server.js';
 import { LogRecorder } from '../../testing/log-recorder.js';
 import { nodeStatusSynced } from '../../util/node-channels.js';
-import { ApiError } from '../client/kube-client.js';
+import { ApiError, type KubeRequest } from '../client/kube-client.js';
 import { ClusterNode, type ClusterNodeOptions } from './cluster-node.js';
 import { type NodeObject } from './node-object.js';
 import { type NodeEvent, type NodeFactsPort, type NodeHealth } from './node-ports.js';
@@ -106,6 +106,7 @@ const change = async (next: NodeHealth): Promise<void> => {
 };
 const stored = (): NodeObject => server.node() as unknown as NodeObject;
 const conditionOf = (type: string) => stored().status.conditions.find((each) => each.type === type);
+const isOfNodes = ({ path }: KubeRequest): boolean => path.startsWith('/api/v1/nodes');
 const count = (line: string): number => server.log.filter((each) => each === line).length;
 
 describe('a node that nobody knows', () => {
@@ -147,7 +148,7 @@ describe('a node that nobody knows', () => {
     const tries: number[] = [];
     const startedAtMs = clock.monotonicMs();
     server.fault = ({ method }) => {
-      if (method === 'POST') tries.push(clock.monotonicMs() - startedAtMs);
+      if (method === 'GET') tries.push(clock.monotonicMs() - startedAtMs);
       return new Error('connect ECONNREFUSED');
     };
     await clock.advance(30_000);
@@ -160,6 +161,17 @@ describe('a node that nobody knows', () => {
     await clock.advance(7_000);
     await node.whenRegistered(stop.signal);
     expect(node.node?.metadata.name).toBe('here');
+  });
+
+  it('is given the time that webhooks may take, over the connection that is not for heartbeats', async () => {
+    const slow = new FakeNodeServer();
+    await start({}, { api: slow });
+    const asked = slow.requests.filter(isOfNodes).map(({ method, timeoutMs }) => [method, timeoutMs]);
+    expect(asked.slice(0, 2)).toEqual([
+      ['GET', 10_000],
+      ['POST', 70_000],
+    ]);
+    expect(count('POST nodes')).toBe(0);
   });
 
   it('is Ready the moment the runtime is up', async () => {
@@ -328,6 +340,60 @@ describe('a node that is there already', () => {
       method === 'POST' && path === '/api/v1/nodes' ? new ApiError(403, 'Forbidden', 'no') : undefined;
     await start();
     expect(conditionOf('Ready')?.status).toBe('True');
+  });
+
+  it.each<[string, (request: KubeRequest) => ReturnType<FakeNodeServer['fault']>]>([
+    ['a webhook cannot be asked', () => new ApiError(500, 'InternalError', 'failed calling webhook')],
+    ['a policy refuses it', () => new ApiError(422, 'Invalid', 'denied')],
+    ['a webhook hangs', () => 'hang'],
+  ])('is taken up at once where no Node can be made: %s', async (_, fault) => {
+    server.put('/api/v1/nodes/here', existing);
+    server.fault = (request) =>
+      request.method === 'POST' && isOfNodes(request) ? fault(request) : undefined;
+    const node = await start();
+    expect(node.node?.metadata.name).toBe('here');
+    expect(conditionOf('Ready')?.status).toBe('True');
+    expect(server.lease()).toBeDefined();
+  });
+
+  it('is taken up by who may not look at it before it is there, once somebody has made it', async () => {
+    let isRefused = true;
+    server.fault = (request) => {
+      if (!isRefused || !isOfNodes(request)) return undefined;
+      return new ApiError(403, 'Forbidden', request.method === 'GET' ? 'no look' : 'no new one');
+    };
+    const node = await start();
+    await clock.advance(1_000);
+    expect(logger.complaints).toMatchObject([{ fields: { err: { message: 'no new one' } } }]);
+    server.put('/api/v1/nodes/here', existing);
+    isRefused = false;
+    await clock.advance(7_000);
+    expect(node.node?.metadata.name).toBe('here');
+  });
+
+  it('has its lease and its status although it cannot be given its labels, and is given them later', async () => {
+    server.put('/api/v1/nodes/here', existing);
+    let isRefused = true;
+    server.fault = ({ method, body }) =>
+      isRefused && method === 'PATCH' && JSON.stringify(body).includes('kubernetes.io/hostname')
+        ? new ApiError(500, 'InternalError', 'failed calling webhook')
+        : undefined;
+    const node = await start();
+    await node.whenRegistered(stop.signal);
+    await clock.advance(120_000);
+    expect(conditionOf('Ready')?.status).toBe('True');
+    expect(server.lease()).toBeDefined();
+    expect(stored().metadata.labels['kubernetes.io/hostname']).toBe('old');
+    isRefused = false;
+    await clock.advance(60_000);
+    expect(stored().metadata.labels['kubernetes.io/hostname']).toBe('here');
+    expect(node.node?.metadata.labels['kubernetes.io/hostname']).toBe('here');
+    expect(logger.complaints.map(({ message }) => message)).toEqual([
+      'Node exists already and cannot be given its labels, will retry',
+    ]);
+    const before = server.log.length;
+    await clock.advance(60_000);
+    expect(server.log.slice(before).filter((line) => line === STATUS)).toEqual([]);
   });
 
   it('is not NotReady for a moment because its agent was restarted', async () => {

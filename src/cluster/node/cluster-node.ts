@@ -31,6 +31,7 @@ import { type NodePressure } from './compute-conditions.js';
 import { computeInitialNode } from './compute-initial-node.js';
 import { computeNodeStatus, type NodeFacts } from './compute-node-status.js';
 import { internalIps, mergeAddresses } from './node-addresses.js';
+import { adoptInTheEnd } from './node-adoption.js';
 import { isGone, NodeApi } from './node-api.js';
 import { NodeFactsWatch } from './node-facts-watch.js';
 import { NodeLease } from './node-lease.js';
@@ -87,7 +88,10 @@ export class ClusterNode {
   readonly #pressure: PressureWatch;
   readonly #reporter: NodeStatusReporter;
   readonly #lease: NodeLease;
+  /** Over the connection of heartbeats. */
   readonly #api: NodeApi;
+  /** What may take long: it holds up no heartbeat, and none drops its connection. */
+  readonly #registering: NodeApi;
   readonly #own: OwnNode;
   readonly #rivals: RivalWatch;
   readonly #registered: Promise<void>;
@@ -118,6 +122,7 @@ export class ClusterNode {
       onLooked: pressure.onLooked,
     });
     this.#api = new NodeApi(client, name, timeoutMs);
+    this.#registering = new NodeApi(options.api, name, timeoutMs);
     this.#own = new OwnNode({
       ...{ name, client: options.api, clock, logger },
       onChange: (node) => this.#onNodeChange(node),
@@ -254,9 +259,9 @@ export class ClusterNode {
     const { settings, clock, logger, onEvent } = this.#options;
     let events: readonly NodeEvent[] = [];
     nodeRegistrationStepped.publish({ step: 'attempt', atMs: clock.now() });
-    const { node, isNew, isOfKubeletHere } = await registerNode(
+    const { node, isNew, isOfKubeletHere, toAdopt } = await registerNode(
       {
-        ...{ api: this.#api, name: settings.name, register: settings.register, clock, logger },
+        ...{ api: this.#registering, name: settings.name, register: settings.register, clock, logger },
         computeInitial: () => {
           const initial = computeInitialNode(settings, this.#allFacts(), clock.now());
           events = initial.events;
@@ -271,7 +276,22 @@ export class ClusterNode {
     this.#own.take(node);
     this.#tellRegistered();
     this.#options.onReached?.();
-    await Promise.all([this.#reporter.run(signal), this.#lease.run(signal), this.#own.run(signal)]);
+    await Promise.all([
+      this.#reporter.run(signal),
+      this.#lease.run(signal),
+      this.#own.run(signal),
+      toAdopt && this.#adopt(toAdopt, signal),
+    ]);
+  }
+
+  async #adopt(initial: NodeObject, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    const options = {
+      ...{ api: this.#registering, initial, clock, logger },
+      latest: () => this.#own.seen,
+      onNode: (node: NodeObject) => this.#own.take(node),
+    };
+    await adoptInTheEnd(options, signal);
   }
 
   /**

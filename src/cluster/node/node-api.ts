@@ -1,5 +1,11 @@
-import { isAnswer, type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
+import { isAnswer, type KubeClient, type KubeRequest, retryAfterMsOf } from '../client/kube-client.js';
 import { type NodeObject, readNode } from './node-object.js';
+
+/**
+ * Webhooks that want to see a new Node are asked first, each for up to 30 s; after 60 s in all an API server gives up, and says what
+ * it has waited for.
+ */
+const CREATE_LIMIT_MS = 70_000;
 
 /** The requests about the one Node that is ours. */
 export class NodeApi {
@@ -7,7 +13,7 @@ export class NodeApi {
   readonly #path: string;
   readonly #timeoutMs: number;
 
-  /** @param timeoutMs of each request. */
+  /** @param timeoutMs of each request but that which creates it. */
   constructor(client: KubeClient, name: string, timeoutMs: number) {
     this.#client = client;
     this.#path = `/api/v1/nodes/${encodeURIComponent(name)}`;
@@ -24,7 +30,8 @@ export class NodeApi {
   }
 
   async create(node: NodeObject, signal: AbortSignal): Promise<NodeObject> {
-    return this.#read(await this.#request({ method: 'POST', path: '/api/v1/nodes', body: node, signal }));
+    const request = { method: 'POST', path: '/api/v1/nodes', body: node, signal } as const;
+    return this.#read(await this.#request(request, CREATE_LIMIT_MS));
   }
 
   /** Status, labels and annotations, as a strategic merge patch. */
@@ -33,8 +40,9 @@ export class NodeApi {
     return this.#read(await this.#request({ method: 'PATCH', path, body, signal }));
   }
 
-  async #request(request: Parameters<KubeClient['request']>[0]): Promise<unknown> {
-    return await this.#client.request<unknown>({ ...request, timeoutMs: this.#timeoutMs });
+  /** Without the Node no pod is begun, and nothing of it is told. */
+  async #request(request: KubeRequest, timeoutMs = this.#timeoutMs): Promise<unknown> {
+    return await this.#client.request<unknown>({ ...request, timeoutMs, isUrgent: true });
   }
 
   #read(answer: unknown): NodeObject {

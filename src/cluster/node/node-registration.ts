@@ -2,12 +2,12 @@ import { Backoff } from '../../util/backoff.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type Logger } from '../../util/logger.js';
-import { isAnswer } from '../client/kube-client.js';
-import { adoptNode, findUnheeded } from './compute-initial-node.js';
-import { askedDelayMs, isGone, isThereAlready, type NodeApi } from './node-api.js';
+import { ApiError } from '../client/kube-client.js';
+import { findUnheeded } from './compute-initial-node.js';
+import { askedDelayMs, isThereAlready, type NodeApi } from './node-api.js';
+import { adoptOnce } from './node-adoption.js';
 import { type NodeObject } from './node-object.js';
 import { isPodloopVersion } from './node-settings.js';
-import { diffNodes } from './node-status-patch.js';
 
 /** What {@link registerNode} needs. */
 export interface RegistrationOptions {
@@ -30,6 +30,8 @@ export interface Registration {
   readonly isNew: boolean;
   /** It was there before, and a kubelet on this very machine kept it until we came. */
   readonly isOfKubeletHere: boolean;
+  /** It was there before, and could not be given what it lacks of this one, as which it would have been created. */
+  readonly toAdopt?: NodeObject;
 }
 
 const FIRST_DELAY_MS = 100;
@@ -59,62 +61,72 @@ export async function registerNode(options: RegistrationOptions, signal: AbortSi
   }
 }
 
+/**
+ * A Node that is there is found before one is made: whether there is one already an API server looks only once webhooks and
+ * policies have let a new one through, and those may refuse it, or hang.
+ */
 async function tryOnce(options: RegistrationOptions, signal: AbortSignal): Promise<Registration> {
-  const { api, register, logger } = options;
+  const { api, register, name, logger } = options;
   const initial = options.computeInitial();
-  const taken = (existing: NodeObject): Omit<Registration, 'node'> => ({
-    isNew: false,
-    isOfKubeletHere: isOfKubeletHere(existing, initial),
-  });
   if (!register) {
     const node = await api.get(signal);
-    return { node, ...taken(node) };
+    return { node, isNew: false, isOfKubeletHere: isOfKubeletHere(node, initial) };
   }
-  const node = { name: options.name };
+  const found = await findNode(api, signal);
+  if (found !== undefined) return await takeUp(found, initial, options, signal);
   try {
     const created = await api.create(initial, signal);
-    logger.info('Successfully registered node', { node });
+    logger.info('Successfully registered node', { node: { name } });
     return { node: created, isNew: true, isOfKubeletHere: false };
   } catch (error) {
-    // Who may not create Nodes may still be given one.
-    const isForbidden = isAnswer(error, 403);
-    if (!isThereAlready(error) && !isForbidden) throw error;
-    const existing = await api.get(signal).catch((problem: unknown) => {
-      // What stood in the way of the Node says more than that there is none.
-      throw isForbidden && isGone(problem) ? error : problem;
-    });
-    logger.info('Node was previously registered', { node });
-    return { node: await takeUp(existing, initial, options, signal), ...taken(existing) };
+    if (!isThereAlready(error)) throw error;
+    return await takeUp(await api.get(signal), initial, options, signal);
+  }
+}
+
+/** Undefined also where the API server does not say: whoever may not look may still be let create one. */
+async function findNode(api: NodeApi, signal: AbortSignal): Promise<NodeObject | undefined> {
+  try {
+    return await api.get(signal);
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
   }
 }
 
 async function takeUp(
   existing: NodeObject,
   initial: NodeObject,
-  { api, logger }: RegistrationOptions,
+  { api, name, logger }: RegistrationOptions,
   signal: AbortSignal,
-): Promise<NodeObject> {
-  const unheeded = findUnheeded(existing, initial);
-  if (unheeded.length > 0) {
+): Promise<Registration> {
+  const node = { name };
+  logger.info('Node was previously registered', { node });
+  const missing = findUnheeded(existing, initial);
+  if (missing.length > 0) {
     logger.warn(
       'Node exists already and is not given what only a new one is; use kubectl label, kubectl taint',
-      {
-        node: { name: existing.metadata.name },
-        missing: unheeded,
-      },
+      { node, missing },
     );
   }
   const [before, now] = [existing, initial].map(({ status }) => status.nodeInfo?.machineID ?? '');
   if (before !== '' && now !== '' && before !== now) {
     logger.warn(
       'Node was that of another machine; if that is still running, the two take it from one another',
-      {
-        ...{ node: { name: existing.metadata.name }, before, now },
-      },
+      { node, before, now },
     );
   }
-  const { body } = diffNodes(existing, adoptNode(existing, initial));
-  return body === undefined ? existing : await api.patchStatus(body, signal);
+  const taken = { isNew: false, isOfKubeletHere: isOfKubeletHere(existing, initial) };
+  try {
+    return { node: await adoptOnce(api, existing, initial, signal), ...taken };
+  } catch (error) {
+    signal.throwIfAborted();
+    // Its pods and its lease need none of that.
+    logger.warn('Node exists already and cannot be given its labels, will retry', {
+      ...{ node, err: messageOf(error) },
+    });
+    return { node: existing, ...taken, toAdopt: initial };
+  }
 }
 
 /**
