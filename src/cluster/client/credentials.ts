@@ -29,7 +29,7 @@ export interface CredentialsOptions {
   readonly pair?: ClientPairSource;
   /** Of the agent, for programs that hand out credentials. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs' | 'setTimer'>;
   readonly logger: Logger;
 }
 

@@ -1,8 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../testing/fake-clock.js';
+import { untilTrue } from '../../testing/until-true.js';
 import { ExecPlugin } from './exec-plugin.js';
 import { type ExecCommand } from './kubeconfig.js';
 
@@ -99,6 +101,62 @@ describe('a program that hands out credentials', () => {
     expect(error.message).not.toContain('secret');
   });
 
+  /** Starts something that writes where the program writes, for longer than any test lasts. */
+  const LINGERER = 'sleep 1000 &\necho $! >> "$FOLDER/pids"';
+  const pids = (): string[] => readIfThere(join(folder, 'pids')).trim().split('\n');
+  /** One that nobody has waited for yet has ended, too. */
+  const hasEnded = (pid: string): boolean => {
+    const stat = readIfThere(`/proc/${pid}/stat`);
+    return stat === '' || /\) [ZX] /.test(stat);
+  };
+  const untilAllEnded = async (): Promise<void> => untilTrue(() => pids().every(hasEnded));
+
+  it('is ended with all that it has started when it hangs, and run again for who asks next', async () => {
+    const hang = `${LINGERER}\necho no network >&2\ntouch "$FOLDER/hangs"\nwait`;
+    const exec = await plugin(`if [ ! -e "$FOLDER/hangs" ]; then\n${hang}\nfi\n${say({ token: 'abc' })}`, {
+      env: { FOLDER: folder },
+    });
+    const got = exec.get().catch((error: unknown) => error);
+    await untilTrue(() => existsSync(join(folder, 'hangs')));
+    await clock.advance(59_000);
+    expect(pids().map(hasEnded)).toEqual([false]);
+    await clock.advance(1_000);
+    expect(await got).toMatchObject({
+      code: 'KUBECONFIG_INVALID',
+      message: expect.stringContaining('get-token has not ended within 1m0s') as string,
+    });
+    await untilAllEnded();
+    await expect(exec.get()).resolves.toEqual({ token: 'abc' });
+    expect(await runs()).toBe(2);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it.each([
+    ['with credentials', say({ token: 'abc' }), { token: 'abc' }],
+    ['without', 'echo no such account >&2\nexit 3', /ended with 3: no such account$/],
+  ])('need not wait for what it leaves behind, which is ended: %s', async (_, script, expected) => {
+    const exec = await plugin(`${LINGERER}\n${script}`, { env: { FOLDER: folder } });
+    const got = exec.get().catch((error: unknown) => (error as Error).message);
+    // It was seen to end.
+    await untilTrue(() => (clock.nextTimerInMs ?? Infinity) <= 1_000);
+    await clock.advance(1_000);
+    if (expected instanceof RegExp) expect(await got).toMatch(expected);
+    else expect(await got).toEqual(expected);
+    await untilAllEnded();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('leaves alone what goes on beside it and writes elsewhere', async () => {
+    const beside = 'sleep 1000 > /dev/null 2>&1 &\necho $! >> "$FOLDER/pids"';
+    const exec = await plugin(`${beside}\n${say({ token: 'abc' })}`, { env: { FOLDER: folder } });
+    await expect(exec.get()).resolves.toEqual({ token: 'abc' });
+    await clock.advance(120_000);
+    const [pid] = pids();
+    expect(hasEnded(pid!)).toBe(false);
+    process.kill(Number(pid), 'SIGKILL');
+    await untilAllEnded();
+  });
+
   it('may be missing, with a hint', async () => {
     const exec = await plugin('', {
       command: 'no-such-program-here',
@@ -109,3 +167,11 @@ describe('a program that hands out credentials', () => {
     );
   });
 });
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

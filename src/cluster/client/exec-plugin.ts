@@ -1,8 +1,10 @@
-import { spawn } from 'node:child_process';
 import { type Clock } from '../../util/clock.js';
 import { messageOf, PodloopError } from '../../util/errors.js';
+import { formatGoDuration } from '../../util/go-duration.js';
 import { kubeExecEnded } from '../../util/kube-client-channels.js';
+import { systemCodeOf } from '../../util/system-code.js';
 import { type ExecCommand } from './kubeconfig.js';
+import { type GroupEnd, runInGroup } from './run-in-group.js';
 
 /** What a program handed out. */
 export interface ExecCredential {
@@ -20,12 +22,11 @@ export interface ExecPluginOptions {
   readonly cluster: Readonly<Record<string, unknown>>;
   /** Of the agent. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'setTimer'>;
 }
 
 /** client-go waits for ever; an agent has nobody at a keyboard who would notice. */
 const LONGEST_RUN_MS = 60_000;
-const LARGEST_OUTPUT_BYTES = 1024 * 1024;
 /** Credentials that end so soon are asked for anew: the request that carries them takes a while. */
 const EARLY_MS = 10_000;
 
@@ -69,38 +70,26 @@ export class ExecPlugin {
   }
 
   async #run(info: string): Promise<{ stdout: string; exitCode: number }> {
-    const { command, environment } = this.#options;
+    const { command, environment, clock } = this.#options;
     const env = { ...environment, ...command.env, KUBERNETES_EXEC_INFO: info };
-    return await new Promise((resolve, reject) => {
-      const child = spawn(command.command, command.args, {
-        ...{ env, timeout: LONGEST_RUN_MS, killSignal: 'SIGKILL' },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      const output = { stdout: '', stderr: '' };
-      const fail = (why: string, exitCode?: number): void => {
-        kubeExecEnded.publish({ exitCode, expiresAtMs: undefined });
-        reject(this.#failure(why));
-      };
-      for (const name of ['stdout', 'stderr'] as const) {
-        child[name].setEncoding('utf8').on('data', (text: string) => {
-          if (output[name].length < LARGEST_OUTPUT_BYTES) output[name] += text;
-        });
-      }
-      child.once('error', (error) => {
-        const { installHint } = command;
-        const isMissing = 'code' in error && error.code === 'ENOENT';
-        fail(isMissing && installHint !== '' ? `is not there: ${installHint.trim()}` : messageOf(error));
-      });
-      child.once('close', (code, signal) => {
-        if (code === 0) {
-          resolve({ stdout: output.stdout, exitCode: 0 });
-          return;
-        }
-        const last = output.stderr.trim().split('\n').slice(-3).join(' ').slice(0, 500);
-        const how = code === null ? `was ended by ${signal ?? 'a signal'}` : `ended with ${code}`;
-        fail(last === '' ? how : `${how}: ${last}`, code ?? undefined);
-      });
-    });
+    const fail = (why: string, exitCode?: number): PodloopError => {
+      kubeExecEnded.publish({ exitCode, expiresAtMs: undefined });
+      return this.#failure(why);
+    };
+    let end: GroupEnd;
+    try {
+      const { command: file, args } = command;
+      end = await runInGroup({ command: file, args, env, limitMs: LONGEST_RUN_MS, clock });
+    } catch (error) {
+      const { installHint } = command;
+      const isMissing = systemCodeOf(error) === 'ENOENT';
+      throw fail(isMissing && installHint !== '' ? `is not there: ${installHint.trim()}` : messageOf(error));
+    }
+    const { stdout, stderr, code } = end;
+    if (code === 0) return { stdout, exitCode: 0 };
+    const last = stderr.trim().split('\n').slice(-3).join(' ').slice(0, 500);
+    const how = describeEnd(end);
+    throw fail(last === '' ? how : `${how}: ${last}`, code ?? undefined);
   }
 
   /** Nothing of the output is repeated in an error: it holds secrets. */
@@ -136,6 +125,11 @@ export class ExecPlugin {
     const { file, command } = this.#options;
     return new PodloopError('KUBECONFIG_INVALID', `${file}: the program ${command.command} ${why}`);
   }
+}
+
+function describeEnd({ code, signal, isLate }: GroupEnd): string {
+  if (isLate) return `has not ended within ${formatGoDuration(LONGEST_RUN_MS)}`;
+  return code === null ? `was ended by ${signal ?? 'a signal'}` : `ended with ${code}`;
 }
 
 function toFields(value: unknown): Readonly<Record<string, unknown>> {
