@@ -206,6 +206,43 @@ describe('the client certificate of a node', () => {
     expect(asked).toEqual([undefined, undefined]);
   });
 
+  it.each([
+    ['nobody can be asked for another one', false],
+    ['another one waits to be approved', true],
+  ])('is gone by once a clock that was ahead is set right, while %s', async (_, isServerThere) => {
+    const first = start(clientManager());
+    await signer.approve(await nextRequest(0), HOUR_MS);
+    await held(first);
+    await end();
+    clock.jumpWallClock(3 * HOUR_MS);
+    if (!isServerThere) api.stop();
+    const told: HeldCertificate[] = [];
+    const onHeld = (good: HeldCertificate): Promise<void> => {
+      told.push(good);
+      return Promise.resolve();
+    };
+    const manager = clientManager({ onHeld });
+    await manager.open();
+    start(manager);
+    const seen = { isGood: false };
+    manager.whenGood(ending.signal).then(
+      () => (seen.isGood = true),
+      () => undefined,
+    );
+    if (isServerThere) {
+      await nextRequest(1);
+      await untilTrue(() => api.openWatches === 1);
+    }
+    await pass(61_000);
+    expect([seen.isGood, told]).toEqual([false, []]);
+    clock.jumpWallClock(-3 * HOUR_MS);
+    for (let look = 0; look < 20 && !seen.isGood; look++) await pass(30_000);
+    expect([seen.isGood, told]).toEqual([true, [manager.held]]);
+    expect(new Set(asked)).toEqual(new Set([undefined]));
+    await pass(61_000);
+    expect(told).toHaveLength(1);
+  });
+
   it('is asked for again, later and later, while nobody can be asked, and told of once', async () => {
     let failures = 0;
     const leave = nodeCertificateFailed.subscribe(() => failures++);

@@ -87,6 +87,8 @@ export class CertificateManager {
   readonly #woken = new Wakeup();
   readonly #waiting = new Set<() => void>();
   #held: HeldCertificate | undefined;
+  /** Of which was told that it is there and good. */
+  #told: HeldCertificate | undefined;
   #renewedFromMs = Infinity;
   /** Whom the one that is held was asked for; what its signer left out is not asked for again. */
   #askedFor: CertificateSubject | undefined;
@@ -154,6 +156,7 @@ export class CertificateManager {
     const { clock, subject } = this.#options;
     for (;;) {
       await this.open();
+      await this.#tellIfGood();
       const wanted = subject();
       if (wanted !== undefined && this.#isNeeded(wanted)) return wanted;
       const leftMs = Math.max(SECOND, this.#renewedFromMs - clock.now());
@@ -197,6 +200,7 @@ export class CertificateManager {
       const isOther = wanted !== undefined && askedFor !== undefined && !isSameSubject(wanted, askedFor);
       if (leftMs <= 0 || isOther || !this.#isDue()) return;
       await this.#woken.wait(clock, Math.min(leftMs, LOOK_MS), signal);
+      await this.#tellIfGood();
     }
   }
 
@@ -222,6 +226,7 @@ export class CertificateManager {
         this.#complain(why);
         await clock.sleep(delayMs, signal);
         await this.open();
+        await this.#tellIfGood();
       }
       wanted = subject();
     }
@@ -269,13 +274,15 @@ export class CertificateManager {
       } catch {
         return false;
       }
+      // Somebody may have to approve the request by hand.
+      await this.#tellIfGood();
       const now = subject();
       if (now !== undefined && !isSameSubject(now, wanted)) return true;
     }
   }
 
   async #take(held: HeldCertificate, before: HeldCertificate | undefined): Promise<void> {
-    const { use, clock, logger, onHeld, random = Math.random } = this.#options;
+    const { use, clock, logger, random = Math.random } = this.#options;
     this.#held = held;
     this.#renewedFromMs = held.fromMs + (held.toMs - held.fromMs) * (LEAST_SHARE + SHARE_JITTER * random());
     logger.info(`Certificate of the node as a ${use}`, {
@@ -283,10 +290,20 @@ export class CertificateManager {
       ...(this.#options.isRotated && { renewedFrom: toTime(this.#renewedFromMs) }),
     });
     this.#publish(before === undefined ? undefined : clock.now() - before.fromMs);
-    if (this.#good() === undefined) return;
-    await onHeld?.(held).catch((error: unknown) => {
-      logger.error('Certificate of the node is there, and not all is done about it', error, { use });
-    });
+    await this.#tellIfGood();
+  }
+
+  /** One that had ended as it was taken may be good later: by a clock that was ahead, and was set right. */
+  async #tellIfGood(): Promise<void> {
+    const { use, logger, onHeld } = this.#options;
+    const good = this.#good();
+    if (good === undefined) return;
+    if (good !== this.#told) {
+      this.#told = good;
+      await onHeld?.(good).catch((error: unknown) => {
+        logger.error('Certificate of the node is there, and not all is done about it', error, { use });
+      });
+    }
     for (const settle of [...this.#waiting]) settle();
   }
 
