@@ -160,6 +160,67 @@ describe('objects that pods refer to', () => {
     expect(objects.stats).toMatchObject({ objects: 1, watches: 0 });
   });
 
+  it('that are immutable are read again for each pod that comes, and those that are there keep what they have', async () => {
+    const { api, clock, objects, changed, fetchVolumes, fetchVariables, dataOf } = scene();
+    api.put(`${CONFIG_MAPS}/a`, { metadata: {}, immutable: true, data: { key: 'one' } });
+    const before = podOf('before', { volumes: [mapVolume('a')] });
+    await fetchVolumes(before);
+    api.drop(`${CONFIG_MAPS}/a`);
+    api.put(`${CONFIG_MAPS}/a`, { metadata: {}, immutable: true, data: { key: 'two' } });
+    const after = withVariables('after', 'a');
+    await fetchVariables(after);
+    expect(dataOf(after, 'a')).toEqual({ key: 'two' });
+    // An edit makes it no other pod.
+    const edited = podOf('before', { volumes: [mapVolume('a')], activeDeadlineSeconds: 5 });
+    await fetchVolumes(edited);
+    expect(dataOf(edited, 'a')).toEqual({ key: 'one' });
+    await clock.settle();
+    expect(changed).toEqual([]);
+    expect(api.openWatches).toBe(0);
+    // Of whatever an API server has at hand it might be the old one again.
+    expect(api.reads.map(({ query }) => query?.['resourceVersion'])).toEqual(['0', undefined]);
+    await fetchVolumes(podOf('third', { volumes: [mapVolume('a')] }));
+    objects.forget('before');
+    expect(api.reads).toHaveLength(3);
+    expect(dataOf(after, 'a')).toEqual({ key: 'two' });
+  });
+
+  it('that were immutable and are gone are waited for by pods that come, and by no others', async () => {
+    const { api, clock, changed, fetchVolumes, dataOf } = scene();
+    api.put(`${CONFIG_MAPS}/a`, { metadata: {}, immutable: true, data: { key: 'one' } });
+    const [before, after] = ['before', 'after'].map((uid) => podOf(uid, { volumes: [mapVolume('a')] }));
+    await fetchVolumes(before!);
+    api.drop(`${CONFIG_MAPS}/a`);
+    await fetchVolumes(after!);
+    expect([before!, after!].map((pod) => dataOf(pod, 'a'))).toEqual([{ key: 'one' }, undefined]);
+    api.put(`${CONFIG_MAPS}/a`, { metadata: {}, data: { key: 'two' } });
+    await clock.settle();
+    expect(changed).toEqual([['after']]);
+    expect([before!, after!].map((pod) => dataOf(pod, 'a'))).toEqual([{ key: 'one' }, { key: 'two' }]);
+  });
+
+  it('that are immutable are what they were to a pod that comes while the API server is away, until it is back', async () => {
+    const { api, clock, objects, changed, fetchVolumes, dataOf } = scene();
+    api.put(`${CONFIG_MAPS}/a`, { metadata: {}, immutable: true, data: { key: 'one' } });
+    const [before, after, last] = ['before', 'after', 'last'].map((uid) =>
+      podOf(uid, { volumes: [mapVolume('a')] }),
+    );
+    await fetchVolumes(before!);
+    api.drop(`${CONFIG_MAPS}/a`);
+    api.put(`${CONFIG_MAPS}/a`, { metadata: {}, immutable: true, data: { key: 'two' } });
+    api.stop();
+    const fetched = Promise.all([fetchVolumes(after!), fetchVolumes(last!)]);
+    await clock.advance(1_000);
+    await fetched;
+    expect(dataOf(after!, 'a')).toEqual({ key: 'one' });
+    api.start();
+    objects.retryNow();
+    await clock.settle();
+    expect(changed).toEqual([['after', 'last']]);
+    const now = [before!, after!, last!].map((pod) => dataOf(pod, 'a'));
+    expect(now).toEqual([{ key: 'one' }, { key: 'two' }, { key: 'two' }]);
+  });
+
   it('that only variables are made of rest after a few minutes, and are read again for the next start', async () => {
     const { api, clock, objects, fetchVariables, dataOf } = scene();
     const abort = new AbortController();

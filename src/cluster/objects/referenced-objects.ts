@@ -5,7 +5,8 @@
  * see only the objects that its pods name, one at a time, so that there is a watch for each of them.
  *
  * What stands in volumes is followed for as long as a pod uses it; what is only read when a container starts is followed for
- * a few minutes after that. Immutable objects are read once. There is a bound to watches: above it, objects rest, and
+ * a few minutes after that. Immutable objects are read once for each pod that comes, and pods that are there keep what they have
+ * of one that was made anew. There is a bound to watches: above it, objects rest, and
  * are read again when they are wanted.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/node/
@@ -51,6 +52,8 @@ interface Referenced {
   readonly watched: WatchedObject;
   /** Pods, each with whether its volumes are made of it. */
   readonly users: Map<string, boolean>;
+  /** Of pods that came before others, what was immutable then: theirs, whatever is there under that name by now. */
+  readonly kept: Map<string, ConfigObject>;
   usedAtMs: number;
 }
 
@@ -146,7 +149,11 @@ export class ReferencedObjects implements PodObjects {
       const isMounted = reference.path[1] === 'volumes' || uses.get(keyOf(id))?.isMounted === true;
       uses.set(keyOf(id), { id, isMounted });
     }
-    for (const [key, { id, isMounted }] of uses) this.#hold(key, id).users.set(uid, isMounted);
+    for (const [key, { id, isMounted }] of uses) {
+      const object = this.#hold(key, id);
+      if (!object.users.has(uid)) doubtIfImmutable(object);
+      object.users.set(uid, isMounted);
+    }
     for (const key of known?.keys ?? []) if (!uses.has(key)) this.#release(key, uid);
     this.#pods.set(uid, { pod, keys: new Set(uses.keys()) });
   }
@@ -156,16 +163,17 @@ export class ReferencedObjects implements PodObjects {
     if (known !== undefined) return known;
     const { client, clock, logger, onSecret, onChanged } = this.#options;
     const users = new Map<string, boolean>();
+    const kept = new Map<string, ConfigObject>();
     const watched = new WatchedObject({
       ...{ client, clock, logger, id },
       onChanged: (object, waiting) => {
         if (object?.kind === 'Secret') onSecret(object);
         // One that has waited in vain goes by its own next try otherwise, however many others still wait.
-        const others = [...users.keys()].filter((uid) => !waiting.has(uid));
+        const others = [...users.keys()].filter((uid) => !waiting.has(uid) && !kept.has(uid));
         if (others.length > 0) onChanged(others);
       },
     });
-    const made = { id, watched, users, usedAtMs: clock.monotonicMs() };
+    const made = { id, watched, users, kept, usedAtMs: clock.monotonicMs() };
     this.#objects.set(key, made);
     return made;
   }
@@ -174,6 +182,7 @@ export class ReferencedObjects implements PodObjects {
     const object = this.#objects.get(key);
     if (object === undefined) return;
     object.users.delete(podUid);
+    object.kept.delete(podUid);
     if (object.users.size > 0) return;
     object.watched.rest();
     this.#objects.delete(key);
@@ -181,9 +190,9 @@ export class ReferencedObjects implements PodObjects {
 
   async #fetchOne(object: Referenced | undefined, podUid: string, signal: AbortSignal): Promise<void> {
     if (object === undefined) return;
-    const { watched } = object;
+    const { watched, kept } = object;
     object.usedAtMs = this.#options.clock.monotonicMs();
-    if (watched.isCurrent) return;
+    if (watched.isCurrent || kept.has(podUid)) return;
     if (!watched.isFollowed) {
       this.#makeRoom();
       watched.follow(this.#closing.signal);
@@ -210,8 +219,16 @@ export class ReferencedObjects implements PodObjects {
     if (object?.watched.isKnown !== true) {
       throw new Error(`failed to sync ${WORDS[kind]} cache: timed out waiting for the condition`);
     }
-    return object.watched.value;
+    return object.kept.get(pod.metadata.uid) ?? object.watched.value;
   }
+}
+
+/** For a pod that comes: it may have been made for what is there by now. One that is being looked up already is not looked up twice. */
+function doubtIfImmutable({ watched, users, kept }: Referenced): void {
+  const { value } = watched;
+  if (value?.immutable !== true || !watched.isCurrent) return;
+  for (const uid of users.keys()) if (!kept.has(uid)) kept.set(uid, value);
+  watched.doubt();
 }
 
 function idOf({ metadata }: NodePod, { kind, name }: PodReference): ConfigObjectId {

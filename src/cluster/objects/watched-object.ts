@@ -47,6 +47,8 @@ export class WatchedObject {
   #value: ConfigObject | undefined;
   #isKnown = false;
   #isCurrent = false;
+  /** It is immutable, and may have been made anew. */
+  #isDoubted = false;
   #following: { readonly link: LinkedAbort; readonly reflector: Reflector<KubeConfigObject> } | undefined;
   /** The version up to which it was followed; undefined before. */
   #version: string | undefined;
@@ -74,7 +76,13 @@ export class WatchedObject {
 
   /** Whether what is known is as new as a watch can tell. */
   get isCurrent(): boolean {
-    return this.#isCurrent || this.#value?.immutable === true;
+    return this.#isCurrent || (this.#value?.immutable === true && !this.#isDoubted);
+  }
+
+  /** Has an immutable one looked up once more: nothing tells when it is deleted and made anew. */
+  doubt(): void {
+    this.#isDoubted = true;
+    this.#isCurrent = false;
   }
 
   /** Opens the watch, unless there is one. Ends with the signal, or with {@link rest}. */
@@ -82,9 +90,11 @@ export class WatchedObject {
     if (this.#following !== undefined || signal.aborted) return;
     const { client, clock, logger, id } = this.#options;
     const link = linkAbort(signal);
+    // What is read once must be the newest that there is: nobody would look again.
+    const since = this.#isDoubted ? '' : this.#version;
     const reflector = new Reflector<KubeConfigObject>({
       ...{ client, clock, logger, name: id.name },
-      ...(this.#version !== undefined && { since: this.#version }),
+      ...(since !== undefined && { since }),
       path: `/api/v1/namespaces/${encodeURIComponent(id.namespace)}/${RESOURCES[id.kind]}`,
       sink: {
         replace: ([object]) => this.#take(object),
@@ -154,8 +164,8 @@ export class WatchedObject {
   #take(object: KubeConfigObject | undefined): void {
     const value = object === undefined ? undefined : readKubeConfigObject(object, this.#options.id);
     const isNew = !this.#isKnown || !isSame(this.#value, value);
-    [this.#isKnown, this.#isCurrent, this.#value] = [true, true, value];
-    // Nothing of it can change until it is made anew, and then it is for other pods.
+    [this.#isKnown, this.#isCurrent, this.#isDoubted, this.#value] = [true, true, false, value];
+    // Nothing of it can change until it is made anew, and then it is for other pods, which doubt it.
     if (value?.immutable === true) this.rest();
     if (isNew) this.#options.onChanged(value, new Set(this.#waitingPods.keys()));
     for (const settle of [...this.#waiting]) settle();
