@@ -24,7 +24,10 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 /** How often it is looked who has taken too long: Node's 30 s would be what bounds a slow client. */
 const TIMEOUT_LOOK_MS = 2_000;
+/** So long a connection may wait for its next request. */
 const KEEP_ALIVE_MS = 60_000;
+/** As Go's servers: a client that has said nothing for so long is asked by the kernel whether it is there, also within a session. */
+const PROBE_AFTER_MS = 15_000;
 const HANDSHAKE_MS = 10_000;
 const MOST_HEADER_BYTES = 256 * 1024;
 
@@ -37,6 +40,7 @@ export function makeHttpServer(given: HttpServerLimits): Server | TlsServer {
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: given.maxHeaderBytes ?? MOST_HEADER_BYTES,
     noDelay: true,
+    ...{ keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
   };
   const { tls } = given;
   const server =
