@@ -61,26 +61,42 @@ export function getPod(findPod: (request: ApiRequest) => PodRow, clock: Pick<Clo
 /**
  * Finds the pod that a path names, or throws NotFound: the one that is called so, else the only one whose manifest calls
  * it so. Everything that is done to one pod finds it here.
+ *
+ * Of several with one name, as while one ends that was deleted by force, it is the one with the uid of the path, else the
+ * newest of those that nobody has deleted.
  */
 export function podFinder(table: PodTable): (request: Pick<ApiRequest, 'params'>) => PodRow {
   return ({ params }) => {
-    const { namespace = '', name = '' } = params;
+    const { namespace = '', name = '', uid } = params;
     table.refreshAll();
     const there = table.list().filter(({ served }) => served.pod.metadata.namespace === namespace);
-    const found =
-      there.find(({ served }) => served.pod.metadata.name === name) ??
-      findOnly(there, ({ served: { pod } }) => {
-        const { nodeName } = pod.spec;
-        return nodeName !== undefined && pod.metadata.name === staticPodName(name, nodeName);
-      });
+    const called = there.filter(({ served }) => served.pod.metadata.name === name);
+    const found = pick(called.length > 0 ? called : findOnlyName(there, name), uid);
     if (found === undefined) throw notFoundError('pods', name);
     return found;
   };
 }
 
-function findOnly<Item>(items: readonly Item[], isIt: (item: Item) => boolean): Item | undefined {
-  const found = items.filter(isIt);
-  return found.length === 1 ? found[0] : undefined;
+/** The pods whose manifest has this name, unless they are of several names. */
+function findOnlyName(rows: readonly PodRow[], name: string): readonly PodRow[] {
+  const found = rows.filter(({ served: { pod } }) => {
+    const { nodeName } = pod.spec;
+    return nodeName !== undefined && pod.metadata.name === staticPodName(name, nodeName);
+  });
+  return new Set(found.map(({ served }) => served.pod.metadata.name)).size === 1 ? found : [];
+}
+
+function pick(rows: readonly PodRow[], uid: string | undefined): PodRow | undefined {
+  const meant = rows.find(({ served }) => served.pod.metadata.uid === uid);
+  const [newest] = [...rows].sort(
+    (one, other) =>
+      Number(isDeleted(one)) - Number(isDeleted(other)) || other.addedVersion - one.addedVersion,
+  );
+  return meant ?? newest;
+}
+
+function isDeleted({ served: { pod, deletion } }: PodRow): boolean {
+  return deletion !== undefined || pod.metadata.deletionTimestamp !== undefined;
 }
 
 function readSelection({ params, query }: ApiRequest): (row: PodRow) => boolean {

@@ -6,6 +6,7 @@ import { PodloopError } from '../util/errors.js';
 import { type ApiAnswer, type ApiRequest } from './api-request.js';
 import { applyObject, type ObjectToApply } from './apply-object.js';
 import { deletePod } from './delete-pod.js';
+import { kubeletPodFinder } from './find-kubelet-pod.js';
 import { podFinder } from './list-pods.js';
 import { listEvents } from './list-events.js';
 import { readPodLog } from './pod-log.js';
@@ -96,6 +97,38 @@ describe('exec, attach and port-forward', () => {
       find(ask('', { params: { namespace: 'default', name } })).served.pod.metadata.name;
     expect(['web', 'web-n1', 'db', 'db-n1'].map(nameOf)).toEqual(['web-n1', 'web-n1', 'db', 'db-n1']);
     for (const name of ['far', 'we', 'web-', '']) expect(() => nameOf(name)).toThrow('not found');
+  });
+
+  it('find of pods of one name the newest of those that nobody has deleted, or the one with the uid that is asked for', () => {
+    const scene = new ServedPodsScene();
+    const set = (
+      uid: string,
+      more: { readonly deletionTimestamp?: string } = {},
+      isLeaving = false,
+    ): void => {
+      const deletion = { deletionTimestamp: '2026-01-02T03:04:05Z', deletionGracePeriodSeconds: 30 };
+      const blueprint = { name: 'web-n1', uid, spec: { nodeName: 'N1' }, ...more };
+      scene.set(blueprint, isLeaving ? { deletion } : {});
+    };
+    const find = podFinder(scene.table);
+    const params = { namespace: 'default', name: 'web-n1' };
+    const uidsOf = (...names: string[]): string[] =>
+      names.map((name) => find(ask('', { params: { ...params, name } })).served.pod.metadata.uid);
+    set('old');
+    set('new');
+    expect(uidsOf('web-n1', 'web')).toEqual(['new', 'new']);
+    set('old', {}, true);
+    expect(uidsOf('web-n1', 'web')).toEqual(['new', 'new']);
+    set('old');
+    set('new', {}, true);
+    expect(uidsOf('web-n1', 'web')).toEqual(['old', 'old']);
+    set('old', { deletionTimestamp: '2026-01-02T03:04:05Z' });
+    expect(uidsOf('web-n1', 'web')).toEqual(['new', 'new']);
+    const findByUid = kubeletPodFinder(find);
+    for (const uid of ['old', 'new']) {
+      expect(findByUid({ params: { ...params, uid } }).pod.metadata.uid).toBe(uid);
+    }
+    expect(() => findByUid({ params: { ...params, uid: 'other' } })).toThrow('pod not found');
   });
 
   it('find no container in one that does not run, or ended just now', async () => {
