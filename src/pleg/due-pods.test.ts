@@ -9,8 +9,12 @@ const FAILED = new PodloopError('CRI_INTERNAL', 'shim is gone');
 const HUNG = new PodloopError('INSPECTION_DEADLINE', 'no answer');
 const AWAY = new PodloopError('CRI_UNAVAILABLE', 'connection refused');
 
-function setUp(): { clock: FakeClock; due: DuePods; retried: string[]; record: PodRecord } {
-  const clock = new FakeClock();
+function setUp(clock = new FakeClock()): {
+  clock: FakeClock;
+  due: DuePods;
+  retried: string[];
+  record: PodRecord;
+} {
   const retried: string[] = [];
   const due = new DuePods({ clock, onRetry: ({ pod }) => retried.push(pod.uid) });
   const record = new PodRecord(podOf('a', { c1: 'running' }));
@@ -79,5 +83,17 @@ describe('pods that are due', () => {
     expect(clock.pendingTimers).toBe(0);
     await clock.advance(60_000);
     expect(retried).toEqual(['a']);
+  });
+
+  it('need not wait any longer when their timer fires, a little early as timers may', async () => {
+    const clock = new FakeClock({ firesEarly: true });
+    const { due, record } = setUp(clock);
+    due.noteFailure(record, HUNG);
+    due.noteFailure(record, HUNG);
+    const dueMs = record.retryAtMs;
+    due.startRetries();
+    await clock.advanceUntil(() => clock.pendingTimers === 0);
+    expect(clock.monotonicMs()).toBeLessThan(dueMs);
+    expect(due.mustWait(record, true)).toBe(false);
   });
 });

@@ -142,6 +142,8 @@ export class DuePods {
     record.retryTimer = this.#clock.setTimer(
       delayMs,
       () => {
+        // Timers count in whole milliseconds and may be a little early: who goes by the time would wait on, and no timer is left.
+        record.retryAtMs = 0;
         if (this.#sinceMs.has(record)) this.#onRetry(record);
       },
       { unref: true },

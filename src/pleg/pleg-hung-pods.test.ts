@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { drain, lineOf, nodeOf, numbers, takeAll } from '../testing/pleg-harness.js';
+import { FakeClock } from '../testing/fake-clock.js';
+import { drain, lineOf, nodeOf, numbers, podOf, setUpPleg, takeAll } from '../testing/pleg-harness.js';
 
 describe.each([1, 20])('with %d of 200 pods hung', (hung) => {
   it('everybody else’s events arrive within one relist, and health names the pods', async () => {
@@ -103,6 +104,25 @@ describe('a pod that hangs', () => {
     // Each try lasts two minutes, and up to half a minute lies between two.
     expect(runtime.statusCalls('p0') - 1).toBeGreaterThan(3_600 / 155);
     expect(runtime.statusCalls('p0') - 1).toBeLessThanOrEqual(3_600 / 120);
+    await stop();
+  });
+
+  it('is tried again by its timer alone, a little early as timers may be, where no look comes for minutes', async () => {
+    const clock = new FakeClock({ firesEarly: true });
+    const { runtime, pleg, start } = setUpPleg({ mode: 'evented' }, {}, clock);
+    runtime.setPod(podOf('p', { a: 'running' }));
+    const stop = start();
+    await clock.advance(2_000);
+    const release = runtime.hangStatus('p');
+    runtime.setContainer('p', 'a', 'exited');
+    pleg.requestRelist('p');
+    // Two tries of two minutes each; the third is to come within a second.
+    await clock.advance(240_100);
+    const lists = runtime.listCalls + runtime.findCalls;
+    release();
+    await clock.advance(1_000);
+    expect(pleg.cache.get('p').status.containers).toMatchObject([{ id: 'a', state: 'exited' }]);
+    expect(runtime.listCalls + runtime.findCalls).toBe(lists);
     await stop();
   });
 

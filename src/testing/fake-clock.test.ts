@@ -37,6 +37,16 @@ it('shows each timer the time that it was due at', async () => {
   expect(clock.monotonicMs() - start).toBe(100);
 });
 
+it('fires timers up to two milliseconds early where told, as Node counts whole ones, and never at once', async () => {
+  const clock = new FakeClock({ firesEarly: true });
+  const start = clock.monotonicMs();
+  await clock.advance(0.9);
+  const seen: number[] = [];
+  for (const delayMs of [10.9, 0.3, 0]) clock.setTimer(delayMs, () => seen.push(clock.monotonicMs() - start));
+  await clock.advance(20);
+  expect(seen).toEqual([1, 1, 10]);
+});
+
 it('fires a timer that was set by another one on the way', async () => {
   const clock = new FakeClock();
   let ticks = 0;

@@ -10,6 +10,11 @@ export interface FakeClockOptions {
    * promise chain to its end, so only code that yields through setImmediate needs more than one.
    */
   readonly settleRounds?: number;
+  /**
+   * Timers count in whole milliseconds, as Node's do: what is beyond them of the delay, and of the time at which it is set, is left out,
+   * so that a timer may fire up to two milliseconds early. False unless told: each fires when it is due.
+   */
+  readonly firesEarly?: boolean;
 }
 
 interface FakeTimer {
@@ -29,6 +34,7 @@ const LONGEST_DELAY_MS = 2 ** 31 - 1;
 export class FakeClock implements Clock {
   readonly #timers = new Set<FakeTimer>();
   readonly #settleRounds: number;
+  readonly #firesEarly: boolean;
   // Not zero: nobody may take the origin of monotonic time for "never".
   #monotonicMs = 1_000_000;
   #wallOffsetMs: number;
@@ -37,6 +43,7 @@ export class FakeClock implements Clock {
 
   constructor(options: FakeClockOptions = {}) {
     this.#settleRounds = options.settleRounds ?? 10;
+    this.#firesEarly = options.firesEarly ?? false;
     this.#wallOffsetMs = (options.nowMs ?? Date.UTC(2026, 0, 2, 3, 4, 5)) - this.#monotonicMs;
   }
 
@@ -56,7 +63,7 @@ export class FakeClock implements Clock {
     if (!(delayMs <= LONGEST_DELAY_MS)) {
       throw new RangeError(`a real timer of ${delayMs} ms would fire at once; split it, or do not set it`);
     }
-    const timer = { dueMs: this.#monotonicMs + Math.max(0, delayMs), callback };
+    const timer = { dueMs: this.#dueAfter(delayMs), callback };
     this.#timers.add(timer);
     return { cancel: () => this.#timers.delete(timer) };
   }
@@ -135,6 +142,11 @@ export class FakeClock implements Clock {
   /** Moves the clock on the wall, forth or back; durations and timers do not notice. */
   jumpWallClock(ms: number): void {
     this.#wallOffsetMs += ms;
+  }
+
+  #dueAfter(delayMs: number): number {
+    if (!this.#firesEarly) return this.#monotonicMs + Math.max(0, delayMs);
+    return Math.trunc(this.#monotonicMs) + Math.max(1, Math.trunc(delayMs));
   }
 
   async #exclusively(move: () => Promise<void>): Promise<void> {

@@ -24,8 +24,8 @@ const yieldToLoop = async (): Promise<void> => Promise.resolve();
 export function setUpPleg(
   options: Partial<PlegOptions> = {},
   runtimeOptions: Omit<FakeRuntimeOptions, 'clock'> = {},
+  clock = new FakeClock(),
 ): PlegHarness {
-  const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock, ...runtimeOptions });
   const pleg = new Pleg({ runtime, clock, mode: 'generic', random: () => 0.5, yieldToLoop, ...options });
   return {
