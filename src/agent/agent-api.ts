@@ -120,7 +120,7 @@ export class AgentApi {
   #forgetAbsent(): void {
     const { sources, cache, objectTimes } = this.#options.parts;
     if (!sources.config.seenAllSources()) return;
-    this.#served.forgetAbsent((uid) => isRunning(cache.get(uid).status));
+    this.#served.forgetAbsent((uid) => isRunning(cache.getLastKnown(uid)));
     objectTimes.settle(() => sources.config.objects.all());
   }
 

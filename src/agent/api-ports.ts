@@ -37,7 +37,7 @@ export function buildApiPorts(
 ): Omit<ApiPorts, 'pages' | 'health' | 'journal'> {
   const { options, parts, identity, client, version, clock } = given;
   const { sources, desired, adoption, workers, stopped, closing, cache, events, paths, objectTimes } = parts;
-  const { loop, room } = parts;
+  const { loop, room, pleg } = parts;
   const { objects } = sources.config;
   const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
   const nodeName = identity.name;
@@ -62,8 +62,8 @@ export function buildApiPorts(
     runningPods: () => runningPods(cache),
     logsDir: options.nodeLogsDir,
     looks: logFileLooks({ clock }),
-    logs: containerLogs(paths.podLogsDir, cache),
-    streams: runtimeStreams({ client, cache }),
+    logs: containerLogs({ podLogsDir: paths.podLogsDir, cache, pleg }),
+    streams: runtimeStreams({ client, pleg }),
     actions: containerActions({ client, rootDir: options.rootDir, clock }),
   };
 }

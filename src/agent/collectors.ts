@@ -4,7 +4,7 @@ import { diskUsageAt } from '../gc/disk-usage.js';
 import { ImageCollector, type ImageRecords, type ImageUser } from '../gc/image-collector.js';
 import { type DiskUsage } from '../gc/image-plan.js';
 import { LogRotator } from '../gc/log-rotator.js';
-import { type ObservedPods } from '../gc/observed-pods.js';
+import { type LastKnownPods, type ObservedPods } from '../gc/observed-pods.js';
 import { PodFolderCollector } from '../gc/pod-folder-collector.js';
 import { type PulledImages } from '../gc/pulled-images.js';
 import { type IsOurs } from '../runtime/ownership.js';
@@ -23,7 +23,7 @@ export interface CollectorsOptions {
   readonly client: CriClient;
   readonly runtime: Runtime;
   readonly changes: RuntimeChanges;
-  readonly pods: ObservedPods;
+  readonly pods: ObservedPods & LastKnownPods;
   readonly pulled: PulledImages;
   readonly pullRecords: ImageRecords;
   readonly volumes: PodVolumes;

@@ -164,7 +164,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       if (isNews) events.record(pod.metadata, { type: 'Warning', reason: WAITING_FOR_ROOM, message });
       // What it shows is of a former life, and so is what the runtime has of it.
       if (isTornDown) forgetLife(uid);
-      statuses.showWaiting(pod, isTornDown ? emptyPodStatus(uid) : cache.get(uid).status, message);
+      statuses.showWaiting(pod, isTornDown ? emptyPodStatus(uid) : cache.getLastKnown(uid), message);
     },
     isPastDeadline: (pod) => statuses.isPastDeadline(pod),
     onWaitGivenUp: ({ metadata }) => statuses.renew(metadata.uid),

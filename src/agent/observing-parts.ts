@@ -38,8 +38,9 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
   const pleg = new Pleg({ runtime, cache, mode: options.mode, ...common });
   const adopted = await AdoptedPods.open(join(options.rootDir, 'adopted-pods.json'));
   const isOurs = ownedBy(identity.instanceId, (uid) => adopted.has(uid));
-  /** Pods of which the runtime shows something, all of it ours. */
-  const ownUids = (): string[] => [...cache.uids()].filter((uid) => isOwnPod(cache.get(uid).status, isOurs));
+  /** Pods of which the runtime shows something, all of it ours; whose one is stays known while its status cannot be had. */
+  const ownUids = (): string[] =>
+    [...cache.uids()].filter((uid) => isOwnPod(cache.getLastKnown(uid), isOurs));
   const { cgroupDriver, cgroups } = buildPodCgroups({
     ...{ ...common, options, client, instanceId: identity.instanceId },
     mountinfo: await readOwnMountinfo().catch(() => ''),

@@ -1,10 +1,10 @@
 import { type PodCache } from '../pleg/pod-cache.js';
 import { type RunningPod } from '../server/kubelet-pods.js';
 
-/** The pods of which something runs, of all owners, as the runtime has them. */
-export function runningPods(cache: Pick<PodCache, 'get' | 'uids'>): RunningPod[] {
+/** The pods of which something runs, of all owners, as the runtime has them, or had them when it told last. */
+export function runningPods(cache: Pick<PodCache, 'getLastKnown' | 'uids'>): RunningPod[] {
   return [...cache.uids()].flatMap((uid): RunningPod[] => {
-    const { namespace, name, containers } = cache.get(uid).status;
+    const { namespace, name, containers } = cache.getLastKnown(uid);
     const running = containers.filter(({ state }) => state === 'running');
     if (running.length === 0) return [];
     return [

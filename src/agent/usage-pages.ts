@@ -27,7 +27,7 @@ import { VolumePaths } from '../volumes/volume-paths.js';
 /** What {@link buildUsagePages} wires. */
 export interface UsagePagesOptions {
   readonly client: CriClient;
-  readonly cache: Pick<PodCache, 'get'>;
+  readonly cache: Pick<PodCache, 'getLastKnown'>;
   readonly nodeName: string;
   readonly paths: PodPaths;
   /** Ends what goes on in the background. */
@@ -62,7 +62,7 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
   const looks = new UsageLooks({
     ...{ clock, logger, readNode: readNodeUsage },
     listPods: () => ask(ending, (signal) => usage.listPods(signal)),
-    statusOf: (uid) => cache.get(uid).status,
+    statusOf: (uid) => cache.getLastKnown(uid),
   });
   const machine = readMachineFacts();
   const cgroups = readOwnMountinfo()

@@ -47,7 +47,7 @@ function rotatorOf(containers: readonly ContainerStatus[], parts: RotatorParts):
   return new LogRotator({
     ...parts,
     isOurs: ownedBy('me'),
-    pods: { uids: () => ['uid-web'], get: () => ({ status, error: undefined }) },
+    pods: { uids: () => ['uid-web'], getLastKnown: () => status },
     podLogsDir: join(folder, 'logs'),
     maxSizeBytes: 10,
   });

@@ -7,7 +7,8 @@
  * there was moved and not opened anew; so that is done first.
  *
  * It assumes as well that a runtime may not answer for one container, for minutes. What covers that: logs are rotated
- * one after another, but nobody waits for one that takes longer than a second; it goes on beside.
+ * one after another, but nobody waits for one that takes longer than a second; it goes on beside. And of a pod whose status cannot be
+ * had, what was known last holds.
  *
  * @module
  */
@@ -30,7 +31,7 @@ import { syncPath } from '../util/whole-file.js';
 import { findRotatedLogs, isStrictlyBelow } from './container-logs.js';
 import { planLogRotation, rotatedName } from './log-rotation-plan.js';
 import { type IsOurs } from '../runtime/ownership.js';
-import { type ObservedPods } from './observed-pods.js';
+import { type LastKnownPods } from './observed-pods.js';
 import { StillLogs, type WatchFile } from './still-logs.js';
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
@@ -38,7 +39,7 @@ const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 /** What {@link LogRotator} needs. */
 export interface LogRotatorOptions {
   readonly clock: Clock;
-  readonly pods: ObservedPods;
+  readonly pods: LastKnownPods;
   readonly isOurs: IsOurs;
   readonly changes: Pick<RuntimeChanges, 'reopenContainerLog'>;
   /** Logs elsewhere are not touched. */
@@ -135,7 +136,8 @@ export class LogRotator {
     const { pods } = this.#options;
     const all: RunningLog[] = [];
     for (const uid of pods.uids()) {
-      const { status } = pods.get(uid);
+      // One whose status cannot be had writes on.
+      const status = pods.getLastKnown(uid);
       let logs = this.#logsOf.get(status);
       if (logs === undefined) {
         logs = this.#findLogs(uid, status);

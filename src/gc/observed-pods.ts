@@ -6,3 +6,10 @@ export interface ObservedPods {
   /** Empty where an error is: nothing is known of that pod. */
   get(uid: string): { readonly status: PodStatus; readonly error: Error | undefined };
 }
+
+/** The same as it was known last, for those who take nothing away from a pod. */
+export interface LastKnownPods {
+  uids(): Iterable<string>;
+  /** As of the last time that its status was to be had. */
+  getLastKnown(uid: string): PodStatus;
+}

@@ -223,7 +223,7 @@ export class Inspector {
     record.inspection?.cancel(new Error('the pod is gone'));
     records.delete(pod.uid);
     conditions.forget(pod.uid);
-    const { status } = cache.get(pod.uid);
+    const status = cache.getLastKnown(pod.uid);
     cache.delete(pod.uid, stamp);
     const context = {
       pod,
@@ -322,7 +322,7 @@ export class Inspector {
 
   #accept(record: PodRecord, attempt: InspectionAttempt, fetched: PodStatus): void {
     const { cache, clock } = this.#options;
-    const known = cache.get(record.pod.uid).status;
+    const known = cache.getLastKnown(record.pod.uid);
     const { status, events, context } = computeNews(record, attempt, fetched, known, clock.now());
     // From here on nothing throws.
     this.#told.compare(record, attempt.snapshot, fetched);

@@ -124,7 +124,8 @@ describe('a failed inspection', () => {
     runtime.failStatus('a', BROKEN);
     await pleg.relist();
     expect(drain(events)).toEqual([]);
-    expect(pleg.cache.get('a').error).toBe(BROKEN);
+    expect(pleg.cache.get('a')).toMatchObject({ error: BROKEN, status: { name: 'a', sandboxes: [] } });
+    expect(pleg.cache.getLastKnown('a')).toBe(good);
     runtime.setPods([infra]);
     runtime.failStatus('a', undefined);
     await pleg.relist();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { aPodStatus, aPod } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
 import { watchPromise } from '../testing/watch-promise.js';
-import { type PodStatus } from '../runtime/runtime.js';
+import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
 import { OLDEST_STAMP } from '../util/clock.js';
 import { PodCache } from './pod-cache.js';
 
@@ -37,6 +37,33 @@ describe('get', () => {
     const error = new Error('shim is gone');
     cache.set('a', statusOf('a'), error, new FakeClock().stamp());
     expect(cache.get('a').error).toBe(error);
+  });
+});
+
+describe('what was known last', () => {
+  it('is the status of the last inspection that succeeded, through failures, until the next or the end of the pod', () => {
+    const clock = new FakeClock();
+    const cache = new PodCache();
+    expect(cache.getLastKnown('a')).toEqual(cache.get('a').status);
+    const [good, better, none] = [statusOf('a'), statusOf('a'), emptyPodStatus('a')];
+    cache.set('a', good, undefined, clock.stamp());
+    expect(cache.getLastKnown('a')).toBe(good);
+    for (const message of ['no answer', 'none again']) {
+      cache.set('a', none, new Error(message), clock.stamp());
+      expect(cache.get('a')).toMatchObject({ status: none, error: { message } });
+      expect(cache.getLastKnown('a')).toBe(good);
+    }
+    cache.set('a', better, undefined, clock.stamp());
+    expect(cache.getLastKnown('a')).toBe(better);
+    cache.set('a', none, new Error('no answer'), clock.stamp());
+    cache.delete('a', clock.stamp());
+    expect(cache.getLastKnown('a').containers).toEqual([]);
+  });
+
+  it('is nothing of a pod of which every inspection has failed', () => {
+    const cache = new PodCache();
+    cache.set('a', emptyPodStatus('a'), new Error('no answer'), new FakeClock().stamp());
+    expect(cache.getLastKnown('a').containers).toEqual([]);
   });
 });
 

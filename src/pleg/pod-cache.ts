@@ -29,6 +29,8 @@ interface Waiter {
  */
 export class PodCache {
   readonly #entries = new Map<string, CachedPod>();
+  /** Of pods whose last inspection failed: what the one before it that did not had found. */
+  readonly #lastKnown = new Map<string, PodStatus>();
   /** Uids that the global stamp does not cover. */
   readonly #behind = new Set<string>();
   readonly #waiters = new Map<string, Set<Waiter>>();
@@ -53,6 +55,14 @@ export class PodCache {
     const stamp = this.#effectiveStamp(uid, entry);
     if (entry === undefined) return { status: emptyPodStatus(uid), error: undefined, stamp };
     return stamp === entry.stamp ? entry : { ...entry, stamp };
+  }
+
+  /**
+   * What the last inspection that succeeded has found, however old that is; empty where none has. For those who go on with what was so
+   * while nobody knows what is; who takes absence for an end goes by {@link get}, and by its error.
+   */
+  getLastKnown(uid: string): PodStatus {
+    return this.#lastKnown.get(uid) ?? this.get(uid).status;
   }
 
   /**
@@ -99,6 +109,9 @@ export class PodCache {
 
   /** Writes what an inspection found. */
   set(uid: string, status: PodStatus, error: Error | undefined, stamp: Stamp): void {
+    const before = this.#entries.get(uid);
+    if (error === undefined) this.#lastKnown.delete(uid);
+    else if (before !== undefined && before.error === undefined) this.#lastKnown.set(uid, before.status);
     this.#entries.set(uid, { status, error, stamp });
     this.#wake(uid);
   }
@@ -106,6 +119,7 @@ export class PodCache {
   /** Forgets a pod that was seen to be gone at `stamp`, and wakes who waited for it. */
   delete(uid: string, stamp: Stamp): void {
     this.#entries.delete(uid);
+    this.#lastKnown.delete(uid);
     this.#behind.delete(uid);
     this.#wake(uid, stamp);
   }

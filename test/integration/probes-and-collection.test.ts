@@ -57,7 +57,11 @@ class View {
   }
 
   get(uid: string): { status: PodStatus; error: undefined } {
-    return { status: this.#pods.get(uid) ?? emptyPodStatus(uid), error: undefined };
+    return { status: this.getLastKnown(uid), error: undefined };
+  }
+
+  getLastKnown(uid: string): PodStatus {
+    return this.#pods.get(uid) ?? emptyPodStatus(uid);
   }
 }
 

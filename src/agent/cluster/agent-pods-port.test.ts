@@ -10,21 +10,23 @@ interface Knowledge {
   readonly worker?: { readonly mayRun: boolean; readonly isFinished: boolean };
   readonly isRejected?: boolean;
   readonly isSeenRunning?: boolean;
+  /** The runtime does not answer when it is asked about the pod. */
+  readonly isSick?: boolean;
   /** Housekeeping has been through all pods: one without a worker is one of which nothing is known. */
   readonly isHousekept?: boolean;
 }
 
-function portOf({ worker, isRejected = false, isSeenRunning = false, isHousekept = true }: Knowledge) {
-  const state = isSeenRunning ? 'running' : 'exited';
-  const status = { sandboxes: [], containers: [{ state }] };
+function portOf({ worker, isRejected, isSeenRunning, isSick, isHousekept = true }: Knowledge) {
+  const state = isSeenRunning === true ? 'running' : 'exited';
   return buildAgentPods({
     workers: {
       isKnown: () => worker !== undefined,
       isFinished: () => worker?.isFinished === true,
       couldHaveRunningContainers: () => worker?.mayRun ?? !isHousekept,
     },
-    desired: { findRejection: () => (isRejected ? { reason: 'No', message: 'no' } : undefined) },
-    cache: { get: () => ({ status }) },
+    desired: { findRejection: () => (isRejected === true ? { reason: 'No', message: 'no' } : undefined) },
+    cache: { get: () => ({ error: isSick === true ? new Error('no answer') : undefined }) },
+    pleg: { findObserved: () => ({ sandboxes: [], containers: [{ state }] }) },
   } as unknown as Parameters<typeof buildAgentPods>[0]);
 }
 
@@ -46,6 +48,11 @@ describe('what an agent says of a pod', () => {
     [
       'that nobody wants and that an agent before this one has started',
       { isSeenRunning: true },
+      { mayRun: true, isFinished: false },
+    ],
+    [
+      'that an agent before this one has started and whose status cannot be had',
+      { isSick: true },
       { mayRun: true, isFinished: false },
     ],
     ['that was rejected', { isRejected: true, isHousekept: false }, { mayRun: false, isFinished: false }],

@@ -2,16 +2,22 @@ import type { AgentPods } from '../../cluster/pods/agent-pods.js';
 import { API_SOURCE, isClusterPod } from '../../model/static-pod.js';
 import { isTerminalPhase } from '../../model/v1-pod-status.js';
 import { toRunDefinition } from '../../sync/asks-for-new-run.js';
+import { isRunning } from '../../sync/housekeeping-owner.js';
 import { type AgentParts } from '../agent-parts.js';
 
 /** What the agent does for pods of an API server, and knows of them. */
 export function buildAgentPods(
-  parts: Pick<AgentParts, 'sources' | 'manager' | 'workers' | 'desired' | 'endedPods' | 'cache' | 'handlers'>,
+  parts: Pick<
+    AgentParts,
+    'sources' | 'manager' | 'workers' | 'desired' | 'endedPods' | 'cache' | 'pleg' | 'handlers'
+  >,
 ): AgentPods {
-  const { sources, manager, workers, desired, endedPods, cache, handlers } = parts;
-  const isSeenRunning = (uid: string): boolean => {
-    const { sandboxes, containers } = cache.get(uid).status;
-    return [...sandboxes, ...containers].some(({ state }) => state === 'running');
+  const { sources, manager, workers, desired, endedPods, cache, pleg, handlers } = parts;
+  // By the newest look: of one whose status has yet to be had, or cannot be, nothing else shows that it runs. A runtime that does not
+  // answer about a pod has not shown that all of it has ended.
+  const mayBeSeenRunning = (uid: string): boolean => {
+    const seen = pleg.findObserved(uid);
+    return cache.get(uid).error !== undefined || (seen !== undefined && isRunning(seen));
   };
   return {
     deliver: (pods) => sources.api?.deliver(pods),
@@ -39,14 +45,14 @@ export function buildAgentPods(
       if (workers.isKnown(uid)) return workers.couldHaveRunningContainers(uid);
       // One that was rejected has never had a worker, and no housekeeping has to say so.
       const wasNeverBegun = desired.findRejection(uid) !== undefined;
-      return isSeenRunning(uid) || (!wasNeverBegun && workers.couldHaveRunningContainers(uid));
+      return mayBeSeenRunning(uid) || (!wasNeverBegun && workers.couldHaveRunningContainers(uid));
     },
     // One that was rejected, or came and went, has never had a worker. One that cannot be read, or whose name is another's
     // by now, has none either: what an agent before this one has started may run until housekeeping has seen to it.
     isFinished: (uid) =>
       workers.isKnown(uid)
         ? workers.isFinished(uid)
-        : !workers.couldHaveRunningContainers(uid) && !isSeenRunning(uid),
+        : !workers.couldHaveRunningContainers(uid) && !mayBeSeenRunning(uid),
     staticPods: () => {
       if (!sources.config.seenAllSources(API_SOURCE)) return undefined;
       return [...desired.all()].filter((pod) => !isClusterPod(pod));

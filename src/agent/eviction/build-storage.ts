@@ -21,7 +21,7 @@ import { PodUses } from './pod-uses.js';
 export interface StorageOptions {
   readonly options: Pick<AgentOptions, 'rootDir'>;
   readonly client: CriClient;
-  readonly cache: Pick<PodCache, 'get'>;
+  readonly cache: Pick<PodCache, 'getLastKnown'>;
   readonly paths: PodPaths;
   readonly volumes: PodVolumes;
   /** Every pod that is wanted. */

@@ -24,7 +24,7 @@ beforeEach(() => {
   [counted, bytes, pods, usages] = [[], {}, [], []];
   uses = new PodUses({
     usage: { listPods: async () => (usages instanceof Error ? Promise.reject(usages) : usages) },
-    cache: { get: (uid) => ({ status: emptyPodStatus(uid), error: undefined, stamp: clock.stamp() }) },
+    cache: { getLastKnown: emptyPodStatus },
     ...{ readNode: async () => Promise.resolve(NODE_USAGE), logsDir: '/nowhere', pods: () => pods },
     folderOf: ({ metadata }, { name }) => `/${metadata.name}/${name}`,
     measureFolder: async (path) => {

@@ -16,7 +16,7 @@ import { withinTime } from '../../util/within-time.js';
 export interface PodUsesOptions {
   /** A runtime under pressure is slow, and a node without memory is lost soon: with a short limit. */
   readonly usage: Pick<CriPodUsage, 'listPods'>;
-  readonly cache: Pick<PodCache, 'get'>;
+  readonly cache: Pick<PodCache, 'getLastKnown'>;
   readonly readNode: (nowMs: number) => Promise<NodeUsage>;
   /** Absolute. */
   readonly logsDir: string;
@@ -52,7 +52,7 @@ export class PodUses {
     this.#looks = new UsageLooks({
       ...{ clock, logger, readNode },
       listPods: () => usage.listPods(ending),
-      statusOf: (uid) => cache.get(uid).status,
+      statusOf: (uid) => cache.getLastKnown(uid),
     });
     this.#sizes = new FolderSizes({
       ...{ clock, measureFolder, signal: ending, goodForMs: COUNT_EVERY_MS, atOnce: COUNTED_AT_ONCE },

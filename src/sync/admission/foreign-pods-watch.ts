@@ -12,7 +12,7 @@ import { findForeignClaim, isForeign } from './foreign-pods.js';
 /** What a {@link ForeignPodsWatch} needs. */
 export interface ForeignPodsWatchOptions {
   readonly logger?: Logger;
-  readonly cache: Pick<PodCache, 'get' | 'uids'>;
+  readonly cache: Pick<PodCache, 'getLastKnown' | 'uids'>;
   readonly desired: Pick<DesiredPods, 'find'>;
   readonly isOurs: IsOurs;
   /** What kept a pod from running is gone: it is to be judged again. */
@@ -62,7 +62,8 @@ export class ForeignPodsWatch {
 
   *#statuses(): Generator<PodStatus> {
     const { cache } = this.#options;
-    for (const uid of cache.uids()) yield cache.get(uid).status;
+    // One whose status cannot be had for a while is still in the way.
+    for (const uid of cache.uids()) yield cache.getLastKnown(uid);
   }
 }
 

@@ -3,7 +3,6 @@ import { ANNOTATIONS, LABELS } from '../../runtime/labels.js';
 import { ownedBy } from '../../runtime/ownership.js';
 import { type PodOwner, type PodStatus } from '../../runtime/runtime.js';
 import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '../../testing/builders.js';
-import { FakeClock } from '../../testing/fake-clock.js';
 import { FakePodSyncer } from '../../testing/fake-pod-syncer.js';
 import { LogRecorder } from '../../testing/log-recorder.js';
 import { aNodePod } from '../../testing/node-pod-builder.js';
@@ -112,7 +111,7 @@ describe('the watch over pods of others', () => {
       ...{ logger, isOurs },
       cache: {
         uids: () => statuses.keys(),
-        get: (uid) => ({ status: statuses.get(uid)!, error: undefined, stamp: new FakeClock().stamp() }),
+        getLastKnown: (uid) => statuses.get(uid)!,
       },
       desired: { find: (uid) => (uid === 'uid-web' ? web : undefined) },
       onFree: (pod) => void freed.push(pod.metadata.uid),
