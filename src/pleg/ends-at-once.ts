@@ -3,6 +3,7 @@ import { type Clock } from '../util/clock.js';
 import { type Logger } from '../util/logger.js';
 import { computeNews, type InspectionAttempt, type InspectionNews } from './inspection-attempt.js';
 import { type LookTiming } from './look-timing.js';
+import { withMemoryKills } from './memory-kills.js';
 import { type PodCache } from './pod-cache.js';
 import { type PodRecord, type PodRecords } from './pod-records.js';
 import { findToldEnds, holdEnds, podWithEnds } from './told-ends.js';
@@ -68,7 +69,9 @@ export class EndsAtOnce {
       reinspection: false,
       conditions: [],
     };
-    write(record, attempt, computeNews(record, attempt, known, known, clock.now()));
+    // Of containers that had ended before, the event may know better by now for want of what.
+    const status = withMemoryKills(known, told.containers);
+    write(record, attempt, computeNews(record, attempt, status, known, clock.now()));
     if (!trust.wantsCheck) return;
     const asTold = statusAsTold({ seen: record.seen, accepted: seen, known, told });
     if (asTold !== undefined) check(record.seen, asTold);

@@ -3,6 +3,7 @@ import { type Stamp } from '../util/clock.js';
 import { diffPods } from './diff.js';
 import { type PodLifecycleEvent, type Trigger } from './events.js';
 import { type EventContext, toLookEvents } from './lifecycle-events.js';
+import { withMemoryKills } from './memory-kills.js';
 import { type PodRecord } from './pod-records.js';
 import { statusWithEnds, type ToldEnds } from './told-ends.js';
 import { type ConditionSnapshot, type WatchConditions } from './watch-conditions.js';
@@ -61,7 +62,9 @@ export function computeNews(
   observedAtMs: number,
 ): InspectionNews {
   const { snapshot, stamp, trigger, reinspection, ends } = attempt;
-  const status = keepIps(record, statusWithEnds(fetched, ends));
+  // An answer may be older than what was known: of one call that hung, and of what an event told meanwhile.
+  const shown = withMemoryKills(statusWithEnds(fetched, ends), known.containers);
+  const status = keepIps(record, shown);
   const context = { pod: record.pod, owner: snapshot.owner, trigger, stamp, observedAtMs };
   const changes = diffPods(record.accepted, snapshot);
   const fleeting = record.fleeting(snapshot);

@@ -37,12 +37,13 @@ function setUp(
   const begun: Call[] = [];
   const submit = (
     name: string,
-    { urgent = false, knownSlow = false, run }: Partial<Inspection<string>> = {},
+    { urgent = false, knownSlow = false, whenIdle = false, run }: Partial<Inspection<string>> = {},
   ): Submitted => {
     const handle = pool.submit<string>({
       pod: { uid: name, namespace: 'default', name },
       urgent,
       knownSlow,
+      whenIdle,
       run:
         run ??
         (async (signal) =>
@@ -388,6 +389,54 @@ describe('cancel', () => {
     expect([pool.inFlight(), pool.queued, clock.pendingTimers]).toEqual([[], 0, 0]);
     submit('after');
     expect(begun.length).toBe(count + 1);
+  });
+});
+
+describe('what can wait', () => {
+  it('begins once nothing else is in the budget or waits for it, one at a time, and keeps nobody from beginning', async () => {
+    const { clock, pool, submit, names, call } = setUp({ concurrency: 2 });
+    submit('a');
+    submit('later', { whenIdle: true });
+    submit('last', { whenIdle: true });
+    submit('b');
+    submit('c');
+    expect([names(), pool.queued]).toEqual([['a', 'b'], 3]);
+    call('a').answer('');
+    await clock.settle();
+    call('b').answer('');
+    await clock.settle();
+    expect(names()).toEqual(['a', 'b', 'c']);
+    call('c').answer('');
+    await clock.settle();
+    expect([names().slice(3), pool.queued]).toEqual([['later'], 1]);
+    submit('d');
+    expect(names().slice(4)).toEqual(['d']);
+    call('later').answer('');
+    await clock.settle();
+    expect(names().slice(5)).toEqual([]);
+    call('d').answer('');
+    await clock.settle();
+    expect(names().slice(5)).toEqual(['last']);
+  });
+
+  it('is given up when it is slow, and takes no place outside of the budget', async () => {
+    const { clock, pool, submit, call } = setUp({ concurrency: 1, slowLimit: 1 });
+    const hung = submit('hung', { knownSlow: true });
+    const later = submit('later', { whenIdle: true });
+    await clock.advance(1_000);
+    expect(later.outcome).toMatchObject({ error: { code: 'INSPECTION_DEADLINE' }, budgetEnded: true });
+    expect(call('later').signal.aborted).toBe(true);
+    expect([hung.outcome.error, pool.displaced, pool.inFlight().length]).toEqual([undefined, 0, 1]);
+  });
+
+  it('leaves when it is cancelled before its turn', async () => {
+    const { clock, pool, submit, names, call } = setUp({ concurrency: 1 });
+    submit('a');
+    submit('later', { whenIdle: true }).handle.cancel(new Error('stopped'));
+    expect(pool.queued).toBe(0);
+    call('a').answer('');
+    await clock.settle();
+    expect(names()).toEqual(['a']);
   });
 });
 

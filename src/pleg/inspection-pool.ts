@@ -13,6 +13,11 @@ export interface Inspection<T> {
   readonly urgent: boolean;
   /** The last inspection of this pod was slow: it never takes a place in the budget, only one outside of it. */
   readonly knownSlow: boolean;
+  /**
+   * It can wait: it begins only while no other is in the budget or waits for a place there, and one that turns out to be slow is given up,
+   * so that it never takes a place from others.
+   */
+  readonly whenIdle?: boolean;
   readonly run: (signal: AbortSignal) => Promise<T>;
 }
 
@@ -91,12 +96,12 @@ class Job {
  *    └──► slow (known to be slow) ─┘
  * ```
  *
- * Whatever is given up or cancelled is ended at once.
+ * Whatever is given up or cancelled is ended at once, and what was only to be done when idle instead of becoming slow.
  *
  * The budget is `concurrency` places. Who is still there after `slowAfterMs` moves out, to one of `slowLimit`
  * places outside, and goes on until `deadlineMs`. When those are full too, the longest-running of them is given
  * up, so that the budget always comes free. A pod known to be slow begins outside, and waits for a free place
- * there. Deaths go first, then who came first.
+ * there. Deaths go first, then who came first, and last, one by one, what can wait until nothing else is there.
  *
  * Answers that arrive together end their inspections in one turn of the event loop each, so that the calls which
  * take their places are sent while the rest is read: the runtime has work, and the answers come less and less at once.
@@ -106,6 +111,7 @@ export class InspectionPool {
   readonly #urgent = new InspectionQueue<Job>();
   readonly #normal = new InspectionQueue<Job>();
   readonly #retries = new InspectionQueue<Job>();
+  readonly #whenIdle = new InspectionQueue<Job>();
   readonly #budget = new Set<Job>();
   readonly #slow = new Set<Job>();
   readonly #ends: OnePerTurn;
@@ -118,7 +124,7 @@ export class InspectionPool {
 
   /** How many wait for a place. */
   get queued(): number {
-    return this.#urgent.size + this.#normal.size + this.#retries.size;
+    return this.#urgent.size + this.#normal.size + this.#retries.size + this.#whenIdle.size;
   }
 
   /** How many were given up to make room for others. */
@@ -136,7 +142,7 @@ export class InspectionPool {
 
   /** Hands in an inspection. The caller keeps to one at a time per pod. */
   submit<T>(inspection: Inspection<T>): InspectionHandle<T> {
-    const queue = inspection.knownSlow ? this.#retries : inspection.urgent ? this.#urgent : this.#normal;
+    const queue = this.#queueOf(inspection);
     const job = new Job(inspection, queue);
     if (inspection.knownSlow) job.leaveBudget();
     queue.push(job);
@@ -149,6 +155,12 @@ export class InspectionPool {
     };
   }
 
+  #queueOf({ knownSlow, urgent, whenIdle }: Inspection<unknown>): InspectionQueue<Job> {
+    if (whenIdle === true) return this.#whenIdle;
+    if (knownSlow) return this.#retries;
+    return urgent ? this.#urgent : this.#normal;
+  }
+
   #hurry(job: Job): void {
     if (job.waitsIn !== this.#normal) return;
     job.waitsIn = this.#urgent;
@@ -158,7 +170,9 @@ export class InspectionPool {
 
   #fill(): void {
     while (this.#budget.size < this.#options.concurrency) {
-      const job = this.#urgent.shift() ?? this.#normal.shift();
+      const isIdle = this.#budget.size === 0;
+      const job =
+        this.#urgent.shift() ?? this.#normal.shift() ?? (isIdle ? this.#whenIdle.shift() : undefined);
       if (job === undefined) break;
       this.#begin(job, 'budget');
     }
@@ -201,6 +215,10 @@ export class InspectionPool {
   /** The budget is over: from here on nobody waits for it. */
   #moveOut(job: Job): void {
     if (job.state !== 'budget') return;
+    if (job.inspection.whenIdle === true) {
+      this.#expire(job, this.#options.slowAfterMs);
+      return;
+    }
     const oldest = this.#slow.size >= this.#options.slowLimit ? this.#findOldestSlow() : undefined;
     // Its place is taken before the oldest one's comes free: somebody waiting for a place outside would be in it.
     this.#budget.delete(job);
@@ -219,15 +237,17 @@ export class InspectionPool {
       clock: this.#options.clock,
       deadlineMs: delayMs,
       unref: true,
-      onExpired: () => {
-        const { pod } = job.inspection;
-        const error = new PodloopError(
-          'INSPECTION_DEADLINE',
-          `status of pod ${formatPod(pod)} (${pod.uid}) did not arrive within ${this.#options.deadlineMs} ms`,
-        );
-        this.#end(job, { error }, error);
-      },
+      onExpired: () => this.#expire(job, this.#options.deadlineMs),
     });
+  }
+
+  #expire(job: Job, afterMs: number): void {
+    const { pod } = job.inspection;
+    const error = new PodloopError(
+      'INSPECTION_DEADLINE',
+      `status of pod ${formatPod(pod)} (${pod.uid}) did not arrive within ${afterMs} ms`,
+    );
+    this.#end(job, { error }, error);
   }
 
   #findOldestSlow(): Job | undefined {

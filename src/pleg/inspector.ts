@@ -13,6 +13,7 @@ import {
   withoutGone,
 } from './inspection-attempt.js';
 import { InspectionPool } from './inspection-pool.js';
+import { LateReasons } from './late-reasons.js';
 import { type EventContext, toLookEvents } from './lifecycle-events.js';
 import { logTransitions } from './log-transitions.js';
 import { type PodCache } from './pod-cache.js';
@@ -68,6 +69,8 @@ const STOPPED = new Error('the event generator was stopped');
  * runtime has told everything, once such events have proven themselves ({@link ToldInspections}). An end that such an event
  * tells of is told at once, where nothing else is new ({@link EndsAtOnce}).
  *
+ * Of containers that were killed the reason may change once more, of which nothing tells: {@link LateReasons}.
+ *
  * One inspection per pod at a time. A failed one leaves the record where it is and the pod due: it is tried again
  * at the next look, later with growing delays.
  */
@@ -81,6 +84,7 @@ export class Inspector {
   readonly #trust: ToldTrust;
   readonly #told: ToldInspections;
   readonly #checks: ToldChecks;
+  readonly #lateReasons: LateReasons;
   #inspections = 0;
   #failures = 0;
 
@@ -105,6 +109,7 @@ export class Inspector {
       },
     });
     this.#checks = new ToldChecks({ runtime, logger, pool: this.#pool, trust: this.#trust });
+    this.#lateReasons = new LateReasons({ ...options, pool: this.#pool });
     this.ends = new EndsAtOnce({
       ...options,
       trust: this.#trust,
@@ -126,8 +131,8 @@ export class Inspector {
   get stats(): InspectorStats {
     const { displaced, queued } = this.#pool;
     return {
-      inspections: this.#inspections + this.#probe.probes + this.#checks.begun,
-      failures: this.#failures + this.#probe.failures + this.#checks.failures,
+      inspections: this.#inspections + this.#probe.probes + this.#checks.begun + this.#lateReasons.begun,
+      failures: this.#failures + this.#probe.failures + this.#checks.failures + this.#lateReasons.failures,
       displaced,
       queued,
       due: this.#due.size,
@@ -141,9 +146,10 @@ export class Inspector {
     return this.#pool.inFlight();
   }
 
-  /** Retries of failed inspections are made by timer from now on, until stopped. */
+  /** Retries of failed inspections, and second looks at killed containers, are made by timer from now on, until stopped. */
   startRetries(): void {
     this.#due.startRetries();
+    this.#lateReasons.start();
   }
 
   /**
@@ -154,6 +160,7 @@ export class Inspector {
     this.#due.stopRetries();
     this.#probe.cancel(STOPPED);
     this.#checks.cancel(STOPPED);
+    this.#lateReasons.stop(STOPPED);
     for (const record of this.#due) record.inspection?.cancel(STOPPED);
   }
 
@@ -318,6 +325,7 @@ export class Inspector {
     logTransitions(logger, pod.uid, record.accepted, attempt.snapshot);
     this.#options.deliver(events);
     record.accept(attempt.snapshot);
+    this.#lateReasons.note(events);
   }
 
   #accept(record: PodRecord, attempt: InspectionAttempt, fetched: PodStatus): void {

@@ -77,3 +77,13 @@ it('is as it was known of what has not changed, however the event had it', () =>
     { id: 'l', reason: 'Completed' },
   ]);
 });
+
+it('is what the event told of the reason alone where that is a lack of memory, of which the runtime learns after the end', () => {
+  const accepted = see('running');
+  const told = tell('exited');
+  const late = { ...told, containers: [...told.containers, aContainerStatus(LAST, { reason: 'OOMKilled' })] };
+  expect(combine(see('exited'), late, accepted)?.containers).toMatchObject([
+    { id: 'a', state: 'exited' },
+    { id: 'l', reason: 'OOMKilled' },
+  ]);
+});

@@ -6,6 +6,7 @@ import {
   type PodStatus,
   type ToldStatuses,
 } from '../runtime/runtime.js';
+import { withMemoryKills } from './memory-kills.js';
 
 /** What {@link statusAsTold} is made of. */
 export interface ToldStatusInputs {
@@ -24,13 +25,14 @@ export interface ToldStatusInputs {
  * The event alone proves nothing; the look does. What that shows in the state in which the event had it is as the event said: a
  * container has each state once, and but for its limits, of which no look tells either, nothing about it changes
  * meanwhile. What the look shows unchanged is as it was known, since the runtime may have been asked about it after the event
- * was made, and what has changed the event has to tell of. Undefined when anything is missing, or has moved on.
+ * was made, and what has changed the event has to tell of; but that an end was for want of memory a runtime may learn after
+ * the end. Undefined when anything is missing, or has moved on.
  */
 export function statusAsTold({ seen, accepted, known, told }: ToldStatusInputs): PodStatus | undefined {
   const sandboxes = findAll(seen.sandboxes, told.sandboxes, accepted?.sandboxes, known.sandboxes);
   const containers = findAll(seen.containers, told.containers, accepted?.containers, known.containers);
   if (sandboxes === undefined || containers === undefined) return undefined;
-  return composePodStatus(seen, sandboxes, containers);
+  return withMemoryKills(composePodStatus(seen, sandboxes, containers), told.containers);
 }
 
 interface Member {

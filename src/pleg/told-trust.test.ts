@@ -60,3 +60,18 @@ it('goes on while one in 64 of what is told at once is asked about, and is gone 
   expect([trust.use(), trust.useAtOnce()]).toEqual([false, false]);
   expect(trust.stats.refuted).toBe(1);
 });
+
+it('is not touched by a lack of memory of which the runtime has learnt since, but by all else that differs', () => {
+  const trust = new ToldTrust({ believedAfter: 1 });
+  const ended = (reason: string, finishedAtNs = 5n): PodStatus =>
+    aPodStatus(EXITED, {
+      containers: [
+        aContainerStatus(aContainer({ state: 'exited' }), { exitCode: 137, reason, finishedAtNs }),
+      ],
+    });
+  trust.compare(EXITED, ended('Error'), ended('OOMKilled'));
+  expect(trust.stats).toMatchObject({ agreed: 1, refuted: 0 });
+  trust.compare(EXITED, ended('Error'), ended('OOMKilled', 6n));
+  trust.compare(EXITED, ended('OOMKilled'), ended('Error'));
+  expect(trust.stats).toMatchObject({ agreed: 1, refuted: 2 });
+});

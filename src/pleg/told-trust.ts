@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ObservedPod, type PodStatus } from '../runtime/runtime.js';
+import { withMemoryKills } from './memory-kills.js';
 
 /** One of so many is asked about even then. */
 const SAMPLE = 64;
@@ -62,7 +63,8 @@ export class ToldTrust {
   /** The runtime was asked about a pod that a look had shown as `seen`. What has moved on since proves nothing. */
   compare(seen: ObservedPod, told: PodStatus, asked: PodStatus): void {
     if (hasMovedOn(seen, asked)) return;
-    if (isDeepStrictEqual(told, asked)) {
+    // That it was for want of memory the runtime may have learnt since.
+    if (isDeepStrictEqual(withMemoryKills(told, asked.containers), asked)) {
       this.#inARow++;
       this.#agreed++;
       this.#unchecked = 0;

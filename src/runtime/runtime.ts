@@ -165,7 +165,7 @@ export interface Runtime {
   /** One pod, or undefined when nothing of it is left. */
   findPod(uid: string, signal?: AbortSignal): Promise<ObservedPod | undefined>;
   /**
-   * The full status of a pod of a list answer: of every sandbox and container named in it. What has vanished
+   * The full status of a pod of a list answer, or of a part of one: of every sandbox and container named in it. What has vanished
    * since is left out; any other failure of one call rejects the whole.
    */
   getPodStatus(pod: ObservedPod, signal?: AbortSignal): Promise<PodStatus>;
