@@ -3,7 +3,7 @@ import { FakeClock } from '../../testing/fake-clock.js';
 import { FakeNodeServer } from '../../testing/fake-node-server.js';
 import { LogRecorder } from '../../testing/log-recorder.js';
 import { type NodeLeaseTry, nodeLeaseTried } from '../../util/node-channels.js';
-import { ApiError } from '../client/kube-client.js';
+import { ApiError, type KubeRequest } from '../client/kube-client.js';
 import { NodeLease } from './node-lease.js';
 
 const PATH = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/here';
@@ -103,6 +103,19 @@ describe('the lease of a node', () => {
     expect(server.log.slice(2)).toEqual(['PUT leases/here', 'GET leases/here', 'PUT leases/here']);
     expect(server.lease()).toMatchObject({ extra: 1, spec: { renewTime: '2026-01-02T03:04:15.000000Z' } });
     expect(tries).toEqual(['created', 'conflict', 'renewed']);
+  });
+
+  it('is not renewed by an answer that is no Lease', async () => {
+    await start();
+    const real = server.request.bind(server);
+    server.request = async <T>(request: KubeRequest): Promise<T> =>
+      request.method === 'PUT' ? (undefined as T) : real<T>(request);
+    await clock.advance(20_000);
+    expect(new Set(tries.slice(1))).toEqual(new Set(['failed']));
+    server.request = real;
+    await clock.advance(10_000);
+    expect(tries.at(-1)).toBe('renewed');
+    expect(clock.now() - Date.parse(renewTime() as string)).toBeLessThan(10_000);
   });
 
   it('that somebody else has renewed is told of, and not what only others have written into it', async () => {

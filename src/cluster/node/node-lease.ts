@@ -14,6 +14,7 @@
 import { Backoff } from '../../util/backoff.js';
 import { type Clock } from '../../util/clock.js';
 import { formatGoDuration } from '../../util/go-duration.js';
+import { isRecord } from '../../util/is-record.js';
 import { type Logger } from '../../util/logger.js';
 import { type NodeLeaseTry, nodeLeaseTried } from '../../util/node-channels.js';
 import { type KubeClient } from '../client/kube-client.js';
@@ -170,7 +171,9 @@ export class NodeLease {
     const { client, clock, timeoutMs } = this.#options;
     const startedAtMs = clock.monotonicMs();
     try {
-      const lease = await client.request<Lease>({ ...request, timeoutMs, signal });
+      const lease = await client.request<unknown>({ ...request, timeoutMs, signal });
+      // Whoever has answered so has not renewed it.
+      if (!isLease(lease)) throw new TypeError('the API server answered with something that is no Lease');
       this.#latest = lease;
       if (outcome === undefined) this.#look(lease);
       else {
@@ -245,6 +248,10 @@ export class NodeLease {
     const { clock } = this.#options;
     nodeLeaseTried.publish({ outcome, durationMs: clock.monotonicMs() - startedAtMs, atMs: clock.now() });
   }
+}
+
+function isLease(answer: unknown): answer is Lease {
+  return isRecord(answer) && isRecord(answer['metadata']);
 }
 
 /** `2006-01-02T15:04:05.000000Z`, as Kubernetes writes times that are held against one another. */

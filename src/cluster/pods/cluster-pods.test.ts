@@ -48,6 +48,21 @@ describe('pods of an API server', () => {
     expect([...scene.agent.delivered!.keys()]).toEqual(['uid-two', 'uid-three']);
   });
 
+  it('stay when what answers a list gives none: that nothing is in it says of nobody that he is gone', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.bind('web');
+    await scene.start();
+    scene.api.answer = ({ path }) => (path === '/api/v1/pods' ? { status: 'ok' } : undefined);
+    scene.api.compact({ isBreaking: true });
+    await scene.clock.advance(120_000);
+    expect([...scene.agent.delivered!.keys()]).toEqual(['uid-web']);
+    expect(scene.pods.state.problem?.message).toBe('/api/v1/pods: the answer is no list');
+    scene.api.answer = undefined;
+    await scene.clock.advance(31_000);
+    expect(scene.pods.state.problem).toBeUndefined();
+    expect([...scene.agent.delivered!.keys()]).toEqual(['uid-web']);
+  });
+
   it('are listed and told of at once when something else has got through to the server', async () => {
     await using scene = new ClusterPodsScene();
     scene.bind('web');

@@ -244,6 +244,22 @@ describe('mirror pods', () => {
     expect(scene.api.find(podPath('etcd-here'))).toBeUndefined();
   });
 
+  it('are not gone by an answer that says nothing: their deletion is asked for again', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.agent.statics = [{ ...staticPod(), spec: { ...staticPod().spec, nodeName: SCENE_NODE } }];
+    await scene.start();
+    const real = scene.api.request.bind(scene.api);
+    scene.api.request = async <T>(request: Parameters<typeof real>[0]): Promise<T> =>
+      request.method === 'DELETE' ? (undefined as T) : real<T>(request);
+    scene.agent.statics = [];
+    await scene.clock.advance(30_000);
+    expect(scene.pods.state.mirrors).toBe(1);
+    scene.api.request = real;
+    await scene.clock.advance(60_000);
+    expect(scene.api.find(podPath('etcd-here'))).toBeUndefined();
+    expect(scene.pods.state.mirrors).toBe(0);
+  });
+
   it('wait for the node, and what is refused keeps nobody else from his', async () => {
     await using scene = new ClusterPodsScene();
     scene.api.drop(`/api/v1/nodes/${SCENE_NODE}`);

@@ -17,6 +17,7 @@ import { isTerminalPhase } from '../../model/v1-pod-status.js';
 import { Backoff } from '../../util/backoff.js';
 import { type Clock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
+import { isRecord } from '../../util/is-record.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { Wakeup } from '../../util/wakeup.js';
 import { ApiError, isAnswer, type KubeClient } from '../client/kube-client.js';
@@ -26,6 +27,7 @@ import {
   type ApiPod,
   hasEndedThere,
   isMirrorPod,
+  isNamed,
   MIRROR_ANNOTATION,
   type NamedApiPod,
   pathOf,
@@ -223,10 +225,10 @@ export class MirrorPods {
       2,
     );
     try {
-      const made = await client.request<ApiPod>({
+      const made = await client.request<unknown>({
         ...{ method: 'POST', path, body: toMirrorPod(pod, node), isUrgent: true, signal },
       });
-      known.found(made);
+      known.found(asPod(made));
     } catch (error) {
       if (!(error instanceof ApiError && error.reason === 'AlreadyExists')) throw error;
       await this.#takeUp(pod, node, signal);
@@ -237,17 +239,18 @@ export class MirrorPods {
   async #takeUp({ metadata }: NodePod, node: ApiNode, signal: AbortSignal): Promise<void> {
     const { client, known } = this.#options;
     const what = `pod ${fullName(metadata)} is there already and is no mirror pod of this node`;
-    const there = await this.#unlessGone(async () =>
-      client
-        .request<ApiPod>({ method: 'GET', path: pathOf(metadata), isUrgent: true, signal })
+    const there = await this.#unlessGone(async () => {
+      const answer = await client
+        .request<unknown>({ method: 'GET', path: pathOf(metadata), isUrgent: true, signal })
         .catch((error: unknown) => {
           // A node is shown its own pods alone.
           throw isAnswer(error, 403) ? new ApiError(403, error.reason, what) : error;
-        }),
-    );
+        });
+      return asPod(answer);
+    });
     if (there === undefined) return;
     if (!isMirrorPod(there) || there.spec?.nodeName !== node.metadata?.name) {
-      throw new ApiError(409, 'AlreadyExists', `${what} (uid ${there.metadata?.uid})`);
+      throw new ApiError(409, 'AlreadyExists', `${what} (uid ${there.metadata.uid})`);
     }
     known.found(there);
   }
@@ -273,12 +276,13 @@ export class MirrorPods {
     const { uid, deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = mirror.metadata;
     // Everything was said already.
     if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length > 0) return;
-    const left = await this.#unlessGone(async () =>
-      client.request<ApiPod | undefined>({
+    const left = await this.#unlessGone<ApiPod>(async () => {
+      const answer = await client.request<unknown>({
         ...{ method: 'DELETE', path: pathOf(mirror.metadata), isUrgent: true, signal },
         body: { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } },
-      }),
-    );
+      });
+      return isRecord(answer) && answer['kind'] === 'Status' ? {} : asPod(answer);
+    });
     if (left?.metadata?.uid === uid && (left.metadata.finalizers ?? []).length > 0) {
       known.update(left);
       return;
@@ -296,6 +300,13 @@ export class MirrorPods {
       throw error;
     }
   }
+}
+
+/** Throws for what is none: nothing follows from it, and not that there is no pod. */
+function asPod(answer: unknown): NamedApiPod {
+  const pod = (isRecord(answer) ? answer : {}) as ApiPod;
+  if (!isNamed(pod)) throw new TypeError('the answer is no pod');
+  return pod;
 }
 
 /** The mirror pod of a static pod. Pure. Its uid is the API server's to give. */

@@ -11,6 +11,8 @@ export interface KubeObject {
 /** One page of a collection, as the API server sends it. */
 export interface KubeList<T> {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  /** As in `PodList`; absent from servers that do not say. */
+  readonly kind?: string;
   /** Absent or null when empty, from servers that leave out what is empty. */
   readonly items?: readonly T[] | null;
 }
