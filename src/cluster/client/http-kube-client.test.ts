@@ -9,7 +9,7 @@ import { untilTrue } from '../../testing/until-true.js';
 import { SystemClock } from '../../util/clock.js';
 import { messageOf } from '../../util/errors.js';
 import { type KubeRequestEnd, kubeRequestEnded } from '../../util/kube-client-channels.js';
-import { ApiError, type WatchEvent } from './kube-client.js';
+import { ApiError, isTooNew, type WatchEvent } from './kube-client.js';
 import { type KubeClients, openKubeClients } from './open-kube-clients.js';
 
 const clock = new SystemClock();
@@ -107,6 +107,44 @@ describe.each([
       retryAfterMs: 3_600_000,
     });
     expect(lab.requests).toHaveLength(1);
+  });
+
+  it('tells what the server had said when another try, which that had asked for, is not answered in time', async () => {
+    const { api } = await open();
+    // So that it has a connection.
+    await api.request({ method: 'GET', path: '/first' });
+    lab.handler = (__, response) => {
+      if (lab.requests.length === 2) response.writeHead(429, { 'retry-after': '0' }).end('{}');
+    };
+    const asking = api.request({ method: 'GET', path: '/x', timeoutMs: 300 });
+    await expect(asking).rejects.toMatchObject({ code: 429 });
+    expect(lab.requests).toHaveLength(3);
+  });
+
+  it.each<[string, object]>([
+    [
+      'by its cause',
+      { message: 'Timeout', details: { causes: [null, {}, { reason: 'ResourceVersionTooLarge' }] } },
+    ],
+    ['by its words', { message: 'Timeout: Too large resource version: 9, current: 7' }],
+  ])('does not ask again for a version that the server has waited for in vain: %s', async (_, told) => {
+    const status = { kind: 'Status', status: 'Failure', reason: 'Timeout', code: 504, ...told };
+    lab.handler = (__, response) =>
+      void response.writeHead(504, { 'retry-after': '1' }).end(JSON.stringify(status));
+    const { api } = await open();
+    const error: unknown = await api.request({ method: 'GET', path: '/x' }).catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: 504, reason: 'Timeout', retryAfterMs: 1_000 });
+    expect(isTooNew(error)).toBe(true);
+    expect(lab.requests).toHaveLength(1);
+  });
+
+  it('asks again where only something in between was too slow', async () => {
+    lab.handler = (__, response) => {
+      if (lab.requests.length < 3) response.writeHead(504, { 'retry-after': '0' }).end('<html>');
+      else response.end('{}');
+    };
+    const { api } = await open();
+    await expect(api.request({ method: 'GET', path: '/x' })).resolves.toEqual({});
   });
 
   it('gives up a request that is not answered in time, and its caller’s reason when that gives it up', async () => {

@@ -9,6 +9,7 @@ import { type ProxyAddress } from './find-proxy.js';
 import { toHttpEndpoint } from './http-endpoint.js';
 import {
   ApiError,
+  isTooNew,
   type KubeClient,
   type KubeRequest,
   NoAnswerError,
@@ -85,6 +86,8 @@ export class HttpKubeClient implements KubeClient {
     const signal = request.signal ?? new AbortController().signal;
     const late = (): Error => new NoAnswerError(`${method} ${path}: no answer within ${timeoutMs / 1_000}s`);
     let leftMs = timeoutMs;
+    // Why it wanted to be asked again.
+    let said: ApiError | undefined;
     for (let tries = 0; ; tries++) {
       const heldBackMs = await this.#turn(request, signal);
       const sentAtMs = clock.monotonicMs();
@@ -98,7 +101,9 @@ export class HttpKubeClient implements KubeClient {
         signal.throwIfAborted();
         const waitMs = this.#waitBeforeNext(error, request, tries);
         leftMs -= clock.monotonicMs() - sentAtMs + (waitMs ?? 0);
-        if (waitMs === undefined || leftMs <= 0) throw error;
+        if (waitMs === undefined || leftMs <= 0)
+          throw error instanceof NoAnswerError ? (said ?? error) : error;
+        if (error instanceof ApiError && error.code !== 401) said = error;
         await clock.sleep(waitMs, signal);
       }
     }
@@ -196,6 +201,7 @@ export class HttpKubeClient implements KubeClient {
   #waitBeforeNext(error: unknown, { method }: KubeRequest, tries: number): number | undefined {
     if (tries >= MOST_TRIES) return undefined;
     if (error instanceof ApiError) {
+      if (isTooNew(error)) return undefined;
       if (error.code === 401 && tries === 0) return this.#options.credentials.refused() ? 0 : undefined;
       return error.code === 429 || error.code >= 500 ? error.retryAfterMs : undefined;
     }

@@ -46,8 +46,8 @@ export interface WatchRequest {
 /**
  * An API server, as one of its users.
  *
- * @remarks Rejects with {@link ApiError} for what the server answers, with any other error when it was not reached, did not
- * answer in time, or the signal fired.
+ * @remarks Rejects with {@link ApiError} for what the server answers, also where it has asked for another try and did not answer
+ * that in time; with any other error when it was not reached, did not answer at all, or the signal fired.
  */
 export interface KubeClient {
   /** The body of the answer, decoded; `undefined` when it has none. */
@@ -69,12 +69,14 @@ export class ApiError extends Error {
     message: string,
     /** When the server asked to be left alone for so long. */
     readonly retryAfterMs?: number,
+    /** What exactly it was, one word each, as in `ResourceVersionTooLarge`; none where the server has not said. */
+    readonly causes: readonly string[] = [],
   ) {
     super(message);
   }
 }
 
-/** There was no answer to a request in its time. */
+/** There was no answer to a request in its time, not even one that asked for another try. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
@@ -82,6 +84,18 @@ export class NoAnswerError extends Error {
 /** Whether an API server answered with one of these HTTP status codes. */
 export function isAnswer(error: unknown, ...codes: readonly number[]): error is ApiError {
   return error instanceof ApiError && codes.includes(error.code);
+}
+
+/**
+ * Whether the server has not got as far as the resource version that was asked for. It has waited for that already, for a few
+ * seconds, so there is no use in another try; and after a restore of etcd it never gets there.
+ */
+export function isTooNew(error: unknown): boolean {
+  if (!isAnswer(error, 504)) return false;
+  // A 504 of something in between says only that it is slow. Not every server gives the cause.
+  return (
+    error.causes.includes('ResourceVersionTooLarge') || error.message.includes('Too large resource version')
+  );
 }
 
 /** For how long an API server asked to be left alone, in milliseconds; 0 when it did not. */

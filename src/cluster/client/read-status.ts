@@ -18,7 +18,8 @@ export function readStatus({ status, headers }: Answer, body: Buffer): ApiError 
 /** A `Status` object as an error; `code` is HTTP's, for where the object has none. */
 export function toApiError(code: number, object: unknown, retryAfterMs?: number): ApiError {
   const fields = typeof object === 'object' && object !== null ? (object as Record<string, unknown>) : {};
-  const details = fields['details'] as { retryAfterSeconds?: unknown } | null | undefined;
+  const details = fields['details'] as
+    { readonly retryAfterSeconds?: unknown; readonly causes?: unknown } | null | undefined;
   const inBody = details?.retryAfterSeconds;
   const own = typeof fields['code'] === 'number' ? fields['code'] : code;
   const message = typeof fields['message'] === 'string' ? fields['message'] : '';
@@ -27,6 +28,14 @@ export function toApiError(code: number, object: unknown, retryAfterMs?: number)
     typeof fields['reason'] === 'string' ? fields['reason'] : '',
     message === '' ? `the API server answered with ${own}` : message,
     retryAfterMs ?? (code !== 0 && typeof inBody === 'number' && inBody > 0 ? inBody * 1_000 : undefined),
+    readCauses(details?.causes),
+  );
+}
+
+function readCauses(causes: unknown): string[] {
+  if (!Array.isArray(causes)) return [];
+  return causes.flatMap((cause: { readonly reason?: unknown } | null) =>
+    typeof cause?.reason === 'string' ? cause.reason : [],
   );
 }
 

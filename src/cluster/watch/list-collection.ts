@@ -1,5 +1,5 @@
 import { isRecord } from '../../util/is-record.js';
-import { ApiError, isAnswer, type KubeClient } from '../client/kube-client.js';
+import { ApiError, type KubeClient } from '../client/kube-client.js';
 import { type KubeList, type KubeObject } from './kube-object.js';
 
 /** Which collection to list, and how. */
@@ -97,12 +97,4 @@ export function isGone(error: unknown): boolean {
   return (
     error instanceof ApiError && (error.code === 410 || error.reason === 'Expired' || error.reason === 'Gone')
   );
-}
-
-/**
- * Whether the server has not got as far as the resource version that was asked for: it waits for a few seconds, and then
- * answers with a 504. After a restore of etcd it never will.
- */
-export function isTooNew(error: unknown): boolean {
-  return isAnswer(error, 504);
 }

@@ -2,10 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../testing/fake-clock.js';
 import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
 import { type StoredObject } from '../../testing/in-memory-api/stored-object.js';
+import { KubeApiLab } from '../../testing/kube-api-lab.js';
+import { untilTrue } from '../../testing/until-true.js';
+import { SystemClock } from '../../util/clock.js';
+import { SILENT_LOGGER } from '../../util/logger.js';
 import { ApiError } from '../client/kube-client.js';
+import { openKubeClients } from '../client/open-kube-clients.js';
 import { Reflector, type ReflectorOptions } from './reflector.js';
 
 const PODS = '/api/v1/pods';
+
+/** What a server says that has waited for a version in vain. */
+function tooLarge(): ApiError {
+  const message = 'Timeout: Too large resource version: 100, current: 7';
+  return new ApiError(504, 'Timeout', message, 1_000, ['ResourceVersionTooLarge']);
+}
 
 function scene(options: Partial<ReflectorOptions<StoredObject>> = {}) {
   const clock = new FakeClock();
@@ -188,7 +199,7 @@ describe('a reflector', () => {
       if ('method' in request) {
         lists++;
         if (request.query?.['resourceVersion'] !== undefined) {
-          throw new ApiError(504, 'Timeout', 'Too large resource version: 100, current: 7');
+          throw tooLarge();
         }
       } else if (lists === 0) throw new ApiError(410, 'Expired', 'too old');
     };
@@ -201,6 +212,57 @@ describe('a reflector', () => {
     await stop();
   });
 
+  it('takes a 504 of something in between for a server that cannot be reached, and asks for no more than before', async () => {
+    const { api, start, stop, clock, reflector } = scene({ since: '90' });
+    let isSlow = true;
+    api.intercept = () => {
+      if (isSlow) throw new ApiError(504, '', 'Gateway Time-out');
+    };
+    await start();
+    expect(reflector.problem?.message).toBe('Gateway Time-out');
+    isSlow = false;
+    await clock.advance(2_000);
+    expect(api.reads.map(({ query }) => query?.['resourceVersion'])).toEqual(['90', '90']);
+    await stop();
+  });
+
+  it('asks a real server at once for the newest there is when that has waited in vain for the version', async () => {
+    await using lab = await KubeApiLab.open();
+    const status = {
+      ...{ kind: 'Status', status: 'Failure', reason: 'Timeout', code: 504 },
+      message: 'Timeout: Too large resource version: 100, current: 7',
+      details: { retryAfterSeconds: 1, causes: [{ reason: 'ResourceVersionTooLarge' }] },
+    };
+    const list = {
+      kind: 'PodList',
+      metadata: { resourceVersion: '7' },
+      items: [{ metadata: { name: 'one' } }],
+    };
+    lab.handler = ({ path }, response) => {
+      if (path.includes('watch=true')) response.writeHead(200);
+      else if (!path.includes('resourceVersion=')) response.end(JSON.stringify(list));
+      else response.writeHead(504, { 'retry-after': '1' }).end(JSON.stringify(status));
+    };
+    const clock = new SystemClock();
+    const clients = await openKubeClients({
+      ...{ file: await lab.writeKubeconfig(), version: '1.2.3', clock, environment: {} },
+      ...{ rateLimit: { perSecond: Infinity, burst: 1 }, heartbeatTimeoutMs: 10_000, logger: SILENT_LOGGER },
+    });
+    const { told, reflector, start, stop } = scene({ client: clients.api, clock, since: '100' });
+    await start();
+    await untilTrue(() => reflector.stats.watches === 1);
+    expect(told).toEqual(['replace one @7']);
+    expect(reflector.problem).toBeUndefined();
+    expect(reflector.stats).toMatchObject({ lists: 1, failures: 0, expired: 1 });
+    expect(lab.requests.map(({ path }) => path)).toEqual([
+      '/api/v1/pods?resourceVersion=100&resourceVersionMatch=NotOlderThan',
+      '/api/v1/pods?limit=500',
+      expect.stringMatching(/^\/api\/v1\/pods\?resourceVersion=7&.*watch=true/),
+    ]);
+    await stop();
+    clients.close();
+  });
+
   it('asks for a list of pages in one piece when its pages expired half-way', async () => {
     const { api, told, put, start, stop, clock } = scene();
     for (let index = 100; index < 700; index++) put(`pod-${index}`);
@@ -208,7 +270,7 @@ describe('a reflector', () => {
     api.intercept = (request) => {
       if (!('method' in request)) return;
       // A server that has to be asked for the newest answers in pages.
-      if (request.query?.['resourceVersion'] !== undefined) throw new ApiError(504, 'Timeout', 'too large');
+      if (request.query?.['resourceVersion'] !== undefined) throw tooLarge();
       if (request.query?.['continue'] !== undefined && isFirst) {
         isFirst = false;
         put('late');

@@ -17,9 +17,9 @@ import { linkAbort } from '../../util/linked-abort.js';
 import { type Logger, SILENT_LOGGER } from '../../util/logger.js';
 import { readUntilAborted } from '../../util/read-until-aborted.js';
 import { Wakeup } from '../../util/wakeup.js';
-import { type KubeClient, retryAfterMsOf, type WatchEvent } from '../client/kube-client.js';
+import { isTooNew, type KubeClient, retryAfterMsOf, type WatchEvent } from '../client/kube-client.js';
 import { type KubeObject } from './kube-object.js';
-import { isGone, isTooNew, listCollection } from './list-collection.js';
+import { isGone, listCollection } from './list-collection.js';
 
 /** Who is kept in step. Called one at a time; must not throw. */
 export interface ReflectorSink<T> {

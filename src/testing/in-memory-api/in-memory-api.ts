@@ -172,6 +172,7 @@ export class InMemoryApi implements KubeClient {
     const at = parseApiPath(request.path);
     switch (request.method) {
       case 'GET':
+        this.#checkReached(request.query);
         return at.name === undefined ? this.#list(at, request.query) : this.#get(at);
       case 'POST':
         return this.#create(at, request.body as ObjectToMake);
@@ -191,10 +192,6 @@ export class InMemoryApi implements KubeClient {
     if (version <= this.#watches.forgottenUntil && place !== undefined) {
       throw new ApiError(410, 'Expired', 'The provided continue parameter is too old');
     }
-    if (asked > this.#version) {
-      const words = `Too large resource version: ${asked}, current: ${this.#version}`;
-      throw new ApiError(504, 'Timeout', words);
-    }
     const matches = makeSelector(query);
     const all = [...this.#collection(collection).values()]
       .filter((object) => isIn(object, namespace) && matches(object))
@@ -205,6 +202,14 @@ export class InMemoryApi implements KubeClient {
     const items = limit > 0 ? left.slice(0, limit) : left;
     const more = items.length < left.length ? writePlace(version, keyIn(items.at(-1)!)) : undefined;
     return { metadata: { resourceVersion: String(version), ...(more && { continue: more }) }, items };
+  }
+
+  /** A real one waits for three seconds before it says so. */
+  #checkReached(query: Readonly<Record<string, string>> = {}): void {
+    const asked = Number(query['resourceVersion'] ?? 0);
+    if (asked <= this.#version) return;
+    const words = `Timeout: Too large resource version: ${asked}, current: ${this.#version}`;
+    throw new ApiError(504, 'Timeout', words, 1_000, ['ResourceVersionTooLarge']);
   }
 
   #get({ collection, resource, namespace, name = '' }: ApiPath): StoredObject {
