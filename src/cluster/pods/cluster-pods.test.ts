@@ -63,6 +63,27 @@ describe('pods of an API server', () => {
     expect([...scene.agent.delivered!.keys()]).toEqual(['uid-web']);
   });
 
+  it('are those of a backup that was restored: who is in it goes on, and how he is is told again', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.bind('web');
+    await scene.start();
+    const backup = scene.api.backUp();
+    scene.agent.compute('uid-web', aRunningStatus());
+    scene.bind('late');
+    await scene.clock.settle();
+    scene.api.restore(backup);
+    await scene.clock.advance(140_000);
+    expect([...scene.agent.delivered!.keys()]).toEqual(['uid-web', 'uid-late']);
+    await scene.clock.advance(20_000);
+    expect([...scene.agent.delivered!.keys()]).toEqual(['uid-web']);
+    expect(scene.agent.ended).toEqual([]);
+    expect(scene.statusOf('web')).toMatchObject({ phase: 'Running', podIP: '10.1.0.7' });
+    expect(scene.pods.state).toMatchObject({ problem: undefined, hasSynced: true });
+    scene.bind('next');
+    await scene.clock.settle();
+    expect([...scene.agent.delivered!.keys()]).toEqual(['uid-web', 'uid-next']);
+  });
+
   it('are listed and told of at once when something else has got through to the server', async () => {
     await using scene = new ClusterPodsScene();
     scene.bind('web');

@@ -106,6 +106,7 @@ export class ClusterPods {
     this.#mirrors = new MirrorPods({ ...common, known, agent, node, events });
     this.#writer = new StatusWriter({
       ...{ ...common, known, agent, source: this.#source, mirrors: this.#mirrors },
+      onDoubt: () => this.#reflector.listAnew(),
     });
     this.#reflector = new Reflector<ApiPod>({
       ...{ ...common, path: '/api/v1/pods', sink: known },

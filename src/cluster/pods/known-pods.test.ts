@@ -45,6 +45,20 @@ describe('pods that are known', () => {
     expect(told).toEqual(['a @5', 'a gone', 'a @5']);
   });
 
+  it('are what a list of a restored backup says, also of who was gone by an answer and of versions that were had before', () => {
+    const { known, told } = scene();
+    known.replace([podOf('a', 5), podOf('b', 6)], '7');
+    known.end(podOf('a', 5));
+    known.upsert(podOf('b', 9));
+    known.replace([podOf('a', 5), podOf('b', 6)], '6');
+    // Another one than before: versions count from the backup on.
+    known.upsert(podOf('b', 8));
+    known.replace([podOf('a', 5), podOf('b', 8)], '7');
+    expect(told).toEqual(['a @5', 'b @6', 'a gone', 'b @9', 'a @5', 'b @6', 'b @8', 'a @5', 'b @8']);
+    known.update(podOf('b', 9));
+    expect(known.find('b')?.metadata.resourceVersion).toBe('9');
+  });
+
   it('are not taken from an answer that came after the watch had told that they are gone', () => {
     const { known, told } = scene();
     known.replace([], '7');

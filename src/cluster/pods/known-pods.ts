@@ -56,12 +56,13 @@ export class KnownPods implements ReflectorSink<ApiPod> {
   replace(items: readonly ApiPod[], resourceVersion: string): void {
     const uids = new Set(items.map(({ metadata }) => metadata?.uid));
     const gone = [...this.#pods.values()].filter(({ metadata }) => !uids.has(metadata.uid));
-    // Of a server whose data were restored the versions may be smaller than before.
+    // Of a server whose data were restored: versions count from there anew, and what was written since then never was.
+    const isBack = areNumbers(resourceVersion, this.#seen) && isOlderVersion(resourceVersion, this.#seen);
     this.#seen = resourceVersion;
     this.#isComplete = true;
-    for (const uid of this.#ended) if (!uids.has(uid)) this.#ended.delete(uid);
+    for (const uid of this.#ended) if (isBack || !uids.has(uid)) this.#ended.delete(uid);
     for (const pod of gone) this.#drop(pod);
-    for (const item of items) if (!this.#hasEnded(item)) this.#take(item);
+    for (const item of items) if (!this.#hasEnded(item)) this.#take(item, { mayShareVersion: isBack });
     for (const listener of this.#listeners) listener.listed?.();
   }
 
@@ -113,14 +114,15 @@ export class KnownPods implements ReflectorSink<ApiPod> {
     if (before === undefined || !isOlder(item, before)) this.#take(item);
   }
 
-  #take(item: ApiPod): void {
+  #take(item: ApiPod, { mayShareVersion = false } = {}): void {
     if (!isNamed(item)) {
       this.#ignored++;
       return;
     }
     const before = this.#pods.get(item.metadata.uid);
     const version = item.metadata.resourceVersion;
-    if (version !== undefined && before?.metadata.resourceVersion === version) return;
+    const isSame = version !== undefined && before?.metadata.resourceVersion === version;
+    if (isSame && !mayShareVersion) return;
     const pod = withoutBallast(item);
     this.#pods.set(item.metadata.uid, pod);
     for (const listener of this.#listeners) listener.changed(pod);
@@ -130,17 +132,17 @@ export class KnownPods implements ReflectorSink<ApiPod> {
 /** Whether the first was so before the other: of the same pod, or of two. */
 export function isOlder({ metadata: one }: ApiPod, { metadata: other }: ApiPod): boolean {
   const versions = [one?.resourceVersion, other?.resourceVersion] as const;
-  return versions.every((version) => isNumber(version)) && isOlderVersion(...versions);
+  return areNumbers(...versions) && isOlderVersion(...versions);
 }
 
 /** Versions are numbers that count up within a resource (KEP-5504). Where they are not, what came last holds. */
 function isOlderVersion(one = '', other = ''): boolean {
-  if (!isNumber(one) || !isNumber(other)) return true;
+  if (!areNumbers(one, other)) return true;
   return one.length === other.length ? one < other : one.length < other.length;
 }
 
-function isNumber(version = ''): boolean {
-  return /^\d+$/.test(version);
+function areNumbers(...versions: readonly (string | undefined)[]): boolean {
+  return versions.every((version = '') => /^\d+$/.test(version));
 }
 
 /** Nobody here reads who wrote which field, and it is often the largest part. */

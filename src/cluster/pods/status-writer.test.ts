@@ -218,6 +218,44 @@ describe('statuses', () => {
     expect(ready()).not.toHaveProperty('reason');
   });
 
+  it('are told whole as soon as an answer shows that the server was restored from a backup', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.bind('web');
+    await scene.start();
+    const backup = scene.api.backUp();
+    scene.agent.compute('uid-web', aRunningStatus());
+    await scene.clock.settle();
+    scene.agent.compute('uid-web', aRunningStatus(1));
+    await scene.clock.advance(60_000);
+    scene.api.restore(backup);
+    await scene.clock.advance(2_000);
+    scene.agent.compute('uid-web', aRunningStatus(2));
+    await scene.clock.settle();
+    expect(scene.statusOf('web')).toMatchObject({
+      ...{ phase: 'Running', podIP: '10.1.0.7' },
+      containerStatuses: [{ restartCount: 2 }],
+    });
+    expect(scene.pods.state.watch.stats).toMatchObject({ lists: 2 });
+  });
+
+  it('of a pod that the server has lost with a backup end in a list without it, whatever its watch does not tell', async () => {
+    await using scene = new ClusterPodsScene();
+    await scene.start();
+    const backup = scene.api.backUp();
+    scene.bind('web');
+    await scene.clock.advance(30_000);
+    scene.api.restore(backup);
+    // It has come as far as it was by the time that it is watched again.
+    scene.api.passVersions(50);
+    await scene.clock.advance(2_000);
+    scene.agent.compute('uid-web', aRunningStatus());
+    await scene.clock.settle();
+    expect([...scene.agent.delivered!.keys()]).toEqual(['uid-web']);
+    await scene.clock.advance(20_000);
+    expect([...scene.agent.delivered!.keys()]).toEqual([]);
+    expect(scene.pods.state.watch.stats).toMatchObject({ lists: 2 });
+  });
+
   it('that the server refuses are tried again, more and more seldom', async () => {
     await using scene = new ClusterPodsScene();
     scene.bind('web');

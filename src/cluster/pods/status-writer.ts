@@ -21,7 +21,7 @@ import { SliceYielder } from '../../util/slices.js';
 import { isAnswer, type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
 import { type AgentPods } from './agent-pods.js';
 import { type ApiPod, hasEndedThere, isMirrorPod, type NamedApiPod, pathOf, refOf } from './api-pod.js';
-import { type KnownPods } from './known-pods.js';
+import { isOlder, type KnownPods } from './known-pods.js';
 import { type MirrorPods } from './mirror-pods.js';
 import { type PodSource } from './pod-source.js';
 import { computeStatusPatch } from './status-patch.js';
@@ -37,6 +37,8 @@ export interface StatusWriterOptions {
   >;
   readonly source: Pick<PodSource, 'findUntaken' | 'generationOf'>;
   readonly mirrors: Pick<MirrorPods, 'findMirror' | 'findStaticUid' | 'refresh'>;
+  /** The server's answers do not go with what its watch has told of pods: it may have lost a part of what was written. */
+  readonly onDoubt: () => void;
   readonly logger?: Logger;
   /** Pods that are written at once; 8 unless told. */
   readonly parallel?: number;
@@ -83,6 +85,8 @@ export class StatusWriter {
    * Nobody is in here that it was not last seen to have.
    */
   readonly #takenOff = new Set<string>();
+  /** Pods that were not there to be written when that was tried last, though they are known to be. */
+  readonly #missed = new Set<string>();
   /** Since when the server does not know how a pod is: of those that have changed and were not told of yet. */
   readonly #changedAtMs = new Map<string, number>();
   #signal: AbortSignal | undefined;
@@ -101,6 +105,7 @@ export class StatusWriter {
       listed: () => {
         // One that is still there was perhaps restored with all the others.
         this.#takenOff.clear();
+        this.#missed.clear();
         this.retryNow();
       },
     });
@@ -198,6 +203,7 @@ export class StatusWriter {
         podStatusTold.publish({ durationMs: this.#options.clock.monotonicMs() - changedAtMs });
       }
       this.#retries.delete(uid);
+      this.#missed.delete(uid);
     } catch (error) {
       if (!signal.aborted) this.#failed(uid, error, changedAtMs);
     } finally {
@@ -214,6 +220,9 @@ export class StatusWriter {
     if (isAnswer(error, 404, 409)) {
       this.#logger.info('Pod is not there to be written', { pod, podUID: uid, err: error.message }, 2);
       this.#retries.delete(uid);
+      // Unless it does not come: a watch may be a moment late, and not until the next look at all pods.
+      if (this.#missed.has(uid)) this.#options.onDoubt();
+      else if (this.#findTarget(uid) !== undefined) this.#missed.add(uid);
       return;
     }
     const retry = this.#retries.get(uid) ?? {
@@ -239,6 +248,7 @@ export class StatusWriter {
     this.#waiting.delete(uid);
     this.#unheard.delete(uid);
     this.#takenOff.delete(uid);
+    this.#missed.delete(uid);
     this.#changedAtMs.delete(uid);
     this.#retries.get(uid)?.timer?.cancel();
     this.#retries.delete(uid);
@@ -270,17 +280,19 @@ export class StatusWriter {
   }
 
   async #patch(uid: string, api: NamedApiPod, status: V1PodStatus, signal: AbortSignal): Promise<boolean> {
-    const { client, known } = this.#options;
+    const { client, known, onDoubt } = this.#options;
     const patch = this.#compute(uid, api, status);
     if (patch === undefined) return false;
     // Newer fields mean nothing to older servers: it would be told again and again.
     if (JSON.stringify(patch) === this.#unheard.get(uid)) return false;
-    const answer = await client.request<ApiPod>({
+    const answer = await client.request<ApiPod | undefined>({
       ...{ method: 'PATCH', path: `${pathOf(api.metadata)}/status`, body: patch, isUrgent: true, signal },
     });
     this.#stats.patches++;
     this.#logger.info('Status for pod updated successfully', { pod: refOf(api), podUID: uid, patch }, 4);
     known.update(answer);
+    // What was just written is newer than anything that was there before, unless the server was restored from a backup.
+    if (answer?.metadata?.uid === api.metadata.uid && isOlder(answer, api)) onDoubt();
     const after = this.#findTarget(uid);
     const left = after === undefined ? undefined : this.#compute(uid, after, status);
     if (left === undefined) this.#unheard.delete(uid);

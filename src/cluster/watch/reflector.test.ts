@@ -189,26 +189,32 @@ describe('a reflector', () => {
     await stop();
   });
 
-  it('asks for the newest there is when the server has never heard of its version, as after a restored backup', async () => {
+  it('sees what a server has that was restored from a backup, and shows nothing to who watches from a version of before', async () => {
     const { api, told, put, start, stop, clock, reflector } = scene();
-    await start();
     put('one');
+    const backup = api.backUp();
+    await start();
+    put('two');
+    api.drop('/api/v1/namespaces/default/pods/one');
+    await clock.settle();
+    api.restore(backup);
     await clock.advance(2_000);
-    let lists = 0;
-    api.intercept = (request) => {
-      if ('method' in request) {
-        lists++;
-        if (request.query?.['resourceVersion'] !== undefined) {
-          throw tooLarge();
-        }
-      } else if (lists === 0) throw new ApiError(410, 'Expired', 'too old');
-    };
-    api.endWatches();
-    await clock.advance(5_000);
-    expect(lists).toBe(2);
-    expect(api.reads.at(-1)?.query).toEqual({ limit: '500' });
-    expect(told).toHaveLength(3);
+    put('three');
+    api.sendBookmarks();
+    await clock.advance(140_000);
+    // No error tells of it.
+    expect(told.slice(1)).toEqual(['upsert two', 'delete one']);
     expect(reflector.problem).toBeUndefined();
+    await clock.advance(10_000);
+    expect(told.slice(3)).toEqual(['replace one,three @102']);
+    expect(api.reads.slice(1).map(({ query }) => query)).toEqual([
+      { resourceVersion: '103', resourceVersionMatch: 'NotOlderThan' },
+      { limit: '500' },
+    ]);
+    put('four');
+    await clock.settle();
+    expect(told.slice(4)).toEqual(['upsert four']);
+    expect(reflector.stats).toMatchObject({ lists: 2, expired: 1 });
     await stop();
   });
 
@@ -332,16 +338,79 @@ describe('a reflector', () => {
     await stop();
   });
 
-  it('takes a watch that says nothing for dead, and opens another', async () => {
+  it('takes a watch that says nothing any more for dead, and goes on where it stopped', async () => {
     const { api, start, stop, clock, reflector } = scene();
     await start();
+    await clock.advance(60_000);
+    api.passVersions(1);
+    api.sendBookmarks();
     await clock.advance(149_000);
     expect(reflector.stats.watches).toBe(1);
     await clock.advance(2_000);
     expect(reflector.stats).toMatchObject({ watches: 2, lists: 1, failures: 0 });
+    expect(api.watchRequests.at(-1)?.query['resourceVersion']).toBe('101');
     expect(api.openWatches).toBe(1);
     await stop();
     expect(api.openWatches).toBe(0);
+  });
+
+  it('lists all after a watch that has said nothing at all, no older than what it knew', async () => {
+    const { api, told, start, stop, clock, reflector } = scene();
+    await start();
+    await clock.advance(149_000);
+    expect(reflector.stats).toMatchObject({ watches: 1, lists: 1 });
+    await clock.advance(2_000);
+    expect(api.reads.at(-1)?.query).toEqual({ resourceVersion: '100', resourceVersionMatch: 'NotOlderThan' });
+    expect(reflector.stats).toMatchObject({ watches: 2, lists: 2, failures: 0, expired: 0 });
+    expect(told).toEqual(['replace  @100', 'replace  @100']);
+    await stop();
+  });
+
+  it('lists all as well where something in between ends each watch that says nothing before it does', async () => {
+    const { api, start, stop, clock, reflector } = scene();
+    await start();
+    for (let minute = 1; minute <= 3; minute++) {
+      expect(reflector.stats).toMatchObject({ watches: minute, lists: 1 });
+      await clock.advance(60_000);
+      api.endWatches();
+      await clock.settle();
+    }
+    expect(reflector.stats).toMatchObject({ lists: 2, failures: 0 });
+    await stop();
+  });
+
+  it('lists nothing anew while the server says each minute how far it is', async () => {
+    const { api, start, stop, clock, reflector } = scene();
+    await start();
+    for (let minute = 0; minute < 60; minute++) {
+      await clock.advance(60_000);
+      api.passVersions(1);
+      api.sendBookmarks();
+      await clock.settle();
+    }
+    expect(reflector.stats).toMatchObject({ lists: 1, bookmarks: 60, failures: 0 });
+    await stop();
+  });
+
+  it('lists anew when told that answers do not go with its watch, and not twice in half a minute', async () => {
+    const { api, told, put, start, stop, clock, reflector } = scene();
+    await start();
+    put('one');
+    await clock.advance(29_000);
+    reflector.listAnew();
+    await clock.settle();
+    expect(reflector.stats).toMatchObject({ watches: 1, lists: 1 });
+    await clock.advance(1_000);
+    reflector.listAnew();
+    reflector.listAnew();
+    await clock.settle();
+    expect(reflector.stats).toMatchObject({ watches: 2, lists: 2, failures: 0 });
+    expect(told).toEqual(['replace  @100', 'upsert one', 'replace one @101']);
+    expect(api.openWatches).toBe(1);
+    put('two');
+    await clock.settle();
+    expect(told.at(-1)).toBe('upsert two');
+    await stop();
   });
 
   it('does not hammer a server that ends each watch at once', async () => {

@@ -8,6 +8,12 @@
  * It assumes nothing of the connection. A watch that ended is taken up where it stopped; when the server no longer knows
  * that place, all is listed again, and what is missing from that list is gone. While the server is away nothing is told.
  *
+ * Nor does it take silence for peace. A server whose data were restored from a backup counts its versions from there again,
+ * and shows nothing to who watches from a later one, without an error, until it has come as far. So after a watch in which
+ * nothing came, not even how far the server is, all is listed: of no older version than what was seen, which costs a
+ * server little; and where it has not got there, whatever is newest. A server that never says how far it is gives such a
+ * list every 150 s.
+ *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  * @module
  */
@@ -87,6 +93,8 @@ const SHORTEST_WATCH_S = 300;
 const WATCH_GRACE_MS = 30_000;
 /** The server sends a bookmark each minute: a connection that says nothing for as long is taken for dead. */
 const LONGEST_SILENCE_MS = 150_000;
+/** Watches that were open for so long, and never said anything, may be of a server that was restored. A timer may be early. */
+const DOUBTED_MS = LONGEST_SILENCE_MS - 1_000;
 /** A watch that ends sooner, with nothing in it, is a failure: it would be opened again and again. */
 const VERY_SHORT_MS = 1_000;
 /** A watch that the server has agreed to and that has not failed for so long is up: the next failure is the first again. */
@@ -110,6 +118,12 @@ export class Reflector<T extends KubeObject> {
   #isPlaceLost = false;
   #lastSeen: string;
   #eventsSinceList = 0;
+  #listedAtMs = -Infinity;
+  /** For how long the watches were open that have said nothing, since the last word or list. */
+  #silentMs = 0;
+  /** All is to be listed, whatever is known of the place. */
+  #isDoubted = false;
+  #endWatch: (() => void) | undefined;
   #hasSynced = false;
   #problem: Error | undefined;
   readonly #stats = {
@@ -160,10 +174,21 @@ export class Reflector<T extends KubeObject> {
     if (this.#isWaiting) this.#retry.wake();
   }
 
+  /**
+   * Lists anew, as what the server has answered elsewhere does not go with what its watch tells. Not more often than what
+   * fails is tried again.
+   */
+  listAnew(): void {
+    if (this.#options.clock.monotonicMs() - this.#listedAtMs < LONGEST_DELAY_MS) return;
+    this.#isDoubted = true;
+    this.#endWatch?.();
+  }
+
   /** Follows until the signal aborts; then it resolves. One call at a time. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
+        if (this.#isDoubted || this.#silentMs >= DOUBTED_MS) this.#forgetPlace();
         if (this.#place === undefined) await this.#list(signal);
         else await this.#watch(this.#place, signal);
       } catch (error) {
@@ -173,8 +198,17 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
+  /** What was seen stays known: nothing older is believed unless the server has never got as far. */
+  #forgetPlace(): void {
+    const { path } = this.#options;
+    const because = this.#isDoubted ? 'answers do not go with the watch' : 'the watch says nothing';
+    this.#logger.info('Listing anew', { path, ...this.#query, because }, 2);
+    this.#place = undefined;
+    [this.#isDoubted, this.#silentMs] = [false, 0];
+  }
+
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, path, sink, isUrgent = false } = this.#options;
+    const { client, clock, path, sink, isUrgent = false } = this.#options;
     const resourceVersion = this.#isPlaceLost ? '' : this.#lastSeen;
     const request = { path, query: this.#query, resourceVersion, isUrgent, signal };
     const listed = await listCollection<T>(client, request);
@@ -186,7 +220,8 @@ export class Reflector<T extends KubeObject> {
     sink.replace(items, listed.resourceVersion);
     [this.#lastSeen, this.#place] = [listed.resourceVersion, listed.resourceVersion];
     [this.#isPlaceLost, this.#hasSynced, this.#problem] = [false, true, undefined];
-    this.#eventsSinceList = 0;
+    [this.#eventsSinceList, this.#silentMs, this.#isDoubted] = [0, 0, false];
+    this.#listedAtMs = clock.monotonicMs();
   }
 
   async #watch(since: string, signal: AbortSignal): Promise<void> {
@@ -215,20 +250,25 @@ export class Reflector<T extends KubeObject> {
       hear();
     };
     let events = 0;
+    this.#endWatch = end;
     try {
       const watching = client.watch<T>({ path, query, isUrgent, onOpen, signal: link.signal });
       for await (const event of readUntilAborted(watching, link.signal)) {
         events++;
         this.#eventsSinceList++;
+        this.#silentMs = 0;
         hear();
         this.#take(event);
       }
     } finally {
       for (const timer of [...timers, silence]) timer?.cancel();
+      this.#endWatch = undefined;
       link.abort();
       link.unlink();
+      // Also where something in between ends watches sooner than we do.
+      if (events === 0) this.#silentMs += Math.max(0, clock.monotonicMs() - openedAtMs);
     }
-    if (signal.aborted) return;
+    if (signal.aborted || this.#isDoubted) return;
     if (events === 0 && clock.monotonicMs() - openedAtMs < VERY_SHORT_MS) {
       throw new Error(`the watch of ${path} ended at once, with nothing in it`);
     }

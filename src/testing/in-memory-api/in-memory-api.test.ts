@@ -66,6 +66,35 @@ describe('the API in memory', () => {
     expect(api.find(POD)).toBeUndefined();
   });
 
+  it('goes back to a backup, and shows nothing to who watches from a version that is to come', async () => {
+    const backup = api.backUp();
+    api.put(POD, { metadata: {} });
+    api.passVersions(10);
+    const place = api.resourceVersion;
+    api.restore(backup);
+    expect(api.find(POD)).toBeUndefined();
+    expect(api.resourceVersion).toBe('100');
+    const abort = new AbortController();
+    const query = { resourceVersion: place };
+    const watch = api.watch<StoredObject>({ path: '/api/v1/pods', query, signal: abort.signal });
+    const next = watch.next();
+    // Its watch begins.
+    await new Promise((resolve) => setImmediate(resolve));
+    api.put(POD, { metadata: {} });
+    api.sendBookmarks();
+    api.passVersions(20);
+    api.sendBookmarks();
+    await expect(next).resolves.toMatchObject({
+      value: { type: 'BOOKMARK', object: { metadata: { resourceVersion: '121' } } },
+    });
+    abort.abort();
+    const list = { method: 'GET', path: '/api/v1/pods', query: { resourceVersion: '122' } } as const;
+    await expect(api.request(list)).rejects.toMatchObject({
+      ...{ code: 504, reason: 'Timeout', retryAfterMs: 1_000, causes: ['ResourceVersionTooLarge'] },
+      message: 'Timeout: Too large resource version: 122, current: 121',
+    });
+  });
+
   it('shows a watch of one node a pod that comes to it, and that goes', async () => {
     const abort = new AbortController();
     const query = { fieldSelector: 'spec.nodeName=here', resourceVersion: '100' };

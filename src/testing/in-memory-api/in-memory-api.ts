@@ -3,7 +3,8 @@
  * a real one behaves (test/cluster is there for that).
  *
  * It keeps objects of any kind with uids, resource versions, optimistic concurrency, preconditions and graceful deletion
- * of pods; lists in pages; patches by merge and strategic merge; and its watches can be ended, starved or made too old.
+ * of pods; lists in pages; patches by merge and strategic merge; and its watches can be ended, starved or made too old. All
+ * of it can be restored from a backup, as etcd's data are: versions count on from there.
  * It validates nothing and allows everything: defaults, admission and access are left out.
  *
  * @module
@@ -27,6 +28,12 @@ import { type ApiPath, parseApiPath, type StoredMeta, type StoredObject } from '
 export interface ObjectToMake {
   readonly metadata: Partial<StoredMeta> & { readonly generateName?: string };
   readonly [field: string]: unknown;
+}
+
+/** All that there was at a time. */
+export interface ApiBackup {
+  readonly version: number;
+  readonly collections: ReadonlyMap<string, ReadonlyMap<string, StoredObject>>;
 }
 
 interface DeleteOptions {
@@ -121,6 +128,19 @@ export class InMemoryApi implements KubeClient {
   /** Lets something else happen somewhere: the version goes on. */
   passVersions(count = 1): void {
     this.#version += count;
+  }
+
+  /** What {@link restore} takes. */
+  backUp(): ApiBackup {
+    return { version: this.#version, collections: structuredClone(this.#collections) };
+  }
+
+  /** The server is started on a backup: all is as it was then, versions included, and who watches has to come again. */
+  restore({ version, collections }: ApiBackup): void {
+    this.#version = version;
+    this.#collections.clear();
+    for (const [path, objects] of structuredClone(collections)) this.#collections.set(path, new Map(objects));
+    this.#watches.restart(version, unreachable());
   }
 
   /** Watches that are open. */

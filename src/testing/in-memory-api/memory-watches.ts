@@ -41,7 +41,9 @@ export class MemoryWatches {
 
   bookmark(resourceVersion: string): void {
     const object = { metadata: { resourceVersion } } as StoredObject;
-    for (const watch of this.#open) push(watch, { type: 'BOOKMARK', object });
+    for (const watch of this.#open) {
+      if (Number(resourceVersion) > watch.sinceVersion) push(watch, { type: 'BOOKMARK', object });
+    }
   }
 
   endAll(): void {
@@ -57,6 +59,14 @@ export class MemoryWatches {
     this.#history = this.#history.filter((change) => change.version > version);
   }
 
+  /** As a server that is started on other data: nothing is known but what there is as of this version. */
+  restart(version: number, error: Error): void {
+    this.forgottenUntil = version;
+    this.#history = [];
+    this.breakAll(error);
+  }
+
+  /** As a real server's: who asks for what is to come is shown nothing before, and gets no error. */
   async *follow(
     scope: WatchScope,
     signal: AbortSignal,
