@@ -78,6 +78,20 @@ export function computeStatusPatch(inputs: StatusPatchInputs): StatusPatch | und
   return { metadata: { uid: api.metadata.uid }, status: Object.fromEntries(changed) };
 }
 
+/** Whether a patch says nothing that the other does not say as well. Pure. */
+export function isPartOf({ status: one }: StatusPatch, { status: other }: StatusPatch): boolean {
+  return Object.entries(one).every(([field, value]) => {
+    const said = other[field];
+    if (field !== 'conditions') return field in other && isSameJson(value, said);
+    const conditions = (said ?? []) as readonly ApiPodCondition[];
+    return (value as readonly ApiPodCondition[]).every((each) =>
+      conditions.some((condition) =>
+        Object.entries(each).every(([key, part]) => isSameJson(part, condition[key])),
+      ),
+    );
+  });
+}
+
 type PhaseFields = Pick<ApiPodStatus, 'phase' | 'reason' | 'message'>;
 
 function choosePhase({ api, status, mayHaveRunning }: StatusPatchInputs): PhaseFields {

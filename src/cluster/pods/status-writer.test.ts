@@ -155,6 +155,68 @@ describe('statuses', () => {
     expect(scene.statusOf('web')['podIP']).toBe('10.1.0.7');
   });
 
+  describe('are told again when somebody has changed them', () => {
+    /** The first status was told. */
+    async function told(scene: ClusterPodsScene): Promise<void> {
+      scene.bind('web');
+      await scene.start();
+      scene.agent.compute('uid-web', aRunningStatus());
+      await scene.clock.settle();
+    }
+    const spoil = ({ api }: ClusterPodsScene): void =>
+      void api.change(podPath('web'), (each) => ({ ...each, status: { ...each.status, podIP: '6.6.6.6' } }));
+
+    it('before they were written, and that was not seen yet', async () => {
+      await using scene = new ClusterPodsScene();
+      const watch = laggingWatch(scene);
+      await told(scene);
+      watch.hold();
+      spoil(scene);
+      scene.agent.compute('uid-web', aRunningStatus(1));
+      await scene.clock.settle();
+      watch.letGo();
+      await scene.clock.advance(20_000);
+      expect(scene.statusOf('web')).toMatchObject({
+        podIP: '10.1.0.7',
+        containerStatuses: [{ restartCount: 1 }],
+      });
+      expect(scene.changesOf('web')).toHaveLength(3);
+    });
+
+    it('after they were written, and that was seen before the answer', async () => {
+      await using scene = new ClusterPodsScene();
+      await told(scene);
+      const real = scene.api.request.bind(scene.api);
+      let isSpoilt = false;
+      scene.api.request = async <T>(request: Parameters<typeof real>[0]): Promise<T> => {
+        const answer = await real<T>(request);
+        if (request.method !== 'PATCH' || isSpoilt) return answer;
+        isSpoilt = true;
+        spoil(scene);
+        await scene.clock.settle();
+        return answer;
+      };
+      const moved = { podIP: '10.1.0.8', podIPs: [{ ip: '10.1.0.8' }] };
+      scene.agent.compute('uid-web', { ...aRunningStatus(), ...moved });
+      await scene.clock.advance(20_000);
+      expect(scene.statusOf('web')).toMatchObject(moved);
+      expect(scene.changesOf('web')).toHaveLength(3);
+    });
+  });
+
+  it('are told once a container has ended while they were written', async () => {
+    await using scene = new ClusterPodsScene();
+    scene.bind('web', { status: { phase: 'Running' } });
+    await scene.start();
+    scene.agent.running.add('uid-web');
+    scene.api.intercept = (request) => {
+      if ('method' in request && request.method === 'PATCH') scene.agent.running.delete('uid-web');
+    };
+    scene.agent.compute('uid-web', { ...aRunningStatus(), phase: 'Failed' });
+    await scene.clock.advance(20_000);
+    expect(scene.statusOf('web')['phase']).toBe('Failed');
+  });
+
   it('are not told again and again to a server that does not know a field', async () => {
     await using scene = new ClusterPodsScene();
     scene.bind('web');

@@ -20,11 +20,19 @@ import { readUntilAborted } from '../../util/read-until-aborted.js';
 import { SliceYielder } from '../../util/slices.js';
 import { isAnswer, type KubeClient, retryAfterMsOf } from '../client/kube-client.js';
 import { type AgentPods } from './agent-pods.js';
-import { type ApiPod, hasEndedThere, isMirrorPod, type NamedApiPod, pathOf, refOf } from './api-pod.js';
+import {
+  type ApiPod,
+  hasEndedThere,
+  isMirrorPod,
+  isNamed,
+  type NamedApiPod,
+  pathOf,
+  refOf,
+} from './api-pod.js';
 import { isOlder, type KnownPods } from './known-pods.js';
 import { type MirrorPods } from './mirror-pods.js';
 import { type PodSource } from './pod-source.js';
-import { computeStatusPatch } from './status-patch.js';
+import { computeStatusPatch, isPartOf, type StatusPatch } from './status-patch.js';
 
 /** What a {@link StatusWriter} needs. */
 export interface StatusWriterOptions {
@@ -78,7 +86,7 @@ export class StatusWriter {
   readonly #busy = new Set<string>();
   /** Only of pods of which the last try failed. */
   readonly #retries = new Map<string, Retry>();
-  /** What the server made nothing of, as it was after it had answered: by pod. It is not told again. */
+  /** What the server made nothing of, as its answer shows it: by pod. It is not told again. */
   readonly #unheard = new Map<string, string>();
   /**
    * Pods that the server was asked to take off: it is not asked again before it is shown to have them no more, or lists them all anew.
@@ -293,11 +301,26 @@ export class StatusWriter {
     known.update(answer);
     // What was just written is newer than anything that was there before, unless the server was restored from a backup.
     if (answer?.metadata?.uid === api.metadata.uid && isOlder(answer, api)) onDoubt();
-    const after = this.#findTarget(uid);
-    const left = after === undefined ? undefined : this.#compute(uid, after, status);
+    const left = this.#findUnheard(uid, patch, answer, status);
     if (left === undefined) this.#unheard.delete(uid);
     else this.#unheard.set(uid, JSON.stringify(left));
     return true;
+  }
+
+  /**
+   * What is still to be told after the server has answered, of that alone which it was just told: all else that the answer
+   * shows somebody has changed, and it is put right with the next turn.
+   */
+  #findUnheard(
+    uid: string,
+    sent: StatusPatch,
+    answer: ApiPod | undefined,
+    status: V1PodStatus,
+  ): StatusPatch | undefined {
+    if (answer === undefined || !isNamed(answer) || answer.metadata.uid !== sent.metadata.uid)
+      return undefined;
+    const left = this.#compute(uid, answer, status);
+    return left !== undefined && isPartOf(left, sent) ? left : undefined;
   }
 
   #compute(uid: string, api: NamedApiPod, status: V1PodStatus) {
