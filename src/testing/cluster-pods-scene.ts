@@ -129,6 +129,7 @@ export class ClusterPodsScene implements AsyncDisposable {
       pressure: () => this.pressure,
       ...{ client, clock, agent, nodeName: SCENE_NODE, logger: SILENT_LOGGER, random: () => 0.5 },
       events: { record },
+      takeNode: (seen) => node.take(seen),
     });
     const { signal } = this.#abort;
     const node = new OwnNode({

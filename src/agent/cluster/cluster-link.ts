@@ -220,6 +220,7 @@ export class ClusterLink implements ClusterHooks {
     const pods = new ClusterPods({
       ...{ client: api, nodeName, clock, logger, events: parts.events },
       agent: buildAgentPods(parts),
+      takeNode: (node) => this.#node?.node.take(node),
       pressure: () => this.#node?.node.pressure ?? NO_PRESSURE,
       initialLabels: this.#initialLabels,
     });

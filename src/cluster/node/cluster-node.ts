@@ -175,6 +175,11 @@ export class ClusterNode {
     return this.#isOfKubeletHere;
   }
 
+  /** Takes in the Node as the API server has sent it to somebody else, unless something newer was seen. */
+  take(node: NodeObject): void {
+    this.#own.take(node);
+  }
+
   /** How the watch of the Node gets on. */
   get watch(): FollowedState {
     return this.#own.state;

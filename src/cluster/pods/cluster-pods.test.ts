@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aRunningStatus } from '../../testing/a-running-status.js';
 import { ClusterPodsScene, podPath, SCENE_NODE } from '../../testing/cluster-pods-scene.js';
+import { type StoredObject } from '../../testing/in-memory-api/stored-object.js';
 import { aNodePod } from '../../testing/node-pod-builder.js';
 import { podStatusTold } from '../../util/cluster-pod-channels.js';
 import { type NodePod } from '../../model/node-pod.js';
@@ -191,6 +192,41 @@ describe('pods of an API server', () => {
     expect([...delivered!.keys()]).toEqual(['uid-web', 'uid-lost']);
     expect(scene.pods.admit(delivered!.get('uid-web')!)).toBeUndefined();
     expect(scene.pods.admit(delivered!.get('uid-lost')!)).toMatchObject({ reason: 'NodeAffinity' });
+  });
+
+  it('that do not fit are judged by the newest node that was seen, where that was asked for before', async () => {
+    await using scene = new ClusterPodsScene();
+    const label = (disk: string): StoredObject =>
+      scene.api.change(`/api/v1/nodes/${SCENE_NODE}`, (node) => ({
+        ...node,
+        metadata: { ...node.metadata, labels: { disk } },
+      }));
+    const old = label('tape');
+    await scene.start();
+    label('ssd');
+    await scene.clock.settle();
+    scene.api.answer = ({ path }) => (path.endsWith(`/nodes/${SCENE_NODE}`) ? old : undefined);
+    scene.bind('web', { spec: { nodeSelector: { disk: 'tape' } } });
+    await scene.clock.settle();
+    const { delivered } = scene.agent;
+    expect(scene.pods.admit(delivered!.get('uid-web')!)).toMatchObject({ reason: 'NodeAffinity' });
+  });
+
+  it('that do not fit do not make the node one that is gone, where what answers says nothing of it', async () => {
+    await using scene = new ClusterPodsScene();
+    await scene.start();
+    const real = scene.api.request.bind(scene.api);
+    scene.api.request = async <T>(request: Parameters<typeof real>[0]): Promise<T> =>
+      request.path.endsWith(`/nodes/${SCENE_NODE}`) ? (undefined as T) : real<T>(request);
+    scene.bind('lost', { spec: { nodeSelector: { disk: 'tape' } } });
+    await scene.clock.settle();
+    expect(scene.pods.admit(scene.agent.delivered!.get('uid-lost')!)).toMatchObject({
+      reason: 'NodeAffinity',
+    });
+    // Only a Node that is there can have mirror pods.
+    scene.agent.statics = [aNodePod({ name: 'etcd-here', uid: 'static', spec: { nodeName: SCENE_NODE } })];
+    await scene.clock.advance(6_000);
+    expect(scene.api.find(podPath('etcd-here'))).toBeDefined();
   });
 
   it('that do not fit wait no longer than the node can be asked for, and keep nobody else waiting', async () => {

@@ -23,6 +23,7 @@ import { type KubeClient } from '../client/kube-client.js';
 import { type ApiNode } from '../node/api-node.js';
 import { type NodePressure } from '../node/compute-conditions.js';
 import { matchesNodeSelector } from '../node/match-node-selector.js';
+import { type NodeObject, readNode } from '../node/node-object.js';
 import { type FollowedState, Reflector } from '../watch/reflector.js';
 import {
   admitByLabels,
@@ -45,6 +46,8 @@ export interface ClusterPodsOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
   readonly agent: AgentPods;
+  /** Takes in the Node as it was asked for; where nothing newer was seen, {@link ClusterPods.seeNode} is called with it. */
+  readonly takeNode: (node: NodeObject) => void;
   /** What the Node has when it is made: static pods are held against these until it was seen, as they do not wait for it. */
   readonly initialLabels: Readonly<Record<string, string>>;
   /** What the node is short of now. */
@@ -181,15 +184,19 @@ export class ClusterPods {
 
   /**
    * A label of the node may have come to the scheduler before it came here, by another watch: what does not fit by labels alone is
-   * judged by the node as it is asked for now, since that is final. As with a kubelet.
+   * judged by the node as it is asked for now, since that is final. As with a kubelet. Where the watch was sooner, by what it has told.
    */
   #settle(pod: NamedApiPod): Promise<void> | undefined {
-    const { client, nodeName } = this.#options;
+    const { client, nodeName, takeNode } = this.#options;
     if (this.#node === undefined || matchesNodeSelector(pod.spec ?? {}, this.#node)) return undefined;
     const path = `/api/v1/nodes/${encodeURIComponent(nodeName)}`;
     return client
-      .request<ApiNode>({ method: 'GET', path, timeoutMs: NODE_LIMIT_MS, isUrgent: true })
-      .then((node) => this.seeNode(node));
+      .request<unknown>({ method: 'GET', path, timeoutMs: NODE_LIMIT_MS, isUrgent: true })
+      .then((answer) => {
+        const node = readNode(answer);
+        // What is none does not say that there is none.
+        if (node !== undefined) takeNode(node);
+      });
   }
 
   /** Keeps node and API server in step until the signal aborts; resolves then. The pods go on as they are. */
