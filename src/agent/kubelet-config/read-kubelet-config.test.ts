@@ -97,6 +97,15 @@ describe('a KubeletConfiguration', () => {
     expect(read('syncFrequency: 0s\n').config).toEqual({});
   });
 
+  it('takes zeros and empty texts that a kubelet has no other meaning for as its defaults, and no others', () => {
+    const { config, warnings } = read(
+      'maxPods: 0\nport: 0\naddress: ""\nhealthzBindAddress: ""\npodLogsDir: ""\ncgroupDriver: ""\n' +
+        'podsPerCore: 0\nreadOnlyPort: 0\nhealthzPort: 0\nresolvConf: ""\n',
+    );
+    expect(warnings).toEqual([]);
+    expect(config).toEqual({ podsPerCore: 0, readOnlyPort: 0, healthzPort: 0, resolvConf: '' });
+  });
+
   it('is warned of, field by field, where it says what has no effect', () => {
     const { warnings } = read('qosReserved: {memory: 50%}\nmaxPods: 5\nkernelMemcgNotification: true\n');
     expect(warnings).toEqual([

@@ -127,7 +127,6 @@ const INNER_DURATIONS = {
 } as const satisfies Readonly<Record<string, keyof KubeletConfig>>;
 
 const AS_WRITTEN = [
-  'port',
   'tlsMinVersion',
   'tlsCipherSuites',
   'enableDebuggingHandlers',
@@ -149,7 +148,6 @@ const AS_WRITTEN = [
   'clusterDomain',
   'seccompDefault',
   'allowedUnsafeSysctls',
-  'maxPods',
   'podsPerCore',
   'serializeImagePulls',
   'maxParallelImagePulls',
@@ -176,6 +174,8 @@ const AS_WRITTEN = [
 
 /** Zero stands for the default, as in a kubelet. */
 const NUMBERS_WITH_DEFAULTS = [
+  'port',
+  'maxPods',
   'kubeAPIQPS',
   'kubeAPIBurst',
   'eventBurst',
