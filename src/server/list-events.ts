@@ -5,6 +5,7 @@ import { toV1Time } from '../model/v1-pod-status.js';
 import { ApiError } from './api-error.js';
 import { type ApiHandler, isTrue, jsonAnswer } from './api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';
+import { parseLabelSelector } from './label-selector.js';
 
 /** An event of a pod, told so many times in a row. */
 export interface ServedEvent extends PodEvent {
@@ -41,16 +42,19 @@ const FIELDS: SelectableFields<ServedEvent> = {
 };
 
 const COMPONENT = 'podloop';
+/** Nobody gives labels to events. */
+const NO_LABELS = {};
 
 /** GET …/events: the newest that the agent remembers, as v1 Events, in the order of the last time. */
 export function listEvents({ read, nodeName, version }: ListEventsOptions): ApiHandler {
   return ({ params, query }) => {
     if (isTrue(query, 'watch')) throw new ApiError('MethodNotAllowed', 'events cannot be watched');
     const { namespace } = params;
-    const matches = parseFieldSelector(query.get('fieldSelector') ?? '', FIELDS);
+    const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
+    const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', FIELDS);
     const items = read()
       .filter(({ pod }) => namespace === undefined || pod.namespace === namespace)
-      .filter(matches)
+      .filter((event) => hasLabels(NO_LABELS) && hasFields(event))
       .map((event) => render(event, nodeName));
     const metadata = { resourceVersion: String(version()) };
     return jsonAnswer({ kind: 'EventList', apiVersion: 'v1', metadata, items });

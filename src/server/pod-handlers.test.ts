@@ -292,7 +292,7 @@ describe('a log that there is not', () => {
   });
 });
 
-it('events of one pod are found by its uid', () => {
+describe('events', () => {
   const event = (uid: string, message: string) => ({
     ...{ pod: { uid, namespace: 'default', name: uid }, type: 'Normal' as const, reason: 'Started', message },
     ...{ container: 'main', fieldPath: 'spec.initContainers{main}' },
@@ -300,18 +300,25 @@ it('events of one pod are found by its uid', () => {
   });
   const read = () => [event('a', 'one'), event('b', 'two')];
   const handle = listEvents({ read, nodeName: 'node', version: () => 7 });
-  const answer = handle(
-    ask('fieldSelector=involvedObject.uid%3Db,reason=Started', { params: {} }),
-  ) as ApiAnswer;
-  expect(bodyOf(answer)).toMatchObject({
-    kind: 'EventList',
-    items: [
-      {
-        message: 'two',
-        involvedObject: { uid: 'b', fieldPath: 'spec.initContainers{main}' },
-        lastTimestamp: '1970-01-01T00:00:01Z',
-      },
-    ],
+  const list = (query: string): unknown => bodyOf(handle(ask(query, { params: {} })) as ApiAnswer);
+
+  it('of one pod are found by its uid', () => {
+    const found = list('fieldSelector=involvedObject.uid%3Db,reason=Started');
+    expect(found).toMatchObject({
+      kind: 'EventList',
+      items: [
+        {
+          message: 'two',
+          involvedObject: { uid: 'b', fieldPath: 'spec.initContainers{main}' },
+          lastTimestamp: '1970-01-01T00:00:01Z',
+        },
+      ],
+    });
+    expect(found).toHaveProperty('items.length', 1);
   });
-  expect(bodyOf(answer)).toHaveProperty('items.length', 1);
+
+  it('have no labels, so that none is found by one', () => {
+    expect(list('labelSelector=app%3Dweb')).toHaveProperty('items.length', 0);
+    expect(list('labelSelector=!app')).toHaveProperty('items.length', 2);
+  });
 });

@@ -1,6 +1,8 @@
 import { toV1Time } from '../model/v1-pod-status.js';
-import { notFoundError } from './api-error.js';
-import { type ApiHandler, jsonAnswer } from './api-request.js';
+import { ApiError, notFoundError } from './api-error.js';
+import { type ApiHandler, isTrue, jsonAnswer } from './api-request.js';
+import { parseFieldSelector, type SelectableFields } from './field-selector.js';
+import { parseLabelSelector } from './label-selector.js';
 
 /** What is said of the node. */
 export interface ServedNode {
@@ -18,10 +20,22 @@ export interface ServedNode {
   readonly architecture: string;
 }
 
-/** GET /api/v1/nodes: this one. */
+const FIELDS: SelectableFields<ServedNode> = {
+  'metadata.name': ({ name }) => name,
+  'spec.unschedulable': () => 'false',
+};
+
+/** GET /api/v1/nodes: this one, if it is asked for. */
 export function listNodes(read: () => ServedNode, agentVersion: string): ApiHandler {
-  return () =>
-    jsonAnswer({ kind: 'NodeList', apiVersion: 'v1', metadata: {}, items: [render(read(), agentVersion)] });
+  return ({ query }) => {
+    if (isTrue(query, 'watch')) throw new ApiError('MethodNotAllowed', 'nodes cannot be watched');
+    const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
+    const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', FIELDS);
+    const items = [read()]
+      .filter((node) => hasLabels(labelsOf(node)) && hasFields(node))
+      .map((node) => render(node, agentVersion));
+    return jsonAnswer({ kind: 'NodeList', apiVersion: 'v1', metadata: {}, items });
+  };
 }
 
 /** GET /api/v1/nodes/{name}. */
@@ -33,6 +47,14 @@ export function getNode(read: () => ServedNode, agentVersion: string): ApiHandle
   };
 }
 
+function labelsOf({ name, architecture }: ServedNode): Readonly<Record<string, string>> {
+  return {
+    'kubernetes.io/hostname': name,
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': architecture,
+  };
+}
+
 function render(node: ServedNode, agentVersion: string): object {
   const { name, ips, capacity, allocatable, problems, containerRuntimeVersion, kernelVersion, architecture } =
     node;
@@ -40,15 +62,7 @@ function render(node: ServedNode, agentVersion: string): object {
   return {
     kind: 'Node',
     apiVersion: 'v1',
-    metadata: {
-      name,
-      creationTimestamp: toV1Time(node.createdAtMs),
-      labels: {
-        'kubernetes.io/hostname': name,
-        'kubernetes.io/os': 'linux',
-        'kubernetes.io/arch': architecture,
-      },
-    },
+    metadata: { name, creationTimestamp: toV1Time(node.createdAtMs), labels: labelsOf(node) },
     spec: {},
     status: {
       ...{ capacity, allocatable },
