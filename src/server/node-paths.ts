@@ -21,7 +21,6 @@ export const NODE_PATHS: Readonly<Record<string, NodePath>> = {
   readyz: { isHealth: true, subresources: ['proxy'] },
   metrics: { subresources: ['metrics'] },
   stats: { subresources: ['stats'] },
-  spec: { subresources: ['spec'] },
   checkpoint: { subresources: ['checkpoint'], closedBy: ['debugging'] },
   pods: { subresources: ['pods', 'proxy'] },
   runningpods: { subresources: ['pods', 'proxy'], closedBy: ['debugging'] },

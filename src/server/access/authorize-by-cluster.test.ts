@@ -157,7 +157,6 @@ describe('who is let in by a cluster', () => {
     ['GET', '/metrics/cadvisor', 'get metrics'],
     ['HEAD', '/stats/summary', 'get stats'],
     ['GET', '/logs/', 'get log'],
-    ['GET', '/spec/', 'get spec'],
     ['POST', '/checkpoint/ns/pod/c', 'create checkpoint'],
     ['POST', '/exec/ns/pod/c', 'create proxy'],
     ['GET', '/api/v1/namespaces/ns/pods/a', 'get proxy'],

@@ -135,7 +135,7 @@ async function askAccess(
 }
 
 /** What says nothing of what is in a pod. */
-const ABOUT_NOBODY: ReadonlySet<string> = new Set(['healthz', 'metrics', 'stats', 'spec']);
+const ABOUT_NOBODY: ReadonlySet<string> = new Set(['healthz', 'metrics', 'stats']);
 
 /** What is asked for as rules name it: the first that is granted will do. */
 function subresourcesOf({ template, path }: AskedRequest): readonly string[] {
