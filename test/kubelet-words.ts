@@ -32,7 +32,7 @@ export const KUBELET_LINES: readonly KubeletLine[] = [
     'Validated CRI v1 image API',
     'nothing: both are served by the same runtime, and the first is asked',
   ),
-  ...of(2, 'address port', 'Starting to listen'),
+  ...of(0, 'address port', 'Starting to listen'),
   instead('Started kubelet', '`Started node agent`'),
   ...of(2, 'source pods', 'SyncLoop ADD', 'SyncLoop UPDATE', 'SyncLoop REMOVE', 'SyncLoop DELETE'),
   ...of(2, 'pod event', 'SyncLoop (PLEG): event for pod'),
