@@ -1,20 +1,25 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AGENT_OPTIONS, type AgentOptions } from '../agent/agent-options.js';
-import { type AgentOptionFacts } from '../agent/options/options-table.js';
+import { type AgentOptionFacts, type AgentOptionType } from '../agent/options/options-table.js';
 import { type GivenAgentOptions } from '../agent/resolve-agent-options.js';
 import { findQuantity, toWholeUnits } from '../model/quantity.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { parseDurationFlag, parseWholeFlag } from './flag-values.js';
 
-/**
- * Adds a flag for every option of the agent's table that has one, and its other names without showing them; or for those
- * alone that are named.
- */
-export function addAgentFlags(command: Command, only?: readonly (keyof AgentOptions)[]): void {
+/** Which flags {@link addAgentFlags} adds, and what it says of them. */
+export interface AgentFlagChoices {
+  /** All unless told. */
+  readonly only?: readonly (keyof AgentOptions)[];
+  /** What holds here unless told, where that is not the table's. */
+  readonly machine?: GivenAgentOptions;
+}
+
+/** Adds a flag for every option of the agent's table that has one, and its other names without showing them. */
+export function addAgentFlags(command: Command, { only, machine = {} }: AgentFlagChoices = {}): void {
   for (const [name, facts] of rows()) {
     if (facts.flag === '' || only?.includes(name) === false) continue;
     // Commander shows only defaults that it sets itself, which would outdo the configuration file.
-    const unlessTold = describeDefault(facts);
+    const unlessTold = describeDefaults(facts, machine[name]);
     const doc = unlessTold === undefined ? facts.doc : `${facts.doc} (default: ${unlessTold})`;
     command.addOption(toOption(facts.flag, { ...facts, doc }));
     for (const alias of facts.aliases ?? []) {
@@ -69,8 +74,19 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
   }
 }
 
-function describeDefault({ type, default: value }: AgentOptionFacts<unknown>): string | undefined {
+function describeDefaults(
+  { type, default: usual, defaultInCluster }: AgentOptionFacts<unknown>,
+  here: unknown,
+): string | undefined {
+  const value = here ?? usual;
+  if (defaultInCluster !== undefined) {
+    return `${formatValue(type, value)}; in a cluster ${formatValue(type, defaultInCluster)}`;
+  }
   if (isUntold(value) || type === 'map' || type === 'list' || value === false) return undefined;
+  return formatValue(type, value);
+}
+
+function formatValue(type: AgentOptionType, value: unknown): string {
   if (type === 'duration') return formatGoDuration(value as number);
   if (type === 'size') return `${(value as number) / 2 ** 20}Mi`;
   return String(value);

@@ -54,7 +54,7 @@ export function runCommand(host: CliHost): Command {
     .description('Keep the pods of a folder of manifests running: the node agent.')
     .argument('[manifests]', 'Folder of Pod manifests, or one file; the same as --pod-manifest-path')
     .option('--config <file>', 'KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags come before it');
-  addAgentFlags(command);
+  addAgentFlags(command, { machine: machineDefaults(host) });
   return command
     .option(
       '--image-dir <folder>',

@@ -53,7 +53,7 @@ export function validateCommand(host: CliHost): Command {
         .choices(['text', 'json'])
         .default('text'),
     );
-  addAgentFlags(command, POLICY_OPTIONS);
+  addAgentFlags(command, { only: POLICY_OPTIONS });
   return command
     .addHelpText('after', HELP)
     .action(async (paths: string[], flags: ValidateFlags) => runValidate(paths, flags, host));

@@ -94,7 +94,7 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
     flag: '--port',
     field: 'port',
     fromConfig: (config) => config.port,
-    doc: 'Port with TLS for those who show a token or a certificate, 0 for none; in a cluster the kubelet’s, 10250, unless told',
+    doc: 'Port with TLS for those who show a token or a certificate, 0 for none',
   },
   tlsCertFile: {
     type: 'text',
@@ -163,7 +163,7 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
     flag: '--anonymous-auth',
     field: 'authentication.anonymous.enabled',
     fromConfig: (config) => config.anonymousAuth,
-    doc: 'Let those who show nothing see health at --port; in a cluster, where it is off unless told, also metrics and statistics as far as its rules let them; nothing else',
+    doc: 'Let those who show nothing see health at --port; in a cluster also metrics and statistics as far as its rules let them; nothing else',
   },
   authenticationTokenWebhook: {
     type: 'switch',
@@ -188,7 +188,7 @@ export const SERVER_OPTIONS: OptionsTable<ServerOptions> = {
     flag: '--authorization-mode',
     field: 'authorization.mode',
     fromConfig: (config) => config.authorizationMode,
-    doc: 'What those may do at --port who show who they are: everything (AlwaysAllow), or what the API server says (Webhook; unless told in a cluster, and what a file with a clientCAFile means unless it says more). Without a cluster Webhook lets in those alone whose certificate is of the group system:masters',
+    doc: 'What those may do at --port who show who they are: everything (AlwaysAllow), or what the API server says (Webhook; also what a file with a clientCAFile means unless it says more). Without a cluster Webhook lets in those alone whose certificate is of the group system:masters',
   },
   authorizationWebhookCacheAuthorizedTtlMs: {
     type: 'duration',
