@@ -19,11 +19,17 @@ class FakeProcess {
   isRunning = false;
   starts = 0;
   failures = 0;
+  logLooks = 0;
 
   start(): Promise<void> {
     this.starts++;
     if (this.failures-- > 0) return Promise.reject(new Error('no memory'));
     this.isRunning = true;
+    return Promise.resolve();
+  }
+
+  boundLog(): Promise<void> {
+    this.logLooks++;
     return Promise.resolve();
   }
 }
@@ -80,4 +86,17 @@ it('starts it again when it ends, and again when that fails', async () => {
   expect(runtime.starts).toBe(4);
   ending.controller.abort();
   await running;
+});
+
+it('keeps the log short of one that it has found as well', async () => {
+  const server = await listen();
+  await keeper.start(ending.controller.signal);
+  const running = keeper.run(ending.controller.signal);
+  await advanceUntil(() => runtime.logLooks === 1);
+  const firstMs = clock.monotonicMs();
+  await advanceUntil(() => runtime.logLooks === 2);
+  expect(clock.monotonicMs() - firstMs).toBeGreaterThan(50_000);
+  ending.controller.abort();
+  await running;
+  await new Promise((done) => server.close(done));
 });

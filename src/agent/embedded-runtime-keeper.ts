@@ -6,18 +6,20 @@ import { type RuntimeProcess } from './runtime-process.js';
 
 /** What {@link EmbeddedRuntimeKeeper} needs. */
 export interface EmbeddedRuntimeKeeperOptions {
-  readonly process: Pick<RuntimeProcess, 'endpoint' | 'isRunning' | 'start'>;
+  readonly process: Pick<RuntimeProcess, 'endpoint' | 'isRunning' | 'start' | 'boundLog'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 const LOOK_MS = 500;
+/** How often the log is looked at. */
+const LOG_LOOK_MS = 60_000;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
 
 /**
  * Sees to it that an embedded runtime runs as long as the agent does. One that an earlier agent has left is taken up;
- * one that ends is started again, and finds its pods as they are. Never ends one.
+ * one that ends is started again, and finds its pods as they are. Never ends one. Keeps its log short, whoever started it.
  */
 export class EmbeddedRuntimeKeeper {
   readonly endpoint: string;
@@ -40,10 +42,15 @@ export class EmbeddedRuntimeKeeper {
     const { clock, logger, process } = this.#options;
     const backoff = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
     let waitMs = LOOK_MS;
+    let logLookMs = clock.monotonicMs();
     for (;;) {
       await clock.sleep(waitMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       waitMs = LOOK_MS;
+      if (clock.monotonicMs() >= logLookMs) {
+        await process.boundLog();
+        logLookMs = clock.monotonicMs() + LOG_LOOK_MS;
+      }
       // While a process of ours runs nobody else can listen there, and one that is busy is left alone.
       if (process.isRunning || (await this.#answers())) continue;
       logger.error('Embedded runtime is gone, starting it again', undefined, { endpoint: this.endpoint });

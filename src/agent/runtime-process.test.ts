@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -25,4 +25,22 @@ it('keeps no log open of a runtime that cannot be started', async () => {
   await expect(runtime.start()).rejects.toThrow('E2BIG');
   expect(runtime.isRunning).toBe(false);
   expect(await findOpenBelow(folder)).toEqual([]);
+});
+
+it('begins the log anew once it is too long, under whoever has it open, and keeps what it said until then', async () => {
+  const runtime = new RuntimeProcess({
+    ...{ podloopCommand: ['podloop'], folder, clock: new FakeClock() },
+    ...{ endsWith: { processId: process.pid }, flags: [] },
+  });
+  const log = join(folder, 'runtime.log');
+  await runtime.boundLog();
+  await using writer = await open(log, 'a');
+  await writer.write('x'.repeat(10 * 2 ** 20));
+  await runtime.boundLog();
+  expect((await stat(log)).size).toBe(10 * 2 ** 20);
+  await writer.write('the last\n');
+  await runtime.boundLog();
+  await writer.write('the first\n');
+  expect(await readFile(log, 'utf8')).toBe('the first\n');
+  expect(await readFile(`${log}.1`, 'utf8')).toMatch(/^x+the last\n$/);
 });

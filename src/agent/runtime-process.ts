@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { open, readFile } from 'node:fs/promises';
+import { copyFile, open, readFile, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { probeEndpoint } from '../cri/index.js';
 import { type Clock } from '../util/clock.js';
@@ -26,6 +26,8 @@ export interface RuntimeProcessOptions {
 const START_LIMIT_MS = 20_000;
 const END_LIMIT_MS = 10_000;
 const ASK_AGAIN_MS = 50;
+/** How large a log grows before it begins anew, in bytes; what it said until then is kept once. */
+const LARGEST_LOG_BYTES = 10 * 2 ** 20;
 
 /**
  * An embedded runtime in a process of its own.
@@ -88,6 +90,7 @@ export class RuntimeProcess {
   }> {
     const { podloopCommand, folder, endsWith, flags } = this.#options;
     const [program, ...args] = podloopCommand;
+    await this.boundLog();
     await using log = await open(this.#logPath, 'a');
     const { size: start } = await log.stat();
     const place = ['--listen', this.endpoint, '--root', join(folder, 'root')];
@@ -114,6 +117,23 @@ export class RuntimeProcess {
     const force = this.#options.clock.setTimer(END_LIMIT_MS, () => child.kill('SIGKILL'));
     await ended;
     force.cancel();
+  }
+
+  /**
+   * Begins the log anew when it has grown too long; to be called now and then. It is copied and emptied rather than renamed,
+   * as a runtime that outlived its agent has it open, and goes on writing to its end. Never rejects: a disk that is full or
+   * ill is no reason to end anything.
+   */
+  async boundLog(): Promise<void> {
+    const path = this.#logPath;
+    const size = await stat(path).then(
+      (facts) => facts.size,
+      () => 0,
+    );
+    if (size <= LARGEST_LOG_BYTES) return;
+    // A disk without room for a copy is all the more in need of the rest.
+    await copyFile(path, `${path}.1`).catch(() => undefined);
+    await truncate(path).catch(() => undefined);
   }
 
   get #logPath(): string {
