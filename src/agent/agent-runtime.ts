@@ -6,6 +6,7 @@ import { type Logger } from '../util/logger.js';
 import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
 import { findRuntime } from './find-runtime.js';
 import { RuntimeProcess } from './runtime-process.js';
+import { tellRuntimeDifferences } from './tell-runtime-differences.js';
 
 /** The word that stands for the embedded runtime in place of an endpoint. */
 export const EMBEDDED_RUNTIME = 'embedded';
@@ -20,6 +21,8 @@ export interface AgentRuntimeOptions {
   readonly podloopCommand: readonly [string, ...string[]];
   /** Further flags of an embedded runtime. */
   readonly runtimeFlags: readonly string[];
+  /** podloop's, which one that is started has. */
+  readonly version: string;
   /** After how long a call is given up, in milliseconds. */
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -44,7 +47,7 @@ export async function connectAgentRuntime(
   options: AgentRuntimeOptions,
   signal: AbortSignal,
 ): Promise<AgentRuntime> {
-  const { clock, logger, timeoutMs, runtimeEndpoint } = options;
+  const { clock, logger, timeoutMs, runtimeEndpoint, runtimeFlags: flags, version } = options;
   const found = runtimeEndpoint === EMBEDDED_RUNTIME ? undefined : await findRuntime(runtimeEndpoint);
   let keeper: EmbeddedRuntimeKeeper | undefined;
   if (found === undefined) keeper = await startEmbedded(options, signal);
@@ -52,6 +55,8 @@ export async function connectAgentRuntime(
   const { runtimeName, runtimeVersion } = await probeEndpoint(url, { signal, clock });
   logger.info('Validated CRI v1 runtime API', { endpoint: url });
   const client = new CriClient({ endpoint: url, clock, logger, timeoutMs });
+  // Also of one that was just started: somebody else may have been quicker.
+  if (keeper !== undefined) await tellRuntimeDifferences({ client, flags, version, logger, signal });
   return { client, url, name: runtimeName, version: runtimeVersion, keeper };
 }
 

@@ -126,7 +126,7 @@ export class Agent implements AsyncDisposable {
       const identity: NodeIdentity = { name, instanceId, ips: () => hostIps.current() };
       const connected = await connectAgentRuntime(
         {
-          ...{ podloopCommand, runtimeFlags, clock, logger, rootDir: options.rootDir },
+          ...{ podloopCommand, runtimeFlags, version, clock, logger, rootDir: options.rootDir },
           runtimeEndpoint: options.runtimeEndpoint,
           timeoutMs: options.runtimeRequestTimeoutMs,
         },

@@ -104,6 +104,7 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
   );
   return {
     ...{ streaming, version },
+    choices: { isolation: options.isolation ?? 'auto', network: options.network ?? 'auto', imageDirs },
     ...{ pods, images, cgroups, stats, events, hub, isolation, parts, network, clock, time, logger, rootDir },
   };
 }

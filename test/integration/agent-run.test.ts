@@ -109,8 +109,11 @@ describe('podloop run', () => {
       expect(first.stderr.at(-1)).toContain('"Ended" pods="left as they are"');
     }
     expect(await containers()).toEqual(before);
-    await using next = start(manifests, '--stop-pods');
+    await using next = start(manifests, '--stop-pods', '--image-dir', join(folder, 'images'));
     await next.line('stderr', /"Embedded runtime taken up"/);
+    const goesOn =
+      /"Embedded runtime goes on as it was started" differs="--image-dir is none, not .*\/images" /;
+    expect(await next.line('stderr', goesOn)).toMatch(/ toChange="kill \d+: /);
     await writeFile(join(manifests, 'job.json'), manifest('job', 'sleep 1000', 'Never'));
     // By then it has seen the first one, too.
     await runs('job-test');

@@ -31,4 +31,12 @@ export interface RpcContext {
   readonly logger: Logger;
   readonly rootDir: string;
   readonly version: string;
+  readonly choices: RuntimeChoices;
+}
+
+/** What whoever started the runtime chose, as it was told: `auto` stays so. */
+export interface RuntimeChoices {
+  readonly isolation: string;
+  readonly network: string;
+  readonly imageDirs: readonly string[];
 }

@@ -45,10 +45,12 @@ function describeNetwork({ isolation, network }: RpcContext): NetworkStatus {
 }
 
 function describe(context: RpcContext): object {
-  const { cgroups, hub, images, isolation, pods, rootDir, version } = context;
+  const { cgroups, choices, hub, images, isolation, pods, rootDir, version } = context;
   const network = describeNetwork(context);
   return {
     version,
+    pid: process.pid,
+    startedWith: choices,
     rootDir,
     isolation: isolation.kind,
     isolationNotice: isolation.notice,
