@@ -61,7 +61,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   } = given;
   const secrets = new SecretHider();
   const common = { clock, logger };
-  const hide = (text: string): string => secrets.hide(text);
+  const hide = (text: string, namespace: string | undefined): string => secrets.hide(text, namespace);
   /** As it is wanted, or as its last status was told. */
   const findPod = (uid: string): NodePod | undefined =>
     deciding.desired.find(uid) ?? acting.manager.findPod(uid);
@@ -90,6 +90,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
   });
   const cluster = given.link?.openObjects({
     onSecret: (secret) => secrets.learn(secret),
+    onSecretEnded: (secret) => secrets.forget(secret),
     onChanged: (uids) => deciding.loop.syncSoon(uids),
   });
   /** ConfigMaps and Secrets as pods find them. */
@@ -104,7 +105,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     onVolumesReady: (uid) => deciding.workers.retry(uid),
   });
   const deciding = buildDecidingParts({
-    ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster },
+    ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster, secrets },
     link: given.link,
   });
   // Statuses tell them.

@@ -3,6 +3,7 @@ import { type StoppedPods } from '../config/stopped-pods.js';
 import { type CriClient } from '../cri/index.js';
 import { manifestUidOf } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
+import { type SecretHider } from '../model/secret-hider.js';
 import { isClusterPod } from '../model/static-pod.js';
 import { emptyPodStatus, type ObservedPod } from '../runtime/runtime.js';
 import { AdoptedPodsCleaner } from '../sync/adoption/adopted-pods-cleaner.js';
@@ -28,6 +29,7 @@ import { type PodEventLog } from './pod-event-log.js';
 import { type PodSources } from './pod-sources.js';
 import { type ActingParts } from './acting-parts.js';
 import { type ObservingParts } from './observing-parts.js';
+import { SecretsCleaner } from './secrets-cleaner.js';
 
 /** What {@link buildDecidingParts} needs. */
 export interface DecidingPartsOptions {
@@ -40,6 +42,8 @@ export interface DecidingPartsOptions {
   readonly acting: ActingParts;
   /** What pods of an API server refer to. */
   readonly cluster: Pick<ClusterObjects, 'keepOnly'> | undefined;
+  /** Knows what nobody may read. */
+  readonly secrets: Pick<SecretHider, 'namespaces' | 'forgetNamespace'>;
   /** Who says which pods of an API server may be here, and is told how they end. */
   readonly link: Pick<ClusterHooks, 'admit' | 'isNodeOfKubeletHere' | 'podEndChanged'> | undefined;
   readonly clock: Clock;
@@ -122,6 +126,10 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   };
   const cleaners: PodCleaner[] = [
     ...buildCleaners({ probes, stopped, workers, manager, endedPods, cluster, forgetEnd }),
+    new SecretsCleaner({
+      ...{ secrets: given.secrets, manifests: sources.config.objects, clock },
+      findPod: (uid) => desired.find(uid) ?? manager.findPod(uid),
+    }),
     collectors.containers,
     collectors.folders,
     cgroups,

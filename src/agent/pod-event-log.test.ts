@@ -80,12 +80,16 @@ it('says which kind of container it is about, as long as its pod is there', () =
 it('says nothing that nobody may read, nor logs it', () => {
   const lines: unknown[] = [];
   const logger = { ...SILENT_LOGGER, info: (...line: unknown[]) => void lines.push(line) };
-  const hide = (text: string): string => text.replaceAll('swordfish', '***');
+  const hide = (text: string, namespace: string): string =>
+    namespace === WEB.namespace ? text.replaceAll('swordfish', '***') : text;
   const log = new PodEventLog({ clock: new FakeClock(), logger, hide });
   log.record(WEB, { ...failed, message: 'no such file: swordfish' });
   expect(log.list()).toMatchObject([{ message: 'no such file: ***' }]);
   expect(JSON.stringify(lines)).toContain('no such file: ***');
   expect(JSON.stringify(lines)).not.toContain('swordfish');
+  // It is the Secret of another namespace, and this pod’s author may not find out what it says.
+  log.record({ uid: 'u3', namespace: 'guesser', name: 'web' }, { ...failed, message: 'swordfish?' });
+  expect(log.list('u3')).toMatchObject([{ message: 'swordfish?' }]);
 });
 
 it('tells those who follow it, without what is hidden, until they do no more', () => {

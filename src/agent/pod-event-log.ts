@@ -26,8 +26,8 @@ export interface PodEventLogOptions {
   readonly logger: Logger;
   /** A pod of the node, for where in it a container stands; undefined when it is gone. */
   readonly findPod?: (uid: string) => { readonly spec: SpecialContainers } | undefined;
-  /** Takes out of a message what nobody may read; nothing unless told. */
-  readonly hide?: (message: string) => string;
+  /** Takes out of a message about a pod of that namespace what nobody may read; nothing unless told. */
+  readonly hide?: (message: string, namespace: string) => string;
   /** How many different events are kept; 1,000 unless told. The one that was told longest ago goes first. */
   readonly capacity?: number;
 }
@@ -65,7 +65,7 @@ export class PodEventLog implements PodEventRecorder {
       hide = (text: string): string => text,
       findPod = () => undefined,
     } = this.#options;
-    const event = { ...told, message: hide(told.message) };
+    const event = { ...told, message: hide(told.message, pod.namespace) };
     const { type, reason, message, container } = event;
     const spec = container === undefined ? undefined : findPod(pod.uid)?.spec;
     const fieldPath = containerFieldPath(container, spec);

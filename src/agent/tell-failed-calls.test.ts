@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type NodePod } from '../model/node-pod.js';
 import { LogRecorder } from '../testing/log-recorder.js';
 import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
-import { criCallEnded } from '../util/channels.js';
+import { type CriCallPod, criCallEnded } from '../util/channels.js';
 import { tellFailedCalls } from './tell-failed-calls.js';
 
 const pod = { uid: 'u', namespace: 'default', name: 'web' };
@@ -13,15 +13,17 @@ let stop: () => void;
 beforeEach(() => {
   logger = new LogRecorder();
   wanted = aSpecPod();
-  const hide = (text: string): string => text.replaceAll('s3cret', '***');
+  const hide = (text: string, namespace: string | undefined): string =>
+    namespace === pod.namespace ? text.replaceAll('s3cret', '***') : text;
   stop = tellFailedCalls({ logger, hide, findPod: () => wanted });
 });
 afterEach(() => stop());
 
-function end(method: string, outcome: string, error?: string): void {
+function end(method: string, outcome: string, error?: string, about: CriCallPod = pod): void {
   criCallEnded.publish({
     call: {
-      ...{ id: 1, method, operation: method, pod, containerId: 'c1', sandboxId: undefined, streaming: false },
+      ...{ id: 1, method, operation: method, pod: about, containerId: 'c1', sandboxId: undefined },
+      streaming: false,
       ...{ startedAtMonotonicMs: 0, startedAtMs: 0, deadlineMs: undefined },
     },
     ...{ durationMs: 1, outcome, unknownFields: 0, responseBytes: 0 },
@@ -51,6 +53,11 @@ describe('a call that failed is told of', () => {
         fields: { ...fields, err: 'pull_image: the answer cannot be decoded' },
       },
     ]);
+  });
+
+  it('with the values of Secrets of other namespaces than that of its pod, if they stand there', () => {
+    end('StopContainer', 'CRI_UNKNOWN', 'no s3cret', { ...pod, namespace: 'guesser' });
+    expect(said()).toEqual(['no s3cret']);
   });
 
   it('when an image, or what a container is made in, is not there', () => {

@@ -7,8 +7,8 @@ import { type Logger } from '../util/logger.js';
 /** What {@link tellFailedCalls} needs. */
 export interface TellFailedCallsOptions {
   readonly logger: Logger;
-  /** Takes the values of Secrets out of what a runtime says. */
-  readonly hide: (text: string) => string;
+  /** Takes the values of a namespace's Secrets out of what a runtime says of a pod there; undefined: it is about no pod. */
+  readonly hide: (text: string, namespace: string | undefined) => string;
   /** A pod that is wanted. */
   readonly findPod: (uid: string) => NodePod | undefined;
 }
@@ -45,7 +45,7 @@ export function tellFailedCalls({ logger, hide, findPod }: TellFailedCallsOption
     // It is taken up instead.
     if (saysNameTaken(outcome, error)) return;
     const service = /Image/.test(method) ? 'image' : 'runtime';
-    const said = mayQuoteSecrets(call) ? withoutWords(error, outcome) : hide(quote(error));
+    const said = mayQuoteSecrets(call) ? withoutWords(error, outcome) : hide(quote(error), pod?.namespace);
     logger.error(`${method} from ${service} service failed`, said, {
       ...(pod === undefined ? {} : { pod, podUID: pod.uid }),
       ...(containerId === undefined ? {} : { containerID: containerId }),

@@ -1,39 +1,34 @@
 import { type Secret } from './config-object.js';
-import { PieceTree } from './piece-tree.js';
-import { type Replacement, replaceQuoted, withPlainSpace } from './replace-quoted.js';
+import { SecretValues } from './secret-values.js';
 
 /** What {@link SecretHider} may be told. */
 export interface SecretHiderOptions {
-  /** How many values and lines of values are known at once; 100,000 unless told. The one learnt longest ago goes first. */
+  /**
+   * How many values and lines of values are known at once of each namespace; 20,000 unless told. The one learnt longest
+   * ago goes first.
+   */
   readonly capacity?: number;
 }
 
-/** Shorter ones are words of any text, and would take sense out of it without hiding anything. */
-const SHORTEST = 6;
-const CAPACITY = 100_000;
-/** Of larger values each line is one of thousands, and nobody prints them by mistake. */
-const LARGEST_BY_LINE = 64 * 1024;
-/** What stands in the place of a value. */
-export const HIDDEN = '***';
+/** More than a hundred lines for each pod of a full node, if all of them are of one namespace. */
+const CAPACITY = 20_000;
 
 /**
  * Takes the values of Secrets out of texts that others have written: the output of a probe or of a hook, the words of a
  * runtime.
  *
+ * A text about a pod is held against the Secrets of the pod's namespace, which its author may read anyway. Against those
+ * of other namespaces it must not be: whoever has a pod print guesses would see by what is hidden which of them is right,
+ * and words of theirs would be missing in it. So none of them takes room from another, either.
+ *
  * It knows values of six characters or more, without the white space round them, and of those with several lines each
  * line by itself. One that the end of a text cuts off is hidden, too, and so is what begins as a value does for 32
- * characters, and one that is quoted with escapes, as Go and JSON have them, or on a single line. What is learnt stays known when the Secret
- * changes: containers keep what they were started with.
- *
- * A text takes as long with a hundred thousand values as with one, whatever they are, but longer the longer it is: cut
- * first what is to be cut.
+ * characters, and one that is quoted with escapes, as Go and JSON have them, or on a single line. What is learnt stays
+ * known when the Secret changes: containers keep what they were started with.
  */
 export class SecretHider {
   readonly #capacity: number;
-  /** In the order in which they were learnt last. */
-  readonly #pieces = new Set<string>();
-  readonly #tree = new PieceTree({ shortest: SHORTEST });
-  readonly #learnt = new WeakSet<Secret>();
+  readonly #byNamespace = new Map<string, SecretValues>();
   #forgotten = 0;
 
   constructor({ capacity = CAPACITY }: SecretHiderOptions = {}) {
@@ -45,43 +40,38 @@ export class SecretHider {
     return this.#forgotten;
   }
 
+  /** Of whose Secrets something was learnt. */
+  get namespaces(): readonly string[] {
+    return [...this.#byNamespace.keys()];
+  }
+
   /** Knows all values of a Secret from now on. */
   learn(secret: Secret): void {
-    if (this.#learnt.has(secret)) return;
-    this.#learnt.add(secret);
-    for (const value of secret.data.values()) {
-      const text = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('utf8');
-      this.#learnPiece(text.trim());
-      if (text.length > LARGEST_BY_LINE) continue;
-      for (const line of text.split('\n')) this.#learnPiece(line.trim());
+    const { namespace } = secret.metadata;
+    let values = this.#byNamespace.get(namespace);
+    if (values === undefined) {
+      values = new SecretValues({ capacity: this.#capacity });
+      this.#byNamespace.set(namespace, values);
     }
+    this.#forgotten += values.learn(secret);
   }
 
-  /** The same text with `***` for each value that it holds. */
-  hide(text: string): string {
-    return this.#pieces.size === 0 ? text : replaceQuoted(text, (plain) => this.#find(plain));
+  /** What such a Secret says is of no use to anybody any more. Has no effect for one that was never learnt. */
+  forget(secret: Secret): void {
+    this.#byNamespace.get(secret.metadata.namespace)?.forget(secret);
   }
 
-  #find(text: string): Replacement[] {
-    const found: Replacement[] = [];
-    for (let at = 0; at + SHORTEST <= text.length; at++) {
-      const length = this.#tree.lengthAt(text, at);
-      if (length === 0) continue;
-      found.push({ start: at, end: at + length, shown: HIDDEN });
-      at += length - 1;
-    }
-    return found;
+  /** Nobody can say anything of its Secrets any more. What comes of them later has to be learnt again. */
+  forgetNamespace(namespace: string): void {
+    this.#byNamespace.delete(namespace);
   }
 
-  #learnPiece(text: string): void {
-    const piece = withPlainSpace(text);
-    if (piece.length < SHORTEST) return;
-    if (!this.#pieces.delete(piece)) this.#tree.add(piece);
-    this.#pieces.add(piece);
-    if (this.#pieces.size <= this.#capacity) return;
-    const [oldest = ''] = this.#pieces;
-    this.#tree.delete(oldest);
-    this.#pieces.delete(oldest);
-    this.#forgotten++;
+  /**
+   * The same text with `***` for each value of that namespace that it holds. What is about no pod has none, and is given
+   * back as it is.
+   */
+  hide(text: string, namespace: string | undefined): string {
+    if (namespace === undefined) return text;
+    return this.#byNamespace.get(namespace)?.hide(text) ?? text;
   }
 }

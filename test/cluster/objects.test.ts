@@ -48,7 +48,7 @@ describe.skipIf('missing' in found)('what pods find on a real API server', () =>
       },
     };
     objects = new ClusterObjects({
-      ...{ client: clients.api, clock, logger, onSecret: () => undefined },
+      ...{ client: clients.api, clock, logger, onSecret: () => undefined, onSecretEnded: () => undefined },
       node: () => ({ metadata: { name: NODE } }),
       onChanged: (uids) => changed.push([...uids]),
     });
@@ -165,7 +165,8 @@ describe.skipIf('missing' in found)('what pods find on a real API server', () =>
       sleep: async (...given) => clock.sleep(...given),
     };
     const tokens = new ServiceAccountTokens({
-      ...{ client: clients.api, clock: later, logger: SILENT_LOGGER, onToken: () => undefined },
+      ...{ client: clients.api, clock: later, logger: SILENT_LOGGER },
+      ...{ onToken: () => undefined, onTokenEnded: () => undefined },
     });
     const first = await tokens.get(pod, spec);
     passedMs = 460_000;

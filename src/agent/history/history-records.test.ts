@@ -237,15 +237,23 @@ describe('what happens again and again', () => {
   });
 });
 
-it('a record holds no value of a Secret, wherever it was quoted', () => {
+it('a record holds no value of a Secret of its pod’s namespace, wherever it was quoted', () => {
+  const hide = (text: string, namespace: string | undefined) =>
+    namespace === 'default' ? text.replaceAll('swordfish', '***') : text;
   const record: JournalRecord = {
+    pod,
     ...{ atMs: 1, kind: 'sync', type: 'Warning', reason: 'SyncFailed', message: 'env of main: swordfish' },
     details: { error: 'bad: swordfish', calls: ['swordfish'], durationMs: 2, exitCode: undefined },
   };
-  expect(hideInRecord(record, (text) => text.replaceAll('swordfish', '***'))).toEqual({
+  expect(hideInRecord(record, hide)).toEqual({
     ...{ ...record, message: 'env of main: ***' },
     details: { error: 'bad: ***', calls: ['***'], durationMs: 2, exitCode: undefined },
   });
+  for (const about of [{ ...pod, namespace: 'guesser' }, undefined]) {
+    const { pod: _pod, ...words } = record;
+    const other = about === undefined ? words : { ...words, pod: about };
+    expect(hideInRecord(other, hide)).toEqual(other);
+  }
 });
 
 describe('the runtime', () => {

@@ -39,7 +39,7 @@ describe('the events of a node', () => {
     new ClusterEvents({
       ...{ client: api, nodeName: 'here', clock, logger: SILENT_LOGGER, random: () => 0.5 },
       findPod: () => undefined,
-      hide: (text) => text.replaceAll('hunter2', '***'),
+      hide: (text, namespace) => (namespace === 'default' ? text.replaceAll('hunter2', '***') : text),
       ...more,
     });
   const start = (more: Partial<ClusterEventsOptions> = {}): ClusterEvents => {
@@ -96,10 +96,16 @@ describe('the events of a node', () => {
     ]);
   });
 
-  it('hide what is secret', async () => {
-    start().record(web, started('login with hunter2 failed'));
+  it('hide what is secret in the namespace of their pod, and nothing of it in those of others and of the node', async () => {
+    const message = 'login with hunter2 failed';
+    const events = start();
+    events.record(web, started(message));
+    events.record({ ...web, namespace: 'guesser' }, started(message));
+    events.recordNode({ type: 'Warning', reason: 'Odd', message });
     await clock.advance(0);
-    expect((await kept())[0]!.message).toBe('login with *** failed');
+    const messages = async (path?: string) => (await kept(path)).map((event) => event.message).sort();
+    expect(await messages()).toEqual(['login with *** failed', message]);
+    expect(await messages('/api/v1/namespaces/guesser/events')).toEqual([message]);
   });
 
   it('are made once and counted then, with a patch of the count', async () => {

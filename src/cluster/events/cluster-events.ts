@@ -33,8 +33,8 @@ export interface ClusterEventsOptions {
   readonly nodeName: string;
   /** A pod of the node, for where in it a container stands; undefined when it is gone. */
   readonly findPod: (uid: string) => Pick<NodePod, 'spec'> | undefined;
-  /** Takes out of a message what nobody may read. */
-  readonly hide: (message: string) => string;
+  /** Takes out of a message about a pod of that namespace what nobody may read; about the node: undefined. */
+  readonly hide: (message: string, namespace: string | undefined) => string;
   /** eventRecordQPS: so many a second, 0 for no limit; 50 unless told. */
   readonly eventRecordQps?: number;
   /** eventBurst: so many at once after a pause; 100 unless told. */
@@ -115,7 +115,7 @@ export class ClusterEvents implements PodEventRecorder {
   }
 
   #take(object: EventObject, { type, reason, message }: NodeEvent): void {
-    const hidden = this.#options.hide(message);
+    const hidden = this.#options.hide(message, object.namespace);
     const cut = hidden.length > LONGEST_MESSAGE ? `${hidden.slice(0, LONGEST_MESSAGE)}…` : hidden;
     const event = this.#correlator.correlate({ object, type, reason, message: cut });
     if (event !== undefined) this.#sender.push(event);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Secret } from '../../model/config-object.js';
 import { type NodePod } from '../../model/node-pod.js';
 import { readClusterPod } from '../../model/read-cluster-pod.js';
+import { SecretHider } from '../../model/secret-hider.js';
 import { FakeClock } from '../../testing/fake-clock.js';
 import { InMemoryApi } from '../../testing/in-memory-api/in-memory-api.js';
 import { messageOf } from '../../util/errors.js';
@@ -13,20 +14,25 @@ let api: InMemoryApi;
 let objects: ClusterObjects;
 let labels: Record<string, string>;
 let hidden: Secret[];
+let hider: SecretHider;
 let changed: (readonly string[])[];
 let abort: AbortController;
 let running: Promise<void>;
 beforeEach(() => {
   clock = new FakeClock();
   api = new InMemoryApi({ clock });
-  [hidden, changed] = [[], []];
+  [hidden, changed, hider] = [[], [], new SecretHider()];
   labels = { 'kubernetes.io/hostname': 'here' };
   objects = new ClusterObjects({
     ...{
       client: api,
       node: () => ({ metadata: { name: 'here', labels } }),
       clock,
-      onSecret: (secret) => hidden.push(secret),
+      onSecret: (secret) => {
+        hidden.push(secret);
+        hider.learn(secret);
+      },
+      onSecretEnded: (secret) => hider.forget(secret),
       onChanged: (uids) => changed.push(uids),
     },
   });
@@ -217,12 +223,31 @@ describe('claimed volumes', () => {
   });
 });
 
+it('has a token hidden in what is said of pods of its pod’s namespace, until it was replaced and has ended', async () => {
+  await run();
+  let made = 0;
+  api.answer = ({ path }) =>
+    path.endsWith('/token') ? { status: { token: `header.number${++made}.signature` } } : undefined;
+  await objects.getToken(podOf(), { expirationSeconds: 3_600 });
+  const said = 'header.number1.signature, not header.number2.signature';
+  expect(hider.hide(said, 'shop')).toBe('***, not header.number2.signature');
+  expect(hider.hide(said, 'default')).toBe(said);
+  await clock.advance(0.8 * 3_600_000);
+  await objects.getToken(podOf(), { expirationSeconds: 3_600 });
+  objects.keepOnly(new Set(['u1']));
+  expect(hider.hide(said, 'shop')).toBe('***, not ***');
+  await clock.advance(0.2 * 3_600_000);
+  objects.keepOnly(new Set(['u1']));
+  expect(hider.hide(said, 'shop')).toBe('header.number1.signature, not ***');
+});
+
 it('hides tokens as values of Secrets, and forgets pods that are gone', async () => {
   await run();
   api.answer = ({ path }) => (path.endsWith('/token') ? { status: { token: 'abcdef.ghi' } } : undefined);
   const pod = podOf({ volumes: [{ name: 'v', configMap: { name: 'a' } }] });
   expect(await objects.getToken(pod, {})).toBe('abcdef.ghi');
   expect(Buffer.from(hidden[0]!.data.get('token')!).toString()).toBe('abcdef.ghi');
+  expect(hidden[0]!.metadata.namespace).toBe('shop');
   const fetched = objects.fetchForVolumes(pod, NEVER);
   await clock.settle();
   await fetched;

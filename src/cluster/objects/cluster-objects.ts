@@ -35,8 +35,10 @@ import { type ClaimedVolume, VolumeClaims } from './volume-claims.js';
 
 /** Who is told of what changes. */
 export interface ClusterObjectsListener {
-  /** A Secret was read: its values are to be hidden, before any pod can put them anywhere. */
+  /** A Secret was read, or a token was made: its values are to be hidden, before any pod can put them anywhere. */
   readonly onSecret: (secret: Secret) => void;
+  /** Such values are of no use to anybody any more: a token was replaced, or its pod is gone, and it has ended. */
+  readonly onSecretEnded: (secret: Secret) => void;
   /** Something that these pods refer to says something else now. */
   readonly onChanged: (podUids: readonly string[]) => void;
 }
@@ -59,7 +61,8 @@ export class ClusterObjects implements PodObjects {
   readonly #claims: VolumeClaims;
   readonly #awaited: AwaitedThings;
 
-  constructor({ client, node, clock, logger = SILENT_LOGGER, onSecret, onChanged }: ClusterObjectsOptions) {
+  constructor(options: ClusterObjectsOptions) {
+    const { client, node, clock, logger = SILENT_LOGGER, onSecret, onSecretEnded, onChanged } = options;
     const common = { client, clock, logger };
     this.#referenced = new ReferencedObjects({ ...common, onSecret, onChanged });
     this.#services = new Services(common);
@@ -68,7 +71,8 @@ export class ClusterObjects implements PodObjects {
     this.#awaited = new AwaitedThings({ clock, onThere: (uid) => onChanged([uid]) });
     this.#tokens = new ServiceAccountTokens({
       ...common,
-      onToken: (token) => onSecret(secretOf(token)),
+      onToken: (token, namespace) => onSecret(secretOf(token, namespace)),
+      onTokenEnded: (token, namespace) => onSecretEnded(secretOf(token, namespace)),
     });
   }
 
@@ -169,12 +173,13 @@ export class ClusterObjects implements PodObjects {
     for (const part of [this.#referenced, this.#tokens, this.#awaited]) part.forget(podUid);
   }
 
-  /** Forgets all pods but these. */
+  /** Forgets all pods but these, and tokens that have ended. */
   keepOnly(podUids: ReadonlySet<string>): void {
     const parts = [this.#referenced, this.#tokens, this.#awaited];
     for (const uid of new Set(parts.flatMap((part) => part.podUids()))) {
       if (!podUids.has(uid)) this.forget(uid);
     }
+    this.#tokens.forgetEnded();
   }
 }
 
@@ -199,10 +204,10 @@ function tokensIn({ spec }: NodePod): TokenRequestSpec[] {
   return sources.flatMap(({ serviceAccountToken }) => serviceAccountToken ?? []);
 }
 
-/** For whoever hides values of Secrets: a token is one. */
-function secretOf(token: string): Secret {
+/** For whoever hides values of Secrets: a token is one, of the namespace of its pod. */
+function secretOf(token: string, namespace: string): Secret {
   return {
-    ...{ kind: 'Secret', type: 'Opaque', metadata: { name: 'token', namespace: 'default' } },
+    ...{ kind: 'Secret', type: 'Opaque', metadata: { name: 'token', namespace } },
     data: new Map([['token', Buffer.from(token)]]),
   };
 }

@@ -15,9 +15,12 @@ function scene(seconds = 3_607) {
   const clock = new FakeClock();
   const asked: KubeRequest[] = [];
   const told: string[] = [];
+  const ended: string[] = [];
   const world = { problem: undefined as Error | undefined, before: Promise.resolve() };
   const tokens = new ServiceAccountTokens({
-    ...{ clock, logger: SILENT_LOGGER, random: () => 0.5, onToken: (token) => told.push(token) },
+    ...{ clock, logger: SILENT_LOGGER, random: () => 0.5 },
+    onToken: (token, namespace) => told.push(`${token} of ${namespace}`),
+    onTokenEnded: (token, namespace) => ended.push(`${token} of ${namespace}`),
     client: {
       request: async <T>(request: KubeRequest): Promise<T> => {
         asked.push(request);
@@ -30,13 +33,13 @@ function scene(seconds = 3_607) {
       },
     },
   });
-  return { clock, asked, told, tokens, world };
+  return { clock, asked, told, ended, tokens, world };
 }
 
 it('asks for a token that ends with the pod', async () => {
   const { asked, told, tokens } = scene();
   expect(await tokens.get(POD, { audience: 'vault', expirationSeconds: 3_607 })).toBe('token 1');
-  expect(told).toEqual(['token 1']);
+  expect(told).toEqual(['token 1 of shop']);
   expect(asked[0]).toMatchObject({
     ...{ method: 'POST', path: '/api/v1/namespaces/shop/serviceaccounts/builder/token' },
     body: {
@@ -127,6 +130,34 @@ it('tries again at once when the API server does not know yet that the pod is he
     'failed to fetch token: serviceaccounts "builder" not found',
   );
   expect(asked).toHaveLength(3);
+});
+
+it('tells of a token that was replaced once it has ended, and never of the one that is given out', async () => {
+  const { clock, ended, tokens } = scene(3_600);
+  await tokens.get(POD, {});
+  await clock.advance(0.8 * HOUR_MS);
+  const both = [tokens.get(POD, {}), tokens.get(POD, {})];
+  expect(await Promise.all(both)).toEqual(['token 2', 'token 2']);
+  await clock.advance(0.2 * HOUR_MS - 1);
+  tokens.forgetEnded();
+  expect(ended).toEqual([]);
+  await clock.advance(1);
+  for (let times = 0; times < 2; times++) tokens.forgetEnded();
+  expect(ended).toEqual(['token 1 of shop']);
+  await clock.advance(HOUR_MS);
+  tokens.forgetEnded();
+  expect(ended).toHaveLength(1);
+});
+
+it('tells of the token of a pod that is gone once it has ended', async () => {
+  const { clock, ended, tokens } = scene(3_600);
+  await tokens.get(POD, {});
+  tokens.forget('u1');
+  tokens.forgetEnded();
+  expect(ended).toEqual([]);
+  await clock.advance(HOUR_MS);
+  tokens.forgetEnded();
+  expect(ended).toEqual(['token 1 of shop']);
 });
 
 it('forgets the tokens of a pod that is gone', async () => {

@@ -11,8 +11,10 @@ export interface ServiceAccountTokensOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Hears each token before anybody is given it. */
-  readonly onToken: (token: string) => void;
+  /** Hears each token, with the namespace of its pod, before anybody is given it. */
+  readonly onToken: (token: string, namespace: string) => void;
+  /** Such a token is given out to nobody any more, and has ended. */
+  readonly onTokenEnded: (token: string, namespace: string) => void;
   /** A number in [0, 1); Math.random unless told. */
   readonly random?: () => number;
 }
@@ -28,6 +30,7 @@ interface KubeTokenRequest {
 
 interface KeptToken {
   readonly token: string;
+  readonly namespace: string;
   /** Its successor could not be had lately: until then, of the monotonic clock, nobody asks for it. */
   renewalRestsUntilMs: number;
   /** When a new one is asked for, and until when this one is good, each by both clocks: machines sleep, and clocks are set. */
@@ -64,6 +67,8 @@ export class ServiceAccountTokens {
   readonly #options: ServiceAccountTokensOptions;
   readonly #random: () => number;
   readonly #kept = new Map<string, Map<string, KeptToken>>();
+  /** Given out to nobody any more; who was given them may have them until they end. */
+  readonly #former = new Set<KeptToken>();
   /** Under way: who asks for the same gets the same. */
   readonly #flights = new Map<string, Promise<KeptToken>>();
 
@@ -91,12 +96,30 @@ export class ServiceAccountTokens {
 
   /** The pod is gone. */
   forget(podUid: string): void {
+    for (const token of this.#kept.get(podUid)?.values() ?? []) this.#former.add(token);
     this.#kept.delete(podUid);
+  }
+
+  /** Tells of those that have ended of the tokens that nobody is given any more. */
+  forgetEnded(): void {
+    for (const former of this.#former) {
+      if (!this.#isPast(former.endsAt)) continue;
+      this.#former.delete(former);
+      this.#options.onTokenEnded(former.token, former.namespace);
+    }
   }
 
   /** The uids of pods that tokens are kept for. */
   podUids(): string[] {
     return [...this.#kept.keys()];
+  }
+
+  #keep(podUid: string, key: string, fresh: KeptToken): void {
+    const tokens = this.#kept.get(podUid) ?? new Map<string, KeptToken>();
+    const before = tokens.get(key);
+    // Who asked for the same at the same time may have kept it already.
+    if (before !== undefined && before.token !== fresh.token) this.#former.add(before);
+    this.#kept.set(podUid, tokens.set(key, fresh));
   }
 
   #isPast({ wallMs, monotonicMs }: Moment): boolean {
@@ -133,8 +156,7 @@ export class ServiceAccountTokens {
     }
     try {
       const fresh = await flight;
-      const tokens = this.#kept.get(uid) ?? new Map<string, KeptToken>();
-      this.#kept.set(uid, tokens.set(key, fresh));
+      this.#keep(uid, key, fresh);
       return fresh;
     } catch (error) {
       throw new Error(`failed to fetch token: ${messageOf(error)}`, { cause: error });
@@ -177,12 +199,12 @@ export class ServiceAccountTokens {
     });
     const token = answer?.status?.token;
     if (typeof token !== 'string' || token === '') throw new Error('the answer has no token in it');
-    onToken(token);
+    onToken(token, namespace);
     const given = answer?.spec?.expirationSeconds;
     const lifeMs = (typeof given === 'number' && given > 0 ? given : expirationSeconds) * 1_000;
     const renewMs = Math.min(RENEWED_SHARE * lifeMs, LONGEST_USE_MS) - this.#random() * JITTER_MS;
     const times = { renewAt: later(askedAt, renewMs), endsAt: later(askedAt, lifeMs) };
-    return { token, renewalRestsUntilMs: 0, ...times };
+    return { token, namespace, renewalRestsUntilMs: 0, ...times };
   }
 }
 
