@@ -40,6 +40,17 @@ describe('values of Secrets of a namespace', () => {
     expect(hider.forgotten).toBe(8);
   });
 
+  it('give way where there are most of them, when those of all are too many', () => {
+    const hider = new SecretHider({ totalCapacity: 4 });
+    hider.learn(aSecret('shop', 'swordfish'));
+    hider.learn(aSecret('flood', 'flooding 0', 'flooding 1', 'flooding 2', 'flooding 3'));
+    hider.learn(aSecret('bank', 'hunter22'));
+    expect(hider.hide('swordfish', 'shop')).toBe('***');
+    expect(hider.hide('hunter22', 'bank')).toBe('***');
+    expect(hider.hide('flooding 0, flooding 1, flooding 2', 'flood')).toBe('flooding 0, flooding 1, ***');
+    expect(hider.forgotten).toBe(2);
+  });
+
   it('are forgotten where they have ended, and nowhere else', () => {
     const hider = knowing(aSecret('shop', 'swordfish', 'hunter22'), aSecret('bank', 'swordfish'));
     for (const namespace of ['shop', 'nowhere']) hider.forget(aSecret(namespace, 'swordfish'));

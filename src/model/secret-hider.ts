@@ -8,10 +8,14 @@ export interface SecretHiderOptions {
    * ago goes first.
    */
   readonly capacity?: number;
+  /** The same of all namespaces together; 100,000 unless told. The namespace that has the most gives way. */
+  readonly totalCapacity?: number;
 }
 
 /** More than a hundred lines for each pod of a full node, if all of them are of one namespace. */
 const CAPACITY = 20_000;
+/** Some 50 MiB, however many namespaces fill what they may have. */
+const TOTAL_CAPACITY = 100_000;
 
 /**
  * Takes the values of Secrets out of texts that others have written: the output of a probe or of a hook, the words of a
@@ -28,11 +32,13 @@ const CAPACITY = 20_000;
  */
 export class SecretHider {
   readonly #capacity: number;
+  readonly #totalCapacity: number;
   readonly #byNamespace = new Map<string, SecretValues>();
   #forgotten = 0;
 
-  constructor({ capacity = CAPACITY }: SecretHiderOptions = {}) {
+  constructor({ capacity = CAPACITY, totalCapacity = TOTAL_CAPACITY }: SecretHiderOptions = {}) {
     this.#capacity = capacity;
+    this.#totalCapacity = totalCapacity;
   }
 
   /** How many were given up for newer ones. */
@@ -54,6 +60,7 @@ export class SecretHider {
       this.#byNamespace.set(namespace, values);
     }
     this.#forgotten += values.learn(secret);
+    this.#makeRoom();
   }
 
   /** What such a Secret says is of no use to anybody any more. Has no effect for one that was never learnt. */
@@ -73,5 +80,14 @@ export class SecretHider {
   hide(text: string, namespace: string | undefined): string {
     if (namespace === undefined) return text;
     return this.#byNamespace.get(namespace)?.hide(text) ?? text;
+  }
+
+  #makeRoom(): void {
+    const all = [...this.#byNamespace.values()];
+    let surplus = all.reduce((sum, { size }) => sum + size, 0) - this.#totalCapacity;
+    for (; surplus > 0; surplus--) {
+      all.reduce((most, each) => (each.size > most.size ? each : most)).dropOldest();
+      this.#forgotten++;
+    }
   }
 }

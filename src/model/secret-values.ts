@@ -32,6 +32,11 @@ export class SecretValues {
     this.#capacity = capacity;
   }
 
+  /** How many values and lines of values are known. */
+  get size(): number {
+    return this.#pieces.size;
+  }
+
   /** Knows all values of a Secret from now on. Gives how many others were given up for them. */
   learn(secret: Secret): number {
     let givenUp = 0;
@@ -41,8 +46,7 @@ export class SecretValues {
       if (!this.#pieces.delete(piece)) this.#tree.add(piece);
       this.#pieces.add(piece);
       if (this.#pieces.size <= this.#capacity) continue;
-      const [oldest = ''] = this.#pieces;
-      this.#drop(oldest);
+      this.dropOldest();
       givenUp++;
     }
     return givenUp;
@@ -51,6 +55,12 @@ export class SecretValues {
   /** Knows what such a Secret says no longer, whichever others say the same. */
   forget(secret: Secret): void {
     for (const piece of piecesOf(secret)) this.#drop(piece);
+  }
+
+  /** Knows the one that was learnt longest ago no longer. */
+  dropOldest(): void {
+    const [oldest] = this.#pieces;
+    if (oldest !== undefined) this.#drop(oldest);
   }
 
   /** The same text with `***` for each value that it holds. */
