@@ -23,6 +23,7 @@ import { ContainerResizes } from '../sync/container-resizes.js';
 import { type Rejection } from '../sync/desired-pods.js';
 import { rejectForbidden, sparingForbiddenPods } from '../sync/admission/forbidden-pods.js';
 import { sparingForeignPods } from '../sync/admission/foreign-pods-watch.js';
+import { ReplacedParts } from '../sync/replaced-parts.js';
 import { DEFAULT_RESTART_BACKOFF } from '../sync/restart-backoff.js';
 import { PodPlanner } from '../sync/sync-pod-planner.js';
 import { PodStatusUpdater } from '../sync/sync-pod-status.js';
@@ -160,14 +161,15 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const startFailures = new StartFailures();
   const endedPods = await EndedPods.open({ paths, logger });
   const resizes = new ContainerResizes({ node: () => node.facts() });
+  const replaced = new ReplacedParts({ paths, logger });
   const statuses = new PodStatusUpdater({
-    ...{ ...common, manager, startFailures, probes, paths, findBaseline, endedPods, resizes },
+    ...{ ...common, manager, startFailures, probes, paths, findBaseline, endedPods, resizes, replaced },
     canMountRecursivelyReadOnly,
     findHeldResize: given.findHeldResize,
     node: () => ({ hostIps: identity.ips(), runtimeName }),
   });
   const planner = new PodPlanner({
-    ...{ clock, findBaseline, probes, resizes },
+    ...{ clock, findBaseline, probes, resizes, replaced },
     backoff: { ...DEFAULT_RESTART_BACKOFF, maxMs: options.maxContainerRestartPeriodMs },
   });
   const hands = new SyncPod({
@@ -203,6 +205,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     baselines: adopted,
     podLimits: cgroups,
     resizes,
+    replaced,
     memoryUsage: memoryUsageOf(client),
     networkProblem: () => runtimeState.networkErrors()[0],
     settledForMs: SETTLED_SYNCS * options.syncFrequencyMs,

@@ -15,6 +15,7 @@ export interface PodPathRef {
  * ROOT/pods/<uid>/containers/<container>/<count>       the termination message of one start of a container
  * ROOT/pods/<uid>/etc-hosts
  * ROOT/pods/<uid>/end.json                             how the pod ended, once it has
+ * ROOT/pods/<uid>/replaced.json                        what was ended of it for an edit, once something was
  * LOGS/<namespace>_<name>_<uid>/<container>/<count>.log
  * ```
  *
@@ -57,6 +58,10 @@ export class PodPaths {
 
   endFile(uid: string): string {
     return join(this.podDir(uid), 'end.json');
+  }
+
+  replacedFile(uid: string): string {
+    return join(this.podDir(uid), 'replaced.json');
   }
 
   logDir({ namespace, name, uid }: PodPathRef): string {

@@ -26,7 +26,7 @@ const DEFINITION_CHANGED = 'Sandbox for pod has changed. Need to start a new one
 /** See {@link PodActions}. Never throws for what a runtime may show. */
 export function computePodActions(inputs: PodActionInputs): PodActions {
   const { pod, observed } = inputs;
-  const definitions = new ContainerDefinitions(pod, inputs.findBaseline);
+  const definitions = new ContainerDefinitions(pod, inputs);
   const problem = findSandboxProblem(inputs, definitions);
   const sandboxId = problem === undefined ? observed.sandboxes[0]?.id : undefined;
   const planner = new ContainerPlanner(inputs, definitions, sandboxId);

@@ -17,22 +17,32 @@ function knownPodHash(pod: Pod): string {
   return known;
 }
 
+/** What is known of sandboxes and containers beside what stands on them; see {@link PodActionInputs}. */
+export interface KnownParts {
+  readonly findBaseline?: PodActionInputs['findBaseline'] | undefined;
+  readonly isReplaced?: PodActionInputs['isReplaced'] | undefined;
+}
+
 /**
  * Tells whether containers and sandboxes were made for what the pod says of them now.
  *
  * Ours carry our hash. A hash that another agent wrote is not comparable with ours: what carries it is taken over as
  * it is, our hash of that moment becomes its baseline, and from then on it is held against that.
+ *
+ * What was ended for an edit is not what the pod says, whatever it carries: the edit may have been taken back.
  */
 export class ContainerDefinitions {
   readonly #pod: Pod;
   readonly #findBaseline: NonNullable<PodActionInputs['findBaseline']>;
+  readonly #isReplaced: NonNullable<PodActionInputs['isReplaced']>;
   readonly #baselinesToKeep = new Map<string, ContainerBaseline>();
   readonly #hashes = new Map<Container, string>();
   #podHash: string | undefined;
 
-  constructor(pod: Pod, findBaseline: PodActionInputs['findBaseline']) {
+  constructor(pod: Pod, { findBaseline, isReplaced }: KnownParts) {
     this.#pod = pod;
     this.#findBaseline = findBaseline ?? (() => undefined);
+    this.#isReplaced = isReplaced ?? (() => false);
   }
 
   /** Of what other agents made, was asked about, and had no baseline. */
@@ -48,7 +58,8 @@ export class ContainerDefinitions {
   }
 
   /** `container`: what the pod says now. What cannot be told counts as unchanged: nothing is restarted on a guess. */
-  isCurrent({ id, labels, annotations }: ContainerStatus, container: Container): boolean {
+  isCurrent({ id, sandboxId, labels, annotations }: ContainerStatus, container: Container): boolean {
+    if (this.#isReplaced(id) || this.#isReplaced(sandboxId)) return false;
     if (ownerOf(labels) !== 'podloop') return this.#isAsTakenOver(id, this.hashOf(container));
     const ofPod = annotations[ANNOTATIONS.podHash];
     if (ofPod === undefined) {
@@ -59,13 +70,15 @@ export class ContainerDefinitions {
   }
 
   /** Whether a sandbox is of a pod that was another one before an edit: nothing in it says anything of the pod now. */
-  isOutdated({ annotations }: SandboxStatus): boolean {
+  isOutdated({ id, annotations }: SandboxStatus): boolean {
+    if (this.#isReplaced(id)) return true;
     const ofPod = annotations[ANNOTATIONS.podHash];
     return ofPod !== undefined && ofPod !== this.#hashOfPod();
   }
 
   /** The same as {@link isCurrent} for a sandbox. */
   isSandboxCurrent({ id, annotations }: SandboxStatus): boolean {
+    if (this.#isReplaced(id)) return false;
     const ofPod = annotations[ANNOTATIONS.podHash];
     if (ofPod !== undefined) return ofPod === this.#hashOfPod();
     const hash = sandboxHash(this.#pod);
@@ -74,7 +87,8 @@ export class ContainerDefinitions {
   }
 
   /** Whether a container is of the pod that was another one before an edit. */
-  isOfFormerPod({ annotations }: ContainerStatus): boolean {
+  isOfFormerPod({ sandboxId, annotations }: ContainerStatus): boolean {
+    if (this.#isReplaced(sandboxId)) return true;
     const ofPod = annotations[ANNOTATIONS.podHash];
     return ofPod !== undefined && ofPod !== this.#hashOfPod();
   }

@@ -138,6 +138,8 @@ export interface PodActionInputs {
   readonly resizes?: Pick<ContainerResizes, 'findChange' | 'isRefused'>;
   /** Our hash of a container or sandbox that another agent made, as of when it was taken over. */
   readonly findBaseline?: (containerId: string) => string | undefined;
+  /** Whether a container or sandbox was ended, or was about to be, for another one to take its place; none was unless told. */
+  readonly isReplaced?: (id: string) => boolean;
   /**
    * The restart count of the last container of a name that is known to have run, for when the runtime no longer has
    * it: from the status that was computed before, or from the names of log files.

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { aSpecPod } from '../testing/node-pods.js';
+import { aPodActionsScene } from '../testing/pod-actions-scene.js';
 import { emptyPodStatus } from '../runtime/runtime.js';
 import { type NodePod } from '../model/node-pod.js';
 import { SILENT_LOGGER } from '../util/logger.js';
@@ -15,6 +16,12 @@ function aScene() {
     volumes: { tearDown: () => Promise.resolve(void done.push('volumes')) },
     statuses: { renew: () => void done.push('status') },
     startFailures: { forget: () => void done.push('start failures') },
+    replaced: {
+      keep: (_, ids) => {
+        done.push(`keep ${ids.join()}`);
+        return Promise.resolve();
+      },
+    },
     events: { record: (_, { reason }) => void done.push(reason) },
     logger: SILENT_LOGGER,
     end: (pod) => {
@@ -22,7 +29,8 @@ function aScene() {
       return Promise.resolve(emptyPodStatus(pod.metadata.uid));
     },
   });
-  const clear = (pod: NodePod) => recreation.clear(pod, emptyPodStatus(pod.metadata.uid), SIGNAL);
+  const { observed } = aPodActionsScene({ sandboxes: [{ id: 's1' }] });
+  const clear = (pod: NodePod) => recreation.clear(pod, observed, SIGNAL);
   return { ...scene, scene, clear };
 }
 
@@ -30,7 +38,9 @@ it('clears an edited pod of all that it had, once for each edit', async () => {
   const { done, scene, clear } = aScene();
   const pod = aSpecPod({ hostNetwork: true });
   expect(await clear(pod)).toBeDefined();
-  expect(done.splice(0)).toEqual(['SandboxChanged', 'end', 'volumes', 'start failures', 'status']);
+  expect(done.splice(0)).toEqual([
+    ...['SandboxChanged', 'keep s1', 'end', 'volumes', 'start failures', 'status'],
+  ]);
   expect(await clear(pod)).toBeUndefined();
   expect(done).toEqual([]);
   expect(await clear(aSpecPod({ hostPID: true }))).toBeDefined();

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Container } from '../model/container.js';
+import { type PodSpec } from '../model/pod.js';
 import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { SyncPodBench } from '../testing/sync-pod-bench.js';
 import { PodloopError } from '../util/errors.js';
@@ -112,6 +113,98 @@ describe('a pod that is edited in what it is made of', () => {
     ]);
     expect(bench.told).toContain('Normal app Killing: Container app definition changed, will be restarted');
   });
+});
+
+describe('an edit that is taken back before anything was made for it', () => {
+  const once = (spec: Partial<PodSpec> = {}) => aSpecPod({ restartPolicy: 'Never', ...spec });
+  const before = once();
+  const edited = once({ containers: [aSpecContainer({ args: ['x'] })] });
+  const failure = new Error('it failed');
+  const points: readonly (readonly [string, () => void])[] = [
+    ['of which nothing could be ended', () => bench.runtime.gate('stopContainer').fail(failure)],
+    ['whose sandbox could not be ended', () => bench.runtime.gate('stopPodSandbox').fail(failure)],
+    ['that could not be made anew', () => void (bench.volumeProblem = failure)],
+    ['of which there is no new sandbox', () => bench.runtime.gate('runPodSandbox').fail(failure)],
+    ['of which there is a new sandbox alone', () => bench.runtime.gate('createContainer').fail(failure)],
+  ];
+  const repair = (): void => {
+    bench.volumeProblem = undefined;
+    for (const method of ['stopContainer', 'stopPodSandbox', 'runPodSandbox', 'createContainer'] as const) {
+      bench.runtime.gate(method).fail(undefined);
+    }
+  };
+
+  for (const isKilled of [false, true]) {
+    const meanwhile = isKilled ? ', by an agent that was killed meanwhile' : '';
+    it.each(points)(`has a pod that runs once run again %s${meanwhile}`, async (_, breakIt) => {
+      await bench.sync(before);
+      breakIt();
+      await bench.sync(edited).catch(() => undefined);
+      if (isKilled) bench.restartAgent();
+      repair();
+      bench.changes();
+      expect(await bench.sync(before)).toMatchObject({ isTerminal: false });
+      expect(bench.changes()).toContain('startContainer web-app-1');
+      await bench.sync(before);
+      expect(bench.changes()).toEqual([]);
+      expect(bench.status()).toMatchObject({ phase: 'Running' });
+    });
+  }
+
+  it('has a pod run again whose end was overtaken by it', async () => {
+    const stop = new AbortController();
+    await bench.sync(before);
+    const release = bench.runtime.gate('stopPodSandbox').hang();
+    const ended = expect(bench.sync(edited, stop.signal)).rejects.toThrow('overtaken');
+    while (bench.runtime.calls.at(-1) !== 'stopPodSandbox web-sandbox-0') await bench.clock.settle();
+    stop.abort(new Error('overtaken'));
+    release();
+    await ended;
+    expect(await bench.sync(before)).toMatchObject({ isTerminal: false });
+    expect(bench.changes()).toContain('startContainer web-app-1');
+  });
+
+  it('leaves the end of a pod alone that had run to it before', async () => {
+    await bench.sync(before);
+    bench.runtime.exit('web-app-0', 3);
+    bench.changes();
+    expect(await bench.sync(before)).toEqual({ isTerminal: true });
+    expect(bench.status().phase).toBe('Failed');
+  });
+
+  it('has a container run again that was stopped for an image that is not to be had', async () => {
+    const image = 'registry.example/typo:1';
+    await bench.sync(before);
+    await bench.sync(once({ containers: [aSpecContainer({ image })] })).catch(() => undefined);
+    expect(bench.changes()).toContain('stopContainer web-app-0 30');
+    bench.restartAgent();
+    expect(await bench.sync(before)).toMatchObject({ isTerminal: false });
+    expect(bench.changes()).toEqual(['createContainer web-app-1', 'startContainer web-app-1']);
+  });
+
+  it('has a container run again that an edit had taken out of the pod', async () => {
+    const both = once({ containers: [aSpecContainer(), aSpecContainer({ name: 'side' })] });
+    await bench.sync(both);
+    await bench.sync(before);
+    expect(bench.changes()).toContain('startContainer web-app-1');
+    await bench.sync(both);
+    expect(bench.changes()).toContain('startContainer web-side-1');
+  });
+});
+
+it('does not take a pod for ended whose end for an edit fails half way', async () => {
+  const once = (spec: Partial<PodSpec> = {}) => aSpecPod({ restartPolicy: 'Never', ...spec });
+  const edited = once({ containers: [aSpecContainer({ args: ['x'] })] });
+  await bench.sync(once());
+  await bench.sync(once());
+  bench.runtime.gate('stopPodSandbox').fail(new Error('it failed'));
+  await expect(bench.sync(edited)).rejects.toThrow('it failed');
+  await expect(bench.sync(edited)).rejects.toThrow('it failed');
+  expect(bench.status().phase).toBe('Pending');
+  bench.runtime.gate('stopPodSandbox').fail(undefined);
+  bench.changes();
+  await bench.sync(edited);
+  expect(bench.changes()).toContain('startContainer web-app-1');
 });
 
 describe('limits of a container that runs', () => {

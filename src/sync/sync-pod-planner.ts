@@ -6,6 +6,7 @@ import { computePodActions } from './compute-actions.js';
 import { ContainerAges } from './container-ages.js';
 import { ContainerDefinitions } from './container-definition.js';
 import { type PodActionInputs, type PodActions, type ProbeVerdicts } from './pod-actions.js';
+import { type ReplacedParts } from './replaced-parts.js';
 import { type RestartBackoffOptions } from './restart-backoff.js';
 
 /** What a {@link PodPlanner} is made with. */
@@ -16,6 +17,8 @@ export interface PodPlannerOptions {
   readonly backoff?: RestartBackoffOptions;
   /** See {@link PodActionInputs.findBaseline}. */
   readonly findBaseline?: (containerId: string) => string | undefined;
+  /** What was ended so that something else takes its place; nothing was unless told. */
+  readonly replaced?: Pick<ReplacedParts, 'has'>;
   /** See {@link PodActionInputs.resizes}. */
   readonly resizes?: PodActionInputs['resizes'];
 }
@@ -36,6 +39,7 @@ export class PodPlanner {
     return computePodActions({
       ...inputs,
       probes,
+      isReplaced: (id) => this.#isReplaced(pod, id),
       runTimes: this.#ages.observe(pod.metadata.uid, observed.containers),
       ...(backoff === undefined ? {} : { backoff }),
       ...(resizes === undefined ? {} : { resizes }),
@@ -48,13 +52,19 @@ export class PodPlanner {
     this.#ages.observeSame(podUid);
   }
 
-  /** Whether the pod was edited, since its newest sandbox was made, in what recreates it. */
+  /** Whether the pod was edited, since its newest sandbox was made, in what recreates it; also when it was edited back. */
   isOutdated(pod: NodePod, { sandboxes }: PodStatus): boolean {
     const [newest] = sandboxes;
-    return newest !== undefined && new ContainerDefinitions(pod, undefined).isOutdated(newest);
+    if (newest === undefined) return false;
+    const isReplaced = (id: string): boolean => this.#isReplaced(pod, id);
+    return new ContainerDefinitions(pod, { isReplaced }).isOutdated(newest);
   }
 
   forget(podUid: string): void {
     this.#ages.forget(podUid);
+  }
+
+  #isReplaced({ metadata }: NodePod, id: string): boolean {
+    return this.#options.replaced?.has(metadata.uid, id) === true;
   }
 }

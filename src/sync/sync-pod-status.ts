@@ -1,6 +1,6 @@
 import { type NodePod } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
-import { isTerminalPhase, type V1PodStatus } from '../model/v1-pod-status.js';
+import { isTerminalPhase, type V1ContainerStatus, type V1PodStatus } from '../model/v1-pod-status.js';
 import { type PodPaths } from '../runtime/pod-paths.js';
 import { emptyPodStatus, type PodStatus } from '../runtime/runtime.js';
 import { TerminationMessages } from '../runtime/termination-messages.js';
@@ -20,6 +20,7 @@ import { type ResizeObstacle } from './admission/admit-pod.js';
 import { toRunDefinition } from './asks-for-new-run.js';
 import { type ContainerResizes } from './container-resizes.js';
 import { ContainerDefinitions } from './container-definition.js';
+import { type ReplacedParts } from './replaced-parts.js';
 import { type PodStatuses, type StatusStage, type UpdatedStatus } from './sync-pod-ports.js';
 
 /** What a {@link PodStatusUpdater} is made of. */
@@ -36,6 +37,8 @@ export interface PodStatusUpdaterOptions {
   readonly clock: Clock;
   /** Our hash of a container that another agent made, as of when it was taken over. */
   readonly findBaseline?: ((containerId: string) => string | undefined) | undefined;
+  /** What was ended so that something else takes its place; nothing was unless told. */
+  readonly replaced?: Pick<ReplacedParts, 'has'> | undefined;
   /** Which limits hold for containers that run; those that the runtime showed unless told. */
   readonly resizes?: Pick<ContainerResizes, 'actualOf'> | undefined;
   /** Whether the runtime can mount for a pod what is read-only with all that is mounted below it; not unless told. */
@@ -172,17 +175,19 @@ export class PodStatusUpdater implements PodStatuses {
     end: PodEnd | undefined,
     waitsFor?: string,
   ): V1PodStatus {
-    const { manager, startFailures, probes, node, clock, findBaseline, resizes, findHeldResize } =
+    const { manager, startFailures, probes, node, clock, findBaseline, replaced, resizes, findHeldResize } =
       this.#options;
     const { uid } = pod.metadata;
-    const definitions = new ContainerDefinitions(pod, findBaseline);
+    const isReplaced = (id: string): boolean => replaced?.has(uid, id) === true;
+    const definitions = new ContainerDefinitions(pod, { findBaseline, isReplaced });
+    // How a pod ends that was edited a moment before is told by what it was.
+    const shown = stage === 'syncing' ? withoutFormer(observed, definitions) : observed;
     const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
     const messages = this.#messages.of(uid);
     return computePodStatus({
       ...{ pod, probes, end, waitsFor },
-      // How a pod ends that was edited a moment before is told by what it was.
-      observed: stage === 'syncing' ? withoutFormer(observed, definitions) : observed,
-      previous: manager.find(uid)?.status,
+      observed: shown,
+      previous: withoutHidden(manager.find(uid)?.status, observed, shown),
       nowMs: clock.now(),
       node: node(),
       ...(resizes === undefined ? {} : { findLimits: (each) => resizes.actualOf(uid, each) }),
@@ -221,4 +226,29 @@ function withoutFormer(observed: PodStatus, definitions: ContainerDefinitions): 
   const containers = observed.containers.filter((each) => mayBeAlive(each) || !former.has(each.sandboxId));
   if (containers.some(({ sandboxId }) => former.has(sandboxId))) return { ...observed, containers };
   return { ...observed, containers, sandboxes: observed.sandboxes.filter(({ id }) => !former.has(id)) };
+}
+
+/**
+ * Without what an earlier status says of containers that are not shown any more: they were of the former pod, and have not
+ * run as what the pod is now.
+ */
+function withoutHidden(
+  status: V1PodStatus | undefined,
+  observed: PodStatus,
+  shown: PodStatus,
+): V1PodStatus | undefined {
+  if (status === undefined || shown.containers.length === observed.containers.length) return status;
+  const hidden = new Set(observed.containers.map(({ id }) => id));
+  for (const { id } of shown.containers) hidden.delete(id);
+  const isShown = ({ containerID = '' }: V1ContainerStatus): boolean =>
+    !hidden.has(containerID.slice(containerID.indexOf('://') + '://'.length));
+  const { initContainerStatuses, containerStatuses, ephemeralContainerStatuses } = status;
+  return {
+    ...status,
+    ...(initContainerStatuses && { initContainerStatuses: initContainerStatuses.filter(isShown) }),
+    containerStatuses: containerStatuses.filter(isShown),
+    ...(ephemeralContainerStatuses && {
+      ephemeralContainerStatuses: ephemeralContainerStatuses.filter(isShown),
+    }),
+  };
 }

@@ -3,7 +3,8 @@
  *
  * In: a pod and a view of it that is newer than what was done last. Out: changes of the runtime, and the pod's status.
  * It assumes that pod workers call it for one pod at a time, and that anything may fail half way. What covers it:
- * nothing is remembered of a sync but why containers wait; the next one starts from what is observed.
+ * nothing is remembered of a sync but why containers wait, and what it ended for others to take its place, which is on
+ * the disk before; the next one starts from what is observed.
  *
  * ```
  * status ─► network? ─► folders, volumes ─► actions ─► kill ─► sandbox ─► init containers ─► containers ─► status
@@ -48,6 +49,7 @@ import { readLastRestartCount } from './pod-files.js';
 import { PodFolders } from './pod-folders.js';
 import { type ContainerResizes } from './container-resizes.js';
 import { PodRecreation } from './recreate-pod.js';
+import { findReplaced, type ReplacedParts } from './replaced-parts.js';
 import { RemovedEphemeralContainers } from './removed-ephemeral-containers.js';
 import { ContainerResizer } from './resize-containers.js';
 import { ContainerStarter } from './start-container.js';
@@ -89,6 +91,8 @@ export interface SyncPodOptions {
   readonly startFailures: Pick<StartFailures, 'record' | 'clear' | 'find' | 'forget'>;
   readonly planner: Pick<PodPlanner, 'plan' | 'observeSame' | 'isOutdated' | 'forget'>;
   readonly baselines: ContainerBaselines;
+  /** The same as the planner's and the statuses'. Without it an edit that is taken back may count as the end of a pod. */
+  readonly replaced?: Pick<ReplacedParts, 'takeUp' | 'keep' | 'forget'> | undefined;
   readonly networkProblem: NetworkProblem;
   /** Without them the runtime puts pods where it wants. */
   readonly cgroups?: PodCgroupParents | undefined;
@@ -151,7 +155,7 @@ export class SyncPod implements PodSyncer {
     this.#signals = new UnheededStopSignals({ events });
     this.#folders = new PodFolders({ paths, clock });
     this.#settled = new SettledPods({ clock, countsForMs: options.settledForMs });
-    const { planner, statuses, startFailures, resizes, memoryUsage } = options;
+    const { planner, statuses, startFailures, resizes, memoryUsage, replaced } = options;
     this.#resizer =
       resizes === undefined
         ? undefined
@@ -160,7 +164,7 @@ export class SyncPod implements PodSyncer {
             memoryUsage: memoryUsage ?? (() => Promise.resolve(undefined)),
           });
     this.#recreation = new PodRecreation({
-      ...{ planner, volumes, statuses, startFailures, events, logger },
+      ...{ planner, volumes, statuses, startFailures, replaced, events, logger },
       end: (pod, observed, signal) => this.#endFormer(pod, observed, signal),
     });
   }
@@ -169,7 +173,8 @@ export class SyncPod implements PodSyncer {
     const names = { pod: pod.metadata, podUID: pod.metadata.uid };
     this.#logger.info('SyncPod enter', names, 4);
     this.#settled.forget(pod.metadata.uid);
-    const { statuses, probes } = this.#options;
+    const { statuses, probes, replaced } = this.#options;
+    await replaced?.takeUp(pod.metadata.uid);
     // First, so that the status has what probes found out under an earlier agent: what was ready stays so.
     probes.addPod(pod);
     const updated = await statuses.update(pod, observed, 'syncing');
@@ -234,6 +239,7 @@ export class SyncPod implements PodSyncer {
     for (const memory of [statuses, planner, startFailures, ...own]) memory.forget(uid);
     this.#signals.forget(uid);
     this.#options.resizes?.forget(uid);
+    this.#options.replaced?.forget(uid);
     this.#options.referents?.forget(uid);
   }
 
@@ -303,8 +309,9 @@ export class SyncPod implements PodSyncer {
     if (!areFoldersFresh && !isNothingToDo(actions)) await this.#makeFolders(pod);
     if (actions.baselinesToKeep.length > 0) await baselines.keep(pod, actions.baselinesToKeep);
     const sandbox = observed.sandboxes.find(({ id }) => id === actions.sandboxId);
-    const { podLimits } = this.#options;
+    const { podLimits, replaced } = this.#options;
     if (sandbox !== undefined) await podLimits?.grow(pod, sandbox);
+    await replaced?.keep(pod.metadata.uid, findReplaced(pod, observed, actions), observed);
     const applied = await applyPodActions(
       { pod, observed, actions, startTime: status.startTime },
       {

@@ -11,6 +11,7 @@ import { type PodStatus } from '../runtime/runtime.js';
 import { StartFailures } from '../status/start-failures.js';
 import { StatusManager } from '../status/status-manager.js';
 import { ContainerResizes } from '../sync/container-resizes.js';
+import { ReplacedParts } from '../sync/replaced-parts.js';
 import { PodPlanner } from '../sync/sync-pod-planner.js';
 import { PodStatusUpdater } from '../sync/sync-pod-status.js';
 import { SyncPod } from '../sync/sync-pod.js';
@@ -28,7 +29,7 @@ export class SyncPodBench implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly runtime = new FakeRuntimeChanges({ clock: this.clock });
   readonly logger = new LogRecorder();
-  readonly statuses = new StatusManager({ clock: this.clock });
+  statuses = new StatusManager({ clock: this.clock });
   /** Events: type, container, reason and message. */
   readonly told: string[] = [];
   readonly probing: string[] = [];
@@ -42,75 +43,20 @@ export class SyncPodBench implements AsyncDisposable {
   tornDown = 0;
   memoryUsage = 0n;
   readonly limited: string[] = [];
-  readonly syncer: SyncPod;
+  syncer: SyncPod;
   /** What pods find; a test puts it in. */
   readonly referred: string[] = [];
   readonly objects: { -readonly [Name in keyof PodObjects]: PodObjects[Name] } = { ...NO_OBJECTS };
 
   private constructor(readonly folder: string) {
-    const { clock, runtime } = this;
-    const record = (_pod: unknown, { type, reason, message, container }: PodEvent): void => {
-      this.told.push(`${type} ${container ?? '-'} ${reason}: ${message}`);
-    };
-    const paths = new PodPaths({ rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs') });
-    const probes = {
-      hasFailedLiveness: (id: string) => this.failedLiveness.has(id),
-      hasFailedStartup: () => false,
-      hasStarted: () => true,
-      // What an earlier agent has found out is known once the pod is probed again.
-      readiness: () => (this.probing.includes('add') ? true : undefined),
-      started: () => (this.probing.includes('add') ? true : undefined),
-    };
-    const startFailures = new StartFailures();
-    const resizes = new ContainerResizes({ node: () => someNodeFacts() });
-    const common = { paths, clock, startFailures };
-    this.syncer = new SyncPod({
-      ...{ ...common, changes: runtime, commands: runtime, runtime, events: { record }, logger: this.logger },
-      images: new ImageManager({ changes: runtime, events: { record }, clock }),
-      volumes: {
-        setUp: (_pod, _signal, { isRunning }) => {
-          this.volumesSetUp.push(isRunning ? 'running' : 'new');
-          return this.volumeProblem === undefined ? Promise.resolve() : Promise.reject(this.volumeProblem);
-        },
-        mountsFor: () => Promise.resolve([{ containerPath: '/data', hostPath: '/host', readOnly: true }]),
-        tearDown: () => {
-          this.tornDown++;
-          return Promise.resolve();
-        },
-      },
-      environments: someEnvironments(this.objects),
-      referents: {
-        fetchForVolumes: (pod) => Promise.resolve(void this.referred.push(`volumes of ${pod.metadata.uid}`)),
-        fetchForContainer: (_pod, { name }) => Promise.resolve(void this.referred.push(`container ${name}`)),
-        getRuntimeHandler: (pod) => {
-          this.referred.push(`handler of ${pod.metadata.uid}`);
-          const { runtimeClassName = '' } = pod.spec;
-          if (runtimeClassName === 'none') return Promise.reject(new Error('there is no such class'));
-          return Promise.resolve(runtimeClassName && 'runsc');
-        },
-        forget: (uid) => void this.referred.push(`forget ${uid}`),
-      },
-      probes: {
-        addPod: () => void this.probing.push('add'),
-        stopLivenessAndStartup: () => void this.probing.push('stop'),
-        removePod: () => void this.probing.push('remove'),
-      },
-      statuses: new PodStatusUpdater({
-        ...{ ...common, manager: this.statuses, probes },
-        node: () => ({ hostIps: ['192.0.2.1'], runtimeName: 'fake' }),
-      }),
-      planner: new PodPlanner({ clock, probes, resizes }),
-      resizes,
-      memoryUsage: () => Promise.resolve(this.memoryUsage),
-      podLimits: {
-        grow: () => Promise.resolve(void this.limited.push('grow')),
-        settle: () => Promise.resolve(void this.limited.push('settle')),
-      },
-      baselines: { keep: () => Promise.resolve() },
-      networkProblem: () => this.networkProblem,
-      node: () => someNodeFacts(),
-    });
-    runtime.addImage('registry.example/app:1');
+    this.runtime.addImage('registry.example/app:1');
+    this.syncer = this.#makeSyncer();
+  }
+
+  /** Another agent on the same node: all that the one before had in memory is gone, as after a kill. */
+  restartAgent(): void {
+    this.statuses = new StatusManager({ clock: this.clock });
+    this.syncer = this.#makeSyncer();
   }
 
   /** A new one, with a folder of its own. */
@@ -148,5 +94,71 @@ export class SyncPodBench implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #makeSyncer(): SyncPod {
+    const { clock, runtime, folder } = this;
+    const record = (_pod: unknown, { type, reason, message, container }: PodEvent): void => {
+      this.told.push(`${type} ${container ?? '-'} ${reason}: ${message}`);
+    };
+    const paths = new PodPaths({ rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs') });
+    const probes = {
+      hasFailedLiveness: (id: string) => this.failedLiveness.has(id),
+      hasFailedStartup: () => false,
+      hasStarted: () => true,
+      // What an earlier agent has found out is known once the pod is probed again.
+      readiness: () => (this.probing.includes('add') ? true : undefined),
+      started: () => (this.probing.includes('add') ? true : undefined),
+    };
+    const startFailures = new StartFailures();
+    const resizes = new ContainerResizes({ node: () => someNodeFacts() });
+    const replaced = new ReplacedParts({ paths, logger: this.logger });
+    const common = { paths, clock, startFailures, replaced };
+    return new SyncPod({
+      ...{ ...common, changes: runtime, commands: runtime, runtime, events: { record }, logger: this.logger },
+      images: new ImageManager({ changes: runtime, events: { record }, clock }),
+      volumes: {
+        setUp: (_pod, _signal, { isRunning }) => {
+          this.volumesSetUp.push(isRunning ? 'running' : 'new');
+          return this.volumeProblem === undefined ? Promise.resolve() : Promise.reject(this.volumeProblem);
+        },
+        mountsFor: () => Promise.resolve([{ containerPath: '/data', hostPath: '/host', readOnly: true }]),
+        tearDown: () => {
+          this.tornDown++;
+          return Promise.resolve();
+        },
+      },
+      environments: someEnvironments(this.objects),
+      referents: {
+        fetchForVolumes: (pod) => Promise.resolve(void this.referred.push(`volumes of ${pod.metadata.uid}`)),
+        fetchForContainer: (_pod, { name }) => Promise.resolve(void this.referred.push(`container ${name}`)),
+        getRuntimeHandler: (pod) => {
+          this.referred.push(`handler of ${pod.metadata.uid}`);
+          const { runtimeClassName = '' } = pod.spec;
+          if (runtimeClassName === 'none') return Promise.reject(new Error('there is no such class'));
+          return Promise.resolve(runtimeClassName && 'runsc');
+        },
+        forget: (uid) => void this.referred.push(`forget ${uid}`),
+      },
+      probes: {
+        addPod: () => void this.probing.push('add'),
+        stopLivenessAndStartup: () => void this.probing.push('stop'),
+        removePod: () => void this.probing.push('remove'),
+      },
+      statuses: new PodStatusUpdater({
+        ...{ ...common, manager: this.statuses, probes },
+        node: () => ({ hostIps: ['192.0.2.1'], runtimeName: 'fake' }),
+      }),
+      planner: new PodPlanner({ clock, probes, resizes, replaced }),
+      resizes,
+      memoryUsage: () => Promise.resolve(this.memoryUsage),
+      podLimits: {
+        grow: () => Promise.resolve(void this.limited.push('grow')),
+        settle: () => Promise.resolve(void this.limited.push('settle')),
+      },
+      baselines: { keep: () => Promise.resolve() },
+      networkProblem: () => this.networkProblem,
+      node: () => someNodeFacts(),
+    });
   }
 }

@@ -187,6 +187,34 @@ describe('a pod that has ended', { timeout: LIMIT_MS }, () => {
     await until(() => readdir(join(node.folder, 'node', 'pods')), isEmpty);
   });
 
+  it('is none whose edit was taken back before it was made anew, also while no agent ran', async () => {
+    const volumes = [{ name: 'typo', configMap: { name: 'is-not-there' } }];
+    await put('job', STAYS);
+    await startAgent();
+    for (const starts of [2, 3]) {
+      await until(
+        () => recordOf('job'),
+        (record) => record?.status.phase === 'Running',
+      );
+      await put('job', STAYS, { volumes });
+      await until(
+        () => recordOf('job'),
+        (record) => record?.status.phase === 'Pending',
+      );
+      if (starts === 3) await stopAgent();
+      await put('job', STAYS);
+      if (starts === 3) await startAgent();
+      await until(
+        () => startsOf('job'),
+        (seen) => seen === starts,
+      );
+    }
+    await until(
+      () => recordOf('job'),
+      (record) => record?.status.phase === 'Running',
+    );
+  });
+
   it('keeps its place from nobody, and is not judged when the agent starts', async () => {
     const ports = [{ containerPort: 18_080, hostPort: 18_080 }];
     await put('a-job', 'exit 0', { ports });
