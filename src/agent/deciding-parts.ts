@@ -13,6 +13,7 @@ import { toRunDefinition } from '../sync/asks-for-new-run.js';
 import { DesiredPods } from '../sync/desired-pods.js';
 import { ForeignPodsWatch } from '../sync/admission/foreign-pods-watch.js';
 import { Housekeeping, type PodCleaner } from '../sync/housekeeping.js';
+import { lookAtParts } from '../sync/look-at-parts.js';
 import { PodHandlers } from '../sync/pod-handlers.js';
 import { SyncLoop } from '../sync/sync-loop.js';
 import { type Clock } from '../util/clock.js';
@@ -67,6 +68,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   const workers = new PodWorkers({
     ...common,
     ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
+    lookAtParts: async (uid, signal) => await lookAtParts(uid, { runtime, clock }, signal),
     requestRelist: (uid) => pleg.requestRelist(uid),
     onTerminatedChanged: (uid) => {
       handlers.podEndChanged(uid);

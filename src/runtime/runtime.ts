@@ -88,6 +88,8 @@ export interface ContainerStatus {
   readonly stopSignal?: string;
   /** As whom its program began; absent where the runtime does not tell. */
   readonly user?: ContainerUser;
+  /** The runtime does not tell its status: this is what a list shows of it, and all else stands for what is not known. */
+  readonly isListedOnly?: true;
 }
 
 /** The ids of CRI's LinuxContainerUser. */

@@ -83,6 +83,9 @@ function ofContainer(
   const { runtimeName, previous } = inputs;
   const before = all.find((other) => other !== newest && hasRun(other) && !mayBeAlive(other));
   const containerID = toV1ContainerId(runtimeName, newest.id);
+  if (newest.isListedOnly === true && previous?.containerID === containerID) {
+    return { ...previous, state: listedState(newest, previous, inputs), ready: false, started: false };
+  }
   return {
     name,
     state: toV1ContainerState(newest, inputs),
@@ -95,6 +98,19 @@ function ofContainer(
     started: false,
     ...(newest.user === undefined ? {} : { user: toV1User(newest.user) }),
   };
+}
+
+/** The state of a container whose status cannot be had any more: what an earlier status says of it, where that still holds. */
+function listedState(
+  container: ContainerStatus,
+  { state, lastState, containerID }: V1ContainerStatus,
+  context: ContainerStateContext,
+): V1ContainerState {
+  const ended = [state, lastState].find(({ terminated }) => terminated?.containerID === containerID);
+  if (container.state === 'exited' && ended !== undefined) return ended;
+  return container.state === 'running' && state.running !== undefined
+    ? state
+    : toV1ContainerState(container, context);
 }
 
 function toV1User({ uid, gid, supplementalGroups }: ContainerUser): V1ContainerUser {

@@ -50,7 +50,7 @@ export class PodContainers {
 }
 
 /** Whether a container may have a process: only a runtime that says "exited" or "created" excludes it. */
-export function mayBeAlive({ state }: ContainerStatus): boolean {
+export function mayBeAlive({ state }: Pick<ContainerStatus, 'state'>): boolean {
   return state === 'running' || state === 'unknown';
 }
 

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aSpecPod, aSpecContainer } from '../testing/node-pods.js';
 import { SyncPodBench } from '../testing/sync-pod-bench.js';
+import { type PodStatus } from '../runtime/runtime.js';
+import { lookAtParts } from './look-at-parts.js';
 
 const NEVER = new AbortController().signal;
 
@@ -122,6 +124,82 @@ describe('a pod that is ended', () => {
     const observed = bench.runtime.observe('u1');
     await bench.syncer.syncTerminatedPod({ pod, observed }, NEVER);
     expect(bench.statuses.find('u1')).toMatchObject({ isFinished: true, status: { phase: 'Failed' } });
+  });
+});
+
+describe('a pod that is ended although the status of a container cannot be had', () => {
+  const pod = aSpecPod({
+    restartPolicy: 'Never',
+    containers: [aSpecContainer(), aSpecContainer({ name: 'side' })],
+  });
+  const look = () => lookAtParts('u1', bench, NEVER);
+
+  /** `side` has ended, and the runtime does not tell its status any more. */
+  async function breakSide(): Promise<void> {
+    const getPodStatus = bench.runtime.getPodStatus.bind(bench.runtime);
+    await bench.sync(pod);
+    bench.runtime.exit('web-side-0', 3);
+    await bench.sync(pod);
+    bench.changes();
+    bench.runtime.getPodStatus = (named) =>
+      named.containers.some(({ id }) => id === 'web-side-0')
+        ? Promise.reject(new Error('no such record'))
+        : getPodStatus(named);
+  }
+
+  it('has its others stopped, and shows of that one what was known of it', async () => {
+    await breakSide();
+    const work = { pod, observed: await look(), gracePeriodSeconds: 5 };
+    await expect(bench.syncer.syncTerminatingPod(work, NEVER)).rejects.toThrow('no such record');
+    await bench.syncer.syncTerminatingPod({ ...work, isPartial: true }, NEVER);
+    expect(bench.changes()).toContain('stopContainer web-app-0 5');
+    expect(bench.runtime.observe('u1').containers.every(({ state }) => state === 'exited')).toBe(true);
+    expect(bench.status().phase).toBe('Failed');
+    expect(bench.container('app').state.terminated?.exitCode).toBe(143);
+    expect(bench.container('side')).toMatchObject({
+      ...{ containerID: 'fake://web-side-0', ready: false },
+      state: { terminated: { exitCode: 3 } },
+    });
+  });
+
+  it('has ended by what a list shows when that takes half a minute', async () => {
+    await breakSide();
+    const getPodStatus = bench.runtime.getPodStatus.bind(bench.runtime);
+    const observed = bench.runtime.observe('u1');
+    bench.runtime.getPodStatus = async (named) =>
+      await getPodStatus(named).catch(() => new Promise<PodStatus>(() => undefined));
+    let isOver = false;
+    const ended = bench.syncer
+      .syncTerminatingPod({ pod, observed, gracePeriodSeconds: 5 }, NEVER)
+      .finally(() => (isOver = true));
+    while (bench.runtime.calls.at(-1) !== 'stopPodSandbox web-sandbox-0') await bench.clock.settle();
+    await bench.clock.advance(29_000);
+    expect(isOver).toBe(false);
+    await bench.clock.advance(1_000);
+    await bench.clock.advance(10_000);
+    await ended;
+    expect(bench.container('side').state.terminated?.exitCode).toBe(3);
+  });
+
+  it('shows of one of which nothing was known that nobody knows how it ended', async () => {
+    await breakSide();
+    bench.restartAgent();
+    const observed = await look();
+    await bench.syncer.syncTerminatingPod({ pod, observed, gracePeriodSeconds: 5, isPartial: true }, NEVER);
+    await bench.syncer.syncTerminatedPod({ pod, observed: await look() }, NEVER);
+    expect(bench.container('side').state.terminated).toMatchObject({
+      ...{ exitCode: 137, reason: 'ContainerStatusUnknown', finishedAt: null },
+      message: 'The runtime lists the container as exited and does not tell its status',
+    });
+    expect(bench.statuses.find('u1')).toMatchObject({ isFinished: true, status: { phase: 'Failed' } });
+  });
+
+  it('is not taken for ended while a list shows that something runs', async () => {
+    await breakSide();
+    bench.runtime.stopContainer = () => Promise.resolve();
+    bench.runtime.stopPodSandbox = () => Promise.resolve();
+    const work = { pod, observed: await look(), gracePeriodSeconds: 5, isPartial: true };
+    await expect(bench.syncer.syncTerminatingPod(work, NEVER)).rejects.toThrow('{app running}');
   });
 });
 

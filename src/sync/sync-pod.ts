@@ -27,6 +27,7 @@ import { type StartFailures } from '../status/start-failures.js';
 import { type Clock, SystemClock } from '../util/clock.js';
 import { hasCode, messageOf, PodloopError } from '../util/errors.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
+import { withinTime } from '../util/within-time.js';
 import {
   type PodSyncer,
   type SyncPodResult,
@@ -45,6 +46,7 @@ import { isNothingToDo } from './compute-actions.js';
 import { describeActions } from './describe-actions.js';
 import { type PodActions } from './pod-actions.js';
 import { mayBeAlive } from '../status/pod-containers.js';
+import { lookAtParts } from './look-at-parts.js';
 import { readLastRestartCount } from './pod-files.js';
 import { PodFolders } from './pod-folders.js';
 import { type ContainerResizes } from './container-resizes.js';
@@ -116,9 +118,13 @@ export interface SyncPodOptions {
   readonly logger?: Logger;
 }
 
+/** So long the status of a pod that was ended may take, in milliseconds: a list says sooner whether it has ended. */
+const LOOK_LIMIT_MS = 30_000;
+
 /** The pod syncer of a node: see {@link PodSyncer} for what each method promises. */
 export class SyncPod implements PodSyncer {
   readonly #options: SyncPodOptions;
+  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #formatId: (containerId: string) => string;
   readonly #killer: ContainerKiller;
@@ -142,6 +148,7 @@ export class SyncPod implements PodSyncer {
       hookHostOf(await this.#look(uid, signal));
     const hooks = new LifecycleHooks({ changes: commands, clock, findHost });
     this.#options = options;
+    this.#clock = clock;
     this.#logger = logger;
     this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger, formatId });
     this.#formatId = formatId;
@@ -207,14 +214,14 @@ export class SyncPod implements PodSyncer {
   }
 
   async syncTerminatingPod(work: TerminatingPodWork, signal: AbortSignal): Promise<void> {
-    const { pod, observed, gracePeriodSeconds, statusOverride } = work;
+    const { pod, observed, gracePeriodSeconds, statusOverride, isPartial } = work;
     const { statuses, probes } = this.#options;
     const { metadata, spec } = pod;
     await statuses.update(pod, observed, 'terminating', statusOverride);
     probes.stopLivenessAndStartup(pod);
     await this.#kill({ pod: metadata, spec, observed, graceSeconds: gracePeriodSeconds }, signal);
     probes.removePod(pod);
-    const seen = await this.#look(metadata.uid, signal);
+    const seen = await this.#lookAtEnd(metadata.uid, signal, isPartial);
     await statuses.update(pod, seen, 'terminating', statusOverride);
     failIfAlive(seen);
   }
@@ -365,6 +372,21 @@ export class SyncPod implements PodSyncer {
     const message = `error killing pod: ${formatFailures(failures)}`;
     events.record(kill.pod, { type: 'Warning', reason: 'FailedKillPod', message });
     throw toSyncError(failures);
+  }
+
+  /** What is left of a pod that was ended: whole, unless that is known to be hardly had, or takes too long. */
+  async #lookAtEnd(uid: string, signal: AbortSignal, isPartial = false): Promise<PodStatus> {
+    const { runtime } = this.#options;
+    const clock = this.#clock;
+    const late = new Error('late');
+    try {
+      if (isPartial) throw late;
+      const limits = { clock, limitMs: LOOK_LIMIT_MS, late: () => late, signal };
+      return await withinTime(limits, (inTime) => this.#look(uid, inTime));
+    } catch (error) {
+      if (error !== late) throw error;
+      return await lookAtParts(uid, { runtime, clock }, signal);
+    }
   }
 
   async #look(uid: string, signal: AbortSignal): Promise<PodStatus> {

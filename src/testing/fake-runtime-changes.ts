@@ -229,8 +229,16 @@ export class FakeRuntimeChanges implements RuntimeChanges, Pick<Runtime, 'findPo
     });
   }
 
+  /** Of what is named in it alone. */
   getPodStatus(pod: ObservedPod): Promise<PodStatus> {
-    return Promise.resolve(this.observe(pod.uid));
+    const named = new Set([...pod.sandboxes, ...pod.containers].map(({ id }) => id));
+    const isNamed = ({ id }: { readonly id: string }): boolean => named.has(id);
+    const status = this.observe(pod.uid);
+    return Promise.resolve({
+      ...status,
+      sandboxes: status.sandboxes.filter(isNamed),
+      containers: status.containers.filter(isNamed),
+    });
   }
 
   /** The pod as it is now. */

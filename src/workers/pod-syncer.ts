@@ -45,6 +45,8 @@ export interface TerminatingPodWork {
   /** For the whole pod, from now. Never more than in the call before; may be less in the next. */
   readonly gracePeriodSeconds: number;
   readonly statusOverride?: PodStatusOverride;
+  /** The status of some of it cannot be had, and is not waited for: of that there is what a list shows. */
+  readonly isPartial?: boolean;
 }
 
 /** What {@link PodSyncer.syncTerminatingRuntimePod} works on. */

@@ -3,6 +3,7 @@ import { type PodCache } from '../pleg/pod-cache.js';
 import { type PodStatus } from '../runtime/runtime.js';
 import { type Clock, type Stamp } from '../util/clock.js';
 import { linkAbort, type LinkedAbort } from '../util/linked-abort.js';
+import { hasCode } from '../util/errors.js';
 import { type Logger } from '../util/logger.js';
 import { podSyncEnded } from '../util/worker-channels.js';
 import { type PodDemand, type PendingWork } from './pod-demand.js';
@@ -15,8 +16,10 @@ import { WorkerState, type WorkType, workTypeOf } from './worker-state.js';
 export interface WorkerHost {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly cache: Pick<PodCache, 'getNewerThan'>;
+  readonly cache: Pick<PodCache, 'getNewerThan' | 'get'>;
   readonly syncer: PodSyncer;
+  /** See {@link PodWorkersOptions.lookAtParts}. */
+  readonly lookAtParts: ((uid: string, signal: AbortSignal) => Promise<PodStatus>) | undefined;
   readonly turns: SyncTurns;
   /** Aborts when no work is to begin any more. */
   readonly closing: AbortSignal;
@@ -40,6 +43,18 @@ export interface PodWorkerOptions {
   readonly newerThan: Stamp;
 }
 
+/** What work on a pod goes by. */
+interface View {
+  readonly observed: PodStatus;
+  /** The status of some of it cannot be had. */
+  readonly isPartial: boolean;
+}
+
+/** A single one that fails may be that of a moment. */
+const MOST_FAILED_VIEWS = 2;
+/** So long a pod that is to end waits for a view, in milliseconds: an inspection that hangs takes twice as long to fail. */
+const VIEW_LIMIT_MS = 60_000;
+
 /** Does what is asked for one pod, one piece of work at a time, each with a view newer than the end of the one before. */
 export class PodWorker {
   readonly ref: PodRef;
@@ -53,6 +68,10 @@ export class PodWorker {
   #lastSyncStamp: Stamp;
   #syncing: { readonly workType: WorkType; readonly abort: LinkedAbort } | undefined;
   #isAwaitingView = false;
+  /** Gives up the wait for a view; undefined while there is none. */
+  #stopWaiting: (() => void) | undefined;
+  /** How many views in a row had no status of the pod. */
+  #failedViews = 0;
   #running: Promise<void> | undefined;
 
   constructor({ ref, demand, host, newerThan }: PodWorkerOptions) {
@@ -105,6 +124,7 @@ export class PodWorker {
 
   /** Lets the sync under way start nothing more: what it works on has been overtaken. */
   cancelSync(): void {
+    if (this.#isUnreadable()) this.#stopWaiting?.();
     if (this.#syncing === undefined || this.#syncing.workType === 'TerminatedPod') return;
     const { workType, abort } = this.#syncing;
     this.#host.logger.info(
@@ -134,11 +154,11 @@ export class PodWorker {
     let beganMs: number | undefined;
     let leaveTurn: (() => void) | undefined;
     try {
-      const observed = await this.#observe(closing);
+      const view = await this.#observe(closing);
       leaveTurn = await turns.take(this.state.isTerminationRequested);
       closing.throwIfAborted();
       // A pod that only the runtime knew has got a manifest meanwhile: that work needs a view.
-      if (observed === undefined && this.demand.pod !== undefined) return;
+      if (view === undefined && this.demand.pod !== undefined) return;
       work = this.demand.take()!;
       this.state.transition(['waiting'], 'syncing');
       if (this.state.transition(['stopping'], 'terminating')) {
@@ -148,7 +168,7 @@ export class PodWorker {
       this.#syncing = { workType, abort };
       beganMs = clock.monotonicMs();
       logger.info('Processing pod event', { ...fields, updateType: workType }, 4);
-      outcome = { result: await this.#sync(workType, work, observed, abort.signal) };
+      outcome = { result: await this.#sync(workType, work, view, abort.signal) };
     } catch (error) {
       if (closing.aborted) return;
       // Without a view no work was taken: what was asked for stays, and would be tried at once.
@@ -180,36 +200,77 @@ export class PodWorker {
   }
 
   /** Undefined for a pod that only the runtime knows: nothing but its end is decided, and that takes what was listed. */
-  async #observe(signal: AbortSignal): Promise<PodStatus | undefined> {
+  async #observe(signal: AbortSignal): Promise<View | undefined> {
     if (this.demand.pod === undefined) return undefined;
+    const { cache, clock } = this.#host;
+    const waiting = linkAbort(signal);
     this.#isAwaitingView = true;
+    this.#stopWaiting = () => waiting.abort();
+    const limit = clock.setTimer(VIEW_LIMIT_MS, () => this.#giveUpView(), { unref: true });
     try {
-      const cached = await this.#host.cache.getNewerThan(this.ref.uid, this.#lastSyncStamp, signal);
+      if (this.#isUnreadable()) return await this.#lookAtParts(signal);
+      const cached = await cache.getNewerThan(this.ref.uid, this.#lastSyncStamp, waiting.signal);
+      if (cached.error === undefined) this.#failedViews = 0;
+      else if (isOfThePod(cached.error)) this.#failedViews++;
+      if (this.#isUnreadable()) return await this.#lookAtParts(signal);
       if (cached.error !== undefined) throw cached.error;
-      return cached.status;
+      return { observed: cached.status, isPartial: false };
+    } catch (error) {
+      if (!waiting.signal.aborted || signal.aborted) throw error;
+      return await this.#lookAtParts(signal);
     } finally {
+      limit.cancel();
+      this.#stopWaiting = undefined;
       this.#isAwaitingView = false;
+      waiting.unlink();
     }
+  }
+
+  /**
+   * Whether a pod that is to end is ended without its status: that cannot be had, and not only at this moment. Its containers are
+   * stopped by their ids, which a list shows.
+   */
+  #isUnreadable(): boolean {
+    const { cache, lookAtParts } = this.#host;
+    if (lookAtParts === undefined || !this.state.isTerminationRequested) return false;
+    if (this.#failedViews < MOST_FAILED_VIEWS) return false;
+    const { error, stamp } = cache.get(this.ref.uid);
+    return error === undefined ? stamp <= this.#lastSyncStamp : isOfThePod(error);
+  }
+
+  #giveUpView(): void {
+    if (!this.state.isTerminationRequested) return;
+    this.#failedViews = MOST_FAILED_VIEWS;
+    if (this.#isUnreadable()) this.#stopWaiting?.();
+  }
+
+  async #lookAtParts(signal: AbortSignal): Promise<View> {
+    const { cache, lookAtParts, logger } = this.#host;
+    const { uid } = this.ref;
+    const message = 'Status of a pod that is to end cannot be had: it is ended by what a list shows of it';
+    logger.warn(message, { pod: this.ref, podUID: uid, err: cache.get(uid).error });
+    return { observed: await lookAtParts!(uid, signal), isPartial: true };
   }
 
   async #sync(
     workType: WorkType,
     { reason }: PendingWork,
-    observed: PodStatus | undefined,
+    view: View | undefined,
     signal: AbortSignal,
   ): Promise<SyncPodResult | undefined> {
     const { syncer } = this.#host;
     const { pod, runningPod, gracePeriodSeconds, statusOverride } = this.demand;
-    if (pod === undefined || observed === undefined) {
+    if (pod === undefined || view === undefined) {
       await syncer.syncTerminatingRuntimePod({ runningPod: runningPod!, gracePeriodSeconds }, signal);
       return undefined;
     }
+    const { observed, isPartial } = view;
     switch (workType) {
       case 'SyncPod':
         return await syncer.syncPod({ reason: reason === 'kill' ? 'sync' : reason, pod, observed }, signal);
       case 'TerminatingPod':
         await syncer.syncTerminatingPod(
-          { pod, observed, gracePeriodSeconds: gracePeriodSeconds!, statusOverride },
+          { pod, observed, gracePeriodSeconds: gracePeriodSeconds!, statusOverride, isPartial },
           signal,
         );
         return undefined;
@@ -256,4 +317,9 @@ export class PodWorker {
     }
     this.demand.ask('sync', clock.monotonicMs());
   }
+}
+
+/** Whether a view failed by the pod itself, and not because the runtime was away or too many others were slower. */
+function isOfThePod(error: Error): boolean {
+  return !hasCode(error, 'CRI_UNAVAILABLE', 'CRI_CANCELLED', 'INSPECTION_DISPLACED');
 }

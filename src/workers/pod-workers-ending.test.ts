@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { aPod } from '../testing/builders.js';
+import { emptyPodStatus } from '../runtime/runtime.js';
+import { aPod, aPodStatus } from '../testing/builders.js';
 import { aNodePod, type NodePodBlueprint } from '../testing/node-pod-builder.js';
 import { workersHarness, type WorkersHarness } from '../testing/workers-harness.js';
+import { PodloopError } from '../util/errors.js';
 import { type PodSyncEnd, podSyncEnded } from '../util/worker-channels.js';
 import { type PodWorkRequest } from './work-request.js';
 
@@ -190,6 +192,135 @@ describe('the grace period of a pod that ends', () => {
     first.fail(new Error('still running'));
     await look();
     expect(syncer.last().work.gracePeriodSeconds).toBe(30);
+  });
+});
+
+describe('a pod that is to end and whose status cannot be had', () => {
+  const partial = aPodStatus(aPod());
+
+  function aHarness() {
+    const asked: string[] = [];
+    const harness = workersHarness({
+      lookAtParts: (uid) => {
+        asked.push(uid);
+        return Promise.resolve(partial);
+      },
+    });
+    const { cache, clock, workers } = harness;
+    return {
+      ...{ ...harness, asked },
+      /** The next inspection fails, or tells all again. */
+      inspect: async (error?: Error) => {
+        const status = error === undefined ? aPodStatus(aPod()) : emptyPodStatus('uid-web');
+        cache.set('uid-web', status, error, clock.stamp());
+        await clock.settle();
+      },
+      /** Until the pod is tried again. */
+      retry: async () => {
+        await clock.advance(10_000);
+        for (const uid of workers.takeDue()) workers.retry(uid);
+        await clock.settle();
+      },
+    };
+  }
+  const broken = (): Error => new PodloopError('CRI_UNKNOWN', 'no such record');
+
+  it('is ended by what a list shows of it when two views in a row had no status', async () => {
+    const { workers, syncer, asked, inspect, retry, succeed } = aHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await inspect();
+    await succeed();
+    workers.updatePod({ type: 'kill', pod: aNodePod() });
+    await inspect(broken());
+    expect(asked).toEqual([]);
+    await retry();
+    await inspect(broken());
+    expect(syncer.last()).toMatchObject({
+      kind: 'TerminatingPod',
+      work: { observed: partial, isPartial: true, gracePeriodSeconds: 30 },
+    });
+    await succeed();
+    // Nothing newer is waited for.
+    expect(syncer.last()).toMatchObject({ kind: 'TerminatedPod', work: { observed: partial } });
+    await succeed();
+    expect(workers.isFinished('uid-web')).toBe(true);
+    expect(asked).toEqual(['uid-web', 'uid-web']);
+  });
+
+  it('is ended at once when that has lasted', async () => {
+    const { workers, syncer, clock, inspect, retry } = aHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await inspect(broken());
+    await retry();
+    await inspect(broken());
+    await retry();
+    expect(workers.stats.awaitingView).toBe(1);
+    workers.updatePod({ type: 'kill', pod: aNodePod() });
+    await clock.settle();
+    expect(syncer.log).toEqual(['TerminatingPod uid-web']);
+    expect(syncer.last().work.isPartial).toBe(true);
+  });
+
+  it('is ended so when no view comes for a minute', async () => {
+    const { workers, syncer, clock, succeed } = aHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    workers.updatePod({ type: 'kill', pod: aNodePod() });
+    await clock.advance(59_000);
+    expect(syncer.log).toEqual([]);
+    await clock.advance(1_000);
+    expect(syncer.last()).toMatchObject({ kind: 'TerminatingPod', work: { isPartial: true } });
+    await succeed();
+    expect(syncer.last()).toMatchObject({ kind: 'TerminatedPod', work: { observed: partial } });
+  });
+
+  it('waits as long as it takes for a view when it is not to end', async () => {
+    const { workers, syncer, clock, asked } = aHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    await clock.advance(300_000);
+    expect(syncer.log).toEqual([]);
+    expect(asked).toEqual([]);
+  });
+
+  it('is ended by its status when that can be had again', async () => {
+    const { workers, syncer, asked, inspect, retry } = aHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    workers.updatePod({ type: 'kill', pod: aNodePod() });
+    await inspect(broken());
+    await retry();
+    await inspect();
+    expect(syncer.last()).toMatchObject({ kind: 'TerminatingPod', work: { isPartial: false } });
+    syncer.last().fail(new Error('still running'));
+    await inspect(broken());
+    await retry();
+    await inspect(broken());
+    expect(syncer.syncs).toHaveLength(1);
+    expect(asked).toEqual([]);
+  });
+
+  it.each(['CRI_UNAVAILABLE', 'INSPECTION_DISPLACED'] as const)(
+    'waits for it when that is no fault of the pod: %s',
+    async (code) => {
+      const { workers, syncer, asked, inspect, retry } = aHarness();
+      workers.updatePod({ type: 'create', pod: aNodePod() });
+      workers.updatePod({ type: 'kill', pod: aNodePod() });
+      for (let failed = 0; failed < 4; failed++) {
+        await inspect(new PodloopError(code, 'not now'));
+        await retry();
+      }
+      expect(syncer.syncs).toEqual([]);
+      expect(asked).toEqual([]);
+    },
+  );
+
+  it('is brought no nearer to its manifest without it', async () => {
+    const { workers, syncer, asked, inspect, retry } = aHarness();
+    workers.updatePod({ type: 'create', pod: aNodePod() });
+    for (let failed = 0; failed < 4; failed++) {
+      await inspect(broken());
+      await retry();
+    }
+    expect(syncer.syncs).toEqual([]);
+    expect(asked).toEqual([]);
   });
 });
 

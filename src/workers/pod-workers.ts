@@ -43,6 +43,11 @@ export interface PodWorkersOptions {
   readonly logger?: Logger;
   readonly cache: Pick<PodCache, 'getNewerThan' | 'get'>;
   readonly syncer: PodSyncer;
+  /**
+   * A pod as a list shows it now, with what else the runtime tells of it. Without it a pod whose status cannot be had is not
+   * ended before it can.
+   */
+  readonly lookAtParts?: WorkerHost['lookAtParts'];
   /** Asks for a look at one pod soon: a sync has changed something of it. Returns at once. */
   readonly requestRelist: (uid: string) => void;
   /** What {@link PodWorkers.isKnownTerminated} says of a pod has changed. */
@@ -121,6 +126,7 @@ export class PodWorkers {
       logger,
       cache,
       syncer,
+      lookAtParts: options.lookAtParts,
       turns: new SyncTurns({ clock, perTurn: syncsPerTurn, yieldToLoop }),
       closing: this.#closing.signal,
       mayStart: (worker) =>
