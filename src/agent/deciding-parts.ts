@@ -5,7 +5,7 @@ import { manifestUidOf } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { type SecretHider } from '../model/secret-hider.js';
 import { isClusterPod } from '../model/static-pod.js';
-import { emptyPodStatus, type ObservedPod } from '../runtime/runtime.js';
+import { emptyPodStatus, type ObservedPod, type PodStatus } from '../runtime/runtime.js';
 import { AdoptedPodsCleaner } from '../sync/adoption/adopted-pods-cleaner.js';
 import { admitPod, findResizeObstacle, findShortages } from '../sync/admission/admit-pod.js';
 import { admitSecurity, type SecurityFeatures } from '../sync/admission/admit-security.js';
@@ -65,10 +65,12 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
 
   const desired = new DesiredPods();
   const findObserved = (uid: string): ObservedPod | undefined => pleg.findObserved(uid);
+  const lookAt = async (uid: string, signal: AbortSignal): Promise<PodStatus> =>
+    await lookAtParts(uid, { runtime, clock }, signal);
   const workers = new PodWorkers({
     ...common,
     ...{ cache, syncer, resyncIntervalMs: options.syncFrequencyMs },
-    lookAtParts: async (uid, signal) => await lookAtParts(uid, { runtime, clock }, signal),
+    lookAtParts: lookAt,
     requestRelist: (uid) => pleg.requestRelist(uid),
     onTerminatedChanged: (uid) => {
       handlers.podEndChanged(uid);
@@ -144,7 +146,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   ];
   const housekeeping = new Housekeeping({
     ...common,
-    ...{ desired, workers, cache, cleaners, isOurs },
+    ...{ desired, workers, cache, cleaners, isOurs, listed: { find: findObserved, lookAt } },
     clearRemains: (uid) => {
       const view = { mayRemove: (each: string) => each === uid };
       ignoreEnd(collectors.containers.cleanUp(view, closing.signal));

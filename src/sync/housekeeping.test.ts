@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS } from '../runtime/labels.js';
 import { ownedBy } from '../runtime/ownership.js';
-import { type ObservedState, type PodOwner } from '../runtime/runtime.js';
+import { emptyPodStatus, type ObservedState, type PodOwner, type PodStatus } from '../runtime/runtime.js';
 import { aContainerStatus, aPod, aPodStatus, aSandboxStatus } from '../testing/builders.js';
 import { aNodePod } from '../testing/node-pod-builder.js';
 import { workersHarness, type WorkersHarness } from '../testing/workers-harness.js';
 import { DesiredPods } from './desired-pods.js';
 import { type CleanupView, Housekeeping, type PodCleaner } from './housekeeping.js';
+import { toObservedPod } from './housekeeping-owner.js';
 
 const NODE = 'node-1';
 const web = aNodePod();
@@ -16,6 +17,8 @@ interface Harness extends WorkersHarness {
   readonly housekeeping: Housekeeping;
   /** The runtime shows a pod. */
   readonly show: (pod: ShownPod) => void;
+  /** Uids of pods that were looked at in parts. */
+  readonly lookedAt: string[];
   /** Goes on until nothing is under way and nothing waits for a view. */
   readonly runOut: () => Promise<void>;
 }
@@ -38,13 +41,26 @@ function setUp(
   const harness = workersHarness();
   const { clock, logger, workers, cache } = harness;
   const desired = new DesiredPods();
+  const lookedAt: string[] = [];
+  /** As lists and looks at parts show them. */
+  const shown = new Map<string, PodStatus>();
   const housekeeping = new Housekeeping({
     ...{ clock, logger, desired, workers, cache, cleaners, ...(onStartAnew && { onStartAnew }) },
     ...{ ...(admitAnew && { admitAnew }), ...(isBeingRemoved && { isBeingRemoved }) },
     isOurs: ownedBy(NODE, (uid) => uid === 'uid-adopted'),
+    listed: {
+      find: (uid) => {
+        const status = shown.get(uid);
+        return status && toObservedPod(status);
+      },
+      lookAt: (uid) => {
+        lookedAt.push(uid);
+        return Promise.resolve(shown.get(uid)!);
+      },
+    },
   });
   return {
-    ...{ ...harness, desired, housekeeping },
+    ...{ ...harness, desired, housekeeping, lookedAt },
     show: ({ name = 'web', state = 'running', owner = 'podloop', marks = [NODE, NODE], error }) => {
       const pod = aPod({ name, owner, containers: [{ name: 'main', state }], sandboxes: [{ state }] });
       const [sandboxMark, containerMark] = marks;
@@ -52,7 +68,8 @@ function setUp(
         sandboxes: [aSandboxStatus(pod.sandboxes[0], { labels: labelsOf(pod.uid, sandboxMark) })],
         containers: [aContainerStatus(pod.containers[0], { labels: labelsOf(pod.uid, containerMark) })],
       });
-      cache.set(pod.uid, status, error, clock.stamp());
+      shown.set(pod.uid, status);
+      cache.set(pod.uid, error === undefined ? status : emptyPodStatus(pod.uid), error, clock.stamp());
     },
     runOut: async () => {
       await harness.look();
@@ -102,6 +119,40 @@ describe('housekeeping', () => {
     await look();
     expect(syncer.log).toEqual([]);
     expect(workers.isKnown('uid-web')).toBe(false);
+  });
+
+  it('ends a pod of ours that nobody wants and whose inspections fail, by what is looked at of it', async () => {
+    const { housekeeping, syncer, lookedAt, show, look } = setUp();
+    const fail = async (): Promise<void> => {
+      show({ error: new Error('no such record') });
+      housekeeping.run();
+      await look();
+    };
+    await fail();
+    housekeeping.run();
+    await look();
+    expect(lookedAt).toEqual([]);
+    await fail();
+    expect(lookedAt).toEqual(['uid-web']);
+    expect(syncer.last()).toMatchObject({
+      kind: 'TerminatingRuntimePod',
+      work: { runningPod: { uid: 'uid-web', owner: 'podloop', containers: [{ id: 'uid-web-main-0' }] } },
+    });
+  });
+
+  it.each<[string, ShownPod, number]>([
+    ['of another node instance', { marks: ['node-2', 'node-2'] }, 1],
+    ["of a kubelet's, which is not asked for", { owner: 'kubernetes', marks: ['', ''] }, 0],
+    ['that does not run, which is not asked for', { state: 'exited' }, 0],
+  ])('leaves a pod alone whose inspections fail %s', async (_, pod, looks) => {
+    const { housekeeping, syncer, lookedAt, show, look } = setUp();
+    for (let failed = 0; failed < 2; failed++) {
+      show({ ...pod, error: new Error('no such record') });
+      housekeeping.run();
+      await look();
+    }
+    expect(lookedAt).toHaveLength(looks);
+    expect(syncer.log).toEqual([]);
   });
 
   it('ends a pod that a kubelet made and that was adopted, by what it bears itself', async () => {

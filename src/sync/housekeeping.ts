@@ -14,7 +14,9 @@ import { type NodePod } from '../model/node-pod.js';
 import { POD_FORBIDDEN } from '../model/node-policy.js';
 import { isStaticPod } from '../model/static-pod.js';
 import { type PodCache } from '../pleg/pod-cache.js';
+import { LABELS } from '../runtime/labels.js';
 import { type IsOurs } from '../runtime/ownership.js';
+import { type ObservedPod, type PodStatus } from '../runtime/runtime.js';
 import { type Clock, OLDEST_STAMP, type Stamp } from '../util/clock.js';
 import { formatGoDuration } from '../util/go-duration.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
@@ -58,6 +60,13 @@ export interface HousekeepingOptions {
   >;
   readonly cache: Pick<PodCache, 'get' | 'uids'>;
   readonly isOurs: IsOurs;
+  /** For pods whose inspections fail: without it one of them that nobody wants stays as long as they do. */
+  readonly listed?: {
+    /** As looked at last. */
+    find(uid: string): ObservedPod | undefined;
+    /** As it is now, with what else the runtime tells of it; rejects where nobody can tell whose it is. */
+    lookAt(uid: string, signal: AbortSignal): Promise<PodStatus>;
+  };
   /**
    * Removes what the runtime has left of a pod that starts anew under its uid; returns at once, and may be asked again.
    * Without it such a pod starts beside its own remains.
@@ -88,6 +97,8 @@ export class Housekeeping {
    * nobody wants stays here until that is cleared up: it may be wanted again before.
    */
   readonly #tornDown = new Map<string, Stamp>();
+  /** Why the last inspection failed of a pod that nobody wants. */
+  readonly #unreadable = new Map<string, Error>();
   /** When the newest clean-up began that has ended. */
   #cleanedAt: Stamp = OLDEST_STAMP;
   readonly #view: CleanupView;
@@ -175,22 +186,57 @@ export class Housekeeping {
 
   /** Ends pods that only the runtime knows, if this agent made or adopted them. Foreign ones are none of its business. */
   #endOrphans(): void {
-    const { cache, workers, desired, isOurs } = this.#options;
+    const { cache } = this.#options;
     for (const [uid, forgottenAt] of this.#forgottenAt) {
       if (cache.get(uid).stamp > forgottenAt) this.#forgottenAt.delete(uid);
     }
-    for (const uid of cache.uids()) {
-      // What the node forbids does not run, also where it was not seen to run when it was judged.
-      const isWanted = desired.has(uid) && desired.findRejection(uid)?.reason !== POD_FORBIDDEN;
-      // What was seen before it was forgotten may be what it was before it ended.
-      if (workers.isKnown(uid) || isWanted || this.#forgottenAt.has(uid)) continue;
-      const { status, error } = cache.get(uid);
-      // Without its status nobody can tell whose it is.
-      if (error !== undefined || !isRunning(status) || !isOwnPod(status, isOurs)) continue;
-      this.#logger.info('Pod runs that nobody wants, ending it', { pod: status, podUID: uid }, 2);
-      workers.updatePod({ type: 'kill', runningPod: toObservedPod(status) });
-      orphanFound.publish({ uid });
+    for (const uid of this.#unreadable.keys()) {
+      if (cache.get(uid).error === undefined) this.#unreadable.delete(uid);
     }
+    for (const uid of cache.uids()) {
+      if (!this.#isOrphan(uid)) continue;
+      const { status, error } = cache.get(uid);
+      if (error === undefined) this.#endOrphan(status);
+      else this.#lookAtOrphan(uid, error);
+    }
+  }
+
+  #isOrphan(uid: string): boolean {
+    const { workers, desired } = this.#options;
+    // What the node forbids does not run, also where it was not seen to run when it was judged.
+    const isWanted = desired.has(uid) && desired.findRejection(uid)?.reason !== POD_FORBIDDEN;
+    // What was seen before it was forgotten may be what it was before it ended.
+    return !workers.isKnown(uid) && !isWanted && !this.#forgottenAt.has(uid);
+  }
+
+  #endOrphan(status: PodStatus): void {
+    const { workers, isOurs } = this.#options;
+    if (!isRunning(status) || !isOwnPod(status, isOurs)) return;
+    const { uid } = status;
+    this.#logger.info('Pod runs that nobody wants, ending it', { pod: status, podUID: uid }, 2);
+    workers.updatePod({ type: 'kill', runningPod: toObservedPod(status) });
+    orphanFound.publish({ uid });
+  }
+
+  /** Its status tells whose it is, and cannot be had: after each further inspection that fails it is looked at in parts. */
+  #lookAtOrphan(uid: string, error: Error): void {
+    const { listed, isOurs } = this.#options;
+    const before = this.#unreadable.get(uid);
+    this.#unreadable.set(uid, error);
+    const seen = listed?.find(uid);
+    if (seen === undefined || !isRunning(seen) || before === undefined || before === error) return;
+    // Each look costs the runtime calls that may hang: others' pods are spared them.
+    if (seen.owner !== 'podloop' && !isOurs({ [LABELS.podUid]: uid }, uid)) return;
+    listed!.lookAt(uid, this.#closing.signal).then(
+      (status) => {
+        if (this.#isOrphan(uid)) this.#endOrphan(status);
+      },
+      (reason: unknown) => {
+        if (this.#closing.signal.aborted) return;
+        const fields = { podUID: uid, err: reason };
+        this.#logger.info('Pod that nobody wants cannot be looked at', fields, 2);
+      },
+    );
   }
 
   /** Pods that are wanted and that the workers do not know: torn down, and wanted again under the same uid. */

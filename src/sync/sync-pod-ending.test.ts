@@ -194,6 +194,15 @@ describe('a pod that is ended although the status of a container cannot be had',
     expect(bench.statuses.find('u1')).toMatchObject({ isFinished: true, status: { phase: 'Failed' } });
   });
 
+  it('is ended also when only the runtime knows it', async () => {
+    await breakSide();
+    const runningPod = (await bench.runtime.findPod('u1'))!;
+    await expect(bench.syncer.syncTerminatingRuntimePod({ runningPod }, NEVER)).rejects.toThrow();
+    expect(bench.changes()).toEqual([]);
+    await bench.syncer.syncTerminatingRuntimePod({ runningPod, isPartial: true }, NEVER);
+    expect(bench.changes()).toEqual(['stopContainer web-app-0 30', 'stopPodSandbox web-sandbox-0']);
+  });
+
   it('is not taken for ended while a list shows that something runs', async () => {
     await breakSide();
     bench.runtime.stopContainer = () => Promise.resolve();

@@ -227,12 +227,14 @@ export class SyncPod implements PodSyncer {
   }
 
   async syncTerminatingRuntimePod(work: TerminatingRuntimePodWork, signal: AbortSignal): Promise<void> {
-    const { runningPod, gracePeriodSeconds } = work;
-    const observed = await this.#options.runtime.getPodStatus(runningPod, signal);
+    const { runningPod, gracePeriodSeconds, isPartial = false } = work;
     const { uid, namespace, name } = runningPod;
+    const observed = isPartial
+      ? await this.#lookAtEnd(uid, signal, true)
+      : await this.#options.runtime.getPodStatus(runningPod, signal);
     const kill = { pod: { uid, namespace, name }, spec: undefined, observed };
     await this.#kill({ ...kill, graceSeconds: gracePeriodSeconds }, signal);
-    failIfAlive(await this.#look(uid, signal));
+    failIfAlive(await this.#lookAtEnd(uid, signal, isPartial));
   }
 
   async syncTerminatedPod(work: TerminatedPodWork, signal: AbortSignal): Promise<void> {

@@ -55,6 +55,8 @@ export interface TerminatingRuntimePodWork {
   readonly runningPod: ObservedPod;
   /** Absent: what the containers' own annotations say. */
   readonly gracePeriodSeconds?: number;
+  /** As of a {@link TerminatingPodWork}. */
+  readonly isPartial?: boolean;
 }
 
 /** What {@link PodSyncer.syncTerminatedPod} works on. */

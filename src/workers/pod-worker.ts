@@ -233,9 +233,11 @@ export class PodWorker {
   #isUnreadable(): boolean {
     const { cache, lookAtParts } = this.#host;
     if (lookAtParts === undefined || !this.state.isTerminationRequested) return false;
-    if (this.#failedViews < MOST_FAILED_VIEWS) return false;
+    const isKnown = this.demand.pod !== undefined;
+    // What only the runtime knows comes here when that has lasted already.
+    if (isKnown && this.#failedViews < MOST_FAILED_VIEWS) return false;
     const { error, stamp } = cache.get(this.ref.uid);
-    return error === undefined ? stamp <= this.#lastSyncStamp : isOfThePod(error);
+    return error === undefined ? isKnown && stamp <= this.#lastSyncStamp : isOfThePod(error);
   }
 
   #giveUpView(): void {
@@ -261,7 +263,9 @@ export class PodWorker {
     const { syncer } = this.#host;
     const { pod, runningPod, gracePeriodSeconds, statusOverride } = this.demand;
     if (pod === undefined || view === undefined) {
-      await syncer.syncTerminatingRuntimePod({ runningPod: runningPod!, gracePeriodSeconds }, signal);
+      const isPartial = this.#isUnreadable();
+      const end = { runningPod: runningPod!, gracePeriodSeconds, isPartial };
+      await syncer.syncTerminatingRuntimePod(end, signal);
       return undefined;
     }
     const { observed, isPartial } = view;

@@ -338,6 +338,17 @@ describe('a pod that only the runtime knows', () => {
     expect(workers.syncKnownPods([])).toEqual(new Map());
   });
 
+  it('is ended by what a list shows of it while its inspections fail', async () => {
+    const { workers, syncer, cache, clock } = workersHarness({
+      lookAtParts: () => Promise.resolve(aPodStatus(runningPod)),
+    });
+    const error = new PodloopError('CRI_UNKNOWN', 'no such record');
+    cache.set('uid-lost', emptyPodStatus('uid-lost'), error, clock.stamp());
+    workers.updatePod({ type: 'kill', runningPod });
+    await clock.settle();
+    expect(syncer.last().work).toMatchObject({ runningPod, isPartial: true });
+  });
+
   it('gets the manifest that comes before it has ended', async () => {
     const { workers, syncer, look, succeed } = workersHarness();
     workers.updatePod({ type: 'kill', runningPod });
