@@ -71,6 +71,14 @@ export class FakeNodeServer implements KubeClient {
     if (object !== undefined) this.#tell('DELETED', path, object);
   }
 
+  /** As after a restore of etcd: all is as it was at that version, and later ones count from there again. */
+  restore(version: number): void {
+    this.#version = version;
+    for (const object of this.objects.values()) {
+      object['metadata'] = { ...(object['metadata'] as Fields), resourceVersion: String(version) };
+    }
+  }
+
   /** Ends watches, and has no more of them until told otherwise. */
   set canWatch(can: boolean) {
     this.#canWatch = can;

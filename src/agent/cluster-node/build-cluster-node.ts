@@ -41,6 +41,7 @@ export interface ClusterNodeParts {
   readonly onSupplies: (supplies: Supplies) => void;
   /** See {@link ClusterNode}. */
   readonly onReached: () => void;
+  readonly onRestored: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -89,7 +90,7 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
       transitionPeriodMs: options.evictionPressureTransitionPeriodMs,
       onLooked: given.onSupplies,
     },
-    ...{ onEvent: given.onEvent, onReached: given.onReached },
+    ...{ onEvent: given.onEvent, onReached: given.onReached, onRestored: given.onRestored },
   });
   const podRange = new PodRangeTeller({ client, clock, logger });
   node.onNode((each) => podRange.note(each?.spec.podCIDRs ?? []));

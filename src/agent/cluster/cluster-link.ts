@@ -252,6 +252,9 @@ export class ClusterLink implements ClusterHooks {
       onReached: () => {
         for (const part of [this.#objects, pods, events]) part?.retryNow();
       },
+      onRestored: () => {
+        for (const part of [this.#objects, pods]) part?.listAnew();
+      },
     });
     this.#eviction = attempt('the configuration', () =>
       buildEviction({

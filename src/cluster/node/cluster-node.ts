@@ -72,6 +72,8 @@ export interface ClusterNodeOptions {
   readonly onEvent: (event: NodeEvent) => void;
   /** The API server was reached: the first time, and again after heartbeats had failed. */
   readonly onReached?: () => void;
+  /** It was restored from a backup: what was seen since then may never have been. */
+  readonly onRestored?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** A number in [0, 1); Math.random unless told. */
@@ -161,6 +163,10 @@ export class ClusterNode {
         this.#own.retryNow();
         this.#reporter.wake();
         options.onReached?.();
+      },
+      onRestored: () => {
+        this.#own.listAnew();
+        options.onRestored?.();
       },
     });
   }

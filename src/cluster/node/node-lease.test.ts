@@ -16,6 +16,7 @@ let running: Promise<void>;
 let uid: string | undefined;
 let dropped: number;
 let recovered: number;
+let restored: number;
 let foreign: string[];
 let tries: NodeLeaseTry['outcome'][];
 let leave: () => void;
@@ -26,7 +27,7 @@ beforeEach(() => {
   logger = new LogRecorder();
   stop = new AbortController();
   uid = 'node-uid';
-  [dropped, recovered] = [0, 0];
+  [dropped, recovered, restored] = [0, 0, 0];
   tries = [];
   foreign = [];
   leave = nodeLeaseTried.subscribe(({ outcome }) => tries.push(outcome));
@@ -48,6 +49,7 @@ async function start(): Promise<void> {
       dropConnection: () => dropped++,
       onForeignRenewal: (renewTime) => foreign.push(renewTime),
       onRecovered: () => recovered++,
+      onRestored: () => restored++,
     },
     random: () => 0,
   });
@@ -71,6 +73,30 @@ describe('the lease of a node', () => {
       },
     });
     expect(server.log).toEqual(['GET leases/here', 'POST leases']);
+  });
+
+  it('shows that the API server was restored, by the version of an answer that is older than one before', async () => {
+    await start();
+    await clock.advance(30_000);
+    expect(restored).toBe(0);
+    server.restore(50);
+    await clock.advance(10_000);
+    expect(restored).toBe(1);
+    expect(logger.complaints).toMatchObject([
+      { level: 'warn', message: 'The API server was restored from a backup, listing anew' },
+    ]);
+    await clock.advance(60_000);
+    expect(restored).toBe(1);
+    expect(renewTime()).toBe('2026-01-02T03:05:45.000000Z');
+  });
+
+  it('shows it, too, where there was no lease in the backup', async () => {
+    await start();
+    server.drop(PATH);
+    server.restore(50);
+    await clock.advance(11_000);
+    expect(restored).toBe(1);
+    expect(server.lease()).toBeDefined();
   });
 
   it('is renewed every quarter of its duration, with one request each', async () => {

@@ -18,6 +18,7 @@ import { isRecord } from '../../util/is-record.js';
 import { type Logger } from '../../util/logger.js';
 import { type NodeLeaseTry, nodeLeaseTried } from '../../util/node-channels.js';
 import { type KubeClient } from '../client/kube-client.js';
+import { isSurelyOlder } from '../watch/resource-version.js';
 import { askedDelayMs, isConflict, isGone } from './node-api.js';
 
 /** What {@link NodeLease} needs. */
@@ -37,6 +38,8 @@ export interface NodeLeaseOptions {
   readonly onForeignRenewal?: (renewTime: string) => void;
   /** It was renewed again after it could not be. */
   readonly onRecovered: () => void;
+  /** The API server is at an older version than one that it had answered with: it was restored from a backup. */
+  readonly onRestored?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** A number in [0, 1); Math.random unless told. */
@@ -68,6 +71,8 @@ export class NodeLease {
   readonly #random: () => number;
   /** As the API server has answered last. */
   #latest: Lease | undefined;
+  /** Of a lease, this one or one before it. Whatever is written or asked for later is newer, if nothing was restored. */
+  #newestVersion: string | undefined;
   /** When it was renewed last, and when that was tried since: the answer may have been lost. */
   #ownTimes: readonly string[] = [];
   #failing = false;
@@ -174,6 +179,9 @@ export class NodeLease {
       const lease = await client.request<unknown>({ ...request, timeoutMs, signal });
       // Whoever has answered so has not renewed it.
       if (!isLease(lease)) throw new TypeError('the API server answered with something that is no Lease');
+      const before = this.#newestVersion;
+      this.#newestVersion = versionOf(lease);
+      if (isSurelyOlder(this.#newestVersion, before)) this.#tellRestored(before);
       this.#latest = lease;
       if (outcome === undefined) this.#look(lease);
       else {
@@ -244,10 +252,21 @@ export class NodeLease {
     this.#options.onRecovered();
   }
 
+  #tellRestored(before: string | undefined): void {
+    const versions = { resourceVersion: this.#newestVersion, before };
+    this.#options.logger.warn('The API server was restored from a backup, listing anew', versions);
+    this.#options.onRestored?.();
+  }
+
   #publish(outcome: NodeLeaseTry['outcome'], startedAtMs: number): void {
     const { clock } = this.#options;
     nodeLeaseTried.publish({ outcome, durationMs: clock.monotonicMs() - startedAtMs, atMs: clock.now() });
   }
+}
+
+function versionOf({ metadata }: Lease): string | undefined {
+  const version = metadata?.['resourceVersion'];
+  return typeof version === 'string' ? version : undefined;
 }
 
 function isLease(answer: unknown): answer is Lease {

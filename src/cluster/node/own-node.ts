@@ -3,6 +3,7 @@ import { type Logger } from '../../util/logger.js';
 import { type KubeClient } from '../client/kube-client.js';
 import { type KubeObject } from '../watch/kube-object.js';
 import { type FollowedState, Reflector } from '../watch/reflector.js';
+import { isSurelyOlder } from '../watch/resource-version.js';
 import { type NodeObject, readNode } from './node-object.js';
 
 /** What {@link OwnNode} needs. */
@@ -81,6 +82,11 @@ export class OwnNode {
     this.#reflector.retryNow();
   }
 
+  /** The API server was restored: what the watch has told may be of what never was. */
+  listAnew(): void {
+    this.#reflector.listAnew();
+  }
+
   /** Takes in what the API server has sent, unless something newer was seen. */
   take(node: NodeObject): void {
     if (this.#node === undefined || !isOlder(node, this.#node)) this.#see(node);
@@ -101,10 +107,7 @@ export class OwnNode {
   }
 }
 
-/** Of one and the same Node, by the versions of which Kubernetes has said that they can be compared since 1.35. */
-function isOlder(one: NodeObject, other: NodeObject): boolean {
-  if (one.metadata.uid !== other.metadata.uid) return false;
-  const [first, second] = [one, other].map(({ metadata }) => metadata.resourceVersion ?? '');
-  const areNumbers = [first, second].every((version) => /^\d+$/.test(version ?? ''));
-  return areNumbers && BigInt(first!) < BigInt(second!);
+/** Of one and the same Node. */
+function isOlder({ metadata: one }: NodeObject, { metadata: other }: NodeObject): boolean {
+  return one.uid === other.uid && isSurelyOlder(one.resourceVersion, other.resourceVersion);
 }

@@ -91,6 +91,11 @@ export class ClusterObjects implements PodObjects {
     for (const part of [this.#referenced, this.#services, this.#classes]) part.retryNow();
   }
 
+  /** The API server was restored: what watches have told may be of what never was. */
+  listAnew(): void {
+    for (const part of [this.#referenced, this.#services, this.#classes]) part.listAnew();
+  }
+
   /** Follows what has to be followed until the signal aborts; resolves then. */
   async run(signal: AbortSignal): Promise<void> {
     const parts = [this.#referenced, this.#services, this.#classes, this.#awaited];

@@ -104,6 +104,11 @@ export class ReferencedObjects implements PodObjects {
     for (const { watched } of this.#objects.values()) watched.retryNow();
   }
 
+  /** The API server was restored: what watches have told may be of what never was. */
+  listAnew(): void {
+    for (const { watched } of this.#objects.values()) watched.listAnew();
+  }
+
   /**
    * Has some of what the pod refers to looked up. Resolves when all of it is known, or when nothing came for a while: then
    * whoever asks for it is told. Rejects with the signal's reason.

@@ -55,6 +55,11 @@ export class Services {
     this.#reflector.retryNow();
   }
 
+  /** The API server was restored: what the watch has told may be of what never was. */
+  listAnew(): void {
+    this.#reflector.listAnew();
+  }
+
   /** Follows them until the signal aborts; resolves then. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#reflector.run(signal);

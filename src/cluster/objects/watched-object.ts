@@ -111,6 +111,11 @@ export class WatchedObject {
     this.#following?.reflector.retryNow();
   }
 
+  /** The API server was restored: what the watch has told may be of what never was. */
+  listAnew(): void {
+    this.#following?.reflector.listAnew();
+  }
+
   /** Closes the watch; what was known stays so. */
   rest(): void {
     const { link, reflector } = this.#following ?? {};

@@ -182,6 +182,12 @@ export class ClusterPods {
     this.#writer.retryNow();
   }
 
+  /** The API server was restored: what the watch has told may be of what never was. */
+  listAnew(): void {
+    this.#known.noteRestored();
+    this.#reflector.listAnew();
+  }
+
   /**
    * A label of the node may have come to the scheduler before it came here, by another watch: what does not fit by labels alone is
    * judged by the node as it is asked for now, since that is final. As with a kubelet. Where the watch was sooner, by what it has told.

@@ -1,4 +1,5 @@
 import { type ReflectorSink } from '../watch/reflector.js';
+import { isOlderUnlessUnknown, isSurelyOlder } from '../watch/resource-version.js';
 import { type ApiPod, isNamed, type NamedApiPod } from './api-pod.js';
 
 /** Who wants to know when pods change: called after the change, and not to throw. */
@@ -24,6 +25,7 @@ export class KnownPods implements ReflectorSink<ApiPod> {
   readonly #ended = new Set<string>();
   /** How far list and watch have got. */
   #seen = '';
+  #wasRestored = false;
   #isComplete = false;
   #ignored = 0;
 
@@ -49,6 +51,11 @@ export class KnownPods implements ReflectorSink<ApiPod> {
     return this.#pods.values();
   }
 
+  /** The server was restored. Its next list is from another past, though it may have got further in that meanwhile. */
+  noteRestored(): void {
+    this.#wasRestored = true;
+  }
+
   listen(listener: KnownPodsListener): void {
     this.#listeners.push(listener);
   }
@@ -57,7 +64,8 @@ export class KnownPods implements ReflectorSink<ApiPod> {
     const uids = new Set(items.map(({ metadata }) => metadata?.uid));
     const gone = [...this.#pods.values()].filter(({ metadata }) => !uids.has(metadata.uid));
     // Of a server whose data were restored: versions count from there anew, and what was written since then never was.
-    const isBack = areNumbers(resourceVersion, this.#seen) && isOlderVersion(resourceVersion, this.#seen);
+    const isBack = this.#wasRestored || isSurelyOlder(resourceVersion, this.#seen);
+    this.#wasRestored = false;
     this.#seen = resourceVersion;
     this.#isComplete = true;
     for (const uid of this.#ended) if (isBack || !uids.has(uid)) this.#ended.delete(uid);
@@ -87,7 +95,7 @@ export class KnownPods implements ReflectorSink<ApiPod> {
     const { uid = '', resourceVersion } = item.metadata ?? {};
     const isKnown = this.#pods.has(uid) || this.#ended.delete(uid);
     // A watch that has got further has shown it, and that it is gone.
-    if (isKnown || isOlderVersion(this.#seen, resourceVersion)) this.#takeNewer(item);
+    if (isKnown || isOlderUnlessUnknown(this.#seen, resourceVersion)) this.#takeNewer(item);
   }
 
   /** The server has answered that it has this pod no more. */
@@ -131,18 +139,7 @@ export class KnownPods implements ReflectorSink<ApiPod> {
 
 /** Whether the first was so before the other: of the same pod, or of two. */
 export function isOlder({ metadata: one }: ApiPod, { metadata: other }: ApiPod): boolean {
-  const versions = [one?.resourceVersion, other?.resourceVersion] as const;
-  return areNumbers(...versions) && isOlderVersion(...versions);
-}
-
-/** Versions are numbers that count up within a resource (KEP-5504). Where they are not, what came last holds. */
-function isOlderVersion(one = '', other = ''): boolean {
-  if (!areNumbers(one, other)) return true;
-  return one.length === other.length ? one < other : one.length < other.length;
-}
-
-function areNumbers(...versions: readonly (string | undefined)[]): boolean {
-  return versions.every((version = '') => /^\d+$/.test(version));
+  return isSurelyOlder(one?.resourceVersion, other?.resourceVersion);
 }
 
 /** Nobody here reads who wrote which field, and it is often the largest part. */
