@@ -371,4 +371,38 @@ describe('a pod that is evicted for a soft threshold', () => {
     expect(node.done.slice(2)).toEqual(['short of memory', 'evict b for memory.available within 1 s']);
     expect(node.messages()).toContain('Eviction manager: a hard threshold is met while a pod ends');
   });
+
+  it('is the only one for as long as it takes its time, also while a hard threshold is met of something else', async () => {
+    for (const name of ['a', 'b', 'c']) node.memory.set(name, 310);
+    node.stubborn.add('a');
+    const rules = toEvictionRules({
+      ...{ minimumReclaim: {}, softGraceMs: { 'memory.available': 0 } },
+      ...{ hard: { 'nodefs.available': '100' }, soft: { 'memory.available': '100' } },
+    });
+    node.start({ rules, maxPodGraceSeconds: 600 });
+    await node.look();
+    node.disk.set('writer', 950);
+    await node.look();
+    await node.clock.advance(20_000);
+    expect(node.done.filter((each) => each.startsWith('evict'))).toEqual([
+      'evict a for memory.available within 30 s',
+      'evict writer for nodefs.available within 1 s',
+    ]);
+  });
+
+  it('is followed by another once it is gone, or late, and too little is left still', async () => {
+    for (const name of ['a', 'b']) node.memory.set(name, 470);
+    node.stubborn.add('a');
+    const rules = toEvictionRules({
+      ...{ minimumReclaim: {}, softGraceMs: { 'memory.available': 0 } },
+      ...{ hard: { 'pid.available': '100' }, soft: { 'memory.available': '100' } },
+    });
+    node.start({ rules, maxPodGraceSeconds: 600 });
+    await node.look();
+    await node.look({ ...node.supplies(), 'pid.available': { available: 1n, capacity: 1_000n } });
+    await node.clock.advance(59_999);
+    expect(node.done).toEqual(['short of memory', 'evict a for memory.available within 30 s']);
+    await node.clock.advance(1);
+    expect(node.done.slice(2)).toEqual(['short of memory', 'evict b for memory.available within 30 s']);
+  });
 });

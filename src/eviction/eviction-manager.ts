@@ -10,7 +10,8 @@
  *
  * In: what is left of everything, each time somebody has looked. Out: ends of pods, one at a time and for the most pressing
  * shortage, each with a reason that names what was short. It assumes that a pod which was told to end does; after a
- * time nobody waits for it any longer. What a critical pod uses is its own: those are never ended.
+ * time nobody waits for it any longer. What a critical pod uses is its own: those are never ended. While a pod takes its
+ * time to end for a soft threshold, no other ends for one: hard ones alone are acted upon.
  *
  * Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  *
@@ -83,6 +84,8 @@ export class EvictionManager {
   #latest: Supplies | undefined;
   /** Called when a hard threshold is met. */
   #onHardShortage: (() => void) | undefined;
+  /** Settles when the pod is gone that was told to end for a soft threshold, or nobody waits for it any longer. */
+  #leaving: Promise<void> | undefined;
 
   constructor(options: EvictionManagerOptions) {
     this.#options = options;
@@ -117,21 +120,29 @@ export class EvictionManager {
 
   /** Until nothing is short. */
   async #relieve(told: Supplies, signal: AbortSignal): Promise<void> {
-    const { clock, measureSupplies, logger } = this.#options;
+    const { clock, measureSupplies } = this.#options;
     this.#choice = new VictimChoice(this.#options);
     let supplies = told;
     for (;;) {
       const met = this.#met.observe(supplies, clock.monotonicMs());
       if (met.length === 0) return;
-      const evicted = await this.#relieveOfOne(met, signal).catch((error: unknown) => {
-        signal.throwIfAborted();
-        logger.error('Eviction manager: failed to relieve the node', error);
-        return undefined;
-      });
-      if (evicted === undefined) await clock.sleep(REST_MS, signal);
-      else await this.#untilGone(evicted, signal);
+      // The pod that goes for a soft one may be enough, and has its time to show that.
+      const first = this.#leaving === undefined ? met : met.filter(({ rule }) => rule.isHard);
+      if (first.length === 0) await this.#untilLeft();
+      else await this.#relieveNow(first, signal);
       supplies = await measureSupplies(signal);
     }
+  }
+
+  async #relieveNow(met: readonly MetThreshold[], signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    const evicted = await this.#relieveOfOne(met, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      logger.error('Eviction manager: failed to relieve the node', error);
+      return undefined;
+    });
+    if (evicted === undefined) await clock.sleep(REST_MS, signal);
+    else await this.#untilGone(evicted, signal);
   }
 
   /** The pod that is being ended for the most pressing of them that anybody can be ended for. */
@@ -222,11 +233,25 @@ export class EvictionManager {
     return Math.min(maxPodGraceSeconds, spec.terminationGracePeriodSeconds ?? maxPodGraceSeconds);
   }
 
-  /** A long grace period is for as long as there is something left: nobody waits for it while a hard threshold is met. */
   async #untilGone(ending: EndingPod, signal: AbortSignal): Promise<void> {
-    const pressing = new Promise<void>((resolve) => (this.#onHardShortage = resolve));
+    const gone = untilGone(ending, this.#options, signal);
+    if (ending.isHard) {
+      await gone;
+      return;
+    }
+    const leaving = gone.finally(() => {
+      if (this.#leaving === leaving) this.#leaving = undefined;
+    });
+    this.#leaving = leaving;
+    await this.#untilLeft();
+  }
+
+  /** A long grace period is for as long as there is something left: nobody waits for it while a hard threshold is met. */
+  async #untilLeft(): Promise<void> {
+    const pressed = new Promise<'pressed'>((resolve) => (this.#onHardShortage = () => resolve('pressed')));
     try {
-      await untilGone(ending, { ...this.#options, ...(!ending.isHard && { pressing }) }, signal);
+      if ((await Promise.race([this.#leaving, pressed])) !== 'pressed') return;
+      this.#options.logger.info('Eviction manager: a hard threshold is met while a pod ends');
     } finally {
       this.#onHardShortage = undefined;
     }

@@ -16,8 +16,6 @@ export interface EndingPod {
 export interface UntilGoneOptions {
   /** Resolves when nothing of a pod runs and its volumes are gone. */
   readonly whenGone: (pod: NodePod, signal: AbortSignal) => Promise<void>;
-  /** Resolves when something else has to be done first. */
-  readonly pressing?: Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -28,19 +26,17 @@ const CLEAN_UP_LIMIT_MS = 30_000;
 /** Waits until a pod is gone, or nobody waits for it any longer; says which. Rejects with the signal's reason alone. */
 export async function untilGone(
   { pod, gracePeriodSeconds }: EndingPod,
-  { whenGone, pressing, clock, logger }: UntilGoneOptions,
+  { whenGone, clock, logger }: UntilGoneOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const waiting = new AbortController();
-  const gone = whenGone(pod, AbortSignal.any([signal, waiting.signal])).then(() => 'gone' as const);
-  const ended = pressing === undefined ? gone : Promise.race([gone, pressing.then(() => 'pressed' as const)]);
-  const isInTime = await settlesWithin(ended, gracePeriodSeconds * 1_000 + CLEAN_UP_LIMIT_MS, clock);
+  const gone = whenGone(pod, AbortSignal.any([signal, waiting.signal]));
+  const isInTime = await settlesWithin(gone, gracePeriodSeconds * 1_000 + CLEAN_UP_LIMIT_MS, clock);
   waiting.abort();
   signal.throwIfAborted();
-  const outcome = isInTime ? await ended : 'late';
   const names = { pod: formatPod(pod.metadata), podUID: pod.metadata.uid };
-  if (outcome === 'gone') logger.info('Eviction manager: pod is cleaned up', names);
-  else if (outcome === 'pressed')
-    logger.info('Eviction manager: a hard threshold is met while a pod ends', names);
-  else logger.warn('Eviction manager: timed out waiting for a pod to be cleaned up', names);
+  if (isInTime) {
+    await gone;
+    logger.info('Eviction manager: pod is cleaned up', names);
+  } else logger.warn('Eviction manager: timed out waiting for a pod to be cleaned up', names);
 }
