@@ -29,16 +29,14 @@ const WEB = {
   status: emptyPodStatus('uid-web'),
   containers: [{ ...aContainerUsage({ swap, writableLayer }), status: aContainerStatus(aContainer()) }],
 };
+const VOLUME = { plugin: 'kubernetes.io~empty-dir', isApart: false } as const;
 const SCENE: SummaryScene = {
   look: { atMs: AT_MS, node: NODE_USAGE, pods: [WEB], problem: undefined },
   nodeName: 'node1',
   ...{ rootDisk: DISK, imageDisk: DISK, containerDisk: DISK, logDisk: DISK },
   logsDir: '/nonexistent',
   windows: new CpuWindows({ clock: new FakeClock() }),
-  volumesOf: () =>
-    Promise.resolve([
-      { name: 'data', plugin: 'kubernetes.io~empty-dir', disk: { atMs: AT_MS, usedBytes: 11 } },
-    ]),
+  volumesOf: () => Promise.resolve([{ ...VOLUME, name: 'data', disk: { atMs: AT_MS, usedBytes: 11 } }]),
   agent: { startedAtMs: AT_MS - 10_000, cpuNs: 5e9, residentBytes: 77 },
 };
 
@@ -124,4 +122,15 @@ it('leaves out what nobody knows', async () => {
   });
   expect(node).not.toHaveProperty('fs');
   expect(pods).toEqual([{ podRef: { name: 'web', namespace: 'default', uid: 'uid-web' }, containers: [] }]);
+});
+
+it('counts what is in an emptyDir in memory for the volume, and not for the disk', async () => {
+  const disk = { atMs: AT_MS, usedBytes: 2 ** 30 };
+  const { pods } = await read({
+    volumesOf: () => Promise.resolve([{ ...VOLUME, name: 'cache', disk, isApart: true }]),
+  });
+  expect(pods[0]).toMatchObject({
+    volume: [{ name: 'cache', usedBytes: 2 ** 30 }],
+    'ephemeral-storage': { usedBytes: 7 },
+  });
 });

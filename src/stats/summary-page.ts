@@ -125,7 +125,9 @@ async function toPodStats(pod: LookedPod, scene: SummaryScene): Promise<Json> {
     containers.push(json);
     ephemeralBytes += usedBytes;
   }
-  for (const { plugin, disk } of volumes) if (plugin === EMPTY_DIR) ephemeralBytes += disk.usedBytes ?? 0;
+  for (const { plugin, disk, isApart } of volumes) {
+    if (plugin === EMPTY_DIR && !isApart) ephemeralBytes += disk.usedBytes ?? 0;
+  }
   const swap = sumSwap(pod.containers.flatMap((container) => container.swap ?? []));
   return {
     podRef: { name, namespace, uid },

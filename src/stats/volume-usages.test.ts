@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -105,4 +105,18 @@ it('begins nothing once the agent ends', async () => {
   await volumes.find('u1');
   await volumes.settled();
   expect(measured).toEqual([]);
+});
+
+it('tells volumes that have a file system of their own from those on the node’s disk', async () => {
+  // Instead of a mount, which not every user may make: the folder of another file system.
+  await mkdir(join(root, 'u3'));
+  await symlink('/proc/sys', join(root, 'u3/kubernetes.io~empty-dir'));
+  const volumes = usages();
+  const look = async (uid: string): Promise<(readonly [string, boolean])[]> => {
+    await volumes.find(uid);
+    await volumes.settled();
+    return (await volumes.find(uid)).map(({ name, isApart }) => [name, isApart] as const);
+  };
+  expect(await look('u2')).toEqual([['c', false]]);
+  expect(await look('u3')).toContainEqual(['kernel', true]);
 });

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '../util/clock.js';
 import { diskAt, usedOf } from './disk-usages.js';
@@ -11,6 +11,8 @@ export interface VolumeUse {
   /** The folder of its kind, such as `kubernetes.io~empty-dir`. */
   readonly plugin: string;
   readonly disk: DiskUse;
+  /** It has a file system of its own, such as one in memory, and takes nothing of the node's disk. */
+  readonly isApart: boolean;
 }
 
 /** What {@link VolumeUsages} needs. */
@@ -58,6 +60,7 @@ export class VolumeUsages {
         found.push({
           name,
           plugin,
+          isApart: await isMount(path),
           disk: usedOf(await diskAt(path, atMs), { atMs, usedBytes, inodesUsed: undefined }),
         });
       }
@@ -75,4 +78,12 @@ export class VolumeUsages {
   async settled(): Promise<void> {
     await this.#sizes.settled();
   }
+}
+
+/** Whether something is mounted there; false when it is gone. */
+async function isMount(path: string): Promise<boolean> {
+  const [own, above] = await Promise.all([path, join(path, '..')].map(async (each) => lstat(each))).catch(
+    () => [],
+  );
+  return own?.dev !== above?.dev;
 }
