@@ -318,7 +318,33 @@ describe('a node that is short of disk', () => {
     expect(node.messages()).toContain('Eviction manager: volumes are being counted');
     await node.clock.advance(10_000);
     expect(node.done).toContain('evict large for nodefs.available within 1 s');
-    expect(node.needs.at(-1)).toEqual({ logs: true, volumes: true });
+    expect(node.needs.at(-1)).toEqual({ logs: true, volumes: 'bytes' });
+  });
+
+  it('has the files of volumes counted when it is short of inodes, and waits for that likewise', async () => {
+    node.disk.set('small', 1);
+    node.disk.set('large', 1);
+    const inodes = new Map<string, number | undefined>([['uid-small', 3]]);
+    const short = { 'nodefs.inodesFree': { available: 1n, capacity: 1_000n } };
+    node.start({
+      rules: toEvictionRules({
+        ...{ hard: { 'nodefs.inodesFree': '100' }, soft: {}, softGraceMs: {}, minimumReclaim: {} },
+      }),
+      measureSupplies: async () => Promise.resolve(short),
+      measurePods: async (pods, needs) => {
+        expect(needs).toEqual({ logs: true, volumes: 'inodes' });
+        return Promise.resolve(
+          new Map(
+            pods.map(({ metadata: { uid } }) => [uid, { containers: [], volumeInodes: inodes.get(uid) }]),
+          ),
+        );
+      },
+    });
+    await node.look(short);
+    expect(node.done).toEqual(['short of inodes', 'clear up']);
+    inodes.set('uid-large', 900);
+    await node.clock.advance(10_000);
+    expect(node.done.at(-1)).toBe('evict large for nodefs.inodesFree within 1 s');
   });
 
   it('ends who has written most once volumes are counted', async () => {

@@ -21,7 +21,11 @@ export function diskPartsOf(signal: EvictionSignal, hasImageDisk: boolean): Disk
 /** What has to be looked at on the disk to know who uses of it: counting files takes long, and nobody waits in vain. Pure. */
 export function needsOf(signal: EvictionSignal, { logsAndVolumes }: DiskParts): PodUseNeeds {
   const resource = resourceOf(signal);
-  return { logs: isAboutDisk(resource), volumes: resource === 'ephemeral-storage' && logsAndVolumes };
+  const isOfDisk = isAboutDisk(resource);
+  return {
+    logs: isOfDisk,
+    volumes: isOfDisk && logsAndVolumes && (resource === 'inodes' ? 'inodes' : 'bytes'),
+  };
 }
 
 /** How much of what a signal is about a pod uses; undefined where nobody knows. In bytes, inodes or processes. Pure. */
@@ -39,11 +43,14 @@ export function consumptionOf(signal: EvictionSignal, use: PodUse, parts: DiskPa
       ]);
       return volumeBytes === undefined ? undefined : containerBytes + volumeBytes;
     }
-    case 'inodes':
-      return sumOf(use.containers, ({ writtenInodes, logInodes }) => [
+    case 'inodes': {
+      const volumeInodes = parts.logsAndVolumes ? use.volumeInodes : 0;
+      const containerInodes = sumOf(use.containers, ({ writtenInodes, logInodes }) => [
         parts.writtenLayers ? writtenInodes : 0,
         parts.logsAndVolumes ? logInodes : 0,
       ]);
+      return volumeInodes === undefined ? undefined : containerInodes + volumeInodes;
+    }
   }
 }
 

@@ -29,7 +29,12 @@ function rank(
     Object.entries(contenders).flatMap(([name, { use }]): [string, PodUse][] => {
       if (use === undefined) return [];
       const { main = {}, ...rest } = use;
-      return [[`uid-${name}`, { volumeBytes: 0, ...rest, containers: [{ name: 'main', ...main }] }]];
+      return [
+        [
+          `uid-${name}`,
+          { volumeBytes: 0, volumeInodes: 0, ...rest, containers: [{ name: 'main', ...main }] },
+        ],
+      ];
     }),
   );
   const parts = diskPartsOf(signal, hasImageDisk);
@@ -71,6 +76,17 @@ describe('pods are evicted for a disk', () => {
   it('by all that they have written where there is one', () => {
     expect(rank('nodefs.available', pods)).toEqual(['layer', 'logs', 'volumes', 'asked']);
     expect(rank('nodefs.inodesFree', pods)).toEqual(['logs', 'layer', 'volumes', 'asked']);
+  });
+
+  it('for inodes by the files of their volumes as well, where these are on it', () => {
+    const files = {
+      layer: { use: { main: { writtenInodes: 900 } } },
+      volumes: { use: { volumeInodes: 1_000, main: { writtenInodes: 1 } } },
+      uncounted: { priority: 1, use: { volumeInodes: undefined } },
+    };
+    expect(rank('nodefs.inodesFree', files)).toEqual(['volumes', 'layer', 'uncounted']);
+    expect(rank('nodefs.inodesFree', files, true)).toEqual(['volumes', 'uncounted', 'layer']);
+    expect(rank('imagefs.inodesFree', files, true)).toEqual(['layer', 'volumes', 'uncounted']);
   });
 
   it('by what is on that one where images have their own', () => {

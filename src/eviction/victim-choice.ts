@@ -63,9 +63,7 @@ export class VictimChoice {
       pods: ranked.map(({ metadata }) => formatPod(metadata)),
     });
     const candidates = ranked.filter((pod) => !isCriticalPod(pod));
-    const uncounted = needs.volumes
-      ? candidates.filter((pod) => isUncounted(uses.get(pod.metadata.uid)))
-      : [];
+    const uncounted = candidates.filter((pod) => isUncounted(uses.get(pod.metadata.uid), needs));
     if (uncounted.length > 0 && this.#postponed < MOST_POSTPONED) {
       this.#postponed++;
       logger.info('Eviction manager: volumes are being counted', {
@@ -89,7 +87,8 @@ export class VictimChoice {
   }
 }
 
-/** It runs, and how much of the disk its volumes take is not known yet. */
-function isUncounted(use: PodUse | undefined): boolean {
-  return use !== undefined && use.volumeBytes === undefined;
+/** It runs, and how much of the disk its volumes take is to be known and is not yet. */
+function isUncounted(use: PodUse | undefined, { volumes }: PodUseNeeds): boolean {
+  if (use === undefined || volumes === false) return false;
+  return (volumes === 'bytes' ? use.volumeBytes : use.volumeInodes) === undefined;
 }

@@ -18,11 +18,13 @@ export interface PodUse {
   readonly containers: readonly ContainerUse[];
   /** Of its emptyDirs on the disk; undefined as long as one of them was never counted. */
   readonly volumeBytes?: number | undefined;
+  /** The same in files and folders. */
+  readonly volumeInodes?: number | undefined;
 }
 
 /** What of {@link PodUse} is to be looked at on the disk, where it takes its time. */
 export interface PodUseNeeds {
   readonly logs: boolean;
-  /** Counts files. */
-  readonly volumes: boolean;
+  /** Looks at every file of them: either for what they take or for how many they are. */
+  readonly volumes: false | 'bytes' | 'inodes';
 }

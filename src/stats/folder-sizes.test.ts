@@ -25,7 +25,7 @@ it('counts as many folders at a time as it may, in the order in which they were 
   expect([...underWay.keys()]).toEqual(['/a', '/b']);
   await end('/b', 2n);
   expect([...underWay.keys()]).toEqual(['/a', '/c']);
-  expect(sizes.find('/b')).toMatchObject({ usedBytes: 2 });
+  expect(sizes.find('/b')).toMatchObject({ size: 2 });
   await end('/a', 1n);
   await end('/c', 3n);
   await sizes.settled();
@@ -36,11 +36,11 @@ it('keeps what it knows while it counts once more', async () => {
   sizes.find('/a');
   await end('/a', 1n);
   await clock.advance(9_000);
-  expect(sizes.find('/a')).toMatchObject({ usedBytes: 1 });
+  expect(sizes.find('/a')).toMatchObject({ size: 1 });
   expect([...underWay.keys()]).toEqual(['/a']);
-  expect(sizes.find('/a')).toMatchObject({ usedBytes: 1 });
+  expect(sizes.find('/a')).toMatchObject({ size: 1 });
   await end('/a', 5n);
-  expect(sizes.find('/a')).toMatchObject({ usedBytes: 5 });
+  expect(sizes.find('/a')).toMatchObject({ size: 5 });
   sizes.keepOnly((path) => path !== '/a');
   expect(sizes.find('/a')).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { type Clock } from '../util/clock.js';
 /** What {@link FolderSizes} needs. */
 export interface FolderSizesOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
-  /** How many bytes a folder takes; may take long. */
+  /** How large a folder is, in bytes or in files; may take long. */
   readonly measureFolder: (path: string, signal: AbortSignal) => Promise<bigint>;
   /** For so long what was counted is good. */
   readonly goodForMs: number;
@@ -15,10 +15,10 @@ export interface FolderSizesOptions {
 
 /** What is known of a folder. */
 export interface FolderSize {
-  /** When `usedBytes` was counted, in milliseconds since the epoch. */
+  /** When `size` was counted, in milliseconds since the epoch. */
   readonly atMs: number;
   /** Undefined when it could never be counted. */
-  readonly usedBytes: number | undefined;
+  readonly size: number | undefined;
 }
 
 interface Tried extends FolderSize {
@@ -88,11 +88,11 @@ export class FolderSizes {
 
   async #count(path: string): Promise<void> {
     const { clock, measureFolder, signal } = this.#options;
-    const usedBytes = await measureFolder(path, signal).then(Number, () => undefined);
-    const known = usedBytes === undefined ? this.#known.get(path) : undefined;
+    const size = await measureFolder(path, signal).then(Number, () => undefined);
+    const known = size === undefined ? this.#known.get(path) : undefined;
     const { atMs } = known ?? { atMs: clock.now() };
     this.#known.set(path, {
-      ...{ atMs, usedBytes: usedBytes ?? known?.usedBytes },
+      ...{ atMs, size: size ?? known?.size },
       triedAtMs: clock.monotonicMs(),
     });
   }

@@ -28,9 +28,9 @@ it('is memory and processes of a pod, and what its containers and volumes have o
   const folder = join(logsDir, 'default_web_uid-web', 'main');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, '0.log'), 'x'.repeat(5_000));
-  const volumeBytesOf = (uid: string) => (uid === 'uid-web' ? 11 : undefined);
+  const volumesOf = (uid: string) => (uid === 'uid-web' ? { volumeBytes: 11 } : {});
   const uses = await measurePodUses(
-    { pods: [aPodWithLog(join(folder, '0.log'))], logsDir, volumeBytesOf },
+    { pods: [aPodWithLog(join(folder, '0.log'))], logsDir, volumesOf },
     never,
   );
   expect([...uses]).toEqual([
@@ -52,7 +52,7 @@ it('is memory and processes of a pod, and what its containers and volumes have o
 
 it('looks at no log unless told where they are', async () => {
   const pods = [aPodWithLog(join(logsDir, 'default_web_uid-web', 'main', '0.log'))];
-  const uses = await measurePodUses({ pods, logsDir: undefined, volumeBytesOf: () => undefined }, never);
+  const uses = await measurePodUses({ pods, logsDir: undefined, volumesOf: () => ({}) }, never);
   const { volumeBytes, containers } = uses.get('uid-web')!;
   expect(volumeBytes).toBeUndefined();
   expect(containers[0]).toMatchObject({ name: 'main', writtenBytes: 7, logBytes: undefined });

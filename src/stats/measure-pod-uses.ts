@@ -7,13 +7,13 @@ export interface PodUsesScene {
   readonly pods: readonly LookedPod[];
   /** The folder of pods' logs; absolute. Undefined: nobody looks at them. */
   readonly logsDir: string | undefined;
-  /** What a pod's emptyDirs take of the disk; undefined where that is not known. */
-  readonly volumeBytesOf: (podUid: string) => number | undefined;
+  /** What a pod's emptyDirs take of the disk; without what is not known. */
+  readonly volumesOf: (podUid: string) => Pick<PodUse, 'volumeBytes' | 'volumeInodes'>;
 }
 
 /** What each pod that runs uses of memory, disks and process ids, by uid. Rejects with the signal's reason alone. */
 export async function measurePodUses(
-  { pods, logsDir, volumeBytesOf }: PodUsesScene,
+  { pods, logsDir, volumesOf }: PodUsesScene,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, PodUse>> {
   const uses = new Map<string, PodUse>();
@@ -23,7 +23,7 @@ export async function measurePodUses(
       memoryBytes: memory?.workingSetBytes,
       processes,
       containers: await Promise.all(containers.map(async (each) => measureContainer(each, logsDir))),
-      volumeBytes: volumeBytesOf(uid),
+      ...volumesOf(uid),
     });
   }
   return uses;

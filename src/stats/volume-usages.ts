@@ -55,8 +55,8 @@ export class VolumeUsages {
       for (const name of await readdir(join(root, plugin)).catch(() => [])) {
         const path = join(root, plugin, name);
         const known = this.#sizes.find(path);
-        if (known?.usedBytes === undefined) continue;
-        const { atMs, usedBytes } = known;
+        if (known?.size === undefined) continue;
+        const { atMs, size: usedBytes } = known;
         found.push({
           name,
           plugin,

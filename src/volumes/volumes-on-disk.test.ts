@@ -25,7 +25,7 @@ import { SystemClock } from '../util/clock.js';
 import { isBelow, readOwnMounts } from '../util/mountinfo.js';
 import { EmptyDir } from './empty-dir.js';
 import { HostPath } from './host-path.js';
-import { measureFolder } from './measure-folder.js';
+import { countInodes, measureFolder } from './measure-folder.js';
 import { ToolMounter } from './mounter.js';
 import { PodVolumes } from './pod-volumes.js';
 
@@ -198,8 +198,17 @@ describe('a folder', () => {
     expect(used).toBeLessThan(1n << 21n);
   });
 
+  it('is counted with all that is in it, each once whatever names it has', async () => {
+    const counted = join(folder, 'counted');
+    await mkdir(join(counted, 'below'), { recursive: true });
+    for (const name of ['one', 'two', 'below/three']) await writeFile(join(counted, name), '');
+    await link(join(counted, 'one'), join(counted, 'second'));
+    expect(await countInodes(counted, NEVER)).toBe(5n);
+  });
+
   it('that is not there cannot be measured', async () => {
     await expect(measureFolder(join(folder, 'none'), NEVER)).rejects.toThrow('du cannot tell');
+    await expect(countInodes(join(folder, 'none'), NEVER)).rejects.toThrow('du cannot tell');
   });
 
   it('deeper than a path can name is measured and removed', async () => {

@@ -9,7 +9,7 @@ import { type Clock } from '../../util/clock.js';
 import { type Logger } from '../../util/logger.js';
 import { type EmptyDirLimits } from '../../volumes/empty-dir-limits.js';
 import { FolderCounts } from '../../volumes/folder-counts.js';
-import { measureFolder } from '../../volumes/measure-folder.js';
+import { countInodes, measureFolder } from '../../volumes/measure-folder.js';
 import { type PodVolumes } from '../../volumes/pod-volumes.js';
 import { type AgentOptions } from '../agent-options.js';
 import { buildVolumeLimits } from '../build-volumes.js';
@@ -52,11 +52,12 @@ export function buildStorage(given: StorageOptions): Storage {
     ...{ usage, cache, pods, ending, clock, logger, readNode: readNodeUsage, logsDir: paths.podLogsDir },
     folderOf: (pod, volume) => volumes.hostPathOf(pod, volume),
     measureFolder: async (path, signal) => counts.count(path, signal),
+    countInodes,
   });
   const imageDisk = new ImageDisk({ rootDir: options.rootDir, usage });
   const storageLimits = new StorageLimits({
     pods: () => [...pods()].filter((pod) => evictor.isHeldToLimits(pod)),
-    measurePods: async (limited, signal) => uses.measure(limited, { logs: true, volumes: true }, signal),
+    measurePods: async (limited, signal) => uses.measure(limited, { logs: true, volumes: 'bytes' }, signal),
     hasImageDisk: async (signal) => imageDisk.isOwn(signal),
     evict: (pod, eviction) => evictor.evict(pod, eviction),
     ...{ clock, logger },

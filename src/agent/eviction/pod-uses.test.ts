@@ -9,19 +9,21 @@ import { aPodUsage, NODE_USAGE } from '../../testing/usage-builders.js';
 import { PodUses } from './pod-uses.js';
 
 const never = new AbortController().signal;
-const DISK = { logs: true, volumes: true };
+const DISK = { logs: true, volumes: 'bytes' } as const;
 
 let clock: FakeClock;
 let usages: readonly PodUsage[] | Error;
 let counted: string[];
 /** By folder; those that are not in it are never done. */
 let bytes: Record<string, bigint>;
+/** By folder; of others it cannot be told. */
+let inodes: Record<string, bigint>;
 let pods: NodePod[];
 let uses: PodUses;
 
 beforeEach(() => {
   clock = new FakeClock();
-  [counted, bytes, pods, usages] = [[], {}, [], []];
+  [counted, bytes, inodes, pods, usages] = [[], {}, {}, [], []];
   uses = new PodUses({
     usage: { listPods: async () => (usages instanceof Error ? Promise.reject(usages) : usages) },
     cache: { getLastKnown: emptyPodStatus },
@@ -32,6 +34,8 @@ beforeEach(() => {
       const size = bytes[path];
       return size === undefined ? new Promise(() => undefined) : Promise.resolve(size);
     },
+    countInodes: async (path) =>
+      inodes[path] === undefined ? Promise.reject(new Error('du: unknown option')) : inodes[path],
     ...{ ending: never, clock, logger: new LogRecorder() },
   });
 });
@@ -65,7 +69,8 @@ describe('what pods use', () => {
   it('is known without counting files where nobody needs their number', async () => {
     add('web', [{ name: 'one', emptyDir: {} }]);
     const measured = await uses.measure(pods, { logs: false, volumes: false }, never);
-    expect(measured.get('uid-web')).toMatchObject({ memoryBytes: 2 ** 20, volumeBytes: undefined });
+    expect(measured.get('uid-web')).toMatchObject({ memoryBytes: 2 ** 20 });
+    expect(measured.get('uid-web')).not.toHaveProperty('volumeBytes');
     expect(counted).toEqual([]);
   });
 
@@ -78,6 +83,19 @@ describe('what pods use', () => {
     bytes = {};
     expect(await volumeBytes()).toEqual({ 'uid-slow': undefined, 'uid-web': 5 });
     expect(counted).toEqual(['/slow/large', '/web/one', '/web/one']);
+  });
+
+  it('is the files of volumes where these are short, and nothing of those where nobody can count them', async () => {
+    add('web', [
+      { name: 'one', emptyDir: {} },
+      { name: 'two', emptyDir: {} },
+    ]);
+    add('other', [{ name: 'one', emptyDir: {} }]);
+    inodes = { '/web/one': 5_000n, '/web/two': 7n };
+    const measured = await uses.measure(pods, { logs: true, volumes: 'inodes' }, never);
+    expect(measured.get('uid-web')).toMatchObject({ volumeInodes: 5_007 });
+    expect(measured.get('uid-other')).toMatchObject({ volumeInodes: 0 });
+    expect(counted).toEqual([]);
   });
 
   it('is told of those pods alone that were asked for, and forgotten of those that nobody wants', async () => {

@@ -25,6 +25,8 @@ export interface PodUsesOptions {
   /** Where an emptyDir is on the node. */
   readonly folderOf: (pod: NodePod, volume: Volume) => string;
   readonly measureFolder: FolderSizesOptions['measureFolder'];
+  /** How many files and folders there are in one. */
+  readonly countInodes: FolderSizesOptions['measureFolder'];
   /** Ends what goes on in the background. */
   readonly ending: AbortSignal;
   readonly clock: Clock;
@@ -44,19 +46,21 @@ const LIMIT_MS = 20_000;
 export class PodUses {
   readonly #options: PodUsesOptions;
   readonly #looks: UsageLooks;
-  readonly #sizes: FolderSizes;
+  readonly #sizes: Readonly<Record<'bytes' | 'inodes', FolderSizes>>;
 
   constructor(options: PodUsesOptions) {
     this.#options = options;
-    const { usage, cache, readNode, measureFolder, ending, clock, logger } = options;
+    const { usage, cache, readNode, measureFolder, countInodes, ending, clock, logger } = options;
     this.#looks = new UsageLooks({
       ...{ clock, logger, readNode },
       listPods: () => usage.listPods(ending),
       statusOf: (uid) => cache.getLastKnown(uid),
     });
-    this.#sizes = new FolderSizes({
-      ...{ clock, measureFolder, signal: ending, goodForMs: COUNT_EVERY_MS, atOnce: COUNTED_AT_ONCE },
-    });
+    const common = { clock, signal: ending, goodForMs: COUNT_EVERY_MS, atOnce: COUNTED_AT_ONCE };
+    this.#sizes = {
+      bytes: new FolderSizes({ ...common, measureFolder }),
+      inodes: new FolderSizes({ ...common, measureFolder: countInodes }),
+    };
   }
 
   /**
@@ -82,33 +86,46 @@ export class PodUses {
     const { logsDir } = this.#options;
     const { pods: looked, problem } = await this.#looks.look(signal);
     if (problem !== undefined) throw new Error(`the runtime does not tell what pods use: ${problem}`);
-    if (needs.volumes) await this.#countVolumes(pods);
+    const { volumes } = needs;
+    if (volumes !== false) await this.#countVolumes(pods, this.#sizes[volumes]);
     const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
     return await measurePodUses(
       {
         pods: looked.filter(({ uid }) => byUid.has(uid)),
         logsDir: needs.logs ? logsDir : undefined,
-        volumeBytesOf: (uid) => (needs.volumes ? this.#volumeBytesOf(byUid.get(uid)!) : undefined),
+        volumesOf: (uid) => {
+          const pod = byUid.get(uid)!;
+          if (volumes === false) return {};
+          return volumes === 'bytes'
+            ? { volumeBytes: this.#volumeBytesOf(pod) }
+            : { volumeInodes: this.#volumeInodesOf(pod) };
+        },
       },
       signal,
     );
   }
 
-  async #countVolumes(pods: readonly NodePod[]): Promise<void> {
+  async #countVolumes(pods: readonly NodePod[], sizes: FolderSizes): Promise<void> {
     const { clock, pods: wanted } = this.#options;
     const kept = new Set([...wanted()].flatMap((pod) => this.#foldersOf(pod)));
-    this.#sizes.keepOnly((path) => kept.has(path));
+    sizes.keepOnly((path) => kept.has(path));
     // Asked for once so that they are counted, and then as they were counted.
-    for (const pod of pods) for (const path of this.#foldersOf(pod)) this.#sizes.find(path);
-    await settlesWithin(this.#sizes.settled(), COUNTING_LIMIT_MS, clock);
+    for (const pod of pods) for (const path of this.#foldersOf(pod)) sizes.find(path);
+    await settlesWithin(sizes.settled(), COUNTING_LIMIT_MS, clock);
   }
 
   /** Undefined as long as one of them was never counted. */
   #volumeBytesOf(pod: NodePod): number | undefined {
-    const sizes = this.#foldersOf(pod).map((path) => this.#sizes.find(path)?.usedBytes);
-    return sizes.reduce<number | undefined>(
-      (sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes),
-      0,
+    return sumOf(this.#foldersOf(pod).map((path) => this.#sizes.bytes.find(path)?.size));
+  }
+
+  /** Undefined until each was tried to count: not every du(1) can, and then what lies elsewhere counts alone. */
+  #volumeInodesOf(pod: NodePod): number | undefined {
+    return sumOf(
+      this.#foldersOf(pod).map((path) => {
+        const known = this.#sizes.inodes.find(path);
+        return known && (known.size ?? 0);
+      }),
     );
   }
 
@@ -118,4 +135,12 @@ export class PodUses {
       .filter(({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== 'Memory')
       .map((volume) => this.#options.folderOf(pod, volume));
   }
+}
+
+/** What one of the parts does not tell is unknown of the sum. */
+function sumOf(parts: readonly (number | undefined)[]): number | undefined {
+  return parts.reduce<number | undefined>(
+    (sum, part) => (sum === undefined || part === undefined ? undefined : sum + part),
+    0,
+  );
 }
