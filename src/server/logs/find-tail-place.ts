@@ -1,10 +1,10 @@
 import { countLines, findTail } from './find-tail.js';
 import { gunzip } from './log-blocks.js';
-import { type LogFile, type LogFolder } from './log-folder.js';
+import { type OpenLogs } from './open-logs.js';
 
 /** Where the last lines of a log begin. */
 export interface TailPlace {
-  /** The file's place in the list. */
+  /** The place of the file among those that the log was rotated into; behind them all, the one that is written to. */
   readonly index: number;
   /** Offset in it. */
   readonly start: number;
@@ -12,18 +12,19 @@ export interface TailPlace {
   readonly skippedLines: number;
 }
 
-/** Finds where the last `wanted` lines of all files together begin; the first of the files is the oldest. */
-export async function findTailPlace(
-  folder: LogFolder,
-  files: readonly LogFile[],
-  wanted: number,
-): Promise<TailPlace> {
+/** Finds where the last `wanted` lines of all files together begin. */
+export async function findTailPlace(logs: OpenLogs, wanted: number): Promise<TailPlace> {
+  const { rotated, current } = logs;
   let left = wanted;
-  for (let index = files.length - 1; index >= 0; index--) {
-    const { name, isCompressed } = files[index]!;
-    await using file = await folder.openFile(name);
+  if (current !== undefined) {
+    const { start, lines } = await findTail(current, (await current.stat()).size, left);
+    left -= lines;
+    if (left === 0) return { index: rotated.length, start, skippedLines: 0 };
+  }
+  for (const [index, each] of [...rotated.entries()].reverse()) {
+    await using file = await logs.openRotated(each);
     if (file === undefined) continue;
-    if (isCompressed) {
+    if (each.isCompressed) {
       const lines = await countLines(gunzip(file));
       if (lines >= left) return { index, start: 0, skippedLines: lines - left };
       left -= lines;

@@ -69,6 +69,25 @@ describe('a log', () => {
     expect(await read({}, { tailLines: 2 })).toBe('\nun');
   });
 
+  it('is read as it was when its reader came, although it is rotated and compressed before he gets so far', async () => {
+    await write('0.log.20260102-030401', line('one'));
+    await write('0.log.20260102-030402', line('two'));
+    await write('0.log', line('three'));
+    const rotateOnce = async () => {
+      await writeFile(join(place, '0.log.20260102-030402.gz'), gzipSync(line('two')));
+      await rm(join(place, '0.log.20260102-030402'));
+      await rename(join(place, '0.log'), join(place, '0.log.20260102-030403'));
+      await write('0.log', line('four', { at: 4 }));
+    };
+    await using folder = (await LogFolder.open(root, ['pod', 'main']))!;
+    const signal = new AbortController().signal;
+    const texts: string[] = [];
+    for await (const piece of readLog({ folder, name: '0.log', selection: { timestamps: false }, signal })) {
+      if (texts.push(piece.toString()) === 1) await rotateOnce();
+    }
+    expect(texts.join('')).toBe('one\ntwo\nthree\n');
+  });
+
   it('passes over what no runtime wrote, and what is being written', async () => {
     await write(
       '0.log',
@@ -174,6 +193,36 @@ describe('a log that is followed', () => {
     state.isWritten = false;
     state.wake();
     expect(await run).toBe('one\ntwo\nthree\nfour\n');
+  });
+
+  it('misses nothing when it is rotated once more while its reader is slow', async () => {
+    await write('0.log', line('one', { at: 1 }));
+    await using folder = (await LogFolder.open(root, ['pod', 'main']))!;
+    const { signal } = new AbortController();
+    let isWritten = true;
+    const rotate = async (second: number) =>
+      rename(join(place, '0.log'), join(place, `0.log.20260102-03040${second}`));
+    const changes = {
+      next: async () => {
+        await rename(join(place, '0.log'), join(place, 'gone'));
+        await rm(join(place, 'gone'));
+        await write('0.log.20260102-030401', line('one', { at: 1 }), line('two', { at: 2 }));
+        await write('0.log.20260102-030402', line('three', { at: 3 }));
+        await write('0.log', line('four', { at: 4 }));
+      },
+    };
+    const texts: string[] = [];
+    const follow = { changes, isWritten: () => isWritten };
+    for await (const piece of readLog({
+      ...{ folder, name: '0.log', selection: { timestamps: false }, signal, follow },
+    })) {
+      texts.push(piece.toString());
+      if (!texts.join('').endsWith('two\n')) continue;
+      await rotate(3);
+      await write('0.log', line('five', { at: 5 }));
+      isWritten = false;
+    }
+    expect(texts.join('')).toBe('one\ntwo\nthree\nfour\nfive\n');
   });
 
   it('waits for a file that is not there yet, and for the end of a line', async () => {

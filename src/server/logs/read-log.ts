@@ -3,10 +3,10 @@
  * and on when it is to be followed.
  *
  * In: a folder, the name of a log, what is wanted. Out: pieces of text, the next one read when the one before was taken,
- * so that a reader who does not read costs nothing. Nothing is held but a block of a file and a line.
+ * so that a reader who does not read costs nothing. Nothing is held but a block of a file, a line, and open files.
  *
- * It assumes that a log is rotated by renaming it, and that whoever writes opens a new one then. A follower who is late
- * goes on in the files that came meanwhile, by their times: the one that he was in may be compressed or gone.
+ * It assumes that a log is rotated by renaming it, and that whoever writes opens a new one then. A reader who is slow gets
+ * the files that there were when he came ({@link OpenLogs}), whatever becomes of them. A follower who is late goes on in the files that came meanwhile, by their times: the one that he was in may be compressed or gone.
  *
  * @module
  */
@@ -17,6 +17,7 @@ import { blocksOf, gunzip } from './log-blocks.js';
 import { type LogChanges } from './log-changes.js';
 import { type LogFile, type LogFolder } from './log-folder.js';
 import { LogPrinter, type LogSelection } from './log-printer.js';
+import { OpenLogs } from './open-logs.js';
 import { LineSplitter } from './split-lines.js';
 
 /** What {@link readLog} needs. */
@@ -67,16 +68,9 @@ class LogReader implements AsyncDisposable {
   }
 
   async *read(): AsyncGenerator<Buffer, void, undefined> {
-    const { folder, name, tailLines, follow } = this.#options;
-    const files = await folder.list(name);
-    const place = tailLines === undefined ? undefined : await findTailPlace(folder, files, tailLines);
-    for (const [index, file] of files.slice(0, -1).entries()) {
-      if (place !== undefined && index < place.index) continue;
-      yield* this.#readClosed(file, { place: index === place?.index ? place : undefined });
-      if (this.#isOver()) return;
-    }
-    this.#file = await folder.openFile(name);
-    this.#offset = place?.index === files.length - 1 ? place.start : 0;
+    const { tailLines, follow } = this.#options;
+    yield* this.#begin(tailLines);
+    if (this.#isOver()) return;
     if (follow === undefined) yield* this.#readOn();
     else yield* this.#follow(follow);
     if (this.#isOver()) return;
@@ -87,6 +81,20 @@ class LogReader implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#file?.close();
     this.#file = undefined;
+  }
+
+  /** Reads what the log was rotated into before, and finds where to begin in the file that is written to. */
+  async *#begin(tailLines: number | undefined): AsyncGenerator<Buffer, void, undefined> {
+    const { folder, name } = this.#options;
+    await using logs = await OpenLogs.open(folder, name);
+    const place = tailLines === undefined ? undefined : await findTailPlace(logs, tailLines);
+    for (const [index, file] of logs.rotated.entries()) {
+      if (place !== undefined && index < place.index) continue;
+      yield* this.#readClosed(logs, file, { place: index === place?.index ? place : undefined });
+      if (this.#isOver()) return;
+    }
+    this.#offset = place?.index === logs.rotated.length ? place.start : 0;
+    this.#file = logs.takeCurrent();
   }
 
   /** It changes while others have their turn. */
@@ -121,16 +129,17 @@ class LogReader implements AsyncDisposable {
 
   /** Reads a file that nobody writes to any more. */
   async *#readClosed(
-    { name, isCompressed }: LogFile,
+    logs: OpenLogs,
+    rotated: LogFile,
     { place, afterNs, exceptIno }: ClosedFileOptions,
   ): AsyncGenerator<Buffer, void, undefined> {
-    await using file = await this.#options.folder.openFile(name);
+    await using file = await logs.openRotated(rotated);
     const sinceNs = afterNs ?? this.#options.selection.sinceNs;
     if (file === undefined || (sinceNs !== undefined && (await changedNs(file)) < sinceNs)) return;
     if (exceptIno !== undefined && (await file.stat()).ino === exceptIno) return;
     const splitter = new LineSplitter();
     let skipped = place?.skippedLines ?? 0;
-    for await (const block of isCompressed ? gunzip(file) : blocksOf(file, place?.start ?? 0)) {
+    for await (const block of rotated.isCompressed ? gunzip(file) : blocksOf(file, place?.start ?? 0)) {
       for (const line of splitter.push(block)) {
         if (skipped === 0) this.#printer.push(line, afterNs);
         else if (endsLine(line)) skipped--;
@@ -155,14 +164,14 @@ class LogReader implements AsyncDisposable {
   async *#takeUpNewFile(): AsyncGenerator<Buffer, void, undefined> {
     const { folder, name } = this.#options;
     const exceptIno = (await this.#file?.stat())?.ino;
+    await using logs = await OpenLogs.open(folder, name);
     await this[Symbol.asyncDispose]();
     const afterNs = this.#printer.lastNs;
-    const rotated = (await folder.list(name)).slice(0, -1);
-    for (const file of rotated) {
-      if (afterNs !== undefined) yield* this.#readClosed(file, { afterNs, exceptIno });
+    for (const file of logs.rotated) {
+      if (afterNs !== undefined) yield* this.#readClosed(logs, file, { afterNs, exceptIno });
       if (this.#isOver()) return;
     }
-    this.#file = await folder.openFile(name);
+    this.#file = logs.takeCurrent();
     this.#offset = 0;
     this.#splitter = new LineSplitter();
   }
