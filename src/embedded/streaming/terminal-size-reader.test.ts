@@ -34,3 +34,15 @@ it('passes over what no terminal can be', async () => {
 it('goes on after text without an end', async () => {
   expect(await read('{'.repeat(10_000), '{"Width":7,"Height":8}')).toEqual([{ columns: 7, rows: 8 }]);
 });
+
+it('takes the last size of a flood, and does not read all of it', async () => {
+  const flood = '{"Width":1,"Height":1}'.repeat(100_000);
+  const sizes = await read(`${flood}{"Width":7,"Height":8}`);
+  expect(sizes.at(-1)).toEqual({ columns: 7, rows: 8 });
+  expect(sizes.length).toBeLessThan(200);
+});
+
+it('is not kept busy by nonsense: as much as a message may hold is passed over at once', async () => {
+  const nonsense = '}'.repeat(4 * 1024 * 1024);
+  expect(await read(`${nonsense}{"Height":8, "Width": 7}`)).toEqual([{ columns: 7, rows: 8 }]);
+});
