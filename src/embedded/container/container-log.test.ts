@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextRound } from 'node:timers/promises';
@@ -85,4 +85,20 @@ it('keeps nothing open of a log whose position cannot be written down', async ()
   } finally {
     await rm(dir, { recursive: true });
   }
+});
+
+it('goes on after a loss of power that has left an empty file of how far it was', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'podloop-log-'));
+  const files = new ContainerFiles(dir);
+  const logPath = join(dir, 'c.log');
+  await writeFile(files.positionPath, '');
+  await writeFile(join(dir, 'stdout.spool.0'), 'last words\n');
+  const log = new ContainerLog({
+    ...{ files, logPath, logger: SILENT_LOGGER },
+    time: new NanoClock(new SystemClock()),
+  });
+  await log.open();
+  expect(await log.drain(true)).toBe(true);
+  expect(await readFile(logPath, 'utf8')).toMatch(/ stdout F last words\n$/);
+  await rm(dir, { recursive: true });
 });

@@ -67,7 +67,8 @@ export class ContainerLog {
         // The last write may have been cut short: its beginning is written again, whole.
         if (recovered.torn !== undefined) await truncate(recovered.torn.path, recovered.torn.wholeBytes);
       }
-      // Without a record of how far it was carried, what was removed from the spool counts as carried.
+      // Without a record of how far it was carried, what was removed from the spool counts as carried, and no more: what
+      // is there is better twice in the log than not at all.
       for (const stream of STREAMS) {
         this.#carried[stream] = await this.#spools[stream].findNext(this.#carried[stream]);
       }

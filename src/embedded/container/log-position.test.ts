@@ -73,3 +73,17 @@ describe('readLogPosition', () => {
     expect(await readLogPosition(path)).toEqual(position);
   });
 });
+
+it('a position that is empty, cut off or something else is none', async () => {
+  const path = join(folder, 'position.json');
+  for (const text of [
+    '',
+    '{"inode":"1","logBytes":1',
+    'null',
+    '{}',
+    '{"inode":"1","logBytes":1,"stdout":1,"final":false}',
+  ]) {
+    await writeFile(path, text);
+    expect(await readLogPosition(path)).toBeUndefined();
+  }
+});

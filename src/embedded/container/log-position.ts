@@ -16,10 +16,21 @@ export interface LogPosition {
   readonly final: boolean;
 }
 
-/** Reads a position, or undefined when there is none yet. */
+/**
+ * Reads a position, or undefined when there is none yet, or none any more: the loss of power may have left an empty file, as
+ * it is not written durably.
+ */
 export async function readLogPosition(path: string): Promise<LogPosition | undefined> {
   const text = await readIfThere(path);
-  return text === undefined ? undefined : (JSON.parse(text) as LogPosition);
+  if (text === undefined) return undefined;
+  try {
+    const position = JSON.parse(text) as Partial<LogPosition> | null;
+    const { inode, logBytes, stdout, stderr, final } = position ?? {};
+    const isWhole = [logBytes, stdout, stderr].every(Number.isSafeInteger) && typeof inode === 'string';
+    return isWhole && typeof final === 'boolean' ? (position as LogPosition) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Writes a position. Not durable on purpose: after the loss of power the spools' own ends are as uncertain. */
