@@ -40,10 +40,15 @@ it.each([false, true])('nothing of a command that has ended stays open (terminal
   while ((await count()) > before) await clock.sleep(5);
 });
 
-it.each([false, true])('a command that cannot be started rejects, and leaves nothing open', async (tty) => {
-  const before = (await readdir('/proc/self/fd')).length;
-  await expect(open('', { workingDir: '/no/such', tty })).rejects.toThrow('ENOENT');
-  while ((await readdir('/proc/self/fd')).length > before) await clock.sleep(5);
+it.each([
+  ['is gone', '/no/such', 'ENOENT'],
+  ['has become a file', '/proc/version', 'ENOTDIR'],
+])('a command whose folder %s rejects, and leaves nothing open', async (_what, workingDir, code) => {
+  for (const tty of [false, true]) {
+    const before = (await readdir('/proc/self/fd')).length;
+    await expect(open('', { workingDir, tty })).rejects.toThrow(code);
+    while ((await readdir('/proc/self/fd')).length > before) await clock.sleep(5);
+  }
 });
 
 it('a command can be killed, again and too late', async () => {

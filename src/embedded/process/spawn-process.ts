@@ -35,10 +35,17 @@ const OWN_END_MS = 1_000;
  */
 export async function spawnProcess(options: SpawnProcessOptions): Promise<ContainerProcess> {
   const { workingDir, environment } = options;
-  const { argv, stdio, moreEnvironment, streamsOf, closeTheirs } = await prepareStreams(options);
+  const { argv, stdio, moreEnvironment, streamsOf, closeTheirs, discard } = await prepareStreams(options);
   const [file = '', ...args] = argv;
   const env = { ...environment, ...moreEnvironment };
-  const child = spawn(file, args, { cwd: workingDir, detached: true, env, stdio: [...stdio] });
+  let child: ChildProcess;
+  try {
+    child = spawn(file, args, { cwd: workingDir, detached: true, env, stdio: [...stdio] });
+  } catch (error) {
+    // Of some errors it does not tell by an event: a folder that has become a file, no memory.
+    discard();
+    throw error;
+  }
   const streams = streamsOf(child);
   for (const stream of Object.values(streams)) stream.on('error', () => undefined);
   const exit = waitForExit(child);
@@ -63,6 +70,8 @@ interface PreparedStreams {
   readonly streamsOf: (child: ChildProcess) => Pick<ContainerProcess, 'stdin' | 'stdout' | 'stderr'>;
   /** Once the command has its ends, or cannot be started. */
   readonly closeTheirs: () => void;
+  /** Where nothing was started, in place of all else. */
+  readonly discard: () => void;
 }
 
 async function prepareStreams(options: SpawnProcessOptions): Promise<PreparedStreams> {
@@ -79,6 +88,7 @@ async function prepareStreams(options: SpawnProcessOptions): Promise<PreparedStr
         ...(child.stdout && { stdout: child.stdout }),
       }),
       closeTheirs: () => undefined,
+      discard: () => undefined,
     };
   }
   const pipes = await makeProcessPipes({ stdin, stdout, stderr, folder: pipesFolder, clock });
@@ -88,7 +98,11 @@ async function prepareStreams(options: SpawnProcessOptions): Promise<PreparedStr
     ...(pipes.stdout && { stdout: pipes.stdout }),
     ...(pipes.stderr && { stderr: pipes.stderr }),
   };
-  return { argv, stdio, moreEnvironment: {}, streamsOf: () => streams, closeTheirs };
+  const discard = (): void => {
+    closeTheirs();
+    for (const stream of Object.values(streams)) stream.destroy();
+  };
+  return { argv, stdio, moreEnvironment: {}, streamsOf: () => streams, closeTheirs, discard };
 }
 
 function resizerOf(
