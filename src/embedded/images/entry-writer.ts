@@ -1,6 +1,7 @@
 import { chmod, lchown, lutimes, open, utimes } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { dirname } from 'node:path';
+import { writeFully } from '../../util/write-fully.js';
 import { toMode, toTime } from './entry-facts.js';
 import { addCapabilities, CAPABILITIES } from './file-capabilities.js';
 import { makeSpecialFile } from './special-file.js';
@@ -55,7 +56,7 @@ export class EntryWriter {
     for await (const { offset, data } of entry.content()) {
       this.#signal.throwIfAborted();
       await this.#meter.addWritten(data.length);
-      await file.write(data, 0, data.length, offset);
+      await writeFully(file, data, offset);
       end = offset + data.length;
     }
     if (end < entry.size) await file.truncate(entry.size);
