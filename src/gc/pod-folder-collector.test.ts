@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -6,6 +6,7 @@ import { PodPaths } from '../runtime/pod-paths.js';
 import { emptyPodStatus, type ObservedPod, type PodStatus } from '../runtime/runtime.js';
 import { aContainer, aContainerStatus, aPod, aPodStatus } from '../testing/builders.js';
 import { FakeClock } from '../testing/fake-clock.js';
+import { pathOfHandle } from '../util/path-of-handle.js';
 import { PodFolderCollector } from './pod-folder-collector.js';
 
 const never = new AbortController().signal;
@@ -86,7 +87,30 @@ async function left(): Promise<{ folders: string[]; logs: string[]; links: strin
   };
 }
 
+/** Folders in folders, deeper than a path can name. */
+async function makeDeep(path: string): Promise<void> {
+  let folder = await open(path);
+  for (let depth = 0; depth < 30; depth++) {
+    const below = `${pathOfHandle(folder)}/${'d'.repeat(200)}`;
+    await mkdir(below);
+    const next = await open(below);
+    await folder.close();
+    folder = next;
+  }
+  await folder.close();
+}
+
 describe('the folders of a pod', () => {
+  it('go although they are deeper than a path can name, and those of others with them', async () => {
+    await make('deep');
+    await make('old');
+    await makeDeep(join(paths.podLogsDir, 'default_deep_uid-deep', 'main'));
+    const { cleanUp, errors } = lab();
+    expect(await cleanUp('uid-deep', 'uid-old')).toBeUndefined();
+    expect(await left()).toEqual({ folders: [], logs: [], links: [] });
+    expect(errors).toEqual([]);
+  });
+
   it('go with its logs and links once it is gone', async () => {
     await make('web');
     await make('old');

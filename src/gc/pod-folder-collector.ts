@@ -15,6 +15,7 @@ import { type Clock } from '../util/clock.js';
 import { type Logger, SILENT_LOGGER } from '../util/logger.js';
 import { findMountBelow, parseMountinfo, readOwnMountinfo } from '../util/mountinfo.js';
 import { namesIn } from '../util/names-in.js';
+import { removeTree } from '../util/remove-tree.js';
 import { systemCodeOf } from '../util/system-code.js';
 import { orphanedVolumesCleaned } from '../util/volume-channels.js';
 import { isStrictlyBelow } from './container-logs.js';
@@ -62,6 +63,8 @@ export class PodFolderCollector {
   readonly #logger: Logger;
   /** What keeps the folder of a pod, so that it is said once. */
   readonly #kept = new Map<string, string>();
+  /** Folders put aside that cannot be removed, so that it is said once. */
+  readonly #stuck = new Set<string>();
   /** When links are looked at again, in monotonic milliseconds. */
   #linksDueMs = 0;
   /** Whose folders are being taken away at this moment. */
@@ -98,7 +101,7 @@ export class PodFolderCollector {
       if (!(await this.#isGone(uid, signal)) || !view.mayRemove(uid)) continue;
       if (await this.#remove(uid, left, view)) cleaned++;
     }
-    for (const folder of [paths.podsDir, paths.podLogsDir]) await removeAsides(folder);
+    for (const folder of [paths.podsDir, paths.podLogsDir]) await this.#removeAsides(folder);
     for (const uid of this.#kept.keys()) if (!gone.includes(uid)) this.#kept.delete(uid);
     orphanedVolumesCleaned.publish({ cleaned, failed: this.#kept.size });
     await this.#cleanUpLinks(new Set(uids), signal);
@@ -167,6 +170,24 @@ export class PodFolderCollector {
     }
   }
 
+  /** Also those that another run left behind. One that stays keeps nothing else from going. */
+  async #removeAsides(folder: string): Promise<void> {
+    const names = await namesIn(folder);
+    for (const name of names.filter((each) => each.startsWith(ASIDE))) {
+      const path = join(folder, name);
+      try {
+        await removeTree(path);
+        this.#stuck.delete(path);
+      } catch (error) {
+        if (this.#stuck.has(path)) continue;
+        this.#stuck.add(path);
+        this.#logger.error('Failed to remove what is left of a pod that is gone, trying again', error, {
+          path,
+        });
+      }
+    }
+  }
+
   #keep(uid: string, error: unknown): void {
     const why = String(error);
     if (this.#kept.get(uid) === why) return;
@@ -210,15 +231,8 @@ export class PodFolderCollector {
 /** Takes the folder away in one go: what is made under its name from now on is another one. */
 async function moveAside(folder: string, name: string): Promise<void> {
   const aside = join(folder, ASIDE + name);
-  await rm(aside, { recursive: true, force: true });
+  await removeTree(aside);
   await rename(join(folder, name), aside);
-}
-
-/** Also those that another run left behind. */
-async function removeAsides(folder: string): Promise<void> {
-  for (const name of await namesIn(folder)) {
-    if (name.startsWith(ASIDE)) await rm(join(folder, name), { recursive: true, force: true });
-  }
 }
 
 /** `<namespace>_<name>_<uid>`: neither of the first two has an underscore. */

@@ -16,7 +16,7 @@ import { messageOf, PodloopError } from '../util/errors.js';
 import { isBelow, type MountEntry } from '../util/mountinfo.js';
 import { systemCodeOf } from '../util/system-code.js';
 import { type Mounter } from './mounter.js';
-import { removeTree } from './remove-tree.js';
+import { removeTree } from '../util/remove-tree.js';
 import { removeTarget } from './sub-path/sub-path-mounts.js';
 import { type VolumePaths } from './volume-paths.js';
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { systemCodeOf } from '../util/system-code.js';
+import { systemCodeOf } from './system-code.js';
 
 /** A volume of many millions of files takes that long on a slow disk. */
 const LIMIT_MS = 30 * 60_000;
