@@ -61,12 +61,20 @@ describe('one regular container', () => {
     [
       'fails its liveness probe',
       probed({ main: {} }, { failedLiveness: ['main-0'] }),
-      ['kill main-0 (LivenessProbe), start main/1', 'kill main-0 (LivenessProbe), start main/1', 'kill pod'],
+      [
+        'kill main-0 (LivenessProbe), start main/1',
+        'kill main-0 (LivenessProbe), start main/1',
+        'kill pod, kill main-0 (LivenessProbe)',
+      ],
     ],
     [
       'fails its startup probe again and again',
       probed({ main: { delayMs: 40_000 } }, { failedStartup: ['main-0'] }),
-      ['kill main-0 (StartupProbe), wait main', 'kill main-0 (StartupProbe), wait main', 'kill pod'],
+      [
+        'kill main-0 (StartupProbe), wait main',
+        'kill main-0 (StartupProbe), wait main',
+        'kill pod, kill main-0 (StartupProbe)',
+      ],
     ],
     [
       'is edited while its probes fail',

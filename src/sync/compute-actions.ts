@@ -51,7 +51,13 @@ export function computePodActions(inputs: PodActionInputs): PodActions {
     const outcomes = regular.map((each) => planner.plan(each));
     // What is being stopped and not to be started again keeps no pod, nor do sidecars.
     const isOver = outcomes.every((outcome) => outcome === 'ended' || outcome === 'stopping');
-    if (isOver) return endPod(inputs, planner);
+    if (isOver) {
+      const failed = planner.kills.filter(({ reason, name }) => {
+        const isProbed = reason === 'LivenessProbe' || reason === 'StartupProbe';
+        return isProbed && containers.some((container) => container.name === name);
+      });
+      return { ...endPod(inputs, planner), containersToKill: failed };
+    }
   }
   planner.killStrays(new Set([...initContainers, ...containers].map(({ name }) => name)));
   return toActions(inputs, planner, { killPod: false, createSandbox: false, sandboxId });

@@ -27,6 +27,15 @@ export interface PodKill {
   readonly observed: PodStatus;
   /** Undefined: what the containers' annotations say. */
   readonly graceSeconds: number | undefined;
+  /** Containers that end for a reason of their own, which goes before all that is said here. */
+  readonly ownKills?: readonly OwnKill[];
+}
+
+/** Why a container ends that the whole pod ends with. */
+export interface OwnKill {
+  readonly id: string;
+  readonly message: string;
+  readonly gracePeriodSeconds: number;
 }
 
 /**
@@ -34,7 +43,7 @@ export interface PodKill {
  * rejects only with the signal's reason, once what is under way has settled or is a stop that the next call overtakes.
  */
 export async function killPod(
-  { pod, spec, observed, graceSeconds }: PodKill,
+  { pod, spec, observed, graceSeconds, ownKills = [] }: PodKill,
   { killer, changes }: PodKillTools,
   signal: AbortSignal,
 ): Promise<readonly SyncFailure[]> {
@@ -46,12 +55,14 @@ export async function killPod(
   const killOne = async (container: ContainerStatus, turn: Promise<void> | undefined): Promise<void> => {
     const { id, name } = container;
     const { preStop, ports } = hookOf(container, spec);
-    const grace = graceSeconds ?? readGraceSeconds(container);
+    const own = ownKills.find((each) => each.id === id);
+    const grace = own?.gracePeriodSeconds ?? graceSeconds ?? readGraceSeconds(container);
     const kill = {
       pod,
       containerId: id,
       containerName: name,
       graceSeconds: grace,
+      message: own?.message,
       preStop,
       ports,
       host,

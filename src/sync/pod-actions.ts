@@ -30,7 +30,10 @@ export interface PodActions {
   readonly initContainersToStart: readonly ContainerToStart[];
   /** Regular containers, in the order of the spec. */
   readonly containersToStart: readonly ContainerToStart[];
-  /** Empty with `killPod`, which stops them all. */
+  /**
+   * With `killPod`, which stops them all: only those that their probes end and that nothing takes the place of. They have
+   * their own grace period and message then as well.
+   */
   readonly containersToKill: readonly ContainerToKill[];
   /** Run, and are to go on with other limits; before anything is started. */
   readonly containersToResize: readonly ContainerToResize[];

@@ -124,7 +124,8 @@ async function killUnwanted(
   const { metadata, spec } = pod;
   if (actions.killPod) {
     const graceSeconds = metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds;
-    const failed = await killPod({ pod: metadata, spec, observed, graceSeconds }, tools, signal);
+    const ownKills = actions.containersToKill;
+    const failed = await killPod({ pod: metadata, spec, observed, graceSeconds, ownKills }, tools, signal);
     return failed.length > 0 ? failed : await removeUnwanted(work, tools, signal);
   }
   const failures: SyncFailure[] = [];

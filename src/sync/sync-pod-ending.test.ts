@@ -228,3 +228,23 @@ it('ends a pod that only the runtime knows as its own annotations say', async ()
     'stopPodSandbox web-sandbox-0',
   ]);
 });
+
+it('ends a pod that runs once for a failed probe in the grace period of the probe, and says why', async () => {
+  const livenessProbe = { exec: { command: ['alive'] }, terminationGracePeriodSeconds: 5 };
+  const pod = aSpecPod({
+    restartPolicy: 'Never',
+    terminationGracePeriodSeconds: 3_600,
+    initContainers: [aSpecContainer({ name: 'mesh', restartPolicy: 'Always' })],
+    containers: [aSpecContainer({ livenessProbe })],
+  });
+  for (let step = 0; step < 3; step++) await bench.sync(pod);
+  bench.changes();
+  bench.failedLiveness.add('web-app-0');
+  await bench.sync(pod);
+  expect(bench.changes()).toEqual([
+    'stopContainer web-app-0 5',
+    'stopContainer web-mesh-0 3600',
+    'stopPodSandbox web-sandbox-0',
+  ]);
+  expect(bench.told).toContain('Normal app Killing: Container app failed liveness probe');
+});
