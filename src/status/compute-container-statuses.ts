@@ -142,13 +142,14 @@ function withoutContainer(
     started: false,
   };
   if (previous?.state.terminated !== undefined) return { ...previous, ready: false, started: false };
-  if (previous?.state.running !== undefined) {
+  const isThrough = kind === 'init' && isBehind;
+  if (previous?.state.running !== undefined && !isThrough) {
     const terminated = lostEnd(USED_TO_RUN);
     // To a pod that restarts nothing it is over; others wait for the next one.
     const isOver = isEnding || kind === 'ephemeral' || (kind !== 'sidecar' && policy === 'Never');
     return isOver ? { ...previous, state: { terminated } } : { ...basis, lastState: { terminated } };
   }
-  if (kind !== 'init' || !isBehind) return basis;
+  if (!isThrough) return basis;
   const completed: V1ContainerTerminated = {
     exitCode: 0,
     reason: 'Completed',

@@ -417,6 +417,14 @@ describe('a pod with init containers', () => {
     });
   });
 
+  it('has been through one that was seen running and is gone, as others came after it', () => {
+    const never = { ...spec, restartPolicy: 'Never' } as const;
+    const previous = compute({ spec: never, containers: { setup: {} } });
+    const status = compute({ spec: never, containers: { mesh: {}, main: {} } }, { previous });
+    expect(status.phase).toBe('Running');
+    expect(init(status)[0]).toMatchObject({ ready: true, state: { terminated: { reason: 'Completed' } } });
+  });
+
   it('begins again in a new sandbox', () => {
     const sandboxes = [{}, EXITED];
     const old = { ...EXITED, sandboxId: 'sandbox-0' } as const;
