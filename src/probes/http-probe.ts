@@ -31,7 +31,8 @@ interface Answer {
   readonly body: string;
 }
 
-const MOST_REDIRECTS = 10;
+/** After so many requests a redirect is followed no more. */
+export const MOST_REDIRECTS = 10;
 /** What other clients take; Node's own bound is 16 KiB. */
 const MOST_HEADER_BYTES = 1024 * 1024;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -87,8 +88,11 @@ async function follow(probe: HttpProbe, signal: AbortSignal): Promise<ProbeOutco
   }
 }
 
-/** Where a redirect leads; undefined when the answer is none, or names no place. */
-function nextUrl(url: URL, { status, location = '' }: Answer): URL | Error | undefined {
+/** Where a redirect leads; undefined when the answer is none, or names no place. Pure. */
+export function nextUrl(
+  url: URL,
+  { status, location = '' }: Pick<Answer, 'status' | 'location'>,
+): URL | Error | undefined {
   if (!REDIRECTS.has(status) || location === '') return undefined;
   const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
   if (next !== undefined && /^https?:$/.test(next.protocol)) return next;

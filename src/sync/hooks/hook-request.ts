@@ -1,6 +1,8 @@
 import { request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
 import { type Container, type HttpGetAction } from '../../model/container.js';
+import { MOST_REDIRECTS, nextUrl } from '../../probes/http-probe.js';
+import { probeUrl } from '../../probes/http-probe-request.js';
 
 /** Where a hook's request goes. */
 export interface HookTarget {
@@ -14,29 +16,48 @@ const USER_AGENT = 'podloop/lifecycle';
 
 /**
  * Sends the GET request of a hook. Resolves at the head of whatever answer; rejects when there is none, or with the
- * signal's reason. Certificates are not checked, as the kubelet does not: they are of the pod's own making.
+ * signal's reason. Certificates are not checked, as the kubelet does not: they are of the pod's own making. A redirect is
+ * followed as long as it stays on the host: many servers want a slash at the end of a path, and the hook is behind it.
  */
 export async function requestHook(
   action: HttpGetAction,
   target: HookTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  const { path = '/', scheme = 'HTTP', httpHeaders = [] } = action;
   const host = action.host || target.host;
   if (host === '') throw new Error('failed to find networking container: the pod has no address');
-  const port = findPort(action.port, target.ports);
-  const headers = headersOf(httpHeaders);
-  const options = { host, port, path, method: 'GET', headers, agent: false, rejectUnauthorized: false };
+  let url = probeUrl(action, host, findPort(action.port, target.ports));
+  const headers = headersOf(action.httpHeaders ?? []);
+  for (let requests = 1; ; requests++) {
+    const next = nextUrl(url, await ask(url, headers, signal));
+    if (next instanceof Error) throw next;
+    if (next?.hostname !== url.hostname) return;
+    if (requests >= MOST_REDIRECTS) throw new Error(`stopped after ${MOST_REDIRECTS} redirects`);
+    url = next;
+  }
+}
+
+async function ask(
+  url: URL,
+  headers: Record<string, string | string[]>,
+  signal: AbortSignal,
+): Promise<{ readonly status: number; readonly location: string | undefined }> {
+  // What a container's server writes is its own affair as long as there is a status in it.
+  const options = { headers, agent: false, rejectUnauthorized: false, insecureHTTPParser: true };
   signal.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
+  return await new Promise((resolve, reject) => {
     const onAbort = (): void => {
       request.destroy(signal.reason as Error);
     };
-    const request = (scheme === 'HTTPS' ? requestSecurely : requestPlainly)(options, (response) => {
-      // The head is all that is wanted; a body may have no end.
-      response.destroy();
-      resolve();
-    });
+    const request = (url.protocol === 'https:' ? requestSecurely : requestPlainly)(
+      url,
+      options,
+      (response) => {
+        // The head is all that is wanted; a body may have no end.
+        response.destroy();
+        resolve({ status: response.statusCode ?? 0, location: response.headers.location });
+      },
+    );
     signal.addEventListener('abort', onAbort, { once: true });
     request.on('error', reject);
     request.on('close', () => signal.removeEventListener('abort', onAbort));

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type LifecycleHandler } from '../../model/container.js';
@@ -84,6 +84,31 @@ describe('a request as a hook', () => {
     expect(await run({ httpGet: { port, path: '/stop?now', httpHeaders } })).toBeUndefined();
     expect(seen?.url).toBe('/stop?now');
     expect(seen?.headers['x-a']).toBe('1, 2');
+  });
+
+  it('asks for a path as a probe does: without a slash in front of it, with spaces', async () => {
+    expect(await run({ httpGet: { port, path: 'stop it' } })).toBeUndefined();
+    expect(seen?.url).toBe('/stop%20it');
+  });
+
+  it('follows redirects on the host, and no others', async () => {
+    const asked: string[] = [];
+    server.removeAllListeners('request');
+    server.on('request', ({ url = '' }: IncomingMessage, response: ServerResponse) => {
+      asked.push(url);
+      const locations: Record<string, string> = {
+        '/stop': '/stop/',
+        '/stop/': 'http://192.0.2.1/',
+        '/a': '/a',
+      };
+      response.writeHead(302, { location: locations[url] }).end();
+    });
+    expect(await run({ httpGet: { port, path: '/stop' } })).toBeUndefined();
+    expect(asked).toEqual(['/stop', '/stop/']);
+    expect(await run({ httpGet: { port, path: '/a' } })).toMatch(
+      /failed - error: stopped after 10 redirects$/,
+    );
+    expect(asked).toHaveLength(12);
   });
 
   it('finds a port by its name', async () => {
