@@ -42,6 +42,8 @@ export interface ContainerStatusInputs extends ContainerStateContext {
   readonly waitingReason: string;
   /** Of an init container that is not to be seen: others came after it, so it completed. */
   readonly isBehind: boolean;
+  /** Of an init container that is not in the sandbox in use, nor any that comes after it: it runs there from the beginning. */
+  readonly isAhead: boolean;
   readonly previous: V1ContainerStatus | undefined;
   /** Which limits hold for a container that runs, as far as anybody can tell. */
   readonly findLimits?: ((container: ContainerStatus) => ContainerLimits | undefined) | undefined;
@@ -181,9 +183,10 @@ function isToBeStarted(
   kind: ContainerKind,
   newest: ContainerStatus | undefined,
   terminated: V1ContainerTerminated | undefined,
-  { policy }: ContainerStatusInputs,
+  { policy, isAhead }: ContainerStatusInputs,
 ): boolean {
   if (newest?.state === 'running') return false;
+  if (kind === 'init' && isAhead) return true;
   if (newest?.state === 'unknown') return mayRestart(kind, policy, 1);
   return terminated === undefined || mayRestart(kind, policy, terminated.exitCode);
 }

@@ -425,6 +425,22 @@ describe('a pod with init containers', () => {
     expect(init(status)[0]).toMatchObject({ ready: true, state: { terminated: { reason: 'Completed' } } });
   });
 
+  it('says why one does not start in a new sandbox that has completed in the one before', () => {
+    const old = { ...EXITED, sandboxId: 'sandbox-0' } as const;
+    const sandboxes = [{}, EXITED];
+    const facts = { findStartFailure: failure('ErrImagePull') };
+    const containers = { setup: old, mesh: old, main: old };
+    const status = compute({ spec, sandboxes, containers }, facts);
+    expect(init(status)[0]).toMatchObject({
+      ready: false,
+      state: { waiting: { reason: 'ErrImagePull' } },
+      lastState: { terminated: { exitCode: 0 } },
+    });
+    expect(conditions(status)['Initialized']).toBe('False ContainersNotInitialized');
+    const through = { ...containers, setup: [old, { ...EXITED, sandboxId: 'sandbox-1' }] } as const;
+    expect(init(compute({ spec, sandboxes, containers: through }, facts))[0]!.state.terminated).toBeDefined();
+  });
+
   it('begins again in a new sandbox', () => {
     const sandboxes = [{}, EXITED];
     const old = { ...EXITED, sandboxId: 'sandbox-0' } as const;

@@ -144,7 +144,7 @@ function computeStatuses(inputs: PodStatusInputs): {
     ...(previous?.containerStatuses ?? []),
     ...(previous?.ephemeralContainerStatuses ?? []),
   ];
-  const inputsFor = (container: Container, isBehind: boolean): ContainerStatusInputs => {
+  const inputsFor = (container: Container, isBehind: boolean, isAhead = false): ContainerStatusInputs => {
     const { name } = container;
     const before = allBefore.find((status) => status.name === name);
     return {
@@ -156,7 +156,7 @@ function computeStatuses(inputs: PodStatusInputs): {
       isCurrent: inputs.isCurrent ?? (() => true),
       findLimits: inputs.findLimits ?? (({ resources }) => resources),
       canMountRecursivelyReadOnly: inputs.canMountRecursivelyReadOnly === true,
-      ...{ waitingReason, isBehind },
+      ...{ waitingReason, isBehind, isAhead },
       previous: before,
       runtimeName: node.runtimeName,
       quotesSecrets: quotesSecrets(container),
@@ -165,13 +165,20 @@ function computeStatuses(inputs: PodStatusInputs): {
         before?.containerID?.endsWith(`://${id}`) === true && before.state.waiting === undefined,
     };
   };
-  const lastThere = containers.some(isThere) ? initContainers.length : initContainers.findLastIndex(isThere);
+  const findLast = (isIn: typeof isThere): number =>
+    containers.some(isIn) ? initContainers.length : initContainers.findLastIndex(isIn);
+  const lastThere = findLast(isThere);
+  const lastInUse = findLast(({ name }) => podContainers.of(name).current.length > 0);
   const regular = containers.map((container) =>
     computeContainerStatus('regular', container, inputsFor(container, false)),
   );
   return {
     init: initContainers.map((container, index) =>
-      computeContainerStatus(initKindOf(container), container, inputsFor(container, index < lastThere)),
+      computeContainerStatus(
+        initKindOf(container),
+        container,
+        inputsFor(container, index < lastThere, index > lastInUse),
+      ),
     ),
     regular: isLost(inputs, regular) ? regular.map(asLost) : regular,
     ephemeral: ephemeralContainers.map((container) => {
