@@ -25,6 +25,8 @@ const USED_TO_RUN = 'The container could not be located when the pod was synced.
 export interface ProbeStates {
   readiness(containerId: string): boolean | undefined;
   started(containerId: string): boolean | undefined;
+  /** Why a probe has had the container ended; none has unless told. */
+  failure?(containerId: string): unknown;
 }
 
 /** What the statuses of containers follow from. */
@@ -173,7 +175,11 @@ function withStartFailure(
   const { terminated } = status.state;
   const isEdited = newest !== undefined && !mayBeAlive(newest) && !inputs.isCurrent(newest);
   if (!isEdited && !isToBeStarted(kind, newest, terminated, inputs)) return status;
-  const waiting = inputs.findStartFailure(name) ?? (isEdited ? { reason: 'ContainerCreating' } : undefined);
+  // That it ended well is not its own doing.
+  const isEndedByProbe = terminated?.exitCode === 0 && hasFailedProbe(newest, inputs);
+  const waiting =
+    inputs.findStartFailure(name) ??
+    (isEdited || isEndedByProbe ? { reason: 'ContainerCreating' } : undefined);
   // Without a reason it is started in a moment: until then how it ended says more.
   if (waiting === undefined) return status;
   return { ...status, state: { waiting }, lastState: terminated ? { terminated } : status.lastState };
@@ -183,12 +189,18 @@ function isToBeStarted(
   kind: ContainerKind,
   newest: ContainerStatus | undefined,
   terminated: V1ContainerTerminated | undefined,
-  { policy, isAhead }: ContainerStatusInputs,
+  inputs: ContainerStatusInputs,
 ): boolean {
+  const { policy, isAhead } = inputs;
   if (newest?.state === 'running') return false;
   if (kind === 'init' && isAhead) return true;
   if (newest?.state === 'unknown') return mayRestart(kind, policy, 1);
-  return terminated === undefined || mayRestart(kind, policy, terminated.exitCode);
+  if (terminated === undefined) return true;
+  return mayRestart(kind, policy, hasFailedProbe(newest, inputs) ? 1 : terminated.exitCode);
+}
+
+function hasFailedProbe(newest: ContainerStatus | undefined, { probes }: ContainerStatusInputs): boolean {
+  return newest !== undefined && probes.failure?.(newest.id) !== undefined;
 }
 
 function hasStarted(

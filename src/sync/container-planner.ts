@@ -82,7 +82,9 @@ export class ContainerPlanner {
     const { kind } = planned;
     // What the pod says now has never run, whatever became of what it said before.
     if (!this.isCurrent(planned, ended)) return this.start(planned);
-    if (mayRestart(kind, this.policy, ended.exitCode)) {
+    // Whoever was told to end for its probes has failed, however well it took that.
+    const exitCode = this.#findFailedProbe(planned, ended) === undefined ? ended.exitCode : 1;
+    if (mayRestart(kind, this.policy, exitCode)) {
       return this.startAfter(planned, ended, this.#inputs.runTimes.endedForMs(ended));
     }
     return kind === 'init' && ended.exitCode !== 0 ? 'failed' : 'ended';
@@ -172,7 +174,6 @@ export class ContainerPlanner {
 
   #planRunning(planned: PlannedContainer, running: ContainerStatus): ContainerOutcome {
     const { kind, container } = planned;
-    const { probes } = this.#inputs;
     // A stray: see killStrays.
     if (running.sandboxId !== this.#sandboxId) return 'waiting';
     const what = `${kind === 'regular' ? 'Container' : 'Init container'} ${container.name}`;
@@ -181,13 +182,22 @@ export class ContainerPlanner {
       return this.start(planned);
     }
     if (kind === 'init') return 'kept';
-    if (container.startupProbe !== undefined && probes.hasFailedStartup(running.id)) {
-      return this.#restart(planned, running, 'StartupProbe', `${what} failed startup probe`);
-    }
-    if (container.livenessProbe !== undefined && probes.hasFailedLiveness(running.id)) {
-      return this.#restart(planned, running, 'LivenessProbe', `${what} failed liveness probe`);
-    }
-    return this.#planResize(planned, running);
+    const failed = this.#findFailedProbe(planned, running);
+    if (failed === undefined) return this.#planResize(planned, running);
+    const probe = failed === 'StartupProbe' ? 'startup' : 'liveness';
+    return this.#restart(planned, running, failed, `${what} failed ${probe} probe`);
+  }
+
+  /** Of the probes that the container has now. */
+  #findFailedProbe(
+    { container }: PlannedContainer,
+    { id }: ContainerStatus,
+  ): 'StartupProbe' | 'LivenessProbe' | undefined {
+    const { probes } = this.#inputs;
+    if (container.startupProbe !== undefined && probes.hasFailedStartup(id)) return 'StartupProbe';
+    return container.livenessProbe !== undefined && probes.hasFailedLiveness(id)
+      ? 'LivenessProbe'
+      : undefined;
   }
 
   #planResize(planned: PlannedContainer, running: ContainerStatus): ContainerOutcome {

@@ -332,6 +332,32 @@ it('kills and replaces a container whose liveness probe failed', async () => {
   ]);
 });
 
+it('starts a container again that its probe had ended, after the back-off, although it ended well', async () => {
+  const livenessProbe = { exec: { command: ['alive'] } };
+  const pod = aSpecPod({ restartPolicy: 'OnFailure', containers: [aSpecContainer({ livenessProbe })] });
+  bench.runtime.stopContainer = (id) => {
+    bench.runtime.exit(id, 0);
+    return Promise.resolve();
+  };
+  await bench.sync(pod);
+  bench.failedLiveness.add('web-app-0');
+  await bench.sync(pod);
+  bench.failedLiveness.add('web-app-1');
+  await bench.sync(pod);
+  expect(await bench.sync(pod)).toMatchObject({ isTerminal: false, requeueAfterMs: 10_000 });
+  expect(bench.status().phase).toBe('Running');
+  expect(bench.container('app')).toMatchObject({
+    state: { waiting: { reason: 'CrashLoopBackOff' } },
+    lastState: { terminated: { exitCode: 0 } },
+  });
+  await bench.clock.advance(10_000);
+  await bench.sync(pod);
+  expect(bench.changes()).toContain('startContainer web-app-2');
+  bench.runtime.exit('web-app-2', 0);
+  expect(await bench.sync(pod)).toEqual({ isTerminal: true });
+  expect(bench.status().phase).toBe('Succeeded');
+});
+
 it('shows a container as ready that was so under an earlier agent', async () => {
   const probe = { exec: { command: ['well'] } };
   const pod = aSpecPod({ containers: [aSpecContainer({ readinessProbe: probe, startupProbe: probe })] });

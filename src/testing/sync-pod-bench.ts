@@ -105,6 +105,7 @@ export class SyncPodBench implements AsyncDisposable {
     const probes = {
       hasFailedLiveness: (id: string) => this.failedLiveness.has(id),
       hasFailedStartup: () => false,
+      failure: (id: string) => (this.failedLiveness.has(id) ? 'liveness' : undefined),
       hasStarted: () => true,
       // What an earlier agent has found out is known once the pod is probed again.
       readiness: () => (this.probing.includes('add') ? true : undefined),
