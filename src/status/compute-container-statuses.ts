@@ -133,7 +133,7 @@ function lastStateOf(previous: V1ContainerStatus | undefined, containerID: strin
 function withoutContainer(
   kind: ContainerKind,
   { name, image }: Container,
-  { previous, waitingReason, policy, isBehind, isEnding }: ContainerStatusInputs,
+  { previous, waitingReason, policy, isBehind, isAhead, isEnding }: ContainerStatusInputs,
 ): V1ContainerStatus {
   const basis: V1ContainerStatus = {
     name,
@@ -147,7 +147,8 @@ function withoutContainer(
   };
   if (previous?.state.terminated !== undefined) return { ...previous, ready: false, started: false };
   const isThrough = kind === 'init' && isBehind;
-  if (previous?.state.running !== undefined && !isThrough) {
+  // Those that came after it in an earlier sandbox say nothing of a run in this one.
+  if (previous?.state.running !== undefined && (isAhead || !isThrough)) {
     const terminated = lostEnd(USED_TO_RUN);
     // To a pod that restarts nothing it is over; others wait for the next one.
     const isOver = isEnding || kind === 'ephemeral' || (kind !== 'sidecar' && policy === 'Never');

@@ -423,6 +423,9 @@ describe('a pod with init containers', () => {
     const status = compute({ spec: never, containers: { mesh: {}, main: {} } }, { previous });
     expect(status.phase).toBe('Running');
     expect(init(status)[0]).toMatchObject({ ready: true, state: { terminated: { reason: 'Completed' } } });
+    const old = { ...EXITED, sandboxId: 'sandbox-0' } as const;
+    const anew = compute({ spec, sandboxes: [{}, EXITED], containers: { main: old } }, { previous });
+    expect(init(anew)[0]).toMatchObject({ ready: false, lastState: { terminated: { exitCode: 137 } } });
   });
 
   it('says why one does not start in a new sandbox that has completed in the one before', () => {
