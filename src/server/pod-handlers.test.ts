@@ -282,6 +282,7 @@ describe('a log that there is not', () => {
     [aServedStatus({ containerStatuses: [] }), '', 'container "main" in pod "web" is not available'],
     [aServedStatus(), 'previous=true', 'previous terminated container "main" in pod "web" not found'],
     [aServedStatus(), 'tailLines=-1', 'tailLines: Invalid value: -1: must be greater than or equal to 0'],
+    [aServedStatus(), 'tailLines=1&stream=Stderr', '`tailLines` and a specific `stream` exclude one another'],
     [aServedStatus(), 'limitBytes=0', 'limitBytes: Invalid value: 0: must be greater than 0'],
     [aServedStatus(), 'sinceTime=x', 'sinceTime: Invalid value: "x"'],
     [aServedStatus(), 'sinceSeconds=1&sinceTime=2026-01-02T03:04:05Z', 'at most one of'],

@@ -15,7 +15,7 @@ export function readLogOptions(query: URLSearchParams, nowMs: number): WantedLog
   const tailLines = reader.number('tailLines', 0);
   const limitBytes = reader.number('limitBytes', 1);
   const sinceNs = reader.since(nowMs);
-  const stream = reader.stream();
+  const stream = reader.stream(tailLines);
   if (reader.causes.length > 0) throw invalidError('PodLogOptions', '', reader.causes);
   return { selection: { sinceNs, timestamps: isTrue(query, 'timestamps'), limitBytes, stream }, tailLines };
 }
@@ -54,8 +54,13 @@ class OptionReader {
     return BigInt(Math.trunc(nowMs)) * 1_000_000n - BigInt(seconds) * 1_000_000_000n;
   }
 
-  stream(): LogSelection['stream'] {
+  /** Lines are counted before it is looked which stream they are of, so there is no last ten of one. */
+  stream(tailLines: number | undefined): LogSelection['stream'] {
     const text = this.#text('stream');
+    if (tailLines !== undefined && (text === 'Stdout' || text === 'Stderr')) {
+      const message = 'Forbidden: `tailLines` and a specific `stream` exclude one another';
+      this.causes.push({ reason: 'FieldValueForbidden', message, field: 'stream' });
+    }
     if (text === 'Stdout') return 'stdout';
     if (text === 'Stderr') return 'stderr';
     if (text !== '' && text !== 'All') this.#complain('stream', text, 'must be All, Stdout or Stderr');
