@@ -2,6 +2,7 @@ import { link, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aManifest, BROKEN_MANIFEST } from '../testing/a-manifest.js';
+import { type NodePod } from '../model/node-pod.js';
 import { FileSourceLab } from '../testing/file-source-lab.js';
 
 describe('a file that changes', () => {
@@ -69,6 +70,31 @@ describe('a file that changes', () => {
     expect(lab.pods).toEqual(['a-node:a']);
     expect(lab.deliveries.every((pods) => pods.length === 1)).toBe(true);
     expect(await readdir(lab.lastGoodFolder)).toHaveLength(1);
+  });
+
+  it('hands its pod and ConfigMap over to another file, new or not, that is written after it', async () => {
+    await using lab = await FileSourceLab.open();
+    const map = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: m }\ndata: { k: v }\n';
+    await lab.put('a.yaml', [aManifest('a'), aManifest('moves'), map].join('---\n'));
+    await lab.put('b.yaml', aManifest('b'));
+    lab.start();
+    await lab.untilPods('a-node:a', 'b-node:a', 'moves-node:a');
+    const maps = (): number => lab.config.objects.all().length;
+    for (const to of ['b.yaml', 'new.yaml']) {
+      const [before, looks] = [lab.deliveries.length, lab.looks];
+      await lab.put('a.yaml', aManifest('a'));
+      await lab.until(() => lab.looks > looks);
+      await lab.put(to, [aManifest('moves'), aManifest(to.slice(0, 1)), map].join('---\n'));
+      await lab.moreLooks(5);
+      expect(lab.pods).toContain('moves-node:a');
+      const isThere = (pods: readonly NodePod[]): boolean =>
+        pods.some(({ metadata }) => metadata.name === 'moves-node');
+      expect(lab.deliveries.slice(before).every(isThere)).toBe(true);
+      expect(maps()).toBe(1);
+      await lab.put('a.yaml', [aManifest('a'), aManifest('moves'), map].join('---\n'));
+      await lab.put(to, aManifest(to.slice(0, 1)));
+      await lab.moreLooks(5);
+    }
   });
 
   it('that never stands still is named, and keeps its pod', async () => {

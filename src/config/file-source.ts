@@ -21,6 +21,7 @@ import { Wakeup } from '../util/wakeup.js';
 import { BoundedWait } from './bounded-wait.js';
 import { aboutWhole } from './config-problem.js';
 import { FileVersions, type MergedFiles } from './file-versions.js';
+import { HeldAbsences, type Search } from './held-absences.js';
 import { holdPods } from './hold-pods.js';
 import { LastGoodStore } from './last-good-store.js';
 import {
@@ -84,6 +85,7 @@ export class FileSource {
   readonly #disk: BoundedWait;
   readonly #wakeup = new Wakeup();
   readonly #retries: RetryTimes;
+  readonly #absences = new HeldAbsences();
   readonly #watch: FolderWatch;
   #others: ReadonlySet<string> = new Set();
   /** Of the pods of the last delivery. */
@@ -209,7 +211,8 @@ export class FileSource {
     if (isHeld && startedMs - this.#startedMs < HOLD_FIRST_MS) return nextLookInMs;
     const isFirst = !this.#isComplete && !isSettling && !this.#versions.hasLost;
     this.#isComplete ||= isFirst;
-    const merged = await this.#deliver(look, true);
+    const isChanging = moved || seen.nextLookInMs !== undefined;
+    const merged = await this.#deliver(look, true, isChanging ? 'changing' : 'over');
     this.#hasHandedAll = true;
     problems.report(FILE_SOURCE, merged.problems);
     if (this.#isComplete && (isFirst || seen.gone.length > 0)) {
@@ -284,7 +287,7 @@ export class FileSource {
     for (const name of others) {
       if (await this.#read(look, name, signal)) parsed++;
       if (clock.monotonicMs() - deliveredMs < DELIVER_EVERY_MS) continue;
-      await this.#deliver(look, this.#isComplete, true);
+      await this.#deliver(look, this.#isComplete, 'reading');
       deliveredMs = clock.monotonicMs();
     }
     const moved = parsed < others.length;
@@ -318,11 +321,11 @@ export class FileSource {
     return true;
   }
 
-  async #deliver(look: PresentLook, withUnread: boolean, isReading = false): Promise<MergedFiles> {
+  async #deliver(look: PresentLook, withUnread: boolean, search: Search): Promise<MergedFiles> {
     // First on disk: what begins to run must be known when its file is broken at the next start.
     await this.#versions.save();
     const merged = this.#versions.merge((name) => !look.files.has(name), withUnread);
-    this.#hand(isReading ? holdPods(merged, this.#handedUids) : merged);
+    this.#hand(search === 'reading' ? holdPods(merged, this.#handedUids) : merged, search);
     return merged;
   }
 
@@ -332,12 +335,13 @@ export class FileSource {
     const merged = this.#versions.merge(() => false, true);
     const problem = aboutWhole(FILE_SOURCE, path, 'unreadable', message, this.#versions.heldNames);
     problems.report(FILE_SOURCE, [problem, ...merged.problems]);
-    this.#hand(merged);
+    this.#hand(merged, 'changing');
     this.#watch.close();
     this.#tellEnd(startedMs, 0, merged, message);
   }
 
-  #hand({ pods, objects }: MergedFiles): void {
+  #hand(merged: MergedFiles, search: Search): void {
+    const { pods, objects } = this.#absences.add(merged, search, this.#options.clock.monotonicMs());
     const places = new Map(pods.map(({ pod, place }) => [pod.metadata.uid, place]));
     this.#handedUids = new Set(places.keys());
     this.#options.port.deliver(
