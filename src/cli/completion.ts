@@ -19,5 +19,8 @@ export function completionCommand(host: CliHost): Command {
     .description('Print the script with which a shell completes podloop’s words.')
     .addArgument(new Argument('<shell>', 'Which shell').choices(SHELLS))
     .addHelpText('after', HELP)
-    .action(async (shell: Shell) => host.stdout.writeLine(completionScript(shell)));
+    .action(async (shell: Shell) => {
+      await host.stdout.writeLine(completionScript(shell));
+      await host.stdout.assertWritten();
+    });
 }

@@ -64,6 +64,7 @@ describe('line output', () => {
     stream.finishOne(new Error('disk full'));
     await write;
     expect(output.failure?.message).toBe('disk full');
+    await expect(output.assertWritten()).rejects.toThrow('disk full');
   });
 
   it('says why what is written does not arrive', () => {

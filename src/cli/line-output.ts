@@ -1,4 +1,5 @@
 import { type Writable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type WriteStream } from 'node:tty';
 import { describeWaiting } from './log-target.js';
 
@@ -46,6 +47,13 @@ export class LineOutput {
     if (this.#failure !== undefined) return this.#failure.message;
     if (this.#ended.signal.aborted) return 'nobody reads it any more';
     return describeWaiting(this.#stream.writableLength);
+  }
+
+  /** Rejects with why, when what was written before could not be, as far as can be told by now. */
+  async assertWritten(): Promise<void> {
+    // A stream tells of a write that has failed in a turn of its own.
+    await nextTurn();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   /**

@@ -160,24 +160,34 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
       return 0;
     }
     const program = await buildProgram(args, host);
-    if (args.length === 0) program.outputHelp();
-    else await program.parseAsync(toSwitches(args, program.commands), { from: 'user' });
+    if (args.length === 0) {
+      program.outputHelp();
+      await host.stdout.assertWritten();
+    } else await program.parseAsync(toSwitches(args, program.commands), { from: 'user' });
     return 0;
   } catch (error) {
+    if (!(error instanceof CommanderError)) return await tell(error, host);
     // Commander has written its message by now; help and version come out here too, with the code 0.
-    if (error instanceof CommanderError)
-      return error.exitCode === 0 ? 0 : (findCalled(args)?.usageExitCode ?? 1);
-    // What went wrong is the last that is said.
-    await host.log?.settle?.();
-    if (error instanceof CommandFailure) {
-      for (const line of error.lines) await host.stderr.writeLine(escapeTerminal(line));
-      return error.exitCode;
-    }
-    // Messages of ours say what is wrong and what to do; one line of text, whatever a runtime has put into it.
-    const words = escapeTerminal(messageOf(error).replaceAll(/\s+/g, ' ').trim());
-    await host.stderr.writeLine(`error: ${words}`);
-    return 1;
+    if (error.exitCode !== 0) return findCalled(args)?.usageExitCode ?? 1;
+    return await host.stdout.assertWritten().then(
+      () => 0,
+      async (unwritten: unknown) => tell(unwritten, host),
+    );
   }
+}
+
+/** Says what went wrong; resolves with the exit code. */
+async function tell(error: unknown, host: CliHost): Promise<number> {
+  // What went wrong is the last that is said.
+  await host.log?.settle?.();
+  if (error instanceof CommandFailure) {
+    for (const line of error.lines) await host.stderr.writeLine(escapeTerminal(line));
+    return error.exitCode;
+  }
+  // Messages of ours say what is wrong and what to do; one line of text, whatever a runtime has put into it.
+  const words = escapeTerminal(messageOf(error).replaceAll(/\s+/g, ' ').trim());
+  await host.stderr.writeLine(`error: ${words}`);
+  return 1;
 }
 
 async function buildProgram(args: readonly string[], host: CliHost): Promise<Command> {
