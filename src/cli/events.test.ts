@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -191,11 +192,13 @@ describe('podloop events of an agent', () => {
     ...{ id: `${NOW_MS}-${number}`, atMs: NOW_MS, kind: 'lifecycle', type: 'Normal' },
     ...{ reason: 'ContainerStarted', message, pod: web },
   });
+  const asHistory = (answer: ServerResponse): ServerResponse =>
+    answer.setHeader('content-type', 'text/event-stream');
   const toText = (each: JournalEntry): string => `id: ${each.id}\ndata: ${JSON.stringify(each)}\n\n`;
 
   it('asks for what it was told, and shows it', async () => {
     await using agent = await FakeAgentServer.start();
-    agent.on('GET /events', (_, answer) => void answer.end(toText(entry(0, 'one'))));
+    agent.on('GET /events', (_, answer) => void asHistory(answer).end(toText(entry(0, 'one'))));
     const args = ['--since', '5m', '--kinds', 'sync,lifecycle', '--pod', 'web', '--no-headers'];
     const { stdout } = await start(args, agent.socketPath).ended;
     expect(words(stdout)).toEqual(words('0s Normal ContainerStarted Pod/web-n1 one'));
@@ -210,7 +213,7 @@ describe('podloop events of an agent', () => {
     let asked = 0;
     agent.on('GET /events', (_, answer) => {
       asked++;
-      answer.write(toText(entry(asked, `number ${asked}`)));
+      asHistory(answer).write(toText(entry(asked, `number ${asked}`)));
       // The first agent dies in the middle of a record.
       if (asked === 1) setImmediate(() => answer.destroy());
       return undefined;

@@ -35,6 +35,15 @@ describe('podloop get', () => {
     expect(await podloop('get', 'po', '-A')).toEqual({ code: 0, stdout: '', stderr: 'No resources found\n' });
   });
 
+  it('says of what is no object that it is none', async () => {
+    for (const body of ['null', '"pods"', '{"kind":"PodLi']) {
+      agent.on(`GET ${PODS_PATH}`, (_request, answer) => void answer.end(body));
+      const { code, stdout, stderr } = await podloop('get', 'po');
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/ has not answered GET \S+ with an object in JSON\n$/);
+    }
+  });
+
   it('sends selectors on, with the forms of flags that kubectl knows', async () => {
     agent.on('GET /api/v1/namespaces/shop/pods', () => aKubeList());
     await podloop(

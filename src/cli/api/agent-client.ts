@@ -2,6 +2,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { type Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Clock } from '../../util/clock.js';
+import { isRecord } from '../../util/is-record.js';
 import { systemCodeOf } from '../../util/system-code.js';
 import { CommandFailure, failure } from '../command-failure.js';
 import { toApiError } from './api-status.js';
@@ -36,8 +37,8 @@ export interface ObjectAnswer {
   readonly result: string | undefined;
 }
 
-/** How long an answer may take that is no stream. */
-const ANSWER_LIMIT_MS = 60_000;
+/** How long an answer may take that is no stream, and one that is one to begin. */
+export const ANSWER_LIMIT_MS = 60_000;
 
 /**
  * A client of a running agent: Kubernetes' API over a unix socket.
@@ -66,14 +67,13 @@ export class AgentClient {
     const answer = await this.open(method, path, { limitMs: ANSWER_LIMIT_MS, ...options });
     const body = await this.#read(answer);
     const result = answer.headers['podloop-result'];
-    try {
-      return {
-        object: JSON.parse(body) as KubeObject,
-        result: typeof result === 'string' ? result : undefined,
-      };
-    } catch {
-      throw failure(`the agent at ${this.socketPath} has not answered ${method} ${path} with JSON`);
+    const object = parseObject(body);
+    if (object === undefined) {
+      throw failure(
+        `the agent at ${this.socketPath} has not answered ${method} ${path} with an object in JSON`,
+      );
     }
+    return { object, result: typeof result === 'string' ? result : undefined };
   }
 
   /** Resolves with an answer whose status is a success, to be read as it comes. */
@@ -208,6 +208,15 @@ export class AgentAbsent extends CommandFailure {
 export type Upgrade =
   | { readonly socket: Duplex; readonly answer: IncomingMessage }
   | { readonly refused: string; readonly code: number };
+
+function parseObject(body: string): KubeObject | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** A path with the query behind it. */
 export function withQuery(path: string, query: Query = {}): string {

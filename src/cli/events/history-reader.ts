@@ -2,7 +2,7 @@ import { readHistoryOnDisk, type JournalEntry } from '../../agent/history/histor
 import { type HistoryFilter } from '../../model/history-filter.js';
 import { type Clock } from '../../util/clock.js';
 import { hasCode, messageOf } from '../../util/errors.js';
-import { AgentAbsent, type AgentClient } from '../api/agent-client.js';
+import { AgentAbsent, type AgentClient, ANSWER_LIMIT_MS } from '../api/agent-client.js';
 import { readLines } from '../api/watch-objects.js';
 import { CommandFailure, failure } from '../command-failure.js';
 
@@ -79,12 +79,16 @@ export class HistoryReader {
     const { client, filter, watch } = this.#options;
     const { namespace, pod, uid, kinds, types, sinceMs: since, untilMs: until } = filter;
     const answer = await client.open('GET', '/events', {
+      limitMs: ANSWER_LIMIT_MS,
       query: {
         ...{ namespace, pod, uid, since, until, after: this.#after },
         ...{ kinds: kinds?.join(','), types: types?.join(','), follow: String(watch) },
       },
     });
     try {
+      if (answer.headers['content-type']?.startsWith('text/event-stream') !== true) {
+        throw failure(`the agent at ${client.socketPath} has not answered GET /events with a history`);
+      }
       for await (const line of readLines(answer)) {
         if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as HistoryRecord;
       }
